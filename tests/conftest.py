@@ -1,0 +1,10 @@
+"""Fixtures that more than one test file uses."""
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """A generator with a fixed seed, fresh for each test."""
+    return np.random.default_rng(20261121)
