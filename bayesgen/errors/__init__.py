@@ -1,0 +1,38 @@
+"""Every sentence a user can meet: exceptions and warnings, one class for each kind.
+
+A sentence says where (column, class, rows), what was found, what is allowed, and what to type. Each
+class builds its sentences in small constructors: `raise NotNumeric.column("colour", ("red",))`.
+Errors are also ValueError or TypeError, as scikit-learn's callers expect.
+"""
+
+from bayesgen.errors.base import BayesgenError as BayesgenError
+from bayesgen.errors.base import BayesgenWarning as BayesgenWarning
+from bayesgen.errors.base import warn as warn
+from bayesgen.errors.columns import IdentifierColumn as IdentifierColumn
+from bayesgen.errors.columns import NotBinary as NotBinary
+from bayesgen.errors.columns import NotCounts as NotCounts
+from bayesgen.errors.columns import NotLevels as NotLevels
+from bayesgen.errors.columns import NotNumeric as NotNumeric
+from bayesgen.errors.columns import UnknownColumns as UnknownColumns
+from bayesgen.errors.columns import UnseenLevel as UnseenLevel
+from bayesgen.errors.columns import UnseenLevelError as UnseenLevelError
+from bayesgen.errors.data import InvalidTable as InvalidTable
+from bayesgen.errors.data import InvalidTarget as InvalidTarget
+from bayesgen.errors.data import InvalidValues as InvalidValues
+from bayesgen.errors.data import InvalidWeights as InvalidWeights
+from bayesgen.errors.data import MissingLabels as MissingLabels
+from bayesgen.errors.data import TooFewClasses as TooFewClasses
+from bayesgen.errors.data import UnknownDataset as UnknownDataset
+from bayesgen.errors.data import UnsupportedColumn as UnsupportedColumn
+from bayesgen.errors.data import UnsupportedTable as UnsupportedTable
+from bayesgen.errors.model import DegenerateVariance as DegenerateVariance
+from bayesgen.errors.model import ImpossibleRows as ImpossibleRows
+from bayesgen.errors.model import InvalidArgument as InvalidArgument
+from bayesgen.errors.model import InvalidPrior as InvalidPrior
+from bayesgen.errors.model import LowSampleSize as LowSampleSize
+from bayesgen.errors.model import NoPosterior as NoPosterior
+from bayesgen.errors.model import NotConverged as NotConverged
+from bayesgen.errors.model import PooledEstimate as PooledEstimate
+from bayesgen.errors.model import SingularCovariance as SingularCovariance
+from bayesgen.errors.model import UninformativeColumn as UninformativeColumn
+from bayesgen.errors.model import UnsupportedInference as UnsupportedInference

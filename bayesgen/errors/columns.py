@@ -1,0 +1,188 @@
+"""Sentences about columns that do not suit their likelihood, or differ from what fitting saw."""
+
+from collections.abc import Iterable
+
+from bayesgen.errors.base import BayesgenError, BayesgenWarning, Count, Real, listed, rows, shown
+
+
+class NotNumeric(BayesgenError, ValueError):
+    """A likelihood of numbers was asked for a column of levels."""
+
+    @classmethod
+    def column(cls, column: object, levels: Iterable) -> "NotNumeric":
+        """The column holds `levels`."""
+        return cls(
+            f"column {shown(column)} holds the levels {listed(levels)}; its likelihood needs "
+            f"numbers. Give it one for levels, likelihood={{{shown(column)}: Categorical()}}, or, "
+            "if it is a number, pass X[column].astype(float)."
+        )
+
+
+class NotLevels(BayesgenError, ValueError):
+    """A likelihood of levels was asked for a column of numbers that are not whole."""
+
+    @classmethod
+    def fractions(cls, column: object, value: Real) -> "NotLevels":
+        """The column holds a fraction."""
+        return cls(
+            f"column {shown(column)} holds {shown(value)}; its likelihood needs levels, and only "
+            "whole numbers, text, booleans and categories are levels. Give it one for numbers, "
+            f"likelihood={{{shown(column)}: Normal()}}, or cut it into levels, "
+            "pandas.cut(X[column], 5)."
+        )
+
+    @classmethod
+    def changed(cls, column: object, before: Iterable, now: Iterable) -> "NotLevels":
+        """A batch has levels of another type than the batches before."""
+        return cls(
+            f"column {shown(column)} holds the levels {listed(now)}, and held {listed(before)} in "
+            "earlier batches; all batches need one type. Pass X[column].astype(str) in each."
+        )
+
+
+class NotBinary(BayesgenError, ValueError):
+    """Bernoulli was asked for a column that has not exactly two declared levels."""
+
+    @classmethod
+    def number(cls, column: object, value: Real) -> "NotBinary":
+        """The column holds a number that is neither 0 nor 1."""
+        return cls(
+            f"column {shown(column)} holds {shown(value)}; Bernoulli takes booleans, the numbers 0 "
+            f"and 1, and declared categories of two levels. Pass X[column] > 0, or use Normal: "
+            f"likelihood={{{shown(column)}: Normal()}}."
+        )
+
+    @classmethod
+    def levels(cls, column: object, levels: tuple) -> "NotBinary":
+        """The column holds text, or categories that are not two."""
+        return cls(
+            f"column {shown(column)} holds {len(levels):,} levels, {listed(levels)}; Bernoulli "
+            "takes booleans, the numbers 0 and 1, and declared categories of two levels. Use "
+            f"Categorical: likelihood={{{shown(column)}: Categorical()}}."
+        )
+
+
+class NotCounts(BayesgenError, ValueError):
+    """A likelihood of counts was asked for numbers that are negative or not whole."""
+
+    @classmethod
+    def number(cls, column: object, value: Real) -> "NotCounts":
+        """The column holds a number that counts nothing."""
+        return cls(
+            f"column {shown(column)} holds {shown(value)}; its likelihood needs counts: 0, 1, 2, "
+            f"... Use Normal: likelihood={{{shown(column)}: Normal()}}."
+        )
+
+
+class UnknownColumns(BayesgenError, ValueError):
+    """Columns are named that a table has not, or a table has columns that fitting did not see."""
+
+    @classmethod
+    def not_in_table(cls, names: Iterable, known: Iterable) -> "UnknownColumns":
+        """A likelihood was given for columns that X has not."""
+        return cls(
+            f"X has no column {listed(names)}; it has {listed(known, 20)}. Name one of these, or "
+            "give its position."
+        )
+
+    @classmethod
+    def twice(cls, names: Iterable) -> "UnknownColumns":
+        """Columns are named in more than one entry of likelihood=."""
+        return cls(
+            f"likelihood= names column {listed(names)} more than once; each column has one "
+            "likelihood. Leave one of the entries out."
+        )
+
+    @classmethod
+    def left_out(cls, names: Iterable) -> "UnknownColumns":
+        """Columns have no entry in likelihood=."""
+        return cls(
+            f"likelihood= leaves out column {listed(names)}; each column needs a likelihood. Add "
+            "an entry for it, or drop the column from X."
+        )
+
+    @classmethod
+    def mismatch(cls, missing: tuple, unseen: tuple) -> "UnknownColumns":
+        """A frame has other columns than the fitted one (worded as in scikit-learn)."""
+        text = "The feature names should match those that were passed during fit.\n"
+        if unseen:
+            text += "Feature names unseen at fit time:\n" + _bullets(unseen)
+        if missing:
+            text += "Feature names seen at fit time, yet now missing:\n" + _bullets(missing)
+        return cls(text + "Pass the fitted columns only: X[list(clf.feature_names_in_)].")
+
+    @classmethod
+    def wrong_order(cls) -> "UnknownColumns":
+        """A frame has the fitted columns in another order (worded as in scikit-learn)."""
+        return cls(
+            "The feature names should match those that were passed during fit.\n"
+            "Feature names must be in the same order as they were in fit.\n"
+            "Pass X[list(clf.feature_names_in_)]."
+        )
+
+    @classmethod
+    def wrong_number(cls, found: int, expected: int, estimator: str) -> "UnknownColumns":
+        """An array has another number of columns than the fitted one (scikit-learn's words)."""
+        return cls(
+            f"X has {found} features, but {estimator} is expecting {expected} features as input. "
+            "Columns of an array are known by position; for missing columns pass a DataFrame."
+        )
+
+
+class UnseenLevelError(BayesgenError, ValueError):
+    """A level was never seen at fit, and unseen="error" was asked for."""
+
+    @classmethod
+    def in_column(
+        cls, column: object, levels: tuple, count: Count, n_rows: Count, known: Iterable
+    ) -> "UnseenLevelError":
+        """`levels` stand in `count` of `n_rows` rows; fitting saw `known`."""
+        return cls(
+            f"{_unseen(column, levels, count, n_rows, known)} Declare it before fitting, "
+            f"{_DECLARE}, "
+            'or pass unseen="missing".'
+        )
+
+
+class UnseenLevel(BayesgenWarning):
+    """A level was never seen at fit; it counts as missing."""
+
+    @classmethod
+    def in_column(
+        cls, column: object, levels: tuple, count: Count, n_rows: Count, known: Iterable
+    ) -> "UnseenLevel":
+        """`levels` stand in `count` of `n_rows` rows; fitting saw `known`."""
+        return cls(
+            f"{_unseen(column, levels, count, n_rows, known)} These cells count as missing. "
+            "Declare it "
+            f'before fitting, {_DECLARE}, or pass unseen="error".'
+        )
+
+
+class IdentifierColumn(BayesgenWarning):
+    """A column has about as many levels as rows: it names rows, and says little about classes."""
+
+    @classmethod
+    def column(cls, column: object, n_levels: Count, n_rows: Count) -> "IdentifierColumn":
+        """More than half of the rows have a level of their own."""
+        return cls(
+            f"column {shown(column)} has {n_levels:,} levels in {rows(n_rows)}; it looks like an "
+            "identifier, and a new row will have a level that fitting never saw. Leave it out: "
+            f"X.drop(columns={shown(column)})."
+        )
+
+
+_DECLARE = "as a pandas Categorical or a polars Enum with all its levels"
+
+
+def _unseen(column: object, levels: tuple, count: Count, n_rows: Count, known: Iterable) -> str:
+    noun = "level" if len(levels) == 1 else "levels"
+    return (
+        f"column {shown(column)} has the {noun} {listed(levels)} in {count:,} of {rows(n_rows)}; "
+        f"fitting saw {listed(known, 10)}."
+    )
+
+
+def _bullets(names: Iterable) -> str:
+    names = sorted(names, key=str)
+    return "".join(f"- {name}\n" for name in names[:5]) + ("- ...\n" if len(names) > 5 else "")

@@ -1,0 +1,134 @@
+"""The columns of one block together: learned, merged, encoded, decoded."""
+
+import dataclasses
+
+import numpy as np
+from jaxtyping import Num
+
+from bayesgen.errors import NotCounts, NotNumeric
+from bayesgen.schema.cells import binary_values, level_codes
+from bayesgen.schema.columns import BlockSpec, Column, learned, merged
+from bayesgen.schema.origins import check_spread, origins
+from bayesgen.table import TableColumn
+from bayesgen.typing import Block
+
+
+def learned_block(found: list[TableColumn], spec: BlockSpec) -> tuple[Column, ...]:
+    """Return what columns of a table teach a block.
+
+    Raises:
+        NotNumeric, NotLevels, NotBinary: a column does not suit.
+        InvalidValues: numbers that vary by less than 1e-150.
+    """
+    columns = tuple(learned(column, spec.kind) for column in found)
+    if spec.kind != "numbers":
+        return columns
+    origin = origins(found)
+    check_spread(found, origin)
+    return _with_origin(columns, origin if spec.centred else np.zeros(len(columns)))
+
+
+def merged_block(
+    columns: tuple[Column, ...], found: list[TableColumn | None]
+) -> tuple[Column, ...]:
+    """Return a block's columns after one more batch (None = absent from it)."""
+    columns = tuple(
+        column if cells is None else merged(column, cells)
+        for column, cells in zip(columns, found, strict=True)
+    )
+    if all(column.kind != "numbers" or column.origin == column.origin for column in columns):
+        return columns
+    numbers = [c for c in found if c is not None and c.kind == "number"]
+    if not numbers:
+        return columns
+    seen = dict(zip((c.name for c in numbers), origins(numbers), strict=True))
+    names = [None if cells is None else cells.name for cells in found]
+    return _with_origin(columns, np.array([seen.get(name, np.nan) for name in names]))
+
+
+def encoded_block(
+    columns: tuple[Column, ...],
+    cells: list[TableColumn | None],
+    matrix: np.ndarray | None,
+    *,
+    n_rows: int,
+    unseen: str,
+) -> Block:
+    """Return the cells of one block, shape (row, feature); see `Schema.encode`.
+
+    Args:
+        columns: what fitting saw.
+        cells: the same columns of the table at hand; None = absent = missing.
+        matrix: the same cells as one float64 array, if the table is one.
+        n_rows: of the table.
+        unseen: "missing" or "error".
+    """
+    kind = columns[0].kind
+    if kind == "levels":
+        return _encoded_levels(columns, cells, n_rows, unseen)
+    if matrix is None or kind == "binary":
+        numbers = _encoded_numbers(columns, cells, n_rows, unseen)
+    else:
+        origin = np.nan_to_num([column.origin for column in columns])
+        numbers = matrix - origin if kind == "numbers" and origin.any() else matrix
+    if kind == "counts":
+        _check_counts(columns, numbers)
+    return numbers
+
+
+def decoded_cells(column: Column, cells: Num[np.ndarray, " row"]) -> np.ndarray:
+    """Return the cells of one column as a person wrote them; None or NaN = missing."""
+    if column.kind == "binary" and column.levels:
+        cells = np.where(np.isnan(cells), -1, cells)
+    elif column.kind != "levels":
+        return cells + np.nan_to_num(column.origin)
+    values = np.empty(len(column.levels) + 1, dtype=object)  # the last one serves code -1
+    for i, level in enumerate(column.levels):
+        values[i] = level
+    return values[cells.astype(np.int64)]
+
+
+def _encoded_levels(
+    columns: tuple[Column, ...], cells: list[TableColumn | None], n_rows: int, unseen: str
+) -> np.ndarray:
+    codes = np.full((len(columns), n_rows), -1, dtype=np.int64).T
+    for j, (column, found) in enumerate(zip(columns, cells, strict=True)):
+        if found is not None:
+            codes[:, j] = level_codes(column, found, unseen)
+    return codes
+
+
+def _encoded_numbers(
+    columns: tuple[Column, ...], cells: list[TableColumn | None], n_rows: int, unseen: str
+) -> np.ndarray:
+    # Columns lie one after the other in memory, as they do in frames.
+    numbers = np.empty((len(columns), n_rows)).T
+    for j, (column, found) in enumerate(zip(columns, cells, strict=True)):
+        if found is None:
+            numbers[:, j] = np.nan
+        elif column.kind == "binary":
+            numbers[:, j] = binary_values(column, found, unseen)
+        elif found.kind == "number":
+            np.subtract(found.values, np.nan_to_num(column.origin), out=numbers[:, j])
+        elif found.is_missing:
+            numbers[:, j] = np.nan
+        else:
+            raise NotNumeric.column(column.name, found.levels)
+    return numbers
+
+
+def _check_counts(columns: tuple[Column, ...], numbers: np.ndarray) -> None:
+    wrong = (numbers < 0) | (numbers != np.floor(numbers)) & ~np.isnan(numbers)
+    if wrong.any():
+        j = int(wrong.any(axis=0).argmax())
+        value = numbers[wrong[:, j].argmax(), j]
+        raise NotCounts.number(columns[j].name, float(value))
+
+
+def _with_origin(columns: tuple[Column, ...], origin: np.ndarray) -> tuple[Column, ...]:
+    return tuple(
+        dataclasses.replace(column, origin=float(value))
+        if column.origin != column.origin
+        else column
+        for column, value in zip(columns, origin, strict=True)
+    )

@@ -1,0 +1,110 @@
+"""What a fit remembers of one column: how its cells become numbers or codes."""
+
+import dataclasses
+from dataclasses import dataclass
+
+import numpy as np
+
+from bayesgen.errors import IdentifierColumn, NotBinary, NotLevels, NotNumeric, warn
+from bayesgen.table import Name, TableColumn
+
+FEW_ROWS = 20
+"""With so few rows, a level for every row is no sign of an identifier."""
+
+
+@dataclass(frozen=True)
+class BlockSpec:
+    """What a block asks of the table.
+
+    kind: "numbers", "levels", "binary" or "counts".
+    names: its columns, in the order of the encoded features.
+    centred: whether encoding may subtract an origin from each column.
+    """
+
+    kind: str
+    names: tuple[Name, ...]
+    centred: bool = False
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column as fitting saw it.
+
+    kind: what its block asked for: "numbers", "levels", "binary" or "counts".
+    levels: for "levels", Python values in the order of the codes; for "binary" from a column of two
+        levels, the one that counts as 0 first.
+    declared: whether the dtype named the levels.
+    origin: what encoding subtracts from "numbers", 0 if the likelihood is not centred; NaN, which
+        acts as 0, until a cell has been observed, and for other kinds.
+    """
+
+    name: Name
+    kind: str
+    levels: tuple = ()
+    declared: bool = False
+    origin: float = float("nan")
+
+
+def learned(found: TableColumn, kind: str) -> Column:
+    """Return what a column of a table teaches a block of this kind.
+
+    Raises:
+        NotNumeric, NotLevels, NotBinary: the column does not suit.
+    """
+    if kind == "levels":
+        levels = found.levels if found.kind == "level" else whole_levels(found)
+        if not found.declared and len(found.values) > max(FEW_ROWS, 2 * len(levels) - 1):
+            return Column(found.name, kind, levels)
+        if not found.declared and len(found.values) > FEW_ROWS:
+            warn(IdentifierColumn.column(found.name, len(levels), len(found.values)))
+        return Column(found.name, kind, levels, found.declared)
+    if found.kind == "number":
+        return Column(found.name, kind)
+    if kind != "binary":
+        raise NotNumeric.column(found.name, found.levels)
+    if len(found.levels) != 2 or not found.declared:
+        raise NotBinary.levels(found.name, found.levels)
+    numeric = all(isinstance(level, bool | int | float) for level in found.levels)
+    levels = tuple(sorted(found.levels)) if numeric else found.levels
+    return Column(found.name, kind, levels, declared=True)
+
+
+def merged(column: Column, found: TableColumn) -> Column:
+    """Return the column with the levels of one more batch at the end.
+
+    A column whose levels were declared at first grows only by levels that a batch declares too.
+
+    Raises:
+        NotLevels: text meets numbers.
+    """
+    if column.kind != "levels" or (found.is_missing and not found.declared):
+        return column
+    if column.declared and not found.declared:
+        return column
+    levels = found.levels if found.kind == "level" else whole_levels(found)
+    known = set(column.levels)
+    new = tuple(level for level in levels if level not in known)
+    if known and new and _types(column.levels).isdisjoint(_types(new)):
+        raise NotLevels.changed(column.name, column.levels, new)
+    declared = found.declared if not column.levels else column.declared
+    return dataclasses.replace(column, levels=column.levels + new, declared=declared)
+
+
+def whole_levels(found: TableColumn) -> tuple[int, ...]:
+    """Return the whole numbers of a column, sorted.
+
+    Raises:
+        NotLevels: a number is not whole.
+    """
+    values = np.unique(found.values[~np.isnan(found.values)])
+    fractions = values[values != np.floor(values)]
+    if len(fractions):
+        raise NotLevels.fractions(found.name, float(fractions[0]))
+    return tuple(int(value) for value in values)
+
+
+def _types(levels: tuple) -> set[str]:
+    return {
+        "number" if isinstance(level, bool | int | float) else type(level).__name__
+        for level in levels
+    }

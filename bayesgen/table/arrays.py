@@ -1,0 +1,138 @@
+"""NumPy arrays: numbers, booleans, text and objects."""
+
+import numpy as np
+
+from bayesgen.errors import InvalidTable, InvalidValues, UnsupportedColumn, UnsupportedTable
+from bayesgen.table.columns import (
+    Name,
+    Table,
+    TableColumn,
+    boolean_column,
+    check_magnitude,
+    level_column,
+    matrix_table,
+    number_column,
+)
+
+NUMBERS = ("integer", "floating", "mixed-integer-float", "decimal")
+DATES = ("datetime64", "datetime", "date", "timedelta64", "timedelta", "time", "period")
+
+
+def read_array(values: np.ndarray) -> Table:
+    """Return the table of an array of shape (row, feature); float64 is not copied.
+
+    Raises:
+        InvalidTable, InvalidValues, UnsupportedColumn: as `read_table` says.
+    """
+    if values.ndim != 2:
+        raise InvalidTable.not_two_dimensional(values.ndim)
+    if values.dtype.kind in "fiu":
+        matrix = _float64(values)
+        names = tuple(f"x{i}" for i in range(matrix.shape[1]))
+        check_magnitude(names, matrix)
+        return matrix_table(matrix)
+    values = np.asarray(values)
+    columns = tuple(array_column(f"x{i}", values[:, i]) for i in range(values.shape[1]))
+    return Table(columns, len(values), "numpy")
+
+
+def array_column(name: Name, values: np.ndarray) -> TableColumn:
+    """Return the column of an array of shape (row,) and of any dtype.
+
+    Raises:
+        InvalidValues: infinite, too large or complex numbers.
+        UnsupportedColumn: dates, nested values, mixed types, text that was numbers.
+    """
+    match values.dtype.kind:
+        case "f" | "i" | "u":
+            return number_column(name, values)
+        case "b":
+            return boolean_column(name, values.astype(np.int64))
+        case "O":
+            return _object_column(name, values)
+        case "U" | "T":
+            return _text_column(name, values)
+        case "c":
+            raise InvalidValues.complex_numbers(name)
+        case "M" | "m":
+            raise UnsupportedColumn.date(name, str(values.dtype))
+        case _:
+            raise UnsupportedColumn.nested(name, str(values.dtype))
+
+
+def _float64(values: np.ndarray) -> np.ndarray:
+    if isinstance(values, np.ma.MaskedArray):
+        return np.ma.filled(values.astype(np.float64), np.nan)
+    with np.errstate(over="ignore"):  # a longdouble beyond float64 is refused as infinite
+        return np.asarray(values, dtype=np.float64)
+
+
+def _object_column(name: Name, values: np.ndarray) -> TableColumn:
+    import pandas as pd
+
+    found = pd.api.types.infer_dtype(values, skipna=True)
+    if found == "string":
+        codes, levels = pd.factorize(values)
+        return level_column(name, codes, map(str, levels), declared=False)
+    missing = pd.isna(values)
+    if found == "boolean":
+        return boolean_column(name, np.where(missing, -1, values).astype(np.int64))
+    if found in NUMBERS or found == "empty":
+        return number_column(name, _numbers(name, np.where(missing, np.nan, values)))
+    if found in DATES:
+        raise UnsupportedColumn.date(name, found)
+    if found == "complex":
+        raise InvalidValues.complex_numbers(name)
+    types = sorted({type(value).__name__ for value in values[~missing]})
+    simple = all(
+        isinstance(v, str | bool | int | float | np.number | np.bool_) for v in values[~missing]
+    )
+    if simple:
+        raise UnsupportedColumn.mixed(name, types)
+    raise UnsupportedColumn.nested(name, ", ".join(types))
+
+
+def _numbers(name: Name, values: np.ndarray) -> np.ndarray:
+    try:
+        return values.astype(np.float64)
+    except OverflowError:  # a Python integer beyond float64
+        raise InvalidValues.infinite(name, 1) from None
+
+
+def _text_column(name: Name, values: np.ndarray) -> TableColumn:
+    import pandas as pd
+
+    codes, levels = pd.factorize(values.astype(object))
+    suspects = [level for level in levels if _was_no_text(level)]
+    if len(suspects) == len(levels) or {"nan", "None", "<NA>"} & set(suspects):
+        raise UnsupportedColumn.text_numbers(name, suspects)
+    return level_column(name, codes, map(str, levels), declared=False)
+
+
+def _was_no_text(level: str) -> bool:
+    if level in ("None", "<NA>"):
+        return True
+    try:
+        float(level)
+    except ValueError:
+        return False
+    return True
+
+
+def as_array(found: object) -> np.ndarray:
+    """Return an array of nested lists, or of whatever converts itself to one.
+
+    Lists that mix text and numbers keep their values; numpy.array would make all of them text.
+
+    Raises:
+        UnsupportedTable: it converts to no array.
+    """
+    try:
+        values = np.asarray(found)
+        if values.dtype.kind in "US" and not hasattr(found, "__array__"):
+            values = np.asarray(found, dtype=object)
+    except ValueError:  # rows of different lengths
+        raise UnsupportedTable.of_type(found) from None
+    if values.ndim == 0:
+        raise UnsupportedTable.of_type(found)
+    return values

@@ -1,0 +1,156 @@
+"""What a table is once it has been read: columns of numbers and columns of levels."""
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int, Num
+
+from bayesgen.errors import InvalidTable, InvalidValues, UnsupportedColumn
+
+Name = str | int
+
+LARGEST = 1e150
+"""Squares of larger numbers, and sums of such squares, overflow float64 (1.8e308)."""
+
+
+@dataclass(frozen=True, eq=False)
+class TableColumn:
+    """One column.
+
+    name: as the user wrote it; x0, x1, ... for an array.
+    kind: "number" or "level".
+    values: shape (row,). Numbers: float64, NaN = missing, otherwise finite. Levels: int64 codes
+        into `levels`, -1 = missing.
+    levels: of a level column, as Python values: all declared ones in their order (False, True
+        for booleans), otherwise those found, sorted.
+    declared: whether the dtype itself names the levels (boolean, pandas Categorical, polars Enum,
+        Arrow dictionary).
+    """
+
+    name: Name
+    kind: str
+    values: Num[np.ndarray, " row"]
+    levels: tuple = ()
+    declared: bool = False
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether no cell is observed."""
+        holes = np.isnan(self.values) if self.kind == "number" else self.values < 0
+        return bool(holes.all())
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Columns of equal length.
+
+    container: "pandas", "polars", "pyarrow" or "numpy": what the rows came in.
+    matrix: of an array of numbers, all columns as float64, shape (row, feature); else None.
+    """
+
+    columns: tuple[TableColumn, ...]
+    n_rows: int
+    container: str
+    matrix: Float[np.ndarray, "row feature"] | None = None
+
+    @property
+    def names(self) -> tuple[Name, ...]:
+        """The names of the columns, in their order."""
+        return tuple(column.name for column in self.columns)
+
+    def take(self, rows: np.ndarray | slice) -> "Table":
+        """Return the table of some rows.
+
+        Args:
+            rows: positions, shape (row,), or a mask of booleans, or a slice.
+        """
+        if self.matrix is not None:
+            return matrix_table(self.matrix[rows])
+        columns = tuple(
+            TableColumn(c.name, c.kind, c.values[rows], c.levels, c.declared) for c in self.columns
+        )
+        return Table(columns, len(columns[0].values), self.container)
+
+
+def matrix_table(matrix: Float[np.ndarray, "row feature"]) -> Table:
+    """Return the table of an array of finite numbers and NaN; columns are views of it."""
+    columns = tuple(TableColumn(f"x{i}", "number", matrix[:, i]) for i in range(matrix.shape[1]))
+    return Table(columns, len(matrix), "numpy", matrix)
+
+
+def number_column(name: Name, values: np.ndarray) -> TableColumn:
+    """Return a column of numbers from an array of any real dtype, shape (row,)."""
+    values = np.asarray(values, dtype=np.float64)
+    check_magnitude((name,), values[:, None])
+    return TableColumn(name, "number", values)
+
+
+def boolean_column(name: Name, codes: Int[np.ndarray, " row"]) -> TableColumn:
+    """Return a column of booleans from codes: 0 = False, 1 = True, -1 = missing."""
+    return TableColumn(name, "level", codes, (False, True), declared=True)
+
+
+def level_column(
+    name: Name, codes: np.ndarray, levels: Iterable[Hashable], *, declared: bool
+) -> TableColumn:
+    """Return a column of levels; undeclared ones are sorted, and those without a row are left out.
+
+    Args:
+        name: of the column.
+        codes: shape (row,), positions in `levels`, -1 = missing.
+        levels: Python values; None and NaN among them count as missing.
+        declared: whether the dtype names the levels.
+    """
+    found: list = list(levels)
+    codes = codes.astype(np.int64, copy=False)
+    kept = [i for i, level in enumerate(found) if level is not None and level == level]
+    if not declared:
+        used = np.bincount(codes[codes >= 0], minlength=len(found)) > 0
+        kept = sorted((i for i in kept if used[i]), key=found.__getitem__)
+    if kept != list(range(len(found))):
+        position = np.full(len(found) + 1, -1)
+        position[kept] = np.arange(len(kept))
+        codes = position[codes]
+    return TableColumn(name, "level", codes, tuple(found[i] for i in kept), declared)
+
+
+def check_magnitude(names: tuple[Name, ...], values: Float[np.ndarray, "row feature"]) -> None:
+    """Refuse infinities and magnitudes whose squares overflow, naming the column.
+
+    Two passes without a copy; NaN is skipped.
+
+    Raises:
+        InvalidValues: a cell is infinite or beyond 1e150.
+    """
+    if not values.size:
+        return
+    top, bottom = np.fmax.reduce(values, axis=None), np.fmin.reduce(values, axis=None)
+    if not (top > LARGEST or bottom < -LARGEST):
+        return
+    for name, column in zip(names, values.T, strict=True):
+        infinite = int(np.isinf(column).sum())
+        if infinite:
+            raise InvalidValues.infinite(name, infinite)
+        largest = np.nanmax(np.abs(column), initial=0.0)
+        if largest > LARGEST:
+            raise InvalidValues.too_large(name, largest)
+
+
+def plain_names(names: Iterable[Hashable]) -> tuple[Name, ...]:
+    """Return column names as text and Python integers.
+
+    Raises:
+        UnsupportedColumn: a name is something else.
+        InvalidTable: a name occurs twice.
+    """
+    plain: list[Name] = []
+    for name in names:
+        name = name.item() if isinstance(name, np.generic) else name
+        if not isinstance(name, str | int):
+            raise UnsupportedColumn.name(name)
+        plain.append(name)
+    if len(set(plain)) < len(plain):
+        twice = {name for name in plain if plain.count(name) > 1}
+        raise InvalidTable.duplicate_names(sorted(twice, key=str))
+    return tuple(plain)

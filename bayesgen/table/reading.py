@@ -1,0 +1,83 @@
+"""One door for everything a person may pass as X."""
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from narwhals.exceptions import DuplicateError
+
+from bayesgen.errors import InvalidTable, UnsupportedTable
+from bayesgen.table.arrays import as_array, read_array
+from bayesgen.table.columns import Table, plain_names
+from bayesgen.table.frames import read_frame
+
+
+def read_table(X: object) -> Table:
+    """Return the columns of a dataframe or an array as numbers and levels.
+
+    Numbers and Decimals become numbers; booleans, text, pandas Categorical, polars Enum and Arrow
+    dictionaries become levels. Columns of objects are numbers, booleans or text, whichever all of
+    their values are. None, NaN, pandas NA and polars null are missing; a column without an observed
+    cell is a number column, unless its dtype says otherwise.
+
+    Args:
+        X: shape (row, feature). A pandas or polars DataFrame, a pyarrow Table or RecordBatch, any
+            other eager frame that narwhals knows, whatever exports an Arrow stream, a NumPy array
+            (columns are named x0, x1, ...), or lists of rows.
+
+    Returns:
+        The table. A float64 array is not copied: treat the values as read-only.
+
+    Raises:
+        UnsupportedTable: X is sparse, lazy, or no table at all.
+        InvalidTable: X has no rows, no columns, not two axes, or two columns of one name.
+        InvalidValues: infinite or complex numbers, or magnitudes beyond 1e150.
+        UnsupportedColumn: dates, nested values, mixed types, text that NumPy made of numbers.
+
+    Examples:
+        >>> import numpy as np
+        >>> table = read_table(np.array([[1.0, 2.0], [3.0, np.nan]]))
+        >>> table.names, table.columns[1].kind, table.columns[1].values
+        (('x0', 'x1'), 'number', array([ 2., nan]))
+    """
+    table = read_array(X) if isinstance(X, np.ndarray) else _read_other(X)
+    if not table.columns:
+        raise InvalidTable.no_columns(table.n_rows)
+    if not table.n_rows:
+        raise InvalidTable.no_rows(len(table.columns))
+    return table
+
+
+def is_frame(X: object) -> bool:
+    """Say whether X is an eager dataframe: a table whose columns have names."""
+    try:
+        frame = nw.from_native(X, eager_only=True, pass_through=True)
+    except DuplicateError:
+        return True
+    return isinstance(frame, nw.DataFrame) or hasattr(X, "to_struct_array")
+
+
+def _read_other(X: object) -> Table:
+    try:
+        frame = nw.from_native(X, eager_only=True, allow_series=True, pass_through=True)
+    except DuplicateError:
+        plain_names(getattr(X, "column_names", getattr(X, "columns", ())))
+        raise
+    if isinstance(frame, nw.DataFrame):
+        return read_frame(frame)
+    if isinstance(frame, nw.Series):
+        raise InvalidTable.not_two_dimensional(1)
+    if hasattr(X, "collect"):
+        raise UnsupportedTable.lazy(X)
+    if hasattr(X, "tocsr"):
+        raise UnsupportedTable.sparse()
+    if hasattr(X, "__arrow_c_stream__") or hasattr(X, "to_struct_array"):
+        return _read_other(_arrow_table(X))
+    return read_array(as_array(X))
+
+
+def _arrow_table(X: object) -> object:
+    import pyarrow as pa
+
+    try:
+        return pa.table(X)
+    except (TypeError, ValueError, pa.ArrowException):  # an Arrow array, not a table
+        raise UnsupportedTable.of_type(X) from None

@@ -1,0 +1,76 @@
+"""The labels of rows."""
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from bayesgen.errors import InvalidTarget, MissingLabels
+
+
+def read_target(y: object) -> np.ndarray:
+    """Return labels as an array, refusing missing ones.
+
+    Args:
+        y: one label for each row: a Series, an array, an Arrow array or a list; text, numbers or
+            booleans. A single column, shape (row, 1), is accepted.
+
+    Returns:
+        Shape (row,). Text from a list or an array of text has a text dtype, from a Series dtype
+        object; nullable and object columns of numbers or booleans get the NumPy dtype.
+
+    Raises:
+        InvalidTarget: y is None, has more than one column, or mixes types.
+        MissingLabels: some labels are None, NaN or NA.
+
+    Examples:
+        >>> read_target(["no", "yes"])
+        array(['no', 'yes'], dtype='<U3')
+    """
+    import pandas as pd
+
+    if y is None:
+        raise InvalidTarget.absent()
+    labels = _as_array(y)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels.ravel()
+    if labels.ndim != 1:
+        raise InvalidTarget.wrong_shape(labels.shape)
+    missing = int(pd.isna(labels).sum())
+    if missing:
+        raise MissingLabels.in_rows(missing, len(labels))
+    return _one_type(labels) if labels.dtype == object else labels
+
+
+def _as_array(y: object) -> np.ndarray:
+    if isinstance(y, np.ma.MaskedArray):
+        labels = np.array(y.data, dtype=object)
+        labels[np.ma.getmaskarray(y)] = None
+        return labels
+    y = nw.from_native(y, eager_only=True, allow_series=True, pass_through=True)
+    if isinstance(y, nw.Series | nw.DataFrame):
+        return np.asarray(y.to_numpy())
+    if isinstance(y, list | tuple):
+        return _list_array(y)
+    return np.asarray(y)
+
+
+def _list_array(y: list | tuple) -> np.ndarray:
+    try:
+        values = np.asarray(y)
+    except ValueError:  # rows of different lengths
+        raise InvalidTarget.ragged() from None
+    if values.dtype.kind not in "US":
+        return values
+    # numpy.asarray turns the None, NaN and numbers that stand beside text into text
+    return values if all(isinstance(v, str) for v in y) else np.asarray(y, dtype=object)
+
+
+def _one_type(labels: np.ndarray) -> np.ndarray:
+    import pandas as pd
+
+    found = pd.api.types.infer_dtype(labels, skipna=False)
+    if found in ("string", "empty"):
+        return labels
+    dtypes = {"boolean": np.bool_, "integer": np.int64, "floating": np.float64}
+    if found not in dtypes and found != "mixed-integer-float":
+        raise InvalidTarget.mixed(sorted({type(label).__name__ for label in labels}))
+    return labels.astype(dtypes.get(found, np.float64))
