@@ -1,0 +1,169 @@
+"""The class prior: how common each class is, known or with a Dirichlet prior of its own."""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import ClassVar
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.special import gammaln
+
+from bayesgen.errors import InvalidPrior
+from bayesgen.likelihoods.arrays import Arrays
+from bayesgen.likelihoods.simplexes import (
+    dirichlets,
+    log_gammas,
+    log_ratios,
+    log_sums,
+    simplexes_transform,
+)
+
+Counts = Float[np.ndarray, " class"]
+Spec = float | int | str | np.ndarray | list | tuple | Mapping
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ClassPrior(Arrays):
+    r"""y ~ Categorical(probs), with probs ~ Dirichlet(rows * probs) or known.
+
+    Update with n_k rows of each class: rows' = rows + n, probs' = (rows probs + n_k) / rows'.
+    rows = infinity means that probs are known and rows change nothing.
+
+    Exact. Source: Gelman et al., Bayesian Data Analysis (3rd ed.), section 3.4.
+    """
+
+    probs: Counts
+    rows: float
+    axes: ClassVar = {"probs": ("class",), "rows": ()}
+
+    @property
+    def known(self) -> bool:
+        """Whether the class probabilities are given rather than learned."""
+        return isinstance(self.rows, float) and np.isinf(self.rows)
+
+    def posterior(self, count: Counts) -> "ClassPrior":
+        """Return the prior updated by the weight of each class."""
+        if self.known:
+            return self
+        rows = self.rows + count.sum()
+        return ClassPrior((self.rows * self.probs + count) / rows, rows)
+
+    def log_evidence(self, count: Counts) -> float:
+        """Return log p(labels), as a sequence."""
+        if self.known:
+            return float(np.where(count > 0, count * _log(self.probs), 0.0).sum())
+        before, after = self.rows * self.probs, self.rows * self.probs + count
+        return float(
+            gammaln(self.rows) - gammaln(after.sum()) + (gammaln(after) - gammaln(before)).sum()
+        )
+
+    def log_predictive(self) -> Counts:
+        """Return log P(y = k), shape (class,)."""
+        return _log(self.probs)
+
+    def draw(self, rng: np.random.Generator, n: int) -> dict[str, np.ndarray]:
+        """Return n draws of the class probabilities, (draw, class)."""
+        if self.known:
+            return {"probs": np.broadcast_to(self.probs, (n, len(self.probs)))}
+        logs = log_gammas(rng, self.rows * self.probs, n)
+        return {"probs": np.exp(logs - log_sums(logs, (logs.shape[1],)))}
+
+    def density_draws(
+        self, rng: np.random.Generator, n: int
+    ) -> Callable[[Int[np.ndarray, "draw row"]], Float[np.ndarray, "draw row class"]]:
+        """Return own -> log P(y = k given probs), probs updated by one row of class own."""
+        if self.known:
+            return lambda own: np.broadcast_to(_log(self.probs), (*own.shape, len(self.probs)))
+        logs = log_gammas(rng, self.rows * self.probs, n)
+        extra = np.log(rng.exponential(size=(n, 1)))
+
+        def log_density(own: np.ndarray) -> np.ndarray:
+            mine = own[..., None] == np.arange(logs.shape[1])
+            updated = np.logaddexp(logs[:, None], np.where(mine, extra[..., None], -np.inf))
+            return updated - np.logaddexp.reduce(updated, axis=-1, keepdims=True)
+
+        return log_density
+
+    def mode(self) -> dict[str, np.ndarray]:
+        """Return probs: the mode in log-odds."""
+        return {"probs": self.probs}
+
+    def maximum_likelihood(self, count: Counts) -> dict[str, np.ndarray]:
+        """Return class frequencies, or the probabilities that are known."""
+        return {"probs": self.probs if self.known else count / count.sum()}
+
+    def story(self) -> dict[str, object]:
+        """Sample the class probabilities (site "class.probs"), unless they are known."""
+        import numpyro
+
+        if self.known:
+            return {"probs": self.probs}
+        prior = dirichlets()(self.rows * self.probs, (len(self.probs),))
+        return {"probs": numpyro.sample("class.probs", prior)}
+
+    def log_measure(self, params: dict) -> object:
+        """Return sum of log probs: the Jacobian of softmax."""
+        return (
+            0.0 if self.known else params["probs"].__array_namespace__().log(params["probs"]).sum()
+        )
+
+    def coordinates(self, count: Counts) -> dict[str, tuple[np.ndarray, ...]]:
+        """Return which classes are free, and centre and width of their posterior log-ratios."""
+        if self.known:
+            return {}
+        after = self.posterior(count)
+        return {"probs": log_ratios(after.rows * after.probs, (len(count),))}
+
+    def transform(self, parameter: str, *arrays: np.ndarray) -> object:
+        """Return the softmax of centre + width u."""
+        return simplexes_transform()(*arrays, (arrays[0].shape[1],))
+
+
+def class_prior(spec: Spec, classes: np.ndarray, count: Counts, *, frequencies: bool) -> ClassPrior:
+    """Return the class prior that a user's argument means for these classes.
+
+    Args:
+        spec: a number (Dirichlet rows per class), "empirical", "uniform", an array in the order of
+            classes, or {class: probability}.
+        classes: the labels in order.
+        count: weight of each class in the training rows.
+        frequencies: whether a number means class frequencies (maximum likelihood ignores worths).
+
+    Raises:
+        InvalidPrior: a worth not above 0, or probabilities not positive or not summing to one.
+    """
+    size = len(classes)
+    if isinstance(spec, str):
+        if spec not in ("empirical", "uniform"):
+            raise InvalidPrior.unknown_class_prior(spec)
+        probs = np.full(size, 1 / size) if spec == "uniform" else count / count.sum()
+        return ClassPrior(probs, np.inf)
+    if np.ndim(spec) == 0 and not isinstance(spec, Mapping):
+        if isinstance(spec, bool) or not (np.isfinite(spec) and spec > 0):
+            raise InvalidPrior.not_positive("class_prior", "rows per class", spec)
+        if frequencies:
+            return ClassPrior(count / count.sum(), np.inf)
+        return ClassPrior(np.full(size, 1 / size), float(spec) * size)
+    return ClassPrior(given_probabilities(spec, classes), np.inf)
+
+
+def given_probabilities(spec: Spec, classes: np.ndarray) -> Counts:
+    """Return probabilities stated by a user, checked: one per class, positive, summing to one."""
+    if isinstance(spec, Mapping):
+        wanted = list(classes)
+        if set(spec) != set(wanted):
+            raise InvalidPrior.wrong_classes(list(spec), wanted)
+        spec = [spec[c] for c in wanted]
+    probs = np.asarray(spec, dtype=float)
+    if probs.shape != (len(classes),):
+        raise InvalidPrior.wrong_shape("class_prior", "probabilities", probs.shape, (len(classes),))
+    if not (np.isfinite(probs).all() and (probs > 0).all()):
+        raise InvalidPrior.not_probabilities("class_prior", "probabilities", spec)
+    if abs(probs.sum() - 1) > 1e-8:
+        raise InvalidPrior.does_not_sum_to_one("class_prior", probs.sum())
+    return probs
+
+
+def _log(probs: np.ndarray) -> np.ndarray:
+    with np.errstate(divide="ignore"):
+        return np.log(probs)

@@ -1,0 +1,65 @@
+"""Frozen dataclasses whose arrays know the words of their axes: kept, grown and saved by them."""
+
+import abc
+import copy
+import dataclasses
+from collections.abc import Mapping
+from typing import ClassVar
+
+import numpy as np
+
+Axes = Mapping[str, tuple[str, ...]]
+
+
+class Arrays(abc.ABC):
+    """A frozen dataclass whose array fields declare the words of their axes in `axes`."""
+
+    axes: ClassVar[Axes] = {}
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the array fields by name."""
+        return {name: getattr(self, name) for name in self.axes}
+
+    def with_arrays(self, arrays: Mapping[str, object]) -> "Arrays":
+        """Return a copy that holds other arrays (traced ones too: nothing is checked again)."""
+        other = copy.copy(self)
+        for name, value in arrays.items():
+            object.__setattr__(other, name, value)
+        return other
+
+    def settings(self) -> tuple:
+        """Return the fields that are no arrays, hashable: they fix what is traced and compiled."""
+        fields = (field.name for field in dataclasses.fields(self))  # ty: ignore[invalid-argument-type]
+        return tuple((name, getattr(self, name)) for name in fields if name not in self.axes)
+
+    def take(self, axis: str, index: np.ndarray) -> "Arrays":
+        """Return a copy that keeps the positions `index` of one axis, in that order."""
+        return self.with_arrays(
+            {
+                name: _take(array, self.axes[name], axis, index)
+                for name, array in self.arrays().items()
+            }
+        )
+
+
+def _take(array: np.ndarray, axes: tuple[str, ...], axis: str, index: np.ndarray) -> np.ndarray:
+    for position, word in enumerate(axes):
+        # an axis of length one is shared by all positions and stays
+        if word == axis and (array.shape[position] != 1 or axis == "feature"):
+            array = np.take(array, index, axis=position)
+    return array
+
+
+def spread(
+    array: np.ndarray, axes: tuple[str, ...], axis: str, index: np.ndarray, size: int
+) -> np.ndarray:
+    for position, word in enumerate(axes):
+        if word == axis:
+            shape = list(array.shape)
+            shape[position] = size
+            grown = np.zeros(shape)
+            selector = [slice(None)] * array.ndim
+            selector[position] = index
+            grown[tuple(selector)] = array
+            array = grown
+    return array

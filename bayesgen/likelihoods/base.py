@@ -1,0 +1,245 @@
+"""What every likelihood is: a frozen prior over parameters that can be updated, sampled and scored.
+
+A family writes one file. It declares its axes once; re-indexing, validation, persistence and labelled
+output follow from that declaration. It writes its density once, as natural parameters times features
+of a row; the density of rows and the likelihood of statistics both follow from that.
+"""
+
+import abc
+import dataclasses
+from collections.abc import Callable, Iterator
+from typing import ClassVar
+
+import numpy as np
+
+from bayesgen.errors import UnsupportedInference
+from bayesgen.likelihoods.arrays import Arrays, Axes, spread
+from bayesgen.typing import Block, Labels, Params, Weights
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """Something a person should know about one column of one class, by position.
+
+    kind: "floored", "pooled" or "singular". cls is None where every class is concerned, feature
+    is None where the whole block is.
+    """
+
+    kind: str
+    cls: int | None = None
+    feature: int | None = None
+
+
+class Statistics(Arrays):
+    """Sufficient statistics of a block: additive, float64, of every class."""
+
+    def __add__(self, other: "Statistics") -> "Statistics":
+        """Return the statistics of the rows of both."""
+        return self.with_arrays({k: v + getattr(other, k) for k, v in self.arrays().items()})
+
+    def spread(self, axis: str, index: np.ndarray, size: int) -> "Statistics":
+        """Return a copy whose axis has grown to `size`; old position i is at index[i], the rest 0."""
+        return self.with_arrays(
+            {k: spread(v, self.axes[k], axis, index, size) for k, v in self.arrays().items()}
+        )
+
+    def spread_levels(self, index: np.ndarray, n_levels: tuple[int, ...]) -> "Statistics":
+        """Return a copy over grown columns of levels; statistics without levels stay as they are."""
+        return self
+
+    @abc.abstractmethod
+    def total_features(self) -> np.ndarray:
+        """Return the sum over rows of weight times features, shape (class, natural)."""
+
+
+class Likelihood(Arrays):
+    """The class-conditional density of a block, with its prior.
+
+    Every hyperparameter is a guess or the number of rows that a guess is worth. A guess of None is
+    filled from the statistics by `complete`; after it every array field has its declared axes.
+    """
+
+    kind: ClassVar[str] = "numbers"
+    """What the table hands over: "numbers", "levels", "binary" or "counts"."""
+    joint: ClassVar[bool] = False
+    """Whether the columns depend on each other given the class."""
+    centred: ClassVar[bool] = False
+    """Whether columns may be handed over minus a common origin."""
+    location: ClassVar[tuple[str, ...]] = ()
+    """Hyperparameters and parameters that move with the origin."""
+    param_axes: ClassVar[Axes] = {}
+    """The axes of each parameter after the draw axes."""
+    conjugate: bool = True
+
+    # -- what the rows say ------------------------------------------------------------------
+
+    @abc.abstractmethod
+    def statistics(
+        self,
+        x: Block,
+        y: Labels,
+        weight: Weights,
+        *,
+        n_classes: int,
+        n_levels: tuple[int, ...] = (),
+    ) -> Statistics:
+        """Return the statistics of encoded rows; missing cells weigh zero."""
+
+    # -- the prior and its update -----------------------------------------------------------
+
+    @abc.abstractmethod
+    def complete(self, statistics: Statistics) -> "Likelihood":
+        """Return the prior with every None guess filled and every array of its declared shape."""
+
+    def inert(self) -> np.ndarray | None:
+        """Return the positions of `inert_axis` that say nothing about the class, as booleans."""
+        return None
+
+    inert_axis: ClassVar[str] = "feature"
+
+    def view(self, x: Block, index: np.ndarray) -> Block:
+        """Return encoded rows as a likelihood sees them that kept `index` of its inert axis."""
+        return x[:, index]
+
+    def unview(self, x: Block, index: np.ndarray, blank: Block) -> Block:
+        """Return `blank` with rows of a likelihood that kept `index` put back: undoes `view`."""
+        blank[:, index] = x
+        return blank
+
+    def posterior(self, statistics: Statistics) -> "Likelihood":
+        """Return the prior updated by statistics: the same type, ready for more."""
+        raise UnsupportedInference.no_closed_form(type(self).__name__)
+
+    def log_evidence(self, statistics: Statistics) -> float:
+        """Return log p(rows given classes), parameters integrated out."""
+        raise UnsupportedInference.no_closed_form(type(self).__name__)
+
+    # -- rows, parameters integrated out ----------------------------------------------------
+
+    def predictive(self) -> Callable[[Block], np.ndarray]:
+        """Return x -> log p(x given y = k), shape (row, class), parameters integrated out."""
+        raise UnsupportedInference.no_closed_form(type(self).__name__)
+
+    def log_predictive(self, x: Block) -> np.ndarray:
+        """Return log p(x given y = k), shape (row, class), parameters integrated out."""
+        return self.predictive()(x)
+
+    # -- parameters -------------------------------------------------------------------------
+
+    def draw(self, rng: np.random.Generator, n: int) -> Params:
+        """Return n independent draws of the parameters, each of shape (draw, *param_axes)."""
+        raise UnsupportedInference.no_closed_form(type(self).__name__)
+
+    def density_draws(
+        self, rng: np.random.Generator, n: int
+    ) -> Callable[[Block, np.ndarray], np.ndarray]:
+        """Return (x, own) -> log p(x given y = k, theta), shape (draw, row, class).
+
+        theta comes from this prior updated, for class own[draw, row] alone, by the row x itself.
+        The same random numbers serve every row, so a row's answer does not depend on its company.
+        """
+        raise UnsupportedInference.no_closed_form(type(self).__name__)
+
+    def mode(self) -> Params:
+        """Return the mode of the prior against the scale-free measure (see `log_measure`)."""
+        raise UnsupportedInference.no_closed_form(type(self).__name__)
+
+    @abc.abstractmethod
+    def log_measure(self, params: Params) -> np.ndarray:
+        """Return log(d params / d scale-free coordinates): log for rates and variances, log-odds
+        for probabilities, |Sigma|^-(p+1)/2 for covariances; summed over the block.
+        """
+
+    def maximum_likelihood(
+        self, statistics: Statistics, *, bias_corrected: bool = False, variance_floor: float = 0.0
+    ) -> tuple[Params, list[Finding]]:
+        """Return the parameters of greatest likelihood and what had to be mended."""
+        raise UnsupportedInference.no_closed_form(type(self).__name__)
+
+    @abc.abstractmethod
+    def start(self, statistics: Statistics) -> Params:
+        """Return parameters from pooled moments: where an optimiser or a sampler begins."""
+
+    # -- one row's density, written once ------------------------------------------------------
+
+    @abc.abstractmethod
+    def features(self, x: Block) -> np.ndarray:
+        """Return the features of rows, shape (row, natural); missing cells contribute 0."""
+
+    @abc.abstractmethod
+    def natural(self, params: Params) -> np.ndarray:
+        """Return the weight of each feature in log p(x given params), shape (..., class, natural).
+
+        Runs on NumPy and on traced JAX arrays: the namespace is taken from the parameters.
+        """
+
+    def density(self, params: Params) -> Callable[[Block], np.ndarray]:
+        """Return x -> log p(x given y = k, params), shape (row, draw, class): one GEMM a call."""
+        natural = self.natural(params)
+        impossible = np.isneginf(natural).reshape(-1, natural.shape[-1]).T
+        weights = np.where(impossible, 0.0, natural.reshape(-1, natural.shape[-1]).T)
+        never = bool(impossible.any())
+
+        def log_density(x: Block) -> np.ndarray:
+            features = self.features(x)
+            out = features @ weights
+            if never:
+                out[(features @ impossible) > 0] = -np.inf
+            return out.reshape(len(x), *natural.shape[:-1])
+
+        return log_density
+
+    def log_likelihood(self, params: Params, statistics: Statistics) -> np.ndarray:
+        """Return log p(rows given params), summed over classes: one dot product, any n of rows."""
+        natural, total = self.natural(params), statistics.total_features()
+        xp = natural.__array_namespace__()
+        return xp.sum(xp.where(total == 0, 0.0, natural) * total, axis=(-2, -1))
+
+    @abc.abstractmethod
+    def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:
+        """Return one simulated row for each label; params without draw axis."""
+
+    # -- the story ----------------------------------------------------------------------------
+
+    @abc.abstractmethod
+    def story(self, name: str) -> Params:
+        """Sample the parameters of every class by numpyro.sample and return them (traced)."""
+
+    def coordinates(self, statistics: Statistics) -> dict[str, tuple[np.ndarray, ...]]:
+        """Return, per parameter, the arrays of `transform`: where the posterior sits, how wide."""
+        raise UnsupportedInference.no_closed_form(type(self).__name__)
+
+    def transform(self, parameter: str, *arrays: np.ndarray) -> object:
+        """Return the numpyro transform from unit-scale real coordinates to one parameter."""
+        raise UnsupportedInference.no_closed_form(type(self).__name__)
+
+    # -- moving and showing --------------------------------------------------------------------
+
+    def moved(self, origin: np.ndarray) -> "Likelihood":
+        """Return the likelihood of x + origin when this one is of x."""
+        moved = {
+            n: getattr(self, n) + origin for n in self.location if getattr(self, n) is not None
+        }
+        return self.with_arrays(moved)
+
+    def move_params(self, params: Params, origin: np.ndarray) -> Params:
+        """Return parameters of x + origin when these are of x."""
+        return {k: v + origin if k in self.location else v for k, v in params.items()}
+
+    def __repr__(self) -> str:
+        """Show only what differs from the defaults, as it would be typed."""
+        return f"{type(self).__name__}({', '.join(_changed_fields(self))})"
+
+
+def _changed_fields(owner: Likelihood) -> Iterator[str]:
+    for field in dataclasses.fields(owner):  # ty: ignore[invalid-argument-type]
+        value = getattr(owner, field.name)
+        default = field.default
+        if value is default or (np.isscalar(value) and value == default):
+            continue
+        text = (
+            np.array2string(value, precision=4, threshold=12)
+            if isinstance(value, np.ndarray)
+            else repr(value)
+        )
+        yield f"{field.name}={text}"

@@ -1,0 +1,25 @@
+"""Guesses that users state: checked, and given the shape of their block."""
+
+import numpy as np
+from jaxtyping import Num
+
+from bayesgen.errors import InvalidPrior
+
+Guess = float | int | Num[np.ndarray, "..."] | None
+
+
+def require_positive(owner: object, *names: str) -> None:
+    """Refuse a worth or a scale that is not a positive finite number."""
+    for name in names:
+        value = getattr(owner, name)
+        if value is not None and not (np.isfinite(value).all() and (np.asarray(value) > 0).all()):
+            raise InvalidPrior.not_positive(type(owner).__name__, name, value)
+
+
+def broadcast_guess(family: str, name: str, value: object, shape: tuple[int, ...]) -> np.ndarray:
+    """Return a guess as a float64 array of its declared shape, or say what shape was expected."""
+    array = np.asarray(value, dtype=float)
+    try:
+        return np.broadcast_to(array, shape).astype(float)
+    except ValueError:
+        raise InvalidPrior.wrong_shape(family, name, array.shape, shape) from None

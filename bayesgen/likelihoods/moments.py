@@ -1,0 +1,121 @@
+"""Weighted counts, means and centred squares per class: the statistics of every normal family."""
+
+import dataclasses
+from collections.abc import Iterator
+from typing import ClassVar
+
+import numpy as np
+from jaxtyping import Float
+
+from bayesgen.likelihoods.base import Statistics
+from bayesgen.typing import Labels, Numbers, Weights
+
+BLOCK_ROWS = 2048
+"""Rows a block: 2048 x 20 float64 is 320 kB, which stays in a second-level cache (measured)."""
+
+Table = Float[np.ndarray, "class feature"]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class NormalStatistics(Statistics):
+    """What rows say about means and variances: weighted, missing cells left out.
+
+    count: weight of the observed cells, shape (class, feature).
+    mean: their mean, in the column's unit. scatter: their sum of squares around that mean.
+    """
+
+    count: np.ndarray
+    mean: np.ndarray
+    scatter: np.ndarray
+    axes: ClassVar = {name: ("class", "feature") for name in ("count", "mean", "scatter")}
+
+    def __add__(self, other: "NormalStatistics") -> "NormalStatistics":
+        """Return the statistics of the rows of both (Chan, Golub and LeVeque 1979)."""
+        mine, theirs = self.arrays(), other.arrays()
+        return NormalStatistics(*merge_moments(tuple(mine.values()), tuple(theirs.values())))
+
+    def total_features(self) -> np.ndarray:
+        """Return sums of x^2, x and 1, shape (class, 3 feature)."""
+        xp = self.mean.__array_namespace__()
+        square = self.scatter + self.count * self.mean**2
+        return xp.concat([square, self.count * self.mean, self.count], axis=-1)
+
+    def pooled(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return each column's overall mean and its guess of the variance within classes.
+
+        The variance is SS_within / n; where that is 0, SS_total / n; NaN where that is 0 too, or
+        nothing was observed: such a column has no unit and cannot tell classes apart.
+        """
+        n = self.count.sum(axis=0)
+        safe = np.where(n > 0, n, 1.0)
+        mean = (self.count * self.mean).sum(axis=0) / safe
+        within = self.scatter.sum(axis=0) / safe
+        between = (self.count * (self.mean - mean) ** 2).sum(axis=0) / safe
+        variance = np.where(within > 0, within, within + between)
+        return mean, np.where(variance > 0, variance, np.nan)
+
+
+def class_moments(
+    x: Numbers, y: Labels, weight: Weights, n_classes: int
+) -> tuple[Table, Table, Table]:
+    """Return count, mean and centred sum of squares of each column within each class.
+
+    One pass over memory: blocks of rows are centred on their own class means and merged, so nothing
+    cancels however far the classes lie apart. Missing cells (NaN) weigh zero.
+    Source: Chan, Golub and LeVeque (1979), Updating formulae and a pairwise algorithm.
+    """
+    shape = (n_classes, x.shape[1])
+    total = (np.zeros(shape), np.zeros(shape), np.zeros(shape))
+    shift = pilot(x)
+    for rows in blocks(len(x)):
+        block = x[rows] - shift
+        membership = one_hot(y[rows], n_classes) * weight[rows]
+        total = merge_moments(total, _block_moments(block, y[rows], membership))
+    return total[0], total[1] + np.where(total[0] > 0, shift, 0.0), total[2]
+
+
+def merge_moments(a: tuple, b: tuple) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return count, mean and centred squares of two sets of rows taken together."""
+    count = a[0] + b[0]
+    share = np.divide(b[0], count, out=np.zeros_like(count), where=count > 0)
+    delta = b[1] - a[1]
+    # with nothing on one side the other is returned to the last bit
+    mean = np.where(a[0] == 0, b[1], a[1] + share * delta)
+    return count, mean, a[2] + b[2] + a[0] * share * delta**2
+
+
+def pilot(x: Numbers) -> Float[np.ndarray, " feature"]:
+    """Return the first observed value of each column (0 where there is none).
+
+    Centring on a value of the column itself makes constant columns exactly zero.
+    """
+    shift = x[0].copy() if len(x) else np.zeros(x.shape[1])
+    for j in np.flatnonzero(np.isnan(shift)):
+        observed = np.flatnonzero(~np.isnan(x[:, j]))
+        shift[j] = x[observed[0], j] if observed.size else 0.0
+    return shift
+
+
+def blocks(n_rows: int, size: int = BLOCK_ROWS) -> Iterator[slice]:
+    """Yield slices that cover n_rows rows, `size` at a time."""
+    return (slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size))
+
+
+def one_hot(y: Labels, n_classes: int) -> Float[np.ndarray, "class row"]:
+    """Return 1 where a row is of a class, else 0."""
+    return (y == np.arange(n_classes)[:, None]).astype(float)
+
+
+def _block_moments(x: Numbers, y: Labels, membership: np.ndarray) -> tuple:
+    observed = ~np.isnan(x)
+    holes = not observed.all()
+    if holes:
+        x = np.where(observed, x, 0.0)
+        count = membership @ observed
+    else:
+        count = np.repeat(membership.sum(axis=1, keepdims=True), x.shape[1], axis=1)
+    mean = np.divide(membership @ x, count, out=np.zeros_like(count), where=count > 0)
+    centred = x - mean[y]
+    if holes:
+        centred *= observed
+    return count, mean, membership @ (centred * centred)

@@ -1,0 +1,8 @@
+"""Numbers that go together: a multivariate normal per class, with own or shared covariance."""
+
+from bayesgen.likelihoods.multivariate_normal.likelihood import (
+    MultivariateNormal as MultivariateNormal,
+)
+from bayesgen.likelihoods.multivariate_normal.statistics import (
+    MultivariateNormalStatistics as MultivariateNormalStatistics,
+)

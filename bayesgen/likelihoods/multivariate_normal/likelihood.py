@@ -1,0 +1,296 @@
+"""The multivariate normal: prior, update, predictive, parameters and story."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import ClassVar, Literal
+
+import numpy as np
+from scipy.special import gammaln
+
+from bayesgen.errors import InvalidPrior, UnsupportedInference
+from bayesgen.likelihoods.base import Finding, Likelihood
+from bayesgen.likelihoods.guesses import Guess, require_positive
+from bayesgen.likelihoods.multivariate_normal import parameters, priors
+from bayesgen.likelihoods.multivariate_normal.holes import distances
+from bayesgen.likelihoods.multivariate_normal.lkj import lkj_covariance_cholesky, whitened_cholesky
+from bayesgen.likelihoods.multivariate_normal.statistics import MultivariateNormalStatistics, gather
+from bayesgen.likelihoods.multivariate_normal.updated import updated_density_draws
+from bayesgen.typing import Block, Labels, Params, Weights
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class MultivariateNormal(Likelihood):
+    r"""x | class ~ N(mu, Sigma), with mu given Sigma ~ N(mean, Sigma / mean_rows) and
+    Sigma ~ inverse-Wishart(p - 1 + covariance_rows, covariance_rows * scale), p columns.
+
+    Update with n rows of mean xbar and scatter S: mean_rows' = mean_rows + n,
+    mean' = (mean_rows mean + n xbar) / mean_rows', covariance_rows' = covariance_rows + n,
+    covariance_rows' scale' = covariance_rows scale + S + mean_rows n / mean_rows' d d', d = xbar - mean.
+    The predictive is the multivariate t with covariance_rows' degrees of freedom around mean' with
+    matrix scale' (1 + 1 / mean_rows'). Every column by itself has the `Normal` prior, and rows with
+    holes are scored by the marginal of what they show: the worths stay, rows and columns go.
+
+    Exact. Source: Gelman et al., Bayesian Data Analysis (3rd ed.), section 3.6.
+
+    Args:
+        covariance: "per_class" (quadratic boundaries) or "shared" (linear ones).
+        mean: guess of the mean; a number, one per column, or (class, feature). None: overall means.
+        mean_rows: how many rows that guess is worth, > 0; a number or one per class.
+        scale: guess of the covariance; a number (times the identity), one variance per column, or a
+            positive definite matrix. None: the diagonal of the columns' variances within classes.
+        covariance_rows: how many rows that guess is worth, > 0.
+        prior: "conjugate" as above; "reference", p(mu, Sigma) proportional to |Sigma|^-(p+1)/2 (no
+            guess is used; needs more rows than columns); or "lkj": correlations ~ LKJ(concentration)
+            and standard deviations ~ half-normal with mean sqrt(scale_jj), for MAP and NUTS.
+        concentration: of the LKJ prior; 1 is uniform over correlation matrices.
+
+    Raises:
+        InvalidPrior: a worth not above 0, a scale that is not symmetric positive definite.
+
+    Example:
+        >>> import numpy as np
+        >>> x = np.array([[0.0, 0.0], [2.0, 2.0], [1.0, np.nan]])
+        >>> prior = MultivariateNormal(mean=0.0, scale=1.0, covariance_rows=3)
+        >>> s = prior.statistics(x[:2], np.array([0, 0]), np.ones(2), n_classes=1)
+        >>> prior.complete(s).posterior(s).log_predictive(x).round(4)
+        array([[-1.8213],
+               [-2.5544],
+               [-1.1139]])
+    """
+
+    covariance: Literal["per_class", "shared"] = "per_class"
+    mean: Guess = None
+    mean_rows: Guess = 1.0
+    scale: Guess = None
+    covariance_rows: Guess = 4.0
+    prior: Literal["conjugate", "reference", "lkj"] = "conjugate"
+    concentration: float | int = 1.0
+
+    kind: ClassVar[str] = "numbers"
+    joint: ClassVar[bool] = True
+    centred: ClassVar[bool] = True
+    location: ClassVar = ("mean",)
+    axes: ClassVar = {
+        "mean": ("class", "feature"),
+        "mean_rows": ("class",),
+        "scale": ("class", "feature", "feature"),
+        "covariance_rows": ("class",),
+    }
+    param_axes: ClassVar = {
+        "mean": ("class", "feature"),
+        "cholesky": ("class", "feature", "feature"),
+    }
+
+    def __post_init__(self) -> None:
+        """Refuse worths that are not positive."""
+        require_positive(self, "mean_rows", "covariance_rows", "concentration")
+
+    @property
+    def conjugate(self) -> bool:
+        """Whether a closed form exists: not under the LKJ prior."""
+        return self.prior != "lkj"
+
+    @property
+    def shared(self) -> bool:
+        """Whether all classes have one covariance."""
+        return self.covariance == "shared"
+
+    @property
+    def degrees(self) -> np.ndarray:
+        """Return the inverse-Wishart degrees of freedom p - 1 + covariance_rows."""
+        return self.mean.shape[1] - 1 + self.covariance_rows
+
+    def statistics(
+        self,
+        x: Block,
+        y: Labels,
+        weight: Weights,
+        *,
+        n_classes: int,
+        n_levels: tuple[int, ...] = (),
+    ) -> MultivariateNormalStatistics:
+        """Return moments by class, and by cell for rows with holes."""
+        return gather(x, y, weight, n_classes)
+
+    def complete(self, statistics: MultivariateNormalStatistics) -> "MultivariateNormal":
+        """Fill guesses of None from the columns and give every array its shape."""
+        return priors.complete(self, statistics)
+
+    def inert(self) -> np.ndarray:
+        """Return which columns have no unit: constant or never observed, and no stated guess."""
+        return np.isnan(np.diagonal(self.scale, axis1=1, axis2=2)).any(axis=0)
+
+    def posterior(self, statistics: MultivariateNormalStatistics) -> "MultivariateNormal":
+        """Return the updated prior (formula above); rows must be complete."""
+        if statistics.has_holes:
+            raise UnsupportedInference.holes("MultivariateNormal")
+        n, delta = statistics.count, statistics.mean - self.mean
+        mean_rows = self.mean_rows + n
+        share = np.divide(n, mean_rows, out=np.zeros_like(mean_rows), where=mean_rows > 0)
+        outer = (self.mean_rows * share)[:, None, None] * delta[:, :, None] * delta[:, None]
+        covariance_rows = self.covariance_rows + self._pool(n)
+        if self.prior == "reference" and (covariance_rows <= 0).any():
+            raise InvalidPrior.reference_needs_rows("MultivariateNormal", self.mean.shape[1] + 1)
+        total = self.covariance_rows[:, None, None] * self.scale
+        total = total + self._pool(statistics.scatter + outer)
+        return self.with_arrays(
+            {
+                "mean": self.mean + share[:, None] * delta,
+                "mean_rows": mean_rows,
+                "scale": total / covariance_rows[:, None, None],
+                "covariance_rows": covariance_rows,
+            }
+        )
+
+    def _pool(self, values: np.ndarray) -> np.ndarray:
+        return values.sum(axis=0, keepdims=True) if self.shared else values
+
+    def log_evidence(self, statistics: MultivariateNormalStatistics) -> float:
+        """Return log p(rows given classes) in closed form."""
+        after, n = self.posterior(statistics), statistics.count
+        p = self.mean.shape[1]
+        means = p / 2 * (np.log(self.mean_rows / after.mean_rows) - n * np.log(np.pi))
+        covariances = priors.log_normaliser(after) - priors.log_normaliser(self)
+        return float(means.sum() + covariances.sum())
+
+    def predictive(self) -> Callable[[Block], np.ndarray]:
+        """Return x -> log multivariate t of the observed columns, shape (row, class)."""
+        df = np.broadcast_to(self.covariance_rows, len(self.mean))
+        matrices = self.scale * self.covariance_rows[:, None, None]
+        stretch = 1 + 1 / self.mean_rows
+
+        def log_predictive(x: Block) -> np.ndarray:
+            squares, log_dets, p = distances(x, self.mean, matrices)
+            p = p[:, None]
+            constant = gammaln((df + p) / 2) - gammaln(df / 2) - p / 2 * np.log(np.pi * stretch)
+            return constant - log_dets / 2 - (df + p) / 2 * np.log1p(squares / stretch)
+
+        return log_predictive
+
+    def draw(self, rng: np.random.Generator, n: int) -> Params:
+        """Return n draws of mean and Cholesky factor, (draw, class, feature[, feature])."""
+        return parameters.draw(self, rng, n)
+
+    def density_draws(
+        self, rng: np.random.Generator, n: int
+    ) -> Callable[[Block, np.ndarray], np.ndarray]:
+        """Return densities under theta updated by each row's own class (see the base class)."""
+        return updated_density_draws(self, rng, n)
+
+    def mode(self) -> Params:
+        """Return the mode against |Sigma|^-(p+1)/2: Psi / (degrees + means that share Sigma)."""
+        if not self.conjugate:
+            raise UnsupportedInference.no_closed_form("MultivariateNormal(prior='lkj')")
+        means = len(self.mean) if self.shared else 1
+        share = self.covariance_rows / (self.degrees + means)
+        return {
+            "mean": self.mean,
+            "cholesky": np.linalg.cholesky(self.scale * share[:, None, None]),
+        }
+
+    def log_measure(self, params: Params) -> np.ndarray:
+        """Return sum of (i + 1) log L_ii, i from 0.
+
+        The density of L is that of Sigma times prod 2 L_ii^(p - i), and |Sigma|^(p+1)/2 is
+        prod L_ii^(p + 1).
+        """
+        factor = params["cholesky"]
+        xp = factor.__array_namespace__()
+        diagonal = xp.diagonal(factor, axis1=-2, axis2=-1)
+        return (np.arange(1, factor.shape[-1] + 1) * xp.log(diagonal)).sum()
+
+    def maximum_likelihood(
+        self,
+        statistics: MultivariateNormalStatistics,
+        *,
+        bias_corrected: bool = False,
+        variance_floor: float = 0.0,
+    ) -> tuple[Params, list[Finding]]:
+        """Return class means and covariances S / n, or S / (n - means) when bias_corrected."""
+        if statistics.has_holes:
+            raise UnsupportedInference.holes("MultivariateNormal")
+        return parameters.maximum_likelihood(
+            statistics,
+            shared=self.shared,
+            bias_corrected=bias_corrected,
+            variance_floor=variance_floor,
+        )
+
+    def start(self, statistics: MultivariateNormalStatistics) -> Params:
+        """Return pooled means and the diagonal of variances within classes."""
+        mean, variance = statistics.marginal().pooled()
+        n_classes, p = statistics.mean.shape
+        wide = (1 if self.shared else n_classes, p, p)
+        factor = np.broadcast_to(np.diag(np.sqrt(variance)), wide)
+        return {"mean": np.broadcast_to(mean, (n_classes, p)), "cholesky": factor}
+
+    def features(self, x: Block) -> np.ndarray:
+        """Return x_i x_j (i <= j), x and 1 of complete rows, shape (row, natural)."""
+        i, j = np.triu_indices(x.shape[1])
+        return np.concatenate([x[:, i] * x[:, j], x, np.ones((len(x), 1))], axis=1)
+
+    def natural(self, params: Params) -> np.ndarray:
+        """Return the weights of x_i x_j, x and 1, shape (..., class, natural)."""
+        return parameters.natural(params)
+
+    def density(self, params: Params) -> Callable[[Block], np.ndarray]:
+        """Return x -> log p(observed part of x given y = k, params), shape (row, draw, class)."""
+        return parameters.density(self, params)
+
+    def log_likelihood(
+        self, params: Params, statistics: MultivariateNormalStatistics
+    ) -> np.ndarray:
+        """Return log p(rows given params): complete rows by one dot product, others by cell."""
+        complete = Likelihood.log_likelihood(self, params, statistics)
+        return complete + parameters.cells_log_likelihood(params, statistics)
+
+    def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:
+        """Return mean + L noise of each row's class."""
+        n_classes, p = params["mean"].shape
+        factor = np.broadcast_to(params["cholesky"], (n_classes, p, p))
+        noise = rng.standard_normal((len(y), p))
+        return params["mean"][y] + np.einsum("rij,rj->ri", factor[y], noise)
+
+    def story(self, name: str) -> Params:
+        """Sample the Cholesky factor of each covariance, then the means given it."""
+        import numpyro
+        import numpyro.distributions as dist
+
+        with numpyro.plate(f"{name}.covariance", self.scale.shape[0], dim=-1):
+            factor = numpyro.sample(f"{name}.cholesky", self._covariance_prior())
+        with numpyro.plate(f"{name}.class", self.mean.shape[0], dim=-1):
+            spread = factor / self.mean_rows[:, None, None] ** 0.5
+            prior = dist.MultivariateNormal(self.mean, scale_tril=spread)
+            mean = numpyro.sample(f"{name}.mean", prior)
+        return {"mean": mean, "cholesky": factor}
+
+    def _covariance_prior(self) -> object:
+        import jax.numpy as jnp
+        import numpyro.distributions as dist
+
+        if self.conjugate:
+            matrix = self.covariance_rows[:, None, None] * self.scale
+            return dist.InverseWishartCholesky(self.degrees, scale_matrix=matrix)
+        variance = jnp.diagonal(self.scale, axis1=1, axis2=2)
+        return lkj_covariance_cholesky()(self.concentration, (variance * jnp.pi / 2) ** 0.5)
+
+    def coordinates(
+        self, statistics: MultivariateNormalStatistics
+    ) -> dict[str, tuple[np.ndarray, ...]]:
+        """Return centre and width of the conjugate posterior: what the rows look like from afar."""
+        after = self.posterior(statistics)
+        factor = np.linalg.cholesky(after.scale)
+        rows = np.maximum(after.covariance_rows, 1.0)
+        width = np.stack([1 / np.sqrt(2 * rows), 1 / np.sqrt(rows)], axis=-1)
+        spread = factor / np.sqrt(after.mean_rows)[:, None, None]
+        return {"cholesky": (factor, width), "mean": (after.mean, spread)}
+
+    def transform(self, parameter: str, *arrays: np.ndarray) -> object:
+        """Return the whitening transform of the factor, or of the mean: centre + L u."""
+        from numpyro.distributions.transforms import LowerCholeskyAffine
+
+        return (
+            whitened_cholesky()(*arrays)
+            if parameter == "cholesky"
+            else LowerCholeskyAffine(*arrays)
+        )

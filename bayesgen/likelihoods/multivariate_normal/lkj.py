@@ -1,0 +1,98 @@
+"""A covariance prior that is not conjugate: LKJ correlations and half-normal standard deviations."""
+
+import functools
+
+import numpy as np
+
+
+@functools.cache
+def lkj_covariance_cholesky() -> type:
+    """Return the numpyro distribution of the Cholesky factor of a covariance matrix.
+
+    Sigma = diag(s) R diag(s) with R ~ LKJ(concentration) and s_j ~ HalfNormal(spread_j). The
+    factor L of Sigma has rows s_i c_i, c_i of unit length; with i entries left of the diagonal,
+    dL_i = s_i^i / c_ii ds_i dc_i, so log p(L) = log p(s) + log p(c) + sum_i log c_ii - i log s_i.
+
+    Source: Lewandowski, Kurowicka and Joe (2009); the Jacobian is that of polar coordinates.
+    """
+    import jax
+    import jax.numpy as jnp
+    import numpyro.distributions as dist
+
+    class LKJCovarianceCholesky(dist.Distribution):
+        """Lower Cholesky factor of a covariance, shape (..., feature, feature)."""
+
+        support = dist.constraints.lower_cholesky
+
+        def __init__(self, concentration: float, spread: jax.Array) -> None:
+            n = spread.shape[-1]
+            self.spread = spread
+            self.correlation = dist.LKJCholesky(n, concentration) if n > 1 else None
+            super().__init__(spread.shape[:-1], (n, n), validate_args=False)
+
+        def sample(self, key: jax.Array, sample_shape: tuple[int, ...] = ()) -> jax.Array:
+            shape = (*sample_shape, *self.batch_shape)
+            key_sd, key_correlation = jax.random.split(key)
+            sd = dist.HalfNormal(self.spread).sample(key_sd, sample_shape)
+            if self.correlation is None:
+                return sd[..., None]
+            return sd[..., None] * self.correlation.sample(key_correlation, shape)
+
+        def log_prob(self, value: jax.Array) -> jax.Array:
+            sd = jnp.sqrt((value**2).sum(-1))
+            unit = value / sd[..., None]
+            out = dist.HalfNormal(self.spread).log_prob(sd).sum(-1)
+            if self.correlation is not None:
+                out += self.correlation.log_prob(unit)
+            diagonal = jnp.diagonal(unit, axis1=-2, axis2=-1)
+            return out + (jnp.log(diagonal) - jnp.arange(sd.shape[-1]) * jnp.log(sd)).sum(-1)
+
+    return LKJCovarianceCholesky
+
+
+@functools.cache
+def whitened_cholesky() -> type:
+    """Return the numpyro transform u -> L = centre @ A(u), A near the identity.
+
+    A has exp(width_ii u) on its diagonal and width_ij u below it. At the posterior's own factor as
+    centre and its standard errors as widths, u is about standard normal and uncorrelated, however
+    collinear the columns. |dL/dA| = prod centre_ii^(i+1).
+    """
+    import jax.numpy as jnp
+    import numpyro.distributions as dist
+    from numpyro.distributions.transforms import ParameterFreeTransform
+
+    class WhitenedCholesky(ParameterFreeTransform):
+        """Real vectors of length p (p + 1) / 2 to lower Cholesky factors."""
+
+        domain = dist.constraints.real_vector
+        codomain = dist.constraints.lower_cholesky
+
+        def __init__(self, centre: object, width: object) -> None:
+            self.centre, self.width = centre, width
+
+        def _near_identity(self, u: object) -> tuple[object, object]:
+            n = self.centre.shape[-1]
+            log_diagonal = self.width[..., 0, None] * u[..., :n]
+            below = self.width[..., 1, None] * u[..., n:]
+            i, j = np.tril_indices(n, -1)
+            matrix = jnp.zeros((*u.shape[:-1], n, n)).at[..., i, j].set(below)
+            return matrix + jnp.exp(log_diagonal)[..., None] * jnp.eye(n), log_diagonal
+
+        def __call__(self, u: object) -> object:
+            return self.centre @ self._near_identity(u)[0]
+
+        def log_abs_det_jacobian(
+            self, u: object, value: object, intermediates: object = None
+        ) -> object:
+            n = self.centre.shape[-1]
+            diagonal = jnp.diagonal(self.centre, axis1=-2, axis2=-1)
+            constant = (jnp.arange(1, n + 1) * jnp.log(diagonal)).sum(-1)
+            widths = n * jnp.log(self.width[..., 0]) + n * (n - 1) / 2 * jnp.log(self.width[..., 1])
+            return constant + widths + self._near_identity(u)[1].sum(-1)
+
+        def inverse_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+            n = shape[-1]
+            return (*shape[:-2], n * (n + 1) // 2)
+
+    return WhitenedCholesky

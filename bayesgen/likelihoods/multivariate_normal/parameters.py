@@ -1,0 +1,141 @@
+"""Means and Cholesky factors of covariances: drawn, estimated, and turned into densities."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from bayesgen.likelihoods.base import Finding, Likelihood
+from bayesgen.likelihoods.multivariate_normal.holes import each_pattern
+from bayesgen.likelihoods.multivariate_normal.statistics import MultivariateNormalStatistics
+from bayesgen.typing import Block, Params
+
+EIGENVALUE_FLOOR = 1e-9
+"""Smallest eigenvalue of a correlation matrix that maximum likelihood may have."""
+
+
+def draw(prior: Likelihood, rng: np.random.Generator, n: int) -> Params:
+    """Return n draws of mean and Cholesky factor from the normal-inverse-Wishart.
+
+    Sigma = C T^-1 T^-T C' with C the factor of covariance_rows * scale and T lower triangular,
+    T_ii^2 ~ chi2(degrees - p + 1 + i), T_ij ~ N(0, 1). Source: Bartlett (1933).
+    """
+    p = prior.mean.shape[1]
+    wide = len(prior.scale)
+    root = np.linalg.cholesky(prior.covariance_rows[:, None, None] * prior.scale)
+    bartlett = np.zeros((n, wide, p, p))
+    i, j = np.tril_indices(p, -1)
+    bartlett[..., i, j] = rng.standard_normal((n, wide, len(i)))
+    degrees = (prior.covariance_rows[:, None] + np.arange(p)) * np.ones((wide, p))
+    bartlett[..., np.arange(p), np.arange(p)] = np.sqrt(rng.chisquare(degrees, (n, wide, p)))
+    factor = root @ np.linalg.inv(bartlett)
+    noise = rng.standard_normal((n, *prior.mean.shape)) / np.sqrt(prior.mean_rows)[:, None]
+    spread = np.broadcast_to(factor, (n, len(prior.mean), p, p)) @ noise[..., None]
+    return {"mean": prior.mean + spread[..., 0], "cholesky": factor}
+
+
+def maximum_likelihood(
+    statistics: MultivariateNormalStatistics,
+    *,
+    shared: bool,
+    bias_corrected: bool,
+    variance_floor: float,
+) -> tuple[Params, list[Finding]]:
+    """Return class means and covariances, mended where they are singular, and what was mended."""
+    n_classes, p = statistics.mean.shape
+    pooled_mean, pooled_variance = statistics.marginal().pooled()
+    count, scatter = statistics.count, statistics.scatter
+    empty = count == 0
+    mean = np.where(empty[:, None], pooled_mean, statistics.mean)
+    if shared:
+        count, scatter = count.sum(keepdims=True), scatter.sum(axis=0, keepdims=True)
+    divisor = count - bias_corrected * (n_classes if shared else 1)
+    pooled = scatter.sum(axis=0) / max(count.sum(), 1.0)
+    findings = [Finding("pooled", int(k)) for k in np.flatnonzero(empty)]
+    covariances = []
+    for k, (rows, squares) in enumerate(zip(divisor, scatter, strict=True)):
+        matrix = squares / rows if rows > 0 else (pooled if count[k] == 0 else 0.0 * squares)
+        mended, changed = mend(matrix, variance_floor * pooled_variance)
+        covariances.append(mended)
+        findings += [Finding("singular", None if shared else k)] * changed
+    return {"mean": mean, "cholesky": np.linalg.cholesky(np.array(covariances))}, findings
+
+
+def mend(covariance: np.ndarray, floor: np.ndarray) -> tuple[np.ndarray, bool]:
+    """Return a positive definite covariance and whether it had to be changed.
+
+    Variances under `floor` are raised to it, then eigenvalues of the correlation matrix to 1e-9.
+    """
+    variance = np.diagonal(covariance)
+    sd = np.sqrt(np.maximum(variance, floor))
+    correlation = np.divide(
+        covariance, sd[:, None] * sd, out=np.eye(len(sd)), where=sd[:, None] * sd > 0
+    )
+    np.fill_diagonal(correlation, 1.0)
+    values, vectors = np.linalg.eigh(correlation)
+    low = (variance < floor).any()
+    if values[0] >= EIGENVALUE_FLOOR and not low:
+        return covariance, False
+    raised = (vectors * np.maximum(values, EIGENVALUE_FLOOR)) @ vectors.T
+    return sd[:, None] * raised * sd, True
+
+
+def natural(params: Params) -> np.ndarray:
+    """Return the weights of x_i x_j (i <= j), x and 1 in the log density, (..., class, natural)."""
+    mean, factor = params["mean"], params["cholesky"]
+    xp = mean.__array_namespace__()
+    inverse = xp.linalg.inv(factor)
+    precision = xp.swapaxes(inverse, -1, -2) @ inverse
+    precision = xp.broadcast_to(precision, (*mean.shape, mean.shape[-1]))
+    linear = (precision @ mean[..., None])[..., 0]
+    log_det = xp.log(xp.diagonal(factor, axis1=-2, axis2=-1)).sum(-1)
+    constant = -0.5 * ((linear * mean).sum(-1) + mean.shape[-1] * np.log(2 * np.pi)) - log_det
+    i, j = np.triu_indices(mean.shape[-1])
+    quadratic = -np.where(i == j, 0.5, 1.0) * precision[..., i, j]
+    return xp.concat([quadratic, linear, constant[..., None]], axis=-1)
+
+
+def density(likelihood: Likelihood, params: Params) -> Callable[[Block], np.ndarray]:
+    """Return x -> log density of the observed columns, shape (row, *draw, class)."""
+    whole = Likelihood.density(likelihood, params)
+    nothing = np.zeros(params["mean"].shape[:-1])
+
+    def partial(x: Block, observed: np.ndarray) -> np.ndarray:
+        if observed.all():
+            return whole(x)
+        rows = params["cholesky"][..., observed, :]
+        factor = np.linalg.cholesky(rows @ np.swapaxes(rows, -1, -2))
+        marginal = {"mean": params["mean"][..., observed], "cholesky": factor}
+        return Likelihood.density(likelihood, marginal)(x)
+
+    def log_density(x: Block) -> np.ndarray:
+        return whole(x) if not np.isnan(x).any() else each_pattern(x, partial, nothing)
+
+    return log_density
+
+
+def cells_log_likelihood(params: Params, statistics: MultivariateNormalStatistics) -> np.ndarray:
+    """Return the log likelihood of rows with holes, from their cells' moments.
+
+    Missing rows and columns of Sigma become those of the identity, so that one batch of
+    factorisations serves every pattern. Runs on NumPy and on traced JAX arrays.
+    """
+    if not len(statistics.cell_class):
+        return 0.0
+    mean, factor = params["mean"], params["cholesky"]
+    xp = mean.__array_namespace__()
+    seen = statistics.cell_observed
+    both = seen[:, :, None] & seen[:, None, :]
+    covariance = factor @ xp.swapaxes(factor, -1, -2)
+    covariance = xp.broadcast_to(covariance, (*mean.shape, mean.shape[-1]))
+    parts = xp.where(both, covariance[..., statistics.cell_class, :, :], np.eye(mean.shape[-1]))
+    root = xp.linalg.cholesky(parts)
+    delta = xp.where(seen, statistics.cell_mean - mean[..., statistics.cell_class, :], 0.0)
+    count = statistics.cell_count
+    squares = (
+        statistics.cell_scatter + count[:, None, None] * delta[..., :, None] * delta[..., None, :]
+    )
+    inverse = xp.linalg.inv(root)
+    quadratic = ((inverse @ squares) * inverse).sum((-1, -2))
+    log_det = 2 * xp.log(xp.diagonal(root, axis1=-2, axis2=-1)).sum(-1)
+    constant = seen.sum(-1) * np.log(2 * np.pi)
+    return (-0.5 * (count * (log_det + constant) + quadratic)).sum(-1)

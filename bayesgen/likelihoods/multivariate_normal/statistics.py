@@ -1,0 +1,215 @@
+"""Counts, means and scatter matrices: of complete rows by class, of rows with holes by cell.
+
+A cell is one class and one pattern of observed columns. The normal likelihood of any rows depends
+on their cells' moments alone, so nothing is lost and nothing is imputed.
+"""
+
+import dataclasses
+from typing import ClassVar
+
+import numpy as np
+from jaxtyping import Bool, Int
+
+from bayesgen.likelihoods.base import Statistics
+from bayesgen.likelihoods.moments import NormalStatistics, blocks, pilot
+from bayesgen.typing import Labels, Numbers, Weights
+
+COMPLETE = {
+    "count": ("class",),
+    "mean": ("class", "feature"),
+    "scatter": ("class", "feature", "feature"),
+}
+CELLS = {
+    "cell_class": ("cell",),
+    "cell_observed": ("cell", "feature"),
+    "cell_count": ("cell",),
+    "cell_mean": ("cell", "feature"),
+    "cell_scatter": ("cell", "feature", "feature"),
+}
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class MultivariateNormalStatistics(Statistics):
+    """Moments of complete rows by class and of incomplete rows by cell; unobserved entries are 0.
+
+    count (class,), mean (class, feature), scatter (class, feature, feature): complete rows.
+    cell_class (cell,), cell_observed (cell, feature), cell_count, cell_mean, cell_scatter: cells in
+    order of class and pattern. A row with nothing observed is in neither.
+    """
+
+    count: np.ndarray
+    mean: np.ndarray
+    scatter: np.ndarray
+    cell_class: np.ndarray
+    cell_observed: np.ndarray
+    cell_count: np.ndarray
+    cell_mean: np.ndarray
+    cell_scatter: np.ndarray
+    axes: ClassVar = {**COMPLETE, **CELLS}
+
+    def __add__(self, other: "MultivariateNormalStatistics") -> "MultivariateNormalStatistics":
+        """Return the statistics of the rows of both."""
+        return collect(len(self.count), *_all_cells(self, other))
+
+    def take(self, axis: str, index: np.ndarray) -> "MultivariateNormalStatistics":
+        """Keep columns; rows without a hole in them become complete."""
+        kept = super().take(axis, index)
+        return collect(len(self.count), *_all_cells(kept))
+
+    def spread(self, axis: str, index: np.ndarray, size: int) -> "MultivariateNormalStatistics":
+        """Return a copy whose classes have grown to `size`; old class k is at index[k]."""
+        grown = super().spread(axis, index, size)
+        return grown.with_arrays({"cell_class": np.asarray(index, dtype=int)[self.cell_class]})
+
+    @property
+    def has_holes(self) -> bool:
+        """Whether any row lacks a cell."""
+        return len(self.cell_class) > 0
+
+    def total_features(self) -> np.ndarray:
+        """Return sums over complete rows of x_i x_j (i <= j), x and 1, shape (class, natural)."""
+        xp = self.mean.__array_namespace__()
+        i, j = np.triu_indices(self.mean.shape[-1])
+        second = (
+            self.scatter + self.count[:, None, None] * self.mean[:, :, None] * self.mean[:, None]
+        )
+        first = self.count[:, None] * self.mean
+        return xp.concat([second[:, i, j], first, self.count[:, None]], axis=-1)
+
+    def marginal(self) -> NormalStatistics:
+        """Return the statistics of each column by itself: every observed cell counts."""
+        n_classes, n_features = self.mean.shape
+        member = np.equal(self.cell_class, np.arange(n_classes)[:, None]).astype(float)
+        member_count = member * self.cell_count
+        count = self.count[:, None] + member_count @ self.cell_observed
+        total = self.count[:, None] * self.mean + member_count @ self.cell_mean
+        mean = np.divide(total, count, out=np.zeros_like(total), where=count > 0)
+        diagonal = np.arange(n_features)
+        off = (self.cell_mean - mean[self.cell_class]) ** 2 * self.cell_observed
+        scatter = (
+            self.scatter[:, diagonal, diagonal] + self.count[:, None] * (self.mean - mean) ** 2
+        )
+        scatter += member @ self.cell_scatter[:, diagonal, diagonal] + member_count @ off
+        return NormalStatistics(count, mean, scatter)
+
+
+def gather(x: Numbers, y: Labels, weight: Weights, n_classes: int) -> MultivariateNormalStatistics:
+    """Return the statistics of rows; blocks of rows are centred on their own class means."""
+    shift = pilot(x)
+    totals = [_nothing(x.shape[1]) for _ in range(n_classes)]
+    rest = []
+    for rows in blocks(len(x)):
+        block = x[rows] - shift
+        holes = np.isnan(block).any(axis=1)
+        if holes.any():
+            rest.append(rows.start + np.flatnonzero(holes))
+        for k in range(n_classes):
+            mine = (y[rows] == k) & ~holes
+            if mine.any():
+                totals[k] = _merge(totals[k], _moments(block[mine], weight[rows][mine]))
+    count, mean, scatter = (np.stack(parts) for parts in zip(*totals, strict=True))
+    mean = mean + np.where(count[:, None] > 0, shift, 0.0)
+    incomplete = np.concatenate(rest) if rest else np.empty(0, dtype=int)
+    cells = _cells(x[incomplete], y[incomplete], weight[incomplete])
+    return collect(
+        n_classes,
+        np.concatenate([np.arange(n_classes), cells[0]]),
+        np.concatenate([np.ones_like(mean, dtype=bool), cells[1]]),
+        np.concatenate([count, cells[2]]),
+        np.concatenate([mean, cells[3]]),
+        np.concatenate([scatter, cells[4]]),
+    )
+
+
+def patterns(
+    observed: Bool[np.ndarray, "row feature"],
+) -> tuple[Bool[np.ndarray, "pattern feature"], Int[np.ndarray, " row"]]:
+    """Return the distinct rows of a boolean matrix, sorted, and which of them each row is."""
+    packed = np.packbits(observed, axis=1)
+    keys = np.ascontiguousarray(packed).view(np.dtype((np.void, max(packed.shape[1], 1))))[:, 0]
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    return observed[first], which
+
+
+def collect(
+    n_classes: int,
+    label: np.ndarray,
+    observed: np.ndarray,
+    count: np.ndarray,
+    mean: np.ndarray,
+    scatter: np.ndarray,
+) -> MultivariateNormalStatistics:
+    """Merge cells of one class and pattern; complete ones become the class's own moments."""
+    n_features = mean.shape[1]
+    merged: dict[tuple, tuple] = {}
+    useful = (count > 0) & observed.any(axis=1)
+    for c in np.flatnonzero(useful):
+        key = (int(label[c]), observed[c].tobytes())
+        part = (count[c], mean[c], scatter[c])
+        merged[key] = _merge(merged[key], part) if key in merged else part
+    everything = np.ones(n_features, dtype=bool).tobytes()
+    complete = [merged.pop((k, everything), _nothing(n_features)) for k in range(n_classes)]
+    keys = sorted(merged)
+    cells = [merged[key] for key in keys] or [_nothing(n_features)]
+    own = (np.stack([np.asarray(p) for p in parts]) for parts in zip(*complete, strict=True))
+    holes = (
+        np.stack([np.asarray(p) for p in parts])[: len(keys)] for parts in zip(*cells, strict=True)
+    )
+    masks = np.array([np.frombuffer(mask, dtype=bool) for _, mask in keys], dtype=bool)
+    return MultivariateNormalStatistics(
+        *own,
+        np.array([k for k, _ in keys], dtype=int),
+        masks.reshape(len(keys), n_features),
+        *holes,
+    )
+
+
+def _all_cells(*parts: MultivariateNormalStatistics) -> tuple[np.ndarray, ...]:
+    n_classes, n_features = parts[0].mean.shape
+    every = np.ones((n_classes, n_features), dtype=bool)
+    complete = [(np.arange(n_classes), every, s.count, s.mean, s.scatter) for s in parts]
+    holes = [tuple(getattr(s, name) for name in CELLS) for s in parts]
+    return tuple(np.concatenate(arrays) for arrays in zip(*complete, *holes, strict=True))
+
+
+def _cells(x: Numbers, y: Labels, weight: Weights) -> tuple[np.ndarray, ...]:
+    """Return class, pattern and moments of rows with holes, one entry for each cell."""
+    observed = ~np.isnan(x)
+    masks, which = patterns(observed)
+    key = which * (int(y.max(initial=0)) + 1) + y
+    cells, index = np.unique(key, return_inverse=True)
+    order = np.argsort(index, kind="stable")
+    groups = np.split(order, np.flatnonzero(np.diff(index[order])) + 1) if len(cells) else []
+    filled = np.where(observed, x, 0.0)
+    moments = [_moments(filled[rows], weight[rows]) for rows in groups]
+    first = np.array([rows[0] for rows in groups], dtype=int)
+    p = x.shape[1]
+    return (
+        y[first],
+        observed[first],
+        np.array([m[0] for m in moments]),
+        np.array([m[1] for m in moments]).reshape(-1, p),
+        np.array([m[2] for m in moments]).reshape(-1, p, p),
+    )
+
+
+def _nothing(n_features: int) -> tuple[float, np.ndarray, np.ndarray]:
+    return 0.0, np.zeros(n_features), np.zeros((n_features, n_features))
+
+
+def _moments(x: Numbers, weight: Weights) -> tuple[float, np.ndarray, np.ndarray]:
+    # equal rows have scatter 0 exactly: centre on the first before averaging
+    count = float(weight.sum())
+    first = x[0]
+    mean = first + weight @ (x - first) / count
+    centred = x - mean
+    return count, mean, (centred * weight[:, None]).T @ centred
+
+
+def _merge(a: tuple, b: tuple) -> tuple[float, np.ndarray, np.ndarray]:
+    """Merge two sets of moments (Chan, Golub and LeVeque 1979)."""
+    if a[0] == 0 or b[0] == 0:
+        return b if a[0] == 0 else a
+    count, delta = a[0] + b[0], b[1] - a[1]
+    outer = delta[:, None] * delta
+    return count, a[1] + b[0] / count * delta, a[2] + b[2] + a[0] * b[0] / count * outer

@@ -1,0 +1,295 @@
+"""Numbers, one column at a time: a normal per class and column, or one variance for all classes."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import ClassVar, Literal
+
+import numpy as np
+from jaxtyping import Float
+from scipy.special import gammaln
+
+from bayesgen.errors import InvalidPrior
+from bayesgen.likelihoods.base import Finding, Likelihood
+from bayesgen.likelihoods.guesses import Guess, broadcast_guess, require_positive
+from bayesgen.likelihoods.moments import NormalStatistics, class_moments
+from bayesgen.likelihoods.normal.updated import updated_density_draws
+from bayesgen.typing import Block, Labels, Params, Weights
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Normal(Likelihood):
+    r"""x | class ~ N(mu, sigma2), with mu given sigma2 ~ N(mean, sigma2 / mean_rows) and
+    sigma2 ~ scaled-inverse-chi2(variance_rows, variance).
+
+    Update with n rows of mean xbar and centred squares SS, per class and column:
+    mean_rows' = mean_rows + n, mean' = (mean_rows mean + n xbar) / mean_rows',
+    variance_rows' = variance_rows + n,
+    variance' = (variance_rows variance + SS + mean_rows n / mean_rows' (xbar - mean)^2) / variance_rows'.
+    The predictive is Student's t with variance_rows' degrees of freedom around mean' with squared
+    scale variance' (1 + 1 / mean_rows'). With spread="shared" all classes share sigma2 per column.
+
+    Exact. Source: Gelman et al., Bayesian Data Analysis (3rd ed.), section 3.3.
+
+    Args:
+        mean: guess of the mean in the column's unit; a number, one per column, or (class, feature).
+            None: the column's overall mean.
+        mean_rows: how many rows that guess is worth, > 0.
+        variance: guess of the variance within a class, in squared units, > 0. None: the variance
+            within classes of the column.
+        variance_rows: how many rows that guess is worth, > 0.
+        spread: "per_class", or "shared" for one variance per column that all classes share.
+        prior: "conjugate" as above, or "reference": p(mu, sigma2) proportional to 1 / sigma2 (no
+            guess is used; every class then needs two rows).
+
+    Raises:
+        InvalidPrior: a worth or a variance is not positive and finite.
+
+    Example:
+        >>> import numpy as np
+        >>> prior = Normal(mean=0.0, mean_rows=1.0, variance=1.0, variance_rows=4.0)
+        >>> x, y = np.array([[1.0], [3.0]]), np.array([0, 0])
+        >>> after = prior.posterior_of(x, y, n_classes=1)
+        >>> float(after.mean[0, 0]), float(after.variance[0, 0])
+        (1.3333333333333333, 1.4444444444444444)
+    """
+
+    mean: Guess = None
+    mean_rows: Guess = 1.0
+    variance: Guess = None
+    variance_rows: Guess = 4.0
+    spread: Literal["per_class", "shared"] = "per_class"
+    prior: Literal["conjugate", "reference"] = "conjugate"
+
+    kind: ClassVar[str] = "numbers"
+    centred: ClassVar[bool] = True
+    location: ClassVar = ("mean",)
+    axes: ClassVar = {
+        n: ("class", "feature") for n in ("mean", "mean_rows", "variance", "variance_rows")
+    }
+    param_axes: ClassVar = {"mean": ("class", "feature"), "variance": ("class", "feature")}
+
+    def __post_init__(self) -> None:
+        """Refuse worths and variances that are not positive."""
+        require_positive(self, "mean_rows", "variance", "variance_rows")
+
+    def statistics(
+        self,
+        x: Block,
+        y: Labels,
+        weight: Weights,
+        *,
+        n_classes: int,
+        n_levels: tuple[int, ...] = (),
+    ) -> NormalStatistics:
+        """Return count, mean and scatter of each class and column."""
+        return NormalStatistics(*class_moments(x, y, weight, n_classes))
+
+    def complete(self, statistics: NormalStatistics) -> "Normal":
+        """Fill guesses of None from the pooled columns and give every array its shape."""
+        shape = statistics.mean.shape
+        mean, variance = statistics.pooled()
+        if self.prior == "reference":
+            return self._reference(np.isfinite(variance), shape)
+        wide = (1, shape[1]) if self.spread == "shared" else shape
+        given = {
+            "mean": (mean if self.mean is None else self.mean, shape),
+            "mean_rows": (self.mean_rows, shape),
+            "variance": (variance if self.variance is None else self.variance, wide),
+            "variance_rows": (self.variance_rows, wide),
+        }
+        return self.with_arrays(
+            {n: broadcast_guess("Normal", n, v, s) for n, (v, s) in given.items()}
+        )
+
+    def _reference(self, known: np.ndarray, shape: tuple[int, int]) -> "Normal":
+        # sigma^-(rows+2) times sigma^-1 for each mean that shares the sigma must be sigma^-2
+        means = shape[0] if self.spread == "shared" else 1
+        wide = (1, shape[1]) if self.spread == "shared" else shape
+        return self.with_arrays(
+            {
+                "mean": np.zeros(shape),
+                "mean_rows": np.zeros(shape),
+                "variance": np.broadcast_to(np.where(known, 0.0, np.nan), wide),
+                "variance_rows": np.full(wide, -float(means)),
+            }
+        )
+
+    def inert(self) -> np.ndarray:
+        """Return which columns have no unit: constant or never observed, and no stated guess."""
+        return np.isnan(self.variance).any(axis=0)
+
+    def posterior_of(self, x: Block, y: Labels, *, n_classes: int) -> "Normal":
+        """Return the posterior after unweighted rows: complete, then update."""
+        statistics = self.statistics(x, y, np.ones(len(x)), n_classes=n_classes)
+        return self.complete(statistics).posterior(statistics)
+
+    def posterior(self, statistics: NormalStatistics) -> "Normal":
+        """Return the updated prior (formula above)."""
+        n, xbar, scatter = statistics.count, statistics.mean, statistics.scatter
+        mean_rows = self.mean_rows + n
+        share = np.divide(n, mean_rows, out=np.zeros_like(mean_rows), where=mean_rows > 0)
+        squares = scatter + self.mean_rows * share * (xbar - self.mean) ** 2
+        variance_rows = self.variance_rows + self._pool(n)
+        if self.prior == "reference" and (variance_rows <= 0).any():
+            raise InvalidPrior.reference_needs_rows("Normal", 2)
+        total = self.variance_rows * self.variance + self._pool(squares)
+        return self.with_arrays(
+            {
+                "mean": self.mean + share * (xbar - self.mean),
+                "mean_rows": mean_rows,
+                "variance": total / variance_rows,
+                "variance_rows": variance_rows,
+            }
+        )
+
+    def _pool(self, values: np.ndarray) -> np.ndarray:
+        return values.sum(axis=0, keepdims=True) if self.spread == "shared" else values
+
+    def log_evidence(self, statistics: NormalStatistics) -> float:
+        """Return log p(columns given classes) in closed form (a product of Gamma ratios)."""
+        after, n = self.posterior(statistics), statistics.count
+        means = 0.5 * np.log(self.mean_rows / after.mean_rows) - 0.5 * n * np.log(np.pi)
+        before_half, after_half = self.variance_rows / 2, after.variance_rows / 2
+        spreads = (
+            gammaln(after_half)
+            - gammaln(before_half)
+            + before_half * np.log(self.variance_rows * self.variance)
+            - after_half * np.log(after.variance_rows * after.variance)
+        )
+        return float(means.sum() + spreads.sum())
+
+    def predictive(self) -> Callable[[Block], np.ndarray]:
+        """Return x -> sum over observed columns of log Student-t, shape (row, class)."""
+        df = np.broadcast_to(self.variance_rows, self.mean.shape)
+        spread2 = df * self.variance * (1 + 1 / self.mean_rows)
+        constant = gammaln((df + 1) / 2) - gammaln(df / 2) - 0.5 * np.log(np.pi * spread2)
+
+        def log_predictive(x: Block) -> np.ndarray:
+            out = np.empty((len(x), len(self.mean)))
+            for k, mean in enumerate(self.mean):
+                ratio = (x - mean) ** 2 / spread2[k]
+                terms = constant[k] - (df[k] + 1) / 2 * np.log1p(ratio)
+                out[:, k] = np.where(np.isnan(x), 0.0, terms).sum(axis=1)
+            return out
+
+        return log_predictive
+
+    def draw(self, rng: np.random.Generator, n: int) -> Params:
+        """Return n independent draws of mean and variance, each (draw, class, feature)."""
+        chi2 = rng.chisquare(self.variance_rows, (n, *self.variance.shape))
+        variance = self.variance_rows * self.variance / chi2
+        noise = rng.standard_normal((n, *self.mean.shape))
+        return {
+            "mean": self.mean + np.sqrt(variance / self.mean_rows) * noise,
+            "variance": variance,
+        }
+
+    def density_draws(
+        self, rng: np.random.Generator, n: int
+    ) -> Callable[[Block, np.ndarray], np.ndarray]:
+        """Return densities under theta updated by each row's own class (see the base class).
+
+        A chi2 of one more degree of freedom is the old one plus a squared normal, so the update by
+        one row is arithmetic on shared random numbers.
+        """
+        return updated_density_draws(self, rng, n)
+
+    def mode(self) -> Params:
+        """Return the mode in (mu, log sigma2): sigma2 = rows variance / (rows + means sharing it)."""
+        means = len(self.mean) if self.spread == "shared" else 1
+        rows = self.variance_rows
+        return {"mean": self.mean, "variance": rows * self.variance / (rows + means)}
+
+    def log_measure(self, params: Params) -> np.ndarray:
+        """Return sum of log variance: d sigma2 / d log sigma2 = sigma2."""
+        return params["variance"].__array_namespace__().log(params["variance"]).sum()
+
+    def maximum_likelihood(
+        self,
+        statistics: NormalStatistics,
+        *,
+        bias_corrected: bool = False,
+        variance_floor: float = 0.0,
+    ) -> tuple[Params, list[Finding]]:
+        """Return class means and variances SS / n, or SS / (n - means) when bias_corrected.
+
+        A variance under variance_floor times the column's own is replaced by that and reported; a
+        class without an observed cell takes the pooled estimates and is reported.
+        """
+        pooled_mean, pooled_variance = statistics.pooled()
+        count, empty = statistics.count, statistics.count == 0
+        means = len(count) if self.spread == "shared" else 1
+        divisor = self._pool(count) - means * bias_corrected
+        squares = self._pool(statistics.scatter)
+        variance = np.divide(squares, divisor, out=np.zeros_like(squares), where=divisor > 0)
+        nothing = self._pool(count) == 0
+        variance = np.where(nothing, pooled_variance, variance)
+        low = variance < variance_floor * pooled_variance
+        findings = [Finding("pooled", *map(int, at)) for at in np.argwhere(empty)]
+        findings += [
+            Finding("floored", None if self.spread == "shared" else int(k), int(j))
+            for k, j in np.argwhere(low)
+        ]
+        floored = np.where(low, variance_floor * pooled_variance, variance)
+        return {
+            "mean": np.where(empty, pooled_mean, statistics.mean),
+            "variance": floored,
+        }, findings
+
+    def start(self, statistics: NormalStatistics) -> Params:
+        """Return the pooled mean and variance for every class."""
+        mean, variance = statistics.pooled()
+        shape = statistics.mean.shape
+        wide = (1, shape[1]) if self.spread == "shared" else shape
+        return {"mean": np.broadcast_to(mean, shape), "variance": np.broadcast_to(variance, wide)}
+
+    def features(self, x: Block) -> Float[np.ndarray, "row natural"]:
+        """Return x^2, x and 1 of observed cells, 0 of missing ones."""
+        observed = ~np.isnan(x)
+        known = np.where(observed, x, 0.0)
+        return np.concatenate([known**2, known, observed], axis=1)
+
+    def natural(self, params: Params) -> np.ndarray:
+        """Return -1/(2 v), m/v and -(log 2 pi v + m^2/v)/2, shape (..., class, 3 feature)."""
+        mean, variance = params["mean"], params["variance"]
+        xp = mean.__array_namespace__()
+        variance = xp.broadcast_to(variance, mean.shape)
+        constant = -0.5 * (xp.log(2 * np.pi * variance) + mean**2 / variance)
+        return xp.concat([-0.5 / variance, mean / variance, constant], axis=-1)
+
+    def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:
+        """Return mean + sd times noise of each row's class."""
+        sd = np.sqrt(np.broadcast_to(params["variance"], params["mean"].shape))
+        return params["mean"][y] + sd[y] * rng.standard_normal((len(y), sd.shape[1]))
+
+    def story(self, name: str) -> Params:
+        """Sample variances, then means given them."""
+        import numpyro
+        import numpyro.distributions as dist
+
+        feature = numpyro.plate(f"{name}.feature", self.mean.shape[1], dim=-1)
+        rows = self.variance_rows
+        with feature, numpyro.plate(f"{name}.spread", self.variance.shape[0], dim=-2):
+            prior = dist.InverseGamma(rows / 2, rows * self.variance / 2)
+            variance = numpyro.sample(f"{name}.variance", prior)
+        with feature, numpyro.plate(f"{name}.class", self.mean.shape[0], dim=-2):
+            prior = dist.Normal(self.mean, (variance / self.mean_rows) ** 0.5)
+            mean = numpyro.sample(f"{name}.mean", prior)
+        return {"mean": mean, "variance": variance}
+
+    def coordinates(self, statistics: NormalStatistics) -> dict[str, tuple[np.ndarray, ...]]:
+        """Return centre and width of the posterior of the mean and of the log variance."""
+        after = self.posterior(statistics)
+        width = np.broadcast_to(np.sqrt(after.variance / after.mean_rows), after.mean.shape)
+        variance = after.variance
+        return {
+            "mean": (after.mean, width),
+            "variance": (np.log(variance), np.sqrt(2 / after.variance_rows)),
+        }
+
+    def transform(self, parameter: str, *arrays: np.ndarray) -> object:
+        """Return centre + width u for the mean, exp of it for the variance."""
+        from numpyro.distributions.transforms import AffineTransform, ComposeTransform, ExpTransform
+
+        affine = AffineTransform(*arrays)
+        return affine if parameter == "mean" else ComposeTransform([affine, ExpTransform()])

@@ -1,0 +1,136 @@
+"""A class prior times one likelihood per block: statistics, completion, update."""
+
+import dataclasses
+from collections.abc import Mapping
+
+import numpy as np
+from jaxtyping import Float
+
+from bayesgen.classes import ClassPrior
+from bayesgen.likelihoods import Likelihood, Statistics
+from bayesgen.typing import Encoded, Labels, Weights
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ModelStatistics:
+    """Weight of each class, shape (class,), and the statistics of each block."""
+
+    count: Float[np.ndarray, " class"]
+    blocks: dict[str, Statistics]
+
+    def __add__(self, other: "ModelStatistics") -> "ModelStatistics":
+        """Return the statistics of the rows of both."""
+        blocks = {name: part + other.blocks[name] for name, part in self.blocks.items()}
+        return ModelStatistics(self.count + other.count, blocks)
+
+    def spread_classes(self, index: np.ndarray, size: int) -> "ModelStatistics":
+        """Return a copy over `size` classes; old class k is at index[k]."""
+        count = np.zeros(size)
+        count[index] = self.count
+        blocks = {name: part.spread("class", index, size) for name, part in self.blocks.items()}
+        return ModelStatistics(count, blocks)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Reader:
+    """How encoded rows reach the likelihoods: without the positions that say nothing.
+
+    full: the completed likelihood of each block, before anything was left out.
+    kept: for each block the positions that stay, or None where all do.
+    """
+
+    full: dict[str, Likelihood]
+    kept: dict[str, np.ndarray | None]
+
+    def read(self, encoded: Encoded) -> dict[str, np.ndarray]:
+        """Return each block's rows as its likelihood sees them."""
+        return {
+            name: encoded[name] if kept is None else self.full[name].view(encoded[name], kept)
+            for name, kept in self.kept.items()
+        }
+
+    def inert_columns(self) -> dict[str, np.ndarray]:
+        """Return the columns of each block that say nothing at all, by position."""
+        lost = {n: self.full[n].inert() for n, kept in self.kept.items() if kept is not None}
+        return {
+            n: np.flatnonzero(at) for n, at in lost.items() if self.full[n].inert_axis == "feature"
+        }
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Model:
+    """The whole generative model: a class prior, then blocks; every array has its shape.
+
+    As a prior it is what `complete_model` returns; as an exact posterior it is the same thing,
+    updated.
+    """
+
+    classes: ClassPrior
+    blocks: dict[str, Likelihood]
+
+    @property
+    def conjugate(self) -> bool:
+        """Whether every block has a closed form."""
+        return all(part.conjugate for part in self.blocks.values())
+
+    def posterior(self, statistics: ModelStatistics) -> "Model":
+        """Return the model updated by rows."""
+        blocks = {n: part.posterior(statistics.blocks[n]) for n, part in self.blocks.items()}
+        return Model(self.classes.posterior(statistics.count), blocks)
+
+    def log_evidence(self, statistics: ModelStatistics) -> float:
+        """Return log p(rows and labels), parameters integrated out."""
+        blocks = (part.log_evidence(statistics.blocks[n]) for n, part in self.blocks.items())
+        return self.classes.log_evidence(statistics.count) + sum(blocks)
+
+    def only(self, names: Mapping[str, object] | set[str] | list[str]) -> "Model":
+        """Return the model of some of the blocks."""
+        return Model(self.classes, {n: part for n, part in self.blocks.items() if n in names})
+
+
+def model_statistics(
+    blocks: Mapping[str, Likelihood],
+    encoded: Encoded,
+    y: Labels,
+    weight: Weights,
+    *,
+    n_classes: int,
+    n_levels: Mapping[str, tuple[int, ...]],
+) -> ModelStatistics:
+    """Return the statistics of encoded rows for every block."""
+    count = np.bincount(y, weight, minlength=n_classes).astype(float)
+    parts = {
+        name: likelihood.statistics(
+            encoded[name], y, weight, n_classes=n_classes, n_levels=n_levels[name]
+        )
+        for name, likelihood in blocks.items()
+    }
+    return ModelStatistics(count, parts)
+
+
+def complete_model(
+    classes: ClassPrior, blocks: Mapping[str, Likelihood], statistics: ModelStatistics
+) -> tuple[Model, ModelStatistics, Reader]:
+    """Fill every guess from the statistics and leave out what says nothing about the class.
+
+    Returns the model, the statistics and the reader of rows over the positions that stay. Blocks of
+    which nothing stays are left out.
+    """
+    full = {name: part.complete(statistics.blocks[name]) for name, part in blocks.items()}
+    kept = {name: _kept(part) for name, part in full.items()}
+    live = [name for name, index in kept.items() if index is None or len(index)]
+    reader = Reader({n: full[n] for n in live}, {n: kept[n] for n in live})
+    priors, parts = {}, {}
+    for name in live:
+        axis, index = full[name].inert_axis, kept[name]
+        whole = index is None
+        priors[name] = full[name] if whole else full[name].take(axis, index)
+        parts[name] = (
+            statistics.blocks[name] if whole else statistics.blocks[name].take(axis, index)
+        )
+    return Model(classes, priors), ModelStatistics(statistics.count, parts), reader
+
+
+def _kept(likelihood: Likelihood) -> np.ndarray | None:
+    inert = likelihood.inert()
+    return None if inert is None or not inert.any() else np.flatnonzero(~inert)
