@@ -1,0 +1,35 @@
+"""Inference: one argument, five answers, all of one type."""
+
+from bayesgen.errors import UnsupportedInference
+from bayesgen.inference.augmentation import Augmentation as Augmentation
+from bayesgen.inference.exact import Exact as Exact
+from bayesgen.inference.holes import has_holes
+from bayesgen.inference.nuts import NUTS as NUTS
+from bayesgen.inference.optimise import MAP as MAP
+from bayesgen.inference.optimise import MLE as MLE
+from bayesgen.inference.posterior import Draws as Draws
+from bayesgen.inference.posterior import Posterior as Posterior
+from bayesgen.inference.posterior import normalised as normalised
+from bayesgen.inference.report import Report as Report
+from bayesgen.model import Model, ModelStatistics
+
+Method = Exact | MLE | MAP | NUTS | Augmentation
+BY_NAME = {"exact": Exact, "mle": MLE, "map": MAP, "nuts": NUTS}
+
+
+def choose(inference: str | Method, model: Model, statistics: ModelStatistics) -> Method:
+    """Return the method that an argument means for this model.
+
+    "auto" is exact where every block is conjugate, data augmentation where only holes in a joint
+    normal stand in the way, and NUTS otherwise.
+    """
+    if isinstance(inference, Method):
+        return inference
+    if inference == "auto":
+        if not model.conjugate:
+            return NUTS()
+        holes = any(has_holes(rows) for rows in statistics.blocks.values())
+        return Augmentation() if holes else Exact()
+    if inference not in BY_NAME:
+        raise UnsupportedInference.unknown(inference, ["auto", *BY_NAME])
+    return BY_NAME[inference]()

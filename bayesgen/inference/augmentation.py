@@ -1,0 +1,60 @@
+"""Data augmentation as a method of inference: holes in a joint normal, everything else conjugate."""
+
+import dataclasses
+import time
+
+import numpy as np
+
+from bayesgen.inference.augment import augment
+from bayesgen.inference.convergence import agree
+from bayesgen.inference.holes import has_holes
+from bayesgen.inference.posterior import Draws
+from bayesgen.inference.report import Report
+from bayesgen.model import Model, ModelStatistics, Reader
+
+
+@dataclasses.dataclass(frozen=True)
+class Augmentation:
+    """Posterior draws by data augmentation (Tanner and Wong 1987), in NumPy.
+
+    Blocks with holes alternate between the missing part given theta and theta given the complete
+    table; blocks without holes are drawn from their closed form.
+
+    Args:
+        draws: kept draws of each chain. warmup: draws thrown away. chains: independent chains.
+    """
+
+    draws: int = 1000
+    warmup: int = 200
+    chains: int = 4
+
+    def infer(self, model: Model, statistics: ModelStatistics, reader: Reader, seed: int) -> Draws:
+        """Return draws of every parameter and the verdict on them."""
+        rng = np.random.default_rng(seed)
+        shape = (self.chains, self.draws)
+        start = time.perf_counter()
+        classes = model.classes.posterior(statistics.count).draw(rng, self.chains * self.draws)
+        params = {"class": _chained(classes, shape)}
+        details: dict[str, float] = {"r_hat": 1.0, "ess": float(self.chains * self.draws)}
+        for name, part in model.blocks.items():
+            rows = statistics.blocks[name]
+            if not has_holes(rows):
+                drawn = part.posterior(rows).draw(rng, self.chains * self.draws)
+                params[name] = _chained(drawn, shape)
+                continue
+            params[name], found = augment(
+                part, rows, rng, draws=self.draws, warmup=self.warmup, chains=self.chains
+            )
+            details["r_hat"] = max(details["r_hat"], found["r_hat"])
+            details["ess"] = min(details["ess"], found["ess_bulk"])
+        seconds = time.perf_counter() - start
+        good = agree(details, self.chains)
+        verdict = f"r_hat {details['r_hat']:.3f}, {details['ess']:.0f} effective draws at least."
+        if not good:
+            verdict += " The chains do not agree yet: use inference='nuts', or leave out columns with few cells."
+        report = Report("augmentation", seconds, good, verdict, details)
+        return Draws(params, model.blocks, reader, report)
+
+
+def _chained(params: dict[str, np.ndarray], shape: tuple[int, int]) -> dict[str, np.ndarray]:
+    return {name: value.reshape(*shape, *value.shape[1:]) for name, value in params.items()}

@@ -1,0 +1,155 @@
+"""Point estimates: maximum likelihood and the posterior mode, in closed form where there is one."""
+
+import dataclasses
+import time
+from typing import Literal
+
+import numpy as np
+
+from bayesgen.errors import UnsupportedInference
+from bayesgen.inference import em
+from bayesgen.inference.holes import complete_statistics, has_holes
+from bayesgen.inference.posterior import Draws, point_estimate
+from bayesgen.inference.report import Report
+from bayesgen.inference.svi import GRADIENT_TOLERANCE, MAP_TERMS, MLE_TERMS, optimise
+from bayesgen.likelihoods import Finding
+from bayesgen.model import Model, ModelStatistics, Reader
+
+Solver = Literal["auto", "svi"]
+Params = dict[str, dict[str, np.ndarray]]
+
+
+@dataclasses.dataclass(frozen=True)
+class MLE:
+    """Maximum likelihood: the parameters under which the rows are likeliest; priors are ignored.
+
+    Args:
+        bias_corrected: divide squares by n - 1 (own variances) or n - classes (shared ones) instead
+            of n. Needs solver="auto".
+        solver: "auto" takes closed forms, EM where a joint normal has holes, and stochastic
+            variational inference for the rest; "svi" forces the last.
+        variance_floor: share of a column's variance that replaces a smaller variance within a
+            class; each replacement warns, naming column and class.
+    """
+
+    bias_corrected: bool = False
+    solver: Solver = "auto"
+    variance_floor: float = 1e-9
+
+    def infer(self, model: Model, statistics: ModelStatistics, reader: Reader, seed: int) -> Draws:
+        """Return the maximum-likelihood estimate as a posterior of one draw."""
+        if self.bias_corrected and self.solver == "svi":
+            raise UnsupportedInference.because(
+                "MLE(bias_corrected=True)",
+                "a divisor of n - 1 maximises no likelihood, so no optimiser can find it",
+                'Leave solver="auto".',
+            )
+        start = time.perf_counter()
+        if self.solver == "svi":
+            return _by_svi("mle", model, statistics, reader, MLE_TERMS)
+        params: Params = {"class": model.classes.maximum_likelihood(statistics.count)}
+        findings: list[tuple[str, Finding]] = []
+        details: dict[str, float] = {}
+        for name, part in model.blocks.items():
+            options = {
+                "bias_corrected": self.bias_corrected,
+                "variance_floor": self.variance_floor,
+            }
+            rows = statistics.blocks[name]
+            if has_holes(rows):
+                params[name], found, account = em.maximum_likelihood(part, rows, **options)
+                details |= _em_details(name, account)
+            else:
+                params[name], found = part.maximum_likelihood(rows, **options)
+            findings += [(name, finding) for finding in found]
+        seconds = time.perf_counter() - start
+        return point_estimate(
+            params, model.blocks, reader, _report("mle", seconds, details, findings)
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class MAP:
+    """The posterior mode against the scale-free measure.
+
+    That measure is flat in the logarithm of rates and variances, in the log-odds of probabilities,
+    and |Sigma|^-(p+1)/2 for covariances: the mode then exists for every proper prior and does not
+    depend on units. For levels it is (count + rows * probs) / (n + rows), the Laplace and m-estimate.
+
+    Args:
+        solver: "auto" takes closed forms, EM where a joint normal has holes, and stochastic
+            variational inference for the rest; "svi" forces the last.
+    """
+
+    solver: Solver = "auto"
+
+    def infer(self, model: Model, statistics: ModelStatistics, reader: Reader, seed: int) -> Draws:
+        """Return the posterior mode as a posterior of one draw."""
+        if self.solver == "svi":
+            return _by_svi("map", model, statistics, reader, MAP_TERMS)
+        start = time.perf_counter()
+        params: Params = {"class": model.classes.posterior(statistics.count).mode()}
+        details: dict[str, float] = {}
+        rest = [name for name, part in model.blocks.items() if not part.conjugate]
+        for name, part in model.blocks.items():
+            rows = statistics.blocks[name]
+            if name in rest:
+                continue
+            if has_holes(rows):
+                params[name], account = em.mode(part, rows)
+                details |= _em_details(name, account)
+            else:
+                params[name] = part.posterior(rows).mode()
+        if rest:
+            some = model.only(rest)
+            found, gradient = optimise(
+                some, statistics, complete_statistics(some, statistics), MAP_TERMS
+            )
+            params |= {name: found[name] for name in rest}
+            details["gradient_norm"] = gradient
+        seconds = time.perf_counter() - start
+        ordered = {name: params[name] for name in ("class", *model.blocks)}
+        return point_estimate(ordered, model.blocks, reader, _report("map", seconds, details))
+
+
+def _by_svi(
+    method: str,
+    model: Model,
+    statistics: ModelStatistics,
+    reader: Reader,
+    objective: tuple[str, ...],
+) -> Draws:
+    start = time.perf_counter()
+    centres = complete_statistics(model, statistics)
+    params, gradient = optimise(model, statistics, centres, objective)
+    report = _report(method, time.perf_counter() - start, {"gradient_norm": gradient})
+    return point_estimate(params, model.blocks, reader, report)
+
+
+def _em_details(block: str, account: em.EMReport) -> dict[str, float]:
+    return {
+        f"{block}.em_iterations": float(account.iterations),
+        f"{block}.em_gradient_norm": float(account.gradient_norm),
+        f"{block}.em_converged": float(account.converged),
+    }
+
+
+def _report(
+    method: str, seconds: float, details: dict[str, float], findings: list | tuple = ()
+) -> Report:
+    gradient = details.get("gradient_norm", 0.0)
+    ended = all(value for name, value in details.items() if name.endswith("em_converged"))
+    if gradient > GRADIENT_TOLERANCE:
+        verdict = (
+            f"The optimiser stopped with a gradient of norm {gradient:.2g}, above "
+            f"{GRADIENT_TOLERANCE}: state a stronger prior, or use inference='nuts'."
+        )
+    elif not ended:
+        verdict = (
+            "EM stopped before it converged: a column may hold too few observed cells; "
+            "leave it out or use inference='exact'."
+        )
+    else:
+        verdict = "Closed form." if not details else "Converged."
+    converged = ended and gradient <= GRADIENT_TOLERANCE
+    return Report(method, seconds, converged, verdict, details, tuple(findings))

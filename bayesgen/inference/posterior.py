@@ -1,0 +1,277 @@
+"""The two kinds of answer: a closed form, or draws. Both answer one question: the joint."""
+
+import abc
+import dataclasses
+import functools
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from jaxtyping import Float
+
+from bayesgen.classes import ClassPrior
+from bayesgen.inference.report import Report
+from bayesgen.likelihoods import Likelihood
+from bayesgen.likelihoods.moments import blocks
+from bayesgen.model import Model, Reader
+from bayesgen.typing import Encoded, Joint
+
+DENSITY_FLOATS = 1_000_000
+"""Log densities held at once: 8 MB, about the size of a third-level cache (measured: larger blocks
+run no faster and 1,000 draws x 5 classes then need 200 rows a block)."""
+
+
+ClassDraws = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+class Posterior(abc.ABC):
+    """What inference returns. Rows are encoded rows, one array for each block."""
+
+    reader: Reader
+    report: Report
+
+    @property
+    @abc.abstractmethod
+    def point(self) -> bool:
+        """Whether this is a point estimate, which has no uncertainty to show."""
+
+    @abc.abstractmethod
+    def log_joint(self, encoded: Encoded, n_rows: int) -> Joint:
+        """Return log p(x, y = k given data), shape (row, class)."""
+
+    @abc.abstractmethod
+    def log_classes(self) -> Float[np.ndarray, " class"]:
+        """Return log P(y = k given data), shape (class,)."""
+
+    @abc.abstractmethod
+    def with_classes(self, classes: ClassPrior) -> "Posterior":
+        """Return the same posterior under another class prior."""
+
+    @abc.abstractmethod
+    def class_draws(self, encoded: Encoded, n_rows: int) -> Iterator[ClassDraws]:
+        """Yield (rows, P(y = k given x, theta), weight) block by block of rows.
+
+        Shapes (row,), (draw, row, class) and (draw, row); the weights of a row sum to one and stand
+        for p(theta given data, x).
+        """
+
+    @abc.abstractmethod
+    def moved(self, origin: dict[str, np.ndarray]) -> "Posterior":
+        """Return the posterior of rows plus an origin, which is that of the user's own units."""
+
+    @abc.abstractmethod
+    def parameters(self, rng: np.random.Generator, n: int) -> dict[str, dict[str, np.ndarray]]:
+        """Return n draws of all parameters, by owner, each of shape (draw, ...)."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Exact(Posterior):
+    """A closed-form posterior: the model itself, updated."""
+
+    model: Model
+    reader: Reader
+    report: Report
+    seed: int
+    draws: int = 1000
+
+    @property
+    def point(self) -> bool:
+        """Whether this is a point estimate: no."""
+        return False
+
+    def log_joint(self, encoded: Encoded, n_rows: int) -> Joint:
+        """Return log P(y = k) + sum of the blocks' log predictives."""
+        out = np.tile(self.model.classes.log_predictive(), (n_rows, 1))
+        rows = self.reader.read(encoded)
+        for name, score in self._predictives.items():
+            out += score(rows[name])
+        return out
+
+    @functools.cached_property
+    def _predictives(self) -> dict[str, Callable]:
+        return {name: part.predictive() for name, part in self.model.blocks.items()}
+
+    def log_classes(self) -> np.ndarray:
+        """Return log P(y = k given data)."""
+        return self.model.classes.log_predictive()
+
+    def with_classes(self, classes: ClassPrior) -> "Exact":
+        """Return the same posterior under another class prior."""
+        return dataclasses.replace(self, model=Model(classes, self.model.blocks))
+
+    def class_draws(self, encoded: Encoded, n_rows: int) -> Iterator[ClassDraws]:
+        """Draw theta given data and the row itself: first its class, then theta updated by the row.
+
+        These are draws of p(theta given data, x) themselves, so they need no weights, and their mean
+        is the predictive probability. The same random numbers serve every row.
+        """
+        probs = normalised(self.log_joint(encoded, n_rows), self.log_classes())
+        rows = self.reader.read(encoded)
+        strata, classes, scores = self._updated
+        width = sum(x.shape[1] for x in rows.values()) + probs.shape[1]
+        for part in blocks(n_rows, max(1, DENSITY_FLOATS // (self.draws * width))):
+            own = (strata[:, None, None] > probs[part].cumsum(axis=1)[:, :-1]).sum(axis=2)
+            joint = classes(own) + sum(
+                score(rows[name][part], own) for name, score in scores.items()
+            )
+            joint -= np.logaddexp.reduce(joint, axis=2, keepdims=True)
+            yield (
+                np.arange(part.start, part.stop),
+                np.exp(joint),
+                np.full(own.shape, 1 / self.draws),
+            )
+
+    @functools.cached_property
+    def _updated(self) -> tuple[np.ndarray, Callable, dict[str, Callable]]:
+        rng = np.random.default_rng(self.seed)
+        strata = (np.arange(self.draws) + rng.random(self.draws)) / self.draws
+        classes = self.model.classes.density_draws(rng, self.draws)
+        blocks = self.model.blocks.items()
+        return strata, classes, {n: part.density_draws(rng, self.draws) for n, part in blocks}
+
+    def moved(self, origin: dict[str, np.ndarray]) -> "Exact":
+        """Return the posterior in the user's own units."""
+        parts = {n: part.moved(origin[n]) for n, part in self.model.blocks.items()}
+        return dataclasses.replace(self, model=Model(self.model.classes, parts))
+
+    def parameters(self, rng: np.random.Generator, n: int) -> dict[str, dict[str, np.ndarray]]:
+        """Return n independent draws of all parameters."""
+        parts = {name: part.draw(rng, n) for name, part in self.model.blocks.items()}
+        return {"class": self.model.classes.draw(rng, n), **parts}
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Draws(Posterior):
+    """Parameters with leading (chain, draw) axes, by block; a point estimate is one draw.
+
+    params: {"class": {"probs": ...}, block: {parameter: ...}}.
+    sample_stats: what the sampler said of each draw, (chain, draw), by arviz's names.
+    """
+
+    params: dict[str, dict[str, np.ndarray]]
+    families: dict[str, Likelihood]
+    reader: Reader
+    report: Report
+    sample_stats: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Return the number of chains and of draws in each."""
+        return self.params["class"]["probs"].shape[:2]
+
+    @property
+    def point(self) -> bool:
+        """Whether this is a point estimate: one draw."""
+        return self.shape == (1, 1)
+
+    def log_joint(self, encoded: Encoded, n_rows: int) -> Joint:
+        """Return the log of the mean over draws of the joint density."""
+        return self.log_joint_and_sample_size(encoded, n_rows)[0]
+
+    def log_joint_and_sample_size(
+        self, encoded: Encoded, n_rows: int
+    ) -> tuple[Joint, Float[np.ndarray, " row"]]:
+        """Return the log joint and the effective number of draws that speak for each row.
+
+        Draws are weighed by p(x given theta); the effective number is (sum w)^2 / sum w^2.
+        """
+        out = np.empty((n_rows, self.params["class"]["probs"].shape[-1]))
+        size = np.empty(n_rows)
+        for rows, joint in self.joint_draws(encoded, n_rows):
+            top = joint.max(axis=(1, 2), keepdims=True)
+            top[np.isneginf(top)] = 0.0
+            np.subtract(joint, top, out=joint)
+            np.exp(joint, out=joint)
+            with np.errstate(divide="ignore"):
+                out[rows] = np.log(joint.mean(axis=1)) + top[:, 0]
+            weight = joint.sum(axis=2)
+            squares = (weight**2).sum(axis=1)
+            size[rows] = np.divide(
+                weight.sum(axis=1) ** 2,
+                squares,
+                out=np.full_like(squares, np.nan),
+                where=squares > 0,
+            )
+        return out, size
+
+    def joint_draws(self, encoded: Encoded, n_rows: int):
+        """Yield (rows, log p(x, y = k, given theta) of shape (row, draw, class)) block by block."""
+        order, data = _by_holes(self.reader.read(encoded), n_rows)
+        with np.errstate(divide="ignore"):
+            classes = np.log(_flat(self.params["class"]["probs"]))
+        for rows in blocks(n_rows, max(1, DENSITY_FLOATS // classes.size)):
+            at = order[rows]
+            joint = np.tile(classes, (len(at), 1, 1))
+            for name, score in self._densities.items():
+                joint += score(data[name][at])
+            yield at, joint
+
+    @functools.cached_property
+    def _densities(self) -> dict[str, Callable]:
+        return {
+            name: family.density({k: _flat(v) for k, v in self.params[name].items()})
+            for name, family in self.families.items()
+        }
+
+    def log_classes(self) -> np.ndarray:
+        """Return the log of the mean class probabilities."""
+        with np.errstate(divide="ignore"):
+            return np.log(_flat(self.params["class"]["probs"]).mean(axis=0))
+
+    def with_classes(self, classes: ClassPrior) -> "Draws":
+        """Return the same posterior under another class prior, which must be known."""
+        probs = np.broadcast_to(classes.probs, (*self.shape, len(classes.probs)))
+        return dataclasses.replace(self, params={**self.params, "class": {"probs": probs}})
+
+    def class_draws(self, encoded: Encoded, n_rows: int) -> Iterator[ClassDraws]:
+        """Weigh every draw by p(x given theta), which turns p(theta given data) into the wanted."""
+        for rows, joint in self.joint_draws(encoded, n_rows):
+            evidence = np.logaddexp.reduce(joint, axis=2)
+            top = evidence.max(axis=1, keepdims=True)
+            weight = np.exp(evidence - np.where(np.isneginf(top), 0.0, top))
+            weight /= np.maximum(weight.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+            probs = np.exp(joint - np.where(np.isneginf(evidence), 0.0, evidence)[..., None])
+            yield rows, np.swapaxes(probs, 0, 1), weight.T
+
+    def moved(self, origin: dict[str, np.ndarray]) -> "Draws":
+        """Return the posterior in the user's own units."""
+        params = {n: f.move_params(self.params[n], origin[n]) for n, f in self.families.items()}
+        families = {n: f.moved(origin[n]) for n, f in self.families.items()}
+        params = {"class": self.params["class"], **params}
+        return dataclasses.replace(self, params=params, families=families)
+
+    def parameters(self, rng: np.random.Generator, n: int) -> dict[str, dict[str, np.ndarray]]:
+        """Return n of the draws, picked at random (a point estimate repeats itself)."""
+        picked = rng.integers(np.prod(self.shape), size=n)
+        return {o: {k: _flat(v)[picked] for k, v in p.items()} for o, p in self.params.items()}
+
+
+def point_estimate(
+    params: dict[str, dict[str, np.ndarray]],
+    families: dict[str, Likelihood],
+    reader: Reader,
+    report: Report,
+) -> Draws:
+    """Return a posterior of one draw in one chain."""
+    single = {n: {k: np.asarray(v)[None, None] for k, v in p.items()} for n, p in params.items()}
+    return Draws(single, families, reader, report)
+
+
+def normalised(joint: Joint, log_classes: Float[np.ndarray, " class"]) -> Joint:
+    """Return class probabilities; a row impossible under every class gets the class prior."""
+    joint = np.where(np.isneginf(joint).all(axis=1, keepdims=True), log_classes, joint)
+    top = joint.max(axis=1, keepdims=True)
+    odds = np.exp(joint - top)
+    return odds / odds.sum(axis=1, keepdims=True)
+
+
+def _flat(draws: np.ndarray) -> np.ndarray:
+    return draws.reshape(-1, *draws.shape[2:])
+
+
+def _by_holes(rows: dict[str, np.ndarray], n_rows: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Return an order that puts rows with the same holes together, and the rows."""
+    holes = [np.isnan(x) for x in rows.values() if x.dtype.kind == "f"]
+    if not holes or not any(h.any() for h in holes):
+        return np.arange(n_rows), rows
+    packed = np.packbits(np.concatenate(holes, axis=1), axis=1)
+    return np.lexsort(packed.T), rows

@@ -1,0 +1,96 @@
+"""Stochastic variational inference with a point mass (AutoDelta): MLE and MAP of any story."""
+
+import functools
+from collections.abc import Callable
+
+import numpy as np
+
+from bayesgen.model import Model, ModelStatistics
+from bayesgen.story import Structure, arrays, sites, structure, terms, transform
+
+STEPS = 2000
+FIRST_STEP, LAST_STEP = 0.2, 2e-6
+"""Adam's step in units of the posterior's width: it decays from a fifth of it to a millionth, so
+that the end is a point and not a cloud (a constant step of .01 was .046 off)."""
+GRADIENT_TOLERANCE = 1e-2
+"""Norm of the gradient in units of the posterior's width below which the end counts as reached."""
+
+MAP_TERMS = ("prior", "rows", "measure")
+MLE_TERMS = ("rows",)
+
+
+def optimise(
+    model: Model, statistics: ModelStatistics, centres: ModelStatistics, objective: tuple[str, ...]
+) -> tuple[dict[str, dict[str, np.ndarray]], float]:
+    """Return parameters that maximise the sum of the named terms, and the gradient's norm there.
+
+    The optimiser works in unit-scale coordinates around the moments of the data and starts at their
+    centre. Parameters come as {"class": {...}, block: {...}}.
+    """
+    import jax
+    import jax.numpy as jnp
+
+    shape = tuple(sites(model, statistics).items())
+    with jax.enable_x64(True):
+        tree = jax.tree.map(jnp.asarray, arrays(model, statistics, centres))
+        values, gradient = _compiled(structure(model, statistics), shape, objective)(tree)
+        values, gradient = jax.device_get((values, gradient))
+    return nested(values, model), float(gradient)
+
+
+def nested(values: dict[str, np.ndarray], model: Model) -> dict[str, dict[str, np.ndarray]]:
+    """Return site values by owner; known class probabilities are filled in."""
+    out: dict[str, dict] = {"class": {}, **{name: {} for name in model.blocks}}
+    for site, value in values.items():
+        name, parameter = site.rsplit(".", 1)
+        out[name][parameter] = value
+    if model.classes.known:
+        out["class"]["probs"] = model.classes.probs
+    return out
+
+
+@functools.lru_cache(maxsize=32)
+def _compiled(structure: Structure, shape: tuple, objective: tuple[str, ...]) -> Callable:
+    import jax
+    import jax.numpy as jnp
+    from numpyro.infer import SVI, Trace_ELBO
+    from numpyro.infer.autoguide import AutoDelta
+    from numpyro.infer.initialization import init_to_value
+    from numpyro.optim import Adam
+
+    def step_size(step: object) -> object:
+        return FIRST_STEP * (LAST_STEP / FIRST_STEP) ** (step / STEPS)
+
+    @jax.jit
+    def run(tree: dict) -> tuple[dict, object]:
+        start = {s: jnp.zeros(transform(structure, tree, s).inverse_shape(n)) for s, n in shape}
+        story = _story(structure, tree, objective, start)
+        guide = AutoDelta(story, init_loc_fn=init_to_value(values=start))
+        svi = SVI(story, guide, Adam(step_size), Trace_ELBO())
+        state = svi.init(jax.random.key(0))
+        state, _ = jax.lax.scan(lambda s, _: svi.update(s), state, length=STEPS)
+        fitted = svi.get_params(state)
+        best = {site: fitted[f"{site}_auto_loc"] for site in start}
+        slope = jax.grad(lambda u: _sum(terms(structure, tree, u), objective))(best)
+        norm = jnp.sqrt(sum((g**2).sum() for g in slope.values()))
+        return {s: transform(structure, tree, s)(u) for s, u in best.items()}, norm
+
+    return run
+
+
+def _story(structure: Structure, tree: dict, objective: tuple[str, ...], start: dict) -> Callable:
+    import numpyro
+    import numpyro.distributions as dist
+
+    def story() -> None:
+        u = {
+            site: numpyro.sample(site, dist.ImproperUniform(dist.constraints.real, (), value.shape))
+            for site, value in start.items()
+        }
+        numpyro.factor("objective", _sum(terms(structure, tree, u), objective))
+
+    return story
+
+
+def _sum(parts: dict[str, object], names: tuple[str, ...]) -> object:
+    return sum(parts[name] for name in names)
