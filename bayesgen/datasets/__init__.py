@@ -1,0 +1,16 @@
+"""Small bundled tables with their sources, for examples, tests and `bayesgen compare NAME`.
+
+Every loader returns `(X, y)`: a pandas DataFrame of the features and a pandas Series of the
+classes, read from a CSV file inside the package. Text stays text, numbers stay numbers, an empty
+cell is missing (NaN). Licences and origins are in SOURCES.md beside the files.
+"""
+
+from bayesgen.datasets.loaders import load_crabs as load_crabs
+from bayesgen.datasets.loaders import load_iris as load_iris
+from bayesgen.datasets.loaders import load_penguins as load_penguins
+from bayesgen.datasets.loaders import load_play_tennis as load_play_tennis
+from bayesgen.datasets.loaders import load_titanic as load_titanic
+from bayesgen.datasets.loaders import load_titanic_passengers as load_titanic_passengers
+from bayesgen.datasets.tables import names as names
+from bayesgen.datasets.tables import path as path
+from bayesgen.datasets.tables import target as target

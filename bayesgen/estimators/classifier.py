@@ -1,0 +1,241 @@
+"""The classifier that all others are: scikit-learn's contract around one posterior."""
+
+import abc
+import copy
+
+import numpy as np
+from jaxtyping import Float, Shaped
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from bayesgen import predict
+from bayesgen.classes import ClassPrior, Spec, given_probabilities
+from bayesgen.errors import NoPosterior, TooFewClasses
+from bayesgen.estimators import rows
+from bayesgen.estimators.blocks import Blocks, specs
+from bayesgen.estimators.fitted import Learned, add, complete, infer, learn
+from bayesgen.estimators.linear import linear_discriminant
+from bayesgen.inference import Posterior, Report
+from bayesgen.schema import Schema
+from bayesgen.table import Table
+from bayesgen.typing import Joint
+
+
+class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
+    """Fit, predict and sample; a subclass says only which blocks it builds.
+
+    Attributes:
+        classes_: the labels in sorted order, shape (class,).
+        inference_: the method that ran ("exact", "mle", "map", "nuts", "augmentation").
+        report_: its account: seconds, verdict, details.
+        posterior_: the posterior in the units of the columns.
+        log_evidence_: log p(rows, labels), parameters integrated out; exact fits only. Where guesses
+            come from the columns (None) it is an empirical-Bayes number.
+        n_features_in_, feature_names_in_: what fit saw.
+    """
+
+    @abc.abstractmethod
+    def _blocks(self, table: Table) -> Blocks:
+        """Return the blocks of a table: name -> (likelihood, columns)."""
+
+    # -- fitting ---------------------------------------------------------------------------------
+
+    def fit(self, X: object, y: object, sample_weight: object = None) -> "Classifier":
+        """Fit to rows X and labels y; returns self.
+
+        Args:
+            X: DataFrame (pandas, polars, pyarrow) or array of shape (row, feature); NaN, None and NA
+                are missing cells.
+            y: one label for each row.
+            sample_weight: one non-negative number for each row: 2 is the row twice, 0 is no row.
+
+        Raises:
+            BayesgenError: a table, labels, weights or a prior that cannot be used; the sentence
+                names the column, the class and the cure.
+        """
+        table, labels, weight = rows.training_rows(self, X, y, sample_weight, reset=True)
+        classes = np.unique(labels)
+        if len(classes) < 2:
+            raise TooFewClasses.found(classes.tolist())
+        return self._settle(self._learned(table, labels, classes, weight), self._new_seed())
+
+    def partial_fit(
+        self, X: object, y: object, classes: object = None, sample_weight: object = None
+    ) -> "Classifier":
+        """Add rows to what was fitted; any split in any order gives the fit of the whole.
+
+        Classes and levels may arrive late. `classes` declares all of them at the first call.
+        """
+        first = not hasattr(self, "_learned_")
+        table, labels, weight = rows.training_rows(self, X, y, sample_weight, reset=first)
+        known = np.unique(classes) if classes is not None else np.empty(0, labels.dtype)
+        if first:
+            self._declared = known
+            every = np.union1d(known, labels) if len(known) else np.unique(labels)
+            rows.check_declared(labels, self._declared)
+            return self._settle(self._learned(table, labels, every, weight), self._new_seed())
+        earlier = self._learned_
+        rows.check_declared(labels, self._declared)
+        every = np.union1d(earlier.classes, np.union1d(known, labels) if len(known) else labels)
+        schema = earlier.schema.merge(table)
+        later = learn(table, schema, earlier.likelihoods, labels, every, weight)
+        return self._settle(add(earlier, later), self._seed)
+
+    def _learned(
+        self, table: Table, labels: np.ndarray, classes: np.ndarray, weight: np.ndarray
+    ) -> Learned:
+        blocks = self._blocks(table)
+        schema = Schema.learn(table, specs(blocks))
+        likelihoods = {name: likelihood for name, (likelihood, _) in blocks.items()}
+        return learn(table, schema, likelihoods, labels, classes, weight)
+
+    def _new_seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+
+    def _settle(self, learned: Learned, seed: int) -> "Classifier":
+        """Run inference and set what a fit leaves behind, last and all at once."""
+        enough = np.count_nonzero(learned.statistics.count) >= 2
+        posterior = infer(learned, self.inference, self.class_prior, seed) if enough else None
+        self._learned_, self._posterior, self._seed = learned, posterior, seed
+        self.classes_ = learned.classes
+        if posterior is not None:
+            self.report_: Report = posterior.report
+            self.inference_ = posterior.report.method
+        return self
+
+    # -- predicting ------------------------------------------------------------------------------
+
+    def _encoded(self, X: object) -> tuple[Posterior, dict[str, np.ndarray], int]:
+        check_is_fitted(self, "_learned_")
+        if self._posterior is None:
+            raise TooFewClasses.found(self.classes_.tolist())
+        table = rows.prediction_rows(self, X)
+        encoded = self._learned_.schema.encode(
+            table, unseen=self.unseen, estimator=type(self).__name__
+        )
+        return self._posterior, encoded, table.n_rows
+
+    def predict_joint_log_proba(self, X: object) -> Joint:
+        """Return log p(x, y = k given data), shape (row, class); -inf where impossible."""
+        return predict.log_joint(*self._encoded(X))
+
+    def predict_proba(self, X: object) -> Joint:
+        """Return P(y = k given x, data), shape (row, class), missing cells marginalised."""
+        joint = self.predict_joint_log_proba(X)
+        return predict.class_proba(joint, self._posterior.log_classes())
+
+    def predict_log_proba(self, X: object) -> Joint:
+        """Return log P(y = k given x, data), exact also where the probability underflows."""
+        joint = self.predict_joint_log_proba(X)
+        return predict.log_class_proba(joint, self._posterior.log_classes())
+
+    def predict(self, X: object) -> Shaped[np.ndarray, " row"]:
+        """Return the most probable class of each row; ties go to the first in `classes_`."""
+        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+
+    def decision_function(self, X: object) -> Float[np.ndarray, "row ..."]:
+        """Return log-odds of classes_[1], shape (row,), or of each class against the rest."""
+        return predict.log_odds(self.predict_joint_log_proba(X))
+
+    def score_samples(self, X: object) -> Float[np.ndarray, " row"]:
+        """Return log p(x given data), shape (row,): low for rows unlike every class."""
+        return predict.log_density(self.predict_joint_log_proba(X))
+
+    def predict_interval(self, X: object, prob: float = 0.9) -> Float[np.ndarray, "row class 2"]:
+        """Return lower and upper ends of P(y = k given x, theta) that hold `prob` of its posterior.
+
+        Central intervals over theta given the data and the row. predict_proba is the mean over the
+        same distribution, and may lie outside when that is skewed.
+        """
+        return predict.interval(*self._encoded(X), prob)
+
+    def predict_draws(self, X: object) -> object:
+        """Return an xarray.DataArray (draw, row, class) of P(y = k given x, theta).
+
+        Its coordinate "weight" (draw, row) sums to one for each row: the weighted mean over draws is
+        predict_proba.
+        """
+        return predict.class_draws(*self._encoded(X), self.classes_)
+
+    def sample(self, n: int = 1, random_state: object = None) -> tuple[object, np.ndarray]:
+        """Return n rows, in the kind of table that fit saw, and their labels.
+
+        Each row comes from its own draw of the parameters: rows of the posterior predictive.
+        """
+        check_is_fitted(self, "_learned_")
+        rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
+        encoded, y = predict.simulate(self._posterior, n, rng)
+        return rows.decoded(self._learned_, self._posterior, encoded, n), self.classes_[y]
+
+    # -- looking and changing ----------------------------------------------------------------------
+
+    def with_class_prior(self, class_prior: Spec) -> "Classifier":
+        """Return a fitted copy that answers under other, known class probabilities.
+
+        Args:
+            class_prior: "uniform", an array in the order of `classes_`, or {class: probability}.
+        """
+        check_is_fitted(self, "_learned_")
+        size = len(self.classes_)
+        uniform = isinstance(class_prior, str) and class_prior == "uniform"
+        spec = np.full(size, 1 / size) if uniform else class_prior
+        prior = ClassPrior(given_probabilities(spec, self.classes_), np.inf)
+        other = copy.copy(self)
+        other.class_prior = class_prior
+        other._posterior = self._posterior.with_classes(prior)
+        return other
+
+    @property
+    def posterior_(self) -> Posterior:
+        """The posterior in the units of the columns."""
+        check_is_fitted(self, "_learned_")
+        reader, origin = self._posterior.reader, self._learned_.origin()
+        kept = {
+            name: origin[name]
+            if index is None or reader.full[name].inert_axis != "feature"
+            else origin[name][index]
+            for name, index in reader.kept.items()
+        }
+        return self._posterior.moved(kept)
+
+    @property
+    def log_evidence_(self) -> float:
+        """Log p(rows, labels), parameters integrated out: a closed form of exact fits."""
+        check_is_fitted(self, "_learned_")
+        if self.inference_ != "exact":
+            raise NoPosterior.point_estimate("log_evidence_", self.inference_)
+        model, statistics, _ = complete(self._learned_, self.class_prior, frequencies=False)
+        return model.log_evidence(statistics)
+
+    @property
+    def coef_(self) -> Float[np.ndarray, "discriminant feature"]:
+        """Weights of the linear discriminants; only where a point estimate makes one."""
+        return self._linear()[0]
+
+    @property
+    def intercept_(self) -> Float[np.ndarray, " discriminant"]:
+        """Constants of the linear discriminants; only where a point estimate makes one."""
+        return self._linear()[1]
+
+    def _linear(self) -> tuple[np.ndarray, np.ndarray]:
+        check_is_fitted(self, "_learned_")
+        found = linear_discriminant(self.posterior_)
+        if found is None:
+            raise AttributeError(
+                "coef_ and intercept_ exist for point estimates with one covariance for all classes: "
+                "LDA(inference='mle') or NaiveBayes(Normal(spread='shared'), inference='mle')."
+            )
+        return found
+
+    def __sklearn_tags__(self) -> object:
+        """Say that missing cells, levels and text are welcome."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Return whether any rows were seen."""
+        return hasattr(self, "_learned_")
