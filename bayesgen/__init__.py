@@ -1,11 +1,13 @@
 """Fully Bayesian generative classification: class probabilities you can act on.
 
 A generative classifier is a class prior times one likelihood per block of columns; fitting replaces
-each prior by its posterior; predicting averages joint densities over the posterior, then normalises.
+each prior by its posterior; predicting averages joint densities over it, then normalises.
 """
 
 from bayesgen import datasets as datasets
 from bayesgen import errors as errors
+from bayesgen.compare import Comparison as Comparison
+from bayesgen.compare import compare as compare
 from bayesgen.estimators import LDA as LDA
 from bayesgen.estimators import QDA as QDA
 from bayesgen.estimators import GenerativeClassifier as GenerativeClassifier

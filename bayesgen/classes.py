@@ -1,7 +1,7 @@
 """The class prior: how common each class is, known or with a Dirichlet prior of its own."""
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -17,9 +17,10 @@ from bayesgen.likelihoods.simplexes import (
     log_sums,
     simplexes_transform,
 )
+from bayesgen.typing import Traceable, Transform
 
 Counts = Float[np.ndarray, " class"]
-Spec = float | int | str | np.ndarray | list | tuple | Mapping
+Spec = float | int | str | np.ndarray | Sequence[float] | Mapping
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -39,7 +40,7 @@ class ClassPrior(Arrays):
     @property
     def known(self) -> bool:
         """Whether the class probabilities are given rather than learned."""
-        return isinstance(self.rows, float) and np.isinf(self.rows)
+        return isinstance(self.rows, float) and bool(np.isinf(self.rows))
 
     def posterior(self, count: Counts) -> "ClassPrior":
         """Return the prior updated by the weight of each class."""
@@ -101,11 +102,11 @@ class ClassPrior(Arrays):
         prior = dirichlets()(self.rows * self.probs, (len(self.probs),))
         return {"probs": numpyro.sample("class.probs", prior)}
 
-    def log_measure(self, params: dict) -> object:
+    def log_measure(self, params: dict) -> Traceable:
         """Return sum of log probs: the Jacobian of softmax."""
-        return (
-            0.0 if self.known else params["probs"].__array_namespace__().log(params["probs"]).sum()
-        )
+        if self.known:
+            return np.zeros(())
+        return params["probs"].__array_namespace__().log(params["probs"]).sum()
 
     def coordinates(self, count: Counts) -> dict[str, tuple[np.ndarray, ...]]:
         """Return which classes are free, and centre and width of their posterior log-ratios."""
@@ -114,7 +115,7 @@ class ClassPrior(Arrays):
         after = self.posterior(count)
         return {"probs": log_ratios(after.rows * after.probs, (len(count),))}
 
-    def transform(self, parameter: str, *arrays: np.ndarray) -> object:
+    def transform(self, parameter: str, *arrays: Traceable) -> Transform:
         """Return the softmax of centre + width u."""
         return simplexes_transform()(*arrays, (arrays[0].shape[1],))
 
@@ -138,7 +139,7 @@ def class_prior(spec: Spec, classes: np.ndarray, count: Counts, *, frequencies: 
             raise InvalidPrior.unknown_class_prior(spec)
         probs = np.full(size, 1 / size) if spec == "uniform" else count / count.sum()
         return ClassPrior(probs, np.inf)
-    if np.ndim(spec) == 0 and not isinstance(spec, Mapping):
+    if isinstance(spec, int | float | np.number):
         if isinstance(spec, bool) or not (np.isfinite(spec) and spec > 0):
             raise InvalidPrior.not_positive("class_prior", "rows per class", spec)
         if frequencies:

@@ -4,18 +4,17 @@ import dataclasses
 from collections.abc import Mapping
 
 import numpy as np
-from jaxtyping import Float
 
 from bayesgen.classes import ClassPrior
 from bayesgen.likelihoods import Likelihood, Statistics
-from bayesgen.typing import Encoded, Labels, Weights
+from bayesgen.typing import Encoded, Labels, Traceable, Weights
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ModelStatistics:
     """Weight of each class, shape (class,), and the statistics of each block."""
 
-    count: Float[np.ndarray, " class"]
+    count: Traceable
     blocks: dict[str, Statistics]
 
     def __add__(self, other: "ModelStatistics") -> "ModelStatistics":
@@ -51,10 +50,12 @@ class Reader:
 
     def inert_columns(self) -> dict[str, np.ndarray]:
         """Return the columns of each block that say nothing at all, by position."""
-        lost = {n: self.full[n].inert() for n, kept in self.kept.items() if kept is not None}
-        return {
-            n: np.flatnonzero(at) for n, at in lost.items() if self.full[n].inert_axis == "feature"
-        }
+        out = {}
+        for name, kept in self.kept.items():
+            inert = self.full[name].inert()
+            if kept is not None and inert is not None and self.full[name].inert_axis == "feature":
+                out[name] = np.flatnonzero(inert)
+        return out
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -1,9 +1,9 @@
-"""From a posterior and encoded rows to numbers a person acts on; in log space until the last line."""
+"""From a posterior and encoded rows to numbers a person acts on, in log space to the end."""
 
 import numpy as np
 from jaxtyping import Float
 
-from bayesgen.errors import ImpossibleRows, LowSampleSize, NoPosterior, warn
+from bayesgen.errors import ImpossibleRows, InvalidArgument, LowSampleSize, NoPosterior, warn
 from bayesgen.inference import Draws, Posterior, normalised
 from bayesgen.typing import Encoded, Joint
 
@@ -45,7 +45,7 @@ def log_class_proba(joint: Joint, log_classes: Float[np.ndarray, " class"]) -> J
 
 
 def log_odds(joint: Joint) -> Float[np.ndarray, "row ..."]:
-    """Return log-odds of the second class, (row,), or of each class against the rest, (row, class)."""
+    """Return log-odds of the second of two classes, (row,), or of each against the rest."""
     impossible = np.isneginf(joint).all(axis=1, keepdims=True)
     joint = np.where(impossible, 0.0, joint)
     if joint.shape[1] == 2:
@@ -64,11 +64,11 @@ def interval(
 ) -> Float[np.ndarray, "row class 2"]:
     """Return central intervals of P(y = k given x, theta) under p(theta given data, x)."""
     require_posterior(posterior, "predict_interval")
+    if not 0 < prob < 1:
+        raise InvalidArgument.out_of_range("prob", prob, "a number above 0 and below 1")
     tail = (1 - prob) / 2
-    out = None
+    out = np.empty((n_rows, len(posterior.log_classes()), 2))
     for rows, probs, weight in posterior.class_draws(encoded, n_rows):
-        if out is None:
-            out = np.empty((n_rows, probs.shape[2], 2))
         out[rows] = np.stack([quantile(probs, weight, q) for q in (tail, 1 - tail)], axis=-1)
     return out
 
@@ -83,9 +83,7 @@ def quantile(
     return np.take_along_axis(np.take_along_axis(values, order, axis=0), place[None], axis=0)[0]
 
 
-def class_draws(
-    posterior: Posterior, encoded: Encoded, n_rows: int, classes: np.ndarray
-) -> object:
+def class_draws(posterior: Posterior, encoded: Encoded, n_rows: int, classes: np.ndarray) -> object:
     """Return an xarray.DataArray (draw, row, class) of P(y = k given x, theta).
 
     Its coordinate "weight" (draw, row) sums to one for each row.
@@ -111,13 +109,12 @@ def simulate(
     posterior: Posterior, n: int, rng: np.random.Generator
 ) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """Return n rows and class codes from the posterior predictive, parameters drawn anew a row."""
-    families = posterior.families if isinstance(posterior, Draws) else posterior.model.blocks
     params = posterior.parameters(rng, n)
     steps = params["class"]["probs"].cumsum(axis=1)
     y = (rng.random(n)[:, None] * steps[:, -1:] >= steps[:, :-1]).sum(axis=1)
-    rows: dict[str, list] = {name: [] for name in families}
+    rows: dict[str, list] = {name: [] for name in posterior.families}
     for i in range(n):
-        for name, family in families.items():
+        for name, family in posterior.families.items():
             one = {key: value[i] for key, value in params[name].items()}
             rows[name].append(family.simulate(one, y[i : i + 1], rng))
     return {name: np.concatenate(parts) for name, parts in rows.items()}, y

@@ -12,8 +12,9 @@ import numpy as np
 from bayesgen.classes import ClassPrior
 from bayesgen.likelihoods import Likelihood, Statistics
 from bayesgen.model import Model, ModelStatistics
+from bayesgen.typing import Traceable, Transform
 
-Tree = dict[str, object]
+Tree = dict[str, dict]
 
 
 def program(model: Model, statistics: ModelStatistics) -> Callable[[], dict[str, dict]]:
@@ -24,11 +25,12 @@ def program(model: Model, statistics: ModelStatistics) -> Callable[[], dict[str,
     """
 
     def story() -> dict[str, dict]:
-        import jax.numpy as jnp
         import numpyro
+        from jax.scipy.special import xlogy
 
         params = {"class": model.classes.story()}
-        labels = (statistics.count * jnp.log(params["class"]["probs"])).sum()
+        # xlogy: a class without rows may have the probability 0
+        labels = xlogy(statistics.count, params["class"]["probs"]).sum()
         numpyro.factor("class.rows", labels)
         for name, likelihood in model.blocks.items():
             params[name] = likelihood.story(name)
@@ -114,7 +116,7 @@ def sites(model: Model, statistics: ModelStatistics) -> dict[str, tuple[int, ...
     return out
 
 
-def transform(structure: Structure, tree: Tree, site: str) -> object:
+def transform(structure: Structure, tree: Tree, site: str) -> Transform:
     """Return the transform from unit-scale coordinates to one site (traced)."""
     name, parameter = site.rsplit(".", 1)
     if name == "class":
@@ -123,7 +125,7 @@ def transform(structure: Structure, tree: Tree, site: str) -> object:
     return part.transform(parameter, *tree["blocks"][name]["coordinates"][parameter])
 
 
-def terms(structure: Structure, tree: Tree, u: Mapping[str, object]) -> dict[str, object]:
+def terms(structure: Structure, tree: Tree, u: Mapping[str, Traceable]) -> dict[str, Traceable]:
     """Return the log densities at unit-scale coordinates u (traced).
 
     prior: of the parameters. rows: of rows and labels given them. jacobian: of u to parameters.
@@ -149,10 +151,13 @@ def terms(structure: Structure, tree: Tree, u: Mapping[str, object]) -> dict[str
     return {"prior": prior, "rows": rows, "jacobian": jacobian, "measure": _measure(model, values)}
 
 
-def _measure(model: Model, values: Mapping[str, object]) -> object:
+def _measure(model: Model, values: Mapping[str, Traceable]) -> Traceable:
     owners = {"class": model.classes, **model.blocks}
     by_owner: dict[str, dict] = {}
     for site, value in values.items():
         name, parameter = site.rsplit(".", 1)
         by_owner.setdefault(name, {})[parameter] = value
-    return sum(owners[name].log_measure(params) for name, params in by_owner.items())
+    total: Traceable = np.zeros(())
+    for name, params in by_owner.items():
+        total = total + owners[name].log_measure(params)
+    return total

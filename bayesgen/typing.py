@@ -1,9 +1,10 @@
 """Array aliases with the axis words of the library: row, feature, class, level, draw, chain."""
 
 from collections.abc import Mapping
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Float, Int, Num
+from jaxtyping import Float, Int, Num, Shaped
 
 Numbers = Float[np.ndarray, "row feature"]
 Codes = Int[np.ndarray, "row feature"]
@@ -13,8 +14,25 @@ Weights = Float[np.ndarray, " row"]
 Joint = Float[np.ndarray, "row class"]
 JointDraws = Float[np.ndarray, "row draw class"]
 
-Params = dict[str, np.ndarray]
+Traceable = Shaped[Any, "..."]
+"""An array of NumPy, or a traced one of JAX in formulas that run under both."""
+
+Params = dict[str, Traceable]
 """Parameters of one block by name; leading axes are draws, then the axes the family declares."""
 
 Encoded = Mapping[str, np.ndarray]
 """Encoded rows: one array of shape (row, feature) for each block."""
+
+
+@runtime_checkable
+class Transform(Protocol):
+    """A map from real coordinates to one parameter, as numpyro has them (traced)."""
+
+    def __call__(self, u: Traceable, /) -> Traceable:
+        """Return the parameter at coordinates u."""
+
+    def log_abs_det_jacobian(self, u: Traceable, value: Traceable, /) -> Traceable:
+        """Return log |d value / d u|, event by event."""
+
+    def inverse_shape(self, shape: tuple[int, ...], /) -> tuple[int, ...]:
+        """Return the shape of coordinates of a parameter of this shape."""

@@ -1,4 +1,4 @@
-"""Sentences about tables, targets and weights that cannot be read."""
+"""Sentences about tables that cannot be read."""
 
 from collections.abc import Iterable
 
@@ -151,112 +151,6 @@ class UnsupportedColumn(BayesgenError, TypeError):
             f"column {shown(column)} is named by a {type(column).__name__}; text and integers are "
             "allowed. Pass X.set_axis([str(c) for c in X.columns], axis=1)."
         )
-
-
-class InvalidTarget(BayesgenError, ValueError):
-    """y is not one label for each row."""
-
-    @classmethod
-    def absent(cls) -> "InvalidTarget":
-        """Y is None. The words are scikit-learn's."""
-        return cls(
-            "This classifier requires y to be passed, but the target y is None. Pass one label for "
-            "each row: fit(X, y)."
-        )
-
-    @classmethod
-    def wrong_shape(cls, shape: tuple[int, ...]) -> "InvalidTarget":
-        """Y has not one axis. The first words are scikit-learn's."""
-        return cls(
-            f"y should be a 1d array, got an array of shape {shape} instead; one label for each "
-            "row is allowed. Pass one column, y[:, 0], or the class of each row, y.argmax(axis=1)."
-        )
-
-    @classmethod
-    def ragged(cls) -> "InvalidTarget":
-        """Y is a list of lists of different lengths."""
-        return cls(
-            "y should be a 1d array, got lists of different lengths instead; one label for each "
-            "row is allowed. Pass a list of labels."
-        )
-
-    @classmethod
-    def mixed(cls, found: Iterable[str]) -> "InvalidTarget":
-        """Labels have several types, or types that have no order."""
-        return cls(
-            f"Unknown label type: y holds labels of the types {', '.join(found)}; text, numbers or "
-            "booleans are allowed, all of one type. Pass y.astype(str)."
-        )
-
-    @classmethod
-    def undeclared(cls, labels: Iterable, declared: Iterable) -> "InvalidTarget":
-        """A batch has classes that the first call of partial_fit did not declare."""
-        return cls(
-            f"y has the classes {listed(labels)}, and partial_fit was given {listed(declared)} as "
-            "all classes. Name them at the first call, partial_fit(X, y, classes=[...]), or leave "
-            "classes out."
-        )
-
-    @classmethod
-    def wrong_length(cls, n_labels: Count, n_rows: Count) -> "InvalidTarget":
-        """X and y differ in length."""
-        return cls(
-            f"X has {rows(n_rows)} and y has {n_labels:,} labels (inconsistent numbers of "
-            "samples); one label for each row is needed. Select both with the same rows."
-        )
-
-
-class MissingLabels(BayesgenError, ValueError):
-    """Some labels are missing."""
-
-    @classmethod
-    def in_rows(cls, count: Count, n_rows: Count) -> "MissingLabels":
-        """Labels are None, NaN or NA in `count` rows."""
-        return cls(
-            f"y is missing (NaN, None or NA) in {count:,} of {rows(n_rows)}; every row needs a "
-            "label. Leave these rows out: keep = pandas.notna(y); fit(X[keep], y[keep])."
-        )
-
-
-class TooFewClasses(BayesgenError, ValueError):
-    """Fewer than two classes."""
-
-    @classmethod
-    def found(cls, classes: Iterable) -> "TooFewClasses":
-        """Y has one class, or none."""
-        classes = list(classes)
-        noun = "class" if len(classes) == 1 else "classes"
-        return cls(
-            f"y has {len(classes)} {noun}, {listed(classes)}; at least two are needed. Check the "
-            "rows that were selected, or name all classes in partial_fit(X, y, classes=[...])."
-        )
-
-
-class InvalidWeights(BayesgenError, ValueError):
-    """sample_weight is not one non-negative number for each row."""
-
-    @classmethod
-    def values(cls, count: Count) -> "InvalidWeights":
-        """Weights are negative or not finite."""
-        return cls(
-            f"sample_weight is negative, infinite or NaN in {rows(count)}; numbers of at least 0 "
-            "are allowed (2 means the row twice, 0 that it is absent). Pass numpy.clip(weight, 0, "
-            "None)."
-        )
-
-    @classmethod
-    def wrong_shape(cls, shape: tuple[int, ...], n_rows: Count) -> "InvalidWeights":
-        """Weights are not one for each row."""
-        return cls(
-            f"sample_weight has the shape {shape}, X has {rows(n_rows)}; one weight for each row, "
-            f"the shape ({n_rows},), is needed (sample_weight.shape == ({n_rows},)). Pass None for "
-            "equal weights."
-        )
-
-    @classmethod
-    def all_zero(cls) -> "InvalidWeights":
-        """No row has a weight above 0."""
-        return cls("sample_weight is 0 in every row; at least one must be above 0. Pass None.")
 
 
 class UnknownDataset(BayesgenError, ValueError):

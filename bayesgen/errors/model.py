@@ -203,6 +203,19 @@ class UninformativeColumn(BayesgenWarning):
         )
 
 
+class NoClosedForm(BayesgenWarning):
+    """The exact posterior was asked for and had to be simulated."""
+
+    @classmethod
+    def holes(cls) -> "NoClosedForm":
+        """Rows with holes in a joint normal."""
+        return cls(
+            "some fitted rows miss a cell of a joint normal, for which no closed form exists; the "
+            "posterior was simulated by data augmentation (inference_ says so). Pass "
+            "inference='auto' to choose this without a warning."
+        )
+
+
 class LowSampleSize(BayesgenWarning):
     """Predictions from draws rest on few of them."""
 

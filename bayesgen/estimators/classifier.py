@@ -5,6 +5,7 @@ import copy
 
 import numpy as np
 from jaxtyping import Float, Shaped
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -16,7 +17,7 @@ from bayesgen.estimators import rows
 from bayesgen.estimators.blocks import Blocks, specs
 from bayesgen.estimators.fitted import Learned, add, complete, infer, learn
 from bayesgen.estimators.linear import linear_discriminant
-from bayesgen.inference import Posterior, Report
+from bayesgen.inference import Method, Posterior, Report
 from bayesgen.schema import Schema
 from bayesgen.table import Table
 from bayesgen.typing import Joint
@@ -30,10 +31,15 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         inference_: the method that ran ("exact", "mle", "map", "nuts", "augmentation").
         report_: its account: seconds, verdict, details.
         posterior_: the posterior in the units of the columns.
-        log_evidence_: log p(rows, labels), parameters integrated out; exact fits only. Where guesses
-            come from the columns (None) it is an empirical-Bayes number.
+        log_evidence_: log p(rows, labels), parameters integrated out; exact fits only. Where
+            guesses come from the columns (None) it is an empirical-Bayes number.
         n_features_in_, feature_names_in_: what fit saw.
     """
+
+    inference: str | Method
+    class_prior: Spec
+    unseen: str
+    random_state: object
 
     @abc.abstractmethod
     def _blocks(self, table: Table) -> Blocks:
@@ -45,8 +51,8 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         """Fit to rows X and labels y; returns self.
 
         Args:
-            X: DataFrame (pandas, polars, pyarrow) or array of shape (row, feature); NaN, None and NA
-                are missing cells.
+            X: DataFrame (pandas, polars, pyarrow) or array of shape (row, feature); NaN, None and
+                NA are missing cells.
             y: one label for each row.
             sample_weight: one non-negative number for each row: 2 is the row twice, 0 is no row.
 
@@ -61,7 +67,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         return self._settle(self._learned(table, labels, classes, weight), self._new_seed())
 
     def partial_fit(
-        self, X: object, y: object, classes: object = None, sample_weight: object = None
+        self, X: object, y: object, classes: ArrayLike | None = None, sample_weight: object = None
     ) -> "Classifier":
         """Add rows to what was fitted; any split in any order gives the fit of the whole.
 
@@ -69,17 +75,17 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         """
         first = not hasattr(self, "_learned_")
         table, labels, weight = rows.training_rows(self, X, y, sample_weight, reset=first)
-        known = np.unique(classes) if classes is not None else np.empty(0, labels.dtype)
         if first:
-            self._declared = known
-            every = np.union1d(known, labels) if len(known) else np.unique(labels)
-            rows.check_declared(labels, self._declared)
-            return self._settle(self._learned(table, labels, every, weight), self._new_seed())
+            known = np.unique(labels) if classes is None else np.unique(classes)
+            rows.check_declared(labels, known)
+            return self._settle(self._learned(table, labels, known, weight), self._new_seed())
         earlier = self._learned_
-        rows.check_declared(labels, self._declared)
-        every = np.union1d(earlier.classes, np.union1d(known, labels) if len(known) else labels)
-        schema = earlier.schema.merge(table)
-        later = learn(table, schema, earlier.likelihoods, labels, every, weight)
+        every = np.union1d(earlier.classes, np.unique(labels if classes is None else classes))
+        rows.check_declared(labels, every)
+        schema = earlier.schema.merge(table, estimator=type(self).__name__)
+        later = learn(
+            table, schema, earlier.likelihoods, labels, every, weight, unseen=self.unseen
+        )
         return self._settle(add(earlier, later), self._seed)
 
     def _learned(
@@ -88,7 +94,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         blocks = self._blocks(table)
         schema = Schema.learn(table, specs(blocks))
         likelihoods = {name: likelihood for name, (likelihood, _) in blocks.items()}
-        return learn(table, schema, likelihoods, labels, classes, weight)
+        return learn(table, schema, likelihoods, labels, classes, weight, unseen=self.unseen)
 
     def _new_seed(self) -> int:
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
@@ -107,14 +113,18 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     # -- predicting ------------------------------------------------------------------------------
 
     def _encoded(self, X: object) -> tuple[Posterior, dict[str, np.ndarray], int]:
-        check_is_fitted(self, "_learned_")
-        if self._posterior is None:
-            raise TooFewClasses.found(self.classes_.tolist())
+        posterior = self._answering()
         table = rows.prediction_rows(self, X)
         encoded = self._learned_.schema.encode(
             table, unseen=self.unseen, estimator=type(self).__name__
         )
-        return self._posterior, encoded, table.n_rows
+        return posterior, encoded, table.n_rows
+
+    def _answering(self) -> Posterior:
+        check_is_fitted(self, "_learned_")
+        if self._posterior is None:
+            raise TooFewClasses.found(self.classes_.tolist())
+        return self._posterior
 
     def predict_joint_log_proba(self, X: object) -> Joint:
         """Return log p(x, y = k given data), shape (row, class); -inf where impossible."""
@@ -123,16 +133,17 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     def predict_proba(self, X: object) -> Joint:
         """Return P(y = k given x, data), shape (row, class), missing cells marginalised."""
         joint = self.predict_joint_log_proba(X)
-        return predict.class_proba(joint, self._posterior.log_classes())
+        return predict.class_proba(joint, self._answering().log_classes())
 
     def predict_log_proba(self, X: object) -> Joint:
         """Return log P(y = k given x, data), exact also where the probability underflows."""
         joint = self.predict_joint_log_proba(X)
-        return predict.log_class_proba(joint, self._posterior.log_classes())
+        return predict.log_class_proba(joint, self._answering().log_classes())
 
     def predict(self, X: object) -> Shaped[np.ndarray, " row"]:
         """Return the most probable class of each row; ties go to the first in `classes_`."""
-        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+        best = np.argmax(self.predict_proba(X), axis=1)
+        return self.classes_[best]
 
     def decision_function(self, X: object) -> Float[np.ndarray, "row ..."]:
         """Return log-odds of classes_[1], shape (row,), or of each class against the rest."""
@@ -153,8 +164,8 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     def predict_draws(self, X: object) -> object:
         """Return an xarray.DataArray (draw, row, class) of P(y = k given x, theta).
 
-        Its coordinate "weight" (draw, row) sums to one for each row: the weighted mean over draws is
-        predict_proba.
+        Its coordinate "weight" (draw, row) sums to one for each row: the weighted mean over draws
+        is predict_proba.
         """
         return predict.class_draws(*self._encoded(X), self.classes_)
 
@@ -163,10 +174,10 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
 
         Each row comes from its own draw of the parameters: rows of the posterior predictive.
         """
-        check_is_fitted(self, "_learned_")
+        posterior = self._answering()
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
-        encoded, y = predict.simulate(self._posterior, n, rng)
-        return rows.decoded(self._learned_, self._posterior, encoded, n), self.classes_[y]
+        encoded, y = predict.simulate(posterior, n, rng)
+        return rows.decoded(self._learned_, posterior, encoded, n), self.classes_[y]
 
     # -- looking and changing ----------------------------------------------------------------------
 
@@ -176,28 +187,28 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         Args:
             class_prior: "uniform", an array in the order of `classes_`, or {class: probability}.
         """
-        check_is_fitted(self, "_learned_")
+        posterior = self._answering()
         size = len(self.classes_)
         uniform = isinstance(class_prior, str) and class_prior == "uniform"
         spec = np.full(size, 1 / size) if uniform else class_prior
         prior = ClassPrior(given_probabilities(spec, self.classes_), np.inf)
         other = copy.copy(self)
         other.class_prior = class_prior
-        other._posterior = self._posterior.with_classes(prior)
+        other._posterior = posterior.with_classes(prior)
         return other
 
     @property
     def posterior_(self) -> Posterior:
         """The posterior in the units of the columns."""
-        check_is_fitted(self, "_learned_")
-        reader, origin = self._posterior.reader, self._learned_.origin()
+        posterior = self._answering()
+        reader, origin = posterior.reader, self._learned_.origin()
         kept = {
             name: origin[name]
             if index is None or reader.full[name].inert_axis != "feature"
             else origin[name][index]
             for name, index in reader.kept.items()
         }
-        return self._posterior.moved(kept)
+        return posterior.moved(kept)
 
     @property
     def log_evidence_(self) -> float:
@@ -223,7 +234,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         found = linear_discriminant(self.posterior_)
         if found is None:
             raise AttributeError(
-                "coef_ and intercept_ exist for point estimates with one covariance for all classes: "
+                "coef_ and intercept_ exist for point estimates with one covariance for all: "
                 "LDA(inference='mle') or NaiveBayes(Normal(spread='shared'), inference='mle')."
             )
         return found

@@ -1,9 +1,10 @@
 """Linear and quadratic discriminant analysis: one multivariate normal over all columns."""
 
+from typing import Literal, no_type_check
+
 import numpy as np
 from jaxtyping import Float
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
 from bayesgen.classes import Spec as ClassPriorSpec
 from bayesgen.estimators.blocks import Blocks
@@ -15,6 +16,8 @@ from bayesgen.likelihoods.guesses import Guess
 from bayesgen.table import Table
 
 BLOCK = "normal"
+Prior = Literal["conjugate", "reference", "lkj"]
+Covariance = Literal["per_class", "shared"]
 
 
 class QDA(Classifier):
@@ -33,14 +36,15 @@ class QDA(Classifier):
         0.98
     """
 
+    @no_type_check  # anything goes here, and fit says what is wrong: scikit-learn's convention
     def __init__(
         self,
         *,
         mean: Guess = None,
         mean_rows: Guess = 1.0,
         scale: Guess = None,
-        covariance_rows: Guess = 4.0,
-        prior: str = "conjugate",
+        covariance_rows: Guess = None,
+        prior: Prior = "conjugate",
         class_prior: ClassPriorSpec = 1.0,
         inference: str | Method = "auto",
         unseen: str = "missing",
@@ -78,14 +82,15 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier):
         ((3, 4), (150, 2))
     """
 
+    @no_type_check  # anything goes here, and fit says what is wrong: scikit-learn's convention
     def __init__(
         self,
         *,
         mean: Guess = None,
         mean_rows: Guess = 1.0,
         scale: Guess = None,
-        covariance_rows: Guess = 4.0,
-        prior: str = "conjugate",
+        covariance_rows: Guess = None,
+        prior: Prior = "conjugate",
         class_prior: ClassPriorSpec = 1.0,
         inference: str | Method = "auto",
         unseen: str = "missing",
@@ -110,23 +115,22 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier):
         At the centre of the posterior; the weighted mean of the class means is the origin, and a
         missing cell stands at the class means' weighted mean.
         """
-        _, encoded, _ = self._encoded(X)
-        axes, centre, x = self._axes(encoded)
+        posterior, encoded, _ = self._encoded(X)
+        x, (axes, centre) = posterior.reader.read(encoded)[BLOCK], self._axes()
         return np.where(np.isnan(x), 0.0, x - centre) @ axes
 
     @property
     def _n_features_out(self) -> int:
-        return min(len(self.classes_) - 1, self._posterior.reader.full[BLOCK].mean.shape[1])
+        return self._axes()[0].shape[1]
 
-    def _axes(self, encoded: dict) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        check_is_fitted(self, "_learned_")
-        centre = centre_of(self._posterior, BLOCK)
+    def _axes(self) -> tuple[np.ndarray, np.ndarray]:
+        centre = centre_of(self._answering(), BLOCK)
         weight = self._learned_.statistics.count / self._learned_.statistics.count.sum()
         axes = discriminant_axes(centre["mean"], centre["covariance"], weight)
-        return axes, weight @ centre["mean"], self._posterior.reader.read(encoded)[BLOCK]
+        return axes, weight @ centre["mean"]
 
 
-def one_normal(estimator: LDA | QDA, covariance: str, table: Table) -> Blocks:
+def one_normal(estimator: LDA | QDA, covariance: Covariance, table: Table) -> Blocks:
     """Return the one block of a discriminant analysis over all columns of a table."""
     likelihood = MultivariateNormal(
         covariance=covariance,

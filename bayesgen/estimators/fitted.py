@@ -6,6 +6,7 @@ import numpy as np
 
 from bayesgen.classes import Spec, class_prior
 from bayesgen.errors import (
+    BayesgenWarning,
     DegenerateVariance,
     NotConverged,
     PooledEstimate,
@@ -15,10 +16,15 @@ from bayesgen.errors import (
 )
 from bayesgen.inference import MLE, Method, Posterior, choose
 from bayesgen.likelihoods import Finding, Likelihood
+from bayesgen.likelihoods.moments import blocks
 from bayesgen.model import Model, ModelStatistics, Reader, complete_model, model_statistics
 from bayesgen.schema import Schema
 from bayesgen.table import Table
 from bayesgen.typing import Weights
+
+LEARN_ROWS = 1 << 17
+"""Rows encoded at once: with 20 columns 21 MB, which the allocator hands out again and again
+instead of asking the system for fresh pages (.4 s of .8 s for 1e6 rows, measured)."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -42,15 +48,24 @@ def learn(
     y: np.ndarray,
     classes: np.ndarray,
     weight: Weights,
+    *,
+    unseen: str,
 ) -> Learned:
-    """Return what the rows of one table say."""
+    """Return what the rows of one table say, read LEARN_ROWS at a time."""
     codes = np.searchsorted(classes, y)
     n_levels = {name: schema.n_levels(name) for name in likelihoods}
-    encoded = schema.encode(table)
-    statistics = model_statistics(
-        likelihoods, encoded, codes, weight, n_classes=len(classes), n_levels=n_levels
-    )
-    return Learned(schema, likelihoods, classes, statistics)
+    parts = [
+        model_statistics(
+            likelihoods,
+            schema.encode(table if len(codes) <= LEARN_ROWS else table.take(rows), unseen),
+            codes[rows],
+            weight[rows],
+            n_classes=len(classes),
+            n_levels=n_levels,
+        )
+        for rows in blocks(len(codes), LEARN_ROWS)
+    ]
+    return Learned(schema, likelihoods, classes, sum(parts[1:], start=parts[0]))
 
 
 def grow(learned: Learned, schema: Schema, classes: np.ndarray) -> Learned:
@@ -111,11 +126,12 @@ def lost_columns(learned: Learned, reader: Reader) -> dict[str, np.ndarray]:
     lost = {name: np.arange(len(learned.schema.blocks[name])) for name in learned.likelihoods}
     inert = reader.inert_columns()
     return {
-        name: inert.get(name, []) if name in reader.kept else every for name, every in lost.items()
+        name: inert.get(name, every[:0]) if name in reader.kept else every
+        for name, every in lost.items()
     }
 
 
-def _warning(finding: Finding, names: list, classes: np.ndarray) -> UserWarning:
+def _warning(finding: Finding, names: list, classes: np.ndarray) -> BayesgenWarning:
     label = None if finding.cls is None else classes[finding.cls]
     label = label.item() if isinstance(label, np.generic) else label
     if finding.kind == "singular":

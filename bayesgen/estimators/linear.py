@@ -6,6 +6,9 @@ from jaxtyping import Float
 from bayesgen.inference import Draws, Posterior
 from bayesgen.likelihoods import Likelihood, MultivariateNormal, Normal
 
+SMALLEST_EIGENVALUE = 1e-7
+"""Directions in which correlated columns vary less than this are rounding, not data."""
+
 Matrix = Float[np.ndarray, "feature feature"]
 Means = Float[np.ndarray, "class feature"]
 
@@ -44,19 +47,23 @@ def discriminant_axes(mean: Means, covariance: Matrix, weight: np.ndarray) -> np
     They solve B v = lambda Sigma v with B the covariance of the class means; at most class - 1.
     Source: Fisher (1936); Hastie, Tibshirani and Friedman (2009), section 4.3.3.
     """
-    inverse = np.linalg.inv(np.linalg.cholesky(covariance))
+    sd = np.sqrt(np.diagonal(covariance))
+    values, vectors = np.linalg.eigh(covariance / (sd[:, None] * sd))
+    whole = values > SMALLEST_EIGENVALUE
+    whiten = vectors[:, whole] / np.sqrt(values[whole]) / sd[:, None]
     spread = (mean - weight @ mean) * np.sqrt(weight)[:, None]
-    _, _, axes = np.linalg.svd(spread @ inverse.T, full_matrices=False)
-    axes = inverse.T @ axes[: min(len(mean) - 1, mean.shape[1])].T
+    _, _, axes = np.linalg.svd(spread @ whiten, full_matrices=False)
+    axes = whiten @ axes[: min(len(mean) - 1, mean.shape[1])].T
     # the sign of an axis is free: the largest weight is made positive
     return axes * np.sign(axes[np.argmax(np.abs(axes), axis=0), np.arange(axes.shape[1])])
 
 
 def centre_of(posterior: Posterior, block: str) -> dict[str, np.ndarray]:
     """Return class means and the shared covariance at the centre of the posterior."""
+    part = posterior.families[block]
     if not isinstance(posterior, Draws):
-        part = posterior.model.blocks[block]
-        return {"mean": part.mean, "covariance": part.scale[0]}
+        hyper = part.arrays()
+        return {"mean": hyper["mean"], "covariance": hyper["scale"][0]}
     params = posterior.params[block]
     factors = params["cholesky"].reshape(-1, *params["cholesky"].shape[-3:])[:, 0]
     covariance = np.einsum("dij,dkj->ik", factors, factors) / len(factors)

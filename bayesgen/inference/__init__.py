@@ -1,9 +1,9 @@
 """Inference: one argument, five answers, all of one type."""
 
-from bayesgen.errors import UnsupportedInference
+from bayesgen.errors import NoClosedForm, UnsupportedInference, warn
 from bayesgen.inference.augmentation import Augmentation as Augmentation
 from bayesgen.inference.exact import Exact as Exact
-from bayesgen.inference.holes import has_holes
+from bayesgen.inference.holes import any_holes
 from bayesgen.inference.nuts import NUTS as NUTS
 from bayesgen.inference.optimise import MAP as MAP
 from bayesgen.inference.optimise import MLE as MLE
@@ -21,15 +21,19 @@ def choose(inference: str | Method, model: Model, statistics: ModelStatistics) -
     """Return the method that an argument means for this model.
 
     "auto" is exact where every block is conjugate, data augmentation where only holes in a joint
-    normal stand in the way, and NUTS otherwise.
+    normal stand in the way, and NUTS otherwise. "exact" gives the same posterior by augmentation,
+    with a warning, where holes stand in the way.
     """
-    if isinstance(inference, Method):
-        return inference
-    if inference == "auto":
+    holes = any_holes(model, statistics)
+    if isinstance(inference, str) and inference == "auto":
         if not model.conjugate:
             return NUTS()
-        holes = any(has_holes(rows) for rows in statistics.blocks.values())
         return Augmentation() if holes else Exact()
-    if inference not in BY_NAME:
-        raise UnsupportedInference.unknown(inference, ["auto", *BY_NAME])
-    return BY_NAME[inference]()
+    if isinstance(inference, str):
+        if inference not in BY_NAME:
+            raise UnsupportedInference.unknown(inference, ["auto", *BY_NAME])
+        inference = BY_NAME[inference]()
+    if isinstance(inference, Exact) and model.conjugate and holes:
+        warn(NoClosedForm.holes())
+        return Augmentation(draws=inference.draws)
+    return inference

@@ -85,11 +85,11 @@ def augment(
         proposed = _parameters(likelihood, *_filled(cells, params, rng), rng)
         params, share = _choose(likelihood, cells, params, proposed, rng)
         if step >= warmup:
-            accepted += share / draws
+            accepted += share
             for name, value in params.items():
                 kept[name][step - warmup] = value
     out = {name: np.swapaxes(value, 0, 1) for name, value in kept.items()}
-    return out, {**_agreement(out), "accepted": accepted}
+    return out, {**_agreement(out), "accepted": accepted / draws}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

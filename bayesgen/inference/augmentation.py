@@ -1,4 +1,4 @@
-"""Data augmentation as a method of inference: holes in a joint normal, everything else conjugate."""
+"""Data augmentation as a method: holes in a joint normal, everything else conjugate."""
 
 import dataclasses
 import time
@@ -7,7 +7,7 @@ import numpy as np
 
 from bayesgen.inference.augment import augment
 from bayesgen.inference.convergence import agree
-from bayesgen.inference.holes import has_holes
+from bayesgen.inference.holes import with_holes
 from bayesgen.inference.posterior import Draws
 from bayesgen.inference.report import Report
 from bayesgen.model import Model, ModelStatistics, Reader
@@ -38,12 +38,13 @@ class Augmentation:
         details: dict[str, float] = {"r_hat": 1.0, "ess": float(self.chains * self.draws)}
         for name, part in model.blocks.items():
             rows = statistics.blocks[name]
-            if not has_holes(rows):
+            joint = with_holes(part, rows)
+            if not joint:
                 drawn = part.posterior(rows).draw(rng, self.chains * self.draws)
                 params[name] = _chained(drawn, shape)
                 continue
             params[name], found = augment(
-                part, rows, rng, draws=self.draws, warmup=self.warmup, chains=self.chains
+                *joint, rng, draws=self.draws, warmup=self.warmup, chains=self.chains
             )
             details["r_hat"] = max(details["r_hat"], found["r_hat"])
             details["ess"] = min(details["ess"], found["ess_bulk"])
@@ -51,9 +52,12 @@ class Augmentation:
         good = agree(details, self.chains)
         verdict = f"r_hat {details['r_hat']:.3f}, {details['ess']:.0f} effective draws at least."
         if not good:
-            verdict += " The chains do not agree yet: use inference='nuts', or leave out columns with few cells."
+            verdict += (
+                " The chains do not agree yet: use inference='nuts', or leave out columns with few "
+                "cells."
+            )
         report = Report("augmentation", seconds, good, verdict, details)
-        return Draws(params, model.blocks, reader, report)
+        return Draws(reader, report, params, model.blocks)
 
 
 def _chained(params: dict[str, np.ndarray], shape: tuple[int, int]) -> dict[str, np.ndarray]:

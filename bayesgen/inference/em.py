@@ -139,9 +139,10 @@ class _Target:
 
 
 def _prior_target(prior: MultivariateNormal) -> _Target:
-    divisor = prior.degrees + (len(prior.mean) if prior.shared else 1)
-    matrices = prior.covariance_rows[:, None, None] * prior.scale
-    return _Target(prior.mean, prior.mean_rows, matrices, divisor)
+    guess = prior.arrays()
+    divisor = prior.degrees + (len(guess["mean"]) if prior.shared else 1)
+    matrices = guess["covariance_rows"][:, None, None] * guess["scale"]
+    return _Target(guess["mean"], guess["mean_rows"], matrices, divisor)
 
 
 def _climb(
@@ -228,20 +229,21 @@ def _bias_corrected(
     # never observed: the pooled estimate stays as it is
     factor = np.sqrt(np.where(n == 0, 1.0, ratio))[..., None] * params["cholesky"]
     floor = variance_floor * marginal.pooled()[1]
-    mended = [parameters.mend(matrix, floor) for matrix in factor @ transpose(factor)]
+    mended = [parameters.mended_factor(matrix, floor) for matrix in factor @ transpose(factor)]
     findings = [
         Finding("singular", None if likelihood.shared else k)
         for k, (_, changed) in enumerate(mended)
         if changed
     ]
-    factors = np.linalg.cholesky(np.array([matrix for matrix, _ in mended]))
+    factors = np.array([factor for factor, _ in mended])
     return {"mean": params["mean"], "cholesky": factors}, findings
 
 
 def _log_likelihood(
     likelihood: MultivariateNormal, statistics: MultivariateNormalStatistics, params: Params
 ) -> float:
-    return float(likelihood.log_likelihood(params, statistics))
+    one_draw = {name: value[None] for name, value in params.items()}
+    return float(likelihood.log_likelihood(one_draw, statistics)[0])
 
 
 def _pool(values: np.ndarray, likelihood: MultivariateNormal) -> np.ndarray:

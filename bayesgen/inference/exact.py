@@ -13,8 +13,8 @@ class Exact:
     """The posterior in closed form; nothing is approximated.
 
     Args:
-        draws: how many draws intervals rest on. They are independent; the Monte Carlo standard error
-            of a mean of class probabilities is at most 0.5 / sqrt(draws).
+        draws: how many draws intervals rest on. They are independent; the Monte Carlo standard
+            error of a mean of class probabilities is at most 0.5 / sqrt(draws).
     """
 
     draws: int = 1000
@@ -22,11 +22,11 @@ class Exact:
     def infer(
         self, model: Model, statistics: ModelStatistics, reader: Reader, seed: int
     ) -> ExactPosterior:
-        """Return the updated model; raises UnsupportedInference where a block has no closed form."""
+        """Return the updated model; UnsupportedInference where a block has no closed form."""
         start = time.perf_counter()
         posterior = model.posterior(statistics)
         seconds = time.perf_counter() - start
         report = Report(
             "exact", seconds, converged=True, verdict="Closed form: nothing approximated."
         )
-        return ExactPosterior(posterior, reader, report, seed, self.draws)
+        return ExactPosterior(reader, report, posterior, seed, self.draws)

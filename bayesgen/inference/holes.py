@@ -1,14 +1,25 @@
-"""Joint normals with missing cells: where they stand in the way, and statistics that see past them."""
+"""Joint normals with missing cells: found, and seen past by expected statistics."""
 
 from bayesgen.inference import em
-from bayesgen.likelihoods import Statistics
+from bayesgen.likelihoods import Likelihood, MultivariateNormal, Statistics
 from bayesgen.likelihoods.multivariate_normal import MultivariateNormalStatistics
 from bayesgen.model import Model, ModelStatistics
 
 
-def has_holes(statistics: Statistics) -> bool:
-    """Whether rows lack cells that a closed form would need."""
-    return isinstance(statistics, MultivariateNormalStatistics) and statistics.has_holes
+def with_holes(
+    likelihood: Likelihood, statistics: Statistics
+) -> tuple[MultivariateNormal, MultivariateNormalStatistics] | None:
+    """Return a joint normal and its statistics if rows lack cells, else None."""
+    if not isinstance(likelihood, MultivariateNormal):
+        return None
+    if not isinstance(statistics, MultivariateNormalStatistics) or not statistics.has_holes:
+        return None
+    return likelihood, statistics
+
+
+def any_holes(model: Model, statistics: ModelStatistics) -> bool:
+    """Return whether a joint normal of the model was fitted to rows with missing cells."""
+    return any(with_holes(part, statistics.blocks[n]) for n, part in model.blocks.items())
 
 
 def complete_statistics(model: Model, statistics: ModelStatistics) -> ModelStatistics:
@@ -20,8 +31,9 @@ def complete_statistics(model: Model, statistics: ModelStatistics) -> ModelStati
     blocks = {}
     for name, part in model.blocks.items():
         rows = statistics.blocks[name]
-        if has_holes(rows):
-            conjugate = part.with_arrays({"prior": "conjugate"})
-            rows = em.expected(rows, em.mode(conjugate, rows)[0])
+        found = with_holes(part, rows)
+        if found:
+            conjugate = found[0].with_arrays({"prior": "conjugate"})
+            rows = em.expected(found[1], em.mode(conjugate, found[1])[0])
         blocks[name] = rows
     return ModelStatistics(statistics.count, blocks)

@@ -1,7 +1,9 @@
 """The No-U-Turn sampler on statistics: a leapfrog step costs the same at any number of rows."""
 
+import contextlib
 import dataclasses
 import functools
+import itertools
 import sys
 import time
 from collections.abc import Callable
@@ -17,6 +19,7 @@ from bayesgen.inference.report import Report
 from bayesgen.inference.svi import nested
 from bayesgen.model import Model, ModelStatistics, Reader
 from bayesgen.story import Structure, arrays, sites, structure, terms, transform
+from bayesgen.typing import Traceable
 
 CHUNK = 50
 """Steps between two looks at the progress bar."""
@@ -74,9 +77,9 @@ class NUTS:
             probs = params["class"]["probs"]
             params["class"]["probs"] = np.broadcast_to(probs, (self.chains, self.draws, len(probs)))
         stats["lp"] = -stats["lp"]
-        return Draws(params, model.blocks, reader, report, stats)
+        return Draws(reader, report, params, model.blocks, stats)
 
-    def _sample(self, run: "Driver", keys: object, tree: dict) -> tuple:
+    def _sample(self, run: "Driver", keys: Traceable, tree: dict) -> tuple:
         import jax
 
         state = run.start(keys, tree)
@@ -98,7 +101,7 @@ class NUTS:
         values, coordinates, stats = jax.tree.map(lambda a: np.swapaxes(a, 0, 1), joined)
         return values, coordinates, stats, seconds
 
-    def _bar(self, total: int) -> object:
+    def _bar(self, total: int) -> "contextlib.AbstractContextManager":
         from tqdm.auto import tqdm
 
         # None: only where stderr is a terminal
@@ -128,10 +131,10 @@ def _compiled(
     """Return jitted steps; numpyro's own MCMC would compile its loop again at every fit."""
     import jax
     import jax.numpy as jnp
-    from numpyro.infer.hmc import hmc
+    from numpyro.infer.hmc import HMCState, hmc
 
     def potential(tree: dict) -> Callable:
-        def negative_log_density(u: dict) -> object:
+        def negative_log_density(u: dict) -> Traceable:
             parts = terms(structure, tree, u)
             return -(parts["prior"] + parts["rows"] + parts["jacobian"])
 
@@ -139,7 +142,7 @@ def _compiled(
 
     begin, step = hmc(potential_fn_gen=potential, algo="NUTS")
 
-    def start_one(key: object, tree: dict) -> object:
+    def start_one(key: Traceable, tree: dict) -> HMCState:
         # dispersed starts: one posterior width around the centre
         key, *site_keys = jax.random.split(key, len(shape) + 1)
         u = {
@@ -148,11 +151,11 @@ def _compiled(
         }
         return begin(u, warmup, target_accept_prob=target, model_args=(tree,), rng_key=key)
 
-    def one_step(state: object, tree: dict) -> object:
+    def one_step(state: HMCState, tree: dict) -> HMCState:
         return jax.vmap(lambda s: step(s, model_args=(tree,), model_kwargs={}))(state)
 
-    def advance(state: object, tree: dict, n: object) -> tuple:
-        def body(carry: object, i: object) -> tuple:
+    def advance(state: HMCState, tree: dict, n: Traceable) -> tuple:
+        def body(carry: HMCState, i: Traceable) -> tuple:
             carry = jax.lax.cond(i < n, lambda s: one_step(s, tree), lambda s: s, carry)
             return carry, (carry.z, {k: getattr(carry, v) for k, v in STATS.items()})
 
@@ -171,7 +174,7 @@ def _compiled(
 def _chunks(warmup: int, total: int) -> list[tuple[int, int]]:
     """Return the (begin, end) of runs of at most CHUNK steps, none of them across the warm-up."""
     edges = [*range(0, warmup, CHUNK), *range(warmup, total, CHUNK), total]
-    return list(zip(edges[:-1], edges[1:], strict=True))
+    return list(itertools.pairwise(edges))
 
 
 def _trim(kept: list, draws: int) -> list:

@@ -8,7 +8,7 @@ import numpy as np
 
 from bayesgen.errors import UnsupportedInference
 from bayesgen.inference import em
-from bayesgen.inference.holes import complete_statistics, has_holes
+from bayesgen.inference.holes import complete_statistics, with_holes
 from bayesgen.inference.posterior import Draws, point_estimate
 from bayesgen.inference.report import Report
 from bayesgen.inference.svi import GRADIENT_TOLERANCE, MAP_TERMS, MLE_TERMS, optimise
@@ -56,8 +56,9 @@ class MLE:
                 "variance_floor": self.variance_floor,
             }
             rows = statistics.blocks[name]
-            if has_holes(rows):
-                params[name], found, account = em.maximum_likelihood(part, rows, **options)
+            joint = with_holes(part, rows)
+            if joint:
+                params[name], found, account = em.maximum_likelihood(*joint, **options)
                 details |= _em_details(name, account)
             else:
                 params[name], found = part.maximum_likelihood(rows, **options)
@@ -74,7 +75,8 @@ class MAP:
 
     That measure is flat in the logarithm of rates and variances, in the log-odds of probabilities,
     and |Sigma|^-(p+1)/2 for covariances: the mode then exists for every proper prior and does not
-    depend on units. For levels it is (count + rows * probs) / (n + rows), the Laplace and m-estimate.
+    depend on units. For levels it is (count + rows * probs) / (n + rows), the Laplace and
+    m-estimate.
 
     Args:
         solver: "auto" takes closed forms, EM where a joint normal has holes, and stochastic
@@ -95,8 +97,9 @@ class MAP:
             rows = statistics.blocks[name]
             if name in rest:
                 continue
-            if has_holes(rows):
-                params[name], account = em.mode(part, rows)
+            joint = with_holes(part, rows)
+            if joint:
+                params[name], account = em.mode(*joint)
                 details |= _em_details(name, account)
             else:
                 params[name] = part.posterior(rows).mode()

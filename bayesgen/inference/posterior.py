@@ -23,16 +23,29 @@ run no faster and 1,000 draws x 5 classes then need 200 rows a block)."""
 ClassDraws = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
 class Posterior(abc.ABC):
-    """What inference returns. Rows are encoded rows, one array for each block."""
+    """What inference returns. Rows are encoded rows, one array for each block.
+
+    reader: how rows reach the likelihoods. report: the account of the fit.
+    """
 
     reader: Reader
     report: Report
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return the fields alone: cached scorers are functions, which cannot be pickled."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
     @property
     @abc.abstractmethod
     def point(self) -> bool:
         """Whether this is a point estimate, which has no uncertainty to show."""
+
+    @property
+    @abc.abstractmethod
+    def families(self) -> dict[str, Likelihood]:
+        """The likelihood of each block."""
 
     @abc.abstractmethod
     def log_joint(self, encoded: Encoded, n_rows: int) -> Joint:
@@ -68,8 +81,6 @@ class Exact(Posterior):
     """A closed-form posterior: the model itself, updated."""
 
     model: Model
-    reader: Reader
-    report: Report
     seed: int
     draws: int = 1000
 
@@ -77,6 +88,11 @@ class Exact(Posterior):
     def point(self) -> bool:
         """Whether this is a point estimate: no."""
         return False
+
+    @property
+    def families(self) -> dict[str, Likelihood]:
+        """The updated likelihood of each block."""
+        return self.model.blocks
 
     def log_joint(self, encoded: Encoded, n_rows: int) -> Joint:
         """Return log P(y = k) + sum of the blocks' log predictives."""
@@ -101,8 +117,8 @@ class Exact(Posterior):
     def class_draws(self, encoded: Encoded, n_rows: int) -> Iterator[ClassDraws]:
         """Draw theta given data and the row itself: first its class, then theta updated by the row.
 
-        These are draws of p(theta given data, x) themselves, so they need no weights, and their mean
-        is the predictive probability. The same random numbers serve every row.
+        These are draws of p(theta given data, x) themselves, so they need no weights, and their
+        mean is the predictive probability. The same random numbers serve every row.
         """
         probs = normalised(self.log_joint(encoded, n_rows), self.log_classes())
         rows = self.reader.read(encoded)
@@ -148,10 +164,13 @@ class Draws(Posterior):
     """
 
     params: dict[str, dict[str, np.ndarray]]
-    families: dict[str, Likelihood]
-    reader: Reader
-    report: Report
+    blocks: dict[str, Likelihood]
     sample_stats: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
+
+    @property
+    def families(self) -> dict[str, Likelihood]:
+        """The likelihood of each block."""
+        return self.blocks
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -177,13 +196,16 @@ class Draws(Posterior):
         out = np.empty((n_rows, self.params["class"]["probs"].shape[-1]))
         size = np.empty(n_rows)
         for rows, joint in self.joint_draws(encoded, n_rows):
-            top = joint.max(axis=(1, 2), keepdims=True)
-            top[np.isneginf(top)] = 0.0
-            np.subtract(joint, top, out=joint)
+            # each class from its own top: far out one lies 1e-300 and more below the other
+            top = joint.max(axis=1)
+            shift = np.where(np.isneginf(top), 0.0, top)
+            np.subtract(joint, shift[:, None], out=joint)
             np.exp(joint, out=joint)
             with np.errstate(divide="ignore"):
-                out[rows] = np.log(joint.mean(axis=1)) + top[:, 0]
-            weight = joint.sum(axis=2)
+                out[rows] = np.log(joint.mean(axis=1)) + shift
+            best = top.max(axis=1, keepdims=True)
+            share = np.exp(top - np.where(np.isneginf(best), 0.0, best))
+            weight = (joint @ share[:, :, None])[:, :, 0]
             squares = (weight**2).sum(axis=1)
             size[rows] = np.divide(
                 weight.sum(axis=1) ** 2,
@@ -237,7 +259,7 @@ class Draws(Posterior):
         params = {n: f.move_params(self.params[n], origin[n]) for n, f in self.families.items()}
         families = {n: f.moved(origin[n]) for n, f in self.families.items()}
         params = {"class": self.params["class"], **params}
-        return dataclasses.replace(self, params=params, families=families)
+        return dataclasses.replace(self, params=params, blocks=families)
 
     def parameters(self, rng: np.random.Generator, n: int) -> dict[str, dict[str, np.ndarray]]:
         """Return n of the draws, picked at random (a point estimate repeats itself)."""
@@ -253,7 +275,7 @@ def point_estimate(
 ) -> Draws:
     """Return a posterior of one draw in one chain."""
     single = {n: {k: np.asarray(v)[None, None] for k, v in p.items()} for n, p in params.items()}
-    return Draws(single, families, reader, report)
+    return Draws(reader, report, single, families)
 
 
 def normalised(joint: Joint, log_classes: Float[np.ndarray, " class"]) -> Joint:

@@ -7,6 +7,7 @@ import numpy as np
 
 from bayesgen.model import Model, ModelStatistics
 from bayesgen.story import Structure, arrays, sites, structure, terms, transform
+from bayesgen.typing import Traceable
 
 STEPS = 2000
 FIRST_STEP, LAST_STEP = 0.2, 2e-6
@@ -58,11 +59,11 @@ def _compiled(structure: Structure, shape: tuple, objective: tuple[str, ...]) ->
     from numpyro.infer.initialization import init_to_value
     from numpyro.optim import Adam
 
-    def step_size(step: object) -> object:
+    def step_size(step: Traceable) -> Traceable:
         return FIRST_STEP * (LAST_STEP / FIRST_STEP) ** (step / STEPS)
 
     @jax.jit
-    def run(tree: dict) -> tuple[dict, object]:
+    def run(tree: dict) -> tuple[dict, Traceable]:
         start = {s: jnp.zeros(transform(structure, tree, s).inverse_shape(n)) for s, n in shape}
         story = _story(structure, tree, objective, start)
         guide = AutoDelta(story, init_loc_fn=init_to_value(values=start))
@@ -92,5 +93,5 @@ def _story(structure: Structure, tree: dict, objective: tuple[str, ...], start: 
     return story
 
 
-def _sum(parts: dict[str, object], names: tuple[str, ...]) -> object:
+def _sum(parts: dict[str, Traceable], names: tuple[str, ...]) -> Traceable:
     return sum(parts[name] for name in names)

@@ -1,17 +1,17 @@
 """Frozen dataclasses whose arrays know the words of their axes: kept, grown and saved by them."""
 
-import abc
 import copy
 import dataclasses
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
 Axes = Mapping[str, tuple[str, ...]]
+A = TypeVar("A", bound="Arrays")
 
 
-class Arrays(abc.ABC):
+class Arrays:
     """A frozen dataclass whose array fields declare the words of their axes in `axes`."""
 
     axes: ClassVar[Axes] = {}
@@ -20,7 +20,7 @@ class Arrays(abc.ABC):
         """Return the array fields by name."""
         return {name: getattr(self, name) for name in self.axes}
 
-    def with_arrays(self, arrays: Mapping[str, object]) -> "Arrays":
+    def with_arrays(self: A, arrays: Mapping[str, object]) -> A:
         """Return a copy that holds other arrays (traced ones too: nothing is checked again)."""
         other = copy.copy(self)
         for name, value in arrays.items():
@@ -29,10 +29,10 @@ class Arrays(abc.ABC):
 
     def settings(self) -> tuple:
         """Return the fields that are no arrays, hashable: they fix what is traced and compiled."""
-        fields = (field.name for field in dataclasses.fields(self))  # ty: ignore[invalid-argument-type]
+        fields = (field.name for field in dataclasses.fields(self))
         return tuple((name, getattr(self, name)) for name in fields if name not in self.axes)
 
-    def take(self, axis: str, index: np.ndarray) -> "Arrays":
+    def take(self: A, axis: str, index: np.ndarray) -> A:
         """Return a copy that keeps the positions `index` of one axis, in that order."""
         return self.with_arrays(
             {
@@ -53,13 +53,12 @@ def _take(array: np.ndarray, axes: tuple[str, ...], axis: str, index: np.ndarray
 def spread(
     array: np.ndarray, axes: tuple[str, ...], axis: str, index: np.ndarray, size: int
 ) -> np.ndarray:
+    """Return an array whose axis has grown to `size`; old position i stands at index[i]."""
     for position, word in enumerate(axes):
         if word == axis:
             shape = list(array.shape)
             shape[position] = size
             grown = np.zeros(shape)
-            selector = [slice(None)] * array.ndim
-            selector[position] = index
-            grown[tuple(selector)] = array
+            grown[(*[slice(None)] * position, index)] = array
             array = grown
     return array

@@ -1,20 +1,24 @@
 """What every likelihood is: a frozen prior over parameters that can be updated, sampled and scored.
 
-A family writes one file. It declares its axes once; re-indexing, validation, persistence and labelled
-output follow from that declaration. It writes its density once, as natural parameters times features
-of a row; the density of rows and the likelihood of statistics both follow from that.
+A family writes one file. It declares its axes once; re-indexing, validation, persistence and
+labelled output follow from that declaration. It writes its density once, as natural parameters
+times features of a row; the density of rows and the likelihood of statistics both follow from that.
 """
 
 import abc
 import dataclasses
 from collections.abc import Callable, Iterator
-from typing import ClassVar
+from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from bayesgen.errors import UnsupportedInference
+from bayesgen.errors import InvalidPrior, UnsupportedInference
 from bayesgen.likelihoods.arrays import Arrays, Axes, spread
-from bayesgen.typing import Block, Labels, Params, Weights
+from bayesgen.typing import Block, Labels, Params, Traceable, Transform, Weights
+
+T = TypeVar("T", bound="Statistics")
+S = TypeVar("S", bound="Statistics")
+L = TypeVar("L", bound="Likelihood")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,26 +37,26 @@ class Finding:
 class Statistics(Arrays):
     """Sufficient statistics of a block: additive, float64, of every class."""
 
-    def __add__(self, other: "Statistics") -> "Statistics":
+    def __add__(self: T, other: T) -> T:
         """Return the statistics of the rows of both."""
         return self.with_arrays({k: v + getattr(other, k) for k, v in self.arrays().items()})
 
-    def spread(self, axis: str, index: np.ndarray, size: int) -> "Statistics":
-        """Return a copy whose axis has grown to `size`; old position i is at index[i], the rest 0."""
+    def spread(self: T, axis: str, index: np.ndarray, size: int) -> T:
+        """Return a copy whose axis has grown to `size`; old position i stands at index[i]."""
         return self.with_arrays(
             {k: spread(v, self.axes[k], axis, index, size) for k, v in self.arrays().items()}
         )
 
-    def spread_levels(self, index: np.ndarray, n_levels: tuple[int, ...]) -> "Statistics":
-        """Return a copy over grown columns of levels; statistics without levels stay as they are."""
+    def spread_levels(self: T, index: np.ndarray, n_levels: tuple[int, ...]) -> T:
+        """Return a copy over grown columns of levels (without levels: itself)."""
         return self
 
     @abc.abstractmethod
-    def total_features(self) -> np.ndarray:
+    def total_features(self) -> Traceable:
         """Return the sum over rows of weight times features, shape (class, natural)."""
 
 
-class Likelihood(Arrays):
+class Likelihood(Arrays, Generic[S]):
     """The class-conditional density of a block, with its prior.
 
     Every hyperparameter is a guess or the number of rows that a guess is worth. A guess of None is
@@ -69,7 +73,11 @@ class Likelihood(Arrays):
     """Hyperparameters and parameters that move with the origin."""
     param_axes: ClassVar[Axes] = {}
     """The axes of each parameter after the draw axes."""
-    conjugate: bool = True
+
+    @property
+    def conjugate(self) -> bool:
+        """Whether the family has closed forms."""
+        return True
 
     # -- what the rows say ------------------------------------------------------------------
 
@@ -82,13 +90,13 @@ class Likelihood(Arrays):
         *,
         n_classes: int,
         n_levels: tuple[int, ...] = (),
-    ) -> Statistics:
+    ) -> S:
         """Return the statistics of encoded rows; missing cells weigh zero."""
 
     # -- the prior and its update -----------------------------------------------------------
 
     @abc.abstractmethod
-    def complete(self, statistics: Statistics) -> "Likelihood":
+    def complete(self: L, statistics: S) -> L:
         """Return the prior with every None guess filled and every array of its declared shape."""
 
     def inert(self) -> np.ndarray | None:
@@ -97,20 +105,20 @@ class Likelihood(Arrays):
 
     inert_axis: ClassVar[str] = "feature"
 
-    def view(self, x: Block, index: np.ndarray) -> Block:
+    def view(self, x: Block, index: np.ndarray) -> np.ndarray:
         """Return encoded rows as a likelihood sees them that kept `index` of its inert axis."""
         return x[:, index]
 
-    def unview(self, x: Block, index: np.ndarray, blank: Block) -> Block:
+    def unview(self, x: Block, index: np.ndarray, blank: np.ndarray) -> np.ndarray:
         """Return `blank` with rows of a likelihood that kept `index` put back: undoes `view`."""
         blank[:, index] = x
         return blank
 
-    def posterior(self, statistics: Statistics) -> "Likelihood":
+    def posterior(self: L, statistics: S) -> L:
         """Return the prior updated by statistics: the same type, ready for more."""
         raise UnsupportedInference.no_closed_form(type(self).__name__)
 
-    def log_evidence(self, statistics: Statistics) -> float:
+    def log_evidence(self, statistics: S) -> float:
         """Return log p(rows given classes), parameters integrated out."""
         raise UnsupportedInference.no_closed_form(type(self).__name__)
 
@@ -145,19 +153,21 @@ class Likelihood(Arrays):
         raise UnsupportedInference.no_closed_form(type(self).__name__)
 
     @abc.abstractmethod
-    def log_measure(self, params: Params) -> np.ndarray:
-        """Return log(d params / d scale-free coordinates): log for rates and variances, log-odds
-        for probabilities, |Sigma|^-(p+1)/2 for covariances; summed over the block.
+    def log_measure(self, params: Params) -> Traceable:
+        """Return log(d params / d scale-free coordinates), summed over the block.
+
+        Scale-free are logs of rates and variances, log-odds of probabilities, and the measure
+        |Sigma|^-(p+1)/2 for covariances.
         """
 
     def maximum_likelihood(
-        self, statistics: Statistics, *, bias_corrected: bool = False, variance_floor: float = 0.0
+        self, statistics: S, *, bias_corrected: bool = False, variance_floor: float = 0.0
     ) -> tuple[Params, list[Finding]]:
         """Return the parameters of greatest likelihood and what had to be mended."""
         raise UnsupportedInference.no_closed_form(type(self).__name__)
 
     @abc.abstractmethod
-    def start(self, statistics: Statistics) -> Params:
+    def start(self, statistics: S) -> Params:
         """Return parameters from pooled moments: where an optimiser or a sampler begins."""
 
     # -- one row's density, written once ------------------------------------------------------
@@ -167,7 +177,7 @@ class Likelihood(Arrays):
         """Return the features of rows, shape (row, natural); missing cells contribute 0."""
 
     @abc.abstractmethod
-    def natural(self, params: Params) -> np.ndarray:
+    def natural(self, params: Params) -> Traceable:
         """Return the weight of each feature in log p(x given params), shape (..., class, natural).
 
         Runs on NumPy and on traced JAX arrays: the namespace is taken from the parameters.
@@ -189,7 +199,7 @@ class Likelihood(Arrays):
 
         return log_density
 
-    def log_likelihood(self, params: Params, statistics: Statistics) -> np.ndarray:
+    def log_likelihood(self, params: Params, statistics: S) -> Traceable:
         """Return log p(rows given params), summed over classes: one dot product, any n of rows."""
         natural, total = self.natural(params), statistics.total_features()
         xp = natural.__array_namespace__()
@@ -205,22 +215,24 @@ class Likelihood(Arrays):
     def story(self, name: str) -> Params:
         """Sample the parameters of every class by numpyro.sample and return them (traced)."""
 
-    def coordinates(self, statistics: Statistics) -> dict[str, tuple[np.ndarray, ...]]:
+    def coordinates(self, statistics: S) -> dict[str, tuple[np.ndarray, ...]]:
         """Return, per parameter, the arrays of `transform`: where the posterior sits, how wide."""
         raise UnsupportedInference.no_closed_form(type(self).__name__)
 
-    def transform(self, parameter: str, *arrays: np.ndarray) -> object:
+    def transform(self, parameter: str, *arrays: Traceable) -> Transform:
         """Return the numpyro transform from unit-scale real coordinates to one parameter."""
         raise UnsupportedInference.no_closed_form(type(self).__name__)
 
     # -- moving and showing --------------------------------------------------------------------
 
-    def moved(self, origin: np.ndarray) -> "Likelihood":
+    def moved(self: L, origin: np.ndarray) -> L:
         """Return the likelihood of x + origin when this one is of x."""
-        moved = {
-            n: getattr(self, n) + origin for n in self.location if getattr(self, n) is not None
-        }
-        return self.with_arrays(moved)
+        stated = {n: getattr(self, n) for n in self.location if getattr(self, n) is not None}
+        for name, value in stated.items():
+            if np.ndim(value) and np.shape(value)[-1] not in (1, len(origin)):
+                wide = ("class", len(origin))
+                raise InvalidPrior.wrong_shape(type(self).__name__, name, np.shape(value), wide)
+        return self.with_arrays({name: value + origin for name, value in stated.items()})
 
     def move_params(self, params: Params, origin: np.ndarray) -> Params:
         """Return parameters of x + origin when these are of x."""
@@ -232,7 +244,7 @@ class Likelihood(Arrays):
 
 
 def _changed_fields(owner: Likelihood) -> Iterator[str]:
-    for field in dataclasses.fields(owner):  # ty: ignore[invalid-argument-type]
+    for field in dataclasses.fields(owner):
         value = getattr(owner, field.name)
         default = field.default
         if value is default or (np.isscalar(value) and value == default):

@@ -13,7 +13,7 @@ from bayesgen.likelihoods.base import Finding, Likelihood, Statistics
 from bayesgen.likelihoods.guesses import broadcast_guess, require_positive
 from bayesgen.likelihoods.moments import blocks, one_hot
 from bayesgen.likelihoods.simplexes import log_gammas
-from bayesgen.typing import Block, Labels, Params, Weights
+from bayesgen.typing import Block, Labels, Params, Traceable, Transform, Weights
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -24,13 +24,13 @@ class BernoulliStatistics(Statistics):
     no: np.ndarray
     axes: ClassVar = {"yes": ("class", "feature"), "no": ("class", "feature")}
 
-    def total_features(self) -> np.ndarray:
+    def total_features(self) -> Traceable:
         """Return the counts of 1 and of 0, shape (class, 2 feature)."""
         return self.yes.__array_namespace__().concat([self.yes, self.no], axis=-1)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class Bernoulli(Likelihood):
+class Bernoulli(Likelihood[BernoulliStatistics]):
     r"""x | class ~ Bernoulli(p) for each column, with p ~ Beta(rows * prob, rows * (1 - prob)).
 
     Update with s ones among n observed rows, per class and column: rows' = rows + n,
@@ -160,7 +160,7 @@ class Bernoulli(Likelihood):
         """Return prob: the mode in log-odds."""
         return {"prob": self.prob}
 
-    def log_measure(self, params: Params) -> np.ndarray:
+    def log_measure(self, params: Params) -> Traceable:
         """Return sum of log prob (1 - prob): the Jacobian of the logistic function."""
         xp = params["prob"].__array_namespace__()
         return (xp.log(params["prob"]) + xp.log1p(-params["prob"])).sum()
@@ -174,7 +174,11 @@ class Bernoulli(Likelihood):
     ) -> tuple[Params, list[Finding]]:
         """Return relative frequencies; a class without an observed cell takes the pooled one."""
         n = statistics.yes + statistics.no
-        pooled = statistics.yes.sum(axis=0) / n.sum(axis=0)
+        seen = n.sum(axis=0)
+        # a column never observed has its stated guess
+        pooled = np.divide(
+            statistics.yes.sum(axis=0), seen, out=self.prob.mean(axis=0), where=seen > 0
+        )
         prob = np.where(n > 0, statistics.yes / np.where(n > 0, n, 1.0), pooled)
         return {"prob": prob}, [Finding("pooled", *map(int, at)) for at in np.argwhere(n == 0)]
 
@@ -188,7 +192,7 @@ class Bernoulli(Likelihood):
         """Return which cells are 1 and which are 0, shape (row, 2 feature)."""
         return np.concatenate([x == 1, x == 0], axis=1).astype(float)
 
-    def natural(self, params: Params) -> np.ndarray:
+    def natural(self, params: Params) -> Traceable:
         """Return log prob and log(1 - prob), shape (..., class, 2 feature)."""
         xp = params["prob"].__array_namespace__()
         with np.errstate(divide="ignore"):
@@ -216,7 +220,7 @@ class Bernoulli(Likelihood):
         yes, no = after.rows * after.prob, after.rows * (1 - after.prob)
         return {"prob": (digamma(yes) - digamma(no), np.sqrt(polygamma(1, yes) + polygamma(1, no)))}
 
-    def transform(self, parameter: str, *arrays: np.ndarray) -> object:
+    def transform(self, parameter: str, *arrays: Traceable) -> Transform:
         """Return the logistic function of centre + width u."""
         from numpyro.distributions.transforms import (
             AffineTransform,

@@ -10,7 +10,7 @@ from scipy.special import gammaln
 
 from bayesgen.errors import InvalidPrior
 from bayesgen.likelihoods.base import Finding, Likelihood
-from bayesgen.likelihoods.counts import CategoricalStatistics, cross_table, look_up
+from bayesgen.likelihoods.counts import CategoricalStatistics, cross_tables, look_up
 from bayesgen.likelihoods.guesses import broadcast_guess, require_positive
 from bayesgen.likelihoods.simplexes import (
     dirichlets,
@@ -22,11 +22,11 @@ from bayesgen.likelihoods.simplexes import (
     simplexes_transform,
     starts,
 )
-from bayesgen.typing import Block, Labels, Params, Weights
+from bayesgen.typing import Block, Labels, Params, Traceable, Transform, Weights
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class Categorical(Likelihood):
+class Categorical(Likelihood[CategoricalStatistics]):
     r"""x | class ~ Categorical(p) for each column, with p ~ Dirichlet(rows * probs).
 
     Update with counts c of n observed rows, per class and column: rows' = rows + n,
@@ -93,11 +93,8 @@ class Categorical(Likelihood):
         n_levels: tuple[int, ...] = (),
     ) -> CategoricalStatistics:
         """Return the counts of levels by class; code -1 is missing."""
-        weights = None if (weight == 1).all() else weight
-        tables = [
-            cross_table(x[:, j], y, weights, n_classes, size) for j, size in enumerate(n_levels)
-        ]
-        return CategoricalStatistics(np.concatenate(tables, axis=1), tuple(n_levels))
+        count = cross_tables(x, y, weight, n_classes, n_levels)
+        return CategoricalStatistics(count, tuple(n_levels))
 
     def complete(self, statistics: CategoricalStatistics) -> "Categorical":
         """Fill the guess from overall fractions and give every array its shape."""
@@ -163,7 +160,7 @@ class Categorical(Likelihood):
         probs = (self.rows @ wide * self.probs + statistics.count) / (rows @ wide)
         return self.with_arrays({"probs": probs, "rows": rows})
 
-    def concentration(self) -> Float[np.ndarray, "class level"]:
+    def concentration(self) -> Traceable:
         """Return the Dirichlet concentration rows * probs."""
         return self.rows @ segments(self.n_levels).T * self.probs
 
@@ -217,7 +214,7 @@ class Categorical(Likelihood):
         """Return probs: the mode in log-odds, (count + rows probs) / (n + rows) after updating."""
         return {"probs": self.probs}
 
-    def log_measure(self, params: Params) -> np.ndarray:
+    def log_measure(self, params: Params) -> Traceable:
         """Return sum of log probs: the Jacobian of softmax."""
         return params["probs"].__array_namespace__().log(params["probs"]).sum()
 
@@ -231,7 +228,9 @@ class Categorical(Likelihood):
         """Return relative frequencies; a class without an observed cell takes the pooled ones."""
         wide = segments(statistics.n_levels).T
         pooled = statistics.count.sum(axis=0)
-        pooled = pooled / ((pooled @ wide.T) @ wide)
+        seen = (pooled @ wide.T) @ wide
+        # a column never observed has its stated guess
+        pooled = np.divide(pooled, seen, out=self.probs.mean(axis=0), where=seen > 0)
         n = statistics.per_column()
         frequencies = np.divide(
             statistics.count, n @ wide, out=np.zeros_like(statistics.count), where=n @ wide > 0
@@ -256,9 +255,10 @@ class Categorical(Likelihood):
             out[seen, first + x[seen, j]] = 1.0
         return out
 
-    def natural(self, params: Params) -> np.ndarray:
+    def natural(self, params: Params) -> Traceable:
         """Return log probs, shape (..., class, level)."""
-        return params["probs"].__array_namespace__().log(params["probs"])
+        with np.errstate(divide="ignore"):
+            return params["probs"].__array_namespace__().log(params["probs"])
 
     def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:
         """Return one level per column of each row's class."""
@@ -282,6 +282,6 @@ class Categorical(Likelihood):
         """Return which levels are free, and centre and width of their posterior log-ratios."""
         return {"probs": log_ratios(self.posterior(statistics).concentration(), self.n_levels)}
 
-    def transform(self, parameter: str, *arrays: np.ndarray) -> object:
+    def transform(self, parameter: str, *arrays: Traceable) -> Transform:
         """Return the softmax of centre + width u."""
         return simplexes_transform()(*arrays, self.n_levels)

@@ -8,8 +8,9 @@ import numpy as np
 from jaxtyping import Float
 
 from bayesgen.likelihoods.base import Statistics
+from bayesgen.likelihoods.moments import blocks
 from bayesgen.likelihoods.simplexes import kept_levels, segments, starts
-from bayesgen.typing import Block, Labels, Weights
+from bayesgen.typing import Block, Labels, Traceable, Weights
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -20,7 +21,7 @@ class CategoricalStatistics(Statistics):
     n_levels: tuple[int, ...]
     axes: ClassVar = {"count": ("class", "level")}
 
-    def total_features(self) -> np.ndarray:
+    def total_features(self) -> Traceable:
         """Return the counts: the features of a row are its 0/1 levels."""
         return self.count
 
@@ -44,14 +45,21 @@ class CategoricalStatistics(Statistics):
         return CategoricalStatistics(count, n_levels)
 
 
-def cross_table(
-    codes: np.ndarray, y: Labels, weight: Weights | None, n_classes: int, size: int
+def cross_tables(
+    codes: Block, y: Labels, weight: Weights, n_classes: int, n_levels: tuple[int, ...]
 ) -> Float[np.ndarray, "class level"]:
-    """Return the weight of each level of one column within each class; code -1 is missing."""
-    # one slot more, in front, for missing cells
-    cell = y * (size + 1) + (codes + 1)
-    counts = np.bincount(cell, weight, minlength=n_classes * (size + 1))
-    return counts.reshape(n_classes, size + 1)[:, 1:].astype(float)
+    """Return the weight of each level within each class, columns side by side; -1 is missing."""
+    # one slot more for each column, in front, for missing cells
+    size = sum(n_levels) + len(n_levels)
+    slot = starts(tuple(n + 1 for n in n_levels)) + 1
+    even = bool((weight == 1).all())
+    counts = np.zeros(n_classes * size)
+    for rows in blocks(len(y)):
+        cells = codes[rows] + (y[rows, None] * size + slot)
+        weights = None if even else np.repeat(weight[rows], cells.shape[1])
+        counts += np.bincount(cells.ravel(), weights, minlength=len(counts))
+    levels = np.delete(np.arange(size), slot - 1)
+    return counts.reshape(n_classes, size)[:, levels]
 
 
 def look_up(

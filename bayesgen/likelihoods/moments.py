@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from bayesgen.likelihoods.base import Statistics
-from bayesgen.typing import Labels, Numbers, Weights
+from bayesgen.typing import Labels, Numbers, Traceable, Weights
 
 BLOCK_ROWS = 2048
 """Rows a block: 2048 x 20 float64 is 320 kB, which stays in a second-level cache (measured)."""
@@ -34,7 +34,7 @@ class NormalStatistics(Statistics):
         mine, theirs = self.arrays(), other.arrays()
         return NormalStatistics(*merge_moments(tuple(mine.values()), tuple(theirs.values())))
 
-    def total_features(self) -> np.ndarray:
+    def total_features(self) -> Traceable:
         """Return sums of x^2, x and 1, shape (class, 3 feature)."""
         xp = self.mean.__array_namespace__()
         square = self.scatter + self.count * self.mean**2

@@ -10,6 +10,8 @@ import numpy as np
 from jaxtyping import Float, Num
 from scipy.special import digamma, polygamma
 
+from bayesgen.typing import Traceable
+
 Segments = Float[np.ndarray, "level feature"]
 
 
@@ -87,26 +89,27 @@ def dirichlets() -> type:
         support = dist.constraints.positive
         pytree_aux_fields = ("n_levels",)
 
-        def __init__(self, concentration: jax.Array, n_levels: tuple[int, ...]) -> None:
+        def __init__(self, concentration: Traceable, n_levels: tuple[int, ...]) -> None:
             self.concentration, self.n_levels = concentration, n_levels
             super().__init__(
                 concentration.shape[:-1], concentration.shape[-1:], validate_args=False
             )
 
-        def sample(self, key: jax.Array, sample_shape: tuple[int, ...] = ()) -> jax.Array:
+        def sample(self, key: Traceable, sample_shape: tuple[int, ...] = ()) -> Traceable:
             shape = (*sample_shape, *self.concentration.shape)
             gammas = jax.random.loggamma(key, self.concentration, shape)
             return jnp.exp(log_normalise(gammas, self.n_levels))
 
-        def log_prob(self, value: jax.Array) -> jax.Array:
-            total = self.concentration @ segments(self.n_levels)
+        def log_prob(self, value: Traceable) -> Traceable:
+            # a column of which no level stayed has the total 0 and no density
+            total = self.concentration @ segments(tuple(n for n in self.n_levels if n))
             constant = gammaln(total).sum(-1) - gammaln(self.concentration).sum(-1)
             return constant + ((self.concentration - 1) * jnp.log(value)).sum(-1)
 
     return Dirichlets
 
 
-def log_normalise(logits: object, n_levels: tuple[int, ...]) -> object:
+def log_normalise(logits: Traceable, n_levels: tuple[int, ...]) -> Traceable:
     """Return logits minus their column's log-sum-exp (traced)."""
     import jax
     import jax.numpy as jnp
@@ -133,21 +136,24 @@ def simplexes_transform() -> type:
         domain = dist.constraints.real_vector
         codomain = dist.constraints.positive
 
-        def __init__(self, place: object, centre: object, width: object, n_levels: tuple) -> None:
+        def __init__(
+            self, place: Traceable, centre: Traceable, width: Traceable, n_levels: tuple
+        ) -> None:
             self.place, self.centre, self.width, self.n_levels = place, centre, width, n_levels
 
-        def __call__(self, u: object) -> object:
+        def __call__(self, u: Traceable) -> Traceable:
             return jnp.exp(
                 log_normalise((self.centre + self.width * u) @ self.place, self.n_levels)
             )
 
         def log_abs_det_jacobian(
-            self, u: object, probs: object, intermediates: object = None
-        ) -> object:
+            self, u: Traceable, probs: Traceable, intermediates: Traceable | None = None
+        ) -> Traceable:
             # d softmax has determinant prod(p) over all levels, the left-out one included
             return jnp.log(probs).sum(-1) + jnp.log(self.width).sum(-1)
 
         def inverse_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-            return (*shape[:-1], shape[-1] - len(self.n_levels))
+            # a column of which no level stayed has no heaviest level to leave out
+            return (*shape[:-1], shape[-1] - sum(n > 0 for n in self.n_levels))
 
     return SimplexesTransform

@@ -8,19 +8,27 @@ from jaxtyping import Num
 from bayesgen.errors import NotCounts, NotNumeric
 from bayesgen.schema.cells import binary_values, level_codes
 from bayesgen.schema.columns import BlockSpec, Column, learned, merged
+from bayesgen.schema.integers import integer_codes, integer_levels
 from bayesgen.schema.origins import check_spread, origins
 from bayesgen.table import TableColumn
 from bayesgen.typing import Block
 
 
-def learned_block(found: list[TableColumn], spec: BlockSpec) -> tuple[Column, ...]:
-    """Return what columns of a table teach a block.
+def learned_block(
+    found: list[TableColumn], spec: BlockSpec, matrix: np.ndarray | None
+) -> tuple[Column, ...]:
+    """Return what columns of a table, also as one array if they lie in one, teach a block.
 
     Raises:
         NotNumeric, NotLevels, NotBinary: a column does not suit.
         InvalidValues: numbers that vary by less than 1e-150.
     """
-    columns = tuple(learned(column, spec.kind) for column in found)
+    levels: list = [None] * len(found)
+    if spec.kind == "levels" and matrix is not None and matrix.dtype.kind == "i":
+        levels = integer_levels(matrix) or levels
+    columns = tuple(
+        learned(column, spec.kind, seen) for column, seen in zip(found, levels, strict=True)
+    )
     if spec.kind != "numbers":
         return columns
     origin = origins(found)
@@ -64,13 +72,17 @@ def encoded_block(
         unseen: "missing" or "error".
     """
     kind = columns[0].kind
+    if kind == "levels" and matrix is not None and matrix.dtype.kind == "i":
+        codes = integer_codes(columns, matrix)
+        return _encoded_levels(columns, cells, n_rows, unseen) if codes is None else codes
     if kind == "levels":
         return _encoded_levels(columns, cells, n_rows, unseen)
     if matrix is None or kind == "binary":
         numbers = _encoded_numbers(columns, cells, n_rows, unseen)
     else:
         origin = np.nan_to_num([column.origin for column in columns])
-        numbers = matrix - origin if kind == "numbers" and origin.any() else matrix
+        shifted = kind == "numbers" and origin.any()
+        numbers = matrix - origin if shifted else matrix.astype(float, copy=False)
     if kind == "counts":
         _check_counts(columns, numbers)
     return numbers

@@ -35,7 +35,7 @@ def binary_values(column: Column, found: TableColumn, unseen: str) -> Float[np.n
         strange = ~((values == 0) | (values == 1) | np.isnan(values))
         if strange.any():
             raise NotBinary.number(column.name, float(values[strange.argmax()]))
-        return values
+        return values.astype(float, copy=False)
     codes = _codes(column, levels, found, unseen)
     return np.where(codes < 0, np.nan, codes)
 

@@ -34,8 +34,8 @@ class Column:
     levels: for "levels", Python values in the order of the codes; for "binary" from a column of two
         levels, the one that counts as 0 first.
     declared: whether the dtype named the levels.
-    origin: what encoding subtracts from "numbers", 0 if the likelihood is not centred; NaN, which
-        acts as 0, until a cell has been observed, and for other kinds.
+    origin: what encoding subtracts: 0 unless the block holds numbers of a centred likelihood; NaN,
+        which acts as 0, until such a column has an observed cell.
     """
 
     name: Name
@@ -45,28 +45,28 @@ class Column:
     origin: float = float("nan")
 
 
-def learned(found: TableColumn, kind: str) -> Column:
-    """Return what a column of a table teaches a block of this kind.
+def learned(found: TableColumn, kind: str, levels: tuple | None = None) -> Column:
+    """Return what a column of a table, whose levels may be known, teaches a block of this kind.
 
     Raises:
         NotNumeric, NotLevels, NotBinary: the column does not suit.
     """
     if kind == "levels":
-        levels = found.levels if found.kind == "level" else whole_levels(found)
-        if not found.declared and len(found.values) > max(FEW_ROWS, 2 * len(levels) - 1):
-            return Column(found.name, kind, levels)
-        if not found.declared and len(found.values) > FEW_ROWS:
-            warn(IdentifierColumn.column(found.name, len(levels), len(found.values)))
-        return Column(found.name, kind, levels, found.declared)
+        if levels is None:
+            levels = found.levels if found.kind == "level" else whole_levels(found)
+        n_rows = len(found.values)
+        if not found.declared and n_rows > FEW_ROWS and 2 * len(levels) > n_rows:
+            warn(IdentifierColumn.column(found.name, len(levels), n_rows))
+        return Column(found.name, kind, levels, found.declared, origin=0.0)
     if found.kind == "number":
-        return Column(found.name, kind)
+        return Column(found.name, kind, origin=float("nan") if kind == "numbers" else 0.0)
     if kind != "binary":
         raise NotNumeric.column(found.name, found.levels)
     if len(found.levels) != 2 or not found.declared:
         raise NotBinary.levels(found.name, found.levels)
     numeric = all(isinstance(level, bool | int | float) for level in found.levels)
     levels = tuple(sorted(found.levels)) if numeric else found.levels
-    return Column(found.name, kind, levels, declared=True)
+    return Column(found.name, kind, levels, declared=True, origin=0.0)
 
 
 def merged(column: Column, found: TableColumn) -> Column:

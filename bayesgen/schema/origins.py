@@ -24,7 +24,7 @@ def origins(columns: list[TableColumn]) -> Float[np.ndarray, " feature"]:
         rows = np.stack([column.values[start : start + size] for column in columns], axis=1)
         complete = ~np.isnan(rows).any(axis=1)
         if complete.any():
-            return rows[complete.argmax()]
+            return rows[complete.argmax()].astype(float).astype(np.float64)
         start, size = start + size, min(2 * size, MOST_ROWS)
     return np.array([first_observed(column.values) for column in columns])
 

@@ -40,14 +40,16 @@ class Schema:
         unknown = [name for spec in blocks.values() for name in spec.names if name not in by_name]
         if unknown:
             raise UnknownColumns.not_in_table(unknown, table.names)
-        return cls(
-            {
-                block: learned_block([by_name[name] for name in spec.names], spec)
-                for block, spec in blocks.items()
-            },
-            table.names,
-            table.container,
-        )
+        position = {name: i for i, name in enumerate(by_name)}
+        learned = {
+            block: learned_block(
+                [by_name[name] for name in spec.names],
+                spec,
+                _slice(table.matrix, [position[name] for name in spec.names]),
+            )
+            for block, spec in blocks.items()
+        }
+        return cls(learned, table.names, table.container)
 
     def merge(self, table: Table, *, estimator: str = "Classifier") -> "Schema":
         """Return the schema after one more batch: new levels at the end, first origins set.
@@ -84,12 +86,14 @@ class Schema:
         if unseen not in ("missing", "error"):
             raise InvalidArgument.not_one_of("unseen", unseen, ("missing", "error"))
         found = self._matched(table, estimator)
+        whole = len(table.columns) == len(self.names)
+        matrix = table.matrix if whole else None
         position = {name: i for i, name in enumerate(self.names)}
         return {
             block: encoded_block(
                 columns,
                 [found[column.name] for column in columns],
-                _slice(table, [position[column.name] for column in columns]),
+                _slice(matrix, [position[column.name] for column in columns]),
                 n_rows=table.n_rows,
                 unseen=unseen,
             )
@@ -136,10 +140,10 @@ class Schema:
         return dict(zip(self.names, columns, strict=True))
 
 
-def _slice(table: Table, positions: list[int]) -> np.ndarray | None:
-    """Return columns of the table's matrix, neighbours as a view; None without a matrix."""
-    if table.matrix is None:
+def _slice(matrix: np.ndarray | None, positions: list[int]) -> np.ndarray | None:
+    """Return columns of a matrix, neighbours as a view; None without a matrix."""
+    if matrix is None:
         return None
     if positions == list(range(positions[0], positions[0] + len(positions))):
-        return table.matrix[:, positions[0] : positions[0] + len(positions)]
-    return table.matrix[:, positions]
+        return matrix[:, positions[0] : positions[0] + len(positions)]
+    return matrix[:, positions]

@@ -19,7 +19,7 @@ DATES = ("datetime64", "datetime", "date", "timedelta64", "timedelta", "time", "
 
 
 def read_array(values: np.ndarray) -> Table:
-    """Return the table of an array of shape (row, feature); float64 is not copied.
+    """Return the table of an array of shape (row, feature); float64 and int64 are not copied.
 
     Raises:
         InvalidTable, InvalidValues, UnsupportedColumn: as `read_table` says.
@@ -27,10 +27,11 @@ def read_array(values: np.ndarray) -> Table:
     if values.ndim != 2:
         raise InvalidTable.not_two_dimensional(values.ndim)
     if values.dtype.kind in "fiu":
-        matrix = _float64(values)
+        whole = values.dtype.kind == "i" and not isinstance(values, np.ma.MaskedArray)
+        matrix = values.astype(np.int64, copy=False) if whole else _float64(values)
         names = tuple(f"x{i}" for i in range(matrix.shape[1]))
         check_magnitude(names, matrix)
-        return matrix_table(matrix)
+        return matrix_table(matrix, names, "numpy")
     values = np.asarray(values)
     columns = tuple(array_column(f"x{i}", values[:, i]) for i in range(values.shape[1]))
     return Table(columns, len(values), "numpy")

@@ -4,7 +4,7 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Int, Num
+from jaxtyping import Int, Num
 
 from bayesgen.errors import InvalidTable, InvalidValues, UnsupportedColumn
 
@@ -46,13 +46,14 @@ class Table:
     """Columns of equal length.
 
     container: "pandas", "polars", "pyarrow" or "numpy": what the rows came in.
-    matrix: of an array of numbers, all columns as float64, shape (row, feature); else None.
+    matrix: all columns as float64 (int64 if all are whole), shape (row, feature), if they lie in
+        one array; else None.
     """
 
     columns: tuple[TableColumn, ...]
     n_rows: int
     container: str
-    matrix: Float[np.ndarray, "row feature"] | None = None
+    matrix: Num[np.ndarray, "row feature"] | None = None
 
     @property
     def names(self) -> tuple[Name, ...]:
@@ -66,17 +67,21 @@ class Table:
             rows: positions, shape (row,), or a mask of booleans, or a slice.
         """
         if self.matrix is not None:
-            return matrix_table(self.matrix[rows])
+            return matrix_table(self.matrix[rows], self.names, self.container)
         columns = tuple(
             TableColumn(c.name, c.kind, c.values[rows], c.levels, c.declared) for c in self.columns
         )
         return Table(columns, len(columns[0].values), self.container)
 
 
-def matrix_table(matrix: Float[np.ndarray, "row feature"]) -> Table:
+def matrix_table(
+    matrix: Num[np.ndarray, "row feature"], names: tuple[Name, ...], container: str
+) -> Table:
     """Return the table of an array of finite numbers and NaN; columns are views of it."""
-    columns = tuple(TableColumn(f"x{i}", "number", matrix[:, i]) for i in range(matrix.shape[1]))
-    return Table(columns, len(matrix), "numpy", matrix)
+    columns = tuple(
+        TableColumn(name, "number", values) for name, values in zip(names, matrix.T, strict=True)
+    )
+    return Table(columns, len(matrix), container, matrix)
 
 
 def number_column(name: Name, values: np.ndarray) -> TableColumn:
@@ -115,7 +120,7 @@ def level_column(
     return TableColumn(name, "level", codes, tuple(found[i] for i in kept), declared)
 
 
-def check_magnitude(names: tuple[Name, ...], values: Float[np.ndarray, "row feature"]) -> None:
+def check_magnitude(names: tuple[Name, ...], values: Num[np.ndarray, "row feature"]) -> None:
     """Refuse infinities and magnitudes whose squares overflow, naming the column.
 
     Two passes without a copy; NaN is skipped.
@@ -123,7 +128,7 @@ def check_magnitude(names: tuple[Name, ...], values: Float[np.ndarray, "row feat
     Raises:
         InvalidValues: a cell is infinite or beyond 1e150.
     """
-    if not values.size:
+    if not values.size or values.dtype.kind == "i":
         return
     top, bottom = np.fmax.reduce(values, axis=None), np.fmin.reduce(values, axis=None)
     if not (top > LARGEST or bottom < -LARGEST):

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from bayesgen.likelihoods.moments import blocks
 from bayesgen.likelihoods.multivariate_normal.statistics import patterns
 from bayesgen.typing import Numbers
 
@@ -26,7 +27,7 @@ def inverse_factors(matrices: Matrices) -> tuple[Matrices, Float[np.ndarray, "*b
 
 
 def observed_part(matrices: Matrices, observed: Bool[np.ndarray, "pattern feature"]) -> np.ndarray:
-    """Return matrices with the identity for missing columns, (pattern, *batch, feature, feature)."""
+    """Return matrices with the identity for missing columns, patterns first."""
     shape = (len(observed), *[1] * (matrices.ndim - 2))
     mask = observed.reshape(*shape, -1)
     both = mask[..., :, None] & mask[..., None, :]
@@ -36,7 +37,7 @@ def observed_part(matrices: Matrices, observed: Bool[np.ndarray, "pattern featur
 def by_pattern(
     x: Numbers,
 ) -> Iterator[tuple[Bool[np.ndarray, "pattern feature"], list[Int[np.ndarray, " row"]]]]:
-    """Yield batches of patterns with the rows of each; a pattern with nothing observed is left out."""
+    """Yield batches of patterns with the rows of each, but for rows with nothing observed."""
     masks, which = patterns(~np.isnan(x))
     order = np.argsort(which, kind="stable")
     groups = np.split(order, np.cumsum(np.bincount(which, minlength=len(masks)))[:-1])
@@ -48,19 +49,23 @@ def by_pattern(
 
 
 def distances(
-    x: Numbers, mean: Float[np.ndarray, "class feature"], matrices: Matrices
+    x: Numbers, mean: Float[np.ndarray, "class feature"], *, factors: Matrices
 ) -> tuple[Float[np.ndarray, "row class"], Float[np.ndarray, "row class"], Int[np.ndarray, " row"]]:
     """Return (x-m)' M^-1 (x-m), log|M| over each row's observed columns, and how many those are.
 
-    matrices has shape (class, feature, feature), or (1, feature, feature) shared by all classes.
+    factors: Cholesky factors of M, of shape (class, feature, feature), or (1, feature, feature)
+    where all classes share one.
     """
-    n_observed = (~np.isnan(x)).sum(axis=1)
     squares, log_dets = np.zeros((len(x), len(mean))), np.zeros((len(x), len(mean)))
-    if (n_observed == x.shape[1]).all():
-        inverse, log_det = inverse_factors(matrices)
-        log_dets += log_det
-        _squares(x, mean, inverse, squares)
-        return squares, log_dets, n_observed
+    # a missing cell makes the sum of its row missing: one product instead of a mask
+    if not np.isnan(x @ np.ones(x.shape[1])).any():
+        inverse = np.linalg.inv(factors)
+        log_dets += 2 * np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)
+        for rows in blocks(len(x)):
+            _squares(x[rows], mean, inverse, squares[rows])
+        return squares, log_dets, np.full(len(x), x.shape[1])
+    n_observed = (~np.isnan(x)).sum(axis=1)
+    matrices = factors @ np.swapaxes(factors, 1, 2)
     for masks, groups in by_pattern(x):
         inverses, log_det = inverse_factors(observed_part(matrices, masks))
         for g, rows in enumerate(groups):
@@ -81,7 +86,7 @@ def each_pattern(
     score: Callable[[Numbers, Bool[np.ndarray, " feature"]], np.ndarray],
     empty: np.ndarray,
 ) -> np.ndarray:
-    """Return score(rows, observed) of every pattern's rows put back in order; `empty` where none."""
+    """Return score(rows, observed) by pattern, put back in order; `empty` where none."""
     out = np.empty((len(x), *empty.shape))
     out[:] = empty
     for masks, groups in by_pattern(x):

@@ -15,17 +15,20 @@ from bayesgen.likelihoods.multivariate_normal.holes import distances
 from bayesgen.likelihoods.multivariate_normal.lkj import lkj_covariance_cholesky, whitened_cholesky
 from bayesgen.likelihoods.multivariate_normal.statistics import MultivariateNormalStatistics, gather
 from bayesgen.likelihoods.multivariate_normal.updated import updated_density_draws
-from bayesgen.typing import Block, Labels, Params, Weights
+from bayesgen.typing import Block, Labels, Params, Traceable, Transform, Weights
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class MultivariateNormal(Likelihood):
-    r"""x | class ~ N(mu, Sigma), with mu given Sigma ~ N(mean, Sigma / mean_rows) and
-    Sigma ~ inverse-Wishart(p - 1 + covariance_rows, covariance_rows * scale), p columns.
+class MultivariateNormal(Likelihood[MultivariateNormalStatistics]):
+    r"""x | class ~ N(mu, Sigma), with a normal-inverse-Wishart prior on mu and Sigma.
+
+    For p columns mu given Sigma ~ N(mean, Sigma / mean_rows) and
+    Sigma ~ inverse-Wishart(p - 1 + covariance_rows, covariance_rows * scale).
 
     Update with n rows of mean xbar and scatter S: mean_rows' = mean_rows + n,
     mean' = (mean_rows mean + n xbar) / mean_rows', covariance_rows' = covariance_rows + n,
-    covariance_rows' scale' = covariance_rows scale + S + mean_rows n / mean_rows' d d', d = xbar - mean.
+    covariance_rows' scale' = covariance_rows scale + S + mean_rows n / mean_rows' d d', where
+    d = xbar - mean.
     The predictive is the multivariate t with covariance_rows' degrees of freedom around mean' with
     matrix scale' (1 + 1 / mean_rows'). Every column by itself has the `Normal` prior, and rows with
     holes are scored by the marginal of what they show: the worths stay, rows and columns go.
@@ -38,10 +41,12 @@ class MultivariateNormal(Likelihood):
         mean_rows: how many rows that guess is worth, > 0; a number or one per class.
         scale: guess of the covariance; a number (times the identity), one variance per column, or a
             positive definite matrix. None: the diagonal of the columns' variances within classes.
-        covariance_rows: how many rows that guess is worth, > 0.
+        covariance_rows: how many rows that guess is worth, > 0. None: 1 for a shared covariance,
+            8 for own ones (the worths with the lowest log loss on small tables).
         prior: "conjugate" as above; "reference", p(mu, Sigma) proportional to |Sigma|^-(p+1)/2 (no
-            guess is used; needs more rows than columns); or "lkj": correlations ~ LKJ(concentration)
-            and standard deviations ~ half-normal with mean sqrt(scale_jj), for MAP and NUTS.
+            guess is used; needs more rows than columns); or "lkj": correlations ~
+            LKJ(concentration) and standard deviations ~ half-normal with mean sqrt(scale_jj), for
+            MAP and NUTS.
         concentration: of the LKJ prior; 1 is uniform over correlation matrices.
 
     Raises:
@@ -53,16 +58,16 @@ class MultivariateNormal(Likelihood):
         >>> prior = MultivariateNormal(mean=0.0, scale=1.0, covariance_rows=3)
         >>> s = prior.statistics(x[:2], np.array([0, 0]), np.ones(2), n_classes=1)
         >>> prior.complete(s).posterior(s).log_predictive(x).round(4)
-        array([[-1.8213],
-               [-2.5544],
-               [-1.1139]])
+        array([[-2.3949],
+               [-3.0973],
+               [-1.2188]])
     """
 
     covariance: Literal["per_class", "shared"] = "per_class"
     mean: Guess = None
     mean_rows: Guess = 1.0
     scale: Guess = None
-    covariance_rows: Guess = 4.0
+    covariance_rows: Guess = None
     prior: Literal["conjugate", "reference", "lkj"] = "conjugate"
     concentration: float | int = 1.0
 
@@ -96,7 +101,7 @@ class MultivariateNormal(Likelihood):
         return self.covariance == "shared"
 
     @property
-    def degrees(self) -> np.ndarray:
+    def degrees(self) -> Traceable:
         """Return the inverse-Wishart degrees of freedom p - 1 + covariance_rows."""
         return self.mean.shape[1] - 1 + self.covariance_rows
 
@@ -156,11 +161,11 @@ class MultivariateNormal(Likelihood):
     def predictive(self) -> Callable[[Block], np.ndarray]:
         """Return x -> log multivariate t of the observed columns, shape (row, class)."""
         df = np.broadcast_to(self.covariance_rows, len(self.mean))
-        matrices = self.scale * self.covariance_rows[:, None, None]
+        factors = np.linalg.cholesky(self.scale * self.covariance_rows[:, None, None])
         stretch = 1 + 1 / self.mean_rows
 
         def log_predictive(x: Block) -> np.ndarray:
-            squares, log_dets, p = distances(x, self.mean, matrices)
+            squares, log_dets, p = distances(x, self.mean, factors=factors)
             p = p[:, None]
             constant = gammaln((df + p) / 2) - gammaln(df / 2) - p / 2 * np.log(np.pi * stretch)
             return constant - log_dets / 2 - (df + p) / 2 * np.log1p(squares / stretch)
@@ -188,7 +193,7 @@ class MultivariateNormal(Likelihood):
             "cholesky": np.linalg.cholesky(self.scale * share[:, None, None]),
         }
 
-    def log_measure(self, params: Params) -> np.ndarray:
+    def log_measure(self, params: Params) -> Traceable:
         """Return sum of (i + 1) log L_ii, i from 0.
 
         The density of L is that of Sigma times prod 2 L_ii^(p - i), and |Sigma|^(p+1)/2 is
@@ -211,6 +216,7 @@ class MultivariateNormal(Likelihood):
             raise UnsupportedInference.holes("MultivariateNormal")
         return parameters.maximum_likelihood(
             statistics,
+            guess=priors.guessed_variance(self),
             shared=self.shared,
             bias_corrected=bias_corrected,
             variance_floor=variance_floor,
@@ -219,6 +225,7 @@ class MultivariateNormal(Likelihood):
     def start(self, statistics: MultivariateNormalStatistics) -> Params:
         """Return pooled means and the diagonal of variances within classes."""
         mean, variance = statistics.marginal().pooled()
+        variance = np.where(np.isnan(variance), priors.guessed_variance(self), variance)
         n_classes, p = statistics.mean.shape
         wide = (1 if self.shared else n_classes, p, p)
         factor = np.broadcast_to(np.diag(np.sqrt(variance)), wide)
@@ -229,7 +236,7 @@ class MultivariateNormal(Likelihood):
         i, j = np.triu_indices(x.shape[1])
         return np.concatenate([x[:, i] * x[:, j], x, np.ones((len(x), 1))], axis=1)
 
-    def natural(self, params: Params) -> np.ndarray:
+    def natural(self, params: Params) -> Traceable:
         """Return the weights of x_i x_j, x and 1, shape (..., class, natural)."""
         return parameters.natural(params)
 
@@ -237,9 +244,7 @@ class MultivariateNormal(Likelihood):
         """Return x -> log p(observed part of x given y = k, params), shape (row, draw, class)."""
         return parameters.density(self, params)
 
-    def log_likelihood(
-        self, params: Params, statistics: MultivariateNormalStatistics
-    ) -> np.ndarray:
+    def log_likelihood(self, params: Params, statistics: MultivariateNormalStatistics) -> Traceable:
         """Return log p(rows given params): complete rows by one dot product, others by cell."""
         complete = Likelihood.log_likelihood(self, params, statistics)
         return complete + parameters.cells_log_likelihood(params, statistics)
@@ -285,7 +290,7 @@ class MultivariateNormal(Likelihood):
         spread = factor / np.sqrt(after.mean_rows)[:, None, None]
         return {"cholesky": (factor, width), "mean": (after.mean, spread)}
 
-    def transform(self, parameter: str, *arrays: np.ndarray) -> object:
+    def transform(self, parameter: str, *arrays: Traceable) -> Transform:
         """Return the whitening transform of the factor, or of the mean: centre + L u."""
         from numpyro.distributions.transforms import LowerCholeskyAffine
 

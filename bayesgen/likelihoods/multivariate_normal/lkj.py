@@ -1,8 +1,10 @@
-"""A covariance prior that is not conjugate: LKJ correlations and half-normal standard deviations."""
+"""A covariance prior without closed form: LKJ correlations, half-normal standard deviations."""
 
 import functools
 
 import numpy as np
+
+from bayesgen.typing import Traceable
 
 
 @functools.cache
@@ -24,13 +26,13 @@ def lkj_covariance_cholesky() -> type:
 
         support = dist.constraints.lower_cholesky
 
-        def __init__(self, concentration: float, spread: jax.Array) -> None:
+        def __init__(self, concentration: float, spread: Traceable) -> None:
             n = spread.shape[-1]
             self.spread = spread
             self.correlation = dist.LKJCholesky(n, concentration) if n > 1 else None
             super().__init__(spread.shape[:-1], (n, n), validate_args=False)
 
-        def sample(self, key: jax.Array, sample_shape: tuple[int, ...] = ()) -> jax.Array:
+        def sample(self, key: Traceable, sample_shape: tuple[int, ...] = ()) -> Traceable:
             shape = (*sample_shape, *self.batch_shape)
             key_sd, key_correlation = jax.random.split(key)
             sd = dist.HalfNormal(self.spread).sample(key_sd, sample_shape)
@@ -38,7 +40,7 @@ def lkj_covariance_cholesky() -> type:
                 return sd[..., None]
             return sd[..., None] * self.correlation.sample(key_correlation, shape)
 
-        def log_prob(self, value: jax.Array) -> jax.Array:
+        def log_prob(self, value: Traceable) -> Traceable:
             sd = jnp.sqrt((value**2).sum(-1))
             unit = value / sd[..., None]
             out = dist.HalfNormal(self.spread).log_prob(sd).sum(-1)
@@ -68,10 +70,10 @@ def whitened_cholesky() -> type:
         domain = dist.constraints.real_vector
         codomain = dist.constraints.lower_cholesky
 
-        def __init__(self, centre: object, width: object) -> None:
+        def __init__(self, centre: Traceable, width: Traceable) -> None:
             self.centre, self.width = centre, width
 
-        def _near_identity(self, u: object) -> tuple[object, object]:
+        def _near_identity(self, u: Traceable) -> tuple[Traceable, Traceable]:
             n = self.centre.shape[-1]
             log_diagonal = self.width[..., 0, None] * u[..., :n]
             below = self.width[..., 1, None] * u[..., n:]
@@ -79,12 +81,12 @@ def whitened_cholesky() -> type:
             matrix = jnp.zeros((*u.shape[:-1], n, n)).at[..., i, j].set(below)
             return matrix + jnp.exp(log_diagonal)[..., None] * jnp.eye(n), log_diagonal
 
-        def __call__(self, u: object) -> object:
+        def __call__(self, u: Traceable) -> Traceable:
             return self.centre @ self._near_identity(u)[0]
 
         def log_abs_det_jacobian(
-            self, u: object, value: object, intermediates: object = None
-        ) -> object:
+            self, u: Traceable, value: Traceable, intermediates: Traceable | None = None
+        ) -> Traceable:
             n = self.centre.shape[-1]
             diagonal = jnp.diagonal(self.centre, axis1=-2, axis2=-1)
             constant = (jnp.arange(1, n + 1) * jnp.log(diagonal)).sum(-1)

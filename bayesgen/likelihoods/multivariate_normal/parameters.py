@@ -5,12 +5,17 @@ from collections.abc import Callable
 import numpy as np
 
 from bayesgen.likelihoods.base import Finding, Likelihood
-from bayesgen.likelihoods.multivariate_normal.holes import each_pattern
+from bayesgen.likelihoods.multivariate_normal.holes import distances, each_pattern
 from bayesgen.likelihoods.multivariate_normal.statistics import MultivariateNormalStatistics
-from bayesgen.typing import Block, Params
+from bayesgen.typing import Block, Params, Traceable
 
 EIGENVALUE_FLOOR = 1e-9
 """Smallest eigenvalue of a correlation matrix that maximum likelihood may have."""
+
+
+FEW = 64
+"""Number of parameter sets up to which residuals are whitened one set at a time: a point estimate
+of any number of classes, not a posterior's draws."""
 
 
 def draw(prior: Likelihood, rng: np.random.Generator, n: int) -> Params:
@@ -27,7 +32,8 @@ def draw(prior: Likelihood, rng: np.random.Generator, n: int) -> Params:
     bartlett[..., i, j] = rng.standard_normal((n, wide, len(i)))
     degrees = (prior.covariance_rows[:, None] + np.arange(p)) * np.ones((wide, p))
     bartlett[..., np.arange(p), np.arange(p)] = np.sqrt(rng.chisquare(degrees, (n, wide, p)))
-    factor = root @ np.linalg.inv(bartlett)
+    # a general inverse leaves rounding errors above the diagonal, and with them no Cholesky factor
+    factor = root @ np.tril(np.linalg.inv(bartlett))
     noise = rng.standard_normal((n, *prior.mean.shape)) / np.sqrt(prior.mean_rows)[:, None]
     spread = np.broadcast_to(factor, (n, len(prior.mean), p, p)) @ noise[..., None]
     return {"mean": prior.mean + spread[..., 0], "cholesky": factor}
@@ -36,34 +42,38 @@ def draw(prior: Likelihood, rng: np.random.Generator, n: int) -> Params:
 def maximum_likelihood(
     statistics: MultivariateNormalStatistics,
     *,
+    guess: np.ndarray,
     shared: bool,
     bias_corrected: bool,
     variance_floor: float,
 ) -> tuple[Params, list[Finding]]:
     """Return class means and covariances, mended where they are singular, and what was mended."""
-    n_classes, p = statistics.mean.shape
+    n_classes = len(statistics.mean)
     pooled_mean, pooled_variance = statistics.marginal().pooled()
+    pooled_variance = np.where(np.isnan(pooled_variance), guess, pooled_variance)
     count, scatter = statistics.count, statistics.scatter
     empty = count == 0
     mean = np.where(empty[:, None], pooled_mean, statistics.mean)
     if shared:
         count, scatter = count.sum(keepdims=True), scatter.sum(axis=0, keepdims=True)
     divisor = count - bias_corrected * (n_classes if shared else 1)
-    pooled = scatter.sum(axis=0) / max(count.sum(), 1.0)
+    pooled = scatter.sum(axis=0) / (count.sum() or 1.0)
     findings = [Finding("pooled", int(k)) for k in np.flatnonzero(empty)]
-    covariances = []
+    factors = []
     for k, (rows, squares) in enumerate(zip(divisor, scatter, strict=True)):
         matrix = squares / rows if rows > 0 else (pooled if count[k] == 0 else 0.0 * squares)
-        mended, changed = mend(matrix, variance_floor * pooled_variance)
-        covariances.append(mended)
+        factor, changed = mended_factor(matrix, variance_floor * pooled_variance)
+        factors.append(factor)
         findings += [Finding("singular", None if shared else k)] * changed
-    return {"mean": mean, "cholesky": np.linalg.cholesky(np.array(covariances))}, findings
+    return {"mean": mean, "cholesky": np.array(factors)}, findings
 
 
-def mend(covariance: np.ndarray, floor: np.ndarray) -> tuple[np.ndarray, bool]:
-    """Return a positive definite covariance and whether it had to be changed.
+def mended_factor(covariance: np.ndarray, floor: np.ndarray) -> tuple[np.ndarray, bool]:
+    """Return the Cholesky factor of a covariance and whether that had to be changed for it.
 
     Variances under `floor` are raised to it, then eigenvalues of the correlation matrix to 1e-9.
+    The factor comes by QR from the eigenvectors, so that it keeps the digits which the matrix
+    itself, with eigenvalues 1e9 apart, would lose.
     """
     variance = np.diagonal(covariance)
     sd = np.sqrt(np.maximum(variance, floor))
@@ -72,14 +82,14 @@ def mend(covariance: np.ndarray, floor: np.ndarray) -> tuple[np.ndarray, bool]:
     )
     np.fill_diagonal(correlation, 1.0)
     values, vectors = np.linalg.eigh(correlation)
-    low = (variance < floor).any()
-    if values[0] >= EIGENVALUE_FLOOR and not low:
-        return covariance, False
-    raised = (vectors * np.maximum(values, EIGENVALUE_FLOOR)) @ vectors.T
-    return sd[:, None] * raised * sd, True
+    if values[0] >= EIGENVALUE_FLOOR and not (variance < floor).any():
+        return np.linalg.cholesky(covariance), False
+    root = sd[:, None] * vectors * np.sqrt(np.maximum(values, EIGENVALUE_FLOOR))
+    upper = np.linalg.qr(root.T, mode="r")
+    return upper.T * np.sign(np.diagonal(upper)), True
 
 
-def natural(params: Params) -> np.ndarray:
+def natural(params: Params) -> Traceable:
     """Return the weights of x_i x_j (i <= j), x and 1 in the log density, (..., class, natural)."""
     mean, factor = params["mean"], params["cholesky"]
     xp = mean.__array_namespace__()
@@ -95,7 +105,12 @@ def natural(params: Params) -> np.ndarray:
 
 
 def density(likelihood: Likelihood, params: Params) -> Callable[[Block], np.ndarray]:
-    """Return x -> log density of the observed columns, shape (row, *draw, class)."""
+    """Return x -> log density of the observed columns, shape (row, *draw, class).
+
+    Few parameters are scored by whitened residuals, which keep every digit; many by one GEMM.
+    """
+    if params["mean"][..., 0].size <= FEW:
+        return _residual_density(params)
     whole = Likelihood.density(likelihood, params)
     nothing = np.zeros(params["mean"].shape[:-1])
 
@@ -113,15 +128,29 @@ def density(likelihood: Likelihood, params: Params) -> Callable[[Block], np.ndar
     return log_density
 
 
-def cells_log_likelihood(params: Params, statistics: MultivariateNormalStatistics) -> np.ndarray:
+def _residual_density(params: Params) -> Callable[[Block], np.ndarray]:
+    shape = params["mean"].shape[:-1]
+    p = params["mean"].shape[-1]
+    mean = params["mean"].reshape(-1, p)
+    factors = np.broadcast_to(params["cholesky"], (*shape, p, p)).reshape(-1, p, p)
+
+    def log_density(x: Block) -> np.ndarray:
+        squares, log_dets, observed = distances(x, mean, factors=factors)
+        constant = observed[:, None] * np.log(2 * np.pi)
+        return (-0.5 * (constant + log_dets + squares)).reshape(len(x), *shape)
+
+    return log_density
+
+
+def cells_log_likelihood(params: Params, statistics: MultivariateNormalStatistics) -> Traceable:
     """Return the log likelihood of rows with holes, from their cells' moments.
 
     Missing rows and columns of Sigma become those of the identity, so that one batch of
     factorisations serves every pattern. Runs on NumPy and on traced JAX arrays.
     """
-    if not len(statistics.cell_class):
-        return 0.0
     mean, factor = params["mean"], params["cholesky"]
+    if not len(statistics.cell_class):
+        return np.zeros(mean.shape[:-2])
     xp = mean.__array_namespace__()
     seen = statistics.cell_observed
     both = seen[:, :, None] & seen[:, None, :]

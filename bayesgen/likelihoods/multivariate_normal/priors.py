@@ -1,7 +1,7 @@
 """Filling in the guesses of a multivariate normal prior and checking what a user stated."""
 
 import numpy as np
-from scipy.special import multigammaln
+from scipy.special import gammaln
 
 from bayesgen.errors import InvalidPrior
 from bayesgen.likelihoods.base import Likelihood
@@ -9,11 +9,13 @@ from bayesgen.likelihoods.guesses import broadcast_guess
 from bayesgen.likelihoods.multivariate_normal.statistics import MultivariateNormalStatistics
 
 FAMILY = "MultivariateNormal"
+SHARED_ROWS, OWN_ROWS = 1.0, 8.0
+"""Default worths of the covariance's guess: mean log loss over seven tables of numbers, with 24
+rows and in 5-fold cross-validation, was .461 and .302 at 1 row for a shared covariance (.490 and
+.315 at 4), and .680 and .572 at 8 rows for own ones (.740 and .581 at 4)."""
 
 
-def complete(
-    prior: "MultivariateNormal", statistics: MultivariateNormalStatistics
-) -> "MultivariateNormal":  # noqa: F821
+def complete(prior: Likelihood, statistics: MultivariateNormalStatistics) -> Likelihood:
     """Return the prior with guesses of None taken from the columns, every array of its shape."""
     n_classes, p = statistics.mean.shape
     mean, variance = statistics.marginal().pooled()
@@ -30,17 +32,25 @@ def complete(
         }
         return prior.with_arrays(arrays)
     guess = mean if prior.mean is None else prior.mean
+    rows = prior.covariance_rows
+    if rows is None:
+        rows = SHARED_ROWS if prior.shared else OWN_ROWS
     scale = variance if prior.scale is None else prior.scale
     return prior.with_arrays(
         {
             "mean": broadcast_guess(FAMILY, "mean", guess, (n_classes, p)),
             "mean_rows": broadcast_guess(FAMILY, "mean_rows", prior.mean_rows, (n_classes,)),
             "scale": _matrices(scale, (wide, p, p)),
-            "covariance_rows": broadcast_guess(
-                FAMILY, "covariance_rows", prior.covariance_rows, (wide,)
-            ),
+            "covariance_rows": broadcast_guess(FAMILY, "covariance_rows", rows, (wide,)),
         }
     )
+
+
+def guessed_variance(prior: Likelihood) -> np.ndarray:
+    """Return the unit of columns that have none of their own; NaN where nobody stated one."""
+    if np.ndim(prior.scale) != 3:  # estimates need no completed prior
+        return np.array(np.nan)
+    return np.diagonal(prior.scale, axis1=1, axis2=2).mean(axis=0)
 
 
 def _matrices(scale: object, shape: tuple[int, int, int]) -> np.ndarray:
@@ -59,5 +69,6 @@ def log_normaliser(prior: Likelihood) -> np.ndarray:
     """Return the log of the integral over Sigma that the inverse-Wishart divides by, by class."""
     p, half = prior.mean.shape[1], prior.degrees / 2
     matrix = prior.covariance_rows[:, None, None] * prior.scale
-    gammas = np.array([multigammaln(h, p) for h in half])
+    # the multivariate Gamma function, without its constant power of pi
+    gammas = gammaln(half[:, None] - np.arange(p) / 2).sum(axis=1)
     return gammas - half * np.linalg.slogdet(matrix)[1]

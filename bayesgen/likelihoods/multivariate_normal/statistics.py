@@ -11,8 +11,12 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from bayesgen.likelihoods.base import Statistics
-from bayesgen.likelihoods.moments import NormalStatistics, blocks, pilot
-from bayesgen.typing import Labels, Numbers, Weights
+from bayesgen.likelihoods.moments import NormalStatistics, blocks
+from bayesgen.typing import Labels, Numbers, Traceable, Weights
+
+SCATTER_ROWS = 8192
+"""Rows a block: large enough that the calls for each class cost little, small enough that 20
+columns stay in a second-level cache (measured)."""
 
 COMPLETE = {
     "count": ("class",),
@@ -66,7 +70,7 @@ class MultivariateNormalStatistics(Statistics):
         """Whether any row lacks a cell."""
         return len(self.cell_class) > 0
 
-    def total_features(self) -> np.ndarray:
+    def total_features(self) -> Traceable:
         """Return sums over complete rows of x_i x_j (i <= j), x and 1, shape (class, natural)."""
         xp = self.mean.__array_namespace__()
         i, j = np.triu_indices(self.mean.shape[-1])
@@ -95,20 +99,24 @@ class MultivariateNormalStatistics(Statistics):
 
 def gather(x: Numbers, y: Labels, weight: Weights, n_classes: int) -> MultivariateNormalStatistics:
     """Return the statistics of rows; blocks of rows are centred on their own class means."""
-    shift = pilot(x)
+    if not weight.all():
+        # a row without weight is no row: its cell would have no mean
+        x, y, weight = x[weight > 0], y[weight > 0], weight[weight > 0]
     totals = [_nothing(x.shape[1]) for _ in range(n_classes)]
-    rest = []
-    for rows in blocks(len(x)):
-        block = x[rows] - shift
-        holes = np.isnan(block).any(axis=1)
-        if holes.any():
-            rest.append(rows.start + np.flatnonzero(holes))
-        for k in range(n_classes):
-            mine = (y[rows] == k) & ~holes
-            if mine.any():
-                totals[k] = _merge(totals[k], _moments(block[mine], weight[rows][mine]))
+    rest, ones = [], np.ones(x.shape[1])
+    even = bool((weight == 1).all())
+    for rows in blocks(len(x), SCATTER_ROWS):
+        # a missing cell makes the sum of its row missing: one product instead of a mask
+        complete = np.flatnonzero(~np.isnan(x[rows] @ ones))
+        if len(complete) < rows.stop - rows.start:
+            rest.append(np.setdiff1d(np.arange(rows.start, rows.stop), rows.start + complete))
+        order = rows.start + complete[np.argsort(y[rows][complete], kind="stable")]
+        block, ends = x[order], np.searchsorted(y[order], np.arange(n_classes + 1))
+        for k in np.flatnonzero(np.diff(ends)):
+            mine = slice(ends[k], ends[k + 1])
+            part = _moments(block[mine], None if even else weight[order[mine]])
+            totals[k] = _merge(totals[k], part)
     count, mean, scatter = (np.stack(parts) for parts in zip(*totals, strict=True))
-    mean = mean + np.where(count[:, None] > 0, shift, 0.0)
     incomplete = np.concatenate(rest) if rest else np.empty(0, dtype=int)
     cells = _cells(x[incomplete], y[incomplete], weight[incomplete])
     return collect(
@@ -175,7 +183,7 @@ def _all_cells(*parts: MultivariateNormalStatistics) -> tuple[np.ndarray, ...]:
 def _cells(x: Numbers, y: Labels, weight: Weights) -> tuple[np.ndarray, ...]:
     """Return class, pattern and moments of rows with holes, one entry for each cell."""
     observed = ~np.isnan(x)
-    masks, which = patterns(observed)
+    which = patterns(observed)[1]
     key = which * (int(y.max(initial=0)) + 1) + y
     cells, index = np.unique(key, return_inverse=True)
     order = np.argsort(index, kind="stable")
@@ -197,13 +205,17 @@ def _nothing(n_features: int) -> tuple[float, np.ndarray, np.ndarray]:
     return 0.0, np.zeros(n_features), np.zeros((n_features, n_features))
 
 
-def _moments(x: Numbers, weight: Weights) -> tuple[float, np.ndarray, np.ndarray]:
+def _moments(x: Numbers, weight: Weights | None) -> tuple[float, np.ndarray, np.ndarray]:
     # equal rows have scatter 0 exactly: centre on the first before averaging
+    centred = x - x[0]
+    if weight is None:
+        count, offset = float(len(x)), centred.mean(axis=0)
+        centred -= offset
+        return count, x[0] + offset, centred.T @ centred
     count = float(weight.sum())
-    first = x[0]
-    mean = first + weight @ (x - first) / count
-    centred = x - mean
-    return count, mean, (centred * weight[:, None]).T @ centred
+    offset = weight @ centred / count
+    centred -= offset
+    return count, x[0] + offset, (centred * weight[:, None]).T @ centred
 
 
 def _merge(a: tuple, b: tuple) -> tuple[float, np.ndarray, np.ndarray]:

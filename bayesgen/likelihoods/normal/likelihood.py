@@ -12,19 +12,23 @@ from bayesgen.errors import InvalidPrior
 from bayesgen.likelihoods.base import Finding, Likelihood
 from bayesgen.likelihoods.guesses import Guess, broadcast_guess, require_positive
 from bayesgen.likelihoods.moments import NormalStatistics, class_moments
+from bayesgen.likelihoods.normal.student_t import student_t
 from bayesgen.likelihoods.normal.updated import updated_density_draws
-from bayesgen.typing import Block, Labels, Params, Weights
+from bayesgen.typing import Block, Labels, Params, Traceable, Transform, Weights
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class Normal(Likelihood):
-    r"""x | class ~ N(mu, sigma2), with mu given sigma2 ~ N(mean, sigma2 / mean_rows) and
+class Normal(Likelihood[NormalStatistics]):
+    r"""x | class ~ N(mu, sigma2), with a normal-inverse-chi-squared prior on mu and sigma2.
+
+    That is mu given sigma2 ~ N(mean, sigma2 / mean_rows) and
     sigma2 ~ scaled-inverse-chi2(variance_rows, variance).
 
     Update with n rows of mean xbar and centred squares SS, per class and column:
     mean_rows' = mean_rows + n, mean' = (mean_rows mean + n xbar) / mean_rows',
     variance_rows' = variance_rows + n,
-    variance' = (variance_rows variance + SS + mean_rows n / mean_rows' (xbar - mean)^2) / variance_rows'.
+    variance_rows' variance' = variance_rows variance + SS + mean_rows n / mean_rows' d^2, where
+    d = xbar - mean.
     The predictive is Student's t with variance_rows' degrees of freedom around mean' with squared
     scale variance' (1 + 1 / mean_rows'). With spread="shared" all classes share sigma2 per column.
 
@@ -160,19 +164,7 @@ class Normal(Likelihood):
 
     def predictive(self) -> Callable[[Block], np.ndarray]:
         """Return x -> sum over observed columns of log Student-t, shape (row, class)."""
-        df = np.broadcast_to(self.variance_rows, self.mean.shape)
-        spread2 = df * self.variance * (1 + 1 / self.mean_rows)
-        constant = gammaln((df + 1) / 2) - gammaln(df / 2) - 0.5 * np.log(np.pi * spread2)
-
-        def log_predictive(x: Block) -> np.ndarray:
-            out = np.empty((len(x), len(self.mean)))
-            for k, mean in enumerate(self.mean):
-                ratio = (x - mean) ** 2 / spread2[k]
-                terms = constant[k] - (df[k] + 1) / 2 * np.log1p(ratio)
-                out[:, k] = np.where(np.isnan(x), 0.0, terms).sum(axis=1)
-            return out
-
-        return log_predictive
+        return student_t(self.mean, self.variance * (1 + 1 / self.mean_rows), self.variance_rows)
 
     def draw(self, rng: np.random.Generator, n: int) -> Params:
         """Return n independent draws of mean and variance, each (draw, class, feature)."""
@@ -195,12 +187,12 @@ class Normal(Likelihood):
         return updated_density_draws(self, rng, n)
 
     def mode(self) -> Params:
-        """Return the mode in (mu, log sigma2): sigma2 = rows variance / (rows + means sharing it)."""
+        """Return the mode in (mu, log sigma2): rows variance / (rows + means that share it)."""
         means = len(self.mean) if self.spread == "shared" else 1
         rows = self.variance_rows
         return {"mean": self.mean, "variance": rows * self.variance / (rows + means)}
 
-    def log_measure(self, params: Params) -> np.ndarray:
+    def log_measure(self, params: Params) -> Traceable:
         """Return sum of log variance: d sigma2 / d log sigma2 = sigma2."""
         return params["variance"].__array_namespace__().log(params["variance"]).sum()
 
@@ -216,7 +208,7 @@ class Normal(Likelihood):
         A variance under variance_floor times the column's own is replaced by that and reported; a
         class without an observed cell takes the pooled estimates and is reported.
         """
-        pooled_mean, pooled_variance = statistics.pooled()
+        pooled_mean, pooled_variance = self._pooled(statistics)
         count, empty = statistics.count, statistics.count == 0
         means = len(count) if self.spread == "shared" else 1
         divisor = self._pool(count) - means * bias_corrected
@@ -236,9 +228,14 @@ class Normal(Likelihood):
             "variance": floored,
         }, findings
 
+    def _pooled(self, statistics: NormalStatistics) -> tuple[np.ndarray, np.ndarray]:
+        # a column without a unit of its own has that of the stated guess
+        mean, variance = statistics.pooled()
+        return mean, np.where(np.isnan(variance), self.variance.mean(axis=0), variance)
+
     def start(self, statistics: NormalStatistics) -> Params:
         """Return the pooled mean and variance for every class."""
-        mean, variance = statistics.pooled()
+        mean, variance = self._pooled(statistics)
         shape = statistics.mean.shape
         wide = (1, shape[1]) if self.spread == "shared" else shape
         return {"mean": np.broadcast_to(mean, shape), "variance": np.broadcast_to(variance, wide)}
@@ -249,7 +246,7 @@ class Normal(Likelihood):
         known = np.where(observed, x, 0.0)
         return np.concatenate([known**2, known, observed], axis=1)
 
-    def natural(self, params: Params) -> np.ndarray:
+    def natural(self, params: Params) -> Traceable:
         """Return -1/(2 v), m/v and -(log 2 pi v + m^2/v)/2, shape (..., class, 3 feature)."""
         mean, variance = params["mean"], params["variance"]
         xp = mean.__array_namespace__()
@@ -287,7 +284,7 @@ class Normal(Likelihood):
             "variance": (np.log(variance), np.sqrt(2 / after.variance_rows)),
         }
 
-    def transform(self, parameter: str, *arrays: np.ndarray) -> object:
+    def transform(self, parameter: str, *arrays: Traceable) -> Transform:
         """Return centre + width u for the mean, exp of it for the variance."""
         from numpyro.distributions.transforms import AffineTransform, ComposeTransform, ExpTransform
 

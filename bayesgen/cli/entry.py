@@ -1,0 +1,44 @@
+"""Where the command starts and how it ends: exit codes 0 (done), 1 (refused), 2 (usage)."""
+
+import sys
+import warnings
+from collections.abc import Sequence
+
+from bayesgen.errors import BayesgenError
+
+
+def main(tokens: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code.
+
+    Args:
+        tokens: the arguments; None takes those of the process.
+
+    Returns:
+        0 when done, 1 when the data or the model were refused (one sentence on stderr), 2 when the
+        arguments are wrong.
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        code = _exit_code(sys.argv[1:] if tokens is None else list(tokens))
+    for text in dict.fromkeys(str(warning.message) for warning in caught):
+        print(f"note: {text}", file=sys.stderr)
+    return code
+
+
+def _exit_code(tokens: list[str]) -> int:
+    from cyclopts import CycloptsError
+    from rich.console import Console
+
+    from bayesgen.cli.commands import application
+
+    errors = Console(stderr=True)
+    try:
+        application()(
+            tokens, exit_on_error=False, error_console=errors, result_action="return_value"
+        )
+    except CycloptsError:
+        return 2
+    except BayesgenError as error:
+        where = "".join(f" [{note}]" for note in getattr(error, "__notes__", ()))
+        print(f"bayesgen: {error}{where}", file=sys.stderr)
+        return 1
+    return 0

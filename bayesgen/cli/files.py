@@ -1,0 +1,153 @@
+"""DATA of the command line: a CSV or Parquet file, or the name of a bundled data set."""
+
+import dataclasses
+import difflib
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Shaped
+from pyarrow import csv, parquet
+
+from bayesgen import datasets
+from bayesgen.errors import BayesgenError
+
+NULLS = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None", "none")
+"""Cells of a CSV file that mean "missing", quoted or not."""
+
+
+class UnusableData(BayesgenError, ValueError):
+    """DATA cannot be found or read, or has not the target that was asked for."""
+
+    @classmethod
+    def not_found(cls, data: str) -> "UnusableData":
+        """Neither a file nor a bundled name."""
+        known = datasets.names()
+        return cls(
+            f"{data!r} is neither a file nor a bundled data set{_alike(data, known)}. Give the "
+            f"path of a CSV or Parquet file, or one of {', '.join(known)}."
+        )
+
+    @classmethod
+    def unreadable(cls, data: str, reason: str) -> "UnusableData":
+        """The file is there, but it is no table."""
+        # a reason may quote the bytes of a file that is no text
+        first = "".join(filter(str.isprintable, reason.strip().split("\n")[0]))[:200].rstrip(". ")
+        return cls(f"cannot read {data!r} as a table: {first}.")
+
+    @classmethod
+    def not_text(cls, data: str, column: str) -> "UnusableData":
+        """A CSV file in another encoding."""
+        return cls(
+            f"column {column!r} of {data!r} holds bytes that are not UTF-8 text. Convert the file: "
+            "iconv -f latin1 -t utf-8."
+        )
+
+    @classmethod
+    def no_target(cls, data: str, names: list[str]) -> "UnusableData":
+        """--target was left out."""
+        return cls(f"which column of {data!r} holds the classes? Add --target: {_shown(names)}.")
+
+    @classmethod
+    def unknown_target(cls, data: str, target: str, names: list[str]) -> "UnusableData":
+        """--target names no column."""
+        return cls(
+            f"{data!r} has no column {target!r}{_alike(target, names)}; its columns are "
+            f"{_shown(names)}."
+        )
+
+    @classmethod
+    def missing_labels(cls, target: str, count: int, n_rows: int) -> "UnusableData":
+        """Rows without a class."""
+        return cls(
+            f"column {target!r} is missing in {count:,} of {n_rows:,} rows; every row needs a "
+            "class. Remove these rows from the file, or fill the column."
+        )
+
+    @classmethod
+    def no_features(cls, data: str, target: str) -> "UnusableData":
+        """Nothing but the target."""
+        return cls(f"{data!r} has no column besides {target!r}: there is nothing to predict from.")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Data:
+    """A table with its classes apart.
+
+    name: as it was asked for. target: the column that held the classes. X: pyarrow Table of the
+    other columns. y: one label for each row, shape (row,).
+    """
+
+    name: str
+    target: str
+    X: pa.Table
+    y: Shaped[np.ndarray, " row"]
+
+
+def read(data: str, target: str | None, missing: tuple[str, ...] = ()) -> Data:
+    """Return the table of a file or of a bundled data set.
+
+    Args:
+        data: a path, or else a bundled name. Files are CSV, or tab-separated where they end in
+            .tsv, or Parquet where they end in .parquet or .pq.
+        target: the column that holds the classes; None is allowed for a bundled data set only.
+        missing: more cells of a CSV file that mean "missing".
+
+    Raises:
+        UnusableData: as its constructors say.
+    """
+    bundled = not Path(data).is_file() and data in datasets.names()
+    path = datasets.path(data) if bundled else Path(data)
+    if not path.exists():
+        raise UnusableData.not_found(data)
+    table = _arrow_table(path, missing)
+    names = table.column_names
+    if target is None and not bundled:
+        raise UnusableData.no_target(data, names)
+    target = target or datasets.target(data)
+    if names.count(target) != 1:
+        raise UnusableData.unknown_target(data, target, names)
+    labels = table.column(target)
+    if labels.null_count:
+        raise UnusableData.missing_labels(target, labels.null_count, len(labels))
+    if len(names) == 1:
+        raise UnusableData.no_features(data, target)
+    position = names.index(target)
+    return Data(data, target, table.remove_column(position), np.array(labels.to_pylist()))
+
+
+def _arrow_table(path: Path, missing: tuple[str, ...]) -> pa.Table:
+    try:
+        if path.suffix in (".parquet", ".pq"):
+            return parquet.read_table(path)
+        table = _csv_table(path, missing)
+    except (OSError, pa.ArrowException) as error:
+        raise UnusableData.unreadable(str(path), str(error)) from error
+    for field in table.schema:
+        if pa.types.is_binary(field.type):
+            raise UnusableData.not_text(str(path), field.name)
+    return table
+
+
+def _csv_table(path: Path, missing: tuple[str, ...]) -> pa.Table:
+    return csv.read_csv(
+        path,
+        # column types are guessed from the first block: let it be the whole file, up to 1 GiB
+        read_options=csv.ReadOptions(block_size=min(path.stat().st_size + (1 << 20), 1 << 30)),
+        parse_options=csv.ParseOptions(
+            delimiter="\t" if path.suffix == ".tsv" else ",", newlines_in_values=True
+        ),
+        convert_options=csv.ConvertOptions(
+            null_values=[*NULLS, *missing], strings_can_be_null=True
+        ),
+    )
+
+
+def _alike(word: str, known: tuple[str, ...] | list[str]) -> str:
+    found = difflib.get_close_matches(word, known, n=1)
+    return f" (did you mean {found[0]!r}?)" if found else ""
+
+
+def _shown(names: list[str], limit: int = 20) -> str:
+    more = f" and {len(names) - limit:,} more" if len(names) > limit else ""
+    return ", ".join(map(repr, names[:limit])) + more
