@@ -1,0 +1,199 @@
+"""The likelihoods under test, one row each: what the laws need to know of a family.
+
+Hyperparameters differ by class and column wherever a family lets them: an index that is mixed up
+then shows.
+"""
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+
+from bayesgen.likelihoods import Bernoulli, Categorical, Likelihood, MultivariateNormal, Normal
+
+N_CLASSES = 3
+LEVELS = (2, 3, 5)
+
+Table = tuple[np.ndarray, np.ndarray]
+"""x (row, feature) and y (row,)."""
+
+
+def some_classes(rng: np.random.Generator, n: int) -> np.ndarray:
+    """Return n labels in random order; every class is there when n is at least 6."""
+    return rng.permutation(np.resize([0, 1, 2, 0, 0, 1], n))
+
+
+def some_numbers(rng: np.random.Generator, n: int) -> Table:
+    """Return three correlated columns of different units, the last one far from zero."""
+    y = some_classes(rng, n)
+    mix = np.array([[1.0, 0.0, 0.0], [0.6, 0.8, 0.0], [-0.3, 0.5, 0.9]])
+    means = np.array([[0.0, 1.0, 0.5], [1.5, 0.0, 0.0], [-1.0, 0.5, -1.0]])
+    spread = np.array([0.7, 1.0, 1.6])[y, None]
+    return (means[y] + spread * rng.standard_normal((n, 3)) @ mix.T) * UNITS + ORIGIN, y
+
+
+def some_levels(rng: np.random.Generator, n: int) -> Table:
+    """Return columns of 2, 3 and 5 levels."""
+    y = some_classes(rng, n)
+    probs = [
+        np.random.default_rng(size).dirichlet(np.full(size, 4.0), N_CLASSES) for size in LEVELS
+    ]
+    return np.stack([[rng.choice(len(p[k]), p=p[k]) for k in y] for p in probs], axis=1), y
+
+
+def some_answers(rng: np.random.Generator, n: int) -> Table:
+    """Return three columns of 0 and 1."""
+    y = some_classes(rng, n)
+    prob = np.array([[0.2, 0.7, 0.5], [0.6, 0.4, 0.5], [0.5, 0.3, 0.8]])
+    return (rng.random((n, 3)) < prob[y]).astype(float), y
+
+
+def number_line(x: np.ndarray, j: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return nodes and weights of a quadrature over all numbers: Gauss-Legendre in t/(1 - t^2)."""
+    t, weight = np.polynomial.legendre.leggauss(200)
+    centre, spread = np.nanmean(x[:, j]), 2 * np.nanstd(x[:, j])
+    return centre + spread * t / (1 - t**2), weight * spread * (1 + t**2) / (1 - t**2) ** 2
+
+
+def level_line(x: np.ndarray, j: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return all levels of a column."""
+    return np.arange(LEVELS[j]), np.ones(LEVELS[j])
+
+
+def answer_line(x: np.ndarray, j: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return 0 and 1."""
+    return np.array([0.0, 1.0]), np.ones(2)
+
+
+def other_numbers(x: np.ndarray, prior: Likelihood) -> tuple[np.ndarray, Likelihood]:
+    """Return columns in other units, one of them upside down, and the guesses in these units."""
+    a, b = np.array([2.5, -0.1, 60.0]), np.array([-3.0, 7.0, 100.0])
+    change = {"mean": lambda m: m * a + b, "variance": lambda v: v * a**2}
+    change["scale"] = lambda s: s * a[:, None] * a
+    stated = {name: getattr(prior, name, None) for name in change}
+    moved = {n: change[n](value) for n, value in stated.items() if value is not None}
+    return x * a + b, dataclasses.replace(prior, **moved)
+
+
+def other_levels(x: np.ndarray, prior: Likelihood) -> tuple[np.ndarray, Likelihood]:
+    """Return the levels of each column in reversed order: codes are names, no numbers."""
+    flipped = np.where(x < 0, x, np.array(LEVELS) - 1 - x)
+    if not isinstance(prior.probs, np.ndarray):
+        return flipped, prior
+    parts = np.split(prior.probs, np.cumsum(LEVELS)[:-1], axis=1)
+    probs = np.concatenate([part[:, ::-1] for part in parts], axis=1)
+    return flipped, dataclasses.replace(prior, probs=probs)
+
+
+def other_answers(x: np.ndarray, prior: Likelihood) -> tuple[np.ndarray, Likelihood]:
+    """Return the answers to the opposite questions."""
+    prob = None if prior.prob is None else 1 - prior.prob
+    return 1 - x, dataclasses.replace(prior, prob=prob)
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """One family.
+
+    prior: every guess stated. vague: guesses left to the columns.
+    table: (rng, n) -> n complete rows of three columns. blank: what a missing cell holds.
+    line: (x, column) -> every value the column may take, with quadrature weights where these are
+    no list. other: (x, prior) -> the same rows and guesses told in other units.
+    params: (completed likelihood, rng, n) -> n draws of plausible parameters.
+    """
+
+    prior: Likelihood
+    vague: Likelihood
+    table: Callable[[np.random.Generator, int], Table]
+    blank: float
+    line: Callable[[np.ndarray, int], tuple[np.ndarray, np.ndarray]]
+    other: Callable[[np.ndarray, Likelihood], tuple[np.ndarray, Likelihood]]
+    n_levels: tuple[int, ...] = ()
+    params: Callable[[Likelihood, np.random.Generator, int], dict] = lambda part, rng, n: part.draw(
+        rng, n
+    )
+
+    def rows(self, rng: np.random.Generator, n: int, holes: bool = False) -> Table:
+        """Return n rows; with holes about a quarter of the cells and all of one row are missing."""
+        x, y = self.table(rng, n)
+        if holes:
+            x = np.where(rng.random(x.shape) < 0.25, self.blank, x)
+            x[n // 2] = self.blank
+        return x, y
+
+    def missing(self, x: np.ndarray) -> np.ndarray:
+        """Return which cells are missing."""
+        return np.isnan(x) if np.isnan(self.blank) else x == self.blank
+
+    def spaces(self, x: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return everything that a column, and that the first two together, may hold, weighed."""
+        return [self.space(x, columns) for columns in ((0,), (1,), (2,), (0, 1))]
+
+    def space(self, x: np.ndarray, columns: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+        """Return rows with every value of some columns, the others missing, and their weights."""
+        values, weights = zip(*(self.line(x, j) for j in columns), strict=True)
+        grid = np.stack(np.meshgrid(*values), axis=-1).reshape(-1, len(columns))
+        rows = np.full((len(grid), x.shape[1]), self.blank, dtype=x.dtype)
+        rows[:, list(columns)] = grid
+        return rows, np.prod(np.meshgrid(*weights), axis=0).ravel()
+
+
+UNITS, ORIGIN = np.array([1.0, 2.0, 10.0]), np.array([0.0, 5.0, -400.0])
+MEAN = np.array([[0.1, 4.0, -405.0], [1.0, 5.0, -400.0], [-0.5, 6.0, -395.0]])
+VARIANCE = np.array([[1.0, 5.0, 90.0], [0.8, 4.0, 120.0], [2.0, 6.0, 150.0]])
+WORTH = np.array([[0.5, 1.0, 2.0], [1.5, 0.7, 1.0], [1.0, 2.0, 0.4]])
+SCALE = np.array([[1.0, 0.5, 1.0], [0.5, 4.0, -3.0], [1.0, -3.0, 100.0]])
+SCALES = SCALE * np.array([1.0, 0.7, 1.8])[:, None, None]
+PROBS = np.array(
+    [
+        [0.3, 0.7, 0.2, 0.3, 0.5, 0.1, 0.2, 0.2, 0.3, 0.2],
+        [0.5, 0.5, 0.4, 0.3, 0.3, 0.2, 0.2, 0.2, 0.2, 0.2],
+        [0.8, 0.2, 0.1, 0.6, 0.3, 0.3, 0.1, 0.4, 0.1, 0.1],
+    ]
+)
+PROB = np.array([[0.3, 0.5, 0.6], [0.5, 0.4, 0.2], [0.7, 0.5, 0.5]])
+
+NUMBERS = (some_numbers, np.nan, number_line, other_numbers)
+LEVEL = (some_levels, -1, level_line, other_levels, LEVELS)
+ANSWER = (some_answers, np.nan, answer_line, other_answers)
+JOINT = {"mean": MEAN, "mean_rows": np.array([0.5, 1.0, 2.0])}
+
+CASES = {
+    "Normal": Case(
+        Normal(mean=MEAN, mean_rows=WORTH, variance=VARIANCE, variance_rows=4 * WORTH),
+        Normal(),
+        *NUMBERS,
+    ),
+    "Normal shared": Case(
+        Normal(
+            mean=MEAN,
+            mean_rows=WORTH,
+            variance=VARIANCE[0],
+            variance_rows=4 * WORTH[0],
+            spread="shared",
+        ),
+        Normal(spread="shared"),
+        *NUMBERS,
+    ),
+    "MultivariateNormal": Case(
+        MultivariateNormal(**JOINT, scale=SCALES, covariance_rows=np.array([3.0, 4.0, 6.0])),
+        MultivariateNormal(),
+        *NUMBERS,
+    ),
+    "MultivariateNormal shared": Case(
+        MultivariateNormal("shared", **JOINT, scale=SCALE, covariance_rows=3.0),
+        MultivariateNormal("shared"),
+        *NUMBERS,
+    ),
+    "MultivariateNormal lkj": Case(
+        MultivariateNormal(**JOINT, scale=SCALES, prior="lkj", concentration=2.0),
+        MultivariateNormal(prior="lkj"),
+        *NUMBERS,
+    ),
+    "Categorical": Case(
+        Categorical(probs=PROBS, rows=4 * WORTH), Categorical.m_estimate(3), *LEVEL
+    ),
+    "Categorical laplace": Case(Categorical.laplace(1), Categorical(), *LEVEL),
+    "Bernoulli": Case(Bernoulli(prob=PROB, rows=4 * WORTH), Bernoulli(), *ANSWER),
+}
+CLOSED = {name: case for name, case in CASES.items() if case.prior.conjugate}

@@ -1,0 +1,41 @@
+"""The benchmarks run; what they measure is for people to read."""
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parent.parent / "benchmarks"
+SCRIPTS = ["run.py", "fit_speed.py", "predict_speed.py", "nuts_speed.py", "cold_start.py"]
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess:
+    command = [sys.executable, str(FOLDER / arguments[0]), *arguments[1:]]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.slow
+def test_every_benchmark_runs_and_reports_its_figures(tmp_path):
+    path = tmp_path / "figures.json"
+    done = run("run.py", "--quick", "--json", str(path))
+    assert done.returncode == 0, done.stderr
+    report = json.loads(path.read_text(encoding="utf-8"))
+    assert report["failed"] == []
+    assert report["machine"]["versions"]["scikit-learn"]
+    topics = ("fit ", "exact predict_proba", "400 draws", "NUTS", "fresh process")
+    for topic in topics:
+        lines = [line for line in report["results"] if line["work"].startswith(topic)]
+        assert lines, topic
+        assert all(math.isfinite(line["measured"]) for line in lines)
+        assert all(line["work"] in done.stdout for line in lines)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_every_script_explains_itself(script):
+    done = run(script, "--help")
+    assert done.returncode == 0, done.stderr
+    assert "--quick" in done.stdout and "--json" in done.stdout

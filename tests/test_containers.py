@@ -1,0 +1,91 @@
+"""pandas, polars, pyarrow and NumPy give the same answers, and sample gives the same kind back."""
+
+from contextlib import nullcontext
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import bayesgen as bg
+
+MAKERS = (bg.NaiveBayes, bg.LDA, bg.QDA, bg.GenerativeClassifier)
+every_estimator = pytest.mark.parametrize("make", MAKERS)
+METHODS = ("exact", "mle", "map")
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return bg.datasets.load_iris()
+
+
+@pytest.fixture(scope="module")
+def passengers():
+    X, y = bg.datasets.load_titanic_passengers()
+    return X.iloc[::7].reset_index(drop=True), y.iloc[::7].reset_index(drop=True)
+
+
+@every_estimator
+def test_containers_of_numbers_agree(make, iris):
+    X, y = iris
+    expected = make().fit(X, y).predict_proba(X)
+    for rows, labels in [
+        (pl.from_pandas(X), pl.from_pandas(y)),
+        (pa.Table.from_pandas(X), pa.array(y)),
+        (X.to_numpy(), y.to_numpy()),
+        (X.to_numpy(dtype="float32").astype(float), y.tolist()),
+    ]:
+        fitted = make().fit(rows, labels)
+        np.testing.assert_allclose(fitted.predict_proba(rows), expected, rtol=0, atol=1e-5)
+        assert list(fitted.classes_) == sorted(set(y))
+    np.testing.assert_allclose(fitted.predict_proba(X.to_numpy()), expected, rtol=0, atol=1e-5)
+
+
+def test_containers_of_mixed_columns_agree(passengers):
+    X, y = passengers
+    fitted = bg.NaiveBayes().fit(X, y)
+    expected = fitted.predict_proba(X)
+    for rows in (pl.from_pandas(X), pa.Table.from_pandas(X), X.to_numpy(dtype=object)):
+        again = bg.NaiveBayes().fit(rows, y)
+        np.testing.assert_allclose(again.predict_proba(rows), expected, rtol=0, atol=1e-12)
+        # fitted on one container, asked about another
+        nameless = isinstance(rows, np.ndarray)
+        with pytest.warns(UserWarning, match="valid feature names") if nameless else nullcontext():
+            np.testing.assert_allclose(fitted.predict_proba(rows), expected, rtol=0, atol=1e-12)
+    assert fitted.feature_names_in_.tolist() == ["sex", "age", "passengerClass"]
+    assert fitted.n_features_in_ == 3
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_sample_gives_the_container_back(method, passengers):
+    X, y = passengers
+    rows = {
+        "pandas": X,
+        "polars": pl.from_pandas(X),
+        "pyarrow": pa.Table.from_pandas(X, preserve_index=False),
+        "numpy": X.to_numpy(dtype=object),
+    }
+    for container, table in rows.items():
+        clf = bg.NaiveBayes(inference=method).fit(table, y)
+        drawn, labels = clf.sample(40, random_state=1)
+        assert type(drawn) is type(table), container
+        assert drawn.shape == (40, 3)
+        assert set(labels) <= set(clf.classes_)
+        again, _ = clf.sample(40, random_state=1)
+        clf.predict_proba(drawn)
+        np.testing.assert_array_equal(
+            clf.predict_proba(drawn), clf.predict_proba(again), err_msg=container
+        )
+
+
+def test_sample_follows_the_model(iris):
+    X, y = iris
+    X, labels = bg.QDA().fit(X, y).sample(3000, random_state=0)
+    assert list(X) == list(bg.datasets.load_iris()[0])
+    real, target = bg.datasets.load_iris()
+    for name in set(labels):
+        # within 5 standard errors of the mean (false alarm: 12 x 6e-7)
+        error = 5 * X[labels == name].std() / np.sqrt((labels == name).sum())
+        off = X[labels == name].mean() - real[target == name].mean()
+        assert (off.abs() < error + 0.1 * real[target == name].std()).all()
+    assert (bg.QDA().fit(X, labels).predict(real) == target).mean() > 0.95

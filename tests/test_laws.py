@@ -1,0 +1,59 @@
+"""Every law over every likelihood, and for every law wrong programs that it must catch."""
+
+from collections.abc import Callable
+
+import jax
+import laws
+import numpy as np
+import pytest
+from cases import CASES, CLOSED
+from faults import FAULTS
+
+PAIRS = [(law, name) for law in laws.EVERYWHERE for name in CASES]
+PAIRS += [(law, name) for law in laws.CONJUGATE for name in CLOSED]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def compile_quickly():
+    """These tests compile much and compute little."""
+    before = jax.config.read("jax_disable_most_optimizations")
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", before)
+
+
+@pytest.mark.parametrize(("law", "name"), PAIRS, ids=lambda x: getattr(x, "__name__", x))
+def test_law(law: Callable, name: str) -> None:
+    law(CASES[name], CASES[name].prior)
+
+
+@pytest.mark.parametrize(("law", "name", "owner", "attribute", "wrong"), FAULTS)
+def test_fault_is_caught(law, name, owner, attribute, wrong, monkeypatch):
+    monkeypatch.setattr(owner, attribute, wrong(getattr(owner, attribute)))
+    with pytest.raises(AssertionError):
+        law(CASES[name], CASES[name].prior)
+
+
+def test_every_law_has_a_fault():
+    assert {fault.values[0] for fault in FAULTS} == {*laws.EVERYWHERE, *laws.CONJUGATE}
+
+
+@pytest.mark.parametrize("name", CLOSED)
+@pytest.mark.parametrize("constant", [False, True])
+def test_a_stated_guess_stands_where_a_column_says_nothing(name, constant):
+    """A column without a cell, or with one value only: estimates are finite, without warning."""
+    case = CASES[name]
+    x, y = case.table(np.random.default_rng(1), 30)
+    x[:, 1] = x[0, 1] if constant else case.blank
+    rows = laws.statistics(case, case.prior, x, y)
+    prior = case.prior.complete(rows)
+    points = [prior.start(rows)]
+    if constant or not prior.joint:
+        points += [
+            prior.posterior(rows).mode(),
+            prior.maximum_likelihood(rows, variance_floor=1e-9)[0],
+        ]
+    for point in points:
+        assert all(np.isfinite(value).all() for value in point.values())
+        # 0 for a level that was never seen
+        assert not np.isnan(prior.density(point)(case.table(np.random.default_rng(2), 9)[0])).any()

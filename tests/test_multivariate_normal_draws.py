@@ -1,0 +1,193 @@
+"""Draws of the multivariate normal, as they are and updated by the row they are asked about.
+
+Monte Carlo comparisons are within 5 standard errors (false alarm 5.7e-7 each, a few hundred of
+them); seeds are fixed.
+"""
+
+import itertools
+
+import numpy as np
+import pytest
+from joint_normal import COVARIANCES, PATTERNS, K, P, fitted, stated, table, with_pattern
+from scipy.special import softmax
+from scipy.stats import invwishart, multivariate_normal
+
+from bayesgen.likelihoods import MultivariateNormal
+
+
+@pytest.mark.parametrize("covariance", COVARIANCES)
+@pytest.mark.parametrize("seen", PATTERNS)
+def test_density_is_that_of_scipy(rng, covariance, seen):
+    posterior, seen = fitted(covariance, rng), np.array(seen)
+    params = posterior.draw(rng, 4)
+    x = 3 * rng.standard_normal((5, P))
+    found = posterior.density(params)(with_pattern(x, seen))
+    assert found.shape == (5, 4, K)
+    if not seen.any():
+        np.testing.assert_array_equal(found, 0.0)
+        return
+    for d, k in itertools.product(range(4), range(K)):
+        factor = params["cholesky"][d, min(k, params["cholesky"].shape[1] - 1)]
+        part = (factor @ factor.T)[np.ix_(seen, seen)]
+        law = multivariate_normal(params["mean"][d, k][seen], part)
+        np.testing.assert_allclose(found[:, d, k], law.logpdf(x[:, seen]), rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("covariance", COVARIANCES)
+@pytest.mark.parametrize("holes", [0.0, 0.3])
+def test_log_likelihood_of_statistics_is_the_sum_over_rows(rng, covariance, holes):
+    x, y, weight = table(rng, holes=holes)
+    posterior = fitted(covariance, rng)
+    params = posterior.draw(rng, 3)
+    density = posterior.density(params)(x)
+    by_row = density[np.arange(len(y)), :, y]
+    statistics = posterior.statistics(x, y, weight, n_classes=K)
+    found = posterior.log_likelihood(params, statistics)
+    np.testing.assert_allclose(found, weight @ by_row, rtol=1e-10)
+
+
+@pytest.mark.parametrize("covariance", COVARIANCES)
+def test_draws_have_the_moments_of_the_normal_inverse_wishart(rng, covariance):
+    posterior = fitted(covariance, rng)
+    params = posterior.draw(rng, 20_000)
+    covariances = params["cholesky"] @ np.swapaxes(params["cholesky"], -1, -2)
+    for k in range(len(posterior.scale)):
+        matrix = posterior.covariance_rows[k] * posterior.scale[k]
+        degrees = posterior.degrees[k]
+        drawn, law = covariances[:, k], invwishart(degrees, matrix)
+        error = np.sqrt(law.var() / len(drawn))
+        assert (np.abs(drawn.mean(0) - law.mean()) < 5 * error).all()
+        log_det = np.linalg.slogdet(drawn)[1]
+        other = np.linalg.slogdet(law.rvs(20_000, rng))[1]
+        error = np.sqrt((log_det.var() + other.var()) / len(drawn))
+        assert abs(log_det.mean() - other.mean()) < 5 * error
+    # (mu - mean) sqrt(rows), whitened by the draw's own factor, is standard normal
+    off = (params["mean"] - posterior.mean) * np.sqrt(posterior.mean_rows)[:, None]
+    factor = np.broadcast_to(params["cholesky"], (*off.shape, P))
+    white = np.linalg.solve(factor, off[..., None])[..., 0]
+    assert (np.abs(white.mean(0)) < 5 / np.sqrt(len(white))).all()
+    assert (np.abs((white**2).mean(0) - 1) < 5 * np.sqrt(2 / len(white))).all()
+
+
+def test_bayes_identity_is_constant_in_the_parameters(rng):
+    """Log prior + log likelihood - log posterior is the evidence, wherever it is taken."""
+    x, y, weight = table(rng)
+    prior = stated("per_class")
+    statistics = prior.statistics(x, y, weight, n_classes=K)
+    prior = prior.complete(statistics)
+    posterior = prior.posterior(statistics)
+    params = posterior.draw(rng, 5)
+    gaps = log_density(prior, params) + prior.log_likelihood(params, statistics)
+    gaps -= log_density(posterior, params)
+    np.testing.assert_allclose(gaps, prior.log_evidence(statistics), rtol=1e-10)
+
+
+def log_density(prior, params):
+    total = np.zeros(len(params["mean"]))
+    for d, k in itertools.product(range(len(total)), range(K)):
+        covariance = params["cholesky"][d, k] @ params["cholesky"][d, k].T
+        matrix = prior.covariance_rows[k] * prior.scale[k]
+        total[d] += invwishart(prior.degrees[k], matrix).logpdf(covariance)
+        law = multivariate_normal(prior.mean[k], covariance / prior.mean_rows[k])
+        total[d] += law.logpdf(params["mean"][d, k])
+    return total
+
+
+@pytest.mark.parametrize("covariance", COVARIANCES)
+def test_average_density_of_draws_is_the_predictive(rng, covariance):
+    posterior = fitted(covariance, rng)
+    # near the means: far out the average hangs on draws too rare to meet
+    x = with_pattern(posterior.mean.mean(0) + rng.standard_normal((8, P)), np.array(PATTERNS))
+    density = np.exp(posterior.density(posterior.draw(rng, 20_000))(x))
+    error = density.std(axis=1) / np.sqrt(density.shape[1])
+    gap = density.mean(axis=1) - np.exp(posterior.log_predictive(x))
+    assert (np.abs(gap) <= 5 * error + 1e-15).all()
+
+
+def mixture_deviates(posterior, x, rng, n=8_000):
+    """Mean of normalised densities over the mixture minus class probabilities, in errors."""
+    log_joint = posterior.log_predictive(x) + np.log([0.3, 0.7])
+    probabilities = softmax(log_joint, axis=1)
+    own = (rng.random((n, len(x), 1)) > np.cumsum(probabilities, axis=1)[:, :-1]).sum(axis=-1)
+    log_density = posterior.density_draws(rng, n)(x, own)
+    answers = softmax(log_density + np.log([0.3, 0.7]), axis=2)
+    error = answers.std(axis=0) / np.sqrt(n)
+    return np.abs(answers.mean(axis=0) - probabilities) / (error + 1e-12)
+
+
+def rows_to_ask(rng):
+    """Every pattern, near the classes and far from them."""
+    near, far = rng.standard_normal((len(PATTERNS), P)), 8 * rng.standard_normal((len(PATTERNS), P))
+    return np.concatenate([with_pattern(x, np.array(PATTERNS)) for x in (near, far)])
+
+
+def few_rows(covariance, rng):
+    """A posterior wide enough for a row's own update to matter."""
+    x, y, _ = table(rng, n=6)
+    prior = stated(covariance)
+    statistics = prior.statistics(x, y, np.ones(6), n_classes=K)
+    return prior.complete(statistics).posterior(statistics)
+
+
+@pytest.mark.parametrize("covariance", COVARIANCES)
+def test_mean_over_the_mixture_is_the_class_probability(rng, covariance):
+    posterior = few_rows(covariance, rng)
+    assert mixture_deviates(posterior, rows_to_ask(rng), rng).max() < 5
+
+
+@pytest.mark.parametrize("covariance", COVARIANCES)
+def test_three_classes_and_one_column(rng, covariance):
+    y = np.arange(9) % 3
+    x = rng.standard_normal((9, 1)) + y[:, None]
+    prior = MultivariateNormal(covariance=covariance, mean=0.0, scale=1.0)
+    statistics = prior.statistics(x, y, np.ones(9), n_classes=3)
+    posterior = prior.complete(statistics).posterior(statistics)
+    ask = np.array([[0.0], [2.0], [9.0]])
+    probabilities = softmax(posterior.log_predictive(ask), axis=1)
+    n = 8_000
+    own = np.stack([rng.choice(3, size=n, p=row) for row in probabilities], axis=1)
+    answers = softmax(posterior.density_draws(rng, n)(ask, own), axis=2)
+    error = answers.std(axis=0) / np.sqrt(n)
+    assert (np.abs(answers.mean(axis=0) - probabilities) < 5 * error).all()
+
+
+@pytest.mark.parametrize("covariance", COVARIANCES)
+def test_mixture_without_the_update_is_found(rng, covariance, monkeypatch):
+    """The fault: theta from the plain posterior, whatever class the row is given to."""
+
+    def not_updated(posterior, rng, n):
+        density = posterior.density(posterior.draw(rng, n))
+        return lambda x, own: np.swapaxes(density(x), 0, 1)
+
+    posterior, x = few_rows(covariance, rng), rows_to_ask(rng)
+    monkeypatch.setattr(MultivariateNormal, "density_draws", not_updated)
+    assert mixture_deviates(posterior, x, rng).max() > 5
+
+
+@pytest.mark.parametrize("covariance", COVARIANCES)
+def test_updated_densities_are_those_of_the_updated_posterior(rng, covariance):
+    """Mean and variance of each class's log density against draws from the posterior of row x."""
+    posterior, n = few_rows(covariance, rng), 8_000
+    x = rows_to_ask(rng)[[-1, -2, 5, 1]]
+    for c in range(K):
+        found = posterior.density_draws(rng, n)(x, np.full((n, len(x)), c))
+        for r, row in enumerate(x):
+            # a row that shows only some columns updates the model of those columns
+            seen = np.flatnonzero(~np.isnan(row))
+            part = posterior.take("feature", seen)
+            one = part.statistics(row[None, seen], np.array([c]), np.ones(1), n_classes=K)
+            after = part.posterior(one)
+            plain = after.density(after.draw(rng, n))(row[None, seen])[0]
+            for power in (1, 2):
+                a, b = found[:, r] ** power, plain**power
+                error = np.sqrt((a.var(0) + b.var(0)) / n)
+                assert (np.abs(a.mean(0) - b.mean(0)) < 5 * error).all()
+
+
+def test_a_row_is_answered_alike_alone_and_in_company(rng):
+    posterior, x = few_rows("shared", rng), rows_to_ask(rng)
+    own = rng.integers(K, size=(50, len(x)))
+    together = posterior.density_draws(np.random.default_rng(1), 50)(x, own)
+    for r in range(len(x)):
+        alone = posterior.density_draws(np.random.default_rng(1), 50)(x[[r]], own[:, [r]])
+        np.testing.assert_allclose(alone[:, 0], together[:, r], rtol=1e-9, atol=1e-9)

@@ -1,0 +1,157 @@
+"""Columns that differ from what fitting saw, or do not suit their block, are named."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bayesgen import errors
+from bayesgen.schema import BlockSpec, Schema
+from bayesgen.table import read_table
+
+
+def learn(X: object, kind: str, *names: object) -> Schema:
+    return Schema.learn(read_table(X), {"b": BlockSpec(kind, names)})
+
+
+def code(schema: Schema, X: object, unseen: str = "missing") -> list:
+    return schema.encode(read_table(X), unseen)["b"].T.tolist()
+
+
+def test_unseen_levels_warn_once_per_column_or_raise():
+    schema = learn(pd.DataFrame({"colour": ["red", "blue"]}), "levels", "colour")
+    rows = pd.DataFrame({"colour": ["teal", "red", "teal", None]})
+    sentence = "column 'colour' has the level 'teal' in 2 of 4 rows; fitting saw 'blue', 'red'"
+    with pytest.warns(errors.UnseenLevel, match=sentence) as caught:
+        assert code(schema, rows) == [[-1, 1, -1, -1]]
+    assert len(caught) == 1
+    with pytest.raises(errors.UnseenLevelError, match=f'{sentence}.*or pass unseen="missing"'):
+        code(schema, rows, "error")
+    with pytest.raises(errors.InvalidArgument, match="unseen is 'ignore'; allowed: 'missing'"):
+        code(schema, rows, "ignore")
+    with pytest.warns(errors.UnseenLevel, match="the levels 1, 2.5 in 2 of 3 rows"):
+        assert code(schema, pd.DataFrame({"colour": [1, 2.5, np.nan]})) == [[-1, -1, -1]]
+    sizes = learn(
+        pd.DataFrame({"s": pd.Categorical(["big"], categories=["small", "big"])}), "binary", "s"
+    )
+    with pytest.warns(errors.UnseenLevel, match="column 's' has the level 'huge' in 1 of 2"):
+        assert code(sizes, pd.DataFrame({"s": ["huge", "big"]})) == [
+            [pytest.approx(np.nan, nan_ok=True), 1]
+        ]
+
+
+def test_types_of_levels_do_not_change_between_batches():
+    schema = learn(pd.DataFrame({"t": ["a"]}), "levels", "t")
+    with pytest.raises(errors.NotLevels, match="'t' holds the levels 3, and held 'a' in earlier"):
+        schema.merge(read_table(pd.DataFrame({"t": [3]})))
+
+
+FRAME = pd.DataFrame([[1.0] * 7], columns=list("xtzfsck"))
+PREFIX = "The feature names should match those that were passed during fit.\n"
+
+
+@pytest.mark.parametrize(
+    ("names", "sentence"),
+    [
+        (
+            ["x", "t", "z"],
+            PREFIX + "Feature names seen at fit time, yet now missing:\n- c\n- f\n- k\n- s\n",
+        ),
+        ([*FRAME, "new"], PREFIX + "Feature names unseen at fit time:\n- new\n"),
+        (
+            list(FRAME)[::-1],
+            PREFIX + "Feature names must be in the same order as they were in fit.\n",
+        ),
+    ],
+)
+def test_other_columns_are_refused_in_the_words_of_scikit_learn(names, sentence):
+    schema = Schema.learn(read_table(FRAME), {"b": BlockSpec("numbers", tuple(FRAME))})
+    with pytest.raises(errors.UnknownColumns) as caught:
+        schema.encode(read_table(FRAME.assign(new=1)[names]))
+    assert str(caught.value).startswith(sentence)
+
+
+UNSUITED = {
+    "text as numbers": (
+        pd.DataFrame({"a": ["u", "v"]}),
+        "numbers",
+        errors.NotNumeric,
+        "column 'a' holds the levels 'u', 'v'; its likelihood needs numbers.*'a': Categorical",
+    ),
+    "categories as counts": (
+        pd.DataFrame({"a": pd.Categorical([1])}),
+        "counts",
+        errors.NotNumeric,
+        "'a'",
+    ),
+    "fractions as levels": (
+        pd.DataFrame({"a": [1.0, 1.7]}),
+        "levels",
+        errors.NotLevels,
+        r"column 'a' holds 1.7; .*only whole.*'a': Normal\(\)",
+    ),
+    "fractions as counts": (
+        pd.DataFrame({"a": [1, 0.5]}),
+        "counts",
+        errors.NotCounts,
+        "'a' holds 0.5",
+    ),
+    "negative counts": (
+        np.array([[1, -2]]),
+        "counts",
+        errors.NotCounts,
+        "'x1' holds -2.0; .*0, 1, 2",
+    ),
+    "numbers as binary": (
+        pd.DataFrame({"a": [0, 2]}),
+        "binary",
+        errors.NotBinary,
+        "'a' holds 2.0; Bern",
+    ),
+    "text as binary": (
+        pd.DataFrame({"a": ["u", "v"]}),
+        "binary",
+        errors.NotBinary,
+        r"'a' holds 2 levels, 'u', 'v'; Bernoulli takes.*Use Categorical: likelihood=\{'a': Cat",
+    ),
+    "three categories": (
+        pd.DataFrame({"a": pd.Categorical(["u"], categories=["u", "v", "w"])}),
+        "binary",
+        errors.NotBinary,
+        "'a' holds 3 levels",
+    ),
+    "tiny spread": (
+        np.array([[0.0], [1e-160]]),
+        "numbers",
+        errors.InvalidValues,
+        "'x0' varies by only 1e-160",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNSUITED)
+def test_columns_that_do_not_suit_are_named(name):
+    X, kind, error, sentence = UNSUITED[name]
+    table = read_table(X)
+    with pytest.raises(error, match=sentence):
+        Schema.learn(table, {"b": BlockSpec(kind, table.names)}).encode(table)
+
+
+def test_numbers_that_turn_into_text_are_refused_at_predict():
+    schema = learn(pd.DataFrame({"a": [1.0]}), "numbers", "a")
+    with pytest.raises(errors.NotNumeric, match="column 'a' holds the levels '1'"):
+        code(schema, pd.DataFrame({"a": ["1"]}))
+    assert code(schema, pd.DataFrame({"a": [1e-170]})) == [[1e-170]]
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(errors.UnknownColumns, match="X has no column 'b'; it has 'a'"):
+        learn(pd.DataFrame({"a": [1.0]}), "numbers", "b")
+
+
+def test_identifiers_are_pointed_out():
+    names = [f"n{i}" for i in range(21)]
+    with pytest.warns(errors.IdentifierColumn, match="column 'a' has 21 levels in 21 rows; .*drop"):
+        learn(pd.DataFrame({"a": names}), "levels", "a")
+    learn(pd.DataFrame({"a": names[:20]}), "levels", "a")
+    learn(pd.DataFrame({"a": pd.Categorical(names)}), "levels", "a")
+    learn(pd.DataFrame({"a": names + names}), "levels", "a")
