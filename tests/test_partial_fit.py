@@ -1,5 +1,7 @@
 """partial_fit: any split of the rows, in any order, gives the fit of the whole."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -37,7 +39,7 @@ def test_any_split_in_any_order_is_the_whole(make, method, iris, rng):
     X = X + 1e4
     whole = make(inference=method).fit(X, y)
     for sizes in ([75, 75], [100, 1, 49], [30] * 5):
-        parts = in_batches(lambda: make(inference=method), X, y, rng, sizes)
+        parts = in_batches(partial(make, inference=method), X, y, rng, sizes)
         np.testing.assert_allclose(
             parts.predict_proba(X), whole.predict_proba(X), rtol=0, atol=1e-9
         )
@@ -56,7 +58,7 @@ def test_mixed_columns_with_holes_and_weights_in_batches(passengers, rng):
 def test_holes_of_a_joint_normal_in_batches(iris, rng):
     X, y = iris
     X = X.mask(rng.random(X.shape) < 0.1)
-    make = lambda: bg.QDA(inference="map")  # noqa: E731 - one more estimator without arguments
+    make = partial(bg.QDA, inference="map")
     parts = in_batches(make, X, y, rng, [50, 50, 50])
     expected = make().fit(X, y).predict_proba(X)
     np.testing.assert_allclose(parts.predict_proba(X), expected, rtol=0, atol=1e-9)

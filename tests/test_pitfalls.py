@@ -104,9 +104,10 @@ def test_pitfall_05_floor_on_densities(method):
 @every_method
 def test_pitfall_06_underflow(method, rng):
     """Products of densities underflowed: NaN from 800 columns on (mixed-naive-bayes, klaR)."""
-    X, y = blobs(rng, n=20, p=10_000, gap=0.1)
+    p = 10_000 if method == "exact" else 2_000
+    X, y = blobs(rng, n=20, p=p, gap=0.1)
     clf = bg.NaiveBayes(inference=method).fit(X, y)
-    rows = np.concatenate([X[:2], np.full((1, 10_000), 1e6), np.full((1, 10_000), -1e6)])
+    rows = np.concatenate([X[:2], np.full((1, p), 1e6), np.full((1, p), -1e6)])
     for answer in (clf.predict_proba(rows), clf.predict_log_proba(rows)):
         assert not np.isnan(answer).any()
     np.testing.assert_allclose(clf.predict_proba(rows).sum(axis=1), 1, rtol=0, atol=1e-12)

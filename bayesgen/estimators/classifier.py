@@ -83,9 +83,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         every = np.union1d(earlier.classes, np.unique(labels if classes is None else classes))
         rows.check_declared(labels, every)
         schema = earlier.schema.merge(table, estimator=type(self).__name__)
-        later = learn(
-            table, schema, earlier.likelihoods, labels, every, weight, unseen=self.unseen
-        )
+        later = learn(table, schema, earlier.likelihoods, labels, every, weight, unseen=self.unseen)
         return self._settle(add(earlier, later), self._seed)
 
     def _learned(

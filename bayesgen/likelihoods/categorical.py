@@ -70,7 +70,7 @@ class Categorical(Likelihood[CategoricalStatistics]):
         require_positive(self, "rows", "rows_per_level")
         if self.probs is not None and not isinstance(self.probs, str):
             probs = np.asarray(self.probs, dtype=float)
-            if not np.isfinite(probs).all() or (probs < 0).any():
+            if not np.isfinite(probs).all() or (probs <= 0).any():
                 raise InvalidPrior.not_probabilities("Categorical", "probs", self.probs)
 
     @classmethod

@@ -11,8 +11,11 @@ from bayesgen.errors import InvalidPrior, UnsupportedInference
 from bayesgen.likelihoods.base import Finding, Likelihood
 from bayesgen.likelihoods.guesses import Guess, require_positive
 from bayesgen.likelihoods.multivariate_normal import parameters, priors
+from bayesgen.likelihoods.multivariate_normal.covariances import (
+    covariance_prior,
+    whitened_cholesky,
+)
 from bayesgen.likelihoods.multivariate_normal.holes import distances
-from bayesgen.likelihoods.multivariate_normal.lkj import lkj_covariance_cholesky, whitened_cholesky
 from bayesgen.likelihoods.multivariate_normal.statistics import MultivariateNormalStatistics, gather
 from bayesgen.likelihoods.multivariate_normal.updated import updated_density_draws
 from bayesgen.typing import Block, Labels, Params, Traceable, Transform, Weights
@@ -262,22 +265,12 @@ class MultivariateNormal(Likelihood[MultivariateNormalStatistics]):
         import numpyro.distributions as dist
 
         with numpyro.plate(f"{name}.covariance", self.scale.shape[0], dim=-1):
-            factor = numpyro.sample(f"{name}.cholesky", self._covariance_prior())
+            factor = numpyro.sample(f"{name}.cholesky", covariance_prior(self))
         with numpyro.plate(f"{name}.class", self.mean.shape[0], dim=-1):
             spread = factor / self.mean_rows[:, None, None] ** 0.5
             prior = dist.MultivariateNormal(self.mean, scale_tril=spread)
             mean = numpyro.sample(f"{name}.mean", prior)
         return {"mean": mean, "cholesky": factor}
-
-    def _covariance_prior(self) -> object:
-        import jax.numpy as jnp
-        import numpyro.distributions as dist
-
-        if self.conjugate:
-            matrix = self.covariance_rows[:, None, None] * self.scale
-            return dist.InverseWishartCholesky(self.degrees, scale_matrix=matrix)
-        variance = jnp.diagonal(self.scale, axis1=1, axis2=2)
-        return lkj_covariance_cholesky()(self.concentration, (variance * jnp.pi / 2) ** 0.5)
 
     def coordinates(
         self, statistics: MultivariateNormalStatistics

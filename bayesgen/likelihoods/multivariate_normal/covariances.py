@@ -1,9 +1,10 @@
-"""A covariance prior without closed form: LKJ correlations, half-normal standard deviations."""
+"""Priors of covariances as numpyro sees them, LKJ among them, and coordinates to sample in."""
 
 import functools
 
 import numpy as np
 
+from bayesgen.likelihoods.base import Likelihood
 from bayesgen.typing import Traceable
 
 
@@ -98,3 +99,15 @@ def whitened_cholesky() -> type:
             return (*shape[:-2], n * (n + 1) // 2)
 
     return WhitenedCholesky
+
+
+def covariance_prior(prior: Likelihood) -> object:
+    """Return numpyro's distribution of the Cholesky factor: inverse-Wishart, or LKJ."""
+    import jax.numpy as jnp
+    import numpyro.distributions as dist
+
+    if prior.conjugate:
+        matrix = prior.covariance_rows[:, None, None] * prior.scale
+        return dist.InverseWishartCholesky(prior.degrees, scale_matrix=matrix)
+    variance = jnp.diagonal(prior.scale, axis1=1, axis2=2)
+    return lkj_covariance_cholesky()(prior.concentration, (variance * jnp.pi / 2) ** 0.5)
