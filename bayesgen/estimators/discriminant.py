@@ -1,6 +1,6 @@
 """Linear and quadratic discriminant analysis: one multivariate normal over all columns."""
 
-from typing import Literal, no_type_check
+from typing import ClassVar, Literal, no_type_check
 
 import numpy as np
 from jaxtyping import Float
@@ -20,21 +20,10 @@ Prior = Literal["conjugate", "reference", "lkj"]
 Covariance = Literal["per_class", "shared"]
 
 
-class QDA(Classifier):
-    """Quadratic discriminant analysis: every class has its own mean and covariance.
+class Discriminant(Classifier):
+    """One multivariate normal over all columns; a subclass says whose the covariance is."""
 
-    Missing cells are marginalised in the full covariance, at fit and at predict.
-
-    Args:
-        mean, mean_rows, scale, covariance_rows, prior: of `MultivariateNormal`.
-        class_prior, inference, unseen, random_state: as in GenerativeClassifier.
-
-    Example:
-        >>> import bayesgen as bg
-        >>> X, y = bg.datasets.load_iris()
-        >>> float(bg.QDA().fit(X, y).score(X, y))
-        0.98
-    """
+    _covariance: ClassVar[Covariance]
 
     @no_type_check  # anything goes here, and fit says what is wrong: scikit-learn's convention
     def __init__(
@@ -61,10 +50,37 @@ class QDA(Classifier):
         self.random_state = random_state
 
     def _blocks(self, table: Table) -> Blocks:
-        return one_normal(self, "per_class", table)
+        likelihood = MultivariateNormal(
+            covariance=self._covariance,
+            mean=self.mean,
+            mean_rows=self.mean_rows,
+            scale=self.scale,
+            covariance_rows=self.covariance_rows,
+            prior=self.prior,
+        )
+        return {BLOCK: (likelihood, table.names)}
 
 
-class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier):
+class QDA(Discriminant):
+    """Quadratic discriminant analysis: every class has its own mean and covariance.
+
+    Missing cells are marginalised in the full covariance, at fit and at predict.
+
+    Args:
+        mean, mean_rows, scale, covariance_rows, prior: of `MultivariateNormal`.
+        class_prior, inference, unseen, random_state: as in GenerativeClassifier.
+
+    Example:
+        >>> import bayesgen as bg
+        >>> X, y = bg.datasets.load_iris()
+        >>> float(bg.QDA().fit(X, y).score(X, y))
+        0.98
+    """
+
+    _covariance = "per_class"
+
+
+class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Discriminant):
     """Linear discriminant analysis: every class has its own mean, all share one covariance.
 
     Missing cells are marginalised in the full covariance, at fit and at predict. A point estimate
@@ -82,32 +98,7 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier):
         ((3, 4), (150, 2))
     """
 
-    @no_type_check  # anything goes here, and fit says what is wrong: scikit-learn's convention
-    def __init__(
-        self,
-        *,
-        mean: Guess = None,
-        mean_rows: Guess = 1.0,
-        scale: Guess = None,
-        covariance_rows: Guess = None,
-        prior: Prior = "conjugate",
-        class_prior: ClassPriorSpec = 1.0,
-        inference: str | Method = "auto",
-        unseen: str = "missing",
-        random_state: object = None,
-    ) -> None:
-        self.mean = mean
-        self.mean_rows = mean_rows
-        self.scale = scale
-        self.covariance_rows = covariance_rows
-        self.prior = prior
-        self.class_prior = class_prior
-        self.inference = inference
-        self.unseen = unseen
-        self.random_state = random_state
-
-    def _blocks(self, table: Table) -> Blocks:
-        return one_normal(self, "shared", table)
+    _covariance = "shared"
 
     def transform(self, X: object) -> Float[np.ndarray, "row axis"]:
         """Return discriminant coordinates: class means apart, variance 1 within classes.
@@ -128,16 +119,3 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier):
         weight = self._learned_.statistics.count / self._learned_.statistics.count.sum()
         axes = discriminant_axes(centre["mean"], centre["covariance"], weight)
         return axes, weight @ centre["mean"]
-
-
-def one_normal(estimator: LDA | QDA, covariance: Covariance, table: Table) -> Blocks:
-    """Return the one block of a discriminant analysis over all columns of a table."""
-    likelihood = MultivariateNormal(
-        covariance=covariance,
-        mean=estimator.mean,
-        mean_rows=estimator.mean_rows,
-        scale=estimator.scale,
-        covariance_rows=estimator.covariance_rows,
-        prior=estimator.prior,
-    )
-    return {BLOCK: (likelihood, table.names)}
