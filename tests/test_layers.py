@@ -114,7 +114,10 @@ def test_planted_violation_is_found(module, source):
     [
         ("schema", "from bayesgen import table\nfrom bayesgen.errors import BayesgenError"),
         ("likelihoods.normal", "import numpy as np\nfrom bayesgen.likelihoods.base import Block"),
-        ("inference.convergence", "def ess():\n    import arviz_stats\n    import jax, numpyro.infer"),
+        (
+            "inference.convergence",
+            "def ess():\n    import arviz_stats\n    import jax, numpyro.infer",
+        ),
         ("estimators.naive_bayes", "from sklearn.base import BaseEstimator"),
         ("__init__", "from bayesgen.cli import main"),
     ],

@@ -1,0 +1,61 @@
+"""Run all benchmarks, or those named: one table, and JSON with --json FILE."""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from measure import Result, read, write
+from reporting import describe, machine_lines, table
+
+SCRIPTS = {
+    "fit": "fit_speed.py",
+    "predict": "predict_speed.py",
+    "nuts": "nuts_speed.py",
+    "cold": "cold_start.py",
+}
+
+
+def main() -> int:
+    """Run scripts one after the other; a script that fails costs its lines and the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"any of: {', '.join(SCRIPTS)}")
+    parser.add_argument("--quick", action="store_true", help="small sizes: does everything run?")
+    parser.add_argument("--repeats", type=int, help="pairs of timings (7; 1 when quick)")
+    parser.add_argument("--threads", choices=("each", "one", "default"), default="each")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write figures and machine here")
+    arguments = parser.parse_args()
+    unknown = set(arguments.names) - set(SCRIPTS)
+    if unknown:
+        parser.error(f"unknown: {', '.join(sorted(unknown))}; there are {', '.join(SCRIPTS)}")
+    passed = ["--threads", arguments.threads, *["--quick"] * arguments.quick]
+    if arguments.repeats:
+        passed += ["--repeats", str(arguments.repeats)]
+    machine = describe(quick=arguments.quick, repeats=arguments.repeats)
+    print(machine_lines(machine), flush=True)
+    results, failed = [], []
+    for name in arguments.names or SCRIPTS:
+        print(f"running {name} ...", file=sys.stderr, flush=True)
+        lines = _lines(SCRIPTS[name], passed)
+        results += lines
+        failed += [name] * (not lines)
+    print(table(results, quick=arguments.quick))
+    if arguments.json:
+        write(arguments.json, results, machine=machine, failed=failed)
+    if failed:
+        print(f"failed: {', '.join(failed)}", file=sys.stderr)
+    return int(bool(failed))
+
+
+def _lines(script: str, passed: list[str]) -> list[Result]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "results.json"
+        whole = str(Path(__file__).with_name(script))
+        command = [sys.executable, whole, "--json", str(path), *passed]
+        run = subprocess.run(command, check=False, stdout=subprocess.DEVNULL)
+        return read(path) if run.returncode == 0 else []
+
+
+if __name__ == "__main__":
+    sys.exit(main())
