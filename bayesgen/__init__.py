@@ -21,3 +21,4 @@ from bayesgen.likelihoods import Bernoulli as Bernoulli
 from bayesgen.likelihoods import Categorical as Categorical
 from bayesgen.likelihoods import MultivariateNormal as MultivariateNormal
 from bayesgen.likelihoods import Normal as Normal
+from bayesgen.likelihoods import Poisson as Poisson

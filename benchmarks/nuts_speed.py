@@ -68,7 +68,7 @@ def _second_fit(
         began = time.perf_counter()
         mcmc = _mcmc(_story(likelihood, X, y), sampler, seed=i)
         pairs[i, 1] = time.perf_counter() - began
-        theirs = np.sum(mcmc.get_extra_fields()["num_steps"])
+        theirs = np.asarray(mcmc.get_extra_fields()["num_steps"]).sum()
         steps[i] = classifier.report_.details["steps"], theirs
     note = f"{_leapfrogs(steps)}; the fit before took {first:.3g} s"
     work = f"NUTS {name}: second fit, times as fast as numpyro MCMC"

@@ -9,7 +9,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bayesgen.likelihoods import Bernoulli, Categorical, Likelihood, MultivariateNormal, Normal
+from bayesgen.likelihoods import (
+    Bernoulli,
+    Categorical,
+    Likelihood,
+    MultivariateNormal,
+    Normal,
+    Poisson,
+)
 
 N_CLASSES = 3
 LEVELS = (2, 3, 5)
@@ -48,6 +55,13 @@ def some_answers(rng: np.random.Generator, n: int) -> Table:
     return (rng.random((n, 3)) < prob[y]).astype(float), y
 
 
+def some_counts(rng: np.random.Generator, n: int) -> Table:
+    """Return three columns of counts."""
+    y = some_classes(rng, n)
+    rate = np.array([[0.5, 2.0, 4.0], [1.5, 2.5, 1.0], [3.0, 0.7, 2.0]])
+    return rng.poisson(rate[y]).astype(float), y
+
+
 def number_line(x: np.ndarray, j: int) -> tuple[np.ndarray, np.ndarray]:
     """Return nodes and weights of a quadrature over all numbers: Gauss-Legendre in t/(1 - t^2)."""
     t, weight = np.polynomial.legendre.leggauss(200)
@@ -63,6 +77,16 @@ def level_line(x: np.ndarray, j: int) -> tuple[np.ndarray, np.ndarray]:
 def answer_line(x: np.ndarray, j: int) -> tuple[np.ndarray, np.ndarray]:
     """Return 0 and 1."""
     return np.array([0.0, 1.0]), np.ones(2)
+
+
+def count_line(x: np.ndarray, j: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return counts so far out that what is left has no weight."""
+    return np.arange(200.0), np.ones(200)
+
+
+def other_counts(x: np.ndarray, prior: Likelihood) -> tuple[np.ndarray, Likelihood]:
+    """Return the same: a count has one unit."""
+    return x, prior
 
 
 def other_numbers(x: np.ndarray, prior: Likelihood) -> tuple[np.ndarray, Likelihood]:
@@ -142,6 +166,7 @@ UNITS, ORIGIN = np.array([1.0, 2.0, 10.0]), np.array([0.0, 5.0, -400.0])
 MEAN = np.array([[0.1, 4.0, -405.0], [1.0, 5.0, -400.0], [-0.5, 6.0, -395.0]])
 VARIANCE = np.array([[1.0, 5.0, 90.0], [0.8, 4.0, 120.0], [2.0, 6.0, 150.0]])
 WORTH = np.array([[0.5, 1.0, 2.0], [1.5, 0.7, 1.0], [1.0, 2.0, 0.4]])
+RATE = np.array([[0.7, 2.0, 3.0], [1.5, 2.5, 1.0], [3.0, 1.0, 2.0]])
 SCALE = np.array([[1.0, 0.5, 1.0], [0.5, 4.0, -3.0], [1.0, -3.0, 100.0]])
 SCALES = SCALE * np.array([1.0, 0.7, 1.8])[:, None, None]
 PROBS = np.array(
@@ -194,6 +219,14 @@ CASES = {
         Categorical(probs=PROBS, rows=4 * WORTH), Categorical.m_estimate(3), *LEVEL
     ),
     "Categorical laplace": Case(Categorical.laplace(1), Categorical(), *LEVEL),
+    "Poisson": Case(
+        Poisson(rate=RATE, rows=WORTH),
+        Poisson(),
+        some_counts,
+        np.nan,
+        count_line,
+        other_counts,
+    ),
     "Bernoulli": Case(Bernoulli(prob=PROB, rows=4 * WORTH), Bernoulli(), *ANSWER),
 }
 CLOSED = {name: case for name, case in CASES.items() if case.prior.conjugate}

@@ -7,3 +7,4 @@ from bayesgen.likelihoods.bernoulli import Bernoulli as Bernoulli
 from bayesgen.likelihoods.categorical import Categorical as Categorical
 from bayesgen.likelihoods.multivariate_normal import MultivariateNormal as MultivariateNormal
 from bayesgen.likelihoods.normal import Normal as Normal
+from bayesgen.likelihoods.poisson import Poisson as Poisson

@@ -123,12 +123,15 @@ def level_column(
 def check_magnitude(names: tuple[Name, ...], values: Num[np.ndarray, "row feature"]) -> None:
     """Refuse infinities and magnitudes whose squares overflow, naming the column.
 
-    Two passes without a copy; NaN is skipped.
+    One pass over complete rows, two where cells are missing, without a copy; NaN is skipped.
 
     Raises:
         InvalidValues: a cell is infinite or beyond 1e150.
     """
     if not values.size or values.dtype.kind == "i":
+        return
+    if values.flags.c_contiguous and np.vdot(values, values) < LARGEST**2:
+        # one pass: no square, so no magnitude, is beyond the sum of squares
         return
     top, bottom = np.fmax.reduce(values, axis=None), np.fmin.reduce(values, axis=None)
     if not (top > LARGEST or bottom < -LARGEST):

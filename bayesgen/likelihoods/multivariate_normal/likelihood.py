@@ -166,12 +166,14 @@ class MultivariateNormal(Likelihood[MultivariateNormalStatistics]):
         df = np.broadcast_to(self.covariance_rows, len(self.mean))
         factors = np.linalg.cholesky(self.scale * self.covariance_rows[:, None, None])
         stretch = 1 + 1 / self.mean_rows
+        # for every number of observed columns
+        p = np.arange(self.mean.shape[1] + 1)[:, None]
+        power = (df + p) / 2
+        constant = gammaln(power) - gammaln(df / 2) - p / 2 * np.log(np.pi * stretch)
 
         def log_predictive(x: Block) -> np.ndarray:
-            squares, log_dets, p = distances(x, self.mean, factors=factors)
-            p = p[:, None]
-            constant = gammaln((df + p) / 2) - gammaln(df / 2) - p / 2 * np.log(np.pi * stretch)
-            return constant - log_dets / 2 - (df + p) / 2 * np.log1p(squares / stretch)
+            squares, log_dets, seen = distances(x, self.mean, factors=factors)
+            return constant[seen] - log_dets / 2 - power[seen] * np.log1p(squares / stretch)
 
         return log_predictive
 

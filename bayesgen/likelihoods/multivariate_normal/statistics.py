@@ -110,8 +110,12 @@ def gather(x: Numbers, y: Labels, weight: Weights, n_classes: int) -> Multivaria
         complete = np.flatnonzero(~np.isnan(x[rows] @ ones))
         if len(complete) < rows.stop - rows.start:
             rest.append(np.setdiff1d(np.arange(rows.start, rows.stop), rows.start + complete))
-        order = rows.start + complete[np.argsort(y[rows][complete], kind="stable")]
-        block, ends = x[order], np.searchsorted(y[order], np.arange(n_classes + 1))
+        labels = y[rows][complete]
+        # labels of 16 bits are sorted by counting, ten times as fast
+        narrow = labels.astype(np.int16) if n_classes < 1 << 15 else labels
+        order = rows.start + complete[np.argsort(narrow, kind="stable")]
+        ends = np.concatenate([[0], np.cumsum(np.bincount(labels, minlength=n_classes))])
+        block = x[order]
         for k in np.flatnonzero(np.diff(ends)):
             mine = slice(ends[k], ends[k + 1])
             part = _moments(block[mine], None if even else weight[order[mine]])
