@@ -11,8 +11,7 @@ from bayesgen.typing import Block
 
 LARGEST_DEGREES = 1e6
 """A product of terms 1 + r is rounded to 1e-16 of itself, which times half the degrees of freedom
-is
-the error of the log density: 1e-10 a column up to here. Beyond, logarithms are summed."""
+is the error of the log density: 1e-10 a column up to here. Beyond, logarithms are summed."""
 
 
 def student_t(
@@ -23,8 +22,7 @@ def student_t(
     """Return x -> sum over observed columns of log Student-t densities, shape (row, class).
 
     Where a class has one number of degrees for all columns, sum log(1 + r_j) is the logarithm of
-    one
-    product: a logarithm a row instead of one a cell.
+    one product: a logarithm a row instead of one a cell.
     """
     df = np.broadcast_to(degrees, centre.shape)
     spread2 = df * scale2
