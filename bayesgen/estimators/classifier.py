@@ -71,7 +71,8 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     ) -> "Classifier":
         """Add rows to what was fitted; any split in any order gives the fit of the whole.
 
-        Classes and levels may arrive late. `classes` declares all of them at the first call.
+        Classes and levels may arrive late. `classes` names those of this call before their rows
+        come; labels outside it, and outside the classes known so far, are refused.
         """
         first = not hasattr(self, "_learned_")
         table, labels, weight = rows.training_rows(self, X, y, sample_weight, reset=first)
