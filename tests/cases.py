@@ -5,9 +5,9 @@ then shows.
 """
 
 import dataclasses
-from collections.abc import Callable
 
 import numpy as np
+from case import N_CLASSES, Case, Table, some_classes
 
 from bayesgen.likelihoods import (
     Bernoulli,
@@ -18,16 +18,7 @@ from bayesgen.likelihoods import (
     Poisson,
 )
 
-N_CLASSES = 3
 LEVELS = (2, 3, 5)
-
-Table = tuple[np.ndarray, np.ndarray]
-"""x (row, feature) and y (row,)."""
-
-
-def some_classes(rng: np.random.Generator, n: int) -> np.ndarray:
-    """Return n labels in random order; every class is there when n is at least 6."""
-    return rng.permutation(np.resize([0, 1, 2, 0, 0, 1], n))
 
 
 def some_numbers(rng: np.random.Generator, n: int) -> Table:
@@ -113,53 +104,6 @@ def other_answers(x: np.ndarray, prior: Likelihood) -> tuple[np.ndarray, Likelih
     """Return the answers to the opposite questions."""
     prob = None if prior.prob is None else 1 - prior.prob
     return 1 - x, dataclasses.replace(prior, prob=prob)
-
-
-@dataclasses.dataclass(frozen=True)
-class Case:
-    """One family.
-
-    prior: every guess stated. vague: guesses left to the columns.
-    table: (rng, n) -> n complete rows of three columns. blank: what a missing cell holds.
-    line: (x, column) -> every value the column may take, with quadrature weights where these are
-    no list. other: (x, prior) -> the same rows and guesses told in other units.
-    params: (completed likelihood, rng, n) -> n draws of plausible parameters.
-    """
-
-    prior: Likelihood
-    vague: Likelihood
-    table: Callable[[np.random.Generator, int], Table]
-    blank: float
-    line: Callable[[np.ndarray, int], tuple[np.ndarray, np.ndarray]]
-    other: Callable[[np.ndarray, Likelihood], tuple[np.ndarray, Likelihood]]
-    n_levels: tuple[int, ...] = ()
-    params: Callable[[Likelihood, np.random.Generator, int], dict] = lambda part, rng, n: part.draw(
-        rng, n
-    )
-
-    def rows(self, rng: np.random.Generator, n: int, holes: bool = False) -> Table:
-        """Return n rows; with holes about a quarter of the cells and all of one row are missing."""
-        x, y = self.table(rng, n)
-        if holes:
-            x = np.where(rng.random(x.shape) < 0.25, self.blank, x)
-            x[n // 2] = self.blank
-        return x, y
-
-    def missing(self, x: np.ndarray) -> np.ndarray:
-        """Return which cells are missing."""
-        return np.isnan(x) if np.isnan(self.blank) else x == self.blank
-
-    def spaces(self, x: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return everything that a column, and that the first two together, may hold, weighed."""
-        return [self.space(x, columns) for columns in ((0,), (1,), (2,), (0, 1))]
-
-    def space(self, x: np.ndarray, columns: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-        """Return rows with every value of some columns, the others missing, and their weights."""
-        values, weights = zip(*(self.line(x, j) for j in columns), strict=True)
-        grid = np.stack(np.meshgrid(*values), axis=-1).reshape(-1, len(columns))
-        rows = np.full((len(grid), x.shape[1]), self.blank, dtype=x.dtype)
-        rows[:, list(columns)] = grid
-        return rows, np.prod(np.meshgrid(*weights), axis=0).ravel()
 
 
 UNITS, ORIGIN = np.array([1.0, 2.0, 10.0]), np.array([0.0, 5.0, -400.0])

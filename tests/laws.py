@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import hypothesis
 import numpy as np
-from cases import N_CLASSES, Case
+from case import N_CLASSES, Case
 from hypothesis import strategies as st
 
 from bayesgen.likelihoods import Likelihood, Statistics
@@ -40,7 +40,7 @@ def statistics(
 def same(a: Arrays, b: Arrays) -> None:
     for name, value in a.arrays().items():
         value, other = value.astype(float), getattr(b, name).astype(float)
-        size = np.abs(value).max(initial=0.0)
+        size = np.nan_to_num(np.abs(value)).max(initial=0.0)
         np.testing.assert_allclose(value, other, rtol=1e-9, atol=1e-9 * size, err_msg=name)
 
 

@@ -22,7 +22,7 @@ def assign(spec: Spec, table: Table) -> Blocks:
         UnknownColumns: a column that is not in the table, is named twice, or is left out.
     """
     if isinstance(spec, Likelihood):
-        return {_block_name(spec): (spec, table.names)}
+        return {_block_name(spec): (spec.specialised(), table.names)}
     if isinstance(spec, Mapping):
         return _by_column(spec, table.names)
     if spec != "auto":
@@ -51,7 +51,7 @@ def _by_column(spec: Mapping, names: tuple) -> Blocks:
             raise InvalidArgument.not_one_of(f"likelihood of {key!r}", likelihood, ["bg.Normal()"])
         columns = tuple(_column(k, names) for k in (key if isinstance(key, tuple) else (key,)))
         taken += columns
-        blocks["_".join(map(str, columns))] = (likelihood, columns)
+        blocks["_".join(map(str, columns))] = (likelihood.specialised(), columns)
     twice = [name for name in dict.fromkeys(taken) if taken.count(name) > 1]
     if twice:
         raise UnknownColumns.twice(twice)

@@ -50,7 +50,12 @@ class MLE:
         params: Params = {"class": model.classes.maximum_likelihood(statistics.count)}
         findings: list[tuple[str, Finding]] = []
         details: dict[str, float] = {}
+        rest = [name for name, part in model.blocks.items() if not part.closed_maximum]
+        if rest:
+            params |= _optimised(model.only(rest), statistics, MLE_TERMS, details)
         for name, part in model.blocks.items():
+            if name in rest:
+                continue
             options = {
                 "bias_corrected": self.bias_corrected,
                 "variance_floor": self.variance_floor,
@@ -64,9 +69,8 @@ class MLE:
                 params[name], found = part.maximum_likelihood(rows, **options)
             findings += [(name, finding) for finding in found]
         seconds = time.perf_counter() - start
-        return point_estimate(
-            params, model.blocks, reader, _report("mle", seconds, details, findings)
-        )
+        report = _report("mle", seconds, details, findings)
+        return point_estimate(_ordered(params, model), model.blocks, reader, report)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,15 +108,23 @@ class MAP:
             else:
                 params[name] = part.posterior(rows).mode()
         if rest:
-            some = model.only(rest)
-            found, gradient = optimise(
-                some, statistics, complete_statistics(some, statistics), MAP_TERMS
-            )
-            params |= {name: found[name] for name in rest}
-            details["gradient_norm"] = gradient
+            params |= _optimised(model.only(rest), statistics, MAP_TERMS, details)
         seconds = time.perf_counter() - start
-        ordered = {name: params[name] for name in ("class", *model.blocks)}
-        return point_estimate(ordered, model.blocks, reader, _report("map", seconds, details))
+        report = _report("map", seconds, details)
+        return point_estimate(_ordered(params, model), model.blocks, reader, report)
+
+
+def _optimised(
+    model: Model, statistics: ModelStatistics, objective: tuple[str, ...], details: dict
+) -> Params:
+    """Return parameters of blocks without a closed form; the gradient's norm joins the details."""
+    centres = complete_statistics(model, statistics)
+    found, details["gradient_norm"] = optimise(model, statistics, centres, objective)
+    return {name: found[name] for name in model.blocks}
+
+
+def _ordered(params: Params, model: Model) -> Params:
+    return {name: params[name] for name in ("class", *model.blocks)}
 
 
 def _by_svi(

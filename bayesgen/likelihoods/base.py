@@ -1,8 +1,8 @@
 """What every likelihood is: a frozen prior over parameters that can be updated, sampled and scored.
 
 A family writes one file. It declares its axes once; re-indexing, validation, persistence and
-labelled output follow from that declaration. It writes its density once, as natural parameters
-times features of a row; the density of rows and the likelihood of statistics both follow from that.
+labelled output follow from that declaration. Families with sufficient statistics write their
+density once (see `exponential`); the others keep the rows (see `rows`).
 """
 
 import abc
@@ -35,7 +35,7 @@ class Finding:
 
 
 class Statistics(Arrays):
-    """Sufficient statistics of a block: additive, float64, of every class."""
+    """What rows say about the parameters of a block: additive, float64, of every class."""
 
     def __add__(self: T, other: T) -> T:
         """Return the statistics of the rows of both."""
@@ -50,10 +50,6 @@ class Statistics(Arrays):
     def spread_levels(self: T, index: np.ndarray, n_levels: tuple[int, ...]) -> T:
         """Return a copy over grown columns of levels (without levels: itself)."""
         return self
-
-    @abc.abstractmethod
-    def total_features(self) -> Traceable:
-        """Return the sum over rows of weight times features, shape (class, natural)."""
 
 
 class Likelihood(Arrays, Generic[S]):
@@ -71,6 +67,10 @@ class Likelihood(Arrays, Generic[S]):
     """Whether columns may be handed over minus a common origin."""
     location: ClassVar[tuple[str, ...]] = ()
     """Hyperparameters and parameters that move with the origin."""
+    sparse: ClassVar[bool] = False
+    """Whether rows may come as a scipy.sparse.csr_array, in which an absent cell is 0."""
+    closed_maximum: ClassVar[bool] = True
+    """Whether maximum likelihood has a closed form."""
     param_axes: ClassVar[Axes] = {}
     """The axes of each parameter after the draw axes."""
 
@@ -78,6 +78,10 @@ class Likelihood(Arrays, Generic[S]):
     def conjugate(self) -> bool:
         """Whether the family has closed forms."""
         return True
+
+    def specialised(self) -> "Likelihood":
+        """Return the family that the settings name: where one has a simpler twin, that twin."""
+        return self
 
     # -- what the rows say ------------------------------------------------------------------
 
@@ -170,40 +174,22 @@ class Likelihood(Arrays, Generic[S]):
     def start(self, statistics: S) -> Params:
         """Return parameters from pooled moments: where an optimiser or a sampler begins."""
 
-    # -- one row's density, written once ------------------------------------------------------
+    # -- rows given parameters ----------------------------------------------------------------
 
     @abc.abstractmethod
-    def features(self, x: Block) -> np.ndarray:
-        """Return the features of rows, shape (row, natural); missing cells contribute 0."""
+    def density(self, params: Params) -> Callable[[Block], np.ndarray]:
+        """Return x -> log p(x given y = k, params), shape (row, draw, class)."""
 
     @abc.abstractmethod
-    def natural(self, params: Params) -> Traceable:
-        """Return the weight of each feature in log p(x given params), shape (..., class, natural).
+    def log_likelihood(self, params: Params, statistics: S) -> Traceable:
+        """Return log p(rows given params), summed over classes.
 
-        Runs on NumPy and on traced JAX arrays: the namespace is taken from the parameters.
+        Runs on NumPy and on traced JAX arrays.
         """
 
-    def density(self, params: Params) -> Callable[[Block], np.ndarray]:
-        """Return x -> log p(x given y = k, params), shape (row, draw, class): one GEMM a call."""
-        natural = self.natural(params)
-        impossible = np.isneginf(natural).reshape(-1, natural.shape[-1]).T
-        weights = np.where(impossible, 0.0, natural.reshape(-1, natural.shape[-1]).T)
-        never = bool(impossible.any())
-
-        def log_density(x: Block) -> np.ndarray:
-            features = self.features(x)
-            out = features @ weights
-            if never:
-                out[(features @ impossible) > 0] = -np.inf
-            return out.reshape(len(x), *natural.shape[:-1])
-
-        return log_density
-
-    def log_likelihood(self, params: Params, statistics: S) -> Traceable:
-        """Return log p(rows given params), summed over classes: one dot product, any n of rows."""
-        natural, total = self.natural(params), statistics.total_features()
-        xp = natural.__array_namespace__()
-        return xp.sum(xp.where(total == 0, 0.0, natural) * total, axis=(-2, -1))
+    def outside(self, x: Block) -> np.ndarray | None:
+        """Return which observed cells no parameters allow, as booleans; None where all may be."""
+        return None
 
     @abc.abstractmethod
     def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:

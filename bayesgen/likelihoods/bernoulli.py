@@ -9,7 +9,8 @@ from jaxtyping import Float, Num
 from scipy.special import digamma, gammaln, polygamma
 
 from bayesgen.errors import InvalidPrior
-from bayesgen.likelihoods.base import Finding, Likelihood, Statistics
+from bayesgen.likelihoods.base import Finding
+from bayesgen.likelihoods.exponential import ExponentialFamily, SufficientStatistics
 from bayesgen.likelihoods.guesses import broadcast_guess, require_positive
 from bayesgen.likelihoods.moments import blocks, one_hot
 from bayesgen.likelihoods.simplexes import log_gammas
@@ -17,7 +18,7 @@ from bayesgen.typing import Block, Labels, Params, Traceable, Transform, Weights
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class BernoulliStatistics(Statistics):
+class BernoulliStatistics(SufficientStatistics):
     """yes, no: weight of the cells that are 1 and 0, each of shape (class, feature)."""
 
     yes: np.ndarray
@@ -30,7 +31,7 @@ class BernoulliStatistics(Statistics):
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class Bernoulli(Likelihood[BernoulliStatistics]):
+class Bernoulli(ExponentialFamily[BernoulliStatistics]):
     r"""x | class ~ Bernoulli(p) for each column, with p ~ Beta(rows * prob, rows * (1 - prob)).
 
     Update with s ones among n observed rows, per class and column: rows' = rows + n,

@@ -9,8 +9,9 @@ from jaxtyping import Float, Num
 from scipy.special import gammaln
 
 from bayesgen.errors import InvalidPrior
-from bayesgen.likelihoods.base import Finding, Likelihood
+from bayesgen.likelihoods.base import Finding
 from bayesgen.likelihoods.counts import CategoricalStatistics, cross_tables, look_up
+from bayesgen.likelihoods.exponential import ExponentialFamily
 from bayesgen.likelihoods.guesses import broadcast_guess, require_positive
 from bayesgen.likelihoods.simplexes import (
     dirichlets,
@@ -26,7 +27,7 @@ from bayesgen.typing import Block, Labels, Params, Traceable, Transform, Weights
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class Categorical(Likelihood[CategoricalStatistics]):
+class Categorical(ExponentialFamily[CategoricalStatistics]):
     r"""x | class ~ Categorical(p) for each column, with p ~ Dirichlet(rows * probs).
 
     Update with counts c of n observed rows, per class and column: rows' = rows + n,

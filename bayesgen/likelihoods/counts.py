@@ -7,14 +7,14 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Float
 
-from bayesgen.likelihoods.base import Statistics
+from bayesgen.likelihoods.exponential import SufficientStatistics
 from bayesgen.likelihoods.moments import blocks
 from bayesgen.likelihoods.simplexes import kept_levels, segments, starts
 from bayesgen.typing import Block, Labels, Traceable, Weights
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class CategoricalStatistics(Statistics):
+class CategoricalStatistics(SufficientStatistics):
     """count: weight of each level of each column within each class, shape (class, level)."""
 
     count: np.ndarray

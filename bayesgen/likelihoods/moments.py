@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Float
 
-from bayesgen.likelihoods.base import Statistics
+from bayesgen.likelihoods.exponential import SufficientStatistics
 from bayesgen.typing import Labels, Numbers, Traceable, Weights
 
 BLOCK_ROWS = 2048
@@ -17,7 +17,7 @@ Table = Float[np.ndarray, "class feature"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class NormalStatistics(Statistics):
+class NormalStatistics(SufficientStatistics):
     """What rows say about means and variances: weighted, missing cells left out.
 
     count: weight of the observed cells, shape (class, feature).

@@ -8,14 +8,15 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import digamma, gammainccinv, gammaincinv, gammaln, polygamma
 
-from bayesgen.likelihoods.base import Finding, Likelihood, Statistics
+from bayesgen.likelihoods.base import Finding
+from bayesgen.likelihoods.exponential import ExponentialFamily, SufficientStatistics
 from bayesgen.likelihoods.guesses import Guess, broadcast_guess, require_positive
 from bayesgen.likelihoods.moments import blocks, one_hot
 from bayesgen.typing import Block, Labels, Params, Traceable, Transform, Weights
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class PoissonStatistics(Statistics):
+class PoissonStatistics(SufficientStatistics):
     """What rows say about rates: weighted, missing cells left out; each of shape (class, feature).
 
     count: weight of the observed cells. total: their sum, in counts.
@@ -34,7 +35,7 @@ class PoissonStatistics(Statistics):
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class Poisson(Likelihood[PoissonStatistics]):
+class Poisson(ExponentialFamily[PoissonStatistics]):
     r"""x | class ~ Poisson(lambda) for each column, with lambda ~ Gamma(rate * rows, rows).
 
     Update with total t of n observed rows, per class and column: rows' = rows + n,

@@ -8,7 +8,8 @@ import numpy as np
 from scipy.special import gammaln
 
 from bayesgen.errors import InvalidPrior, UnsupportedInference
-from bayesgen.likelihoods.base import Finding, Likelihood
+from bayesgen.likelihoods.base import Finding
+from bayesgen.likelihoods.exponential import ExponentialFamily
 from bayesgen.likelihoods.guesses import Guess, require_positive
 from bayesgen.likelihoods.multivariate_normal import parameters, priors
 from bayesgen.likelihoods.multivariate_normal.covariances import (
@@ -22,7 +23,7 @@ from bayesgen.typing import Block, Labels, Params, Traceable, Transform, Weights
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class MultivariateNormal(Likelihood[MultivariateNormalStatistics]):
+class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
     r"""x | class ~ N(mu, Sigma), with a normal-inverse-Wishart prior on mu and Sigma.
 
     For p columns mu given Sigma ~ N(mean, Sigma / mean_rows) and
@@ -251,7 +252,7 @@ class MultivariateNormal(Likelihood[MultivariateNormalStatistics]):
 
     def log_likelihood(self, params: Params, statistics: MultivariateNormalStatistics) -> Traceable:
         """Return log p(rows given params): complete rows by one dot product, others by cell."""
-        complete = Likelihood.log_likelihood(self, params, statistics)
+        complete = ExponentialFamily.log_likelihood(self, params, statistics)
         return complete + parameters.cells_log_likelihood(params, statistics)
 
     def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:

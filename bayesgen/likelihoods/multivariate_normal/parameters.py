@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from bayesgen.likelihoods.base import Finding, Likelihood
+from bayesgen.likelihoods.exponential import ExponentialFamily
 from bayesgen.likelihoods.multivariate_normal.holes import distances, each_pattern
 from bayesgen.likelihoods.multivariate_normal.statistics import MultivariateNormalStatistics
 from bayesgen.typing import Block, Params, Traceable
@@ -111,7 +112,7 @@ def density(likelihood: Likelihood, params: Params) -> Callable[[Block], np.ndar
     """
     if params["mean"][..., 0].size <= FEW:
         return _residual_density(params)
-    whole = Likelihood.density(likelihood, params)
+    whole = ExponentialFamily.density(likelihood, params)
     nothing = np.zeros(params["mean"].shape[:-1])
 
     def partial(x: Block, observed: np.ndarray) -> np.ndarray:
@@ -120,7 +121,7 @@ def density(likelihood: Likelihood, params: Params) -> Callable[[Block], np.ndar
         rows = params["cholesky"][..., observed, :]
         factor = np.linalg.cholesky(rows @ np.swapaxes(rows, -1, -2))
         marginal = {"mean": params["mean"][..., observed], "cholesky": factor}
-        return Likelihood.density(likelihood, marginal)(x)
+        return ExponentialFamily.density(likelihood, marginal)(x)
 
     def log_density(x: Block) -> np.ndarray:
         return whole(x) if not np.isnan(x).any() else each_pattern(x, partial, nothing)

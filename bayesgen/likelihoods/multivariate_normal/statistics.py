@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Bool, Int
 
-from bayesgen.likelihoods.base import Statistics
+from bayesgen.likelihoods.exponential import SufficientStatistics
 from bayesgen.likelihoods.moments import NormalStatistics, blocks
 from bayesgen.typing import Labels, Numbers, Traceable, Weights
 
@@ -33,7 +33,7 @@ CELLS = {
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class MultivariateNormalStatistics(Statistics):
+class MultivariateNormalStatistics(SufficientStatistics):
     """Moments of complete rows by class and of incomplete rows by cell; unobserved entries are 0.
 
     count (class,), mean (class, feature), scatter (class, feature, feature): complete rows.

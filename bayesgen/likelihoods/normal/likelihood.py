@@ -9,7 +9,8 @@ from jaxtyping import Float
 from scipy.special import gammaln
 
 from bayesgen.errors import InvalidPrior
-from bayesgen.likelihoods.base import Finding, Likelihood
+from bayesgen.likelihoods.base import Finding
+from bayesgen.likelihoods.exponential import ExponentialFamily
 from bayesgen.likelihoods.guesses import Guess, broadcast_guess, require_positive
 from bayesgen.likelihoods.moments import NormalStatistics, class_moments
 from bayesgen.likelihoods.normal.student_t import student_t
@@ -18,7 +19,7 @@ from bayesgen.typing import Block, Labels, Params, Traceable, Transform, Weights
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class Normal(Likelihood[NormalStatistics]):
+class Normal(ExponentialFamily[NormalStatistics]):
     r"""x | class ~ N(mu, sigma2), with a normal-inverse-chi-squared prior on mu and sigma2.
 
     That is mu given sigma2 ~ N(mean, sigma2 / mean_rows) and
