@@ -4,7 +4,7 @@ import abc
 import copy
 
 import numpy as np
-from jaxtyping import Float, Shaped
+from jaxtyping import Float
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
@@ -17,13 +17,13 @@ from bayesgen.estimators import rows
 from bayesgen.estimators.blocks import Blocks, specs
 from bayesgen.estimators.fitted import Learned, add, complete, infer, learn
 from bayesgen.estimators.linear import linear_discriminant
+from bayesgen.estimators.predicting import Predicting
 from bayesgen.inference import Method, Posterior, Report
 from bayesgen.schema import Schema
 from bayesgen.table import Table
-from bayesgen.typing import Joint
 
 
-class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
+class Classifier(Predicting, ClassifierMixin, BaseEstimator, abc.ABC):
     """Fit, predict and sample; a subclass says only which blocks it builds.
 
     Attributes:
@@ -109,7 +109,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             self.inference_ = posterior.report.method
         return self
 
-    # -- predicting ------------------------------------------------------------------------------
+    # -- rows in and out -------------------------------------------------------------------------
 
     def _encoded(self, X: object) -> tuple[Posterior, dict[str, np.ndarray], int]:
         posterior = self._answering()
@@ -124,49 +124,6 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         if self._posterior is None:
             raise TooFewClasses.found(self.classes_.tolist())
         return self._posterior
-
-    def predict_joint_log_proba(self, X: object) -> Joint:
-        """Return log p(x, y = k given data), shape (row, class); -inf where impossible."""
-        return predict.log_joint(*self._encoded(X))
-
-    def predict_proba(self, X: object) -> Joint:
-        """Return P(y = k given x, data), shape (row, class), missing cells marginalised."""
-        joint = self.predict_joint_log_proba(X)
-        return predict.class_proba(joint, self._answering().log_classes())
-
-    def predict_log_proba(self, X: object) -> Joint:
-        """Return log P(y = k given x, data), exact also where the probability underflows."""
-        joint = self.predict_joint_log_proba(X)
-        return predict.log_class_proba(joint, self._answering().log_classes())
-
-    def predict(self, X: object) -> Shaped[np.ndarray, " row"]:
-        """Return the most probable class of each row; ties go to the first in `classes_`."""
-        best = np.argmax(self.predict_proba(X), axis=1)
-        return self.classes_[best]
-
-    def decision_function(self, X: object) -> Float[np.ndarray, "row ..."]:
-        """Return log-odds of classes_[1], shape (row,), or of each class against the rest."""
-        return predict.log_odds(self.predict_joint_log_proba(X))
-
-    def score_samples(self, X: object) -> Float[np.ndarray, " row"]:
-        """Return log p(x given data), shape (row,): low for rows unlike every class."""
-        return predict.log_density(self.predict_joint_log_proba(X))
-
-    def predict_interval(self, X: object, prob: float = 0.9) -> Float[np.ndarray, "row class 2"]:
-        """Return lower and upper ends of P(y = k given x, theta) that hold `prob` of its posterior.
-
-        Central intervals over theta given the data and the row. predict_proba is the mean over the
-        same distribution, and may lie outside when that is skewed.
-        """
-        return predict.interval(*self._encoded(X), prob)
-
-    def predict_draws(self, X: object) -> object:
-        """Return an xarray.DataArray (draw, row, class) of P(y = k given x, theta).
-
-        Its coordinate "weight" (draw, row) sums to one for each row: the weighted mean over draws
-        is predict_proba.
-        """
-        return predict.class_draws(*self._encoded(X), self.classes_)
 
     def sample(self, n: int = 1, random_state: object = None) -> tuple[object, np.ndarray]:
         """Return n rows, in the kind of table that fit saw, and their labels.
