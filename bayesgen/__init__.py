@@ -6,12 +6,16 @@ each prior by its posterior; predicting averages joint densities over it, then n
 
 from bayesgen import datasets as datasets
 from bayesgen import errors as errors
+from bayesgen import plots as plots
 from bayesgen.compare import Comparison as Comparison
 from bayesgen.compare import compare as compare
 from bayesgen.estimators import LDA as LDA
 from bayesgen.estimators import QDA as QDA
+from bayesgen.estimators import BagOfWords as BagOfWords
 from bayesgen.estimators import GenerativeClassifier as GenerativeClassifier
+from bayesgen.estimators import JointTable as JointTable
 from bayesgen.estimators import NaiveBayes as NaiveBayes
+from bayesgen.estimators import load as load
 from bayesgen.inference import MAP as MAP
 from bayesgen.inference import MLE as MLE
 from bayesgen.inference import NUTS as NUTS
@@ -19,6 +23,13 @@ from bayesgen.inference import Augmentation as Augmentation
 from bayesgen.inference import Exact as Exact
 from bayesgen.likelihoods import Bernoulli as Bernoulli
 from bayesgen.likelihoods import Categorical as Categorical
+from bayesgen.likelihoods import Family as Family
+from bayesgen.likelihoods import JointCategorical as JointCategorical
+from bayesgen.likelihoods import KernelDensity as KernelDensity
+from bayesgen.likelihoods import Multinomial as Multinomial
 from bayesgen.likelihoods import MultivariateNormal as MultivariateNormal
+from bayesgen.likelihoods import MultivariateStudentT as MultivariateStudentT
 from bayesgen.likelihoods import Normal as Normal
 from bayesgen.likelihoods import Poisson as Poisson
+from bayesgen.likelihoods import SharedCorrelationNormal as SharedCorrelationNormal
+from bayesgen.likelihoods import SphericalNormal as SphericalNormal

@@ -117,7 +117,7 @@ class ClassPrior(Arrays):
 
     def transform(self, parameter: str, *arrays: Traceable) -> Transform:
         """Return the softmax of centre + width u."""
-        return simplexes_transform()(*arrays, (arrays[0].shape[1],))
+        return simplexes_transform()(*arrays, arrays[0].shape[-1:])
 
 
 def class_prior(spec: Spec, classes: np.ndarray, count: Counts, *, frequencies: bool) -> ClassPrior:

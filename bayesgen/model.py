@@ -22,6 +22,11 @@ class ModelStatistics:
         blocks = {name: part + other.blocks[name] for name, part in self.blocks.items()}
         return ModelStatistics(self.count + other.count, blocks)
 
+    def __sub__(self, other: "ModelStatistics") -> "ModelStatistics":
+        """Return the statistics without the rows of the other, which must be among them."""
+        blocks = {name: part - other.blocks[name] for name, part in self.blocks.items()}
+        return ModelStatistics(self.count - other.count, blocks)
+
     def spread_classes(self, index: np.ndarray, size: int) -> "ModelStatistics":
         """Return a copy over `size` classes; old class k is at index[k]."""
         count = np.zeros(size)
@@ -41,7 +46,7 @@ class Reader:
     full: dict[str, Likelihood]
     kept: dict[str, np.ndarray | None]
 
-    def read(self, encoded: Encoded) -> dict[str, np.ndarray]:
+    def read(self, encoded: Encoded) -> dict[str, Traceable]:
         """Return each block's rows as its likelihood sees them."""
         return {
             name: encoded[name] if kept is None else self.full[name].view(encoded[name], kept)

@@ -2,10 +2,17 @@
 
 import numpy as np
 from jaxtyping import Float
+from scipy.sparse import csr_array, issparse, vstack
 
 from bayesgen.errors import ImpossibleRows, InvalidArgument, LowSampleSize, NoPosterior, warn
 from bayesgen.inference import Draws, Posterior, normalised
-from bayesgen.typing import Encoded, Joint
+from bayesgen.likelihoods.moments import blocks
+from bayesgen.typing import Encoded, Joint, Traceable
+
+SIMULATED_FLOATS = 10_000_000
+"""Parameters drawn at once to simulate rows: 80 MB."""
+WIDE = 1000
+"""Features above which simulated rows of mostly zeros are kept compressed."""
 
 LOW_SAMPLE_SIZE = 20
 """Effective draws below which a probability is called rough: its standard error may pass .1."""
@@ -107,8 +114,26 @@ def require_posterior(posterior: Posterior, what: str) -> None:
 
 def simulate(
     posterior: Posterior, n: int, rng: np.random.Generator
-) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """Return n rows and class codes from the posterior predictive, parameters drawn anew a row."""
+) -> tuple[dict[str, Traceable], np.ndarray]:
+    """Return n rows and class codes from the posterior predictive, parameters drawn anew a row.
+
+    Wide rows of a likelihood that reads sparse ones come as a scipy.sparse.csr_array.
+    """
+    arrays = (value for part in posterior.families.values() for value in part.arrays().values())
+    width = max(1, sum(np.size(value) for value in arrays))
+    sizes = [part.stop - part.start for part in blocks(n, max(1, SIMULATED_FLOATS // width))]
+    parts = [_simulated(posterior, size, rng) for size in sizes]
+    rows = {name: [part[name] for part, _ in parts] for name in parts[0][0]}
+    stacked = {
+        name: vstack(some, format="csr") if issparse(some[0]) else np.concatenate(some)
+        for name, some in rows.items()
+    }
+    return stacked, np.concatenate([y for _, y in parts])
+
+
+def _simulated(
+    posterior: Posterior, n: int, rng: np.random.Generator
+) -> tuple[dict[str, Traceable], np.ndarray]:
     params = posterior.parameters(rng, n)
     steps = params["class"]["probs"].cumsum(axis=1)
     y = (rng.random(n)[:, None] * steps[:, -1:] >= steps[:, :-1]).sum(axis=1)
@@ -116,5 +141,8 @@ def simulate(
     for i in range(n):
         for name, family in posterior.families.items():
             one = {key: value[i] for key, value in params[name].items()}
-            rows[name].append(family.simulate(one, y[i : i + 1], rng))
-    return {name: np.concatenate(parts) for name, parts in rows.items()}, y
+            row = family.simulate(one, y[i : i + 1], rng)
+            wide = family.sparse and row.shape[1] > WIDE
+            rows[name].append(csr_array(row) if wide else row)
+    stack = {name: vstack if issparse(some[0]) else np.concatenate for name, some in rows.items()}
+    return {name: stack[name](some) for name, some in rows.items()}, y

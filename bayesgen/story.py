@@ -41,6 +41,20 @@ def program(model: Model, statistics: ModelStatistics) -> Callable[[], dict[str,
     return story
 
 
+def told(likelihood: Likelihood, name: str, rng: np.random.Generator, n: int) -> dict:
+    """Return n draws of a block's parameters from its prior, as its program draws them."""
+    import jax
+    from numpyro import handlers
+
+    def once(key: Traceable) -> dict:
+        with handlers.block(), handlers.seed(rng_seed=key):
+            return likelihood.story(name)
+
+    with jax.enable_x64(True):
+        keys = jax.random.split(jax.random.key(int(rng.integers(2**31))), n)
+        return jax.device_get(jax.jit(jax.vmap(once))(keys))
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Structure:
     """What decides how a program is traced: families and their settings, not their numbers.

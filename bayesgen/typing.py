@@ -8,7 +8,10 @@ from jaxtyping import Float, Int, Num, Shaped
 
 Numbers = Float[np.ndarray, "row feature"]
 Codes = Int[np.ndarray, "row feature"]
-Block = Num[np.ndarray, "row feature"]
+Block = Num[Any, "row feature"]
+"""Encoded rows: a NumPy array, or a scipy.sparse.csr_array where the likelihood reads these."""
+Kept = Num[Any, "row kept"]
+"""Encoded rows of which some columns were left out."""
 Labels = Int[np.ndarray, " row"]
 Weights = Float[np.ndarray, " row"]
 Joint = Float[np.ndarray, "row class"]
@@ -20,8 +23,8 @@ Traceable = Shaped[Any, "..."]
 Params = dict[str, Traceable]
 """Parameters of one block by name; leading axes are draws, then the axes the family declares."""
 
-Encoded = Mapping[str, np.ndarray]
-"""Encoded rows: one array of shape (row, feature) for each block."""
+Encoded = Mapping[str, Traceable]
+"""Encoded rows: one `Block` for each block."""
 
 
 @runtime_checkable

@@ -14,6 +14,7 @@ SCRIPTS = {
     "predict": "predict_speed.py",
     "nuts": "nuts_speed.py",
     "cold": "cold_start.py",
+    "text": "text_speed.py",
 }
 
 

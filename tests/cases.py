@@ -8,6 +8,10 @@ import dataclasses
 
 import numpy as np
 from case import N_CLASSES, Case, Table, some_classes
+from cases_normal import NORMALS
+from cases_rows import ROWS
+from cases_table import TABLES
+from cases_words import WORDS
 
 from bayesgen.likelihoods import (
     Bernoulli,
@@ -173,4 +177,5 @@ CASES = {
     ),
     "Bernoulli": Case(Bernoulli(prob=PROB, rows=4 * WORTH), Bernoulli(), *ANSWER),
 }
+CASES |= NORMALS | ROWS | TABLES | WORDS
 CLOSED = {name: case for name, case in CASES.items() if case.prior.conjugate}

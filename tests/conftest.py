@@ -1,7 +1,10 @@
 """Fixtures that more than one test file uses."""
 
 import numpy as np
+import numpyro  # first of all: arviz leaves a lazy one behind, which loses its submodules
 import pytest
+
+assert numpyro.__version__
 
 
 @pytest.fixture

@@ -6,6 +6,10 @@ gets the right method and returns the wrong one.
 
 from collections.abc import Callable
 
+import faults_normal
+import faults_rows
+import faults_table
+import faults_words
 import laws
 import numpy as np
 import pytest
@@ -14,7 +18,11 @@ from bayesgen.likelihoods import Bernoulli, Categorical, MultivariateNormal, Nor
 from bayesgen.likelihoods.moments import NormalStatistics
 from bayesgen.likelihoods.multivariate_normal import MultivariateNormalStatistics, parameters
 
-FAULTS: list = []
+FAULTS = [
+    pytest.param(*fault, id=fault[-1].__name__)
+    for theme in (faults_normal, faults_rows, faults_table, faults_words)
+    for fault in theme.FAULTS
+]
 
 
 def planted(law: Callable, name: str, owner: object, attribute: str) -> Callable:

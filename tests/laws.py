@@ -62,6 +62,8 @@ def story_density(part: Likelihood, params: dict) -> np.ndarray:
     """Return the log density of each draw of parameters as the NumPyro program states it."""
     import jax
 
+    if not params:  # nothing is drawn
+        return np.zeros(1)
     with jax.enable_x64(True):
         density = compiled_story(type(part), part.settings(), type(part).story, Same(part))
         return np.asarray(density(part.arrays(), params))

@@ -9,7 +9,15 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).parent.parent / "benchmarks"
-SCRIPTS = ["run.py", "fit_speed.py", "predict_speed.py", "nuts_speed.py", "cold_start.py"]
+SCRIPTS = [
+    "run.py",
+    "fit_speed.py",
+    "predict_speed.py",
+    "nuts_speed.py",
+    "cold_start.py",
+    "text_speed.py",
+    "stories.py",
+]
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess:
@@ -25,7 +33,14 @@ def test_every_benchmark_runs_and_reports_its_figures(tmp_path):
     report = json.loads(path.read_text(encoding="utf-8"))
     assert report["failed"] == []
     assert report["machine"]["versions"]["scikit-learn"]
-    topics = ("fit ", "exact predict_proba", "400 draws", "NUTS", "fresh process")
+    topics = (
+        "fit ",
+        "exact predict_proba",
+        "400 draws",
+        "NUTS",
+        "fresh process",
+        "texts: log loss",
+    )
     for topic in topics:
         lines = [line for line in report["results"] if line["work"].startswith(topic)]
         assert lines, topic
@@ -39,3 +54,14 @@ def test_every_script_explains_itself(script):
     done = run(script, "--help")
     assert done.returncode == 0, done.stderr
     assert "--quick" in done.stdout and "--json" in done.stdout
+
+
+@pytest.mark.slow
+def test_stories_are_scored_beside_plain_classifiers(tmp_path):
+    path = tmp_path / "losses.json"
+    done = run("stories.py", "--quick", "--json", str(path))
+    assert done.returncode == 0, done.stderr
+    scored = {line["classifier"]: line["log_loss"] for line in json.loads(path.read_text())}
+    assert set(scored) == {"naive Bayes", "hierarchical", "LDA", "QDA", "shrunken QDA"}
+    assert all(0 < loss < math.log(3) for loss in scored.values())
+    assert "hierarchical: gain" in done.stdout

@@ -4,14 +4,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from model_diagnostics.scoring import SquaredError, decompose
 from sklearn import metrics
 from sklearn.isotonic import IsotonicRegression
 
 from bayesgen.calibrate import (
     accuracy,
+    area_under_roc,
     brier,
     brier_decomposition,
     calibration_error,
+    event_decomposition,
     log_loss,
     recalibrated,
 )
@@ -121,3 +124,38 @@ def test_decomposition_adds_up_and_its_parts_are_not_negative(classes, rows, see
     total = parts.miscalibration - parts.discrimination + parts.uncertainty
     assert total == pytest.approx(brier(y, probability), abs=1e-12)
     assert min(parts.miscalibration, parts.discrimination, parts.uncertainty) > -1e-12
+
+
+def test_decomposition_equals_that_of_model_diagnostics(forecast):
+    y, p = forecast
+    total = np.zeros(3)
+    for k in range(3):
+        theirs = decompose((y == k).astype(float), p[:, k], scoring_function=SquaredError())
+        names = ["miscalibration", "discrimination", "uncertainty"]
+        expected = [theirs[name].item() for name in names]
+        found = event_decomposition(y == k, p[:, k])
+        assert [getattr(found, name) for name in names] == pytest.approx(expected, abs=1e-12)
+        total += expected
+    parts = brier_decomposition(y, p)
+    found = [parts.miscalibration, parts.discrimination, parts.uncertainty]
+    assert found == pytest.approx(total.tolist(), abs=1e-12)
+
+
+def test_area_under_roc_equals_scikit_learns(forecast):
+    y, p = forecast
+    theirs = metrics.roc_auc_score(y, p, multi_class="ovr", average="macro")
+    assert area_under_roc(y, p) == pytest.approx(theirs, abs=1e-13)
+    two, both = np.minimum(y, 1), np.column_stack([p[:, 0], 1 - p[:, 0]])
+    theirs = metrics.roc_auc_score(two, both[:, 1])
+    assert area_under_roc(two, both) == pytest.approx(theirs, abs=1e-13)
+
+
+def test_area_under_roc_is_the_share_of_ordered_pairs():
+    p = np.array([0.2, 0.5, 0.5, 0.9])
+    y = np.array([0, 0, 1, 1])
+    # 0.2 below both, 0.5 ties with one and stands below the other
+    assert area_under_roc(y, np.column_stack([1 - p, p])) == (2 + 1.5) / 4
+
+
+def test_area_under_roc_needs_rows_of_every_class():
+    assert np.isnan(area_under_roc(np.zeros(3, dtype=int), THREE))

@@ -38,6 +38,11 @@ class Probe(ClassifierMixin, BaseEstimator):
         self.fractions_ = count / count.sum()
         return self
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
+        return tags
+
     def predict_proba(self, X):
         return np.tile(self.fractions_, (len(X), 1))
 
@@ -72,10 +77,16 @@ def test_scores_are_those_of_scikit_learns_own_cross_validation(iris):
 
 def test_columns_and_counts(iris):
     found = compare({"a": GaussianNB(), "b": DummyClassifier()}, *iris, cv=3)
-    scores = ["log_loss", "brier", "calibration_error", "accuracy"]
+    parts = ["miscalibration", "discrimination", "uncertainty"]
+    scores = ["log_loss", "brier", *parts, "calibration_error", "accuracy", "auc"]
+    seconds = ["fit_seconds", "predict_seconds"]
     expected = [name for score in scores for name in (score, f"{score}_se")]
-    assert list(found.table) == [*expected, "fit_seconds", "predict_seconds", "method"]
+    expected += ["log_loss_difference", "log_loss_lower", "log_loss_upper"]
+    expected += [name for score in seconds for name in (score, f"{score}_se")]
+    assert list(found.table) == [*expected, "method", "prepared_by"]
     assert list(found.table.index) == ["a", "b"]
+    assert found.differences.index.to_list() == [("b", score) for score in scores]
+    assert len(found.curves) == 0
     assert (found.n_rows, found.n_missing_cells, found.n_rows_with_missing) == (150, 0, 0)
     assert (found.folds, found.notes, found.warnings) == (3, (), {})
 
@@ -189,9 +200,9 @@ def test_what_cannot_be_compared_is_refused_in_one_sentence(iris, change, senten
 
 
 def test_an_error_names_the_classifier_and_the_fold():
-    X = pd.DataFrame({"a": [1.0, np.nan, 3.0, 4.0]})
-    with pytest.raises(ValueError, match="NaN") as caught:
-        compare({"GNB": GaussianNB()}, X, [0, 1, 0, 1], cv=2)
+    X = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0]})
+    with pytest.raises(ValueError, match="var_smoothing") as caught:
+        compare({"GNB": GaussianNB(var_smoothing="x")}, X, [0, 1, 0, 1], cv=2)
     assert caught.value.__notes__ == ["classifier 'GNB', fold 1 of 2"]
 
 
@@ -211,4 +222,5 @@ def test_it_shows_its_table_its_holes_and_its_warnings(met, iris):
     assert "2 folds over 150 rows, 1 missing cells in 1 rows" in repr(found)
     assert "loud: odd <row>" in repr(found)
     assert "odd &lt;row&gt;" in found._repr_html_()
-    assert "log_loss" in found._repr_html_()
+    assert "log loss" in found._repr_html_()
+    assert "15 bins of equal width" in repr(found)

@@ -12,18 +12,20 @@ PACKAGE = Path(__file__).parents[1] / "bayesgen"
 ORDER = (
     *("typing", "errors", "table", "schema", "likelihoods", "classes", "model", "story"),
     *("user_story", "inference", "predict", "decide", "calibrate", "diagnose", "plots"),
-    *("estimators", "compare", "persist", "datasets", "cli", "__init__"),
+    *("persist", "estimators", "compare", "datasets", "report", "cli", "__init__"),
 )
 EVERYWHERE = {*sys.stdlib_module_names, "numpy", "scipy", "jaxtyping"}
-FRAMES = ("table", "datasets", "cli", "calibrate", "compare")
+FRAMES = ("table", "datasets", "cli", "calibrate", "compare", "diagnose", "report")
 TRACED = ("likelihoods", "classes", "story", "user_story", "inference")
 ARVIZ = ("diagnose", "inference.convergence")
 HOMES = {
     "sklearn": ("estimators", "calibrate", "compare"),
     **dict.fromkeys(("arviz", "arviz_base", "arviz_stats", "arviz_plots"), ARVIZ),
-    "matplotlib": ("plots",),
+    "matplotlib": ("plots", "report"),
+    "jinja2": ("report",),
     **dict.fromkeys(("narwhals", "pandas", "polars", "pyarrow"), FRAMES),
-    **dict.fromkeys(("jax", "jaxlib", "numpyro"), TRACED),
+    **dict.fromkeys(("jax", "jaxlib"), TRACED),
+    "numpyro": (*TRACED, "persist"),
     "xarray": ("predict", "diagnose", "persist"),
     **dict.fromkeys(("h5netcdf", "h5py"), ("persist",)),
     **dict.fromkeys(("cyclopts", "rich"), ("cli",)),

@@ -1,24 +1,20 @@
 """What the README shows is what happens."""
 
-import contextlib
-import io
-import re
-from pathlib import Path
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
 from numpyro.infer.util import log_density
+from pages import blocks, page, printed
 
 import bayesgen as bg
 
-README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+README = page("README.md")
 
 
 def block(language, number):
-    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)[number]
+    return [code for found, code in blocks(README) if found == language][number]
 
 
 def test_under_500_words():
@@ -26,10 +22,7 @@ def test_under_500_words():
 
 
 def test_twelve_lines_print_what_is_shown():
-    shown = io.StringIO()
-    with contextlib.redirect_stdout(shown):
-        exec(block("python", 0), {})
-    assert shown.getvalue() == block("text", 0)
+    assert printed(block("python", 0), {}) == block("text", 0)
     assert len(block("python", 0).splitlines()) <= 12
 
 

@@ -3,18 +3,20 @@
 import runpy
 from pathlib import Path
 
+import cases_words
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from cases import CASES, LEVELS, MEAN, N_CLASSES, PROB, SCALE, VARIANCE, WORTH
+from cases_words import URNS
 from laws import story_density
 from numpyro import handlers
 from scipy import stats
 
 from bayesgen.classes import ClassPrior
 from bayesgen.inference.holes import complete_statistics
-from bayesgen.likelihoods import Bernoulli, Categorical, MultivariateNormal, Normal
+from bayesgen.likelihoods import Bernoulli, Categorical, Multinomial, MultivariateNormal, Normal
 from bayesgen.model import complete_model, model_statistics
 from bayesgen.story import arrays, program, sites, structure, terms, transform
 
@@ -77,9 +79,12 @@ def free_entries(site: str, shape: tuple[int, ...]) -> np.ndarray:
     if site == "class.probs":
         free[-1] = False
     elif site.endswith(".probs"):
-        free[:, np.cumsum(LEVELS) - 1] = False
+        sizes = LEVELS if site.startswith("Categorical") else shape[-1:]
+        free[:, np.cumsum(sizes) - 1] = False
     elif site.endswith(".cholesky"):
         free &= np.tri(shape[-1], dtype=bool)
+    elif site.endswith(".correlation_cholesky"):
+        free &= np.tri(shape[-1], k=-1, dtype=bool)
     return free
 
 
@@ -236,6 +241,11 @@ STORIES = {
         "Bernoulli",
         Bernoulli(prob=PROB, rows=4 * WORTH),
         {"prob": PROB, "rows": 4 * WORTH},
+    ),
+    "multinomial_bag_of_words": (
+        "Multinomial",
+        Multinomial(probs=URNS, rows=cases_words.WORTH),
+        {"probs": URNS, "rows": cases_words.WORTH[:, None]},
     ),
 }
 

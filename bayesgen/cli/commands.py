@@ -1,42 +1,64 @@
 """The commands and their help."""
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated
+from collections.abc import Iterable, Mapping
 
 import numpy as np
-from cyclopts import App, Parameter, Token, validators
+from cyclopts import App
 
 from bayesgen import datasets
 from bayesgen.cli import show
-from bayesgen.cli.files import NULLS, Data, read
-from bayesgen.cli.models import METHODS, MethodName, ModelName, classifiers, in_words
+from bayesgen.cli.arguments import DataName, Flag, Folds, Methods, Missing, Model, Seed
+from bayesgen.cli.files import Data, read
+from bayesgen.cli.fitting import fit_model
+from bayesgen.cli.models import classifiers, in_words
+from bayesgen.cli.predicting import predict_rows
+from bayesgen.cli.reporting import report_page
 from bayesgen.compare import Comparison, compare
 from bayesgen.table import Table, read_table
 
 HELP = "Class probabilities you can act on: Bayesian generative classification."
-EXAMPLES = """Examples:
-
-```
-bayesgen compare titanic_passengers --target survived
-bayesgen compare rows.csv --target species --model qda --methods mle,exact
-bayesgen compare rows.parquet --target churned --json > scores.json
-bayesgen datasets
-```
-"""
+EXAMPLES = {
+    "compare": (
+        "bayesgen compare titanic_passengers --target survived",
+        "bayesgen compare rows.csv --target species --model qda --methods mle,exact",
+        "bayesgen compare rows.parquet --target churned --json > scores.json",
+    ),
+    "fit": (
+        "bayesgen fit titanic_passengers --out titanic.nc",
+        "bayesgen fit rows.csv --target species --model qda --inference map --out qda.nc",
+    ),
+    "predict": (
+        "bayesgen predict titanic.nc passengers.csv --out answers.parquet",
+        "bayesgen predict titanic.nc passengers.csv --keep name > answers.csv",
+        "bayesgen predict titanic.nc passengers.csv --json | head -1",
+    ),
+    "report": (
+        "bayesgen report titanic_passengers --html titanic.html",
+        "bayesgen report rows.csv --target species --model qda --html page.html",
+        "bayesgen report rows.csv --target species --fitted qda.nc --html page.html",
+    ),
+    "datasets": ("bayesgen datasets", "bayesgen datasets --json"),
+}
 
 
 def application() -> App:
     """Return the command line application."""
+    every = (example for examples in EXAMPLES.values() for example in examples)
     app = App(
         name="bayesgen",
         help=HELP,
-        help_epilogue=EXAMPLES,
+        help_epilogue=_shown(every),
         help_format="markdown",
         version=_version,
     )
-    app.command(compare_methods, name="compare")
-    app.command(list_datasets, name="datasets")
+    commands = (compare_methods, fit_model, predict_rows, report_page, list_datasets)
+    for (name, examples), command in zip(EXAMPLES.items(), commands, strict=True):
+        app.command(command, name=name, help_epilogue=_shown(examples))
     return app
+
+
+def _shown(examples: Iterable[str]) -> str:
+    return "\n".join(["Examples:", "", "```", *examples, "```", ""])
 
 
 def _version() -> str:
@@ -45,41 +67,16 @@ def _version() -> str:
     return version("bayesgen")
 
 
-def _methods(_: object, tokens: Sequence[Token]) -> tuple[str, ...]:
-    words = [word.strip() for token in tokens for word in token.value.split(",")]
-    for word in words:
-        if word not in METHODS:
-            raise ValueError(f"{word!r} is none of {', '.join(METHODS)}; separate them by commas.")
-    return tuple(dict.fromkeys(words))
-
-
-DATA_HELP = (
-    "A CSV file (.tsv: tab-separated), a Parquet file (.parquet, .pq), or the name of a bundled "
-    "data set (see `bayesgen datasets`). Columns of numbers are numeric, integers too; text and "
-    "booleans are categories. Missing cells of a CSV file: the empty cell, "
-    f"{', '.join(f'`{null}`' for null in NULLS if null)}."
-)
-DataName = Annotated[str, Parameter(help=DATA_HELP)]
-Methods = Annotated[
-    tuple[MethodName, ...],
-    Parameter(converter=_methods, n_tokens=1, negative="", show_default=",".join),
-]
-Folds = Annotated[int, Parameter(validator=validators.Number(gte=2))]
-Seed = Annotated[int, Parameter(validator=validators.Number(gte=0, lt=2**32))]
-Flag = Annotated[bool, Parameter(negative="", show_default=False)]
-Words = Annotated[tuple[str, ...], Parameter(negative="", show_default=False)]
-
-
 def compare_methods(
     data: DataName,
     /,
     *,
     target: str | None = None,
-    model: ModelName = "naive-bayes",
+    model: Model = "naive-bayes",
     cv: Folds = 5,
     methods: Methods = ("mle", "map", "exact", "nuts"),
     seed: Seed = 0,
-    missing: Words = (),
+    missing: Missing = (),
     json: Flag = False,
 ) -> None:
     """Compare ways to fit one model: cross-validated scores, with their spread.
@@ -91,13 +88,12 @@ def compare_methods(
     Args:
         data: A file, or the name of a bundled data set.
         target: Column that holds the classes; a bundled data set knows its own.
-        model: naive-bayes takes any columns; lda and qda take numbers.
+        model: Which one.
         cv: Number of stratified folds; lowered to the rows of the smallest class.
         methods: Which of mle, map, exact, nuts, separated by commas.
         seed: Seed of the folds and of every sampler.
-        missing: One more text that means "missing" in a CSV file, such as "?"; may be repeated.
-        json: Print JSON: what the tables say with more digits, and the warnings in full. An
-            infinite log loss is the text "inf".
+        missing: One more text.
+        json: Print JSON: more digits, warnings in full; infinite log loss is the text "inf".
     """
     rows = read(data, target, missing)
     table = read_table(rows.X)
@@ -172,15 +168,13 @@ def _scores(comparison: Comparison) -> dict[str, object]:
 
 
 def _told(facts: dict, comparison: Comparison) -> dict[str, str]:
-    kinds = facts["columns"]
     holes = "none"
     if facts["missing_cells"]:
         where = show.listing(facts["missing_by_column"])
         cells, rows = facts["missing_cells"], facts["rows_with_missing"]
         holes = f"{cells:,} cells in {rows:,} rows ({where})"
     return {
-        "data": f"{facts['data']}: {facts['rows']:,} rows, {sum(kinds.values()):,} columns "
-        f"({kinds['numeric']:,} numeric, {kinds['categorical']:,} categorical)",
+        "data": f"{facts['data']}: {facts['rows']:,} rows, {show.of_kinds(facts['columns'])}",
         "target": f"{facts['target']}: {show.listing(facts['classes'])}",
         "missing": holes,
         "model": facts["model"],

@@ -2,6 +2,7 @@
 
 import dataclasses
 import difflib
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +43,35 @@ class UnusableData(BayesgenError, ValueError):
             f"column {column!r} of {data!r} holds bytes that are not UTF-8 text. Convert the file: "
             "iconv -f latin1 -t utf-8."
         )
+
+    @classmethod
+    def not_that_type(cls, data: str, column: str, value: str, kind: str) -> "UnusableData":
+        """A cell of a CSV file is not what the model read in this column."""
+        return cls(
+            f"column {column!r} of {data!r} holds {value!r}, where the model was fitted to {kind}. "
+            f"If it means missing, add --missing {value!r}; else mend the file."
+        )
+
+    @classmethod
+    def no_such_columns(cls, data: str, names: list[str], known: list[str]) -> "UnusableData":
+        """Columns that were asked for are not there."""
+        return cls(
+            f"{data!r} has no column {_shown(names)}{_alike(names[0], known)}; its columns are "
+            f"{_shown(known)}."
+        )
+
+    @classmethod
+    def other_columns(cls, data: str, wanted: list[str], known: list[str]) -> "UnusableData":
+        """No column is one of the model's."""
+        return cls(
+            f"{data!r} has none of the columns that the model reads, {_shown(wanted)}; its columns "
+            f"are {_shown(known)}. Name them as they were named when the model was fitted."
+        )
+
+    @classmethod
+    def taken_name(cls, name: str) -> "UnusableData":
+        """A column to copy has the name of an answer."""
+        return cls(f"--keep {name}: the answers have a column of this name. Rename it in the file.")
 
     @classmethod
     def no_target(cls, data: str, names: list[str]) -> "UnusableData":
@@ -96,24 +126,61 @@ def read(data: str, target: str | None, missing: tuple[str, ...] = ()) -> Data:
     Raises:
         UnusableData: as its constructors say.
     """
+    table = _arrow_table(located(data), missing)
+    target = target_of(data, target, table.column_names)
+    return Data(data, target, *apart(table, target))
+
+
+def located(data: str) -> Path:
+    """Return the path of a file or of a bundled data set.
+
+    Raises:
+        UnusableData: there is neither.
+    """
     bundled = not Path(data).is_file() and data in datasets.names()
     path = datasets.path(data) if bundled else Path(data)
     if not path.exists():
         raise UnusableData.not_found(data)
-    table = _arrow_table(path, missing)
-    names = table.column_names
-    if target is None and not bundled:
+    return path
+
+
+def target_of(data: str, target: str | None, names: list[str]) -> str:
+    """Return the column that holds the classes; a bundled data set knows its own.
+
+    Raises:
+        UnusableData: there is none, or nothing beside it.
+    """
+    if target is None and (Path(data).is_file() or data not in datasets.names()):
         raise UnusableData.no_target(data, names)
     target = target or datasets.target(data)
     if names.count(target) != 1:
         raise UnusableData.unknown_target(data, target, names)
+    if len(names) == 1:
+        raise UnusableData.no_features(data, target)
+    return target
+
+
+def require_names(data: str, names: tuple[str, ...], there: list[str]) -> None:
+    """Refuse names of columns that a file has not.
+
+    Raises:
+        UnusableData: naming them.
+    """
+    strange = [name for name in names if name not in there]
+    if strange:
+        raise UnusableData.no_such_columns(data, strange, there)
+
+
+def apart(table: pa.Table, target: str) -> tuple[pa.Table, np.ndarray]:
+    """Return the features and the labels of rows.
+
+    Raises:
+        UnusableData: a row has no label.
+    """
     labels = table.column(target)
     if labels.null_count:
         raise UnusableData.missing_labels(target, labels.null_count, len(labels))
-    if len(names) == 1:
-        raise UnusableData.no_features(data, target)
-    position = names.index(target)
-    return Data(data, target, table.remove_column(position), np.array(labels.to_pylist()))
+    return table.drop_columns(target), np.array(labels.to_pylist())
 
 
 def _arrow_table(path: Path, missing: tuple[str, ...]) -> pa.Table:
@@ -133,13 +200,40 @@ def _csv_table(path: Path, missing: tuple[str, ...]) -> pa.Table:
     return csv.read_csv(
         path,
         # column types are guessed from the first block: let it be the whole file, up to 1 GiB
-        read_options=csv.ReadOptions(block_size=min(path.stat().st_size + (1 << 20), 1 << 30)),
-        parse_options=csv.ParseOptions(
-            delimiter="\t" if path.suffix == ".tsv" else ",", newlines_in_values=True
-        ),
-        convert_options=csv.ConvertOptions(
-            null_values=[*NULLS, *missing], strings_can_be_null=True
-        ),
+        read_options=csv.ReadOptions(block_size=min(_size(path) + (1 << 20), 1 << 30)),
+        parse_options=parse_options(path),
+        convert_options=convert_options(missing),
+    )
+
+
+def _size(path: Path) -> int:
+    """Return the bytes of a file, of a compressed one as many as there may be inside."""
+    return path.stat().st_size * (32 if path.suffix in (".gz", ".bz2", ".zst") else 1)
+
+
+def parse_options(path: Path) -> csv.ParseOptions:
+    """Return how the cells of a CSV file are told apart."""
+    tabs = path.suffixes[-2:-1] == [".tsv"] or path.suffix == ".tsv"
+    return csv.ParseOptions(delimiter="\t" if tabs else ",", newlines_in_values=True)
+
+
+def convert_options(
+    missing: tuple[str, ...],
+    types: Mapping[str, pa.DataType] | None = None,
+    names: list[str] | None = None,
+) -> csv.ConvertOptions:
+    """Return how the cells of a CSV file become values.
+
+    Args:
+        missing: more cells that mean "missing".
+        types: of columns by name; those of the others are guessed.
+        names: of the columns to read; None reads all.
+    """
+    return csv.ConvertOptions(
+        null_values=[*NULLS, *missing],
+        strings_can_be_null=True,
+        column_types=types or {},
+        include_columns=names,
     )
 
 

@@ -5,16 +5,31 @@ from typing import Literal
 import numpy as np
 
 from bayesgen.errors import BayesgenError
-from bayesgen.estimators import LDA, QDA, NaiveBayes
+from bayesgen.estimators import LDA, QDA, BagOfWords, JointTable, NaiveBayes
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.inference import NUTS
 from bayesgen.table import Table, TableColumn
 
-ModelName = Literal["naive-bayes", "lda", "qda"]
+ModelName = Literal["naive-bayes", "lda", "qda", "joint-table", "bag-of-words"]
 MethodName = Literal["mle", "map", "exact", "nuts"]
+InferenceName = Literal["auto", "exact", "mle", "map", "nuts"]
 
-MODELS = {"naive-bayes": NaiveBayes, "lda": LDA, "qda": QDA}
-WORDS = {"naive-bayes": "naive Bayes", "lda": "LDA", "qda": "QDA"}
+MODELS = {
+    "naive-bayes": NaiveBayes,
+    "lda": LDA,
+    "qda": QDA,
+    "joint-table": JointTable,
+    "bag-of-words": BagOfWords,
+}
+WORDS = {
+    "naive-bayes": "naive Bayes",
+    "lda": "LDA",
+    "qda": "QDA",
+    "joint-table": "joint table",
+    "bag-of-words": "bag of words",
+}
+NUMERIC = ("lda", "qda", "bag-of-words")
+JOINT_NORMAL = ("lda", "qda")
 METHODS = {"mle": "MLE", "map": "MAP", "exact": "exact Bayes", "nuts": "NUTS"}
 
 
@@ -46,20 +61,29 @@ def classifiers(
     Raises:
         UnusableColumns: the model needs numbers and the table has levels.
     """
-    levels = [column.name for column in table.columns if column.kind == "level"]
-    if model != "naive-bayes" and levels:
-        raise UnusableColumns.levels(model, levels)
+    require_columns(model, table)
     # fewer draws than the default: every fold runs it, and two chains show whether it converged
     nuts = NUTS(draws=500, warmup=500, chains=2, progress=False)
     inference = {"mle": "mle", "map": "map", "exact": "exact", "nuts": nuts}
     names = METHODS
-    if model != "naive-bayes" and any(_holes(column) for column in table.columns):
+    if model in JOINT_NORMAL and any(_holes(column) for column in table.columns):
         # a joint normal has no closed form where fitted cells are missing: "auto" augments there
         inference, names = {**inference, "exact": "auto"}, {**METHODS, "exact": "Bayes"}
     return {
         names[method]: MODELS[model](inference=inference[method], random_state=seed)
         for method in methods
     }
+
+
+def require_columns(model: ModelName, table: Table) -> None:
+    """Refuse levels where a model needs numbers.
+
+    Raises:
+        UnusableColumns: naming them.
+    """
+    levels = [column.name for column in table.columns if column.kind == "level"]
+    if model in NUMERIC and levels:
+        raise UnusableColumns.levels(model, levels)
 
 
 def in_words(model: ModelName, classifier: Classifier, table: Table, limit: int = 8) -> str:

@@ -2,19 +2,22 @@
 
 import json
 import math
-import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sized
+from typing import TypeVar
 
 import numpy as np
 from rich import box
 from rich.console import Console
+from rich.progress import Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table as Grid
 
 from bayesgen.calibrate import BINS
+from bayesgen.cli.entry import numberless
 from bayesgen.compare import Comparison
 from bayesgen.table import Table
 
+B = TypeVar("B", bound=Sized | tuple[Sized, ...])
 SCORES = {"log_loss": "log loss", "brier": "Brier", "calibration_error": "calib. error"}
 LEGEND = (
     "Scores of rows that were left out of the fit; ± is one standard error over the folds. Log "
@@ -104,7 +107,7 @@ def shortened(warnings: Mapping[str, tuple[str, ...]]) -> list[str]:
     groups: dict[str, dict[str, list[str]]] = {}
     for name, texts in warnings.items():
         for text in texts:
-            groups.setdefault(_pattern(text), {}).setdefault(name, []).append(text)
+            groups.setdefault(numberless(text), {}).setdefault(name, []).append(text)
     sentences = []
     for group in groups.values():
         alike = max(map(len, group.values())) - 1
@@ -113,14 +116,28 @@ def shortened(warnings: Mapping[str, tuple[str, ...]]) -> list[str]:
     return sentences
 
 
-def _pattern(text: str) -> str:
-    return re.sub(r"('[^']*')|\d[\d.,]*", lambda match: match[1] or "#", text)
-
-
 def counts(table: Table) -> dict[str, int]:
     """Return the columns by kind."""
     numeric = sum(column.kind == "number" for column in table.columns)
     return {"numeric": numeric, "categorical": len(table.columns) - numeric}
+
+
+def of_kinds(columns: Mapping[str, int]) -> str:
+    """Return "3 columns (1 numeric, 2 categorical)"."""
+    numeric, categorical = columns["numeric"], columns["categorical"]
+    return f"{numeric + categorical:,} columns ({numeric:,} numeric, {categorical:,} categorical)"
+
+
+def counted(batches: Iterable[B], words: str) -> Iterator[B]:
+    """Yield batches, tables or tuples that begin with one; a terminal counts rows on stderr."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.completed:,.0f} " + words), TimeElapsedColumn())
+    quiet = not console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=quiet) as progress:
+        task = progress.add_task(words, total=None)
+        for batch in batches:
+            yield batch
+            progress.advance(task, len(batch[0] if isinstance(batch, tuple) else batch))
 
 
 def holes(table: Table) -> dict[str, int]:
@@ -141,6 +158,11 @@ def listing(numbers: Mapping[str, int], limit: int = 8) -> str:
 def as_json(value: object) -> str:
     """Return JSON; NaN becomes null, and infinity the text "inf", which JSON has no number for."""
     return json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def as_line(row: Mapping[str, object]) -> str:
+    """Return one row as JSON in one line; what JSON has no word for is text."""
+    return json.dumps(_plain(row), ensure_ascii=False, allow_nan=False, default=str)
 
 
 def _plain(value: object) -> object:

@@ -61,13 +61,19 @@ def answer(
     return Answer(aligned, fitted - start, end - fitted, getattr(clf, "inference_", ""), texts)
 
 
-def line(answers: list[Answer]) -> dict[str, float | str]:
-    """Return the mean seconds of a fold and every method that ran."""
-    return {
-        "fit_seconds": float(np.mean([a.fit_seconds for a in answers])),
-        "predict_seconds": float(np.mean([a.predict_seconds for a in answers])),
-        "method": "/".join(dict.fromkeys(a.method for a in answers)),
-    }
+def seconds(answers: list[Answer]) -> dict[str, float]:
+    """Return the mean seconds of a fold and their standard errors."""
+    found = {}
+    for name in ("fit_seconds", "predict_seconds"):
+        each = np.array([getattr(a, name) for a in answers])
+        error = each.std(ddof=1) / np.sqrt(len(each)) if len(each) > 1 else np.nan
+        found[name], found[f"{name}_se"] = float(each.mean()), float(error)
+    return found
+
+
+def methods(answers: list[Answer]) -> str:
+    """Return every method that ran, in order."""
+    return "/".join(dict.fromkeys(a.method for a in answers))
 
 
 def distinct_warnings(answers: list[Answer]) -> tuple[str, ...]:

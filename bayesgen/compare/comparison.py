@@ -1,12 +1,21 @@
-"""What a comparison returns: a table of scores, and the predictions they were computed from."""
+"""What a comparison returns: tables of scores, and the predictions they were computed from."""
 
 import dataclasses
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Shaped
+from jaxtyping import Bool, Float, Shaped
 
+from bayesgen import calibrate, plots
+from bayesgen.calibrate.thresholds import THRESHOLDS
+from bayesgen.compare.display import LEGEND, shown
+from bayesgen.errors import InvalidArgument
+from bayesgen.plots.style import Axes
 from bayesgen.typing import Joint, Labels
+
+Event = tuple[Bool[np.ndarray, " row"], Float[np.ndarray, " row"]]
+"""Whether a class was the true one in each row, and what probability it was given."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -15,11 +24,22 @@ class Comparison:
 
     Attributes:
         table: pandas DataFrame, one row for each classifier in the order they were given. Columns:
-            log_loss (nats, inf if a true class got probability 0), brier (0 to 2),
-            calibration_error (top label, 15 bins of equal width), accuracy, each over all
-            out-of-fold predictions and each with its standard error over folds (log_loss_se, ...);
-            fit_seconds and predict_seconds (mean of one fold); method (what the classifier says in
-            `inference_`, empty if it says nothing).
+            log_loss (nats, inf if a true class got probability 0), brier (0 to 2) and its parts
+            miscalibration, discrimination and uncertainty (brier = miscalibration - discrimination
+            + uncertainty), calibration_error (top label, 15 bins of equal width), accuracy, each
+            over all out-of-fold predictions; auc, the mean over folds of the area under the ROC
+            curve (several classes: the mean of each against the rest; NaN where a fold lacks a
+            class); each with its standard error over folds (log_loss_se, ...);
+            log_loss_difference, log_loss_lower, log_loss_upper: difference to the first classifier
+            and its 95 % interval, see `differences`; fit_seconds and predict_seconds (mean of one
+            fold, with standard errors); method (what the classifier says in `inference_`, empty if
+            it says nothing); prepared_by (what stood before a classifier that cannot take missing
+            cells or levels, empty if nothing did).
+        differences: DataFrame indexed by (classifier, score): difference to the first classifier,
+            standard_error, and lower and upper end of a 95 % interval (corrected resampled t of
+            Nadeau and Bengio 2003: folds are paired, and share most of the rows they fit).
+        curves: DataFrame indexed by (classifier, rows): the scores of `table` after fits to so many
+            rows of each fold; empty without train_sizes.
         classes: labels in the order of the columns of `probabilities`, shape (class,).
         n_rows: rows compared on.
         n_missing_cells: cells of X without a value.
@@ -35,6 +55,8 @@ class Comparison:
     """
 
     table: pd.DataFrame
+    differences: pd.DataFrame
+    curves: pd.DataFrame
     classes: Shaped[np.ndarray, " class"]
     n_rows: int
     n_missing_cells: int
@@ -47,16 +69,125 @@ class Comparison:
     rows: Labels
     fold: Labels
 
+    def reliability(
+        self, name: str, *, prob: float = 0.9, resamples: int = 500, random_state: int = 0
+    ) -> tuple[calibrate.ReliabilityCurve, ...]:
+        """Return the reliability curves of a classifier's out-of-fold probabilities.
+
+        One for each class against the rest (of two classes the second alone), and one for the top
+        label last; see `calibrate.reliability`.
+
+        Args:
+            name: of the classifier.
+            prob: level of the consistency bands.
+            resamples: how many sets of events a band is simulated from.
+            random_state: seed of the simulation.
+        """
+        return calibrate.reliability(
+            self.y,
+            self._said(name),
+            self.classes.tolist(),
+            rng=np.random.default_rng(random_state),
+            prob=prob,
+            resamples=resamples,
+        )
+
+    def thresholds(
+        self,
+        name: str,
+        thresholds: Sequence[float | int] = THRESHOLDS,
+        *,
+        positive: Hashable = None,
+    ) -> pd.DataFrame:
+        """Return what calling a class at thresholds of its probability gives.
+
+        Args:
+            name: of the classifier.
+            thresholds: the class is called where its probability is at least that.
+            positive: the class to call; None: the second of two.
+
+        Returns:
+            See `calibrate.threshold_table`.
+        """
+        return calibrate.threshold_table(*self._event(name, positive), thresholds)
+
+    def confusion(self, name: str, *, threshold: float | None = None) -> pd.DataFrame:
+        """Return how many rows of each true class were decided for each class.
+
+        Args:
+            name: of the classifier.
+            threshold: None decides for the most probable class; a number, of two classes, for the
+                second where its probability is at least that.
+        """
+        said = self._said(name)
+        return calibrate.confusion(self.y, said, self.classes.tolist(), threshold=threshold)
+
+    def roc(self, name: str, *, positive: Hashable = None) -> pd.DataFrame:
+        """Return the points of the ROC curve of a class, over all folds together.
+
+        The table's auc is the mean over folds and need not be the area under this curve.
+
+        Args:
+            name: of the classifier.
+            positive: the class to call; None: the second of two.
+
+        Returns:
+            See `calibrate.roc`.
+        """
+        return calibrate.roc(*self._event(name, positive))
+
+    def plot_reliability(self, name: str, *, ax: Axes = None) -> plots.ReliabilityDisplay:
+        """Draw the reliability of a classifier's out-of-fold probabilities."""
+        return plots.ReliabilityDisplay(self.reliability(name)).plot(ax=ax)
+
+    def plot_roc(
+        self, names: Sequence[str] | None = None, *, positive: Hashable = None, ax: Axes = None
+    ) -> plots.RocDisplay:
+        """Draw the ROC curves of some classifiers (all) for a class (of two the second)."""
+        every = list(self.probabilities) if names is None else names
+        curves = {name: self.roc(name, positive=positive) for name in every}
+        event = self.classes.tolist()[-1] if positive is None else positive
+        return plots.RocDisplay(curves, event).plot(ax=ax)
+
+    def plot_confusion(
+        self, name: str, *, threshold: float | None = None, ax: Axes = None
+    ) -> plots.ConfusionDisplay:
+        """Draw how many rows of each class a classifier decided for which."""
+        return plots.ConfusionDisplay(self.confusion(name, threshold=threshold)).plot(ax=ax)
+
+    def plot_learning_curves(
+        self, score: str = "log_loss", *, ax: Axes = None
+    ) -> plots.LearningCurveDisplay:
+        """Draw a score against training rows; compare(..., train_sizes=...) computes it."""
+        if not len(self.curves):
+            raise InvalidArgument.out_of_range("train_sizes", None, "sizes to learn from")
+        return plots.LearningCurveDisplay(self.curves, score).plot(ax=ax)
+
+    def _said(self, name: str) -> Joint:
+        if name not in self.probabilities:
+            raise InvalidArgument.not_one_of("name", name, list(self.probabilities))
+        return self.probabilities[name]
+
+    def _event(self, name: str, positive: Hashable) -> Event:
+        said, classes = self._said(name), self.classes.tolist()
+        if positive is None and len(classes) == 2:
+            positive = classes[1]
+        if positive not in classes:
+            raise InvalidArgument.not_one_of("positive", positive, classes)
+        code = classes.index(positive)
+        return self.y == code, said[:, code]
+
     def __repr__(self) -> str:
         """Return the table and what stands above and below it."""
-        sentences = [*self.notes, *self._told()]
-        return "\n".join([self._heading(), self.table.round(4).to_string(), *sentences])
+        table = shown(self.table).to_string()
+        return "\n".join([self._heading(), table, LEGEND, *self.notes, *self._told()])
 
     def _repr_html_(self) -> str:
         from html import escape
 
-        sentences = "".join(f"<p>{escape(s)}</p>" for s in (*self.notes, *self._told()))
-        return f"<p>{escape(self._heading())}</p>{self.table.round(4).to_html()}{sentences}"
+        told = (LEGEND, *self.notes, *self._told())
+        sentences = "".join(f"<p>{escape(sentence)}</p>" for sentence in told)
+        return f"<p>{escape(self._heading())}</p>{shown(self.table).to_html()}{sentences}"
 
     def _heading(self) -> str:
         holes = f"{self.n_missing_cells:,} missing cells in {self.n_rows_with_missing:,} rows"

@@ -1,10 +1,15 @@
 """Which rows are fitted and which are scored in each fold."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from jaxtyping import Int, Shaped
 
 from bayesgen.errors import InvalidArgument, InvalidTarget, TooFewClasses
 from bayesgen.typing import Labels
+
+FEWEST_ROWS = 2
+"""Rows of every class that a subset keeps: with one, a class would have no variance of its own."""
 
 Fold = tuple[Int[np.ndarray, " _"], Int[np.ndarray, " _"]]
 """The positions of the rows to fit, and of those to score."""
@@ -65,3 +70,62 @@ def _of_splitter(y: Labels, cv: object) -> list[Fold]:
     every = np.arange(len(y))
     # boolean masks are allowed, as in scikit-learn
     return [(every[fit], every[scored]) for fit, scored in check_cv(cv).split(y[:, None], y)]
+
+
+def subset(y: Labels, size: int, rng: np.random.Generator) -> Int[np.ndarray, " _"]:
+    """Return positions of about `size` rows drawn at random, the classes in proportion.
+
+    Every class keeps at least two rows, or all it has, even where that takes more than `size`. A
+    generator of the same seed gives nested subsets: those of a smaller size are among those of a
+    larger one.
+
+    Args:
+        y: class codes, shape (row,).
+        size: rows wanted, at least 1.
+        rng: what orders the rows at random.
+    """
+    count = np.bincount(y)
+    shuffled = rng.permutation(len(y))
+    by_class = shuffled[np.argsort(y[shuffled], kind="stable")]
+    rank = np.arange(len(y)) - np.repeat(np.cumsum(count) - count, count)
+    # the share of its class that stands before a row: taking the smallest keeps the proportions
+    place = np.where(rank < FEWEST_ROWS, -1.0, (rank + rng.random(len(y))) / count[y[by_class]])
+    kept = max(size, int((rank < FEWEST_ROWS).sum()))
+    return np.sort(by_class[np.argsort(place, kind="stable")[:kept]])
+
+
+def whole_numbers(sizes: Sequence[int | float], folds: list[Fold], y: Labels) -> tuple[int, ...]:
+    """Return numbers of rows to fit, ascending: as they are, or as shares of the smallest fold's.
+
+    Raises:
+        InvalidArgument: a share outside (0, 1], or a number above the rows of a fold or below two
+            rows for each class.
+    """
+    most = min(len(fit) for fit, _ in folds)
+    fewest = FEWEST_ROWS * len(np.unique(y))
+    found = set()
+    for size in sizes:
+        rows = round(size * most) if isinstance(size, float | np.floating) else int(size)
+        if not fewest <= rows <= most:
+            raise InvalidArgument.out_of_range(
+                "train_sizes", size, f"{fewest} to {most} rows, or such a share of {most} rows,"
+            )
+        found.add(rows)
+    return tuple(sorted(found))
+
+
+def shrunk(folds: list[Fold], size: int, y: Labels, seed: int) -> list[Fold]:
+    """Return folds that fit about `size` of their rows and score what they did.
+
+    Args:
+        folds: what to shrink.
+        size: see `subset`.
+        y: class codes, shape (row,).
+        seed: smaller subsets of the same seed are part of larger ones.
+    """
+    seeds = np.random.SeedSequence(seed).spawn(len(folds))
+    subsets = [
+        fit[subset(y[fit], size, np.random.default_rng(seed))]
+        for (fit, _), seed in zip(folds, seeds, strict=True)
+    ]
+    return [(fit, scored) for fit, (_, scored) in zip(subsets, folds, strict=True)]

@@ -1,20 +1,20 @@
-"""Fit every classifier on every fold, score what it says about the rows left out."""
+"""Compare classifiers: the same folds for all, scores of the rows left out."""
 
-import sys
-from collections.abc import Mapping
-from typing import Literal
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Bool
 
-from bayesgen.compare.answers import Answer, answer, distinct_warnings, line
+from bayesgen.compare.answers import Answer, distinct_warnings, methods, seconds
 from bayesgen.compare.comparison import Comparison
-from bayesgen.compare.folds import Fold, split
+from bayesgen.compare.folds import Fold, shrunk, split, whole_numbers
+from bayesgen.compare.jobs import Outcome, Progress, Rows, Splits, run
 from bayesgen.compare.rows import declare_levels, identifiers, selectable
-from bayesgen.compare.scores import score
+from bayesgen.compare.scores import Scored, differences, score
 from bayesgen.errors import InvalidArgument, InvalidTarget
 from bayesgen.table import Table, read_table, read_target
+from bayesgen.typing import Labels
 
 
 def compare(
@@ -23,39 +23,52 @@ def compare(
     y: object,
     *,
     cv: object = 5,
+    train_sizes: Sequence[int | float] | None = None,
     random_state: int | None = 0,
-    progress: bool | Literal["auto"] = "auto",
+    n_jobs: int | None = 1,
+    progress: Progress = "auto",
 ) -> Comparison:
     """Return cross-validated scores of several classifiers on the same folds.
 
     Each classifier is cloned for each fold, so those passed stay unfitted. Text columns of a
-    dataframe become categories with the levels of the whole table first. Warnings of fits and
+    dataframe become categories with the levels of the whole table first. A classifier that fails on
+    missing cells or levels is put behind a standard Pipeline, which fills holes with means and most
+    frequent levels and spreads levels over 0/1 columns; the table says so. Warnings of fits and
     predictions are not shown but kept, see `Comparison.warnings`.
 
     Args:
-        classifiers: name -> scikit-learn classifier with predict_proba, of this library or not.
-        X: dataframe (pandas, polars, pyarrow) or array, shape (row, feature), missing cells allowed
-            as far as the classifiers allow them.
+        classifiers: name -> scikit-learn classifier with predict_proba, of this library or not. The
+            others are compared with the first one.
+        X: dataframe (pandas, polars, pyarrow) or array, shape (row, feature), holes allowed.
         y: one label for each row.
         cv: number of stratified, shuffled folds, or a scikit-learn splitter. A number is lowered,
             with a note, to the rows of the smallest class.
+        train_sizes: also fit to so many of a fold's rows (whole numbers), or to such a share of
+            them (numbers up to 1.0), see `Comparison.curves`. Smaller sets are part of larger ones;
+            classes stand in proportion, each with at least two rows or all it has.
         random_state: seed of the shuffling. Seeds of the classifiers are their own.
+        n_jobs: processes that fit folds at the same time, -1 for one per core. Seconds are then
+            those of fits that compete for the machine.
         progress: "auto" shows a bar on stderr in a terminal; True or False force it.
 
     Returns:
         The comparison; its `table` is a pandas DataFrame with one row for each classifier.
 
     Raises:
-        BayesgenError: a table or labels that cannot be used, no classifier, or one without
+        BayesgenError: a table, labels or sizes that cannot be used, no classifier, or one without
             predict_proba. An error of a fit is raised with a note naming classifier and fold.
 
     Examples:
         >>> import bayesgen as bg
-        >>> from bayesgen.compare import compare
-        >>> X, y = bg.datasets.load_penguins()
-        >>> rivals = {"MLE": bg.NaiveBayes(inference="mle"), "Bayes": bg.NaiveBayes()}
-        >>> compare(rivals, X, y).table["method"].to_dict()
-        {'MLE': 'mle', 'Bayes': 'exact'}
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> X, y = bg.datasets.load_titanic_passengers()
+        >>> rivals = {"MLE": bg.NaiveBayes(inference="mle"), "Bayes": bg.NaiveBayes(),
+        ...     "logistic regression": LogisticRegression()}
+        >>> found = bg.compare(rivals, X, y)
+        >>> found.table["method"].to_dict()
+        {'MLE': 'mle', 'Bayes': 'exact', 'logistic regression': ''}
+        >>> found.table.loc["logistic regression", "prepared_by"]
+        'SimpleImputer, OneHotEncoder'
     """
     _check_classifiers(classifiers)
     X = selectable(X)
@@ -64,55 +77,102 @@ def compare(
         raise InvalidTarget.wrong_length(len(labels), table.n_rows)
     classes, codes = np.unique(labels, return_inverse=True)
     folds, notes = split(codes, classes, cv, random_state)
-    answers = _run(classifiers, declare_levels(X, table), labels, folds, progress=progress)
-    rows = np.concatenate([scored for _, scored in folds])
-    fold = np.repeat(np.arange(len(folds)), [len(scored) for _, scored in folds])
-    said = {name: np.concatenate([a.probability for a in part]) for name, part in answers.items()}
-    lines = [{**score(codes[rows], said[n], fold), **line(part)} for n, part in answers.items()]
-    holes = _holes(table)
+    sizes = whole_numbers(train_sizes or (), folds, codes)
+    rows = Rows(declare_levels(X, table), table, labels, classes)
+    splits = _splits(folds, sizes, codes, random_state)
+    outcome = run(classifiers, rows, splits, n_jobs=n_jobs, progress=progress)
+    return _comparison(rows, codes, folds, sizes, outcome, (*notes, *identifiers(table)))
+
+
+def _splits(
+    folds: list[Fold], sizes: tuple[int, ...], codes: Labels, random_state: int | None
+) -> Splits:
+    """Return the folds, then the folds at each size."""
+    count = len(folds)
+    words = [f"fold {number + 1} of {count}" for number in range(count)]
+    # one seed for all sizes, also where none was given
+    seed = int(np.random.default_rng(random_state).integers(2**63))
+    small = [shrunk(folds, size, codes, seed) for size in sizes]
+    at = [f"{word} at {size} rows" for size in sizes for word in words]
+    every = [fold for group in (folds, *small) for fold in group]
+    return Splits(tuple(every), (*words, *at))
+
+
+def _comparison(
+    rows: Rows,
+    codes: Labels,
+    folds: list[Fold],
+    sizes: tuple[int, ...],
+    outcome: Outcome,
+    notes: tuple[str, ...],
+) -> Comparison:
+    count = len(folds)
+    scored_rows = np.concatenate([scored for _, scored in folds])
+    held_out = np.array([len(scored) for _, scored in folds])
+    y, fold = codes[scored_rows], np.repeat(np.arange(count), held_out)
+    whole = {name: part[:count] for name, part in outcome.answers.items()}
+    said = {name: np.concatenate([a.probability for a in part]) for name, part in whole.items()}
+    scores = {name: score(y, probability, fold) for name, probability in said.items()}
+    compared = differences(scores, np.array([len(fit) for fit, _ in folds]), held_out)
+    holes = _holes(rows.table)
     return Comparison(
-        table=pd.DataFrame(lines, index=pd.Index(list(answers), name="classifier")),
-        classes=classes,
-        n_rows=table.n_rows,
+        table=_table(scores, compared, whole, outcome.prepared),
+        differences=compared,
+        curves=_curves(outcome.answers, sizes, y, fold),
+        classes=rows.classes,
+        n_rows=rows.table.n_rows,
         n_missing_cells=int(holes.sum()),
         n_rows_with_missing=int(holes.any(axis=1).sum()),
-        folds=len(folds),
-        notes=(*notes, *identifiers(table)),
-        warnings={n: texts for n, part in answers.items() if (texts := distinct_warnings(part))},
+        folds=count,
+        notes=notes,
+        warnings={
+            n: texts for n, part in outcome.answers.items() if (texts := distinct_warnings(part))
+        },
         probabilities=said,
-        y=codes[rows],
-        rows=rows,
+        y=y,
+        rows=scored_rows,
         fold=fold,
     )
 
 
-def _run(
-    classifiers: Mapping[str, object],
-    X: object,
-    labels: np.ndarray,
-    folds: list[Fold],
-    *,
-    progress: bool | Literal["auto"],
-) -> dict[str, list[Answer]]:
-    """Return the answers of every classifier, fold by fold."""
-    from tqdm import tqdm
+def _table(
+    scores: dict[str, Scored],
+    compared: pd.DataFrame,
+    answers: dict[str, list[Answer]],
+    prepared: dict[str, str],
+) -> pd.DataFrame:
+    lines = [
+        {
+            **scores[name].with_errors(),
+            **_against_first(compared, name),
+            **seconds(part),
+            "method": methods(part),
+            "prepared_by": prepared.get(name, ""),
+        }
+        for name, part in answers.items()
+    ]
+    return pd.DataFrame(lines, index=pd.Index(list(answers), name="classifier"))
 
-    classes = np.unique(labels)
-    answers: dict[str, list[Answer]] = {name: [] for name in classifiers}
-    # every classifier meets the first fold before any meets the second: a mistake shows early
-    steps = [(number, name) for number in range(len(folds)) for name in classifiers]
-    # None: only where stderr is a terminal
-    disable = None if progress == "auto" else not progress
-    with tqdm(total=len(steps), unit="fit", disable=disable, file=sys.stderr, leave=False) as bar:
-        for number, name in steps:
-            bar.set_description(str(name))
-            try:
-                answers[name].append(answer(classifiers[name], X, labels, folds[number], classes))
-            except Exception as error:
-                error.add_note(f"classifier {name!r}, fold {number + 1} of {len(folds)}")
-                raise
-            bar.update()
-    return answers
+
+def _against_first(compared: pd.DataFrame, name: str) -> dict[str, float]:
+    names = {f"log_loss_{n}": n for n in ("difference", "lower", "upper")}
+    if (name, "log_loss") not in compared.index:
+        return dict.fromkeys(names, np.nan)
+    return {key: compared.loc[(name, "log_loss"), n] for key, n in names.items()}
+
+
+def _curves(
+    answers: dict[str, list[Answer]], sizes: tuple[int, ...], y: Labels, fold: Labels
+) -> pd.DataFrame:
+    count = int(fold.max()) + 1
+    lines = {}
+    for name, every in answers.items():
+        for number, size in enumerate(sizes, start=1):
+            part = every[number * count : (number + 1) * count]
+            scored: Scored = score(y, np.concatenate([a.probability for a in part]), fold)
+            lines[name, size] = {**scored.with_errors(), **seconds(part)}
+    index = pd.MultiIndex.from_tuples(lines, names=["classifier", "rows"]) if lines else None
+    return pd.DataFrame(list(lines.values()), index=index)
 
 
 def _check_classifiers(classifiers: Mapping[str, object]) -> None:

@@ -5,6 +5,12 @@ classes, read from a CSV file inside the package. Text stays text, numbers stay 
 cell is missing (NaN). Licences and origins are in SOURCES.md beside the files.
 """
 
+from bayesgen.datasets.lectures import load_biopsy as load_biopsy
+from bayesgen.datasets.lectures import load_bow4 as load_bow4
+from bayesgen.datasets.lectures import load_housevotes84 as load_housevotes84
+from bayesgen.datasets.lectures import load_spam as load_spam
+from bayesgen.datasets.lectures import load_voters as load_voters
+from bayesgen.datasets.lectures import load_voters_missing as load_voters_missing
 from bayesgen.datasets.loaders import load_crabs as load_crabs
 from bayesgen.datasets.loaders import load_iris as load_iris
 from bayesgen.datasets.loaders import load_penguins as load_penguins

@@ -1,6 +1,6 @@
 """One loader for each bundled table, with what it holds and where it comes from."""
 
-from bayesgen.datasets.tables import path, target
+from bayesgen.datasets.reading import load
 
 
 def load_crabs():
@@ -22,7 +22,7 @@ def load_crabs():
         >>> X.shape, sorted(set(y))
         ((200, 5), ['BF', 'BM', 'OF', 'OM'])
     """
-    return _load("crabs")
+    return load("crabs")
 
 
 def load_iris():
@@ -44,7 +44,7 @@ def load_iris():
         >>> list(X)
         ['sepal_length', 'sepal_width', 'petal_length', 'petal_width']
     """
-    return _load("iris")
+    return load("iris")
 
 
 def load_penguins():
@@ -67,7 +67,7 @@ def load_penguins():
         >>> int(X.isna().sum().sum())
         19
     """
-    return _load("penguins")
+    return load("penguins")
 
 
 def load_play_tennis():
@@ -88,7 +88,7 @@ def load_play_tennis():
         >>> X.iloc[0].to_list(), y.iloc[0]
         (['Sunny', 'Hot', 'High', 'Weak'], 'No')
     """
-    return _load("play_tennis")
+    return load("play_tennis")
 
 
 def load_titanic():
@@ -110,7 +110,7 @@ def load_titanic():
         >>> y.value_counts().to_dict()
         {'No': 1490, 'Yes': 711}
     """
-    return _load("titanic")
+    return load("titanic")
 
 
 def load_titanic_passengers():
@@ -132,12 +132,4 @@ def load_titanic_passengers():
         >>> X.isna().sum().to_dict()
         {'sex': 0, 'age': 263, 'passengerClass': 0}
     """
-    return _load("titanic_passengers")
-
-
-def _load(name: str):
-    import pandas as pd
-
-    frame = pd.read_csv(path(name))
-    classes = frame.pop(target(name))
-    return frame, classes
+    return load("titanic_passengers")

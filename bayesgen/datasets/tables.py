@@ -5,13 +5,20 @@ from pathlib import Path
 from bayesgen.errors import UnknownDataset
 
 _TARGETS = {
+    "biopsy": "class",
+    "bow4": "label",
     "crabs": "class",
+    "housevotes84": "Class",
     "iris": "species",
     "penguins": "species",
     "play_tennis": "PlayTennis",
+    "spam": "type",
     "titanic": "Survived",
     "titanic_passengers": "survived",
+    "voters": "Candidate",
+    "voters_missing": "Candidate",
 }
+_COMPRESSED = ("spam",)
 
 
 def names() -> tuple[str, ...]:
@@ -19,8 +26,8 @@ def names() -> tuple[str, ...]:
 
     Examples:
         >>> from bayesgen import datasets
-        >>> datasets.names()
-        ('crabs', 'iris', 'penguins', 'play_tennis', 'titanic', 'titanic_passengers')
+        >>> datasets.names()[:6]
+        ('biopsy', 'bow4', 'crabs', 'housevotes84', 'iris', 'penguins')
     """
     return tuple(_TARGETS)
 
@@ -47,6 +54,8 @@ def target(name: str) -> str:
 def path(name: str) -> Path:
     """Return the path of a bundled CSV file; its first line names the columns, classes included.
 
+    A large one is compressed and ends in .csv.gz, which pandas, polars and pyarrow read as well.
+
     Args:
         name: one of `names()`.
 
@@ -59,4 +68,4 @@ def path(name: str) -> Path:
         'iris.csv'
     """
     target(name)
-    return Path(__file__).parent / f"{name}.csv"
+    return Path(__file__).parent / f"{name}.csv{'.gz' if name in _COMPRESSED else ''}"

@@ -1,6 +1,7 @@
 """Sentences about columns that do not suit their likelihood, or differ from what fitting saw."""
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Mapping
 
 from bayesgen.errors.base import BayesgenError, BayesgenWarning, Count, Real, listed, rows, shown
 
@@ -67,10 +68,25 @@ class NotCounts(BayesgenError, ValueError):
 
     @classmethod
     def number(cls, column: object, value: Real) -> "NotCounts":
-        """The column holds a number that counts nothing."""
+        """The column holds no count. The first words about a negative one are scikit-learn's."""
+        first = "Negative values in data: column" if value < 0 else "column"
         return cls(
-            f"column {shown(column)} holds {shown(value)}; its likelihood needs counts: 0, 1, 2, "
-            f"... Use Normal: likelihood={{{shown(column)}: Normal()}}."
+            f"{first} {shown(column)} holds {shown(value)}; its likelihood needs counts: 0, 1, 2, "
+            f"... (of texts those of CountVectorizer, no weights). For a measured number use "
+            f"Normal: likelihood={{{shown(column)}: Normal()}}."
+        )
+
+
+class MissingCells(BayesgenError, ValueError):
+    """Rows to fit miss cells, and their likelihood fits complete rows only."""
+
+    @classmethod
+    def at_fit(cls, family: str, column: object, count: Count, n_rows: Count) -> "MissingCells":
+        """A column is missing (NaN) in `count` of `n_rows` rows."""
+        return cls(
+            f"column {shown(column)} is missing (NaN) in {count:,} of {rows(n_rows)}; {family} "
+            "fits complete rows only, since the counts of a row share one total. Pass X.fillna(0) "
+            "if absent means none, leave these rows out, or use Poisson: likelihood=Poisson()."
         )
 
 
@@ -86,6 +102,14 @@ class UnknownColumns(BayesgenError, ValueError):
         )
 
     @classmethod
+    def two_numbers(cls, numbers: Iterable) -> "UnknownColumns":
+        """A picture over two columns needs columns of numbers."""
+        return cls(
+            f"features needs two columns of numbers, such as two of {listed(numbers, 20)}. Pass "
+            "features=(column, column), by name or by position."
+        )
+
+    @classmethod
     def twice(cls, names: Iterable) -> "UnknownColumns":
         """Columns are named in more than one entry of likelihood=."""
         return cls(
@@ -98,7 +122,8 @@ class UnknownColumns(BayesgenError, ValueError):
         """Columns have no entry in likelihood=."""
         return cls(
             f"likelihood= leaves out column {listed(names)}; each column needs a likelihood. Add "
-            "an entry for it, or drop the column from X."
+            'an entry for it, or pass remainder="auto" to read the rest by its kind, or '
+            'remainder="drop" to ignore it.'
         )
 
     @classmethod
@@ -126,6 +151,26 @@ class UnknownColumns(BayesgenError, ValueError):
         return cls(
             f"X has {found} features, but {estimator} is expecting {expected} features as input. "
             "Columns of an array are known by position; for missing columns pass a DataFrame."
+        )
+
+
+class TooManyCells(BayesgenError, ValueError):
+    """A joint table over several columns of levels would be too large."""
+
+    @classmethod
+    def block(cls, n_levels: Mapping, most: Count) -> "TooManyCells":
+        """`n_levels` says how many levels each column has; `most` cells are allowed."""
+        sizes = [f"{shown(column)} ({n:,})" for column, n in n_levels.items()]
+        more = f" and {len(sizes) - 10:,} more" if len(sizes) > 10 else ""
+        cells = math.prod(max(n, 1) for n in n_levels.values())
+        many = f"{cells:,}" if cells < 10**12 else f"10^{len(str(cells)) - 1}"
+        first, *rest = (shown(column) for column in n_levels)
+        return cls(
+            f"a joint table over the columns (and numbers of levels) {', '.join(sizes[:10])}{more} "
+            f"has {many} cells in each class; at most {most:,} are allowed. Leave columns out, "
+            "merge rare levels, or let some columns stand alone or in a smaller table: "
+            f"bg.GenerativeClassifier({{{first}: bg.Categorical(), "
+            f"({', '.join(rest[:2])}): bg.JointCategorical(), ...}})."
         )
 
 

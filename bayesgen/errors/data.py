@@ -29,6 +29,22 @@ class UnsupportedTable(BayesgenError, TypeError):
         """X is a SciPy sparse matrix."""
         return cls("X is a sparse matrix; sparse input is not supported. Pass X.toarray().")
 
+    @classmethod
+    def sparse_of(cls, found: str) -> "UnsupportedTable":
+        """A sparse matrix holds something else than numbers."""
+        return cls(
+            f"X is a sparse matrix of dtype {found}; numbers and booleans are allowed in one. Pass "
+            "X.astype(float), or X.toarray() if it holds levels."
+        )
+
+    @classmethod
+    def sparse_for(cls, family: str) -> "UnsupportedTable":
+        """A likelihood reads no sparse rows."""
+        return cls(
+            f"X is a sparse matrix, and {family} does not read sparse rows; Multinomial, Bernoulli "
+            "and Poisson do. Pass X.toarray(), or likelihood=Multinomial() for counts of words."
+        )
+
 
 class InvalidTable(BayesgenError, ValueError):
     """X is a table of a wrong shape."""

@@ -117,3 +117,15 @@ class InvalidWeights(BayesgenError, ValueError):
     def all_zero(cls) -> "InvalidWeights":
         """No row has a weight above 0."""
         return cls("sample_weight is zero in every row; at least one must be above 0. Pass None.")
+
+
+class NoRows(BayesgenError, ValueError):
+    """Rows are needed that the classifier does not have."""
+
+    @classmethod
+    def pass_them(cls, what: str) -> "NoRows":
+        """The fit was in parts, or the classifier was copied or loaded."""
+        return cls(
+            f"{what} needs rows and labels, and a classifier that was fitted in parts, copied or "
+            f"loaded keeps none. Pass them: {what}(X, y)."
+        )

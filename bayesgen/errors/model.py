@@ -1,6 +1,6 @@
 """Sentences about priors, inference and answers."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from bayesgen.errors.base import BayesgenError, BayesgenWarning, Count, Real, listed, rows, shown
 
@@ -20,6 +20,18 @@ class InvalidArgument(BayesgenError, ValueError):
     def out_of_range(cls, name: str, value: object, allowed: str) -> "InvalidArgument":
         """The value is outside a range, told in words ("a number above 0 and below 1")."""
         return cls(f"{name} is {shown(value)}; {allowed} is allowed. Pass {name}=... within it.")
+
+
+class MissingPackage(BayesgenError, ImportError):
+    """Something that was asked for needs a package that is not installed."""
+
+    @classmethod
+    def named(cls, package: str, what: str, extra: str) -> "MissingPackage":
+        """`what` needs `package`, which an extra of this library brings."""
+        return cls(
+            f"{what} need the package {package}, which is not installed. Type: "
+            f"pip install 'bayesgen[{extra}]'"
+        )
 
 
 class InvalidPrior(BayesgenError, ValueError):
@@ -84,6 +96,14 @@ class InvalidPrior(BayesgenError, ValueError):
         )
 
     @classmethod
+    def not_diagonal(cls, family: str, name: str, wanted: str) -> "InvalidPrior":
+        """A guess of the covariance has what its structure has not; `wanted` says what it has."""
+        return cls(
+            f"{family}: {name} is a matrix that is not {wanted}, which this covariance is. Pass a "
+            f"number, or {name}=None for the columns' own."
+        )
+
+    @classmethod
     def reference_needs_rows(cls, family: str, n_rows: Count) -> "InvalidPrior":
         """The improper reference prior has no posterior with so few rows."""
         return cls(
@@ -105,7 +125,7 @@ class UnsupportedInference(BayesgenError, ValueError):
 
     @classmethod
     def holes(cls, family: str) -> "UnsupportedInference":
-        """A joint normal has missing cells at fit: no closed form."""
+        """A joint block has missing cells at fit: no closed form."""
         return cls(
             f"{family} has no closed form while some fitted rows miss a cell; they can be filled "
             "by data augmentation or EM. Pass inference='auto' or inference='map'."
@@ -161,9 +181,27 @@ class DegenerateVariance(BayesgenWarning):
             "MLE(variance_floor=1e-9)."
         )
 
+    @classmethod
+    def floored_block(cls, columns: Iterable, cls_: object | None) -> "DegenerateVariance":
+        """The one variance of several columns was raised; `cls_` is None where classes share it."""
+        where = "any class" if cls_ is None else f"class {shown(cls_)}"
+        return cls(
+            f"the columns {listed(columns)} do not vary within {where}; their common variance was "
+            "raised to the floor. Use inference='exact', or another share by "
+            "MLE(variance_floor=1e-9)."
+        )
+
 
 class PooledEstimate(BayesgenWarning):
     """A class has no observed cell in a column, so that the estimate of all classes stands in."""
+
+    @classmethod
+    def pooled_block(cls, columns: Iterable, cls_: object) -> "PooledEstimate":
+        """Maximum likelihood has nothing to go by in any of the columns of a block."""
+        return cls(
+            f"the columns {listed(columns)} are never observed in class {shown(cls_)}; the "
+            "estimate over all classes stands in. Use inference='exact', where the prior does that."
+        )
 
     @classmethod
     def pooled(cls, column: object, cls_: object) -> "PooledEstimate":
@@ -202,15 +240,23 @@ class UninformativeColumn(BayesgenWarning):
             f"class. Leave it out, X.drop(columns={shown(column)}), or state a prior variance."
         )
 
+    @classmethod
+    def columns(cls, columns: Sequence) -> "UninformativeColumn":
+        """Many columns are constant or never observed."""
+        return cls(
+            f"{len(columns):,} columns ({listed(columns)}) are constant or never observed; they "
+            "contribute nothing for any class. Leave them out, or state prior guesses for them."
+        )
+
 
 class NoClosedForm(BayesgenWarning):
     """The exact posterior was asked for and had to be simulated."""
 
     @classmethod
     def holes(cls) -> "NoClosedForm":
-        """Rows with holes in a joint normal."""
+        """Rows with holes in a joint block."""
         return cls(
-            "some fitted rows miss a cell of a joint normal, for which no closed form exists; the "
+            "some fitted rows miss a cell of a joint block, for which no closed form exists; the "
             "posterior was simulated by data augmentation (inference_ says so). Pass "
             "inference='auto' to choose this without a warning."
         )

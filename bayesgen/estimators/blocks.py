@@ -1,38 +1,55 @@
 """Which likelihood reads which column: from the likelihood= argument to blocks."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping
 
 from bayesgen.errors import InvalidArgument, UnknownColumns
 from bayesgen.likelihoods import Categorical, Likelihood, Normal
 from bayesgen.schema import BlockSpec
-from bayesgen.table import Table
+from bayesgen.table import Name, Names, SparseTable, Table
 
 Spec = str | Likelihood | Mapping
-Blocks = dict[str, tuple[Likelihood, tuple]]
+Blocks = dict[str, tuple[Likelihood, Names]]
 """Block name -> its likelihood and the names of its columns."""
 
+TAKEN = ("class",)
+"""The class prior answers under this name beside the blocks."""
 
-def assign(spec: Spec, table: Table) -> Blocks:
+
+def assign(spec: Spec, table: Table, remainder: str | None = None) -> Blocks:
     """Return the blocks that a likelihood= argument means for a table.
 
     "auto" reads numbers as Normal and everything else as Categorical; one likelihood reads all
     columns; a mapping names columns, or tuples of columns, by name or by position.
 
+    Args:
+        spec: the likelihood= argument.
+        table: rows to fit.
+        remainder: columns that a mapping does not name are refused (None), read as "auto" reads
+            them ("auto"), or ignored ("drop").
+
     Raises:
         UnknownColumns: a column that is not in the table, is named twice, or is left out.
+        InvalidArgument: what is no likelihood or no remainder, or a mapping that leaves no column.
     """
+    if remainder not in (None, "auto", "drop"):
+        raise InvalidArgument.not_one_of("remainder", remainder, ["auto", "drop", None])
     if isinstance(spec, Likelihood):
         return {_block_name(spec): (spec.specialised(), table.names)}
     if isinstance(spec, Mapping):
-        return _by_column(spec, table.names)
+        return _by_column(spec, table, remainder)
     if spec != "auto":
         raise InvalidArgument.not_one_of(
             "likelihood", spec, ["auto", "bg.Normal()", "{column: ...}"]
         )
-    numbers = tuple(column.name for column in table.columns if column.kind == "number")
-    levels = tuple(column.name for column in table.columns if column.kind == "level")
-    blocks: Blocks = {"normal": (Normal(), numbers), "categorical": (Categorical(), levels)}
-    return {name: block for name, block in blocks.items() if block[1]}
+    return _automatic(table, table.names, {})
+
+
+def unread(spec: Spec, names: Names, remainder: str | None) -> Collection[Name]:
+    """Return the columns of a table that `assign` drops: what they hold does not matter."""
+    if not isinstance(spec, Mapping) or remainder != "drop":
+        return ()
+    return set(names).difference(*(_columns(key, names) for key in spec))
 
 
 def specs(blocks: Blocks) -> dict[str, BlockSpec]:
@@ -43,30 +60,58 @@ def specs(blocks: Blocks) -> dict[str, BlockSpec]:
     }
 
 
-def _by_column(spec: Mapping, names: tuple) -> Blocks:
+def _by_column(spec: Mapping, table: Table, remainder: str | None) -> Blocks:
     blocks: Blocks = {}
     taken: list = []
     for key, likelihood in spec.items():
         if not isinstance(likelihood, Likelihood):
             raise InvalidArgument.not_one_of(f"likelihood of {key!r}", likelihood, ["bg.Normal()"])
-        columns = tuple(_column(k, names) for k in (key if isinstance(key, tuple) else (key,)))
+        columns = _columns(key, table.names)
         taken += columns
-        blocks["_".join(map(str, columns))] = (likelihood.specialised(), columns)
-    twice = [name for name in dict.fromkeys(taken) if taken.count(name) > 1]
+        blocks[_free("_".join(map(str, columns)), blocks)] = (likelihood.specialised(), columns)
+    entries = Counter(taken)
+    twice = [name for name, count in entries.items() if count > 1]
     if twice:
         raise UnknownColumns.twice(twice)
-    left_out = [name for name in names if name not in taken]
-    if left_out:
+    left_out = tuple(name for name in table.names if name not in entries)
+    if left_out and remainder is None:
         raise UnknownColumns.left_out(left_out)
-    return blocks
+    if not blocks and remainder == "drop":
+        raise InvalidArgument.out_of_range(
+            "likelihood", dict(spec), 'with remainder="drop" only a mapping of at least one column'
+        )
+    return _automatic(table, left_out, blocks) if remainder == "auto" else blocks
 
 
-def _column(key: object, names: tuple) -> object:
+def _automatic(table: Table, names: Names, blocks: Blocks) -> Blocks:
+    """Return blocks with those that "auto" means for some columns added."""
+    numbers, levels = names, ()
+    if not isinstance(table, SparseTable):  # which holds nothing but numbers
+        wanted = set(names)
+        columns = [column for column in table.columns if column.name in wanted]
+        numbers = tuple(column.name for column in columns if column.kind == "number")
+        levels = tuple(column.name for column in columns if column.kind == "level")
+    added: Blocks = {"normal": (Normal(), numbers), "categorical": (Categorical(), levels)}
+    return blocks | {_free(name, blocks): block for name, block in added.items() if block[1]}
+
+
+def _columns(key: object, names: Names) -> tuple[Name, ...]:
+    return tuple(_column(part, names) for part in (key if isinstance(key, tuple) else (key,)))
+
+
+def _column(key: object, names: Names) -> Name:
     if key in names:
-        return key
+        return names[names.index(key)]
     if isinstance(key, int) and 0 <= key < len(names):
         return names[key]
     raise UnknownColumns.not_in_table([key], names)
+
+
+def _free(name: str, blocks: Blocks) -> str:
+    """Return the name, with as many underscores behind it as make it the only one."""
+    while name in blocks or name in TAKEN:
+        name += "_"
+    return name
 
 
 def _block_name(likelihood: Likelihood) -> str:

@@ -2,12 +2,14 @@
 
 import abc
 import copy
+import os
+from collections.abc import Collection
 
 import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from bayesgen import predict
@@ -17,13 +19,15 @@ from bayesgen.estimators import rows
 from bayesgen.estimators.blocks import Blocks, specs
 from bayesgen.estimators.fitted import Learned, add, complete, infer, learn
 from bayesgen.estimators.linear import linear_discriminant
-from bayesgen.estimators.predicting import Predicting
+from bayesgen.estimators.plotting import Plotting
+from bayesgen.estimators.saved import save
 from bayesgen.inference import Method, Posterior, Report
 from bayesgen.schema import Schema
-from bayesgen.table import Table
+from bayesgen.table import Name, Names, Table
+from bayesgen.typing import Traceable
 
 
-class Classifier(Predicting, ClassifierMixin, BaseEstimator, abc.ABC):
+class Classifier(Plotting, ClassifierMixin, BaseEstimator, abc.ABC):
     """Fit, predict and sample; a subclass says only which blocks it builds.
 
     Attributes:
@@ -45,6 +49,10 @@ class Classifier(Predicting, ClassifierMixin, BaseEstimator, abc.ABC):
     def _blocks(self, table: Table) -> Blocks:
         """Return the blocks of a table: name -> (likelihood, columns)."""
 
+    def _unread(self, names: Names) -> Collection[Name]:
+        """Return which columns of a table no block will read."""
+        return ()
+
     # -- fitting ---------------------------------------------------------------------------------
 
     def fit(self, X: object, y: object, sample_weight: object = None) -> "Classifier":
@@ -60,11 +68,13 @@ class Classifier(Predicting, ClassifierMixin, BaseEstimator, abc.ABC):
             BayesgenError: a table, labels, weights or a prior that cannot be used; the sentence
                 names the column, the class and the cure.
         """
-        table, labels, weight = rows.training_rows(self, X, y, sample_weight, reset=True)
+        table, labels, weight = self._training_rows(X, y, sample_weight, reset=True)
         classes = np.unique(labels)
         if len(classes) < 2:
             raise TooFewClasses.found(classes.tolist())
-        return self._settle(self._learned(table, labels, classes, weight), self._new_seed())
+        self._settle(self._learned(table, labels, classes, weight), self._new_seed())
+        self._training = (X, y, sample_weight)
+        return self
 
     def partial_fit(
         self, X: object, y: object, classes: ArrayLike | None = None, sample_weight: object = None
@@ -74,25 +84,43 @@ class Classifier(Predicting, ClassifierMixin, BaseEstimator, abc.ABC):
         Classes and levels may arrive late. `classes` names those of this call before their rows
         come; labels outside it, and outside the classes known so far, are refused.
         """
+        return self._settle(*self._grown(X, y, classes, sample_weight))
+
+    def _grown(
+        self, X: object, y: object, classes: ArrayLike | None, sample_weight: object
+    ) -> tuple[Learned, int]:
+        """Return what earlier rows and these say together, and the seed."""
         first = not hasattr(self, "_learned_")
-        table, labels, weight = rows.training_rows(self, X, y, sample_weight, reset=first)
+        table, labels, weight = self._training_rows(X, y, sample_weight, reset=first)
         if first:
             known = np.unique(labels) if classes is None else np.unique(classes)
             rows.check_declared(labels, known)
-            return self._settle(self._learned(table, labels, known, weight), self._new_seed())
+            return self._learned(table, labels, known, weight), self._new_seed()
         earlier = self._learned_
         every = np.union1d(earlier.classes, np.unique(labels if classes is None else classes))
         rows.check_declared(labels, every)
+        rows.check_sparse(table, earlier.likelihoods)
         schema = earlier.schema.merge(table, estimator=type(self).__name__)
         later = learn(table, schema, earlier.likelihoods, labels, every, weight, unseen=self.unseen)
-        return self._settle(add(earlier, later), self._seed)
+        return add(earlier, later), self._seed
+
+    def _training_rows(
+        self, X: object, y: object, sample_weight: object, *, reset: bool
+    ) -> tuple[Table, np.ndarray, np.ndarray]:
+        return rows.training_rows(lambda: self._read(X, reset=reset), y, sample_weight)
+
+    def _read(self, X: object, *, reset: bool) -> Table:
+        """Return the table of rows, to fit for the first time (reset) or later on."""
+        unread = self._unread if reset else self._learned_.schema.unread
+        return rows.read(self, X, unread, reset=reset)
 
     def _learned(
         self, table: Table, labels: np.ndarray, classes: np.ndarray, weight: np.ndarray
     ) -> Learned:
         blocks = self._blocks(table)
-        schema = Schema.learn(table, specs(blocks))
         likelihoods = {name: likelihood for name, (likelihood, _) in blocks.items()}
+        rows.check_sparse(table, likelihoods)
+        schema = Schema.learn(table, specs(blocks))
         return learn(table, schema, likelihoods, labels, classes, weight, unseen=self.unseen)
 
     def _new_seed(self) -> int:
@@ -101,19 +129,24 @@ class Classifier(Predicting, ClassifierMixin, BaseEstimator, abc.ABC):
     def _settle(self, learned: Learned, seed: int) -> "Classifier":
         """Run inference and set what a fit leaves behind, last and all at once."""
         enough = np.count_nonzero(learned.statistics.count) >= 2
-        posterior = infer(learned, self.inference, self.class_prior, seed) if enough else None
+        posterior = self._infer(learned, seed) if enough else None
         self._learned_, self._posterior, self._seed = learned, posterior, seed
+        self._training = None
         self.classes_ = learned.classes
         if posterior is not None:
             self.report_: Report = posterior.report
             self.inference_ = posterior.report.method
         return self
 
+    def _infer(self, learned: Learned, seed: int) -> Posterior:
+        return infer(learned, self.inference, self.class_prior, seed)
+
     # -- rows in and out -------------------------------------------------------------------------
 
-    def _encoded(self, X: object) -> tuple[Posterior, dict[str, np.ndarray], int]:
+    def _encoded(self, X: object) -> tuple[Posterior, dict[str, Traceable], int]:
         posterior = self._answering()
-        table = rows.prediction_rows(self, X)
+        table = self._read(X, reset=False)
+        rows.check_sparse(table, self._learned_.likelihoods)
         encoded = self._learned_.schema.encode(
             table, unseen=self.unseen, estimator=type(self).__name__
         )
@@ -130,10 +163,40 @@ class Classifier(Predicting, ClassifierMixin, BaseEstimator, abc.ABC):
 
         Each row comes from its own draw of the parameters: rows of the posterior predictive.
         """
-        posterior = self._answering()
+        self._answering()
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
-        encoded, y = predict.simulate(posterior, n, rng)
-        return rows.decoded(self._learned_, posterior, encoded, n), self.classes_[y]
+        encoded, y = self._simulate(n, rng)
+        return self._learned_.schema.decode(encoded, n), self.classes_[y]
+
+    def _simulated(self, n: int) -> dict[str, Traceable]:
+        self._answering()
+        return self._simulate(n, np.random.default_rng(self._seed))[0]
+
+    def _simulate(
+        self, n: int, rng: np.random.Generator
+    ) -> tuple[dict[str, Traceable], np.ndarray]:
+        """Return n rows as `_encoded` returns rows, and their class codes."""
+        posterior = self._answering()
+        simulated, y = predict.simulate(posterior, n, rng)
+        return rows.whole(self._learned_, posterior, simulated, n), y
+
+    # -- keeping -----------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write the fitted classifier to a netCDF file, which `bayesgen.load` reads.
+
+        The file holds arrays and names, no code: loading it runs nothing. An older file is replaced
+        at once, or not at all.
+
+        Args:
+            path: of the file, by custom one that ends in .nc.
+
+        Raises:
+            UnsavableModel: a part is no data, such as a program of your own.
+            UnwritableFile: the path takes no file.
+        """
+        check_is_fitted(self, "_learned_")
+        save(self, path)
 
     # -- looking and changing ----------------------------------------------------------------------
 
@@ -156,15 +219,16 @@ class Classifier(Predicting, ClassifierMixin, BaseEstimator, abc.ABC):
     @property
     def posterior_(self) -> Posterior:
         """The posterior in the units of the columns."""
-        posterior = self._answering()
-        reader, origin = posterior.reader, self._learned_.origin()
-        kept = {
+        return self._answering().moved(self._kept_origin())
+
+    def _kept_origin(self) -> dict[str, np.ndarray]:
+        reader, origin = self._answering().reader, self._learned_.origin()
+        return {
             name: origin[name]
             if index is None or reader.full[name].inert_axis != "feature"
             else origin[name][index]
             for name, index in reader.kept.items()
         }
-        return posterior.moved(kept)
 
     @property
     def log_evidence_(self) -> float:
@@ -195,13 +259,22 @@ class Classifier(Predicting, ClassifierMixin, BaseEstimator, abc.ABC):
             )
         return found
 
-    def __sklearn_tags__(self) -> object:
+    def __sklearn_tags__(self) -> Tags:
         """Say that missing cells, levels and text are welcome."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
         tags.input_tags.string = True
+        tags.input_tags.sparse = self._reads_sparse()
         return tags
+
+    def _reads_sparse(self) -> bool:
+        """Return whether rows may be a sparse matrix."""
+        return False
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return what is copied and kept: all but the rows of the fit, which are the user's."""
+        return {**super().__getstate__(), "_training": None}
 
     def __sklearn_is_fitted__(self) -> bool:
         """Return whether any rows were seen."""

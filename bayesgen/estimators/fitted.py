@@ -1,6 +1,7 @@
 """What a fit keeps, and the pure steps from rows to it."""
 
 import dataclasses
+import math
 
 import numpy as np
 
@@ -8,23 +9,30 @@ from bayesgen.classes import Spec, class_prior
 from bayesgen.errors import (
     BayesgenWarning,
     DegenerateVariance,
+    MissingCells,
     NotConverged,
+    OutOfSupport,
     PooledEstimate,
     SingularCovariance,
+    TooManyCells,
     UninformativeColumn,
     warn,
 )
 from bayesgen.inference import MLE, Method, Posterior, choose
 from bayesgen.likelihoods import Finding, Likelihood
 from bayesgen.likelihoods.moments import blocks
+from bayesgen.likelihoods.sparse_rows import first_missing
 from bayesgen.model import Model, ModelStatistics, Reader, complete_model, model_statistics
-from bayesgen.schema import Schema
+from bayesgen.schema import Columns, Schema
 from bayesgen.table import Table
-from bayesgen.typing import Weights
+from bayesgen.typing import Traceable, Weights
 
 LEARN_ROWS = 1 << 17
 """Rows encoded at once: with 20 columns 21 MB, which the allocator hands out again and again
 instead of asking the system for fresh pages (.4 s of .8 s for 1e6 rows, measured)."""
+
+MANY_COLUMNS = 20
+"""Columns without a say above which one warning speaks of them all."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -52,12 +60,21 @@ def learn(
     unseen: str,
 ) -> Learned:
     """Return what the rows of one table say, read LEARN_ROWS at a time."""
+    for name, likelihood in likelihoods.items():
+        if likelihood.most_cells is not None:
+            _check_cells(likelihood, schema.blocks[name])
     codes = np.searchsorted(classes, y)
     n_levels = {name: schema.n_levels(name) for name in likelihoods}
     parts = [
         model_statistics(
             likelihoods,
-            schema.encode(table if len(codes) <= LEARN_ROWS else table.take(rows), unseen),
+            _encoded(
+                table if len(codes) <= LEARN_ROWS else table.take(rows),
+                schema,
+                likelihoods,
+                unseen,
+                rows.start,
+            ),
             codes[rows],
             weight[rows],
             n_classes=len(classes),
@@ -66,6 +83,52 @@ def learn(
         for rows in blocks(len(codes), LEARN_ROWS)
     ]
     return Learned(schema, likelihoods, classes, sum(parts[1:], start=parts[0]))
+
+
+def _encoded(
+    table: Table, schema: Schema, likelihoods: dict[str, Likelihood], unseen: str, first: int
+) -> dict[str, Traceable]:
+    """Return encoded rows, complete for likelihoods that fit complete rows only.
+
+    first: number of the first of them among all fitted rows.
+    """
+    encoded = schema.encode(table, unseen)
+    for name, likelihood in likelihoods.items():
+        if not likelihood.missing_at_fit:
+            missing = first_missing(encoded[name])
+            if missing is not None:
+                column = schema.blocks[name][missing[0]].name
+                family = type(likelihood).__name__
+                raise MissingCells.at_fit(family, column, missing[1], table.n_rows)
+        _refuse_outside(likelihood, encoded[name], schema, name, first)
+    return encoded
+
+
+def _refuse_outside(
+    likelihood: Likelihood, x: Traceable, schema: Schema, block: str, first: int
+) -> None:
+    """Refuse cells that have no density under any parameters."""
+    outside = likelihood.outside(x)
+    if outside is None or not outside.any():
+        return
+    row, column = (int(i) for i in np.argwhere(outside)[0])
+    value = x[row, column] + schema.origin(block)[column]
+    raise OutOfSupport.cell(
+        schema.blocks[block][column].name,
+        value,
+        first + row,
+        count=int(outside[:, column].sum()),
+        likelihood=repr(likelihood),
+        support=likelihood.support,
+    )
+
+
+def _check_cells(likelihood: Likelihood, columns: Columns) -> None:
+    """Refuse a table over columns of levels that is larger than its likelihood can bear."""
+    n_levels = {column.name: len(column.levels) for column in columns}
+    cells, most = math.prod(max(n, 1) for n in n_levels.values()), likelihood.most_cells
+    if most is not None and cells > most:
+        raise TooManyCells.block(n_levels, most)
 
 
 def grow(learned: Learned, schema: Schema, classes: np.ndarray) -> Learned:
@@ -104,8 +167,12 @@ def infer(learned: Learned, inference: str | Method, prior: Spec, seed: int) -> 
     model, statistics, reader = complete(learned, prior, frequencies=frequencies)
     posterior = choose(inference, model, statistics).infer(model, statistics, reader, seed)
     for name, positions in lost_columns(learned, reader).items():
-        for position in positions:
-            warn(UninformativeColumn.column(learned.schema.blocks[name][position].name))
+        lost = [learned.schema.blocks[name][int(position)].name for position in positions]
+        if len(lost) > MANY_COLUMNS:
+            warn(UninformativeColumn.columns(lost))
+            continue
+        for column in lost:
+            warn(UninformativeColumn.column(column))
     for name, finding in posterior.report.findings:
         warn(_warning(finding, columns(learned, reader, name), learned.classes))
     if not posterior.report.converged:
@@ -121,12 +188,25 @@ def columns(learned: Learned, reader: Reader, block: str) -> list:
     return names if whole else [names[i] for i in kept]
 
 
+def level_names(learned: Learned, reader: Reader, block: str) -> list[str]:
+    """Return "column=level" for the levels that a block's likelihood still sees, side by side."""
+    names = [f"{c.name}={level}" for c in learned.schema.blocks[block] for level in c.levels]
+    kept = reader.kept[block]
+    if kept is None or not names:
+        return names
+    if reader.full[block].inert_axis == "level":
+        return [names[i] for i in kept]
+    columns = [learned.schema.blocks[block][i] for i in kept]
+    return [f"{c.name}={level}" for c in columns for level in c.levels]
+
+
 def lost_columns(learned: Learned, reader: Reader) -> dict[str, np.ndarray]:
     """Return the columns that say nothing, by block and position."""
     lost = {name: np.arange(len(learned.schema.blocks[name])) for name in learned.likelihoods}
     inert = reader.inert_columns()
+    told = {n: inert.get(n, lost[n][:0]) for n in reader.kept if learned.likelihoods[n].tells_inert}
     return {
-        name: inert.get(name, every[:0]) if name in reader.kept else every
+        name: told.get(name, every[:0]) if name in reader.kept else every
         for name, every in lost.items()
     }
 
@@ -136,6 +216,9 @@ def _warning(finding: Finding, names: list, classes: np.ndarray) -> BayesgenWarn
     label = label.item() if isinstance(label, np.generic) else label
     if finding.kind == "singular":
         return SingularCovariance.mended(names, label)
-    column = names if finding.feature is None else names[finding.feature]
-    make = DegenerateVariance.floored if finding.kind == "floored" else PooledEstimate.pooled
-    return make(column, label)
+    floored = finding.kind == "floored"
+    if finding.feature is None:
+        block = DegenerateVariance.floored_block if floored else PooledEstimate.pooled_block
+        return block(names, label)
+    make = DegenerateVariance.floored if floored else PooledEstimate.pooled
+    return make(names[finding.feature], label)

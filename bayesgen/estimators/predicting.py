@@ -7,7 +7,7 @@ from jaxtyping import Float, Shaped
 
 from bayesgen import predict
 from bayesgen.inference import Posterior
-from bayesgen.typing import Joint
+from bayesgen.typing import Joint, Traceable
 
 
 class Predicting(abc.ABC):
@@ -20,7 +20,7 @@ class Predicting(abc.ABC):
         """Return the posterior; an error where nothing was fitted."""
 
     @abc.abstractmethod
-    def _encoded(self, X: object) -> tuple[Posterior, dict[str, np.ndarray], int]:
+    def _encoded(self, X: object) -> tuple[Posterior, dict[str, Traceable], int]:
         """Return the posterior, the rows as it reads them, and their number."""
 
     def predict_joint_log_proba(self, X: object) -> Joint:

@@ -1,20 +1,34 @@
 """The border with scikit-learn: what users pass as rows, labels and weights, checked once."""
 
+from collections.abc import Callable, Mapping
+
 import numpy as np
+from scipy.sparse import csr_array, issparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from bayesgen.errors import InvalidTarget, InvalidWeights
+from bayesgen.errors import InvalidTarget, InvalidWeights, UnsupportedTable
 from bayesgen.estimators.fitted import Learned
 from bayesgen.inference import Posterior
-from bayesgen.table import Table, is_frame, read_table, read_target
-from bayesgen.typing import Weights
+from bayesgen.likelihoods import Likelihood
+from bayesgen.table import (
+    SPARSE,
+    SparseTable,
+    Table,
+    Unread,
+    is_frame,
+    is_sparse,
+    read_sparse,
+    read_table,
+    read_target,
+)
+from bayesgen.typing import Traceable, Weights
 
 
 def training_rows(
-    estimator: object, X: object, y: object, sample_weight: object, *, reset: bool
+    read: Callable[[], Table], y: object, sample_weight: object
 ) -> tuple[Table, np.ndarray, np.ndarray]:
-    """Return the table, the labels and the weights of rows that have weight.
+    """Return the table that `read` gives, the labels and the weights of rows that have weight.
 
     Raises:
         BayesgenError: what cannot be used; wordings that scikit-learn's conformance suite looks for
@@ -22,7 +36,7 @@ def training_rows(
     """
     if y is None:
         raise InvalidTarget.absent()
-    table = _table(estimator, X, reset=reset)
+    table = read()
     labels = labels_of(y)
     if len(labels) != table.n_rows:
         raise InvalidTarget.wrong_length(len(labels), table.n_rows)
@@ -70,32 +84,48 @@ def check_declared(labels: np.ndarray, declared: np.ndarray) -> None:
         raise InvalidTarget.undeclared(strange.tolist(), declared.tolist())
 
 
-def prediction_rows(estimator: object, X: object) -> Table:
-    """Return the table of rows to predict; columns are matched by the schema."""
-    return _table(estimator, X, reset=False)
+def check_sparse(table: Table, likelihoods: Mapping[str, Likelihood]) -> None:
+    """Refuse a sparse table for likelihoods that read none, naming the first of them.
+
+    Raises:
+        UnsupportedTable: with those that do.
+    """
+    if not isinstance(table, SparseTable):
+        return
+    for likelihood in likelihoods.values():
+        if not likelihood.sparse:
+            raise UnsupportedTable.sparse_for(type(likelihood).__name__)
 
 
-def decoded(learned: Learned, posterior: Posterior, encoded: dict, n: int) -> object:
-    """Return simulated rows as the kind of table that came in, left-out columns missing."""
-    whole = {}
+def whole(learned: Learned, posterior: Posterior, simulated: dict, n: int) -> dict[str, Traceable]:
+    """Return simulated rows as encoding returns rows: columns that were left out are missing."""
+    out = {}
     for name, likelihood in learned.likelihoods.items():
-        columns = learned.schema.blocks[name]
-        blank = -1 if likelihood.kind == "levels" else np.nan
-        whole[name] = np.full((n, len(columns)), blank)
-        if name in posterior.reader.kept:
-            kept = posterior.reader.kept[name]
-            full = posterior.reader.full[name]
-            rows = encoded[name]
-            whole[name] = rows if kept is None else full.unview(rows, kept, whole[name])
-    return learned.schema.decode(whole, n)
+        shape, rows = (n, len(learned.schema.blocks[name])), simulated.get(name)
+        compressed = issparse(rows) or (rows is None and learned.schema.container in SPARSE)
+        missing = -1 if likelihood.kind == "levels" else np.nan
+        blank = csr_array(shape) if compressed else np.full(shape, missing)
+        kept = posterior.reader.kept.get(name)
+        if rows is not None and kept is not None:
+            rows = posterior.reader.full[name].unview(rows, kept, blank)
+        out[name] = blank if rows is None else rows
+    return out
 
 
-def _table(estimator: object, X: object, *, reset: bool) -> Table:
+def read(estimator: object, X: object, unread: Unread, *, reset: bool) -> Table:
+    """Return the table of rows; with `reset` scikit-learn takes note of names and number.
+
+    Raises:
+        BayesgenError: what cannot be read.
+    """
+    if is_sparse(X):
+        options = {"accept_sparse": "csr", "dtype": None, "ensure_all_finite": False}
+        return read_sparse(validate_data(estimator, X, reset=reset, **options))
     if is_frame(X):
-        table = read_table(X)
+        table = read_table(X, unread)
         if reset:
             validate_data(estimator, X, skip_check_array=True)
         return table
     # infinities are refused by read_table, which names the column
     array = validate_data(estimator, X, dtype=None, ensure_all_finite=False, reset=reset)
-    return read_table(array)
+    return read_table(array, unread)

@@ -4,6 +4,8 @@ from bayesgen.errors import NoClosedForm, UnsupportedInference, warn
 from bayesgen.inference.augmentation import Augmentation as Augmentation
 from bayesgen.inference.exact import Exact as Exact
 from bayesgen.inference.holes import any_holes
+from bayesgen.inference.joint_normal import NormalHoles as NormalHoles
+from bayesgen.inference.joint_table import TableHoles as TableHoles
 from bayesgen.inference.nuts import NUTS as NUTS
 from bayesgen.inference.optimise import MAP as MAP
 from bayesgen.inference.optimise import MLE as MLE
@@ -21,7 +23,7 @@ def choose(inference: str | Method, model: Model, statistics: ModelStatistics) -
     """Return the method that an argument means for this model.
 
     "auto" is exact where every block is conjugate, data augmentation where only holes in a joint
-    normal stand in the way, and NUTS otherwise. "exact" gives the same posterior by augmentation,
+    block stand in the way, and NUTS otherwise. "exact" gives the same posterior by augmentation,
     with a warning, where holes stand in the way.
     """
     holes = any_holes(model, statistics)

@@ -1,13 +1,12 @@
-"""Data augmentation as a method: holes in a joint normal, everything else conjugate."""
+"""Data augmentation as a method: holes in joint blocks, everything conjugate."""
 
 import dataclasses
 import time
 
 import numpy as np
 
-from bayesgen.inference.augment import augment
 from bayesgen.inference.convergence import agree
-from bayesgen.inference.holes import with_holes
+from bayesgen.inference.holes import holes
 from bayesgen.inference.posterior import Draws
 from bayesgen.inference.report import Report
 from bayesgen.model import Model, ModelStatistics, Reader
@@ -38,13 +37,13 @@ class Augmentation:
         details: dict[str, float] = {"r_hat": 1.0, "ess": float(self.chains * self.draws)}
         for name, part in model.blocks.items():
             rows = statistics.blocks[name]
-            joint = with_holes(part, rows)
-            if not joint:
+            gaps = holes(part, rows)
+            if gaps is None:
                 drawn = part.posterior(rows).draw(rng, self.chains * self.draws)
                 params[name] = _chained(drawn, shape)
                 continue
-            params[name], found = augment(
-                *joint, rng, draws=self.draws, warmup=self.warmup, chains=self.chains
+            params[name], found = gaps.augment(
+                rng, draws=self.draws, warmup=self.warmup, chains=self.chains
             )
             details["r_hat"] = max(details["r_hat"], found["r_hat"])
             details["ess"] = min(details["ess"], found["ess_bulk"])
@@ -53,8 +52,9 @@ class Augmentation:
         verdict = f"r_hat {details['r_hat']:.3f}, {details['ess']:.0f} effective draws at least."
         if not good:
             verdict += (
-                " The chains do not agree yet: use inference='nuts', or leave out columns with few "
-                "cells."
+                " The chains do not agree yet: ask for more, "
+                f"bg.Augmentation(draws={2 * self.draws}, warmup={2 * self.warmup}), state guesses "
+                "worth more rows, or leave out columns with few observed cells."
             )
         report = Report("augmentation", seconds, good, verdict, details)
         return Draws(reader, report, params, model.blocks)

@@ -4,7 +4,7 @@ The E-step needs no rows: given the parameters, the expected moments of a cell's
 affine map of its observed moments plus its weight times a conditional covariance. The M-step is
 the closed form for complete rows.
 Source: Dempster, Laird and Rubin (1977); Little and Rubin, Statistical Analysis with Missing Data
-(2nd ed.), section 11.2. Acceleration: Varadhan and Roland (2008), scheme S3, kept monotone.
+(2nd ed.), section 11.2.
 """
 
 import dataclasses
@@ -13,31 +13,15 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Float
 
+from bayesgen.inference import climb as climbing
 from bayesgen.inference.cells import expected as expected
 from bayesgen.inference.cells import transpose
+from bayesgen.inference.climb import EMReport as EMReport
 from bayesgen.likelihoods import Finding, MultivariateNormal
 from bayesgen.likelihoods.multivariate_normal import MultivariateNormalStatistics, parameters
 from bayesgen.typing import Params
 
-TOLERANCE = 1e-10
-"""Largest change of a mean or factor entry, in standard deviations, in the last step of EM."""
-MAX_STEPS = 2000
-
-
-@dataclasses.dataclass(frozen=True)
-class EMReport:
-    """How EM ended.
-
-    converged: one step changed no mean and no factor entry by more than 1e-10 standard deviations.
-    iterations: EM steps taken. gradient_norm: of the log likelihood (or log posterior) of what was
-    observed, per row, in coordinates whitened by the covariance, where EM ended. log_likelihood: of
-    what was observed, at the parameters returned.
-    """
-
-    converged: bool
-    iterations: int
-    gradient_norm: float
-    log_likelihood: float
+MAX_STEPS = climbing.MAX_STEPS
 
 
 def maximum_likelihood(
@@ -148,34 +132,14 @@ def _prior_target(prior: MultivariateNormal) -> _Target:
 def _climb(
     step: Callable[[Params], Params], objective: Callable[[Params], float], params: Params
 ) -> tuple[Params, bool, int]:
-    """Repeat two steps and one leap; a leap that lands lower than the second step is not taken."""
-    for steps in range(1, MAX_STEPS, 2):
-        first = step(params)
-        scale = _sd(params)
-        if _change(first, params, scale) <= TOLERANCE:
-            return first, True, steps
-        second = step(first)
-        leap = _leap(params, first, second, scale)
-        params = leap if _height(objective, leap) >= objective(second) else second
-    return params, False, MAX_STEPS
+    return climbing.climb(step, objective, params, change=_change, leap=_leap, max_steps=MAX_STEPS)
 
 
-def _height(objective: Callable[[Params], float], leap: Params) -> float:
-    """Return the objective, or -inf where a wild leap left the range of floating point."""
-    try:
-        with np.errstate(all="ignore"):
-            return float(np.nan_to_num(objective(leap), nan=-np.inf))
-    except np.linalg.LinAlgError:
-        return -np.inf
-
-
-def _leap(start: Params, first: Params, second: Params, scale: np.ndarray) -> Params:
-    """Return start - 2 a r + a^2 v with r the first step, v its change and a = -|r| / |v|."""
-    begin, middle, end = (_flat(params, scale) for params in (start, first, second))
-    move, turn = middle - begin, end - 2 * middle + begin
-    length = np.sqrt((turn**2).sum())
-    factor = max(np.sqrt((move**2).sum()) / length, 1.0) if length > 0 else 1.0
-    return _unflat(begin + 2 * factor * move + factor**2 * turn, start, scale)
+def _leap(start: Params, first: Params, second: Params) -> Params:
+    """Return where two steps lead, in unconstrained coordinates."""
+    scale = _sd(start)
+    flat = climbing.extrapolated(*(_flat(params, scale) for params in (start, first, second)))
+    return _unflat(flat, start, scale)
 
 
 def _flat(params: Params, scale: np.ndarray) -> np.ndarray:
@@ -195,7 +159,9 @@ def _unflat(flat: np.ndarray, like: Params, scale: np.ndarray) -> Params:
     return {"mean": mean.reshape(like["mean"].shape) * scale, "cholesky": factor}
 
 
-def _change(new: Params, old: Params, scale: np.ndarray) -> float:
+def _change(new: Params, old: Params) -> float:
+    """Return the largest change of a mean or factor entry, in standard deviations."""
+    scale = _sd(old)
     mean = np.abs(new["mean"] - old["mean"]) / scale
     factor = np.abs(new["cholesky"] - old["cholesky"]) / scale[..., None]
     return float(max(mean.max(), factor.max()))

@@ -1,25 +1,62 @@
-"""Joint normals with missing cells: found, and seen past by expected statistics."""
+"""Rows with missing cells in a joint block: what each family does about them, and who asks.
 
-from bayesgen.inference import em
-from bayesgen.likelihoods import Likelihood, MultivariateNormal, Statistics
-from bayesgen.likelihoods.multivariate_normal import MultivariateNormalStatistics
+In naive blocks a missing cell weighs zero and nothing stands in the way of a closed form. A joint
+family whose closed form needs complete rows registers with `holes` what stands in for it.
+"""
+
+import abc
+import functools
+
+import numpy as np
+
+from bayesgen.inference.climb import EMReport
+from bayesgen.likelihoods import Finding, Likelihood, Statistics
 from bayesgen.model import Model, ModelStatistics
+from bayesgen.typing import Params
 
 
-def with_holes(
-    likelihood: Likelihood, statistics: Statistics
-) -> tuple[MultivariateNormal, MultivariateNormalStatistics] | None:
-    """Return a joint normal and its statistics if rows lack cells, else None."""
-    if not isinstance(likelihood, MultivariateNormal):
-        return None
-    if not isinstance(statistics, MultivariateNormalStatistics) or not statistics.has_holes:
-        return None
-    return likelihood, statistics
+class Holes(abc.ABC):
+    """A completed likelihood and statistics of rows with holes: everything that needs no more.
+
+    No row is dropped and none is filled once and for all. The first three need a conjugate prior or
+    none; every one of them takes the holes into account exactly.
+    """
+
+    @abc.abstractmethod
+    def maximum_likelihood(
+        self, *, bias_corrected: bool, variance_floor: float
+    ) -> tuple[Params, list[Finding], EMReport]:
+        """Return the parameters of greatest likelihood of what was observed, by EM."""
+
+    @abc.abstractmethod
+    def mode(self) -> tuple[Params, EMReport]:
+        """Return the mode of the posterior given what was observed (see `Likelihood.mode`)."""
+
+    @abc.abstractmethod
+    def augment(
+        self, rng: np.random.Generator, *, draws: int, warmup: int, chains: int
+    ) -> tuple[Params, dict[str, float]]:
+        """Return posterior draws (chain, draw, ...), their largest "r_hat" and least "ess_bulk".
+
+        Rows are filled at random given the parameters, and parameters drawn given the filled rows,
+        in turn.
+        """
+
+    @abc.abstractmethod
+    def expected(self) -> Statistics:
+        """Return expected statistics of the filled rows, given what was observed and the mode."""
+
+
+@functools.singledispatch
+def holes(likelihood: Likelihood, statistics: Statistics) -> Holes | None:
+    """Return what stands in for the closed form, or None where no hole is in its way."""
+    return None
 
 
 def any_holes(model: Model, statistics: ModelStatistics) -> bool:
-    """Return whether a joint normal of the model was fitted to rows with missing cells."""
-    return any(with_holes(part, statistics.blocks[n]) for n, part in model.blocks.items())
+    """Return whether holes stand in the way of the closed form of any block."""
+    blocks = model.blocks.items()
+    return any(holes(part, statistics.blocks[name]) is not None for name, part in blocks)
 
 
 def complete_statistics(model: Model, statistics: ModelStatistics) -> ModelStatistics:
@@ -30,10 +67,6 @@ def complete_statistics(model: Model, statistics: ModelStatistics) -> ModelStati
     """
     blocks = {}
     for name, part in model.blocks.items():
-        rows = statistics.blocks[name]
-        found = with_holes(part, rows)
-        if found:
-            conjugate = found[0].with_arrays({"prior": "conjugate"})
-            rows = em.expected(found[1], em.mode(conjugate, found[1])[0])
-        blocks[name] = rows
+        found = holes(part, statistics.blocks[name])
+        blocks[name] = statistics.blocks[name] if found is None else found.expected()
     return ModelStatistics(statistics.count, blocks)

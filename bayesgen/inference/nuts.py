@@ -1,4 +1,7 @@
-"""The No-U-Turn sampler on statistics: a leapfrog step costs the same at any number of rows."""
+"""The No-U-Turn sampler, for composed models and for programs of users.
+
+Composed models are sampled on statistics: a leapfrog step costs the same at any number of rows.
+"""
 
 import contextlib
 import dataclasses
@@ -16,9 +19,15 @@ from bayesgen.inference.convergence import agree, agreement
 from bayesgen.inference.holes import complete_statistics
 from bayesgen.inference.posterior import Draws
 from bayesgen.inference.report import Report
-from bayesgen.inference.svi import nested
+from bayesgen.inference.target import (
+    NUTS_TERMS,
+    Target,
+    model_target,
+    nested,
+    total,
+)
 from bayesgen.model import Model, ModelStatistics, Reader
-from bayesgen.story import Structure, arrays, sites, structure, terms, transform
+from bayesgen.story import arrays
 from bayesgen.typing import Traceable
 
 CHUNK = 50
@@ -32,6 +41,8 @@ STATS = {
     "lp": "potential_energy",
 }
 """arviz's names of what the sampler says of a draw, and numpyro's."""
+
+Values = dict[str, np.ndarray]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,9 +65,6 @@ class NUTS:
 
     def infer(self, model: Model, statistics: ModelStatistics, reader: Reader, seed: int) -> Draws:
         """Return draws of every parameter and the verdict on them."""
-        import jax
-        import jax.numpy as jnp
-
         for name, part in model.blocks.items():
             if getattr(part, "prior", None) == "reference":
                 raise UnsupportedInference.because(
@@ -64,20 +72,27 @@ class NUTS:
                     "prior='reference' is improper and cannot be sampled",
                     "Use prior='conjugate', or inference='exact'.",
                 )
-        shape = tuple(sites(model, statistics).items())
-        run = _compiled(structure(model, statistics), shape, self.warmup, self.target_accept)
-        with jax.enable_x64(True):
-            centres = complete_statistics(model, statistics)
-            tree = jax.tree.map(jnp.asarray, arrays(model, statistics, centres))
-            keys = jax.random.split(jax.random.key(seed), self.chains)
-            values, coordinates, stats, seconds = self._sample(run, keys, tree)
-        report = _report(coordinates, stats, seconds)
+        tree = arrays(model, statistics, complete_statistics(model, statistics))
+        values, stats, report = self.sample(model_target(model, statistics), tree, seed)
         params = nested(values, model)
         if model.classes.known:
             probs = params["class"]["probs"]
             params["class"]["probs"] = np.broadcast_to(probs, (self.chains, self.draws, len(probs)))
-        stats["lp"] = -stats["lp"]
         return Draws(reader, report, params, model.blocks, stats)
+
+    def sample(self, target: Target, tree: dict, seed: int) -> tuple[Values, Values, Report]:
+        """Return parameters (chain, draw, ...) by site, what the sampler said, and the verdict."""
+        import jax
+        import jax.numpy as jnp
+
+        run = _compiled(target, self.warmup, self.target_accept)
+        with jax.enable_x64(True):
+            tree = jax.tree.map(jnp.asarray, tree)
+            keys = jax.random.split(jax.random.key(seed), self.chains)
+            values, coordinates, stats, seconds = self._sample(run, keys, tree)
+        report = _report(coordinates, stats, seconds)
+        stats["lp"] = -stats["lp"]
+        return values, stats, report
 
     def _sample(self, run: "Driver", keys: Traceable, tree: dict) -> tuple:
         import jax
@@ -113,7 +128,7 @@ class NUTS:
 
 @dataclasses.dataclass(frozen=True)
 class Driver:
-    """Compiled steps of the sampler for one structure; every number travels as an argument.
+    """Compiled steps of the sampler for one target; every number travels as an argument.
 
     start(keys, tree) -> state of all chains. advance(state, tree, n) -> state after n <= CHUNK
     steps, and (coordinates, stats) of them. values(coordinates, tree) -> parameters.
@@ -125,31 +140,26 @@ class Driver:
 
 
 @functools.lru_cache(maxsize=32)
-def _compiled(
-    structure: Structure, shape: tuple[tuple[str, tuple[int, ...]], ...], warmup: int, target: float
-) -> Driver:
+def _compiled(target: Target, warmup: int, target_accept: float) -> Driver:
     """Return jitted steps; numpyro's own MCMC would compile its loop again at every fit."""
     import jax
     import jax.numpy as jnp
     from numpyro.infer.hmc import HMCState, hmc
 
     def potential(tree: dict) -> Callable:
-        def negative_log_density(u: dict) -> Traceable:
-            parts = terms(structure, tree, u)
-            return -(parts["prior"] + parts["rows"] + parts["jacobian"])
-
-        return negative_log_density
+        return lambda u: -total(target.terms(tree, u), NUTS_TERMS)
 
     begin, step = hmc(potential_fn_gen=potential, algo="NUTS")
 
     def start_one(key: Traceable, tree: dict) -> HMCState:
         # dispersed starts: one posterior width around the centre
-        key, *site_keys = jax.random.split(key, len(shape) + 1)
+        centre = target.centre(tree)
+        key, *site_keys = jax.random.split(key, len(centre) + 1)
         u = {
-            site: jax.random.normal(k, transform(structure, tree, site).inverse_shape(size))
-            for k, (site, size) in zip(site_keys, shape, strict=True)
+            site: jax.random.normal(site_key, zeros.shape)
+            for site_key, (site, zeros) in zip(site_keys, centre.items(), strict=True)
         }
-        return begin(u, warmup, target_accept_prob=target, model_args=(tree,), rng_key=key)
+        return begin(u, warmup, target_accept_prob=target_accept, model_args=(tree,), rng_key=key)
 
     def one_step(state: HMCState, tree: dict) -> HMCState:
         return jax.vmap(lambda s: step(s, model_args=(tree,), model_kwargs={}))(state)
@@ -162,10 +172,7 @@ def _compiled(
         return jax.lax.scan(body, state, jnp.arange(CHUNK))
 
     def values(u: dict, tree: dict) -> dict:
-        def one(point: dict) -> dict:
-            return {site: transform(structure, tree, site)(value) for site, value in point.items()}
-
-        return jax.vmap(jax.vmap(one))(u)
+        return jax.vmap(jax.vmap(lambda point: target.values(tree, point)))(u)
 
     start = jax.jit(jax.vmap(start_one, in_axes=(0, None)))
     return Driver(start, jax.jit(advance), jax.jit(values))

@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 
 from bayesgen.errors import UnsupportedInference
-from bayesgen.inference import em
-from bayesgen.inference.holes import complete_statistics, with_holes
+from bayesgen.inference.climb import EMReport
+from bayesgen.inference.holes import complete_statistics, holes
 from bayesgen.inference.posterior import Draws, point_estimate
 from bayesgen.inference.report import Report
 from bayesgen.inference.svi import GRADIENT_TOLERANCE, MAP_TERMS, MLE_TERMS, optimise
@@ -26,7 +26,7 @@ class MLE:
     Args:
         bias_corrected: divide squares by n - 1 (own variances) or n - classes (shared ones) instead
             of n. Needs solver="auto".
-        solver: "auto" takes closed forms, EM where a joint normal has holes, and stochastic
+        solver: "auto" takes closed forms, EM where a joint block has holes, and stochastic
             variational inference for the rest; "svi" forces the last.
         variance_floor: share of a column's variance that replaces a smaller variance within a
             class; each replacement warns, naming column and class.
@@ -61,9 +61,9 @@ class MLE:
                 "variance_floor": self.variance_floor,
             }
             rows = statistics.blocks[name]
-            joint = with_holes(part, rows)
-            if joint:
-                params[name], found, account = em.maximum_likelihood(*joint, **options)
+            gaps = holes(part, rows)
+            if gaps:
+                params[name], found, account = gaps.maximum_likelihood(**options)
                 details |= _em_details(name, account)
             else:
                 params[name], found = part.maximum_likelihood(rows, **options)
@@ -83,7 +83,7 @@ class MAP:
     m-estimate.
 
     Args:
-        solver: "auto" takes closed forms, EM where a joint normal has holes, and stochastic
+        solver: "auto" takes closed forms, EM where a joint block has holes, and stochastic
             variational inference for the rest; "svi" forces the last.
     """
 
@@ -101,9 +101,9 @@ class MAP:
             rows = statistics.blocks[name]
             if name in rest:
                 continue
-            joint = with_holes(part, rows)
-            if joint:
-                params[name], account = em.mode(*joint)
+            gaps = holes(part, rows)
+            if gaps:
+                params[name], account = gaps.mode()
                 details |= _em_details(name, account)
             else:
                 params[name] = part.posterior(rows).mode()
@@ -141,7 +141,7 @@ def _by_svi(
     return point_estimate(params, model.blocks, reader, report)
 
 
-def _em_details(block: str, account: em.EMReport) -> dict[str, float]:
+def _em_details(block: str, account: EMReport) -> dict[str, float]:
     return {
         f"{block}.em_iterations": float(account.iterations),
         f"{block}.em_gradient_norm": float(account.gradient_norm),

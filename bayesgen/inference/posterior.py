@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from bayesgen.classes import ClassPrior
+from bayesgen.inference.ordering import by_holes
 from bayesgen.inference.report import Report
 from bayesgen.likelihoods import Likelihood
 from bayesgen.likelihoods.moments import blocks
@@ -126,15 +127,13 @@ class Exact(Posterior):
         width = sum(x.shape[1] for x in rows.values()) + probs.shape[1]
         for part in blocks(n_rows, max(1, DENSITY_FLOATS // (self.draws * width))):
             own = (strata[:, None, None] > probs[part].cumsum(axis=1)[:, :-1]).sum(axis=2)
-            joint = classes(own) + sum(
-                score(rows[name][part], own) for name, score in scores.items()
-            )
+            prior = classes(own)
+            joint = prior + sum(score(rows[name][part], own) for name, score in scores.items())
+            # a row impossible under every class says nothing of it
+            np.copyto(joint, prior, where=np.isneginf(joint).all(axis=2, keepdims=True))
             joint -= np.logaddexp.reduce(joint, axis=2, keepdims=True)
-            yield (
-                np.arange(part.start, part.stop),
-                np.exp(joint),
-                np.full(own.shape, 1 / self.draws),
-            )
+            even = np.full(own.shape, 1 / self.draws)
+            yield np.arange(part.start, part.stop), np.exp(joint), even
 
     @functools.cached_property
     def _updated(self) -> tuple[np.ndarray, Callable, dict[str, Callable]]:
@@ -215,14 +214,16 @@ class Draws(Posterior):
 
     def joint_draws(self, encoded: Encoded, n_rows: int):
         """Yield (rows, log p(x, y = k, given theta) of shape (row, draw, class)) block by block."""
-        order, data = _by_holes(self.reader.read(encoded), n_rows)
+        order, data = by_holes(self.reader.read(encoded), n_rows)
         with np.errstate(divide="ignore"):
             classes = np.log(_flat(self.params["class"]["probs"]))
         for rows in blocks(n_rows, max(1, DENSITY_FLOATS // classes.size)):
             at = order[rows]
-            parts = (score(data[name][at]) for name, score in self._densities.items())
+            # a family without parameters says the same under every draw: (row, 1, class)
+            shape = (len(at), -1, classes.shape[1])
+            parts = (f(data[name][at]).reshape(shape) for name, f in self._densities.items())
             joint = next(parts, np.zeros((len(at), *classes.shape)))
-            joint += classes
+            joint = np.add(joint, classes, out=joint if joint.shape[1:] == classes.shape else None)
             for part in parts:
                 joint += part
             yield at, joint
@@ -246,7 +247,10 @@ class Draws(Posterior):
 
     def class_draws(self, encoded: Encoded, n_rows: int) -> Iterator[ClassDraws]:
         """Weigh every draw by p(x given theta), which turns p(theta given data) into the wanted."""
+        prior = np.log(np.maximum(_flat(self.params["class"]["probs"]), np.finfo(float).tiny))
         for rows, joint in self.joint_draws(encoded, n_rows):
+            # a row impossible under every class and draw says nothing of them
+            joint[np.isneginf(joint).all(axis=(1, 2))] = prior
             evidence = np.logaddexp.reduce(joint, axis=2)
             top = evidence.max(axis=1, keepdims=True)
             weight = np.exp(evidence - np.where(np.isneginf(top), 0.0, top))
@@ -289,12 +293,3 @@ def normalised(joint: Joint, log_classes: Float[np.ndarray, " class"]) -> Joint:
 
 def _flat(draws: np.ndarray) -> np.ndarray:
     return draws.reshape(-1, *draws.shape[2:])
-
-
-def _by_holes(rows: dict[str, np.ndarray], n_rows: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Return an order that puts rows with the same holes together, and the rows."""
-    holes = [np.isnan(x) for x in rows.values() if x.dtype.kind == "f"]
-    if not holes or not any(h.any() for h in holes):
-        return np.arange(n_rows), rows
-    packed = np.packbits(np.concatenate(holes, axis=1), axis=1)
-    return np.lexsort(packed.T), rows

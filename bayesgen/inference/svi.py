@@ -1,12 +1,15 @@
-"""Stochastic variational inference with a point mass (AutoDelta): MLE and MAP of any story."""
+"""Stochastic variational inference with a point mass (AutoDelta): MLE and MAP of any model."""
 
 import functools
 from collections.abc import Callable
 
 import numpy as np
 
+from bayesgen.inference.target import MAP_TERMS as MAP_TERMS
+from bayesgen.inference.target import MLE_TERMS as MLE_TERMS
+from bayesgen.inference.target import ModelTarget, model_target, nested, total
 from bayesgen.model import Model, ModelStatistics
-from bayesgen.story import Structure, arrays, sites, structure, terms, transform
+from bayesgen.story import arrays
 from bayesgen.typing import Traceable
 
 STEPS = 2000
@@ -15,9 +18,6 @@ FIRST_STEP, LAST_STEP = 0.2, 2e-6
 that the end is a point and not a cloud (a constant step of .01 was .046 off)."""
 GRADIENT_TOLERANCE = 1e-2
 """Norm of the gradient in units of the posterior's width below which the end counts as reached."""
-
-MAP_TERMS = ("prior", "rows", "measure")
-MLE_TERMS = ("rows",)
 
 
 def optimise(
@@ -31,27 +31,16 @@ def optimise(
     import jax
     import jax.numpy as jnp
 
-    shape = tuple(sites(model, statistics).items())
+    run = _compiled(model_target(model, statistics), objective)
     with jax.enable_x64(True):
         tree = jax.tree.map(jnp.asarray, arrays(model, statistics, centres))
-        values, gradient = _compiled(structure(model, statistics), shape, objective)(tree)
+        values, gradient = run(tree)
         values, gradient = jax.device_get((values, gradient))
     return nested(values, model), float(gradient)
 
 
-def nested(values: dict[str, np.ndarray], model: Model) -> dict[str, dict[str, np.ndarray]]:
-    """Return site values by owner; known class probabilities are filled in."""
-    out: dict[str, dict] = {"class": {}, **{name: {} for name in model.blocks}}
-    for site, value in values.items():
-        name, parameter = site.rsplit(".", 1)
-        out[name][parameter] = value
-    if model.classes.known:
-        out["class"]["probs"] = model.classes.probs
-    return out
-
-
 @functools.lru_cache(maxsize=32)
-def _compiled(structure: Structure, shape: tuple, objective: tuple[str, ...]) -> Callable:
+def _compiled(target: ModelTarget, objective: tuple[str, ...]) -> Callable:
     import jax
     import jax.numpy as jnp
     from numpyro.infer import SVI, Trace_ELBO
@@ -64,22 +53,22 @@ def _compiled(structure: Structure, shape: tuple, objective: tuple[str, ...]) ->
 
     @jax.jit
     def run(tree: dict) -> tuple[dict, Traceable]:
-        start = {s: jnp.zeros(transform(structure, tree, s).inverse_shape(n)) for s, n in shape}
-        story = _story(structure, tree, objective, start)
+        start = target.centre(tree)
+        story = _story(target, tree, objective, start)
         guide = AutoDelta(story, init_loc_fn=init_to_value(values=start))
         svi = SVI(story, guide, Adam(step_size), Trace_ELBO())
         state = svi.init(jax.random.key(0))
         state, _ = jax.lax.scan(lambda s, _: svi.update(s), state, length=STEPS)
         fitted = svi.get_params(state)
         best = {site: fitted[f"{site}_auto_loc"] for site in start}
-        slope = jax.grad(lambda u: _sum(terms(structure, tree, u), objective))(best)
+        slope = jax.grad(lambda u: total(target.terms(tree, u), objective))(best)
         norm = jnp.sqrt(sum((g**2).sum() for g in slope.values()))
-        return {s: transform(structure, tree, s)(u) for s, u in best.items()}, norm
+        return target.values(tree, best), norm
 
     return run
 
 
-def _story(structure: Structure, tree: dict, objective: tuple[str, ...], start: dict) -> Callable:
+def _story(target: ModelTarget, tree: dict, objective: tuple[str, ...], start: dict) -> Callable:
     import numpyro
     import numpyro.distributions as dist
 
@@ -88,10 +77,6 @@ def _story(structure: Structure, tree: dict, objective: tuple[str, ...], start: 
             site: numpyro.sample(site, dist.ImproperUniform(dist.constraints.real, (), value.shape))
             for site, value in start.items()
         }
-        numpyro.factor("objective", _sum(terms(structure, tree, u), objective))
+        numpyro.factor("objective", total(target.terms(tree, u), objective))
 
     return story
-
-
-def _sum(parts: dict[str, Traceable], names: tuple[str, ...]) -> Traceable:
-    return sum(parts[name] for name in names)

@@ -14,7 +14,7 @@ import numpy as np
 
 from bayesgen.errors import InvalidPrior, UnsupportedInference
 from bayesgen.likelihoods.arrays import Arrays, Axes, spread
-from bayesgen.typing import Block, Labels, Params, Traceable, Transform, Weights
+from bayesgen.typing import Block, Kept, Labels, Params, Traceable, Transform, Weights
 
 T = TypeVar("T", bound="Statistics")
 S = TypeVar("S", bound="Statistics")
@@ -40,6 +40,10 @@ class Statistics(Arrays):
     def __add__(self: T, other: T) -> T:
         """Return the statistics of the rows of both."""
         return self.with_arrays({k: v + getattr(other, k) for k, v in self.arrays().items()})
+
+    def __sub__(self: T, other: T) -> T:
+        """Return the statistics without the rows of the other, which must be among them."""
+        return self.with_arrays({k: v - getattr(other, k) for k, v in self.arrays().items()})
 
     def spread(self: T, axis: str, index: np.ndarray, size: int) -> T:
         """Return a copy whose axis has grown to `size`; old position i stands at index[i]."""
@@ -69,6 +73,12 @@ class Likelihood(Arrays, Generic[S]):
     """Hyperparameters and parameters that move with the origin."""
     sparse: ClassVar[bool] = False
     """Whether rows may come as a scipy.sparse.csr_array, in which an absent cell is 0."""
+    missing_at_fit: ClassVar[bool] = True
+    """Whether fitted rows may miss cells."""
+    tells_inert: ClassVar[bool] = True
+    """Whether people are told of columns that say nothing."""
+    most_cells: ClassVar[int | None] = None
+    """Largest number of combinations of levels that a block may have; None where any may be."""
     closed_maximum: ClassVar[bool] = True
     """Whether maximum likelihood has a closed form."""
     param_axes: ClassVar[Axes] = {}
@@ -109,11 +119,11 @@ class Likelihood(Arrays, Generic[S]):
 
     inert_axis: ClassVar[str] = "feature"
 
-    def view(self, x: Block, index: np.ndarray) -> np.ndarray:
+    def view(self, x: Block, index: np.ndarray) -> Kept:
         """Return encoded rows as a likelihood sees them that kept `index` of its inert axis."""
         return x[:, index]
 
-    def unview(self, x: Block, index: np.ndarray, blank: np.ndarray) -> np.ndarray:
+    def unview(self, x: Kept, index: np.ndarray, blank: Block) -> Block:
         """Return `blank` with rows of a likelihood that kept `index` put back: undoes `view`."""
         blank[:, index] = x
         return blank
@@ -187,6 +197,11 @@ class Likelihood(Arrays, Generic[S]):
         Runs on NumPy and on traced JAX arrays.
         """
 
+    @property
+    def support(self) -> str:
+        """What a cell may be, in words."""
+        return "any number"
+
     def outside(self, x: Block) -> np.ndarray | None:
         """Return which observed cells no parameters allow, as booleans; None where all may be."""
         return None
@@ -230,7 +245,7 @@ class Likelihood(Arrays, Generic[S]):
 
 
 def _changed_fields(owner: Likelihood) -> Iterator[str]:
-    for field in dataclasses.fields(owner):
+    for field in (field for field in dataclasses.fields(owner) if field.init):
         value = getattr(owner, field.name)
         default = field.default
         if value is default or (np.isscalar(value) and value == default):

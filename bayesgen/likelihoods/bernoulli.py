@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Float, Num
+from scipy.sparse import issparse
 from scipy.special import digamma, gammaln, polygamma
 
 from bayesgen.errors import InvalidPrior
@@ -14,7 +15,10 @@ from bayesgen.likelihoods.exponential import ExponentialFamily, SufficientStatis
 from bayesgen.likelihoods.guesses import broadcast_guess, require_positive
 from bayesgen.likelihoods.moments import blocks, one_hot
 from bayesgen.likelihoods.simplexes import log_gammas
-from bayesgen.typing import Block, Labels, Params, Traceable, Transform, Weights
+from bayesgen.likelihoods.sparse_columns import answer_draws, answer_scores, answer_sums
+from bayesgen.likelihoods.sparse_rows import kept_columns
+from bayesgen.likelihoods.sparse_scores import either
+from bayesgen.typing import Block, Kept, Labels, Params, Traceable, Transform, Weights
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -61,6 +65,7 @@ class Bernoulli(ExponentialFamily[BernoulliStatistics]):
     rows: float | int | Num[np.ndarray, "..."] = 4.0
 
     kind: ClassVar[str] = "binary"
+    sparse: ClassVar[bool] = True
     axes: ClassVar = {"prob": ("class", "feature"), "rows": ("class", "feature")}
     param_axes: ClassVar = {"prob": ("class", "feature")}
 
@@ -83,6 +88,8 @@ class Bernoulli(ExponentialFamily[BernoulliStatistics]):
         n_levels: tuple[int, ...] = (),
     ) -> BernoulliStatistics:
         """Return the weight of ones and zeros of each class and column."""
+        if issparse(x):
+            return BernoulliStatistics(*answer_sums(x, y, weight, n_classes))
         counts = np.zeros((n_classes, 2 * x.shape[1]))
         for rows in blocks(len(x)):
             counts += (one_hot(y[rows], n_classes) * weight[rows]) @ self.features(x[rows])
@@ -108,6 +115,10 @@ class Bernoulli(ExponentialFamily[BernoulliStatistics]):
     def inert(self) -> np.ndarray:
         """Return which columns are constant or never observed, without a stated guess."""
         return np.isnan(self.prob).any(axis=0)
+
+    def view(self, x: Block, index: np.ndarray) -> Kept:
+        """Return the columns that were kept."""
+        return kept_columns(x, index)
 
     def posterior(self, statistics: BernoulliStatistics) -> "Bernoulli":
         """Return rows + n and (rows prob + ones) / (rows + n)."""
@@ -141,7 +152,18 @@ class Bernoulli(ExponentialFamily[BernoulliStatistics]):
         """Return densities under theta updated by each row's own class (see the base class).
 
         Gamma(a + 1) is Gamma(a) plus an exponential: the update adds one to the row's own answer.
+        Compressed rows are read word by word.
         """
+        seed = int(rng.integers(2**63))
+        yes, no = self.rows * self.prob, self.rows * (1 - self.prob)
+        return either(
+            lambda: self._answer_draws(np.random.default_rng(seed), n),
+            lambda: answer_draws(yes, no, seed, n),
+        )
+
+    def _answer_draws(
+        self, rng: np.random.Generator, n: int
+    ) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
         yes, no = self._log_gammas(rng, n)
         both = np.logaddexp(yes, no)
         extra = np.log(rng.exponential(size=both.shape))
@@ -198,6 +220,11 @@ class Bernoulli(ExponentialFamily[BernoulliStatistics]):
         xp = params["prob"].__array_namespace__()
         with np.errstate(divide="ignore"):
             return xp.concat([xp.log(params["prob"]), xp.log1p(-params["prob"])], axis=-1)
+
+    def density(self, params: Params) -> Callable[[Block], np.ndarray]:
+        """Return x -> log p(x given y = k, params), shape (row, draw, class)."""
+        dense = super().density
+        return either(lambda: dense(params), lambda: answer_scores(params["prob"]))
 
     def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:
         """Return 0/1 rows of each row's class."""

@@ -13,6 +13,7 @@ from bayesgen.likelihoods.base import Finding
 from bayesgen.likelihoods.counts import CategoricalStatistics, cross_tables, look_up
 from bayesgen.likelihoods.exponential import ExponentialFamily
 from bayesgen.likelihoods.guesses import broadcast_guess, require_positive
+from bayesgen.likelihoods.levels import narrowed, widened
 from bayesgen.likelihoods.simplexes import (
     dirichlets,
     kept_levels,
@@ -24,6 +25,8 @@ from bayesgen.likelihoods.simplexes import (
     starts,
 )
 from bayesgen.typing import Block, Labels, Params, Traceable, Transform, Weights
+
+ROWS_PER_LEVEL = 2.0
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -40,8 +43,10 @@ class Categorical(ExponentialFamily[CategoricalStatistics]):
         probs: guess of the levels' probabilities. None: the column's overall fractions (the
             m-estimate); "uniform"; a number (then levels * probs must be 1); or one number per
             level, columns side by side.
-        rows: how many rows that guess is worth, > 0; a number or one per column.
-        rows_per_level: if given, rows = rows_per_level * (number of levels of the column).
+        rows: how many rows that guess is worth, > 0; a number or one per column. None:
+            rows_per_level times the number of levels of the column.
+        rows_per_level: that share of each level, > 0. The default, 2, had the lowest log loss on
+            tables of levels with 24 rows without losing any with all (benchmarks/calibration.py).
 
     Raises:
         InvalidPrior: probabilities that are negative or do not sum to one, a worth not above 0.
@@ -57,8 +62,8 @@ class Categorical(ExponentialFamily[CategoricalStatistics]):
     """
 
     probs: float | Num[np.ndarray, "..."] | Sequence[float] | Literal["uniform"] | None = None
-    rows: float | int | Num[np.ndarray, "..."] = 4.0
-    rows_per_level: float | int | None = None
+    rows: float | int | Num[np.ndarray, "..."] | None = None
+    rows_per_level: float | int = ROWS_PER_LEVEL
     n_levels: tuple[int, ...] = ()
 
     kind: ClassVar[str] = "levels"
@@ -108,12 +113,12 @@ class Categorical(ExponentialFamily[CategoricalStatistics]):
         if not np.allclose(sums[~unseen], 1.0, rtol=0, atol=1e-8):
             raise InvalidPrior.does_not_sum_to_one("Categorical.probs", sums[~unseen])
         rows = self.rows
-        if self.rows_per_level is not None:
+        if rows is None:
             rows = self.rows_per_level * np.maximum(n_levels, 1)
         rows = broadcast_guess("Categorical", "rows", rows, (n_classes, len(n_levels)))
         filled = self.with_arrays({"probs": probs, "rows": rows})
         object.__setattr__(filled, "n_levels", n_levels)
-        object.__setattr__(filled, "rows_per_level", None)
+        object.__setattr__(filled, "rows_per_level", ROWS_PER_LEVEL)
         return filled
 
     def _guess(self, statistics: CategoricalStatistics) -> object:
@@ -139,20 +144,11 @@ class Categorical(ExponentialFamily[CategoricalStatistics]):
 
     def view(self, x: Block, index: np.ndarray) -> Block:
         """Return codes among the kept levels; a code that was not kept is missing."""
-        out = np.full_like(x, -1)
-        for j, (first, size) in enumerate(zip(starts(self.n_levels), self.n_levels, strict=True)):
-            kept = index[(index >= first) & (index < first + size)] - first
-            lookup = np.full(size + 1, -1)
-            lookup[kept] = np.arange(len(kept))
-            out[:, j] = lookup[x[:, j]]
-        return out
+        return narrowed(x, index, self.n_levels)
 
     def unview(self, x: Block, index: np.ndarray, blank: Block) -> Block:
         """Return codes among all levels: undoes `view`."""
-        for j, (first, size) in enumerate(zip(starts(self.n_levels), self.n_levels, strict=True)):
-            kept = index[(index >= first) & (index < first + size)] - first
-            blank[:, j] = np.append(kept, -1)[x[:, j]]
-        return blank
+        return widened(x, index, self.n_levels, blank)
 
     def posterior(self, statistics: CategoricalStatistics) -> "Categorical":
         """Return rows + n and (rows probs + count) / (rows + n)."""

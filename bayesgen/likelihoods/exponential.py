@@ -51,7 +51,7 @@ class ExponentialFamily(Likelihood[S]):
             out = features @ weights
             if never:
                 out[(features @ impossible) > 0] = -np.inf
-            return out.reshape(len(x), *natural.shape[:-1])
+            return out.reshape(x.shape[0], *natural.shape[:-1])
 
         return log_density
 

@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Num
 
-from bayesgen.errors import InvalidPrior
+from bayesgen.errors import InvalidArgument, InvalidPrior
 
 Guess = float | int | Num[np.ndarray, "..."] | None
 
@@ -14,6 +14,12 @@ def require_positive(owner: object, *names: str) -> None:
         value = getattr(owner, name)
         if value is not None and not (np.isfinite(value).all() and (np.asarray(value) > 0).all()):
             raise InvalidPrior.not_positive(type(owner).__name__, name, value)
+
+
+def require_one_of(owner: object, name: str, allowed: tuple[str, ...]) -> None:
+    """Refuse a word that names nothing."""
+    if getattr(owner, name) not in allowed:
+        raise InvalidArgument.not_one_of(name, getattr(owner, name), allowed)
 
 
 def broadcast_guess(family: str, name: str, value: object, shape: tuple[int, ...]) -> np.ndarray:

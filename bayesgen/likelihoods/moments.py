@@ -34,6 +34,11 @@ class NormalStatistics(SufficientStatistics):
         mine, theirs = self.arrays(), other.arrays()
         return NormalStatistics(*merge_moments(tuple(mine.values()), tuple(theirs.values())))
 
+    def __sub__(self, other: "NormalStatistics") -> "NormalStatistics":
+        """Return the statistics without the rows of the other: the merge, solved for one part."""
+        mine, theirs = self.arrays(), other.arrays()
+        return NormalStatistics(*unmerge_moments(tuple(mine.values()), tuple(theirs.values())))
+
     def total_features(self) -> Traceable:
         """Return sums of x^2, x and 1, shape (class, 3 feature)."""
         xp = self.mean.__array_namespace__()
@@ -82,6 +87,20 @@ def merge_moments(a: tuple, b: tuple) -> tuple[np.ndarray, np.ndarray, np.ndarra
     # with nothing on one side the other is returned to the last bit
     mean = np.where(a[0] == 0, b[1], a[1] + share * delta)
     return count, mean, a[2] + b[2] + a[0] * share * delta**2
+
+
+def unmerge_moments(a: tuple, b: tuple) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return count, mean and centred squares of a set of rows without a part of it.
+
+    Weights that cancel to less than 1e-9 of the part are none: rounding left them.
+    """
+    count = a[0] - b[0]
+    count = np.where(count > 1e-9 * b[0], count, 0.0)
+    share = np.divide(b[0], count, out=np.zeros_like(count), where=count > 0)
+    delta = a[1] - b[1]
+    mean = np.where(count > 0, a[1] + share * delta, 0.0)
+    squares = a[2] - b[2] - a[0] * share * delta**2
+    return count, mean, np.where(count > 0, np.maximum(squares, 0.0), 0.0)
 
 
 def pilot(x: Numbers) -> Float[np.ndarray, " feature"]:

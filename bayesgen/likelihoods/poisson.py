@@ -6,13 +6,22 @@ from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Float
+from scipy.sparse import issparse
 from scipy.special import digamma, gammainccinv, gammaincinv, gammaln, polygamma
 
 from bayesgen.likelihoods.base import Finding
 from bayesgen.likelihoods.exponential import ExponentialFamily, SufficientStatistics
 from bayesgen.likelihoods.guesses import Guess, broadcast_guess, require_positive
 from bayesgen.likelihoods.moments import blocks, one_hot
-from bayesgen.typing import Block, Labels, Params, Traceable, Transform, Weights
+from bayesgen.likelihoods.sparse_columns import (
+    count_sums,
+    negative_binomial_scores,
+    rate_draws,
+    rate_scores,
+)
+from bayesgen.likelihoods.sparse_rows import kept_columns
+from bayesgen.likelihoods.sparse_scores import either
+from bayesgen.typing import Block, Kept, Labels, Params, Traceable, Transform, Weights
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -66,6 +75,7 @@ class Poisson(ExponentialFamily[PoissonStatistics]):
     rows: Guess = 1.0
 
     kind: ClassVar[str] = "counts"
+    sparse: ClassVar[bool] = True
     axes: ClassVar = {"rate": ("class", "feature"), "rows": ("class", "feature")}
     param_axes: ClassVar = {"rate": ("class", "feature")}
 
@@ -83,6 +93,8 @@ class Poisson(ExponentialFamily[PoissonStatistics]):
         n_levels: tuple[int, ...] = (),
     ) -> PoissonStatistics:
         """Return weight, total and log factorials of each class and column."""
+        if issparse(x):
+            return PoissonStatistics(*count_sums(x, y, weight, n_classes))
         sums = np.zeros((n_classes, 3 * x.shape[1]))
         for rows in blocks(len(x)):
             sums += (one_hot(y[rows], n_classes) * weight[rows]) @ self.features(x[rows])
@@ -109,6 +121,10 @@ class Poisson(ExponentialFamily[PoissonStatistics]):
         """Return which columns were never observed, without a stated guess."""
         return np.isnan(self.rate).any(axis=0)
 
+    def view(self, x: Block, index: np.ndarray) -> Kept:
+        """Return the columns that were kept."""
+        return kept_columns(x, index)
+
     def posterior(self, statistics: PoissonStatistics) -> "Poisson":
         """Return rows + n and (rows rate + total) / (rows + n)."""
         rows = self.rows + statistics.count
@@ -123,6 +139,10 @@ class Poisson(ExponentialFamily[PoissonStatistics]):
 
     def predictive(self) -> Callable[[Block], np.ndarray]:
         """Return x -> sum over observed columns of log negative binomial, shape (row, class)."""
+        shape, rows = self.rows * self.rate, self.rows
+        return either(self._predictive, lambda: negative_binomial_scores(shape, rows))
+
+    def _predictive(self) -> Callable[[np.ndarray], np.ndarray]:
         shape, rows = self.rows * self.rate, self.rows
         constant = shape * np.log(rows / (rows + 1)) - gammaln(shape)
 
@@ -145,8 +165,18 @@ class Poisson(ExponentialFamily[PoissonStatistics]):
     ) -> Callable[[Block, np.ndarray], np.ndarray]:
         """Return densities under theta updated by each row's own class (see the base class).
 
-        All rows share uniform numbers; each takes the quantile of its own Gamma there.
+        All rows share uniform numbers; each takes the quantile of its own Gamma there. Compressed
+        rows have Gamma variables of their own columns instead.
         """
+        seed, shape = int(rng.integers(2**63)), self.rows * self.rate
+        return either(
+            lambda: self._rate_draws(np.random.default_rng(seed), n),
+            lambda: rate_draws(shape, self.rows, seed, n),
+        )
+
+    def _rate_draws(
+        self, rng: np.random.Generator, n: int
+    ) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
         uniform = rng.random((n, *self.rate.shape))
 
         def log_density(x: Block, own: np.ndarray) -> np.ndarray:
@@ -206,6 +236,11 @@ class Poisson(ExponentialFamily[PoissonStatistics]):
         xp = rate.__array_namespace__()
         with np.errstate(divide="ignore"):
             return xp.concat([xp.log(rate), -rate, xp.ones_like(rate)], axis=-1)
+
+    def density(self, params: Params) -> Callable[[Block], np.ndarray]:
+        """Return x -> log p(x given y = k, params), shape (row, draw, class)."""
+        dense = super().density
+        return either(lambda: dense(params), lambda: rate_scores(params["rate"]))
 
     def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:
         """Return counts of each row's class."""

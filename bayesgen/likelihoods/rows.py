@@ -31,6 +31,13 @@ class Rows(Statistics):
         parts = zip(self.arrays().values(), other.arrays().values(), strict=True)
         return gather(*(np.concatenate(pair) for pair in parts), self.n_classes)
 
+    def __sub__(self, other: "Rows") -> "Rows":
+        """Return the rows without those of the other."""
+        minus = other.with_arrays({"weight": -other.weight})
+        parts = zip(self.arrays().values(), minus.arrays().values(), strict=True)
+        x, y, weight = (np.concatenate(pair) for pair in parts)
+        return gather(x, y, weight, self.n_classes)
+
     def take(self, axis: str, index: np.ndarray) -> "Rows":
         """Return the rows with some of the columns, in the order of `index`."""
         return gather(self.x[:, index], self.y, self.weight, self.n_classes)
@@ -41,15 +48,18 @@ class Rows(Statistics):
 
 
 def gather(x: Block, y: Labels, weight: Weights, n_classes: int) -> Rows:
-    """Return rows in their canonical form."""
-    seen = observed(x).any(axis=1) & (weight > 0)
+    """Return rows in their canonical form; negative weights take rows away."""
+    seen = observed(x).any(axis=1) & (weight != 0)
     x, y, weight = x[seen], y[seen], weight[seen]
     order = np.lexsort((*x.T[::-1], y))
     x, y, weight = x[order], y[order], weight[order]
     same = (x[1:] == x[:-1]) | ~(observed(x[1:]) | observed(x[:-1]))
     first = np.concatenate([[True], ~same.all(axis=1) | (y[1:] != y[:-1])])[: len(y)]
     total = np.add.reduceat(weight, np.flatnonzero(first)) if len(y) else weight
-    return Rows(x[first], y[first], total, n_classes)
+    x, y = x[first], y[first]
+    # what cancels but for rounding is gone
+    left = total > 1e-9 * np.abs(weight).max(initial=0.0)
+    return Rows(x[left], y[left], total[left], n_classes)
 
 
 def observed(x: Block) -> np.ndarray:

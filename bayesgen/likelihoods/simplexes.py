@@ -7,12 +7,18 @@ padding. `segments` is the 0/1 matrix that says which level belongs to which col
 import functools
 
 import numpy as np
-from jaxtyping import Float, Num
-from scipy.special import digamma, polygamma
+from jaxtyping import Float, Int, Num
+from scipy.special import digamma, gammaln, polygamma
 
 from bayesgen.typing import Traceable
 
 Segments = Float[np.ndarray, "level feature"]
+
+SMALL_CONCENTRATION = 1.0
+"""Below it the log of a Gamma variate is so skewed that no scale suits both of its sides."""
+RIGHT_WIDTH = 0.7
+"""Width of the right side then. NUTS on ten cells worth .01 to 300 rows: 0 divergences and 7 steps
+a draw at .3, .7 and 1, where one scale had 321 of 4,000 and 74 steps."""
 
 
 def segments(n_levels: tuple[int, ...]) -> Segments:
@@ -50,29 +56,54 @@ def log_sums(log_values: np.ndarray, n_levels: tuple[int, ...]) -> np.ndarray:
     return np.stack(sums, axis=-1)
 
 
-def baseline(weight: Float[np.ndarray, " level"], n_levels: tuple[int, ...]) -> np.ndarray:
-    """Return the 0/1 matrix (free, level) that leaves out each column's heaviest level.
+def heaviest(
+    weight: Num[np.ndarray, "*batch level"], n_levels: tuple[int, ...]
+) -> Int[np.ndarray, "*batch level"]:
+    """Return the flat position of each level's rival: the heaviest level of its column.
 
     Log-ratios against the heaviest level are nearly uncorrelated: their covariance is
     diag(1/c) + 1/c_heaviest.
     """
-    free = np.ones(len(weight), dtype=bool)
-    for first, count in zip(starts(n_levels), n_levels, strict=True):
-        if count:
-            free[first + int(np.argmax(weight[first : first + count]))] = False
-    return np.eye(len(weight))[free]
+    firsts = zip(starts(n_levels), np.split(weight, starts(n_levels)[1:], axis=-1), strict=True)
+    rivals = [
+        np.broadcast_to(first + part.argmax(axis=-1, keepdims=True), part.shape)
+        for first, part in firsts
+        if part.shape[-1]
+    ]
+    return np.concatenate([np.empty((*weight.shape[:-1], 0), dtype=int), *rivals], axis=-1)
 
 
 def log_ratios(
     concentration: Num[np.ndarray, "*batch level"], n_levels: tuple[int, ...]
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the free-level matrix and mean and sd of log-ratios under Dirichlet(concentration)."""
-    place = baseline(concentration.reshape(-1, concentration.shape[-1]).sum(axis=0), n_levels)
-    reference = segments(n_levels) @ (segments(n_levels).T * (1 - place.sum(axis=0)))
-    contrast = place @ (np.eye(len(reference)) - reference)
-    centre = digamma(concentration) @ contrast.T
-    width = np.sqrt(polygamma(1, concentration) @ np.abs(contrast).T)
-    return place, centre, width
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return side, centre, width and tail, of which log-ratios are made from normal variates u.
+
+    centre + width u - tail softplus(-u)^2 / 2 is about as likely as the log-ratio of a level
+    against the heaviest one of its column under Dirichlet(concentration). From a concentration a of
+    1 on it is normal with its mean and sd (tail 0). Below, the left side is exponential with rate
+    a, which a quadratic in u follows, and the right side is as short as that of a few rows.
+
+    side (*batch, level): -1 before the heaviest level of the column, 0 for that, 1 behind it. The
+    others have the shape (*batch, free): the heaviest levels are left out.
+    """
+    rival = heaviest(concentration, n_levels)
+    side = np.sign(np.arange(rival.shape[-1]) - rival)
+    shape = (*side.shape[:-1], side.shape[-1] - sum(n > 0 for n in n_levels))
+    mine = concentration[side != 0].reshape(shape)
+    theirs = np.take_along_axis(concentration, rival, axis=-1)[side != 0].reshape(shape)
+    small = mine < SMALL_CONCENTRATION
+    power = np.where(small, mine, 1.0)
+    mean = np.where(small, gammaln(power + 1) / power, digamma(mine)) - digamma(theirs)
+    sd = np.sqrt(polygamma(1, mine) + polygamma(1, theirs))
+    return side, mean, np.where(small, RIGHT_WIDTH, sd), np.where(small, 1 / power, 0.0)
+
+
+def free_positions(n_levels: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Return where a level stands among the free ones if it is before, or behind, its rival."""
+    sizes = [n for n in n_levels if n]
+    before = np.arange(sum(sizes)) - np.repeat(np.arange(len(sizes)), sizes)
+    most = max(sum(sizes) - len(sizes) - 1, 0)
+    return np.minimum(before, most), np.clip(before - 1, 0, most)
 
 
 @functools.cache
@@ -126,31 +157,43 @@ def log_normalise(logits: Traceable, n_levels: tuple[int, ...]) -> Traceable:
 @functools.cache
 def simplexes_transform() -> type:
     """Return the numpyro transform from free log-ratios to probability vectors side by side."""
+    import jax
     import jax.numpy as jnp
     import numpyro.distributions as dist
     from numpyro.distributions.transforms import ParameterFreeTransform
 
     class SimplexesTransform(ParameterFreeTransform):
-        """u -> softmax of (centre + width u) spread over the levels; the heaviest level gets 0."""
+        """u -> softmax of the log-ratios of `log_ratios`; the heaviest level of a column gets 0."""
 
         domain = dist.constraints.real_vector
         codomain = dist.constraints.positive
 
         def __init__(
-            self, place: Traceable, centre: Traceable, width: Traceable, n_levels: tuple
+            self,
+            side: Traceable,
+            centre: Traceable,
+            width: Traceable,
+            tail: Traceable,
+            n_levels: tuple[int, ...],
         ) -> None:
-            self.place, self.centre, self.width, self.n_levels = place, centre, width, n_levels
+            self.side, self.centre, self.width, self.tail = side, centre, width, tail
+            self.n_levels = n_levels
 
         def __call__(self, u: Traceable) -> Traceable:
-            return jnp.exp(
-                log_normalise((self.centre + self.width * u) @ self.place, self.n_levels)
-            )
+            left = jax.nn.softplus(-u)
+            ratios = self.centre + self.width * u - self.tail * left**2 / 2
+            if not ratios.shape[-1]:
+                return jnp.ones((*ratios.shape[:-1], self.side.shape[-1]))
+            before, behind = (ratios[..., at] for at in free_positions(self.n_levels))
+            logits = jnp.where(self.side < 0, before, jnp.where(self.side > 0, behind, 0.0))
+            return jnp.exp(log_normalise(logits, self.n_levels))
 
         def log_abs_det_jacobian(
             self, u: Traceable, probs: Traceable, intermediates: Traceable | None = None
         ) -> Traceable:
             # d softmax has determinant prod(p) over all levels, the left-out one included
-            return jnp.log(probs).sum(-1) + jnp.log(self.width).sum(-1)
+            slope = self.width + self.tail * jax.nn.softplus(-u) * jax.nn.sigmoid(-u)
+            return jnp.log(probs).sum(-1) + jnp.log(slope).sum(-1)
 
         def inverse_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
             # a column of which no level stayed has no heaviest level to leave out

@@ -5,12 +5,12 @@ import dataclasses
 import numpy as np
 from jaxtyping import Num
 
-from bayesgen.errors import NotCounts, NotNumeric
+from bayesgen.errors import NotNumeric
 from bayesgen.schema.cells import binary_values, level_codes
-from bayesgen.schema.columns import BlockSpec, Column, learned, merged
+from bayesgen.schema.columns import BlockSpec, Column, Columns, learned, merged
 from bayesgen.schema.integers import integer_codes, integer_levels
 from bayesgen.schema.origins import check_spread, origins
-from bayesgen.table import TableColumn
+from bayesgen.table import TableColumn, check_counts
 from bayesgen.typing import Block
 
 
@@ -36,9 +36,7 @@ def learned_block(
     return _with_origin(columns, origin if spec.centred else np.zeros(len(columns)))
 
 
-def merged_block(
-    columns: tuple[Column, ...], found: list[TableColumn | None]
-) -> tuple[Column, ...]:
+def merged_block(columns: Columns, found: list[TableColumn | None]) -> tuple[Column, ...]:
     """Return a block's columns after one more batch (None = absent from it)."""
     columns = tuple(
         column if cells is None else merged(column, cells)
@@ -55,7 +53,7 @@ def merged_block(
 
 
 def encoded_block(
-    columns: tuple[Column, ...],
+    columns: Columns,
     cells: list[TableColumn | None],
     matrix: np.ndarray | None,
     *,
@@ -84,7 +82,7 @@ def encoded_block(
         shifted = kind == "numbers" and origin.any()
         numbers = matrix - origin if shifted else matrix.astype(float, copy=False)
     if kind == "counts":
-        _check_counts(columns, numbers)
+        check_counts([column.name for column in columns], numbers)
     return numbers
 
 
@@ -101,7 +99,7 @@ def decoded_cells(column: Column, cells: Num[np.ndarray, " row"]) -> np.ndarray:
 
 
 def _encoded_levels(
-    columns: tuple[Column, ...], cells: list[TableColumn | None], n_rows: int, unseen: str
+    columns: Columns, cells: list[TableColumn | None], n_rows: int, unseen: str
 ) -> np.ndarray:
     codes = np.full((len(columns), n_rows), -1, dtype=np.int64).T
     for j, (column, found) in enumerate(zip(columns, cells, strict=True)):
@@ -111,7 +109,7 @@ def _encoded_levels(
 
 
 def _encoded_numbers(
-    columns: tuple[Column, ...], cells: list[TableColumn | None], n_rows: int, unseen: str
+    columns: Columns, cells: list[TableColumn | None], n_rows: int, unseen: str
 ) -> np.ndarray:
     # Columns lie one after the other in memory, as they do in frames.
     numbers = np.empty((len(columns), n_rows)).T
@@ -127,14 +125,6 @@ def _encoded_numbers(
         else:
             raise NotNumeric.column(column.name, found.levels)
     return numbers
-
-
-def _check_counts(columns: tuple[Column, ...], numbers: np.ndarray) -> None:
-    wrong = (numbers < 0) | (numbers != np.floor(numbers)) & ~np.isnan(numbers)
-    if wrong.any():
-        j = int(wrong.any(axis=0).argmax())
-        value = numbers[wrong[:, j].argmax(), j]
-        raise NotCounts.number(columns[j].name, float(value))
 
 
 def _with_origin(columns: tuple[Column, ...], origin: np.ndarray) -> tuple[Column, ...]:

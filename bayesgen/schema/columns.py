@@ -1,12 +1,14 @@
 """What a fit remembers of one column: how its cells become numbers or codes."""
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import overload
 
 import numpy as np
 
 from bayesgen.errors import IdentifierColumn, NotBinary, NotLevels, NotNumeric, warn
-from bayesgen.table import Name, TableColumn
+from bayesgen.table import Name, Names, TableColumn
 
 FEW_ROWS = 20
 """With so few rows, a level for every row is no sign of an identifier."""
@@ -22,7 +24,7 @@ class BlockSpec:
     """
 
     kind: str
-    names: tuple[Name, ...]
+    names: Names
     centred: bool = False
 
 
@@ -43,6 +45,32 @@ class Column:
     levels: tuple = ()
     declared: bool = False
     origin: float = float("nan")
+
+
+Columns = Sequence[Column]
+"""Of a block: a tuple, or what makes columns when asked for."""
+
+
+@dataclass(frozen=True)
+class PlainColumns(Sequence[Column]):
+    """Columns of which there was nothing to learn: counts or answers of a sparse table."""
+
+    names: Names
+    kind: str
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @overload
+    def __getitem__(self, index: int) -> Column: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Column, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> Column | tuple[Column, ...]:
+        if isinstance(index, slice):
+            return tuple(Column(name, self.kind, origin=0.0) for name in self.names[index])
+        return Column(self.names[index], self.kind, origin=0.0)
 
 
 def learned(found: TableColumn, kind: str, levels: tuple | None = None) -> Column:

@@ -6,7 +6,7 @@ Sorting a million integers costs 40 ms a column; counting them in blocks of rows
 import numpy as np
 from jaxtyping import Int
 
-from bayesgen.schema.columns import Column
+from bayesgen.schema.columns import Columns
 
 WIDEST = 4096
 """Largest range of a column that is counted rather than sorted: its counts stay in cache."""
@@ -36,7 +36,7 @@ def integer_levels(matrix: Int[np.ndarray, "row feature"]) -> list[tuple[int, ..
 
 
 def integer_codes(
-    columns: tuple[Column, ...], matrix: Int[np.ndarray, "row feature"]
+    columns: Columns, matrix: Int[np.ndarray, "row feature"]
 ) -> Int[np.ndarray, "row feature"] | None:
     """Return the codes of all columns, or None where levels have gaps or a cell is none of them."""
     levels = [column.levels for column in columns]

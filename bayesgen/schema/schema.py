@@ -6,12 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float, Int
+from scipy.sparse import issparse
 
 from bayesgen.errors import InvalidArgument, UnknownColumns
 from bayesgen.schema.blocks import decoded_cells, encoded_block, learned_block, merged_block
-from bayesgen.schema.columns import BlockSpec, Column
-from bayesgen.schema.matching import matched
-from bayesgen.table import Name, Table, TableColumn, build_frame
+from bayesgen.schema.columns import BlockSpec, Columns, PlainColumns
+from bayesgen.schema.compressed import decoded_sparse, encoded_sparse, learned_sparse
+from bayesgen.schema.matching import check_number, matched
+from bayesgen.table import SPARSE, Name, Names, SparseTable, Table, TableColumn, build_frame
+from bayesgen.typing import Block, Encoded
 
 
 @dataclass(frozen=True)
@@ -20,11 +23,12 @@ class Schema:
 
     blocks: block name to its columns, in the order of the encoded features.
     names: all features, in the order of the table.
-    container: "pandas", "polars", "pyarrow" or "numpy": what the rows came in.
+    container: "pandas", "polars", "pyarrow", "numpy", "csr_array" or "csr_matrix": what the rows
+        came in.
     """
 
-    blocks: dict[str, tuple[Column, ...]]
-    names: tuple[Name, ...]
+    blocks: dict[str, Columns]
+    names: Names
     container: str
 
     @classmethod
@@ -35,13 +39,16 @@ class Schema:
             UnknownColumns: a block names a column that the table has not.
             NotNumeric, NotLevels, NotBinary: a column does not suit its block.
             InvalidValues: numbers that vary by less than 1e-150.
+            UnsupportedTable: a sparse table for blocks of numbers or levels.
         """
+        if isinstance(table, SparseTable):
+            return cls(learned_sparse(table, blocks), table.names, table.container)
         by_name = {column.name: column for column in table.columns}
         unknown = [name for spec in blocks.values() for name in spec.names if name not in by_name]
         if unknown:
             raise UnknownColumns.not_in_table(unknown, table.names)
         position = {name: i for i, name in enumerate(by_name)}
-        learned = {
+        learned: dict[str, Columns] = {
             block: learned_block(
                 [by_name[name] for name in spec.names],
                 spec,
@@ -58,20 +65,26 @@ class Schema:
             UnknownColumns: the batch has other columns.
             NotLevels: a column of text meets numbers, or a level is a fraction.
         """
+        if isinstance(table, SparseTable):
+            check_number(self.names, table, estimator)
+            return self
         found = self._matched(table, estimator)
         blocks = {
-            block: merged_block(columns, [found[column.name] for column in columns])
+            block: columns
+            if isinstance(columns, PlainColumns)
+            else merged_block(columns, [found[column.name] for column in columns])
             for block, columns in self.blocks.items()
         }
         return dataclasses.replace(self, blocks=blocks)
 
     def encode(
         self, table: Table, unseen: str = "missing", *, estimator: str = "Classifier"
-    ) -> dict[str, np.ndarray]:
+    ) -> dict[str, Block]:
         """Return the cells of each block as one array of shape (row, feature).
 
         "numbers" (origin subtracted), "counts" and "binary" are float64 with NaN for missing cells;
-        "levels" are int64 codes with -1 for them. Arrays may be views of the user's: never write.
+        "levels" are int64 codes with -1 for them. Those of a sparse table are csr_array of its own
+        dtype, in which NaN is missing. Arrays may be views of the user's: never write.
 
         Args:
             table: rows of the same columns; in a frame some may be absent, which means missing.
@@ -85,6 +98,9 @@ class Schema:
         """
         if unseen not in ("missing", "error"):
             raise InvalidArgument.not_one_of("unseen", unseen, ("missing", "error"))
+        if isinstance(table, SparseTable):
+            check_number(self.names, table, estimator)
+            return encoded_sparse(table, self.names, self.blocks)
         found = self._matched(table, estimator)
         whole = len(table.columns) == len(self.names)
         matrix = table.matrix if whole else None
@@ -100,32 +116,47 @@ class Schema:
             for block, columns in self.blocks.items()
         }
 
-    def decode(self, encoded: Mapping[str, np.ndarray], n_rows: int) -> object:
+    def decode(self, encoded: Encoded, n_rows: int) -> object:
         """Return encoded rows as a frame of the fitted kind: origins added back, codes to levels.
+
+        Columns of no block are left out of a frame, and missing in an array.
 
         Args:
             encoded: block name to array of shape (row, feature), as `encode` returns.
             n_rows: how many rows these are.
         """
+        if self.container in SPARSE:
+            return decoded_sparse(encoded, self.names, self.blocks, self.container, n_rows)
         values: dict[Name, np.ndarray] = {}
         declared: dict[Name, tuple] = {}
         for block, columns in self.blocks.items():
+            cells = encoded[block].toarray() if issparse(encoded[block]) else encoded[block]
             for j, column in enumerate(columns):
-                values[column.name] = decoded_cells(column, encoded[block][:n_rows, j])
+                values[column.name] = decoded_cells(column, cells[:n_rows, j])
                 if column.declared:
                     declared[column.name] = column.levels
+        if self.container == "numpy":
+            values = dict.fromkeys(self.names, np.full(n_rows, np.nan)) | values
         ordered = {name: values[name] for name in self.names if name in values}
         return build_frame(ordered, self.container, declared=declared)
 
+    def unread(self, names: Names) -> set[Name]:
+        """Return which of some columns are known and belong to no block."""
+        return set(names).intersection(self.names) - self._read()
+
     def origin(self, block: str) -> Float[np.ndarray, " feature"]:
         """Return what encoding subtracts from the columns of a block, each in its own unit."""
-        return np.nan_to_num(
-            np.array([column.origin for column in self.blocks[block]], dtype=float)
-        )
+        columns = self.blocks[block]
+        if isinstance(columns, PlainColumns):
+            return np.zeros(len(columns))
+        return np.nan_to_num(np.array([column.origin for column in columns], dtype=float))
 
     def n_levels(self, block: str) -> tuple[int, ...]:
         """Return the number of levels of each column of a block of levels, () for other blocks."""
-        return tuple(len(c.levels) for c in self.blocks[block] if c.kind == "levels")
+        columns = self.blocks[block]
+        if isinstance(columns, PlainColumns):
+            return ()
+        return tuple(len(c.levels) for c in columns if c.kind == "levels")
 
     def level_index(self, later: "Schema", block: str) -> Int[np.ndarray, " level"]:
         """Return where the levels of a block, columns side by side, stand in a merged schema."""
@@ -136,8 +167,11 @@ class Schema:
         )
 
     def _matched(self, table: Table, estimator: str) -> dict[Name, TableColumn | None]:
-        columns = matched(self.names, self.container, table, estimator)
+        columns = matched(self.names, self._read(), self.container, table, estimator)
         return dict(zip(self.names, columns, strict=True))
+
+    def _read(self) -> set[Name]:
+        return {column.name for columns in self.blocks.values() for column in columns}
 
 
 def _slice(matrix: np.ndarray | None, positions: list[int]) -> np.ndarray | None:

@@ -7,18 +7,20 @@ from bayesgen.table.columns import (
     Name,
     Table,
     TableColumn,
+    Unread,
     boolean_column,
     check_magnitude,
     level_column,
     matrix_table,
     number_column,
+    unread_column,
 )
 
 NUMBERS = ("integer", "floating", "mixed-integer-float", "decimal")
 DATES = ("datetime64", "datetime", "date", "timedelta64", "timedelta", "time", "period")
 
 
-def read_array(values: np.ndarray) -> Table:
+def read_array(values: np.ndarray, unread: Unread) -> Table:
     """Return the table of an array of shape (row, feature); float64 and int64 are not copied.
 
     Raises:
@@ -26,14 +28,19 @@ def read_array(values: np.ndarray) -> Table:
     """
     if values.ndim != 2:
         raise InvalidTable.not_two_dimensional(values.ndim)
+    names = tuple(f"x{i}" for i in range(values.shape[1]))
+    skipped = unread(names)
     if values.dtype.kind in "fiu":
         whole = values.dtype.kind == "i" and not isinstance(values, np.ma.MaskedArray)
         matrix = values.astype(np.int64, copy=False) if whole else _float64(values)
-        names = tuple(f"x{i}" for i in range(matrix.shape[1]))
-        check_magnitude(names, matrix)
+        read = [i for i, name in enumerate(names) if name not in skipped]
+        check_magnitude(tuple(names[i] for i in read), matrix[:, read] if skipped else matrix)
         return matrix_table(matrix, names, "numpy")
     values = np.asarray(values)
-    columns = tuple(array_column(f"x{i}", values[:, i]) for i in range(values.shape[1]))
+    columns = tuple(
+        unread_column(name, len(values)) if name in skipped else array_column(name, values[:, i])
+        for i, name in enumerate(names)
+    )
     return Table(columns, len(values), "numpy")
 
 

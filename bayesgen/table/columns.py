@@ -1,14 +1,19 @@
 """What a table is once it has been read: columns of numbers and columns of levels."""
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Int, Num
 
 from bayesgen.errors import InvalidTable, InvalidValues, UnsupportedColumn
+from bayesgen.typing import Block
 
 Name = str | int
+Names = Sequence[Name]
+"""Of the columns of a table: a tuple, or what makes names when asked for."""
+Unread = Callable[[tuple[Name, ...]], Collection[Name]]
+"""Names the columns, among those of a table, that nobody will look at."""
 
 LARGEST = 1e150
 """Squares of larger numbers, and sums of such squares, overflow float64 (1.8e308)."""
@@ -50,13 +55,13 @@ class Table:
         one array; else None.
     """
 
-    columns: tuple[TableColumn, ...]
+    columns: Sequence[TableColumn]
     n_rows: int
     container: str
-    matrix: Num[np.ndarray, "row feature"] | None = None
+    matrix: Block | None = None
 
     @property
-    def names(self) -> tuple[Name, ...]:
+    def names(self) -> Names:
         """The names of the columns, in their order."""
         return tuple(column.name for column in self.columns)
 
@@ -74,14 +79,22 @@ class Table:
         return Table(columns, len(columns[0].values), self.container)
 
 
-def matrix_table(
-    matrix: Num[np.ndarray, "row feature"], names: tuple[Name, ...], container: str
-) -> Table:
+def matrix_table(matrix: Num[np.ndarray, "row feature"], names: Names, container: str) -> Table:
     """Return the table of an array of finite numbers and NaN; columns are views of it."""
     columns = tuple(
         TableColumn(name, "number", values) for name, values in zip(names, matrix.T, strict=True)
     )
     return Table(columns, len(matrix), container, matrix)
+
+
+def none(names: tuple[Name, ...]) -> Collection[Name]:
+    """Return no column: all are looked at."""
+    return ()
+
+
+def unread_column(name: Name, n_rows: int) -> TableColumn:
+    """Return a column of which nobody will look at a cell."""
+    return TableColumn(name, "number", np.broadcast_to(np.nan, n_rows))
 
 
 def number_column(name: Name, values: np.ndarray) -> TableColumn:

@@ -10,22 +10,27 @@ from bayesgen.table.columns import (
     Name,
     Table,
     TableColumn,
+    Unread,
     boolean_column,
     level_column,
     number_column,
     plain_names,
+    unread_column,
 )
 
 
-def read_frame(frame: nw.DataFrame) -> Table:
+def read_frame(frame: nw.DataFrame, unread: Unread) -> Table:
     """Return the table of a frame; float64 columns without nulls are not copied.
 
     Raises:
         InvalidTable, InvalidValues, UnsupportedColumn: as `read_table` says.
     """
     names = plain_names(frame.columns)
-    pairs = zip(names, frame.iter_columns(), strict=True)
-    columns = tuple(_frame_column(name, series) for name, series in pairs)
+    skipped = unread(names)
+    columns = tuple(
+        unread_column(name, len(frame)) if name in skipped else _frame_column(name, series)
+        for name, series in zip(names, frame.iter_columns(), strict=True)
+    )
     matrix = _matrix(frame, columns)
     return Table(columns, len(frame), _container(frame.implementation), matrix)
 

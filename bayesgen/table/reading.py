@@ -6,11 +6,11 @@ from narwhals.exceptions import DuplicateError
 
 from bayesgen.errors import InvalidTable, UnsupportedTable
 from bayesgen.table.arrays import as_array, read_array
-from bayesgen.table.columns import Table, plain_names
+from bayesgen.table.columns import Table, Unread, none, plain_names
 from bayesgen.table.frames import read_frame
 
 
-def read_table(X: object) -> Table:
+def read_table(X: object, unread: Unread = none) -> Table:
     """Return the columns of a dataframe or an array as numbers and levels.
 
     Numbers and Decimals become numbers; booleans, text, pandas Categorical, polars Enum and Arrow
@@ -22,6 +22,8 @@ def read_table(X: object) -> Table:
         X: shape (row, feature). A pandas or polars DataFrame, a pyarrow Table or RecordBatch, any
             other eager frame that narwhals knows, whatever exports an Arrow stream, a NumPy array
             (columns are named x0, x1, ...), or lists of rows.
+        unread: which columns need not be read: they may hold anything, and come back as numbers
+            that are all missing.
 
     Returns:
         The table. A float64 array is not copied: treat the values as read-only.
@@ -38,7 +40,7 @@ def read_table(X: object) -> Table:
         >>> table.names, table.columns[1].kind, table.columns[1].values
         (('x0', 'x1'), 'number', array([ 2., nan]))
     """
-    table = read_array(X) if isinstance(X, np.ndarray) else _read_other(X)
+    table = read_array(X, unread) if isinstance(X, np.ndarray) else _read_other(X, unread)
     if not table.columns:
         raise InvalidTable.no_columns(table.n_rows)
     if not table.n_rows:
@@ -55,14 +57,14 @@ def is_frame(X: object) -> bool:
     return isinstance(frame, nw.DataFrame) or hasattr(X, "to_struct_array")
 
 
-def _read_other(X: object) -> Table:
+def _read_other(X: object, unread: Unread) -> Table:
     try:
         frame = nw.from_native(X, eager_only=True, allow_series=True, pass_through=True)
     except DuplicateError:
         plain_names(getattr(X, "column_names", getattr(X, "columns", ())))
         raise
     if isinstance(frame, nw.DataFrame):
-        return read_frame(frame)
+        return read_frame(frame, unread)
     if isinstance(frame, nw.Series):
         raise InvalidTable.not_two_dimensional(1)
     if hasattr(X, "collect"):
@@ -70,8 +72,8 @@ def _read_other(X: object) -> Table:
     if hasattr(X, "tocsr"):
         raise UnsupportedTable.sparse()
     if hasattr(X, "__arrow_c_stream__") or hasattr(X, "to_struct_array"):
-        return _read_other(_arrow_table(X))
-    return read_array(as_array(X))
+        return _read_other(_arrow_table(X), unread)
+    return read_array(as_array(X), unread)
 
 
 def _arrow_table(X: object) -> object:

@@ -5,7 +5,7 @@ import functools
 import numpy as np
 
 from bayesgen.likelihoods.base import Likelihood
-from bayesgen.typing import Traceable
+from bayesgen.typing import Params, Traceable
 
 
 @functools.cache
@@ -104,10 +104,52 @@ def whitened_cholesky() -> type:
 def covariance_prior(prior: Likelihood) -> object:
     """Return numpyro's distribution of the Cholesky factor: inverse-Wishart, or LKJ."""
     import jax.numpy as jnp
-    import numpyro.distributions as dist
 
     if prior.conjugate:
-        matrix = prior.covariance_rows[:, None, None] * prior.scale
-        return dist.InverseWishartCholesky(prior.degrees, scale_matrix=matrix)
+        return inverse_wishart(prior)
     variance = jnp.diagonal(prior.scale, axis1=1, axis2=2)
     return lkj_covariance_cholesky()(prior.concentration, (variance * jnp.pi / 2) ** 0.5)
+
+
+def inverse_wishart(prior: Likelihood) -> object:
+    """Return numpyro's distribution of the Cholesky factor of an inverse-Wishart covariance."""
+    import numpyro.distributions as dist
+
+    matrix = prior.covariance_rows[:, None, None] * prior.scale
+    degrees = prior.mean.shape[1] - 1 + prior.covariance_rows
+    return dist.InverseWishartCholesky(degrees, scale_matrix=matrix)
+
+
+def sample_normal(name: str, prior: Likelihood, covariance: object) -> Params:
+    """Sample the Cholesky factors from `covariance`, then the means given them (traced)."""
+    import numpyro
+    import numpyro.distributions as dist
+
+    with numpyro.plate(f"{name}.covariance", prior.scale.shape[0], dim=-1):
+        factor = numpyro.sample(f"{name}.cholesky", covariance)
+    with numpyro.plate(f"{name}.class", prior.mean.shape[0], dim=-1):
+        spread = factor / prior.mean_rows[:, None, None] ** 0.5
+        mean = numpyro.sample(
+            f"{name}.mean", dist.MultivariateNormal(prior.mean, scale_tril=spread)
+        )
+    return {"mean": mean, "cholesky": factor}
+
+
+def log_measure(factor: Traceable) -> Traceable:
+    """Return log(d factor / d |Sigma|^-(p+1)/2 dSigma): sum of (i + 1) log L_ii, i from 0.
+
+    The density of L is that of Sigma times prod 2 L_ii^(p - i), and |Sigma|^(p+1)/2 is
+    prod L_ii^(p + 1).
+    """
+    xp = factor.__array_namespace__()
+    diagonal = xp.diagonal(factor, axis1=-2, axis2=-1)
+    return (np.arange(1, factor.shape[-1] + 1) * xp.log(diagonal)).sum()
+
+
+def widths(rows: np.ndarray) -> np.ndarray:
+    """Return the standard errors that a factor whitened by itself has after so many rows.
+
+    Shape (covariance, 2): of logarithms on the diagonal, and below it.
+    """
+    rows = np.maximum(rows, 1.0)
+    return np.stack([1 / np.sqrt(2 * rows), 1 / np.sqrt(rows)], axis=-1)

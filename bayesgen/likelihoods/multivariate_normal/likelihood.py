@@ -1,6 +1,7 @@
 """The multivariate normal: prior, update, predictive, parameters and story."""
 
 import dataclasses
+import typing
 from collections.abc import Callable
 from typing import ClassVar, Literal
 
@@ -8,14 +9,10 @@ import numpy as np
 from scipy.special import gammaln
 
 from bayesgen.errors import InvalidPrior, UnsupportedInference
-from bayesgen.likelihoods.base import Finding
+from bayesgen.likelihoods.base import Finding, Likelihood
 from bayesgen.likelihoods.exponential import ExponentialFamily
-from bayesgen.likelihoods.guesses import Guess, require_positive
-from bayesgen.likelihoods.multivariate_normal import parameters, priors
-from bayesgen.likelihoods.multivariate_normal.covariances import (
-    covariance_prior,
-    whitened_cholesky,
-)
+from bayesgen.likelihoods.guesses import Guess, require_one_of, require_positive
+from bayesgen.likelihoods.multivariate_normal import covariances, parameters, priors, structures
 from bayesgen.likelihoods.multivariate_normal.holes import distances
 from bayesgen.likelihoods.multivariate_normal.statistics import MultivariateNormalStatistics, gather
 from bayesgen.likelihoods.multivariate_normal.updated import updated_density_draws
@@ -40,13 +37,18 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
     Exact. Source: Gelman et al., Bayesian Data Analysis (3rd ed.), section 3.6.
 
     Args:
-        covariance: "per_class" (quadratic boundaries) or "shared" (linear ones).
+        covariance: "per_class" (quadratic boundaries) or "shared" (linear ones), both full; or a
+            structure, which another family stands for: "diagonal" and "shared_diagonal" (`Normal`),
+            "spherical" and "shared_spherical" (`SphericalNormal`, one variance for all columns),
+            "shared_correlation" (`SharedCorrelationNormal`, own variances).
         mean: guess of the mean; a number, one per column, or (class, feature). None: overall means.
         mean_rows: how many rows that guess is worth, > 0; a number or one per class.
         scale: guess of the covariance; a number (times the identity), one variance per column, or a
-            positive definite matrix. None: the diagonal of the columns' variances within classes.
+            positive definite matrix (diagonal, or a multiple of the identity, where the structure
+            is). None: the diagonal of the columns' variances within classes.
         covariance_rows: how many rows that guess is worth, > 0. None: 1 for a shared covariance,
-            8 for own ones (the worths with the lowest log loss on small tables).
+            8 for own ones (the worths with the lowest log loss on small tables), and the default of
+            the family that stands for a structure.
         prior: "conjugate" as above; "reference", p(mu, Sigma) proportional to |Sigma|^-(p+1)/2 (no
             guess is used; needs more rows than columns); or "lkj": correlations ~
             LKJ(concentration) and standard deviations ~ half-normal with mean sqrt(scale_jj), for
@@ -67,7 +69,7 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
                [-1.2188]])
     """
 
-    covariance: Literal["per_class", "shared"] = "per_class"
+    covariance: structures.Covariance = "per_class"
     mean: Guess = None
     mean_rows: Guess = 1.0
     scale: Guess = None
@@ -91,8 +93,14 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
     }
 
     def __post_init__(self) -> None:
-        """Refuse worths that are not positive."""
+        """Refuse an unknown structure or prior, and worths that are not positive."""
+        require_one_of(self, "covariance", typing.get_args(structures.Covariance))
+        require_one_of(self, "prior", ("conjugate", "reference", "lkj"))
         require_positive(self, "mean_rows", "covariance_rows", "concentration")
+
+    def specialised(self) -> Likelihood:
+        """Return the family that stands for a structured covariance; itself for a full one."""
+        return structures.specialised(self)
 
     @property
     def conjugate(self) -> bool:
@@ -200,15 +208,8 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
         }
 
     def log_measure(self, params: Params) -> Traceable:
-        """Return sum of (i + 1) log L_ii, i from 0.
-
-        The density of L is that of Sigma times prod 2 L_ii^(p - i), and |Sigma|^(p+1)/2 is
-        prod L_ii^(p + 1).
-        """
-        factor = params["cholesky"]
-        xp = factor.__array_namespace__()
-        diagonal = xp.diagonal(factor, axis1=-2, axis2=-1)
-        return (np.arange(1, factor.shape[-1] + 1) * xp.log(diagonal)).sum()
+        """Return sum of (i + 1) log L_ii, i from 0 (see `covariances.log_measure`)."""
+        return covariances.log_measure(params["cholesky"])
 
     def maximum_likelihood(
         self,
@@ -239,8 +240,7 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
 
     def features(self, x: Block) -> np.ndarray:
         """Return x_i x_j (i <= j), x and 1 of complete rows, shape (row, natural)."""
-        i, j = np.triu_indices(x.shape[1])
-        return np.concatenate([x[:, i] * x[:, j], x, np.ones((len(x), 1))], axis=1)
+        return parameters.features(x)
 
     def natural(self, params: Params) -> Traceable:
         """Return the weights of x_i x_j, x and 1, shape (..., class, natural)."""
@@ -257,23 +257,11 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
 
     def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:
         """Return mean + L noise of each row's class."""
-        n_classes, p = params["mean"].shape
-        factor = np.broadcast_to(params["cholesky"], (n_classes, p, p))
-        noise = rng.standard_normal((len(y), p))
-        return params["mean"][y] + np.einsum("rij,rj->ri", factor[y], noise)
+        return params["mean"][y] + parameters.noise(params["cholesky"], y, rng)
 
     def story(self, name: str) -> Params:
         """Sample the Cholesky factor of each covariance, then the means given it."""
-        import numpyro
-        import numpyro.distributions as dist
-
-        with numpyro.plate(f"{name}.covariance", self.scale.shape[0], dim=-1):
-            factor = numpyro.sample(f"{name}.cholesky", covariance_prior(self))
-        with numpyro.plate(f"{name}.class", self.mean.shape[0], dim=-1):
-            spread = factor / self.mean_rows[:, None, None] ** 0.5
-            prior = dist.MultivariateNormal(self.mean, scale_tril=spread)
-            mean = numpyro.sample(f"{name}.mean", prior)
-        return {"mean": mean, "cholesky": factor}
+        return covariances.sample_normal(name, self, covariances.covariance_prior(self))
 
     def coordinates(
         self, statistics: MultivariateNormalStatistics
@@ -281,8 +269,7 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
         """Return centre and width of the conjugate posterior: what the rows look like from afar."""
         after = self.posterior(statistics)
         factor = np.linalg.cholesky(after.scale)
-        rows = np.maximum(after.covariance_rows, 1.0)
-        width = np.stack([1 / np.sqrt(2 * rows), 1 / np.sqrt(rows)], axis=-1)
+        width = covariances.widths(after.covariance_rows)
         spread = factor / np.sqrt(after.mean_rows)[:, None, None]
         return {"cholesky": (factor, width), "mean": (after.mean, spread)}
 
@@ -291,7 +278,7 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
         from numpyro.distributions.transforms import LowerCholeskyAffine
 
         return (
-            whitened_cholesky()(*arrays)
+            covariances.whitened_cholesky()(*arrays)
             if parameter == "cholesky"
             else LowerCholeskyAffine(*arrays)
         )

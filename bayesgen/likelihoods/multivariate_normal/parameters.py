@@ -3,12 +3,13 @@
 from collections.abc import Callable
 
 import numpy as np
+from jaxtyping import Float
 
 from bayesgen.likelihoods.base import Finding, Likelihood
 from bayesgen.likelihoods.exponential import ExponentialFamily
 from bayesgen.likelihoods.multivariate_normal.holes import distances, each_pattern
 from bayesgen.likelihoods.multivariate_normal.statistics import MultivariateNormalStatistics
-from bayesgen.typing import Block, Params, Traceable
+from bayesgen.typing import Block, Labels, Numbers, Params, Traceable
 
 EIGENVALUE_FLOOR = 1e-9
 """Smallest eigenvalue of a correlation matrix that maximum likelihood may have."""
@@ -38,6 +39,15 @@ def draw(prior: Likelihood, rng: np.random.Generator, n: int) -> Params:
     noise = rng.standard_normal((n, *prior.mean.shape)) / np.sqrt(prior.mean_rows)[:, None]
     spread = np.broadcast_to(factor, (n, len(prior.mean), p, p)) @ noise[..., None]
     return {"mean": prior.mean + spread[..., 0], "cholesky": factor}
+
+
+def noise(
+    factors: Float[np.ndarray, "#class feature feature"], y: Labels, rng: np.random.Generator
+) -> Numbers:
+    """Return a draw from N(0, L L') for each label; a factor that classes share comes once."""
+    z = rng.standard_normal((len(y), factors.shape[-1]))
+    which = y if len(factors) > 1 else np.zeros_like(y)
+    return np.einsum("rij,rj->ri", factors[which], z)
 
 
 def maximum_likelihood(
@@ -88,6 +98,12 @@ def mended_factor(covariance: np.ndarray, floor: np.ndarray) -> tuple[np.ndarray
     root = sd[:, None] * vectors * np.sqrt(np.maximum(values, EIGENVALUE_FLOOR))
     upper = np.linalg.qr(root.T, mode="r")
     return upper.T * np.sign(np.diagonal(upper)), True
+
+
+def features(x: Block) -> np.ndarray:
+    """Return x_i x_j (i <= j), x and 1 of complete rows, shape (row, natural)."""
+    i, j = np.triu_indices(x.shape[1])
+    return np.concatenate([x[:, i] * x[:, j], x, np.ones((len(x), 1))], axis=1)
 
 
 def natural(params: Params) -> Traceable:

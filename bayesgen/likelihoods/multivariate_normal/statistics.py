@@ -53,12 +53,28 @@ class MultivariateNormalStatistics(SufficientStatistics):
 
     def __add__(self, other: "MultivariateNormalStatistics") -> "MultivariateNormalStatistics":
         """Return the statistics of the rows of both."""
-        return collect(len(self.count), *_all_cells(self, other))
+        return collect(len(self.count), *all_cells(self, other))
+
+    def __sub__(self, other: "MultivariateNormalStatistics") -> "MultivariateNormalStatistics":
+        """Return the statistics without the complete rows of the other."""
+        count = self.count - other.count
+        count = np.where(count > 1e-9 * other.count, count, 0.0)
+        share = np.divide(other.count, count, out=np.zeros_like(count), where=count > 0)
+        delta = self.mean - other.mean
+        outer = (self.count * share)[:, None, None] * delta[:, :, None] * delta[:, None]
+        left = (count > 0)[:, None]
+        return self.with_arrays(
+            {
+                "count": count,
+                "mean": np.where(left, self.mean + share[:, None] * delta, 0.0),
+                "scatter": np.where(left[:, None], self.scatter - other.scatter - outer, 0.0),
+            }
+        )
 
     def take(self, axis: str, index: np.ndarray) -> "MultivariateNormalStatistics":
         """Keep columns; rows without a hole in them become complete."""
         kept = super().take(axis, index)
-        return collect(len(self.count), *_all_cells(kept))
+        return collect(len(self.count), *all_cells(kept))
 
     def spread(self, axis: str, index: np.ndarray, size: int) -> "MultivariateNormalStatistics":
         """Return a copy whose classes have grown to `size`; old class k is at index[k]."""
@@ -176,7 +192,8 @@ def collect(
     )
 
 
-def _all_cells(*parts: MultivariateNormalStatistics) -> tuple[np.ndarray, ...]:
+def all_cells(*parts: MultivariateNormalStatistics) -> tuple[np.ndarray, ...]:
+    """Return class, pattern, count, mean and scatter of all cells, complete ones among them."""
     n_classes, n_features = parts[0].mean.shape
     every = np.ones((n_classes, n_features), dtype=bool)
     complete = [(np.arange(n_classes), every, s.count, s.mean, s.scatter) for s in parts]

@@ -1,13 +1,7 @@
-"""How good are class probabilities: proper scores, their decomposition, calibration error.
-
-Every function takes `y`, the code of each row's true class (0 to classes - 1), and `probability`,
-one row of class probabilities for each (rows sum to one). No probability is clipped.
-"""
-
-import dataclasses
+"""Scores of class probabilities: log loss, Brier, accuracy, calibration error, area under ROC."""
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from bayesgen.typing import Joint, Labels
 
@@ -49,7 +43,7 @@ def brier(y: Labels, probability: Joint) -> float:
 
     Source: Brier (1950), Monthly Weather Review 78, 1-3.
     """
-    return float(np.square(probability - _indicators(y, probability)).sum(axis=1).mean())
+    return float(np.square(probability - indicators(y, probability)).sum(axis=1).mean())
 
 
 def accuracy(y: Labels, probability: Joint) -> float:
@@ -89,69 +83,45 @@ def calibration_error(y: Labels, probability: Joint, bins: int = BINS) -> float:
     return float(np.abs(np.bincount(place, gap, minlength=bins)).sum() / len(y))
 
 
-@dataclasses.dataclass(frozen=True)
-class BrierDecomposition:
-    """brier = miscalibration - discrimination + uncertainty; each is at least 0.
+def area_under_roc(y: Labels, probability: Joint) -> float:
+    """Return how often a row of a class is given more of it than a row of another class.
 
-    miscalibration (MCB): what recalibration would gain. discrimination (DSC): what the recalibrated
-    probabilities gain over the overall class fractions. uncertainty (UNC): the Brier score of those
-    fractions.
-    """
-
-    miscalibration: float
-    discrimination: float
-    uncertainty: float
-
-
-def brier_decomposition(y: Labels, probability: Joint) -> BrierDecomposition:
-    """Return miscalibration, discrimination and uncertainty of the Brier score (CORP).
-
-    With c the isotonic recalibration of p (`recalibrated`) and f the overall class fractions,
-
-        MCB = brier(p) - brier(c),  DSC = brier(f) - brier(c),  UNC = brier(f),
-
-    so that brier(p) = MCB - DSC + UNC exactly. There are no bins and nothing to tune. Each class is
-    recalibrated against the rest and the classes are summed, as `brier` sums them; for two classes
-    that is twice the decomposition of the binary score.
+    Two classes: the share of pairs, one row of each, in which the row of the second class has the
+    higher probability of it; ties count half. More classes: the mean over classes of this share
+    for the class against the rest. 1 is perfect, 0.5 no information; NaN where a class has no row
+    or all rows.
 
     Args:
         y: class codes, shape (row,).
         probability: class probabilities, shape (row, class).
 
-    Source: Dimitriadis, Gneiting and Jordan (2021), PNAS 118(8), e2016191118, equations 4 and 5.
+    Source: Hanley and McNeil (1982), Radiology 143, 29-36.
+
+    Examples:
+        >>> import numpy as np
+        >>> from bayesgen.calibrate import area_under_roc
+        >>> p = np.array([[0.9, 0.1], [0.6, 0.4], [0.6, 0.4]])
+        >>> area_under_roc(np.array([0, 0, 1]), p)
+        0.75
     """
-    truth = _indicators(y, probability)
-    columns = range(probability.shape[1])
-    curve = np.column_stack([recalibrated(truth[:, k], probability[:, k]) for k in columns])
-    fractions = np.broadcast_to(truth.mean(axis=0), truth.shape)
-    best, constant = brier(y, curve), brier(y, fractions)
-    return BrierDecomposition(brier(y, probability) - best, constant - best, constant)
+    classes = range(1, 2) if probability.shape[1] == 2 else range(probability.shape[1])
+    return float(np.mean([_higher(y == k, probability[:, k]) for k in classes]))
 
 
-def recalibrated(
-    event: Float[np.ndarray, " row"], probability: Float[np.ndarray, " row"]
-) -> Float[np.ndarray, " row"]:
-    """Return the recalibrated probability of each row, by isotonic regression.
-
-    The least-squares fit of the events that never falls as the probability rises (pool adjacent
-    violators). Rows of equal probability are pooled first, so they get equal answers.
-
-    Args:
-        event: 1 where the event happened, else 0, shape (row,).
-        probability: its stated probability, shape (row,).
-
-    Source: Dimitriadis, Gneiting and Jordan (2021), PNAS 118(8), e2016191118.
-    """
-    from scipy.optimize import isotonic_regression
-
+def _higher(event: Bool[np.ndarray, " row"], probability: Float[np.ndarray, " row"]) -> float:
+    events, others = int(event.sum()), int((~event).sum())
+    if events == 0 or others == 0:
+        return np.nan
     _, place, count = np.unique(probability, return_inverse=True, return_counts=True)
-    frequency = np.bincount(place, event) / count
-    return isotonic_regression(frequency, weights=count).x[place]
+    # the mean rank of rows of equal probability counts ties half
+    rank = np.cumsum(count) - (count - 1) / 2
+    return float((rank[place][event].sum() - events * (events + 1) / 2) / (events * others))
+
+
+def indicators(y: Labels, probability: Joint) -> Joint:
+    """Return 1 where a class is the true one, else 0, shape (row, class)."""
+    return np.equal.outer(y, np.arange(probability.shape[1])).astype(float)
 
 
 def _of_truth(y: Labels, probability: Joint) -> Float[np.ndarray, " row"]:
     return probability[np.arange(len(y)), y]
-
-
-def _indicators(y: Labels, probability: Joint) -> Joint:
-    return np.equal.outer(y, np.arange(probability.shape[1])).astype(float)

@@ -1,0 +1,171 @@
+"""Reliability: how often an event happened, given its stated probability, and how often it would.
+
+A curve is three small tables that a picture needs nothing else for: the pooled blocks of the
+recalibrated probabilities, the band in which they would lie if the stated probabilities were right,
+and the counts of rows by stated probability.
+"""
+
+import dataclasses
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Bool, Float
+
+from bayesgen.calibrate.decomposition import BrierDecomposition, event_decomposition
+from bayesgen.errors import InvalidArgument
+from bayesgen.typing import Joint, Labels
+
+TOP_LABEL = "top label"
+"""Name of the curve of the most probable class: its event is that this class is the true one."""
+
+BAND_POINTS = 400
+"""A band is kept at so many of the stated probabilities at most: more are not seen in a picture."""
+
+HISTOGRAM_BINS = 20
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ReliabilityCurve:
+    """How often an event happened, given its stated probability.
+
+    Attributes:
+        name: the class that the event stands for, against all others, or "top label".
+        blocks: DataFrame, one row for each step of the recalibrated probabilities, from low to
+            high: `lowest` and `highest` stated probability in it, `frequency` of the event, `rows`
+            and `events`.
+        band: DataFrame of the consistency band: at `probability`, the pointwise `lower` and `upper`
+            ends between which the recalibrated probability would lie with probability `prob` if
+            every stated probability were right. At most 400 of the stated probabilities.
+        histogram: DataFrame of 20 bins of equal width: `rows` stated `above` < probability <=
+            `upto` (the first bin holds 0 too).
+        decomposition: of the event's Brier score, the mean of (p - event)^2.
+        prob: the level of the band.
+        rows: how many rows there are.
+    """
+
+    name: Hashable
+    blocks: pd.DataFrame
+    band: pd.DataFrame
+    histogram: pd.DataFrame
+    decomposition: BrierDecomposition
+    prob: float
+    rows: int
+
+
+def reliability(
+    y: Labels,
+    probability: Joint,
+    classes: Sequence[Hashable],
+    *,
+    rng: np.random.Generator,
+    prob: float = 0.9,
+    resamples: int = 500,
+) -> tuple[ReliabilityCurve, ...]:
+    """Return a reliability curve for each class against the rest, and one for the top label last.
+
+    Of two classes only the second has a curve: the first one's is its mirror image.
+
+    Args:
+        y: class codes, shape (row,).
+        probability: class probabilities, shape (row, class).
+        classes: their names.
+        rng: what draws the events.
+        prob: level of the bands.
+        resamples: how many sets of events a band is simulated from.
+    """
+    shown = range(1, 2) if len(classes) == 2 else range(len(classes))
+    events = {classes[k]: (y == k, probability[:, k]) for k in shown}
+    events[TOP_LABEL] = (y == probability.argmax(axis=1), probability.max(axis=1))
+    return tuple(
+        reliability_curve(event, stated, name=name, rng=rng, prob=prob, resamples=resamples)
+        for name, (event, stated) in events.items()
+    )
+
+
+def reliability_curve(
+    event: Bool[np.ndarray, " row"],
+    probability: Float[np.ndarray, " row"],
+    *,
+    name: Hashable,
+    rng: np.random.Generator,
+    prob: float = 0.9,
+    resamples: int = 500,
+) -> ReliabilityCurve:
+    """Return the CORP reliability curve of one event, with its consistency band.
+
+    The curve is the isotonic regression of the event on its stated probability, ties pooled: no bin
+    is chosen by hand. The band is simulated: events are drawn with the stated probabilities, which
+    stay as they are (the paper draws these anew too), each set is recalibrated in the same way, and
+    at each probability the band holds the central `prob` of the results. With 500 resamples the
+    level of a pointwise .9 band has a Monte Carlo standard error of .013.
+
+    Args:
+        event: whether it happened, shape (row,).
+        probability: its stated probability, shape (row,).
+        name: of the event.
+        rng: what draws the events.
+        prob: level of the band, above 0 and below 1.
+        resamples: how many sets of events are drawn, at least 1.
+
+    Raises:
+        InvalidArgument: a level or a number of resamples that makes no band.
+
+    Source: Dimitriadis, Gneiting and Jordan (2021), PNAS 118(8), e2016191118; consistency bands:
+        Bröcker and Smith (2007), Weather and Forecasting 22, 651-661.
+    """
+    if not 0 < prob < 1:
+        raise InvalidArgument.out_of_range("prob", prob, "a number above 0 and below 1")
+    if resamples < 1:
+        raise InvalidArgument.out_of_range("resamples", resamples, "a whole number of at least 1")
+    stated, place, rows = np.unique(probability, return_inverse=True, return_counts=True)
+    events = np.bincount(place, event)
+    return ReliabilityCurve(
+        name=name,
+        blocks=_blocks(stated, rows, events),
+        band=_band(stated, rows, prob, resamples, rng),
+        histogram=_histogram(probability),
+        decomposition=event_decomposition(event, probability),
+        prob=prob,
+        rows=len(event),
+    )
+
+
+def _blocks(stated: np.ndarray, rows: np.ndarray, events: np.ndarray) -> pd.DataFrame:
+    from scipy.optimize import isotonic_regression
+
+    start = isotonic_regression(events / rows, weights=rows).blocks[:-1].astype(int)
+    last = np.append(start[1:], len(stated)) - 1
+    pooled_rows, pooled_events = np.add.reduceat(rows, start), np.add.reduceat(events, start)
+    return pd.DataFrame(
+        {
+            "lowest": stated[start],
+            "highest": stated[last],
+            "frequency": pooled_events / pooled_rows,
+            "rows": pooled_rows,
+            "events": pooled_events.astype(int),
+        }
+    )
+
+
+def _band(
+    stated: np.ndarray, rows: np.ndarray, prob: float, resamples: int, rng: np.random.Generator
+) -> pd.DataFrame:
+    from scipy.optimize import isotonic_regression
+
+    kept = np.unique(np.linspace(0, len(stated) - 1, BAND_POINTS).round().astype(int))
+    # probabilities are sums to one only up to rounding
+    right = np.clip(stated, 0.0, 1.0)
+    curves = np.empty((resamples, len(kept)))
+    for curve in curves:
+        frequency = rng.binomial(rows, right) / rows
+        curve[:] = isotonic_regression(frequency, weights=rows).x[kept]
+    lower, upper = np.quantile(curves, [(1 - prob) / 2, (1 + prob) / 2], axis=0)
+    return pd.DataFrame({"probability": stated[kept], "lower": lower, "upper": upper})
+
+
+def _histogram(probability: np.ndarray) -> pd.DataFrame:
+    place = np.clip(np.ceil(probability * HISTOGRAM_BINS).astype(int) - 1, 0, HISTOGRAM_BINS - 1)
+    edges = np.arange(HISTOGRAM_BINS + 1) / HISTOGRAM_BINS
+    rows = np.bincount(place, minlength=HISTOGRAM_BINS)
+    return pd.DataFrame({"above": edges[:-1], "upto": edges[1:], "rows": rows})

@@ -1,0 +1,146 @@
+"""Decisions that follow from probabilities: confusion tables, thresholds, the ROC curve."""
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Bool, Float
+
+from bayesgen.errors import InvalidArgument
+from bayesgen.typing import Joint, Labels
+
+THRESHOLDS = (0.5, 0.95)
+
+
+def confusion(
+    y: Labels,
+    probability: Joint,
+    classes: Sequence[Hashable],
+    *,
+    threshold: float | None = None,
+) -> pd.DataFrame:
+    """Return how many rows of each true class were decided for each class.
+
+    Args:
+        y: class codes, shape (row,).
+        probability: class probabilities, shape (row, class).
+        classes: their names.
+        threshold: None decides for the most probable class (ties for the first one). A number,
+            with two classes only, decides for the second where its probability is at least that.
+
+    Returns:
+        DataFrame, rows "true" and columns "decided", both in the order of the classes.
+
+    Raises:
+        InvalidArgument: a threshold with more than two classes.
+
+    Examples:
+        >>> import numpy as np
+        >>> from bayesgen.calibrate import confusion
+        >>> p = np.array([[0.9, 0.1], [0.4, 0.6], [0.2, 0.8]])
+        >>> confusion(np.array([0, 0, 1]), p, ["no", "yes"]).to_numpy()
+        array([[1, 1],
+               [0, 1]])
+    """
+    if threshold is None:
+        decided = probability.argmax(axis=1)
+    elif len(classes) == 2:
+        decided = (probability[:, 1] >= threshold).astype(int)
+    else:
+        raise InvalidArgument.out_of_range(
+            "threshold", threshold, f"None (there are {len(classes)} classes)"
+        )
+    count = np.bincount(y * len(classes) + decided, minlength=len(classes) ** 2)
+    return pd.DataFrame(
+        count.reshape(len(classes), len(classes)),
+        index=pd.Index(list(classes), name="true"),
+        columns=pd.Index(list(classes), name="decided"),
+    )
+
+
+def threshold_table(
+    event: Bool[np.ndarray, " row"],
+    probability: Float[np.ndarray, " row"],
+    thresholds: Sequence[float | int] = THRESHOLDS,
+) -> pd.DataFrame:
+    """Return counts and rates of calling the event where its probability is at least a threshold.
+
+    With TP, FP, TN and FN the true and false calls and refusals:
+    accuracy = (TP + TN) / rows, sensitivity = recall = TP / (TP + FN),
+    specificity = TN / (TN + FP), precision = TP / (TP + FP), f1 = 2 TP / (2 TP + FP + FN).
+    A rate of nothing (no row called, no event) is NaN.
+
+    Args:
+        event: whether it happened, shape (row,).
+        probability: its stated probability, shape (row,).
+        thresholds: from 0 to 1, in any order.
+
+    Returns:
+        DataFrame, one row for each threshold in the order given, its index "threshold"; columns
+        true_positives, false_positives, true_negatives, false_negatives, accuracy, sensitivity,
+        specificity, precision, recall, f1.
+
+    Raises:
+        InvalidArgument: a threshold below 0 or above 1.
+    """
+    for threshold in thresholds:
+        if not 0 <= threshold <= 1:
+            raise InvalidArgument.out_of_range("thresholds", threshold, "numbers from 0 to 1")
+    lines = [_rates(event, probability >= threshold) for threshold in thresholds]
+    return pd.DataFrame(lines, index=pd.Index(list(thresholds), name="threshold", dtype=float))
+
+
+def _rates(event: np.ndarray, called: np.ndarray) -> dict[str, float | int]:
+    tp, fp = int((event & called).sum()), int((~event & called).sum())
+    tn, fn = int((~event & ~called).sum()), int((event & ~called).sum())
+    sensitivity = _share(tp, tp + fn)
+    return {
+        "true_positives": tp,
+        "false_positives": fp,
+        "true_negatives": tn,
+        "false_negatives": fn,
+        "accuracy": _share(tp + tn, len(event)),
+        "sensitivity": sensitivity,
+        "specificity": _share(tn, tn + fp),
+        "precision": _share(tp, tp + fp),
+        "recall": sensitivity,
+        "f1": _share(2 * tp, 2 * tp + fp + fn),
+    }
+
+
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else np.nan
+
+
+def roc(event: Bool[np.ndarray, " row"], probability: Float[np.ndarray, " row"]) -> pd.DataFrame:
+    """Return the receiver operating characteristic: what each possible threshold would give.
+
+    The event is called where its probability is at least the threshold. The first point calls
+    nothing (threshold inf); then one point for each stated probability, from high to low.
+
+    Args:
+        event: whether it happened, shape (row,).
+        probability: its stated probability, shape (row,).
+
+    Returns:
+        DataFrame with threshold, false_positive_rate, true_positive_rate, false_positives,
+        true_positives. A rate is NaN where there is no row of its kind.
+
+    Source: Fawcett (2006), Pattern Recognition Letters 27, 861-874.
+
+    Examples:
+        >>> import numpy as np
+        >>> from bayesgen.calibrate import roc
+        >>> roc(np.array([True, False, True]), np.array([0.9, 0.4, 0.4])).iloc[:, 1:3].to_numpy()
+        array([[0. , 0. ],
+               [0. , 0.5],
+               [1. , 1. ]])
+    """
+    stated, place = np.unique(-probability, return_inverse=True)
+    points = {"threshold": np.append(np.inf, -stated)}
+    for kind, called in {"false": ~event, "true": event}.items():
+        count = np.append(0, np.bincount(place, called, len(stated)).cumsum()).astype(int)
+        rate = count / count[-1] if count[-1] else np.full(len(count), np.nan)
+        points |= {f"{kind}_positives": count, f"{kind}_positive_rate": rate}
+    names = ["false_positive_rate", "true_positive_rate", "false_positives", "true_positives"]
+    return pd.DataFrame(points)[["threshold", *names]]

@@ -1,0 +1,112 @@
+"""`bayesgen fit`: a file of rows becomes a file with a fitted model."""
+
+import itertools
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from bayesgen.cli import show
+from bayesgen.cli.arguments import DataName, Flag, Missing, Model, Rows, Seed
+from bayesgen.cli.files import apart, located, target_of
+from bayesgen.cli.models import MODELS, InferenceName, in_words, require_columns
+from bayesgen.cli.streams import BATCH_ROWS, batches, column_types
+from bayesgen.errors import InvalidTable
+from bayesgen.estimators import fit_batches
+from bayesgen.estimators.classifier import Classifier
+from bayesgen.table import Table, read_table
+
+Batch = tuple[pa.Table, np.ndarray]
+
+
+def fit_model(
+    data: DataName,
+    /,
+    *,
+    out: Path,
+    target: str | None = None,
+    model: Model = "naive-bayes",
+    inference: InferenceName = "auto",
+    seed: Seed = 0,
+    missing: Missing = (),
+    batch: Rows = BATCH_ROWS,
+    json: Flag = False,
+) -> None:
+    """Fit a model to the rows of a file, and save it.
+
+    The file is read in batches, and may be larger than memory. Columns keep one type throughout.
+
+    Args:
+        data: A file, or the name of a bundled data set.
+        out: File to write the model to, by custom one that ends in .nc (see `bayesgen predict`).
+        target: Column that holds the classes; a bundled data set knows its own.
+        model: Which one.
+        inference: exact is in closed form; mle and map are points; auto: exact, else by sampling.
+        seed: Seed of everything random.
+        missing: One more text.
+        batch: Rows that are read at once.
+        json: Print JSON.
+    """
+    target, first, rows = _begun(data, target, missing, batch)
+    require_columns(model, first)
+    classifier = MODELS[model](inference=inference, random_state=seed)
+    words = in_words(model, classifier, first)
+    fit_batches(classifier, show.counted(rows, "rows read"))
+    classifier.save(out)
+    facts = _facts(classifier, data, target, first, words)
+    facts |= {"out": {"path": str(out), "bytes": out.stat().st_size}, "seed": seed}
+    if json:
+        print(show.as_json(facts))
+    else:
+        show.print_facts(_told(facts))
+
+
+def _begun(
+    data: str, target: str | None, missing: tuple[str, ...], size: int
+) -> tuple[str, Table, Iterator[Batch]]:
+    """Return the target, the table of the first batch, and all batches."""
+    path = located(data)
+    types = column_types(path, missing)
+    target = target_of(data, target, list(types))
+    tables = batches(path, list(types), types, missing=missing, rows=size)
+    rows = (apart(table, target) for table in tables)
+    first = next(rows, None)
+    if first is None:
+        raise InvalidTable.no_rows(len(types) - 1)
+    return target, read_table(first[0]), itertools.chain([first], rows)
+
+
+def _facts(
+    classifier: Classifier, data: str, target: str, first: Table, words: str
+) -> dict[str, object]:
+    count = classifier._learned_.statistics.count
+    report = classifier.report_
+    facts = {
+        "data": data,
+        "target": target,
+        "rows": int(count.sum()),
+        "columns": show.counts(first),
+        "classes": dict(
+            zip(map(str, classifier.classes_), count.astype(int).tolist(), strict=True)
+        ),
+        "model": words,
+        "inference": report.method,
+        "converged": report.converged,
+        "verdict": report.verdict,
+        "seconds": report.seconds,
+    }
+    if report.method == "exact":
+        facts["log_evidence"] = classifier.log_evidence_
+    return facts
+
+
+def _told(facts: Mapping) -> dict[str, str]:
+    columns, out = facts["columns"], facts["out"]
+    return {
+        "data": f"{facts['data']}: {facts['rows']:,} rows, {show.of_kinds(columns)}",
+        "target": f"{facts['target']}: {show.listing(facts['classes'])}",
+        "model": facts["model"],
+        "fit": f"{facts['inference']}: {facts['verdict']}",
+        "out": f"{out['path']} ({out['bytes']:,} bytes)",
+    }

@@ -1,0 +1,80 @@
+"""Which columns of a file a saved model reads, and how."""
+
+import dataclasses
+import itertools
+
+import pyarrow as pa
+
+from bayesgen.cli.files import UnusableData
+from bayesgen.estimators.classifier import Classifier
+from bayesgen.schema import Column, Columns, PlainColumns
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Reading:
+    """The columns of a file that a model reads.
+
+    types: of each column to read, by its name in the file: what a CSV file holds there.
+    names: what the model calls these columns; None: they have no names but an order.
+    notes: what a person should know of them.
+    """
+
+    types: dict[str, pa.DataType]
+    names: list | None
+    notes: tuple[str, ...] = ()
+
+    def beside(self, keep: tuple[str, ...]) -> dict[str, pa.DataType]:
+        """Return the types of columns to copy too, which stay as they are written: 007 is text."""
+        return dict.fromkeys(keep, pa.string()) | self.types
+
+    def rows(self, table: pa.Table) -> object:
+        """Return rows as the model was fitted to them."""
+        table = table.select(list(self.types))
+        if self.names is None:
+            return table.to_pandas().to_numpy()
+        if self.names == table.column_names:
+            return table
+        return table.to_pandas().set_axis(self.names, axis=1)
+
+
+def reading(classifier: Classifier, data: str, there: list[str]) -> Reading:
+    """Return how a model reads a file with the columns `there`.
+
+    Columns are known by name, those of a model that was fitted to an array by position: all columns
+    of the file, unless these are named x0, x1, ... as the model names them.
+
+    Raises:
+        UnusableData: the file has no column of the model.
+    """
+    schema = classifier._learned_.schema
+    types = {}
+    for columns in schema.blocks.values():
+        types |= _types(columns)
+    known = [name for name in schema.names if name in types]
+    found = [name for name in known if str(name) in there]
+    if schema.container in ("pandas", "polars", "pyarrow"):
+        if not found:
+            raise UnusableData.other_columns(data, [str(name) for name in known], there)
+        absent = [repr(name) for name in known if name not in found]
+        told = ", ".join(absent[:5]) + (" and more" if absent[5:] else "")
+        note = f"{data!r} lacks columns of the model, which count as missing: {told}."
+        notes = (note,) if absent else ()
+        return Reading({str(name): types[name] for name in found}, found, notes)
+    if len(found) == len(known):
+        return Reading({str(name): types[name] for name in known}, None)
+    given = itertools.zip_longest(there, known[: len(there)])
+    return Reading({name: types.get(own, pa.float64()) for name, own in given}, None)
+
+
+def _types(columns: Columns) -> dict:
+    if isinstance(columns, PlainColumns):
+        return dict.fromkeys(columns.names, pa.float64())
+    return {column.name: _type(column) for column in columns}
+
+
+def _type(column: Column) -> pa.DataType:
+    """Return what the cells of a CSV column have to be: numbers match levels by their value."""
+    found = {type(level) for level in column.levels}
+    if found == {bool}:
+        return pa.bool_()
+    return pa.string() if str in found else pa.float64()

@@ -1,0 +1,12 @@
+"""From a bundled file to rows and classes."""
+
+from bayesgen.datasets.tables import path, target
+
+
+def load(name: str):
+    """Return the features, a pandas DataFrame, and the classes, a pandas Series, of a table."""
+    import pandas as pd
+
+    frame = pd.read_csv(path(name))
+    classes = frame.pop(target(name))
+    return frame, classes

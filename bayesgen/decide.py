@@ -1,0 +1,166 @@
+"""From class probabilities to decisions: least expected loss, doubt, and strange rows."""
+
+import dataclasses
+from collections.abc import Mapping
+
+import numpy as np
+from jaxtyping import Float, Int, Shaped
+
+from bayesgen.errors import InvalidLoss
+from bayesgen.typing import Encoded, Joint, Traceable
+
+Loss = Mapping | np.ndarray | list | None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Losses:
+    """What each decision costs under each true class.
+
+    cost: (class, decision), in any unit of the user's. decisions: what may be decided, in the order
+    of its columns, and after them, where only strange rows are rejected, the label of these.
+    """
+
+    decisions: Shaped[np.ndarray, " label"]
+    cost: Float[np.ndarray, "class decision"]
+
+    def expected(self, proba: Joint) -> Float[np.ndarray, "row decision"]:
+        """Return the posterior expected loss of each decision: the sum over classes of P cost."""
+        return proba @ self.cost
+
+    def best(self, proba: Joint) -> Int[np.ndarray, " row"]:
+        """Return the position of the decision of least expected loss; ties go to the first."""
+        expected = self.expected(proba)
+        # sums in another order may differ in the last digits: a tie is a tie
+        least = expected.min(axis=1, keepdims=True)
+        slack = 1e-12 * np.abs(self.cost).max()
+        return (expected <= least + slack).argmax(axis=1)
+
+
+def losses(
+    loss: Loss,
+    classes: np.ndarray,
+    *,
+    reject: float | int | None,
+    reject_label: object,
+    novelty: bool,
+) -> Losses:
+    """Return what a user's loss means for these classes.
+
+    Args:
+        loss: None (a wrong class costs 1), a matrix (true class, decided class) in the order of
+            `classes`, or {(true, decided): cost} for every pair of different labels; a right
+            decision costs 0 unless stated. Decisions of a mapping need not be classes ("treat").
+        classes: labels, shape (class,).
+        reject: cost of leaving a row undecided, or None for never.
+        reject_label: stands for that decision; None: "reject" among text, -1 among numbers.
+        novelty: whether rows may be rejected for being strange, whatever their loss.
+
+    Raises:
+        InvalidLoss: a matrix of another shape, costs that are not finite, pairs left out, labels
+            that are no classes, a reject label that is a class.
+    """
+    decisions, cost = _costs(loss, classes)
+    if reject is None and not novelty:
+        return Losses(_labels(decisions), cost)
+    price = np.inf if reject is None else float(reject)
+    if reject is not None and not np.isfinite(price):
+        raise InvalidLoss.not_finite("reject", price)
+    label = _reject_label(reject_label, classes, decisions)
+    if reject is not None:
+        cost = np.column_stack([cost, np.full(len(classes), price)])
+    return Losses(_labels([*decisions, label]), cost)
+
+
+def _costs(loss: Loss, classes: np.ndarray) -> tuple[list, np.ndarray]:
+    labels = classes.tolist()
+    if isinstance(loss, Mapping):
+        return _from_pairs(loss, labels)
+    if loss is None:
+        return labels, 1.0 - np.eye(len(labels))
+    cost = np.asarray(loss, dtype=float)
+    if cost.shape != (len(labels), len(labels)):
+        raise InvalidLoss.wrong_shape(cost.shape, labels)
+    _require_finite(cost, labels, labels)
+    return labels, cost
+
+
+def _from_pairs(loss: Mapping, labels: list) -> tuple[list, np.ndarray]:
+    pairs = {tuple(pair): float(cost) for pair, cost in loss.items()}
+    if not pairs:
+        raise InvalidLoss.empty(labels)
+    strange = [true for true, _ in pairs if true not in labels]
+    if strange:
+        raise InvalidLoss.unknown_class(strange[0], labels)
+    decided = list(dict.fromkeys(decision for _, decision in pairs))
+    # actions of the user's own replace the classes; classes come in their order
+    decisions = [k for k in labels if k in decided] + [d for d in decided if d not in labels]
+    if all(decision in labels for decision in decided):
+        decisions = labels
+    left_out = [(k, d) for k in labels for d in decisions if k != d and (k, d) not in pairs]
+    if left_out:
+        raise InvalidLoss.pairs_left_out(left_out)
+    cost = np.array([[pairs.get((k, d), 0.0) for d in decisions] for k in labels])
+    _require_finite(cost, labels, decisions)
+    return decisions, cost
+
+
+def _require_finite(cost: np.ndarray, labels: list, decisions: list) -> None:
+    wrong = np.argwhere(~np.isfinite(cost))
+    if len(wrong):
+        k, d = wrong[0]
+        raise InvalidLoss.not_finite((labels[k], decisions[d]), float(cost[k, d]))
+
+
+def _reject_label(label: object, classes: np.ndarray, decisions: list) -> object:
+    if label is None:
+        text = classes.dtype.kind in "OU" or any(isinstance(d, str) for d in decisions)
+        label = "reject" if text or classes.dtype.kind == "b" else -1
+    if label in decisions or label in classes.tolist():
+        raise InvalidLoss.label_taken(label)
+    return label
+
+
+def _labels(decisions: list) -> np.ndarray:
+    """Return labels as an array of one type where they have one, of objects where they differ."""
+    kinds = {type(decision) for decision in decisions}
+    if len(kinds) == 1:
+        return np.array(decisions)
+    out = np.empty(len(decisions), dtype=object)
+    out[:] = decisions
+    return out
+
+
+def patterns(encoded: Encoded, n_rows: int) -> list[tuple[np.ndarray, dict[str, np.ndarray]]]:
+    """Return groups of rows with the same missing cells: (rows, block -> missing columns)."""
+    holes = {name: _missing(x) for name, x in encoded.items() if isinstance(x, np.ndarray)}
+    if not any(h.any() for h in holes.values()):
+        return [(np.arange(n_rows), {})]
+    packed = np.packbits(np.concatenate(list(holes.values()), axis=1), axis=1)
+    _, first, group = np.unique(packed, axis=0, return_index=True, return_inverse=True)
+    return [
+        (np.flatnonzero(group.ravel() == g), {name: hole[i] for name, hole in holes.items()})
+        for g, i in enumerate(first)
+    ]
+
+
+def blanked(encoded: Encoded, missing: Mapping[str, np.ndarray]) -> dict[str, Traceable]:
+    """Return rows whose columns `missing` hold nothing."""
+    out = dict(encoded)
+    for name, columns in missing.items():
+        out[name] = np.where(columns, np.nan if out[name].dtype.kind == "f" else -1, out[name])
+    return out
+
+
+def _missing(x: np.ndarray) -> np.ndarray:
+    holes = np.isnan(x) if x.dtype.kind == "f" else x < 0
+    return holes.reshape(len(x), -1)
+
+
+def tail_share(
+    simulated: Float[np.ndarray, " draw"], seen: Float[np.ndarray, " row"]
+) -> Float[np.ndarray, " row"]:
+    """Return the share of simulated log densities that are at or below each seen one.
+
+    Its Monte Carlo standard error is sqrt(share (1 - share) / draws), at most 0.5 / sqrt(draws).
+    """
+    return np.searchsorted(np.sort(simulated), seen, side="right") / len(simulated)

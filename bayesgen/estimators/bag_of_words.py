@@ -1,0 +1,203 @@
+"""Bags of words: texts, or counts of their words, classified by the words alone."""
+
+from typing import Literal, Protocol, no_type_check, runtime_checkable
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import clone
+from sklearn.utils import Tags
+
+from bayesgen.classes import Spec as ClassPriorSpec
+from bayesgen.errors import EmptyDocuments, InvalidArgument, InvalidTexts, warn
+from bayesgen.estimators.blocks import Blocks
+from bayesgen.estimators.classifier import Classifier
+from bayesgen.estimators.fitted import Learned
+from bayesgen.inference import Method, Posterior
+from bayesgen.likelihoods import Bernoulli, Likelihood, Multinomial
+from bayesgen.likelihoods.guesses import Guess
+from bayesgen.likelihoods.multinomial import ROWS_PER_WORD
+from bayesgen.table import Table, named, presence, read_texts
+from bayesgen.typing import Traceable
+
+BLOCK = "words"
+
+
+@runtime_checkable
+class Vectorizer(Protocol):
+    """What counts texts: CountVectorizer, or one that does likewise."""
+
+    def fit_transform(self, texts: list[str], /) -> object:
+        """Return the counts of texts that fix the vocabulary."""
+
+    def transform(self, texts: list[str], /) -> object:
+        """Return the counts of texts."""
+
+
+class BagOfWords(Classifier):
+    """Texts are bags of words: which words, and how often, says all that is read of them.
+
+    Rows are texts (a list, an array or a Series), which scikit-learn's CountVectorizer counts, or
+    counts of words: a sparse or dense matrix, or a frame. The first fit or partial_fit on texts
+    fixes the vocabulary; later texts may hold other words, which are left out, unless the
+    vectorizer needs no fitting (HashingVectorizer(norm=None, alternate_sign=False)) or has a
+    vocabulary of its own. `sample` gives counts back, never texts.
+
+    How long a text is says nothing. A text without a known word has the class prior (binary=False);
+    under binary=True the words that it lacks still speak. Both warn, with the number of such texts.
+
+    Args:
+        binary: False counts words (`Multinomial`), True asks which are there (`Bernoulli`).
+        probs: guess of the words' probabilities; None: their fractions over all classes; "uniform":
+            1 / number of words (binary: 1/2); or one per word.
+        rows: what the guess is worth, in words (binary: in texts). None: 5 for each word of the
+            vocabulary (binary: 4).
+        rows_per_word: what the guess is worth for each word of the vocabulary, instead of `rows`;
+            probs="uniform", rows_per_word=1 adds one to every count. Not with binary.
+        vectorizer: counts texts; None is CountVectorizer(). It is cloned before it is fitted.
+        class_prior, inference, unseen, random_state: as in GenerativeClassifier.
+
+    Attributes:
+        vectorizer_: the fitted vectorizer; absent where counts were fitted.
+
+    Example:
+        >>> import bayesgen as bg
+        >>> texts = ["the king ate the food", "proof that it equals", "a proof by the king"]
+        >>> bag = bg.BagOfWords(class_prior="uniform").fit(texts, ["History", "Science", "Science"])
+        >>> bag.predict_proba(["food for the king"]).round(3)
+        array([[0.625, 0.375]])
+    """
+
+    @no_type_check  # anything goes here, and fit says what is wrong: scikit-learn's convention
+    def __init__(
+        self,
+        *,
+        binary: bool = False,
+        probs: Guess | Literal["uniform"] = None,
+        rows: Guess = None,
+        rows_per_word: float | None = None,
+        vectorizer: object = None,
+        class_prior: ClassPriorSpec = 1.0,
+        inference: str | Method = "auto",
+        unseen: str = "missing",
+        random_state: object = None,
+    ) -> None:
+        self.binary = binary
+        self.probs = probs
+        self.rows = rows
+        self.rows_per_word = rows_per_word
+        self.vectorizer = vectorizer
+        self.class_prior = class_prior
+        self.inference = inference
+        self.unseen = unseen
+        self.random_state = random_state
+
+    @property
+    def vectorizer_(self) -> Vectorizer:
+        """The fitted vectorizer, remade from its words where those are all that was kept."""
+        if vars(self).get("_vectorizer") is None:
+            if vars(self).get("_known_words") is None:
+                raise AttributeError("vectorizer_ exists where texts were fitted, not counts")
+            self._vectorizer = _counter(vocabulary=self._known_words)
+        return self._vectorizer
+
+    def _blocks(self, table: Table) -> Blocks:
+        return {BLOCK: (self._likelihood(), table.names)}
+
+    def _likelihood(self) -> Likelihood:
+        if not self.binary:
+            each = ROWS_PER_WORD if self.rows_per_word is None else self.rows_per_word
+            return Multinomial(probs=self.probs, rows=self.rows, rows_per_word=each)
+        if self.rows_per_word is not None:
+            raise InvalidArgument.not_one_of("rows_per_word", self.rows_per_word, [None])
+        prob = 0.5 if isinstance(self.probs, str) and self.probs == "uniform" else self.probs
+        return Bernoulli(prob) if self.rows is None else Bernoulli(prob, self.rows)
+
+    def _read(self, X: object, *, reset: bool) -> Table:
+        texts = read_texts(X)
+        # what a fit that failed may have left
+        vars(self).pop("_pending", None)
+        if reset:
+            self._pending: Vectorizer | None = None
+        if texts is None:
+            table = super()._read(X, reset=reset)
+            if len(table.columns) == 1 and table.columns[0].kind == "level":
+                raise InvalidTexts.column(table.columns[0].name)
+        else:
+            counts, words = self._counted(texts, reset=reset)
+            table = super()._read(counts, reset=reset)
+            table = table if words is None else named(table, words)
+        return presence(table) if self.binary else table
+
+    def _counted(self, texts: list[str], *, reset: bool) -> tuple[object, tuple[str, ...] | None]:
+        """Return the counts of texts, and the words unless they are those of the fit."""
+        if not reset:
+            if getattr(self, "vectorizer_", None) is None:
+                raise InvalidTexts.fitted_to_counts(type(self).__name__)
+            return self.vectorizer_.transform(texts), None
+        vectorizer = _counter() if self.vectorizer is None else clone(self.vectorizer)
+        try:
+            counts = vectorizer.fit_transform(texts)
+        except ValueError as error:
+            if "empty vocabulary" in str(error):
+                raise InvalidTexts.no_words(len(texts)) from error
+            raise
+        self._pending = vectorizer
+        return counts, _words(vectorizer)
+
+    def _settle(self, learned: Learned, seed: int) -> "Classifier":
+        settled = super()._settle(learned, seed)
+        if "_pending" in vars(self):
+            self._vectorizer = vars(self).pop("_pending")
+            self._known_words = None if self._vectorizer is None else _words(self._vectorizer)
+        return settled
+
+    def _encoded(self, X: object) -> tuple[Posterior, dict[str, Traceable], int]:
+        posterior, encoded, n_rows = super()._encoded(X)
+        empty = int(_without_words(posterior, encoded[BLOCK], only_kept=not self.binary).sum())
+        if empty:
+            tell = EmptyDocuments.presence if self.binary else EmptyDocuments.counts
+            warn(tell(empty, n_rows))
+        return posterior, encoded, n_rows
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return what is kept of the estimator: words say all about the default vectorizer."""
+        left = {"_pending"} if self.vectorizer is not None else {"_pending", "_vectorizer"}
+        return {key: part for key, part in super().__getstate__().items() if key not in left}
+
+    def __sklearn_tags__(self) -> Tags:
+        """Say that rows are counts, of sparse matrices too, or texts."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        # at predict words may be missing; at fit only where presence is asked for
+        tags.input_tags.allow_nan = self.binary
+        # of rounded measurements, which scikit-learn's own checks pass, words say little
+        if tags.classifier_tags is not None:
+            tags.classifier_tags.poor_score = True
+        return tags
+
+    def _reads_sparse(self) -> bool:
+        return True
+
+
+def _counter(**settings: object) -> Vectorizer:
+    # loaded where it is needed: whoever classifies tables starts sooner
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    return CountVectorizer(**settings)
+
+
+def _words(vectorizer: object) -> tuple[str, ...] | None:
+    """Return the words of a fitted vectorizer in their order, if it knows them."""
+    names = getattr(vectorizer, "get_feature_names_out", None)
+    return None if names is None else tuple(names().tolist())
+
+
+def _without_words(posterior: Posterior, x: Traceable, *, only_kept: bool) -> np.ndarray:
+    """Return which rows hold no word of the vocabulary, or none that the posterior kept."""
+    if BLOCK not in posterior.reader.kept:
+        return np.ones(x.shape[0], dtype=bool)
+    kept = posterior.reader.kept[BLOCK] if only_kept else None
+    if issparse(x) and kept is None:
+        return np.asarray(x.sum(axis=1)).ravel() == 0
+    known = np.ones(x.shape[1]) if kept is None else np.isin(np.arange(x.shape[1]), kept)
+    return (x if issparse(x) else np.nan_to_num(x)) @ known.astype(float) == 0

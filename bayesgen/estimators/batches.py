@@ -1,0 +1,35 @@
+"""Fitting to rows that come in batches, where only statistics stay in memory."""
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+import numpy as np
+
+from bayesgen.errors import TooFewClasses
+from bayesgen.estimators.classifier import Classifier
+
+C = TypeVar("C", bound=Classifier)
+
+
+def fit_batches(classifier: C, batches: Iterable[tuple[object, object]]) -> C:
+    """Fit to batches of rows and labels; inference runs once, after the last one.
+
+    The fit is that of all rows at once. Memory is that of one batch and the statistics (for
+    families without sufficient statistics these are the rows). Classes and levels may come late;
+    the columns and their types must be the same in every batch.
+
+    Args:
+        classifier: not fitted yet.
+        batches: (X, y) pairs, as `fit` takes them.
+
+    Raises:
+        BayesgenError: as `fit` says, or there is no row.
+    """
+    classes = np.empty(0, dtype=object)
+    for X, y in batches:
+        classifier._learned_, classifier._seed = classifier._grown(X, y, None, None)
+        classes = classifier._learned_.classes
+    if len(classes) < 2:
+        raise TooFewClasses.found(classes.tolist())
+    classifier._settle(classifier._learned_, classifier._seed)
+    return classifier

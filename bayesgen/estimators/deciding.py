@@ -1,0 +1,106 @@
+"""What a fitted classifier advises: the decision of least expected loss, and who looks strange."""
+
+import abc
+import math
+
+import numpy as np
+from jaxtyping import Float, Shaped
+
+from bayesgen.decide import Loss, blanked, losses, patterns, tail_share
+from bayesgen.errors import InvalidArgument
+from bayesgen.estimators.predicting import Predicting
+from bayesgen.predict import log_density
+from bayesgen.typing import Traceable
+
+DRAWS = 1000
+NOVELTY_DRAWS = 40
+"""Simulated rows expected below a novelty threshold: its standard error is a sixth of it."""
+
+Decisions = Shaped[np.ndarray, " row"]
+
+
+class Deciding(Predicting, abc.ABC):
+    """Decisions from probabilities; a subclass says how rows are simulated."""
+
+    @abc.abstractmethod
+    def _simulated(self, n: int) -> dict[str, Traceable]:
+        """Return n rows of the posterior predictive, as `_encoded` returns rows, from one seed."""
+
+    def decide(
+        self,
+        X: object,
+        loss: Loss = None,
+        reject: float | int | None = None,
+        *,
+        novelty: float | None = None,
+        reject_label: object = None,
+        return_loss: bool = False,
+    ) -> Decisions | tuple[Decisions, Float[np.ndarray, " row"]]:
+        """Return for each row the decision of least posterior expected loss.
+
+        The expected loss of deciding d is the sum over classes k of P(y = k given x) loss[k, d]
+        (Berger 1985, section 4.4; with a constant cost of rejecting it is Chow's rule, 1970).
+
+        Args:
+            X: rows.
+            loss: None (a wrong class costs 1), a matrix (true class, decided class) in the order of
+                `classes_`, or {(true, decided): cost} for every pair of different labels. In a
+                mapping decisions may be actions of your own: {("ill", "treat"): 0, ...}.
+            reject: cost of leaving a row undecided, in the unit of loss; None: never.
+            novelty: rows with `typicality` below this are rejected whatever their loss; .01 rejects
+                one in a hundred rows that do come from the model.
+            reject_label: what stands for undecided; None: "reject", or -1 among numbers.
+            return_loss: also return the expected loss of each decision; NaN for rows rejected for
+                novelty where rejecting has no cost.
+
+        Raises:
+            InvalidLoss: a loss from which no decision follows.
+
+        Example:
+            >>> import bayesgen as bg
+            >>> X, y = bg.datasets.load_titanic_passengers()
+            >>> clf = bg.NaiveBayes().fit(X, y)
+            >>> clf.decide(X.iloc[[0, 2, 15]], {("yes", "no"): 5, ("no", "yes"): 1}, reject=0.3)
+            array(['yes', 'yes', 'reject'], dtype='<U6')
+        """
+        if novelty is not None and not 0 < novelty < 1:
+            raise InvalidArgument.out_of_range("novelty", novelty, "a number above 0 and below 1")
+        rule = losses(
+            loss,
+            self.classes_,
+            reject=reject,
+            reject_label=reject_label,
+            novelty=novelty is not None,
+        )
+        proba = self.predict_proba(X)
+        decided = rule.best(proba)
+        expected = rule.expected(proba)[np.arange(len(decided)), decided]
+        if novelty is not None:
+            draws = max(DRAWS, math.ceil(NOVELTY_DRAWS / novelty))
+            strange = self.typicality(X, draws=draws) < novelty
+            decided = np.where(strange, len(rule.decisions) - 1, decided)
+            expected = np.where(strange, np.nan if reject is None else reject, expected)
+        labels = rule.decisions[decided]
+        return (labels, expected) if return_loss else labels
+
+    def typicality(self, X: object, *, draws: int = DRAWS) -> Float[np.ndarray, " row"]:
+        """Return P(p(x_rep given D) <= p(x given D)) for each row: small for no known class.
+
+        The share of rows simulated from the posterior predictive, the same cells missing, that are
+        no likelier than the row. For rows that do come from the model it is uniform between 0 and 1
+        (or larger, where rows tie), so a threshold has a meaning: .01 flags one in a hundred. By
+        simulation: the Monte Carlo standard error is sqrt(t (1 - t) / draws).
+
+        Source: Box (1980), Journal of the Royal Statistical Society A 143, 383-430.
+
+        Args:
+            X: rows.
+            draws: simulated rows.
+        """
+        posterior, encoded, n_rows = self._encoded(X)
+        seen = log_density(posterior.log_joint(encoded, n_rows))
+        simulated, out = self._simulated(draws), np.empty(n_rows)
+        for rows, missing in patterns(encoded, n_rows):
+            reference = posterior.log_joint(blanked(simulated, missing), draws)
+            out[rows] = tail_share(log_density(reference), seen[rows])
+        return out

@@ -1,0 +1,60 @@
+"""The joint table: one probability for every combination of levels, and no naivety."""
+
+from typing import Literal, no_type_check
+
+import numpy as np
+from jaxtyping import Num
+
+from bayesgen.classes import Spec as ClassPriorSpec
+from bayesgen.estimators.blocks import Blocks
+from bayesgen.estimators.classifier import Classifier
+from bayesgen.inference import Method
+from bayesgen.likelihoods import JointCategorical
+from bayesgen.table import Table
+
+BLOCK = "table"
+
+
+class JointTable(Classifier):
+    """The classifier that is not naive: one `JointCategorical` over all columns.
+
+    Every class has a probability for every combination of levels. Columns hold levels: text,
+    booleans, categories or whole numbers; other numbers are refused (cut them into levels, or use
+    another classifier). Missing cells are summed out, at fit and at predict. The table may have at
+    most 10,000 cells a class: it needs many rows for every cell, so leave out what does not matter.
+
+    Args:
+        probs, rows: of `JointCategorical`; 1 / cells and as many rows as there are cells add one
+            row to each cell.
+        class_prior, inference, unseen, random_state: as in GenerativeClassifier.
+
+    Example:
+        >>> import bayesgen as bg
+        >>> X, y = bg.datasets.load_titanic()
+        >>> table = bg.JointTable().fit(X, y)
+        >>> X.iloc[:1].to_dict("records")
+        [{'Class': '3rd', 'Sex': 'Male', 'Age': 'Child'}]
+        >>> table.predict_proba(X.iloc[:1]).round(3)
+        array([[0.729, 0.271]])
+    """
+
+    @no_type_check  # anything goes here, and fit says what is wrong: scikit-learn's convention
+    def __init__(
+        self,
+        *,
+        probs: float | Num[np.ndarray, "..."] | Literal["uniform"] | None = None,
+        rows: float | int | Num[np.ndarray, "..."] = 8.0,
+        class_prior: ClassPriorSpec = 1.0,
+        inference: str | Method = "auto",
+        unseen: str = "missing",
+        random_state: object = None,
+    ) -> None:
+        self.probs = probs
+        self.rows = rows
+        self.class_prior = class_prior
+        self.inference = inference
+        self.unseen = unseen
+        self.random_state = random_state
+
+    def _blocks(self, table: Table) -> Blocks:
+        return {BLOCK: (JointCategorical(probs=self.probs, rows=self.rows), table.names)}

@@ -1,0 +1,225 @@
+"""What a person looks at after a fit: arviz's DataTree and a table of parameters."""
+
+import abc
+import dataclasses
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+from sklearn.utils import check_random_state
+
+from bayesgen import diagnose, predict
+from bayesgen.classes import Spec
+from bayesgen.errors import NoRows, UnsupportedInference
+from bayesgen.estimators import rows
+from bayesgen.estimators.deciding import Deciding
+from bayesgen.estimators.fitted import Learned, columns, complete, level_names
+from bayesgen.inference import Posterior, Report
+from bayesgen.inference.leave_one_out import leave_one_out
+from bayesgen.model import Model, ModelStatistics, Reader
+from bayesgen.typing import Encoded, Labels
+
+DRAWS = 1000
+REPLICATES = 100
+
+
+class Looking(Deciding, abc.ABC):
+    """Diagnostics of a fitted classifier."""
+
+    class_prior: Spec
+    unseen: str
+    inference_: str
+    report_: Report
+    _learned_: Learned
+    _posterior: Posterior | None
+    _training: tuple[object, object, object] | None
+
+    def to_datatree(
+        self,
+        X: object = None,
+        y: object = None,
+        *,
+        draws: int = DRAWS,
+        replicates: int = REPLICATES,
+        random_state: object = 0,
+    ) -> object:
+        """Return an arviz DataTree under the names of your classes, columns and levels.
+
+        Groups: posterior, sample_stats (of NUTS), prior, and of the rows X, y: log_likelihood
+        (log p(y given x, theta), which arviz's loo wants), log_likelihood_joint (log p(x, y given
+        theta)), posterior_predictive and prior_predictive (tables simulated for the same labels),
+        observed_data and constant_data. Levels stand as codes; an improper prior has no groups.
+
+        Args:
+            X: rows; by default those of the last fit.
+            y: their labels.
+            draws: of a closed-form posterior, and of the prior.
+            replicates: simulated tables in the predictive groups.
+            random_state: seed of what is drawn here.
+
+        Example:
+            >>> import bayesgen as bg
+            >>> X, y = bg.datasets.load_iris()
+            >>> tree = bg.QDA().fit(X, y).to_datatree(draws=100, replicates=5)
+            >>> tree["posterior"]["normal.mean"].sel({"class": "setosa"}).shape
+            (4, 25, 4)
+        """
+        if X is None or y is None:
+            X, y, _ = self._rows_of_fit("to_datatree")
+        rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
+        posterior = diagnose.draws_of(self._answering(), rng, draws)
+        words, encoded, codes = self._words(), self._encoded(X)[1], self._codes(y)
+        prior = self._prior(rng, draws, encoded, codes)
+        conditional, joint = diagnose.log_likelihoods(posterior, encoded, codes)
+        simulated = [
+            diagnose.replicated(params, posterior.families, codes, rng, replicates)
+            for params in (posterior.params, prior)
+        ]
+        groups = {
+            "posterior": self._shown(posterior.params, words),
+            "sample_stats": diagnose.Group(posterior.sample_stats),
+            "prior": self._shown(prior, words),
+            "log_likelihood": diagnose.Group({"y": conditional}),
+            "log_likelihood_joint": diagnose.Group({"xy": joint}),
+            "posterior_predictive": self._by_column(simulated[0], len(codes)),
+            "prior_predictive": self._by_column(simulated[1], len(codes)),
+            "observed_data": self._observed(encoded, len(codes)),
+            "constant_data": diagnose.Group({"y": codes}, {"y": ("row",)}),
+        }
+        attrs = {"inference": self.inference_, "verdict": self.report_.verdict}
+        return diagnose.datatree(groups, words.coords(), attrs)
+
+    def summary(self, *, draws: int = DRAWS, random_state: object = 0, **options: object) -> object:
+        """Return a DataFrame of every parameter: mean, sd, interval, effective draws, r_hat.
+
+        Args:
+            draws: of a closed-form posterior.
+            random_state: seed of these draws.
+            options: of arviz's `summary`, such as var_names, ci_prob, kind.
+
+        Example:
+            >>> import bayesgen as bg
+            >>> X, y = bg.datasets.load_iris()
+            >>> table = bg.NaiveBayes().fit(X, y).summary(kind="stats", ci_prob=0.9)
+            >>> float(table.loc["normal.mean[setosa, petal_length]", "mean"])
+            1.5
+        """
+        rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
+        posterior, words = diagnose.draws_of(self._answering(), rng, draws), self._words()
+        groups = {"posterior": self._shown(posterior.params, words)}
+        return diagnose.summary(diagnose.datatree(groups, words.coords(), {}), options)
+
+    def loo(self, X: object = None, y: object = None, sample_weight: object = None) -> object:
+        """Return exact leave-one-out log densities, a DataFrame with a line for each row.
+
+        Columns: log_proba, log p(y_i given x_i, D without i), and log_joint, log p(x_i, y_i given D
+        without i), in nats. Their sums score the classifier and the whole story out of sample. The
+        row's statistics are taken away from those of all rows, so nothing is fitted again; only
+        where the posterior is a closed form.
+
+        Args:
+            X: the rows of the fit; by default those of the last one.
+            y: their labels.
+            sample_weight: their weights, if the fit had some.
+
+        Raises:
+            UnsupportedInference: the fit was not exact.
+
+        Example:
+            >>> import bayesgen as bg
+            >>> X, y = bg.datasets.load_iris()
+            >>> float(bg.LDA().fit(X, y).loo()["log_proba"].mean().round(3))
+            -0.068
+        """
+        if self.inference_ != "exact":
+            raise UnsupportedInference.because(
+                "loo()",
+                f"inference was {self.inference_!r}, and only a closed form can lose a row exactly",
+                "Use inference='exact', or arviz's loo on to_datatree().",
+            )
+        if X is None or y is None:
+            X, y, sample_weight = self._rows_of_fit("loo")
+        posterior, encoded, n_rows = self._encoded(X)
+        codes, learned = self._codes(y), self._learned_
+
+        def completion(statistics: ModelStatistics) -> tuple[Model, ModelStatistics, Reader]:
+            rest = dataclasses.replace(learned, statistics=statistics)
+            return complete(rest, self.class_prior, frequencies=False)
+
+        joint = leave_one_out(
+            learned.likelihoods,
+            learned.statistics,
+            completion,
+            encoded,
+            codes,
+            rows.weights_of(sample_weight, n_rows),
+            n_levels={name: learned.schema.n_levels(name) for name in learned.likelihoods},
+        )
+        proba = predict.log_class_proba(joint, posterior.log_classes())
+        own = np.arange(n_rows), codes
+        return diagnose.frame({"log_proba": proba[own], "log_joint": joint[own]})
+
+    # -- the pieces -----------------------------------------------------------------------------
+
+    def _rows_of_fit(self, what: str) -> tuple[object, object, object]:
+        training = getattr(self, "_training", None)
+        if training is None:
+            raise NoRows.pass_them(what)
+        return training
+
+    def _codes(self, y: object) -> np.ndarray:
+        labels = rows.labels_of(y)
+        rows.check_declared(labels, self.classes_)
+        return np.searchsorted(self.classes_, labels)
+
+    def _prior(
+        self, rng: np.random.Generator, draws: int, encoded: Encoded, y: Labels
+    ) -> diagnose.Params:
+        """Return draws of every parameter before rows were seen."""
+        model = complete(self._learned_, self.class_prior, frequencies=False)[0]
+        return diagnose.prior_draws(model, rng, draws)
+
+    def _words(self) -> diagnose.Words:
+        learned, reader = self._learned_, self._answering().reader
+        features = {name: columns(learned, reader, name) for name in reader.kept}
+        levels = {name: level_names(learned, reader, name) for name in reader.kept}
+        return diagnose.Words(self.classes_.tolist(), features, levels)
+
+    def _shown(self, params: diagnose.Params, words: diagnose.Words) -> diagnose.Group:
+        """Return parameters under the user's names and in the user's units."""
+        families, origin = self._answering().families, self._kept_origin()
+        moved = {
+            name: family.move_params(dict(params[name]), origin[name])
+            for name, family in families.items()
+            if name in params
+        }
+        return diagnose.parameters({"class": params["class"], **moved}, families, words)
+
+    def _by_column(self, simulated: dict[str, np.ndarray], n_rows: int) -> diagnose.Group:
+        """Return simulated tables (replicate, row, feature) by column, one chain."""
+        if not simulated:
+            return diagnose.Group({})
+        n = len(next(iter(simulated.values())))
+        flat = {name: x.reshape(n * n_rows, -1) for name, x in simulated.items()}
+        encoded = rows.whole(self._learned_, self._answering(), flat, n * n_rows)
+        columns = self._cells({name: encoded[name] for name in simulated})
+        shaped = {name: cells.reshape(1, n, n_rows) for name, cells in columns.items()}
+        return diagnose.Group(shaped, dict.fromkeys(shaped, ("row",)))
+
+    def _observed(self, encoded: Encoded, n_rows: int) -> diagnose.Group:
+        cells = self._cells({name: encoded[name] for name in self._answering().reader.kept})
+        return diagnose.Group(cells, dict.fromkeys(cells, ("row",)))
+
+    def _cells(self, encoded: Encoded) -> dict[str, np.ndarray]:
+        """Return encoded rows by column: numbers in their own units, codes of levels or NaN."""
+        out = {}
+        for name, x in encoded.items():
+            x = csr_array(x).toarray() if issparse(x) else x
+            x = np.where(x < 0, np.nan, x) if x.dtype.kind == "i" else x
+            shifted = x + self._learned_.schema.origin(name)
+            for j, column in enumerate(self._learned_.schema.blocks[name]):
+                out[str(column.name)] = shifted[:, j]
+        return out
+
+    @abc.abstractmethod
+    def _kept_origin(self) -> dict[str, np.ndarray]:
+        """Return what encoding subtracted from the columns that each likelihood sees."""

@@ -1,0 +1,57 @@
+"""A joint normal whose rows have holes: EM and data augmentation on statistics."""
+
+import dataclasses
+
+import numpy as np
+
+from bayesgen.inference import em
+from bayesgen.inference.augment import augment
+from bayesgen.inference.climb import EMReport
+from bayesgen.inference.holes import Holes, holes
+from bayesgen.likelihoods import Finding, MultivariateNormal
+from bayesgen.likelihoods.multivariate_normal import MultivariateNormalStatistics
+from bayesgen.typing import Params
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class NormalHoles(Holes):
+    """Means and covariances of rows of which some lack cells."""
+
+    likelihood: MultivariateNormal
+    statistics: MultivariateNormalStatistics
+
+    def maximum_likelihood(
+        self, *, bias_corrected: bool, variance_floor: float
+    ) -> tuple[Params, list[Finding], EMReport]:
+        """Return means and Cholesky factors of greatest likelihood."""
+        return em.maximum_likelihood(
+            self.likelihood,
+            self.statistics,
+            bias_corrected=bias_corrected,
+            variance_floor=variance_floor,
+        )
+
+    def mode(self) -> tuple[Params, EMReport]:
+        """Return the mode of the posterior under the conjugate prior."""
+        return em.mode(self.likelihood, self.statistics)
+
+    def augment(
+        self, rng: np.random.Generator, *, draws: int, warmup: int, chains: int
+    ) -> tuple[Params, dict[str, float]]:
+        """Return posterior draws under the conjugate prior."""
+        return augment(
+            self.likelihood, self.statistics, rng, draws=draws, warmup=warmup, chains=chains
+        )
+
+    def expected(self) -> MultivariateNormalStatistics:
+        """Return expected moments at the mode under the conjugate prior, whatever the prior is."""
+        conjugate = self.likelihood.with_arrays({"prior": "conjugate"})
+        return em.expected(self.statistics, em.mode(conjugate, self.statistics)[0])
+
+
+@holes.register(MultivariateNormal)
+def normal_holes(
+    likelihood: MultivariateNormal, statistics: MultivariateNormalStatistics
+) -> Holes | None:
+    """Return what stands in for the closed form of a joint normal, if rows have holes."""
+    return NormalHoles(likelihood, statistics) if statistics.has_holes else None

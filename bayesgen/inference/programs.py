@@ -1,0 +1,136 @@
+"""Inference for a user's own program: draws by NUTS, the mode, or maximum likelihood."""
+
+import dataclasses
+import time
+
+import numpy as np
+
+from bayesgen.errors import StoryNotFinite, StoryRefuses, UnsupportedInference
+from bayesgen.inference.locate import Peak, locate
+from bayesgen.inference.nuts import NUTS
+from bayesgen.inference.optimise import MAP, MLE
+from bayesgen.inference.report import Report
+from bayesgen.inference.story_draws import (
+    OWNER,
+    StoryDraws,
+    class_probs,
+    not_finite,
+    site_densities,
+)
+from bayesgen.inference.svi import GRADIENT_TOLERANCE
+from bayesgen.inference.target import MAP_TERMS, MLE_TERMS, NUTS_TERMS
+from bayesgen.model import Reader
+from bayesgen.typing import Labels, Weights
+from bayesgen.user_story import Arrays, Facts, StoryTarget, UserStory, examine
+
+BY_NAME = {"auto": NUTS, "nuts": NUTS, "map": MAP, "mle": MLE}
+TERMS: dict[type, tuple[str, ...]] = {NUTS: NUTS_TERMS, MAP: MAP_TERMS, MLE: MLE_TERMS}
+SHARE = 8
+"""Rows are filled up by at most one in so many, so that tables of about one size share a shape."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Observed:
+    """Rows x with class codes y (row,) and their weights (row,)."""
+
+    x: Arrays
+    y: Labels
+    weight: Weights
+
+
+def infer_story(story: UserStory, rows: Observed, inference: object, seed: int) -> StoryDraws:
+    """Return the posterior of a program's parameters given rows.
+
+    Raises:
+        InvalidStory: the program breaks the form.
+        StoryNotFinite: rows, or the priors, have no finite density anywhere near the priors.
+        StoryRefuses: an inference that needs a closed form.
+    """
+    method = chosen(inference)
+    facts = examine(story, rows.x, rows.y)
+    target, tree = StoryTarget(story, facts.shapes), _tree(facts, rows)
+    began = time.perf_counter()
+    peak = locate(target, tree, TERMS[type(method)])
+    if np.isinf(peak.gradient):
+        raise _not_finite(story, peak, rows)
+    tree |= {"centre": peak.centre, "width": peak.width}
+    if isinstance(method, NUTS):
+        values, stats, report = method.sample(target, tree, seed)
+    else:
+        values, stats = {site: v[None, None] for site, v in peak.values.items()}, {}
+        report = _report(type(method).__name__.lower(), time.perf_counter() - began, peak)
+    return _draws(story, facts, rows, values, stats, report)
+
+
+def chosen(inference: object) -> NUTS | MAP | MLE:
+    """Return the method that an argument means."""
+    if isinstance(inference, str) and inference in BY_NAME:
+        return BY_NAME[inference]()
+    if not isinstance(inference, NUTS | MAP | MLE):
+        raise StoryRefuses.inference(inference)
+    if isinstance(inference, MLE) and inference.bias_corrected:
+        raise UnsupportedInference.because(
+            "MLE(bias_corrected=True)",
+            "a divisor of n - 1 maximises no likelihood, so no optimiser can find it",
+            "Use MLE().",
+        )
+    return inference
+
+
+def _tree(facts: Facts, rows: Observed) -> dict:
+    """Return the numbers of the target, rows filled up by copies of no weight."""
+    n_rows = len(rows.y)
+    step = max(1, (1 << n_rows.bit_length()) // (2 * SHARE))
+    filled = np.minimum(np.arange(-(-n_rows // step) * step), n_rows - 1)
+    return {
+        "x": {name: array[filled] for name, array in rows.x.items()},
+        "y": rows.y[filled],
+        "weight": np.where(np.arange(len(filled)) < n_rows, rows.weight[filled], 0.0),
+        "centre": facts.start,
+        "width": {name: np.ones(shape) for name, shape in facts.shapes},
+    }
+
+
+def _draws(
+    story: UserStory, facts: Facts, rows: Observed, values: dict, stats: dict, report: Report
+) -> StoryDraws:
+    shape = next(iter(values.values())).shape[:2]
+    flat = {site: value.reshape(-1, *value.shape[2:]) for site, value in values.items()}
+    if facts.labels_alike:
+        probs = class_probs(story, flat, rows.x).reshape(*shape, -1)
+    else:
+        count = np.bincount(rows.y, rows.weight, minlength=story.n_classes)
+        probs = np.broadcast_to(count / count.sum(), (*shape, story.n_classes))
+    return StoryDraws(
+        reader=Reader({}, {}),
+        report=report,
+        params={"class": {"probs": probs}, OWNER: values},
+        blocks={},
+        sample_stats=stats,
+        story=story,
+        labels_alike=facts.labels_alike,
+    )
+
+
+def _report(method: str, seconds: float, peak: Peak) -> Report:
+    details = {"gradient_norm": peak.gradient, "evaluations": float(peak.evaluations)}
+    converged = peak.gradient <= GRADIENT_TOLERANCE
+    verdict = (
+        "Converged."
+        if converged
+        else f"The optimiser stopped with a gradient of norm {peak.gradient:.2g}, above "
+        f"{GRADIENT_TOLERANCE}: the density may have no highest point. State stronger priors and "
+        "use inference='map', or use inference='nuts'."
+    )
+    return Report(method, seconds, converged, verdict, details)
+
+
+def _not_finite(story: UserStory, peak: Peak, rows: Observed) -> StoryNotFinite:
+    """Return the error that names the site and the rows without a finite density."""
+    found = site_densities(story, peak.values, rows.x, rows.y)
+    for name, density in found.items():
+        wrong = np.flatnonzero(~np.isfinite(density)).tolist()
+        if wrong and density.ndim:
+            return not_finite(name, wrong, rows.x, density[wrong])
+    outside = (n for n, density in found.items() if not density.ndim and not np.isfinite(density))
+    return StoryNotFinite.elsewhere(next(outside, None))

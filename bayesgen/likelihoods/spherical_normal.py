@@ -1,0 +1,297 @@
+"""Numbers of one unit: a normal per class with one variance for all columns, or for all classes."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import ClassVar, Literal
+
+import numpy as np
+from jaxtyping import Float
+from scipy.special import gammaln
+
+from bayesgen.errors import InvalidPrior
+from bayesgen.likelihoods.base import Finding
+from bayesgen.likelihoods.exponential import ExponentialFamily
+from bayesgen.likelihoods.guesses import Guess, broadcast_guess, require_positive
+from bayesgen.likelihoods.moments import NormalStatistics, class_moments
+from bayesgen.likelihoods.normal import cells
+from bayesgen.likelihoods.normal.student_t import diagonal_t
+from bayesgen.likelihoods.normal.updated import updated_density_draws
+from bayesgen.typing import Block, Labels, Params, Traceable, Transform, Weights
+
+FAMILY = "SphericalNormal"
+DEFAULT_ROWS = {"per_class": 8.0, "shared": 1.0}
+"""Worths of the variance's guess. Mean log loss over seven standardised tables of numbers, with 24
+rows and in 5-fold cross-validation, was .801 and .767 at 8 rows for own variances (.829 and .789 at
+4), and .714 and .591 at 1 row for a shared one (.723 and .591 at 4)."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class SphericalNormal(ExponentialFamily[NormalStatistics]):
+    r"""x | class ~ N(mu, sigma2 I): the columns vary alike, and independently, within a class.
+
+    mu_j given sigma2 ~ N(mean_j, sigma2 / mean_rows) and
+    sigma2 ~ scaled-inverse-chi2(p * variance_rows, variance), p being the number of columns: a row
+    has p cells, and each of them speaks of sigma2.
+
+    Update per class, with n_j observed cells of mean xbar_j and centred squares SS_j in column j:
+    mean_rows_j' = mean_rows_j + n_j, mean_j' = (mean_rows_j mean_j + n_j xbar_j) / mean_rows_j',
+    p variance_rows' = p variance_rows + sum_j n_j, p variance_rows' variance' =
+    p variance_rows variance + sum_j (SS_j + mean_rows_j n_j / mean_rows_j' d_j^2), where
+    d_j = xbar_j - mean_j.
+    The predictive is the multivariate t with p variance_rows' degrees of freedom around mean' with
+    matrix variance' diag(1 + 1 / mean_rows'). Cells are independent given the class and sigma2, so
+    that missing ones are left out, at fit and at predict, and the closed form stays.
+
+    All columns must be in one unit: another unit for all of them changes no class probability, one
+    for some of them does. Standardise columns of different units, or use `Normal`.
+
+    Exact. Source: Gelman et al., Bayesian Data Analysis (3rd ed.), section 3.3, with more cells.
+
+    Args:
+        mean: guess of the mean in the columns' unit; a number, one per column, or (class, feature).
+            None: the columns' overall means.
+        mean_rows: how many rows that guess is worth, > 0; of the same shapes.
+        variance: guess of the variance within a class, in squared units, > 0; a number or one per
+            class. None: the variance within classes, averaged over cells.
+        variance_rows: how many rows, of as many cells as there are columns, that guess is worth,
+            > 0; a number or one per class. None: 1 for a shared variance, 8 for own ones.
+        spread: "per_class", or "shared" for one variance that all classes share.
+        prior: "conjugate" as above, or "reference": p(mu, sigma2) proportional to 1 / sigma2 (no
+            guess is used; every class then needs two rows).
+        columns: p, the number of cells a row of variance_rows has. None: as many as the block has.
+
+    Raises:
+        InvalidPrior: a worth or a variance is not positive and finite.
+
+    Example:
+        >>> import numpy as np
+        >>> prior = SphericalNormal(mean=0.0, variance=1.0, variance_rows=4)
+        >>> x, y = np.array([[1.0, 2.0], [3.0, np.nan]]), np.array([0, 0])
+        >>> s = prior.statistics(x, y, np.ones(2), n_classes=1)
+        >>> after = prior.complete(s).posterior(s)
+        >>> after.mean.round(3), after.variance.round(3), after.variance_rows
+        (array([[1.333, 1.   ]]), array([1.333]), array([5.5]))
+    """
+
+    mean: Guess = None
+    mean_rows: Guess = 1.0
+    variance: Guess = None
+    variance_rows: Guess = None
+    spread: Literal["per_class", "shared"] = "per_class"
+    prior: Literal["conjugate", "reference"] = "conjugate"
+    columns: int | None = None
+
+    kind: ClassVar[str] = "numbers"
+    centred: ClassVar[bool] = True
+    location: ClassVar = ("mean",)
+    axes: ClassVar = {
+        "mean": ("class", "feature"),
+        "mean_rows": ("class", "feature"),
+        "variance": ("class",),
+        "variance_rows": ("class",),
+    }
+    param_axes: ClassVar = {"mean": ("class", "feature"), "variance": ("class",)}
+
+    def __post_init__(self) -> None:
+        """Refuse worths and variances that are not positive."""
+        require_positive(self, "mean_rows", "variance", "variance_rows", "columns")
+
+    @property
+    def degrees(self) -> Traceable:
+        """Return the degrees of freedom p * variance_rows: how many cells the variance is worth."""
+        return self.variance_rows * self.columns
+
+    def statistics(
+        self,
+        x: Block,
+        y: Labels,
+        weight: Weights,
+        *,
+        n_classes: int,
+        n_levels: tuple[int, ...] = (),
+    ) -> NormalStatistics:
+        """Return count, mean and scatter of each class and column."""
+        return NormalStatistics(*class_moments(x, y, weight, n_classes))
+
+    def complete(self, statistics: NormalStatistics) -> "SphericalNormal":
+        """Fill guesses of None from the pooled columns and give every array its shape."""
+        shape, wide = statistics.mean.shape, self._wide(len(statistics.mean))
+        mean, variance = _pooled(statistics)
+        rows = DEFAULT_ROWS[self.spread] if self.variance_rows is None else self.variance_rows
+        worths = (self.mean_rows, rows)
+        if self.prior == "reference":
+            # sigma^-(p rows + 2) times sigma^-1 for each mean that shares it must be sigma^-2
+            mean, variance, worths = 0.0 * mean, 0.0 * variance, (0.0, -shape[0] / wide[0])
+        else:
+            mean = mean if self.mean is None else self.mean
+            variance = variance if self.variance is None else self.variance
+        values, shapes = (mean, worths[0], variance, worths[1]), (shape, shape, wide, wide)
+        given = zip(self.axes, values, shapes, strict=True)
+        arrays = {name: broadcast_guess(FAMILY, name, *guess) for name, *guess in given}
+        known = int((~np.isnan(arrays["mean"])).all(axis=0).sum())
+        return self.with_arrays({**arrays, "columns": self.columns or max(known, 1)})
+
+    def _wide(self, n_classes: int) -> tuple[int]:
+        return (1 if self.spread == "shared" else n_classes,)
+
+    def inert(self) -> np.ndarray:
+        """Return which columns were never observed, without a stated guess; all without a unit.
+
+        A constant column is no such column: its unit is that of the others.
+        """
+        return np.isnan(self.mean).any(axis=0) | np.isnan(self.variance).any()
+
+    def posterior(self, statistics: NormalStatistics) -> "SphericalNormal":
+        """Return the updated prior (formula above)."""
+        n, xbar, scatter = statistics.count, statistics.mean, statistics.scatter
+        mean_rows = self.mean_rows + n
+        share = np.divide(n, mean_rows, out=np.zeros_like(mean_rows), where=mean_rows > 0)
+        squares = scatter + self.mean_rows * share * (xbar - self.mean) ** 2
+        degrees = self.degrees + self._pool(n)
+        if self.prior == "reference" and ((degrees <= 0).any() or (mean_rows == 0).any()):
+            raise InvalidPrior.reference_needs_rows(FAMILY, 2)
+        total = self.degrees * self.variance + self._pool(squares)
+        return self.with_arrays(
+            {
+                "mean": self.mean + share * (xbar - self.mean),
+                "mean_rows": mean_rows,
+                "variance": total / degrees,
+                "variance_rows": degrees / self.columns,
+            }
+        )
+
+    def _pool(self, values: Float[np.ndarray, "class feature"]) -> Float[np.ndarray, " spread"]:
+        totals = values.sum(axis=1)
+        return totals.sum(keepdims=True) if self.spread == "shared" else totals
+
+    def log_evidence(self, statistics: NormalStatistics) -> float:
+        """Return log p(columns given classes) in closed form (a product of Gamma ratios)."""
+        after, n = self.posterior(statistics), statistics.count
+        means = 0.5 * np.log(self.mean_rows / after.mean_rows) - 0.5 * n * np.log(np.pi)
+        spreads = _log_normaliser(after) - _log_normaliser(self)
+        return float(means.sum() + spreads.sum())
+
+    def predictive(self) -> Callable[[Block], np.ndarray]:
+        """Return x -> log multivariate t of the observed columns, shape (row, class)."""
+        return diagonal_t(self.mean, self.variance, 1 + 1 / self.mean_rows, self.degrees)
+
+    def draw(self, rng: np.random.Generator, n: int) -> Params:
+        """Return n independent draws of mean (draw, class, feature) and variance (draw, class)."""
+        chi2 = rng.chisquare(self.degrees, (n, *self.variance.shape))
+        variance = self.degrees * self.variance / chi2
+        noise = rng.standard_normal((n, *self.mean.shape))
+        spread = np.sqrt(variance[..., None] / self.mean_rows)
+        return {"mean": self.mean + spread * noise, "variance": variance}
+
+    def density_draws(
+        self, rng: np.random.Generator, n: int
+    ) -> Callable[[Block, np.ndarray], np.ndarray]:
+        """Return densities under theta updated by each row's own class (see the base class)."""
+        degrees, variance = self.degrees[:, None], self.variance[:, None]
+        return updated_density_draws(self, rng, n, degrees=degrees, variance=variance)
+
+    def mode(self) -> Params:
+        """Return the mode in (mu, log sigma2): degrees variance / (degrees + means sharing it)."""
+        share = self.degrees / (self.degrees + self.mean.size / len(self.variance))
+        return {"mean": self.mean, "variance": share * self.variance}
+
+    def log_measure(self, params: Params) -> Traceable:
+        """Return sum of log variance: d sigma2 / d log sigma2 = sigma2."""
+        return params["variance"].__array_namespace__().log(params["variance"]).sum()
+
+    def maximum_likelihood(
+        self,
+        statistics: NormalStatistics,
+        *,
+        bias_corrected: bool = False,
+        variance_floor: float = 0.0,
+    ) -> tuple[Params, list[Finding]]:
+        """Return class means and squares / cells, or squares / (cells - means) if bias_corrected.
+
+        Of n rows without holes that is tr(W) / (n p), the VII and EII of R's mclust. Small
+        variances and classes without an observed cell are mended and reported as in `Normal`.
+        """
+        start = self.start(statistics)
+        count, empty = statistics.count, statistics.count == 0
+        cells_seen = self._pool(count)
+        divisor = cells_seen - bias_corrected * self._pool((count > 0).astype(float))
+        squares = self._pool(statistics.scatter)
+        variance = np.divide(squares, divisor, out=np.zeros_like(squares), where=divisor > 0)
+        variance = np.where(cells_seen == 0, start["variance"], variance)
+        floor = variance_floor * start["variance"]
+        low, own = np.flatnonzero(variance < floor), self.spread == "per_class"
+        findings = [Finding("pooled", *map(int, at)) for at in np.argwhere(empty)]
+        findings += [Finding("floored", int(k) if own else None) for k in low]
+        mean = np.where(empty, start["mean"], statistics.mean)
+        return {"mean": mean, "variance": np.maximum(variance, floor)}, findings
+
+    def start(self, statistics: NormalStatistics) -> Params:
+        """Return the pooled means and variance, those of the guess where nothing is known."""
+        mean, variance = _pooled(statistics)
+        mean = np.where(np.isnan(mean), np.mean(self.mean, axis=0), mean)
+        variance = variance if np.isfinite(variance) else np.mean(self.variance)
+        shape = statistics.mean.shape
+        return {
+            "mean": np.broadcast_to(mean, shape),
+            "variance": np.broadcast_to(variance, self._wide(shape[0])),
+        }
+
+    def features(self, x: Block) -> Float[np.ndarray, "row natural"]:
+        """Return x^2, x and 1 of observed cells, 0 of missing ones."""
+        return cells.features(x)
+
+    def natural(self, params: Params) -> Traceable:
+        """Return the weights of x^2, x and 1, shape (..., class, 3 feature)."""
+        return cells.natural(params["mean"], params["variance"][..., None])
+
+    def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:
+        """Return mean + sd times noise of each row's class."""
+        mean = params["mean"]
+        sd = np.sqrt(np.broadcast_to(params["variance"][:, None], mean.shape))
+        return mean[y] + sd[y] * rng.standard_normal((len(y), mean.shape[1]))
+
+    def story(self, name: str) -> Params:
+        """Sample variances, then means given them."""
+        import numpyro
+        import numpyro.distributions as dist
+
+        with numpyro.plate(f"{name}.spread", len(self.variance)):
+            prior = dist.InverseGamma(self.degrees / 2, self.degrees * self.variance / 2)
+            variance = numpyro.sample(f"{name}.variance", prior)
+        feature = numpyro.plate(f"{name}.feature", self.mean.shape[1], dim=-1)
+        with feature, numpyro.plate(f"{name}.class", self.mean.shape[0], dim=-2):
+            prior = dist.Normal(self.mean, (variance[:, None] / self.mean_rows) ** 0.5)
+            mean = numpyro.sample(f"{name}.mean", prior)
+        return {"mean": mean, "variance": variance}
+
+    def coordinates(self, statistics: NormalStatistics) -> dict[str, tuple[np.ndarray, ...]]:
+        """Return centre and width of the posterior of the mean and of the log variance."""
+        after = self.posterior(statistics)
+        width = np.sqrt(after.variance[:, None] / after.mean_rows)
+        return {
+            "mean": (after.mean, width),
+            "variance": (np.log(after.variance), np.sqrt(2 / after.degrees)),
+        }
+
+    def transform(self, parameter: str, *arrays: Traceable) -> Transform:
+        """Return centre + width u for the mean, exp of it for the variance."""
+        return cells.transform(parameter, *arrays)
+
+
+def _pooled(statistics: NormalStatistics) -> tuple[Float[np.ndarray, " feature"], np.ndarray]:
+    """Return overall means (NaN where nothing was observed) and the variance within classes.
+
+    That is the sum of squares within classes over all cells; where that is 0, around the overall
+    means; NaN where that is 0 too.
+    """
+    n = statistics.count.sum(axis=0)
+    mean = np.where(n > 0, statistics.pooled()[0], np.nan)
+    squares, total = statistics.scatter.sum(), n.sum()
+    if squares == 0:
+        squares = np.nansum(statistics.count * (statistics.mean - mean) ** 2)
+    return mean, np.asarray(squares / total if squares > 0 else np.nan)
+
+
+def _log_normaliser(prior: SphericalNormal) -> np.ndarray:
+    half = prior.degrees / 2
+    return gammaln(half) - half * np.log(prior.degrees * prior.variance)

@@ -1,0 +1,73 @@
+"""What thresholds and decisions bring: the ROC curve and the confusion matrix."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from bayesgen.plots.style import FAINT, Axes, colour, line, panels, tidy
+
+
+@dataclasses.dataclass(eq=False)
+class RocDisplay:
+    """Sensitivity against false alarms at every threshold, a curve for each classifier.
+
+    Args:
+        curves: name -> DataFrame of `calibrate.roc`.
+        event: the class that is called.
+    """
+
+    curves: Mapping[str, Any]
+    event: object
+    figure_: object = None
+    ax_: object = None
+
+    def plot(self, ax: Axes = None) -> "RocDisplay":
+        """Draw; returns self."""
+        self.figure_, (self.ax_,) = panels(ax, 1, size=(4.6, 4.4))
+        self.ax_.plot([0, 1], [0, 1], color=FAINT, linewidth=1)
+        for k, (name, points) in enumerate(self.curves.items()):
+            across, up = points["false_positive_rate"], points["true_positive_rate"]
+            area = np.trapezoid(up, across)
+            label = f"{name}, area {area:.3f}"
+            style = {"color": colour(k), "linestyle": line(k), "linewidth": 2}
+            self.ax_.plot(across, up, label=label, **style)
+        self.ax_.set(
+            xlabel=f"false alarms among rows that are not {self.event}",
+            ylabel=f"sensitivity: {self.event} found",
+            aspect="equal",
+        )
+        self.ax_.legend(frameon=False, loc="lower right")
+        tidy(self.ax_)
+        return self
+
+
+@dataclasses.dataclass(eq=False)
+class ConfusionDisplay:
+    """How many rows of each true class were decided for which class; shade is the row's share.
+
+    Args:
+        table: DataFrame of `calibrate.confusion`, true classes down, decided ones across.
+    """
+
+    table: Any
+    figure_: object = None
+    ax_: object = None
+
+    def plot(self, ax: Axes = None) -> "ConfusionDisplay":
+        """Draw; returns self."""
+        names = [str(name) for name in self.table.index]
+        size = max(3.4, 0.8 * len(names) + 1.4)
+        self.figure_, (self.ax_,) = panels(ax, 1, size=(size + 0.6, size))
+        count = self.table.to_numpy()
+        share = count / np.maximum(count.sum(axis=1, keepdims=True), 1)
+        self.ax_.imshow(share, cmap="Blues", vmin=0, vmax=1)
+        for (i, j), rows in np.ndenumerate(count):
+            ink = "white" if share[i, j] > 0.6 else "black"
+            self.ax_.text(j, i, f"{rows:,}", ha="center", va="center", color=ink)
+        turn = 30 if max(map(len, names)) > 6 else 0
+        self.ax_.set_xticks(range(len(names)), names, rotation=turn)
+        self.ax_.set_yticks(range(len(names)), names)
+        self.ax_.set(xlabel="decided", ylabel="true")
+        return self

@@ -1,0 +1,140 @@
+"""Each column by itself: what the model expects of it in every class, over what was seen."""
+
+import dataclasses
+
+import numpy as np
+from jaxtyping import Float
+from numpy.typing import ArrayLike
+
+from bayesgen.plots import probing
+from bayesgen.plots.style import Axes, Fitted, colour, line, panels, tidy
+from bayesgen.table import Table, TableColumn
+
+POINTS = 200
+BINS = 25
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ColumnDensity:
+    """One column: where its density was taken, p(x given y = k) there, and what was seen.
+
+    at: numbers, or positions of levels, (point,). density: (point, class), per unit of the column,
+    or probabilities of levels. seen: values (row,), NaN missing. ticks: names of levels or ().
+    """
+
+    name: object
+    at: Float[np.ndarray, " point"]
+    density: Float[np.ndarray, "point class"]
+    seen: Float[np.ndarray, " row"]
+    ticks: tuple = ()
+
+
+@dataclasses.dataclass(eq=False)
+class FeatureDisplay:
+    """Class by class the predictive density of each column, drawn over the rows.
+
+    Numbers: curves over histograms of area one. Levels: bars of P(level given class), with the
+    observed fractions as marks. Where curve and histogram disagree, the likelihood does not fit.
+
+    Example:
+        >>> import bayesgen as bg
+        >>> X, y = bg.datasets.load_titanic_passengers()
+        >>> clf = bg.NaiveBayes().fit(X, y)
+        >>> [column.name for column in bg.plots.FeatureDisplay.from_estimator(clf, X, y).columns]
+        ['age', 'sex', 'passengerClass']
+    """
+
+    columns: list[ColumnDensity]
+    classes: list
+    labels: np.ndarray
+    figure_: object = None
+    axes_: object = None
+
+    @classmethod
+    def from_estimator(
+        cls,
+        clf: Fitted,
+        X: object,
+        y: ArrayLike,
+        *,
+        features: list | tuple | None = None,
+        ax: Axes = None,
+    ) -> "FeatureDisplay":
+        """Draw columns of a fitted classifier, a panel each.
+
+        Args:
+            clf: a fitted bayesgen classifier.
+            X: rows to compare with.
+            y: their labels.
+            features: columns by name or by position; None: the first twelve.
+            ax: axes to draw on, one for each column; None makes them.
+        """
+        table = probing.read(X)
+        names = table.names[:12] if features is None else features
+        found = [_density(clf, table, probing.named(table, name)) for name in names]
+        return cls(found, clf.classes_.tolist(), np.asarray(y)).plot(ax=ax)
+
+    def plot(self, ax: Axes = None) -> "FeatureDisplay":
+        """Draw; returns self."""
+        self.figure_, self.axes_ = panels(ax, len(self.columns))
+        for axes, column in zip(self.axes_, self.columns, strict=True):
+            draw = self._levels if column.ticks else self._numbers
+            draw(axes, column)
+            axes.set_xlabel(str(column.name))
+            axes.set_ylim(bottom=0)
+            tidy(axes)
+        self.axes_[0].legend(frameon=False, fontsize="small")
+        return self
+
+    def _numbers(self, ax: Axes, column: ColumnDensity) -> None:
+        seen = column.seen[~np.isnan(column.seen)]
+        whole = bool((seen == np.floor(seen)).all()) and np.ptp(seen) <= 4 * BINS
+        bins = np.arange(seen.min(), seen.max() + 2) - 0.5 if whole else BINS
+        edges = np.histogram_bin_edges(seen, bins)
+        for k, name in enumerate(self.classes):
+            own = column.seen[(self.labels == name) & ~np.isnan(column.seen)]
+            if len(own):
+                ax.hist(own, edges, density=True, color=colour(k), alpha=0.25)
+            ax.plot(
+                column.at,
+                column.density[:, k],
+                color=colour(k),
+                linestyle=line(k),
+                linewidth=2,
+                label=str(name),
+            )
+        ax.set_ylabel("density given class")
+
+    def _levels(self, ax: Axes, column: ColumnDensity) -> None:
+        width = 0.8 / len(self.classes)
+        for k, name in enumerate(self.classes):
+            place = column.at + (k - (len(self.classes) - 1) / 2) * width
+            ax.bar(
+                place, column.density[:, k], 0.9 * width, color=colour(k), alpha=0.6,
+                label=str(name),
+            )  # fmt: skip
+            own = column.seen[(self.labels == name) & ~np.isnan(column.seen)]
+            share = np.bincount(own.astype(int), minlength=len(column.ticks)) / max(len(own), 1)
+            ax.plot(place, share, "_", color="black", markersize=9)
+        long = max(len(str(tick)) for tick in column.ticks) > 6 or len(column.ticks) > 5
+        ax.set_xticks(column.at, [str(t) for t in column.ticks], rotation=30 if long else 0)
+        ax.set_ylabel("P(level given class), observed: black")
+
+
+def _density(clf: Fitted, table: Table, column: TableColumn) -> ColumnDensity:
+    if column.kind == "level":
+        codes = np.arange(len(column.levels))
+        density = np.exp(probing.log_class_density(clf, table, {column.name: codes}))
+        seen = np.where(column.values < 0, np.nan, column.values)
+        return ColumnDensity(column.name, codes.astype(float), density, seen, column.levels)
+    at = _places(column.values)
+    density = np.exp(probing.log_class_density(clf, table, {column.name: at}))
+    return ColumnDensity(column.name, at, density, column.values)
+
+
+def _places(values: np.ndarray) -> np.ndarray:
+    """Return where to look: whole numbers where all are whole and few, a fine grid elsewhere."""
+    seen = values[~np.isnan(values)]
+    if len(seen) and (seen == np.floor(seen)).all() and np.ptp(seen) <= 4 * BINS:
+        return np.arange(seen.min(), seen.max() + 1)
+    return probing.span(values, POINTS)

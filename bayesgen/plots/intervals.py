@@ -1,0 +1,107 @@
+"""Class probabilities with their intervals: what the model says, and how sure it is of that."""
+
+import dataclasses
+from collections.abc import Hashable
+
+import numpy as np
+from jaxtyping import Float, Shaped
+from numpy.typing import ArrayLike
+
+from bayesgen.plots.style import FAINT, INK, Axes, Fitted, colour, marker, panels, tidy
+
+MOST_ROWS = 80
+"""Bars that still can be told apart in one panel."""
+
+
+@dataclasses.dataclass(eq=False)
+class IntervalDisplay:
+    """P(class) of each row with its interval, sorted: certain rows at the ends, doubt between.
+
+    Attributes:
+        probability: of the class, shape (row,), ascending. interval: lower and upper ends,
+        (row, 2). positions: of the rows in X, (row,). truth: their labels, or None.
+        name: the class. prob: level of the intervals. looks: number of the colour and marker of
+        rows of the class, and of the others: those that the classes have in all pictures.
+
+    Example:
+        >>> import bayesgen as bg
+        >>> X, y = bg.datasets.load_titanic_passengers()
+        >>> clf = bg.NaiveBayes(random_state=0).fit(X[:1000], y[:1000])
+        >>> display = bg.plots.IntervalDisplay.from_estimator(clf, X[1000:1040], y[1000:1040])
+        >>> display.probability.shape
+        (40,)
+    """
+
+    probability: Float[np.ndarray, " row"]
+    interval: Float[np.ndarray, "row 2"]
+    positions: Shaped[np.ndarray, " row"]
+    truth: np.ndarray | None
+    name: Hashable
+    prob: float
+    looks: tuple[int, int] = (0, 1)
+    figure_: object = None
+    ax_: object = None
+
+    @classmethod
+    def from_estimator(
+        cls,
+        clf: Fitted,
+        X: object,
+        y: ArrayLike | None = None,
+        *,
+        target: Hashable = None,
+        prob: float = 0.9,
+        ax: Axes = None,
+    ) -> "IntervalDisplay":
+        """Draw intervals of one class for rows; more than 80 are thinned evenly.
+
+        Args:
+            clf: a fitted bayesgen classifier with a posterior.
+            X: rows.
+            y: their labels, if known: they are marked below.
+            target: the class; None: the last of `classes_`.
+            prob: level of the intervals.
+            ax: axes to draw on; None makes them.
+        """
+        classes = clf.classes_.tolist()
+        name = classes[-1] if target is None else target
+        k = classes.index(name)
+        probability = clf.predict_proba(X)[:, k]
+        order = np.argsort(probability, kind="stable")
+        if len(order) > MOST_ROWS:
+            order = order[np.linspace(0, len(order) - 1, MOST_ROWS).astype(int)]
+        interval = clf.predict_interval(X, prob)[order, k]
+        truth = None if y is None else np.asarray(y)[order]
+        looks = (k, 1 - k if len(classes) == 2 else len(classes))
+        return cls(probability[order], interval, order, truth, name, prob, looks).plot(ax=ax)
+
+    def plot(self, ax: Axes = None) -> "IntervalDisplay":
+        """Draw; returns self."""
+        self.figure_, (self.ax_,) = panels(ax, 1, size=(7.5, 3.8))
+        place = np.arange(len(self.probability))
+        self.ax_.vlines(place, *self.interval.T, color=FAINT, linewidth=2.5, alpha=0.8)
+        self.ax_.axhline(0.5, color=FAINT, linewidth=0.8, linestyle=":")
+        if self.truth is None:
+            self.ax_.plot(place, self.probability, "o", color=INK, markersize=4)
+        else:
+            words = ((f"is {self.name}", True), ("is not", False))
+            for i, (label, own) in zip(self.looks, words, strict=True):
+                these = (self.truth == self.name) == own
+                self.ax_.plot(
+                    place[these],
+                    self.probability[these],
+                    marker(i),
+                    color=colour(i),
+                    markersize=5,
+                    linestyle="none",
+                    label=label,
+                )
+            self.ax_.legend(loc="upper left", frameon=False)
+        self.ax_.set(
+            ylim=(-0.02, 1.02),
+            xlabel="rows, sorted by probability",
+            ylabel=f"P({self.name}) with {self.prob:.0%} intervals",
+            xticks=[],
+        )
+        tidy(self.ax_)
+        return self

@@ -1,0 +1,77 @@
+"""Rows made to look at a model: some columns set, all others missing and so summed out."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from jaxtyping import Float
+
+from bayesgen.errors import UnknownColumns
+from bayesgen.plots.style import Fitted
+from bayesgen.table import Name, Table, TableColumn, build_frame, read_table
+from bayesgen.typing import Joint
+
+
+def named(table: Table, feature: object) -> TableColumn:
+    """Return a column by name or by position; UnknownColumns where there is none."""
+    for column in table.columns:
+        if column.name == feature:
+            return column
+    if isinstance(feature, int) and 0 <= feature < len(table.columns):
+        return table.columns[feature]
+    raise UnknownColumns.not_in_table([feature], table.names)
+
+
+def probe(table: Table, values: Mapping[Name, np.ndarray]) -> object:
+    """Return a frame like a table: columns hold `values`, the others nothing.
+
+    values: column name -> numbers, or codes of its levels; all of one length.
+    """
+    n = len(next(iter(values.values()))) if values else 1
+    columns, declared = {}, {}
+    for column in table.columns:
+        if column.kind == "number":
+            columns[column.name] = np.asarray(values.get(column.name, np.full(n, np.nan)), float)
+            continue
+        cells = np.full(n, None, dtype=object)
+        for i, code in enumerate(values.get(column.name, ())):
+            cells[i] = column.levels[code]
+        columns[column.name] = cells
+        if column.declared:
+            declared[column.name] = column.levels
+    return build_frame(columns, table.container, declared=declared)
+
+
+def log_class_density(clf: Fitted, table: Table, values: Mapping[Name, np.ndarray]) -> Joint:
+    """Return log p(the set columns given y = k, data), shape (row, class), the rest summed out."""
+    return clf.predict_joint_log_proba(probe(table, values)) - log_class_prior(clf, table)
+
+
+def log_class_prior(clf: Fitted, table: Table) -> Float[np.ndarray, " class"]:
+    """Return log P(y = k given data): the answer to a row without a cell."""
+    return clf.predict_joint_log_proba(probe(table, {}))[0]
+
+
+def span(
+    values: Float[np.ndarray, " row"], n: int, *, margin: float = 0.12
+) -> Float[np.ndarray, " point"]:
+    """Return n points over the observed values and a margin on both sides."""
+    low, high = np.nanmin(values), np.nanmax(values)
+    room = margin * (high - low) if high > low else 1.0
+    return np.linspace(low - room, high + room, n)
+
+
+def grid(
+    table: Table, features: tuple, n: int
+) -> tuple[tuple[TableColumn, TableColumn], np.ndarray, np.ndarray, dict[Name, np.ndarray]]:
+    """Return two number columns, the points along each, and the values of all n * n points."""
+    pair = tuple(named(table, feature) for feature in features)
+    if len(pair) != 2 or any(column.kind != "number" for column in pair):
+        raise UnknownColumns.two_numbers([c.name for c in table.columns if c.kind == "number"])
+    across, up = (span(column.values, n) for column in pair)
+    points = {pair[0].name: np.tile(across, n), pair[1].name: np.repeat(up, n)}
+    return pair, across, up, points
+
+
+def read(X: object) -> Table:
+    """Return the table of X."""
+    return read_table(np.asarray(X, float) if isinstance(X, list) else X)

@@ -1,0 +1,139 @@
+"""Reliability: how often a class came true, given its stated probability."""
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bayesgen.calibrate import ReliabilityCurve, reliability
+from bayesgen.plots.style import FAINT, INK, Axes, Fitted, Option, colour, panels, tidy
+
+COUNTS_SHARE = 0.18
+"""Height of the histogram of rows at the foot of a panel, as a share of it."""
+
+
+@dataclasses.dataclass(eq=False)
+class ReliabilityDisplay:
+    """CORP reliability curves with consistency bands, a panel for each class and the top label.
+
+    The curve is the isotonic regression of what happened on what was stated, ties pooled (no bins).
+    On the diagonal a probability of .7 comes true 7 times in 10. The band is where the curve would
+    lie, `prob` of the time, if every stated probability were right. Below stand the numbers of rows
+    by stated probability, so that a curve over few rows is seen to be one.
+
+    Source: Dimitriadis, Gneiting and Jordan (2021), PNAS 118(8), e2016191118.
+
+    Args:
+        curves: what `bayesgen.calibrate.reliability` returns.
+
+    Example:
+        >>> import bayesgen as bg
+        >>> X, y = bg.datasets.load_titanic_passengers()
+        >>> clf = bg.NaiveBayes().fit(X[::2], y[::2])
+        >>> display = bg.plots.ReliabilityDisplay.from_estimator(clf, X[1::2], y[1::2])
+        >>> len(display.axes_)
+        2
+    """
+
+    curves: tuple[ReliabilityCurve, ...]
+    figure_: object = None
+    axes_: object = None
+
+    @classmethod
+    def from_estimator(
+        cls, clf: Fitted, X: object, y: ArrayLike, *, ax: Axes = None, **options: Option
+    ) -> "ReliabilityDisplay":
+        """Draw the reliability of a fitted classifier on rows that it did not see.
+
+        Args:
+            clf: any fitted classifier with predict_proba and classes_.
+            X: rows.
+            y: their labels.
+            ax: axes to draw on, one for each panel; None makes them.
+            options: `prob`, `resamples` and `random_state` of the bands.
+        """
+        return cls.from_predictions(y, clf.predict_proba(X), clf.classes_, ax=ax, **options)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y: ArrayLike,
+        probability: ArrayLike,
+        classes: ArrayLike,
+        *,
+        ax: Axes = None,
+        prob: float = 0.9,
+        resamples: int = 500,
+        random_state: int = 0,
+    ) -> "ReliabilityDisplay":
+        """Draw the reliability of stated probabilities.
+
+        Args:
+            y: labels, shape (row,).
+            probability: shape (row, class).
+            classes: labels in the order of its columns, sorted.
+            ax: axes to draw on, one for each panel; None makes them.
+            prob: level of the bands.
+            resamples: behind the bands.
+            random_state: their seed.
+        """
+        labels = np.asarray(classes)
+        codes = np.searchsorted(labels, np.asarray(y))
+        rng = np.random.default_rng(random_state)
+        curves = reliability(
+            codes,
+            np.asarray(probability, float),
+            labels.tolist(),
+            rng=rng,
+            prob=prob,
+            resamples=resamples,
+        )
+        return cls(curves).plot(ax=ax)
+
+    def plot(self, ax: Axes = None) -> "ReliabilityDisplay":
+        """Draw every curve in a panel of its own; returns self."""
+        self.figure_, self.axes_ = panels(ax, len(self.curves))
+        for k, (axes, curve) in enumerate(zip(self.axes_, self.curves, strict=True)):
+            _panel(axes, curve, colour(k))
+        return self
+
+
+def _panel(ax: Axes, curve: ReliabilityCurve, shade: str) -> None:
+    band, blocks = curve.band, curve.blocks
+    ax.plot([0, 1], [0, 1], color=FAINT, linewidth=1)
+    ax.fill_between(
+        band["probability"],
+        band["lower"],
+        band["upper"],
+        color=FAINT,
+        alpha=0.3,
+        linewidth=0,
+        label=f"{curve.prob:.0%} band if right",
+    )
+    ends = np.column_stack([blocks["lowest"], blocks["highest"]]).ravel()
+    ax.plot(ends, np.repeat(blocks["frequency"], 2), color=shade, linewidth=2, label="came true")
+    single = blocks[blocks["lowest"] == blocks["highest"]]
+    ax.plot(single["lowest"], single["frequency"], "o", color=shade, markersize=3)
+    counts = curve.histogram
+    most = max(counts["rows"].max(), 1)
+    ax.bar(
+        counts["above"],
+        counts["rows"] / most * COUNTS_SHARE,
+        width=counts["upto"] - counts["above"],
+        align="edge",
+        color=INK,
+        alpha=0.35,
+        label=f"rows, highest bar {most:,}",
+    )
+    parts = curve.decomposition
+    ax.set(
+        xlim=(0, 1),
+        ylim=(0, 1),
+        aspect="equal",
+        xlabel=f"stated probability of {curve.name}",
+        ylabel="how often it came true",
+        title=f"{curve.name}: {curve.rows:,} rows, miscalibration {parts.miscalibration:.3f}",
+    )
+    ax.title.set_fontsize("medium")
+    ax.legend(loc="upper left", frameon=False, fontsize="x-small")
+    tidy(ax)

@@ -1,0 +1,75 @@
+"""One look for all pictures: colours for every eye, and marks and lines for print in grey."""
+
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from bayesgen.errors import MissingPackage
+
+Axes = Any
+"""Axes of matplotlib, which is imported only when something is drawn."""
+Fitted = Any
+"""A fitted classifier."""
+Option = Any
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#000000")
+"""Okabe and Ito (2008), "Color Universal Design", yellow replaced by brown: it drowns in white."""
+
+MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*")
+LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (7, 2)))
+
+INK, FAINT = "#333333", "#999999"
+
+
+def colour(k: int) -> str:
+    """Return the colour of class k; they repeat after eight, markers and lines with them."""
+    return COLOURS[k % len(COLOURS)]
+
+
+def marker(k: int) -> str:
+    """Return the marker of class k."""
+    return MARKERS[k % len(MARKERS)]
+
+
+def line(k: int) -> object:
+    """Return the line style of class k."""
+    return LINES[k % len(LINES)]
+
+
+def rgb(k: int) -> Float[np.ndarray, "3"]:
+    """Return the colour of class k as red, green and blue between 0 and 1."""
+    text = colour(k)
+    return np.array([int(text[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+
+
+def pyplot() -> Any:
+    """Return matplotlib.pyplot; MissingPackage where matplotlib is not installed."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise MissingPackage.named("matplotlib", "pictures", "plots") from None
+    return plt
+
+
+def panels(ax: Axes, n: int, *, columns: int = 3, size: tuple[float, float] = (4.2, 3.6)) -> tuple:
+    """Return (figure, list of n axes): those given, or new ones in rows of `columns`."""
+    if ax is not None:
+        given = list(np.atleast_1d(ax).ravel())
+        if len(given) < n:
+            raise ValueError(f"ax holds {len(given)} axes; {n} panels need as many.")
+        return given[0].figure, given[:n]
+    wide = min(n, columns)
+    tall = -(-n // wide)
+    shape = (size[0] * wide, size[1] * tall)
+    figure, axes = pyplot().subplots(tall, wide, figsize=shape, squeeze=False, layout="constrained")
+    for unused in axes.ravel()[n:]:
+        unused.set_visible(False)
+    return figure, list(axes.ravel()[:n])
+
+
+def tidy(ax: Axes) -> None:
+    """Take away the frame's upper and right line and soften the rest."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set_color(FAINT)
+    ax.tick_params(colors=INK)

@@ -1,0 +1,166 @@
+"""Sparse matrices as tables: an absent cell is 0, columns are known by position.
+
+A matrix of words may have a million columns; none of them becomes a Python object until somebody
+asks for it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast, overload
+
+import numpy as np
+from scipy.sparse import csr_array, csr_matrix, issparse, sparray, spmatrix
+
+from bayesgen.errors import InvalidTable, InvalidValues, UnsupportedTable
+from bayesgen.table.columns import LARGEST, Names, Table, TableColumn
+
+
+@dataclass(frozen=True)
+class PositionNames(Sequence[str]):
+    """The names x0, x1, ... of n columns, made when asked for."""
+
+    n: int
+
+    def __len__(self) -> int:
+        return self.n
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[str, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> str | tuple[str, ...]:
+        found = range(self.n)[index]
+        return f"x{found}" if isinstance(found, int) else tuple(f"x{i}" for i in found)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self._position(name) is not None
+
+    def index(self, value: str, start: int = 0, stop: int | None = None) -> int:
+        """Return the position of a name."""
+        found = self._position(value)
+        if found is None or found not in range(self.n)[start:stop]:
+            raise ValueError(f"{value!r} is not among x0 to x{self.n - 1}")
+        return found
+
+    def _position(self, name: str) -> int | None:
+        digits = name[1:]
+        found = int(digits) if digits.isascii() and digits.isdigit() else self.n
+        return found if found < self.n and name == f"x{found}" else None
+
+
+@dataclass(frozen=True, eq=False)
+class SparseColumns(Sequence[TableColumn]):
+    """The columns of a sparse matrix, each made dense when asked for."""
+
+    matrix: csr_array
+    names: Names
+
+    def __len__(self) -> int:
+        return self.matrix.shape[1]
+
+    @overload
+    def __getitem__(self, index: int) -> TableColumn: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[TableColumn, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> TableColumn | tuple[TableColumn, ...]:
+        found = range(len(self))[index]
+        if not isinstance(found, int):
+            return tuple(self[i] for i in found)
+        values = self.matrix[:, [found]].toarray().ravel().astype(np.float64)
+        return TableColumn(self.names[found], "number", values)
+
+
+@dataclass(frozen=True, eq=False)
+class SparseTable(Table):
+    """A table whose matrix is a scipy.sparse.csr_array without duplicate cells.
+
+    container: "csr_array" or "csr_matrix".
+    """
+
+    @property
+    def names(self) -> Names:
+        """The names of the columns, in their order."""
+        return cast(SparseColumns, self.columns).names
+
+    def take(self, rows: np.ndarray | slice) -> "SparseTable":
+        """Return the table of some rows."""
+        return sparse_table(self.cells[rows], self.container, self.names)
+
+    @property
+    def cells(self) -> csr_array:
+        """The matrix."""
+        return cast(csr_array, self.matrix)
+
+
+def sparse_table(matrix: csr_array, container: str, names: Names | None = None) -> SparseTable:
+    """Return the table of compressed rows of numbers; columns are named x0, x1, ... unless told."""
+    names = PositionNames(matrix.shape[1]) if names is None else names
+    return SparseTable(SparseColumns(matrix, names), matrix.shape[0], container, matrix)
+
+
+def is_sparse(X: object) -> bool:
+    """Say whether X is a sparse matrix or array of SciPy."""
+    return issparse(X)
+
+
+def read_sparse(X: sparray | spmatrix) -> SparseTable:
+    """Return the table of a sparse matrix or array of any format; compressed rows are not copied.
+
+    Raises:
+        InvalidTable: no rows, no columns, or not two axes.
+        InvalidValues: infinite or complex numbers, or magnitudes beyond 1e150.
+        UnsupportedTable: cells that are no numbers.
+    """
+    matrix = csr_array(X)
+    if matrix.ndim != 2:
+        raise InvalidTable.not_two_dimensional(matrix.ndim)
+    if not matrix.shape[1]:
+        raise InvalidTable.no_columns(matrix.shape[0])
+    if not matrix.shape[0]:
+        raise InvalidTable.no_rows(matrix.shape[1])
+    # asked of the matrix that came in, which remembers the answer
+    if not (X if isinstance(X, csr_array | csr_matrix) else matrix).has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    _check_cells(matrix)
+    if matrix.dtype.kind == "b":
+        matrix = csr_array((matrix.data.view(np.int8), matrix.indices, matrix.indptr), matrix.shape)
+    return sparse_table(matrix, "csr_matrix" if isinstance(X, spmatrix) else "csr_array")
+
+
+def build_sparse(matrix: csr_array, container: str) -> object:
+    """Return compressed rows as the kind of matrix that came in."""
+    return csr_matrix(matrix) if container == "csr_matrix" else matrix
+
+
+def named(table: Table, names: Names) -> Table:
+    """Return a sparse table under other names; a table of another kind keeps its own."""
+    if not isinstance(table, SparseTable):
+        return table
+    return sparse_table(table.cells, table.container, names)
+
+
+SPARSE = ("csr_array", "csr_matrix")
+"""Containers of sparse tables."""
+
+
+def _check_cells(matrix: csr_array) -> None:
+    cells = matrix.data
+    if cells.dtype.kind == "c":
+        raise InvalidValues.complex_numbers(f"x{matrix.indices[0] if len(cells) else 0}")
+    if cells.dtype.kind not in "biuf":
+        raise UnsupportedTable.sparse_of(str(cells.dtype))
+    if cells.dtype.kind != "f" or not cells.size:
+        return
+    top = max(float(np.fmax.reduce(cells)), -float(np.fmin.reduce(cells)))
+    if top > LARGEST:
+        at = int(np.nanargmax(np.abs(cells)))
+        name = f"x{matrix.indices[at]}"
+        if np.isinf(cells[at]):
+            same = matrix.indices == matrix.indices[at]
+            raise InvalidValues.infinite(name, int(np.isinf(cells[same]).sum()))
+        raise InvalidValues.too_large(name, float(cells[at]))

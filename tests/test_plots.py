@@ -1,0 +1,200 @@
+"""Pictures: what they show is right, labelled with the user's names, drawn without a warning."""
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from scipy import stats
+
+import bayesgen as bg
+from bayesgen.errors import UnknownColumns
+from bayesgen.plots import style
+
+pytestmark = pytest.mark.usefixtures("no_screen")
+
+
+@pytest.fixture
+def no_screen():
+    import matplotlib.pyplot as plt
+
+    with mpl.rc_context({"backend": "agg"}):
+        yield
+        plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def iris():
+    X, y = bg.datasets.load_iris()
+    return bg.QDA(random_state=0).fit(X, y), X, y
+
+
+@pytest.fixture(scope="module")
+def titanic():
+    X, y = bg.datasets.load_titanic_passengers()
+    return bg.NaiveBayes(random_state=0).fit(X[::2], y[::2]), X[1::2], y[1::2]
+
+
+def words(axes):
+    legend = axes.get_legend()
+    return [] if legend is None else [text.get_text() for text in legend.get_texts()]
+
+
+def test_densities_are_marginals(iris):
+    """On the grid they are the densities of the two columns alone, and integrate to about one."""
+    clf, X, y = iris
+    names = ("petal_length", "sepal_width")
+    shown = clf.plot_densities(X, y, names, points=40)
+    alone = bg.QDA(random_state=0).fit(X[list(names)], y)
+    point = np.array([[shown.across[10], shown.up[20]]])
+    joint = alone.predict_joint_log_proba(
+        alone.sample(1)[0].assign(**dict(zip(names, point.T, strict=True)))
+    )
+    np.testing.assert_allclose(shown.log_density[:, 20, 10], joint[0] - np.log(1 / 3), rtol=1e-9)
+    assert (shown.ax_.get_xlabel(), shown.ax_.get_ylabel()) == names
+    assert words(shown.ax_) == ["setosa", "versicolor", "virginica"]
+
+
+def test_contours_hold_what_they_say(iris):
+    from bayesgen.plots.densities import _heights
+
+    line = np.linspace(-6, 6, 400)
+    log_density = stats.norm.logpdf(line)[:, None] + stats.norm.logpdf(line)
+    # of a round normal the contour of share q has log density log(1 - q) under its top
+    expected = log_density.max() + np.log(1 - np.array([0.9, 0.5, 0.1]))
+    np.testing.assert_allclose(_heights(log_density), expected, atol=0.01)
+
+
+def test_regions(iris):
+    clf, X, y = iris
+    shown = clf.plot_regions(X, y, ("petal_length", "petal_width"), points=25, novelty=0.01)
+    np.testing.assert_allclose(shown.probability.sum(axis=0), 1.0)
+    assert shown.unsure.any() and not shown.unsure.all()
+    # unsure stands where probabilities are near each other
+    best = np.sort(shown.probability, axis=0)
+    gap = best[-1] - best[-2]
+    assert gap[shown.unsure].mean() < gap[~shown.unsure].mean()
+    assert (shown.typical < 0.01).any() and (shown.typical > 0.01).any()
+    assert "typicality < 0.01" in shown.ax_.get_title()
+
+
+def test_regions_of_a_point_estimate_have_no_doubt():
+    X, y = bg.datasets.load_iris()
+    shown = bg.LDA(inference="mle").fit(X, y).plot_regions(X, y, points=10)
+    assert shown.unsure is None and "hatched" not in shown.ax_.get_title()
+
+
+def test_features_are_predictive_densities(titanic):
+    clf, X, y = titanic
+    shown = clf.plot_features(X, y)
+    by_name = {column.name: column for column in shown.columns}
+    assert list(by_name) == list(X.columns)
+    levels = by_name["passengerClass"]
+    np.testing.assert_allclose(levels.density.sum(axis=0), 1.0)
+    assert levels.ticks == ("1st", "2nd", "3rd")
+    probs = clf.posterior_.model.blocks["categorical"].probs
+    np.testing.assert_allclose(by_name["sex"].density.T, probs[:, :2], rtol=1e-9)
+    age = by_name["age"]
+    area = np.trapezoid(age.density, age.at, axis=0)
+    assert (area > 0.95).all() and (area < 1).all()
+    assert [axes.get_xlabel() for axes in shown.axes_] == list(X.columns)
+    assert words(shown.axes_[0]) == ["no", "yes"]
+
+
+def test_counts_are_looked_at_where_they_can_lie():
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    X = rng.poisson(3 + 4 * y)[:, None].astype(float)
+    clf = bg.NaiveBayes(bg.Poisson(), random_state=0).fit(X, y)
+    (column,) = clf.plot_features(X, y).columns
+    assert (column.at == np.arange(X.min(), X.max() + 1)).all()
+
+
+def test_reliability_counts_every_row(titanic):
+    clf, X, y = titanic
+    shown = clf.plot_reliability(X, y, resamples=50)
+    assert [curve.name for curve in shown.curves] == ["yes", "top label"]
+    for curve in shown.curves:
+        assert curve.histogram["rows"].sum() == len(y) == curve.blocks["rows"].sum()
+    assert "654 rows" in shown.axes_[0].get_title()
+    assert any("90% band" in text for text in words(shown.axes_[0]))
+
+
+def test_reliability_of_anything_that_states_probabilities(iris):
+    y = iris[2]
+    probability = np.random.default_rng(0).dirichlet([1, 1, 1], 150)
+    labels = ["setosa", "versicolor", "virginica"]
+    shown = bg.plots.ReliabilityDisplay.from_predictions(y, probability, labels, resamples=20)
+    assert len(shown.axes_) == 4
+
+
+def test_intervals_are_sorted_and_hold_their_level(titanic):
+    clf, X, y = titanic
+    shown = clf.plot_intervals(X, y)
+    assert len(shown.probability) == 80 and (np.diff(shown.probability) >= 0).all()
+    one = X.iloc[[int(shown.positions[40])]]
+    np.testing.assert_allclose(shown.interval[40], clf.predict_interval(one)[0, 1])
+    assert "P(yes) with 90% intervals" in shown.ax_.get_ylabel()
+    assert words(shown.ax_) == ["is yes", "is not"]
+    other = clf.plot_intervals(X.iloc[:9], target="no")
+    assert len(other.probability) == 9 and "P(no)" in other.ax_.get_ylabel()
+
+
+@pytest.mark.parametrize("container", ["numpy", "polars"])
+def test_other_containers(container):
+    X, y = bg.datasets.load_iris()
+    if container == "polars":
+        import polars as pl
+
+        X = pl.from_pandas(X)
+    else:
+        X = X.to_numpy()
+    clf = bg.LDA(random_state=0).fit(X, y)
+    assert clf.plot_regions(X, y, (2, 3), points=8).probability.shape == (3, 8, 8)
+    assert len(clf.plot_features(X, y).columns) == 4
+
+
+def test_given_axes_are_used(iris):
+    import matplotlib.pyplot as plt
+
+    clf, X, y = iris
+    figure, axes = plt.subplots(1, 2)
+    assert clf.plot_densities(X, y, ax=axes[0], points=20).figure_ is figure
+    with pytest.raises(ValueError, match="4 panels"):
+        clf.plot_features(X, y, ax=axes)
+
+
+def test_a_picture_of_two_columns_needs_numbers(titanic):
+    clf, X, y = titanic
+    with pytest.raises(UnknownColumns, match="two columns of numbers, such as two of 'age'"):
+        clf.plot_regions(X, y, ("age", "sex"))
+    with pytest.raises(UnknownColumns, match="no column 'name'"):
+        clf.plot_features(X, y, features=["name"])
+
+
+def test_classes_differ_in_colour_marker_and_line():
+    for kind in (style.colour, style.marker, style.line):
+        assert len({str(kind(k)) for k in range(8)}) == 8
+
+
+def test_drawing_changes_no_setting(iris):
+    clf, X, y = iris
+    before = dict(mpl.rcParams)
+    clf.plot_densities(X, y, points=10)
+    assert dict(mpl.rcParams) == before
+
+
+def test_pictures_of_a_comparison(titanic):
+    _, X, y = titanic
+    rivals = {"Bayes": bg.NaiveBayes(), "MLE": bg.NaiveBayes(inference="mle")}
+    found = bg.compare(rivals, X, y, cv=3, train_sizes=[30, 200], progress=False)
+    assert len(found.plot_reliability("Bayes").axes_) == 2
+    shown = found.plot_roc()
+    points = shown.curves["Bayes"]
+    area = np.trapezoid(points["true_positive_rate"], points["false_positive_rate"])
+    assert f"Bayes, area {area:.3f}" in words(shown.ax_)
+    table = found.plot_confusion("MLE").table
+    assert table.to_numpy().sum() == len(y)
+    curve = found.plot_learning_curves("accuracy")
+    assert words(curve.ax_) == ["Bayes", "MLE"] and "accuracy" in curve.ax_.get_ylabel()
+    without = bg.compare(rivals, X, y, cv=3, progress=False)
+    with pytest.raises(bg.errors.InvalidArgument, match="train_sizes is None"):
+        without.plot_learning_curves()

@@ -1,0 +1,138 @@
+"""What counts, sparse matrices and texts cannot be, each refused with a sentence."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
+
+import bayesgen as bg
+from bayesgen import errors
+
+TEXTS, LABELS = ["the king and food", "a proof", "proof and proof"], ["a", "b", "b"]
+FRESH = ["food for the king"]
+
+
+def words(x: object, y: list) -> bg.NaiveBayes:
+    return bg.NaiveBayes(bg.Multinomial()).fit(x, y)
+
+
+def counts(x: object, y: list) -> bg.NaiveBayes:
+    return bg.NaiveBayes(bg.Poisson()).fit(x, y)
+
+
+def bag(**settings: object) -> bg.BagOfWords:
+    return bg.BagOfWords(**settings)
+
+
+X = sp.csr_array(np.array([[0, 2, 1], [1, 0, 0], [0, 0, 3]]))
+Y = ["a", "b", "b"]
+
+
+def changed(value: float) -> sp.csr_array:
+    return sp.csr_array(np.where([[0, 0, 0], [0, 0, 1], [0, 0, 0]], value, X.toarray()))
+
+
+SPARSE = {
+    "Normal": (
+        lambda: bg.NaiveBayes().fit(X, Y),
+        errors.UnsupportedTable,
+        "Normal does not read sparse rows; Multinomial, Bernoulli and Poisson do. Pass X.toarray",
+    ),
+    "QDA": (lambda: bg.QDA().fit(X, Y), errors.UnsupportedTable, "MultivariateNormal does not"),
+    "Categorical": (
+        lambda: bg.NaiveBayes({(0, 1): bg.Poisson(), 2: bg.Categorical()}).fit(X, Y),
+        errors.UnsupportedTable,
+        "Categorical does not read sparse rows",
+    ),
+    "at predict": (
+        lambda: bg.NaiveBayes().fit(X.toarray(), Y).predict(X),
+        errors.UnsupportedTable,
+        "Normal does not read sparse rows",
+    ),
+    "negative": (
+        lambda: words(changed(-2), Y),
+        errors.NotCounts,
+        "Negative values in data: column 'x2' holds -2.0",
+    ),
+    "fractions": (lambda: counts(changed(0.5), Y), errors.NotCounts, "'x2' holds 0.5"),
+    "no answer": (
+        lambda: bg.NaiveBayes(bg.Bernoulli()).fit(X, Y),
+        errors.NotBinary,
+        "column 'x1' holds 2",
+    ),
+    "infinity": (
+        lambda: counts(changed(np.inf), Y),
+        errors.InvalidValues,
+        "column 'x2' holds infinity .* in 1 row",
+    ),
+    "too large": (lambda: counts(changed(1e160), Y), errors.InvalidValues, "'x2' holds 1e"),
+    "complex": (
+        lambda: counts(X.astype(complex), Y),
+        ValueError,
+        "Complex data not supported",
+    ),
+    "missing words at fit": (
+        lambda: words(changed(np.nan), Y),
+        errors.MissingCells,
+        r"'x2' is missing \(NaN\) in 1 of 3 rows; Multinomial fits complete rows only.*fillna",
+    ),
+    "missing words in a frame": (
+        lambda: words(pd.DataFrame(changed(np.nan).toarray(), columns=[*"abc"]), Y),
+        errors.MissingCells,
+        "column 'c' is missing",
+    ),
+    "another number of columns": (
+        lambda: counts(X, Y).predict(X[:, :2]),
+        ValueError,
+        "X has 2 features, but NaiveBayes is expecting 3 features",
+    ),
+}
+
+BAGS = {
+    "one text": (lambda: bag().fit("food", ["a"]), errors.InvalidTexts, r"one text.*Pass \[X\]"),
+    "missing": (
+        lambda: bag().fit(["food", None], ["a", "b"]),
+        errors.InvalidTexts,
+        "no text .* in 1 of 2 rows.*fillna",
+    ),
+    "mixed": (lambda: bag().fit(["food", 3], ["a", "b"]), errors.InvalidTexts, "type int"),
+    "a frame": (
+        lambda: bag().fit(pd.DataFrame({"mail": TEXTS}), LABELS),
+        errors.InvalidTexts,
+        r"Pass X\['mail'\]",
+    ),
+    "no words": (
+        lambda: bag().fit(["", "a"], ["a", "b"]),
+        errors.InvalidTexts,
+        "no word in 2 rows",
+    ),
+    "texts after counts": (
+        lambda: bag().fit([[1, 0], [0, 1]], ["a", "b"]).predict(FRESH),
+        errors.InvalidTexts,
+        "was fitted to counts",
+    ),
+    "weights of words": (
+        lambda: bag(vectorizer=TfidfVectorizer()).fit(TEXTS, LABELS),
+        errors.NotCounts,
+        "column 'and' holds 0.*those of CountVectorizer",
+    ),
+    "signed hashes": (
+        lambda: bag(vectorizer=HashingVectorizer(norm=None)).fit(TEXTS, LABELS),
+        errors.NotCounts,
+        "Negative values in data",
+    ),
+    "fractions": (lambda: bag(binary=True).fit([[0.5], [1]], ["a", "b"]), errors.NotCounts, "0.5"),
+    "rows_per_word of texts": (
+        lambda: bag(binary=True, rows_per_word=1).fit(TEXTS, LABELS),
+        errors.InvalidArgument,
+        "rows_per_word is 1; allowed: None",
+    ),
+}
+
+
+@pytest.mark.parametrize(("call", "kind", "sentence"), (SPARSE | BAGS).values(), ids=SPARSE | BAGS)
+def test_refused_with_a_sentence(call, kind, sentence):
+    with pytest.raises(kind, match=sentence) as caught:
+        call()
+    assert isinstance(caught.value, ValueError | TypeError)
