@@ -72,7 +72,7 @@ def test_loo_of_a_mixed_table_with_holes_and_weights():
 def test_the_last_row_of_a_class_is_predicted_from_the_prior():
     X = pd.DataFrame({"x": [0.0, 1.0, 2.0, 9.0]})
     y = pd.Series(["a", "a", "a", "b"])
-    clf = bg.NaiveBayes(bg.Normal(mean=0.0, variance=4.0)).fit(X, y)
+    clf = bg.NaiveBayes(bg.Normal(mean=0.0, variance=4.0, variance_rows=4.0)).fit(X, y)
     found = clf.loo()
     assert np.isfinite(found).all(axis=None)
     # class a after its three rows (mean 1, squares 2) against class b before any, 4/5 to 1/5

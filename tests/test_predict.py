@@ -194,7 +194,7 @@ def test_intervals(name):
     assert (narrow[..., 0] <= narrow[..., 1]).all()
     assert (narrow[..., 1] <= wide[..., 1]).all()
     # two classes: one interval is the other's complement, up to one draw at each end
-    np.testing.assert_allclose(wide[:, 0, 0], 1 - wide[:, 1, 1], rtol=0, atol=0.02)
+    np.testing.assert_allclose(wide[:, 0, 0], 1 - wide[:, 1, 1], rtol=0, atol=0.03)
 
 
 def test_intervals_shrink_with_rows(passengers):

@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 import bayesgen as bg
+from bayesgen.errors import UninformativeColumn
 from bayesgen.table import PositionNames, read_sparse
 
 LIKELIHOODS = {
@@ -239,6 +240,14 @@ def test_wide_rows_are_never_made_dense(name):
     np.testing.assert_allclose(proba.sum(axis=1), 1.0)
     assert peak < 80e6
     assert len(clf._learned_.schema.blocks["_".join([name.lower()])]) == 50_000
+
+
+def test_many_columns_without_a_say_are_told_of_at_once():
+    x = sp.csr_array(np.eye(30, 60, dtype=int))
+    with pytest.warns(UninformativeColumn, match=r"30 columns \('x30', .* and 25 more\)") as caught:
+        bg.NaiveBayes(bg.Bernoulli()).fit(x, np.arange(30) % 2)
+    assert len(caught) == 1
+    bg.NaiveBayes(bg.Multinomial()).fit(x, np.arange(30) % 2)
 
 
 def test_columns_of_a_sparse_table_are_made_dense_one_by_one():

@@ -60,7 +60,8 @@ class Classifier(Plotting, ClassifierMixin, BaseEstimator, abc.ABC):
 
         Args:
             X: DataFrame (pandas, polars, pyarrow) or array of shape (row, feature); NaN, None and
-                NA are missing cells.
+                NA are missing cells. Where every likelihood reads sparse rows (Multinomial,
+                Bernoulli, Poisson) also a sparse matrix, in which an absent cell is 0.
             y: one label for each row.
             sample_weight: one non-negative number for each row: 2 is the row twice, 0 is no row.
 

@@ -71,7 +71,7 @@ class GenerativeClassifier(StoryTeller, Composed):
         >>> clf = bg.GenerativeClassifier({("age",): bg.Normal(), ("sex", "passengerClass"):
         ...     bg.Categorical()}).fit(X, y)
         >>> clf.predict_proba(X.iloc[:2]).round(3)
-        array([[0.134, 0.866],
+        array([[0.135, 0.865],
                [0.505, 0.495]])
 
         A story of your own: petals whose lengths are log-normal, with a spread that all share.

@@ -117,7 +117,7 @@ class NUTS:
         return values, coordinates, stats, seconds
 
     def _bar(self, total: int) -> "contextlib.AbstractContextManager":
-        from tqdm.auto import tqdm
+        from tqdm import tqdm
 
         # None: only where stderr is a terminal
         disable = None if self.progress == "auto" else not self.progress

@@ -34,9 +34,8 @@ class Rows(Statistics):
     def __sub__(self, other: "Rows") -> "Rows":
         """Return the rows without those of the other."""
         minus = other.with_arrays({"weight": -other.weight})
-        parts = zip(self.arrays().values(), minus.arrays().values(), strict=True)
-        x, y, weight = (np.concatenate(pair) for pair in parts)
-        return gather(x, y, weight, self.n_classes)
+        both = (np.concatenate([getattr(s, n) for s in (self, minus)]) for n in Rows.axes)
+        return gather(*both, self.n_classes)
 
     def take(self, axis: str, index: np.ndarray) -> "Rows":
         """Return the rows with some of the columns, in the order of `index`."""

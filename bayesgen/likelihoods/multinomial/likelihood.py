@@ -5,13 +5,19 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar, Literal
 
 import numpy as np
-from jaxtyping import Float, Num
+from jaxtyping import Num
 from scipy.sparse import csr_array, hstack, issparse
 
 from bayesgen.errors import InvalidPrior, UnsupportedInference
 from bayesgen.likelihoods.base import Finding
 from bayesgen.likelihoods.exponential import ExponentialFamily
-from bayesgen.likelihoods.guesses import Guess, broadcast_guess, require_positive
+from bayesgen.likelihoods.guesses import (
+    Guess,
+    broadcast_guess,
+    require_one_of,
+    require_positive,
+)
+from bayesgen.likelihoods.multinomial.guesses import stated_urns
 from bayesgen.likelihoods.multinomial.scores import averaged, given_urns
 from bayesgen.likelihoods.multinomial.statistics import (
     MultinomialStatistics,
@@ -35,8 +41,7 @@ from bayesgen.likelihoods.sparse_rows import (
 )
 from bayesgen.typing import Block, Kept, Labels, Params, Traceable, Transform, Weights
 
-ROWS_PER_WORD = 5.0
-"""Chosen by log loss on texts (see `Multinomial`)."""
+ROWS_PER_WORD = 5.0  # chosen by log loss on texts, see `Multinomial`
 MOST_TRACED = 5000
 """Words up to which NUTS and stochastic optimisers are let run: every draw holds all of them."""
 
@@ -106,7 +111,9 @@ class Multinomial(ExponentialFamily[MultinomialStatistics]):
     def __post_init__(self) -> None:
         """Refuse worths that are not positive and guesses that are no probabilities."""
         require_positive(self, "rows", "rows_per_word")
-        if self.probs is not None and not isinstance(self.probs, str):
+        if isinstance(self.probs, str):
+            require_one_of(self, "probs", ("uniform",))
+        elif self.probs is not None:
             probs = np.asarray(self.probs, dtype=float)
             if not np.isfinite(probs).all() or (probs <= 0).any():
                 raise InvalidPrior.not_probabilities("Multinomial", "probs", self.probs)
@@ -138,36 +145,19 @@ class Multinomial(ExponentialFamily[MultinomialStatistics]):
 
     def complete(self, statistics: MultinomialStatistics) -> "Multinomial":
         """Fill the guess from overall fractions and give every array its shape."""
-        shape = statistics.count.shape
-        guess = np.asarray(self._guess(statistics), dtype=float)
-        probs = np.ascontiguousarray(broadcast_guess("Multinomial", "probs", guess, shape))
-        # one guess for all classes is looked at once
-        own = np.atleast_2d(probs if guess.ndim > 1 else probs[0])
-        sums = own.sum(axis=1)
-        unseen = (sums == 0) & (self.probs is None)
-        if not np.allclose(sums[~unseen], 1.0, rtol=0, atol=1e-8):
-            raise InvalidPrior.does_not_sum_to_one("Multinomial.probs", sums[~unseen])
-        rows = self.rows
-        if rows is None:
-            rows = self.rows_per_word * np.maximum(np.count_nonzero(own, axis=1), 1)
+        probs, words = stated_urns(self.probs, statistics.count)
+        rows = self.rows_per_word * words if self.rows is None else self.rows
         stated = self.length is not None
-        weight = np.ones(len(self.length)) if stated else statistics.length_weight
+        length = np.asarray(self.length, dtype=float) if stated else statistics.length
+        weight = np.ones(len(length)) if stated else statistics.length_weight
         return self.with_arrays(
             {
                 "probs": probs,
-                "rows": broadcast_guess("Multinomial", "rows", rows, shape[:1]),
-                "length": self.length if stated else statistics.length,
+                "rows": broadcast_guess("Multinomial", "rows", rows, (len(probs),)),
+                "length": length,
                 "length_weight": weight if self.length_weight is None else self.length_weight,
             }
         )
-
-    def _guess(self, statistics: MultinomialStatistics) -> object:
-        if isinstance(self.probs, str):
-            return 1.0 / statistics.count.shape[1]
-        if self.probs is not None:
-            return self.probs
-        pooled = statistics.count.sum(axis=0)
-        return pooled / max(pooled.sum(), np.finfo(float).tiny)
 
     def inert(self) -> np.ndarray:
         """Return which words nobody guessed and no row has."""
@@ -222,15 +212,7 @@ class Multinomial(ExponentialFamily[MultinomialStatistics]):
         self, rng: np.random.Generator, n: int
     ) -> Callable[[Block, np.ndarray], np.ndarray]:
         """Return densities under theta updated by each row's own class (see the base class)."""
-        scores = urn_scores(self.concentration(), rng, n)
-
-        def log_density(x: Block, own: np.ndarray) -> Float[np.ndarray, "draw row class"]:
-            out = scores(x, own)
-            for rows, cells in row_blocks(x):
-                out[:, rows] += log_coefficients(cells, cells.sums(cells.data))[:, None]
-            return out
-
-        return log_density
+        return urn_scores(self.concentration(), rng, n)
 
     def mode(self) -> Params:
         """Return probs: the mode in log-odds, (count + rows probs) / (n + rows) after updating."""
@@ -262,7 +244,7 @@ class Multinomial(ExponentialFamily[MultinomialStatistics]):
     def features(self, x: Block) -> csr_array:
         """Return counts and the log coefficient of rows, (row, feature + 1); missing counts as 0.
 
-        Compressed also where rows are not: most words are in few texts.
+        Always compressed: most words are in few texts.
         """
         cells = all_cells(x)
         coefficient = log_coefficients(cells, cells.sums(cells.data))

@@ -43,6 +43,19 @@ class MultinomialStatistics(SufficientStatistics):
             *weighed(length, weight),
         )
 
+    def __sub__(self, other: "MultinomialStatistics") -> "MultinomialStatistics":
+        """Return the statistics without the rows of the other, which must be among them."""
+        length, place = np.unique(np.concatenate([self.length, other.length]), return_inverse=True)
+        change = np.concatenate([self.length_weight, -other.length_weight])
+        weight = np.bincount(place, change, minlength=len(length))
+        left = weight > 1e-9 * np.abs(change).max(initial=0.0)
+        return MultinomialStatistics(
+            self.count - other.count,
+            self.log_coefficient - other.log_coefficient,
+            length[left],
+            weight[left],
+        )
+
     def total_features(self) -> Traceable:
         """Return the counts and the log coefficients, shape (class, feature + 1)."""
         xp = self.count.__array_namespace__()

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Float
 
+from bayesgen.likelihoods.multinomial.statistics import log_coefficients
 from bayesgen.likelihoods.simplexes import log_gammas
 from bayesgen.likelihoods.sparse_rows import Cells, observed_sums, row_blocks
 from bayesgen.typing import Block
@@ -22,7 +23,7 @@ CACHE_FLOATS = 4_000_000
 def urn_scores(
     concentration: Float[np.ndarray, "class feature"], rng: np.random.Generator, n: int
 ) -> Callable[[Block, np.ndarray], np.ndarray]:
-    """Return (x, own) -> sum over words of x log theta, shape (draw, row, class).
+    """Return (x, own) -> log p(x given y = k, N, theta), shape (draw, row, class).
 
     theta ~ Dirichlet(concentration), updated for class own[draw, row] alone by the row itself:
     Gamma(a + x) is Gamma(a) plus Gamma(x). Missing words are taken out of the urn.
@@ -66,6 +67,7 @@ def urn_scores(
                     words, counts = cells.indices[row][there], cells.data[row][there]
                     at = rows.start + i
                     out[:, at] = score(words, counts.astype(float), total, own[:, at])
+            out[:, rows] += log_coefficients(cells, cells.sums(cells.data))[:, None]
         return out
 
     return log_density

@@ -36,6 +36,12 @@ class PatternedRows(Rows):
         both = (np.concatenate([getattr(s, n) for s in (self, other)]) for n in Rows.axes)
         return arranged(gather(*both, self.n_classes))
 
+    def __sub__(self, other: Rows) -> "PatternedRows":
+        """Return the rows without those of the other."""
+        minus = other.with_arrays({"weight": -other.weight})
+        both = (np.concatenate([getattr(s, n) for s in (self, minus)]) for n in Rows.axes)
+        return arranged(gather(*both, self.n_classes))
+
     def take(self, axis: str, index: np.ndarray) -> "PatternedRows":
         """Return the rows with some of the columns, in the order of `index`."""
         return arranged(super().take(axis, index))
