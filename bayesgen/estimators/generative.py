@@ -72,7 +72,7 @@ class GenerativeClassifier(StoryTeller, Composed):
         ...     bg.Categorical()}).fit(X, y)
         >>> clf.predict_proba(X.iloc[:2]).round(3)
         array([[0.135, 0.865],
-               [0.505, 0.495]])
+               [0.506, 0.494]])
 
         A story of your own: petals whose lengths are log-normal, with a spread that all share.
 

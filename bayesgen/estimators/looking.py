@@ -100,7 +100,7 @@ class Looking(Deciding, abc.ABC):
             >>> import bayesgen as bg
             >>> X, y = bg.datasets.load_iris()
             >>> table = bg.NaiveBayes().fit(X, y).summary(kind="stats", ci_prob=0.9)
-            >>> float(table.loc["normal.mean[setosa, petal_length]", "mean"])
+            >>> round(float(table.loc["normal.mean[setosa, petal_length]", "mean"]), 1)
             1.5
         """
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
@@ -128,7 +128,7 @@ class Looking(Deciding, abc.ABC):
             >>> import bayesgen as bg
             >>> X, y = bg.datasets.load_iris()
             >>> float(bg.LDA().fit(X, y).loo()["log_proba"].mean().round(3))
-            -0.068
+            -0.069
         """
         if self.inference_ != "exact":
             raise UnsupportedInference.because(

@@ -41,7 +41,7 @@ class FeatureDisplay:
         >>> X, y = bg.datasets.load_titanic_passengers()
         >>> clf = bg.NaiveBayes().fit(X, y)
         >>> [column.name for column in bg.plots.FeatureDisplay.from_estimator(clf, X, y).columns]
-        ['age', 'sex', 'passengerClass']
+        ['sex', 'age', 'passengerClass']
     """
 
     columns: list[ColumnDensity]
