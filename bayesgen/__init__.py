@@ -15,12 +15,14 @@ from bayesgen.estimators import BagOfWords as BagOfWords
 from bayesgen.estimators import GenerativeClassifier as GenerativeClassifier
 from bayesgen.estimators import JointTable as JointTable
 from bayesgen.estimators import NaiveBayes as NaiveBayes
+from bayesgen.estimators import StackedClassifier as StackedClassifier
 from bayesgen.estimators import load as load
 from bayesgen.inference import MAP as MAP
 from bayesgen.inference import MLE as MLE
 from bayesgen.inference import NUTS as NUTS
 from bayesgen.inference import Augmentation as Augmentation
 from bayesgen.inference import Exact as Exact
+from bayesgen.inference import Expected as Expected
 from bayesgen.likelihoods import Bernoulli as Bernoulli
 from bayesgen.likelihoods import Categorical as Categorical
 from bayesgen.likelihoods import Family as Family
@@ -33,3 +35,5 @@ from bayesgen.likelihoods import Normal as Normal
 from bayesgen.likelihoods import Poisson as Poisson
 from bayesgen.likelihoods import SharedCorrelationNormal as SharedCorrelationNormal
 from bayesgen.likelihoods import SphericalNormal as SphericalNormal
+from bayesgen.likelihoods import TreeCategorical as TreeCategorical
+from bayesgen.likelihoods import TreeNormal as TreeNormal

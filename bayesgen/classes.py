@@ -148,6 +148,13 @@ def class_prior(spec: Spec, classes: np.ndarray, count: Counts, *, frequencies: 
     return ClassPrior(given_probabilities(spec, classes), np.inf)
 
 
+def known_prior(spec: Spec, classes: np.ndarray) -> ClassPrior:
+    """Return class probabilities that are known: "uniform", an array or {class: probability}."""
+    uniform = isinstance(spec, str) and spec == "uniform"
+    even = np.full(len(classes), 1 / len(classes))
+    return ClassPrior(given_probabilities(even if uniform else spec, classes), np.inf)
+
+
 def given_probabilities(spec: Spec, classes: np.ndarray) -> Counts:
     """Return probabilities stated by a user, checked: one per class, positive, summing to one."""
     if isinstance(spec, Mapping):

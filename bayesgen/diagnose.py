@@ -7,10 +7,11 @@ the user's own words.
 
 import dataclasses
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from bayesgen.inference import Draws, Posterior
+from bayesgen.inference import Draws, Posterior, Tempered
 from bayesgen.likelihoods import Likelihood
 from bayesgen.model import Model
 from bayesgen.story import told
@@ -84,6 +85,8 @@ def _named(owner: str, axes: tuple[str, ...]) -> tuple[str, ...]:
 
 def draws_of(posterior: Posterior, rng: np.random.Generator, n: int) -> Draws:
     """Return a posterior as draws: its own, or n of a closed form, dealt to CHAINS chains."""
+    if isinstance(posterior, Tempered):
+        return draws_of(posterior.base, rng, n)
     if isinstance(posterior, Draws):
         return posterior
     params = chained(posterior.parameters(rng, n), n)
@@ -157,11 +160,11 @@ def datatree(
     )
 
 
-def frame(columns: Mapping[str, np.ndarray]) -> object:
-    """Return columns as a pandas DataFrame."""
+def frame(columns: Mapping, index: Any = None) -> object:
+    """Return columns as a pandas DataFrame; names that are tuples make levels of names."""
     import pandas as pd
 
-    return pd.DataFrame(columns)
+    return pd.DataFrame(columns, index=index)
 
 
 def summary(tree: object, options: Mapping[str, object]) -> object:
@@ -169,3 +172,14 @@ def summary(tree: object, options: Mapping[str, object]) -> object:
     from arviz_stats import summary as table
 
     return table(tree, **options)
+
+
+def trees_of_members(trees: Mapping[str, object], weights: Mapping[str, float]) -> object:
+    """Return an xarray.DataTree of the members' weights, with each one's tree under its name."""
+    import xarray as xr
+
+    values = ("member", list(weights.values()))
+    tree = xr.DataTree(xr.Dataset({"weight": values}, {"member": list(weights)}), name="stack")
+    for name, part in trees.items():
+        tree[name] = part
+    return tree

@@ -87,7 +87,7 @@ class Model:
     def log_evidence(self, statistics: ModelStatistics) -> float:
         """Return log p(rows and labels), parameters integrated out."""
         blocks = (part.log_evidence(statistics.blocks[n]) for n, part in self.blocks.items())
-        return self.classes.log_evidence(statistics.count) + sum(blocks)
+        return float(self.classes.log_evidence(statistics.count) + sum(blocks))
 
     def only(self, names: Mapping[str, object] | set[str] | list[str]) -> "Model":
         """Return the model of some of the blocks."""

@@ -15,6 +15,8 @@ Kept = Num[Any, "row kept"]
 Labels = Int[np.ndarray, " row"]
 Weights = Float[np.ndarray, " row"]
 Joint = Float[np.ndarray, "row class"]
+Evidence = float | Float[np.ndarray, "..."]
+"""Log evidence: a number, or one for each position of leading axes."""
 JointDraws = Float[np.ndarray, "row draw class"]
 
 Traceable = Shaped[Any, "..."]

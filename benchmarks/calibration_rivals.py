@@ -9,6 +9,7 @@ from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
     QuadraticDiscriminantAnalysis,
 )
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
@@ -31,6 +32,8 @@ def rivals(table: Benchmark, wanted: list[str]) -> dict[str, BaseEstimator]:
     """
     own = ["NB"] if table.levels else list(OURS)
     found = {f"{o} {w}": OURS[o](inference=i, random_state=0) for o in own for w, i in WAYS.items()}
+    found["stack"] = bg.StackedClassifier(random_state=0)
+    found["stack, no temper"] = bg.StackedClassifier(temper=None, random_state=0)
     found["sk NB"] = MixedNB()
     prepare, lda = _prepare(table), LinearDiscriminantAnalysis
     shrunk = {"shrinkage": "auto"}
@@ -45,6 +48,9 @@ def rivals(table: Benchmark, wanted: list[str]) -> dict[str, BaseEstimator]:
         found["sk LDA shrunk"] = make_pipeline(prepare, lda(solver="lsqr", **shrunk))
         found["sk QDA shrunk"] = make_pipeline(prepare, qda(solver="eigen", **shrunk))
     found["logistic"] = TunedLogistic(prepare)
+    found["random forest"] = make_pipeline(prepare, RandomForestClassifier(500, random_state=0))
+    boosting = HistGradientBoostingClassifier(random_state=0)
+    found["boosting"] = make_pipeline(prepare, boosting)
     return {name: rival for name, rival in found.items() if not wanted or name in wanted}
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from calibration_rivals import rivals
 from calibration_tables import Benchmark
+from scipy.optimize import minimize_scalar
 from sklearn.base import BaseEstimator, clone
 from tqdm import tqdm
 
@@ -38,7 +39,8 @@ def scores(y: list[np.ndarray], log_p: list[np.ndarray]) -> dict[str, float]:
     1e-15 first (scikit-learn clips at 2.2e-16). under_clip, zeros: shares of rows whose true class
     got less than 1e-15, or 0. brier, accuracy, log losses: mean over splits of the mean over rows.
     calibration_error (top label, 15 bins of equal width) and gap (mean confidence - accuracy): over
-    the rows of all splits together, for the bins of one small split are noise.
+    the rows of all splits together, for the bins of one small split are noise. temperature: what
+    the log probabilities should have been divided by (1: right; above: they were overconfident).
     """
     true = [p[np.arange(len(p)), codes] for codes, p in zip(y, log_p, strict=True)]
     clipped = [-np.maximum(t, np.log(CLIP)).mean() for t in true]
@@ -54,9 +56,22 @@ def scores(y: list[np.ndarray], log_p: list[np.ndarray]) -> dict[str, float]:
         "zeros": float(np.mean(np.isneginf(every))),
         "brier": float(np.mean([brier(*pair) for pair in pairs])),
         "calibration_error": calibration_error(codes, whole),
+        "temperature": best_temperature(codes, np.maximum(np.concatenate(log_p), np.log(CLIP))),
         "gap": float(whole.max(axis=1).mean() - np.mean(whole.argmax(axis=1) == codes)),
         "accuracy": float(np.mean(right)),
     }
+
+
+def best_temperature(y: np.ndarray, log_p: np.ndarray) -> float:
+    """Return the temperature in .1 to 10 of the lowest log loss of p^(1 / temperature)."""
+    rows = np.arange(len(y))
+
+    def loss(log_temperature: float) -> float:
+        tempered = log_p / np.exp(log_temperature)
+        return float((np.logaddexp.reduce(tempered, axis=1) - tempered[rows, y]).mean())
+
+    found = minimize_scalar(loss, bounds=(np.log(0.1), np.log(10)), method="bounded")
+    return float(np.exp(found.x))
 
 
 def score_all(

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import faults_normal
 import faults_rows
 import faults_table
+import faults_trees
 import faults_words
 import laws
 import numpy as np
@@ -20,7 +21,7 @@ from bayesgen.likelihoods.multivariate_normal import MultivariateNormalStatistic
 
 FAULTS = [
     pytest.param(*fault, id=fault[-1].__name__)
-    for theme in (faults_normal, faults_rows, faults_table, faults_words)
+    for theme in (faults_normal, faults_rows, faults_table, faults_trees, faults_words)
     for fault in theme.FAULTS
 ]
 
@@ -126,8 +127,7 @@ def scores_the_neighbour_of_a_level(right):
 @planted(laws.law_bayes, "Normal", Normal, "log_evidence")
 def drops_a_gamma_term(right):
     def wrong(self, statistics):
-        n = statistics.count.sum()
-        return right(self, statistics) - float(np.log(n))
+        return right(self, statistics) - float(np.log(statistics.count.sum()))
 
     return wrong
 

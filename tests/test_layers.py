@@ -11,7 +11,7 @@ PACKAGE = Path(__file__).parents[1] / "bayesgen"
 
 ORDER = (
     *("typing", "errors", "table", "schema", "likelihoods", "classes", "model", "story"),
-    *("user_story", "inference", "predict", "decide", "calibrate", "diagnose", "plots"),
+    *("user_story", "inference", "predict", "decide", "calibrate", "diagnose", "explain", "plots"),
     *("persist", "estimators", "compare", "datasets", "report", "cli", "__init__"),
 )
 EVERYWHERE = {*sys.stdlib_module_names, "numpy", "scipy", "jaxtyping"}

@@ -9,6 +9,7 @@ from scipy import stats
 
 import bayesgen as bg
 from bayesgen.errors import NoRows, UnsupportedInference
+from bayesgen.inference import leave_one_out
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -24,6 +25,43 @@ def test_taking_away_undoes_adding(name):
             size = np.nan_to_num(np.abs(getattr(whole, field).astype(float))).max(initial=0.0)
             expected = getattr(part, field).astype(float)
             np.testing.assert_allclose(value, expected, atol=1e-12 * size, err_msg=field)
+
+
+CONJUGATE = [name for name, case in CASES.items() if case.prior.conjugate]
+
+
+def alone(prior, case, x, y, weight, i):
+    """Return what the other rows say of row i, fitted again without it."""
+    others = np.delete(np.arange(len(y)), i)
+    rest = laws.statistics(case, prior, x[others], y[others], weight[others])
+    return leave_one_out.scored(prior, rest, x[i : i + 1], laws.N_CLASSES)
+
+
+@pytest.mark.parametrize("guess", ["prior", "vague"])
+@pytest.mark.parametrize("name", CONJUGATE)
+def test_every_family_leaves_a_row_out(name, guess):
+    """Guesses that come from the columns are made again without the row, which has its weight."""
+    case, rng = CASES[name], np.random.default_rng(3)
+    prior = getattr(case, guess).specialised()
+    x, y = case.rows(rng, 24, holes=not prior.joint)
+    weight = rng.choice([0.5, 1.0, 2.0], len(y))
+    whole = laws.statistics(case, prior, x, y, weight)
+    sizes = {"n_classes": laws.N_CLASSES, "n_levels": case.n_levels}
+    found = leave_one_out.leave_one_out(prior, whole, x, y, weight, **sizes)
+    expected = [alone(prior, case, x, y, weight, i) for i in range(len(y))]
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+def test_a_column_that_is_constant_without_the_row_says_nothing_of_it():
+    x = np.array([[0.0, 1.0], [0.0, 2.0], [5.0, 4.0], [0.0, 3.0]])
+    y, weight = np.array([0, 0, 1, 1]), np.ones(4)
+    for prior in (bg.Normal(), bg.MultivariateNormal(), bg.Normal(spread="shared")):
+        whole = prior.statistics(x, y, weight, n_classes=2)
+        found = leave_one_out.leave_one_out(prior, whole, x, y, weight, n_classes=2)
+        rest = prior.statistics(x[[0, 1, 3], 1:], y[[0, 1, 3]], weight[:3], n_classes=2)
+        np.testing.assert_allclose(
+            found[2], prior.complete(rest).posterior(rest).log_predictive(x[2:3, 1:])[0]
+        )
 
 
 def refitted(clf, X, y, weight=None):

@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 import bayesgen as bg
-from bayesgen.errors import UnknownColumns
+from bayesgen.errors import InvalidArgument, UnknownColumns
 from bayesgen.plots import style
 
 pytestmark = pytest.mark.usefixtures("no_screen")
@@ -198,3 +198,34 @@ def test_pictures_of_a_comparison(titanic):
     without = bg.compare(rivals, X, y, cv=3, progress=False)
     with pytest.raises(bg.errors.InvalidArgument, match="train_sizes is None"):
         without.plot_learning_curves()
+
+
+def test_evidence_is_a_waterfall(titanic):
+    clf, X, _ = titanic
+    row = X.iloc[[1]]
+    shown = clf.plot_evidence(row, interval=0.9)
+    parts = clf.evidence(row).iloc[0]
+    assert shown.total == pytest.approx(clf.decision_function(row)[0])
+    assert (np.abs(np.diff(np.abs(shown.weights))) >= 0).all() and shown.ends.shape == (3, 2)
+    assert sorted(shown.weights) == pytest.approx(sorted(parts.iloc[1:]))
+    ticks = [text.get_text() for text in shown.ax_.get_yticklabels()]
+    assert ticks[0] == "prior" and ticks[-1] == "all" and "sex = " in " ".join(ticks)
+    assert "log-odds of yes against no" in shown.ax_.get_xlabel()
+    assert f"P(yes) = {clf.predict_proba(row)[0, 1]:.3g}" in shown.ax_.get_title(loc="left")
+    # bars for and against differ in more than colour
+    hatched = [bar.get_hatch() for bar in shown.ax_.patches[1:]]
+    assert [hatch is None for hatch in hatched] == [weight >= 0 for weight in shown.weights]
+
+
+def test_evidence_of_many_cells_and_classes(iris):
+    clf, X, _ = iris
+    row = X.iloc[[77]].assign(sepal_width=np.nan)
+    shown = clf.plot_evidence(row, most=2, order="shapley")
+    assert {shown.target, shown.against} == {"versicolor", "virginica"}
+    assert len(shown.names) == 2 and shown.names[1] == "2 others"
+    joint = clf.predict_joint_log_proba(row)[0]
+    t, a = (clf.classes_.tolist().index(k) for k in (shown.target, shown.against))
+    assert shown.total == pytest.approx(joint[t] - joint[a])
+    assert clf.plot_evidence(row, "setosa").target == "setosa"
+    with pytest.raises(InvalidArgument, match="a table of 150 rows"):
+        clf.plot_evidence(X)

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from cases import CASES, LEVELS, MEAN, N_CLASSES, PROB, SCALE, VARIANCE, WORTH
+from cases import CASES, LEVELS, MEAN, N_CLASSES, PROB, SCALE, TOLD, VARIANCE, WORTH
 from cases_words import URNS
 from laws import story_density
 from numpyro import handlers
@@ -90,7 +90,7 @@ def free_entries(site: str, shape: tuple[int, ...]) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def everything():
-    model, statistics, _ = build({name: case.prior for name, case in CASES.items()})
+    model, statistics, _ = build({name: case.prior for name, case in TOLD.items()})
     found, values, jacobians = evaluate(model, statistics)
     params = {name: {} for name in ("class", *model.blocks)}
     for site, value in values.items():

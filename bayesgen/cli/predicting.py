@@ -14,8 +14,8 @@ from bayesgen.cli.files import located, require_names
 from bayesgen.cli.reading import Reading, reading
 from bayesgen.cli.streams import BATCH_ROWS, batches, column_names
 from bayesgen.errors import InvalidTable
-from bayesgen.estimators import load
 from bayesgen.estimators.classifier import Classifier
+from bayesgen.estimators.loading import load_classifier
 
 POINTS = ("mle", "map")
 """Fits that are one point: no interval."""
@@ -50,7 +50,7 @@ def predict_rows(
         batch: Rows that are answered at once.
         json: Print JSON: a summary, or without --out one object a row.
     """
-    classifier = load(model)
+    classifier = load_classifier(model)
     there = column_names(located(data))
     require_names(data, keep, there)
     wanted = reading(classifier, data, there)

@@ -7,8 +7,8 @@ from bayesgen.cli.arguments import DataName, Flag, Folds, Seed, Words
 from bayesgen.cli.files import Data, read
 from bayesgen.cli.models import MODELS, InferenceName, ModelName, classifiers, in_words
 from bayesgen.compare import Comparison, compare
-from bayesgen.estimators import load
 from bayesgen.estimators.classifier import Classifier
+from bayesgen.estimators.loading import load_classifier
 from bayesgen.report import report_html
 from bayesgen.table import read_table
 
@@ -51,7 +51,7 @@ def report_page(
     """
     rows = read(data, target, missing)
     if fitted is not None:
-        classifier, comparison = load(fitted), None
+        classifier, comparison = load_classifier(fitted), None
     else:
         comparison = _compared(rows, model, cv, seed)
         classifier = MODELS[model](inference=inference, random_state=seed).fit(rows.X, rows.y)

@@ -39,6 +39,7 @@ from bayesgen.errors.model import DegenerateVariance as DegenerateVariance
 from bayesgen.errors.model import ImpossibleRows as ImpossibleRows
 from bayesgen.errors.model import InvalidArgument as InvalidArgument
 from bayesgen.errors.model import InvalidPrior as InvalidPrior
+from bayesgen.errors.model import LeftOut as LeftOut
 from bayesgen.errors.model import LowSampleSize as LowSampleSize
 from bayesgen.errors.model import MissingPackage as MissingPackage
 from bayesgen.errors.model import NoClosedForm as NoClosedForm

@@ -129,3 +129,11 @@ class NoRows(BayesgenError, ValueError):
             f"{what} needs rows and labels, and a classifier that was fitted in parts, copied or "
             f"loaded keeps none. Pass them: {what}(X, y)."
         )
+
+    @classmethod
+    def to_learn_from(cls, what: str) -> "NoRows":
+        """Something is learned from all rows anew, and those of earlier calls are gone."""
+        return cls(
+            f"{what} is learned from all rows again, and a classifier that was copied or loaded "
+            "keeps none of them. Call fit with all rows."
+        )

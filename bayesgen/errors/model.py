@@ -21,6 +21,26 @@ class InvalidArgument(BayesgenError, ValueError):
         """The value is outside a range, told in words ("a number above 0 and below 1")."""
         return cls(f"{name} is {shown(value)}; {allowed} is allowed. Pass {name}=... within it.")
 
+    @classmethod
+    def no_member_left(cls, names: list) -> "InvalidArgument":
+        """Every member of a stack failed."""
+        return cls(
+            f"none of the members {listed(names, 20)} could be fitted (the warnings say why). Pass "
+            "members={'name': classifier} that suit the columns."
+        )
+
+
+class LeftOut(BayesgenWarning):
+    """A member of a stack could not be fitted; the others go on without it."""
+
+    @classmethod
+    def member(cls, name: str, error: Exception) -> "LeftOut":
+        """Fitting the member raised an error."""
+        return cls(
+            f"member {shown(name)} is left out of the stack: {error} Leave it out of members= to "
+            "silence this."
+        )
+
 
 class MissingPackage(BayesgenError, ImportError):
     """Something that was asked for needs a package that is not installed."""

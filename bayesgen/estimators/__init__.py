@@ -8,3 +8,4 @@ from bayesgen.estimators.generative import GenerativeClassifier as GenerativeCla
 from bayesgen.estimators.joint_table import JointTable as JointTable
 from bayesgen.estimators.loading import load as load
 from bayesgen.estimators.naive_bayes import NaiveBayes as NaiveBayes
+from bayesgen.estimators.stacked import StackedClassifier as StackedClassifier

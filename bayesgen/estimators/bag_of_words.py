@@ -12,9 +12,10 @@ from bayesgen.errors import EmptyDocuments, InvalidArgument, InvalidTexts, warn
 from bayesgen.estimators.blocks import Blocks
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.fitted import Learned
+from bayesgen.estimators.tempering import Seen, Temper
 from bayesgen.inference import Method, Posterior
 from bayesgen.likelihoods import Bernoulli, Likelihood, Multinomial
-from bayesgen.likelihoods.guesses import Guess
+from bayesgen.likelihoods.guesses import Stated
 from bayesgen.likelihoods.multinomial import ROWS_PER_WORD
 from bayesgen.table import Table, named, presence, read_texts
 from bayesgen.typing import Traceable
@@ -54,7 +55,7 @@ class BagOfWords(Classifier):
         rows_per_word: what the guess is worth for each word of the vocabulary, instead of `rows`;
             probs="uniform", rows_per_word=1 adds one to every count. Not with binary.
         vectorizer: counts texts; None is CountVectorizer(). It is cloned before it is fitted.
-        class_prior, inference, unseen, random_state: as in GenerativeClassifier.
+        class_prior, inference, temper, unseen, random_state: as in GenerativeClassifier.
 
     Attributes:
         vectorizer_: the fitted vectorizer; absent where counts were fitted.
@@ -72,12 +73,13 @@ class BagOfWords(Classifier):
         self,
         *,
         binary: bool = False,
-        probs: Guess | Literal["uniform"] = None,
-        rows: Guess = None,
+        probs: Stated | Literal["uniform"] = None,
+        rows: Stated = None,
         rows_per_word: float | None = None,
         vectorizer: object = None,
         class_prior: ClassPriorSpec = 1.0,
         inference: str | Method = "auto",
+        temper: Temper = None,
         unseen: str = "missing",
         random_state: object = None,
     ) -> None:
@@ -88,6 +90,7 @@ class BagOfWords(Classifier):
         self.vectorizer = vectorizer
         self.class_prior = class_prior
         self.inference = inference
+        self.temper = temper
         self.unseen = unseen
         self.random_state = random_state
 
@@ -144,8 +147,10 @@ class BagOfWords(Classifier):
         self._pending = vectorizer
         return counts, _words(vectorizer)
 
-    def _settle(self, learned: Learned, seed: int) -> "Classifier":
-        settled = super()._settle(learned, seed)
+    def _settle(
+        self, learned: Learned, seed: int, seen: tuple[Seen, ...] | None = None
+    ) -> "Classifier":
+        settled = super()._settle(learned, seed, seen)
         if "_pending" in vars(self):
             self._vectorizer = vars(self).pop("_pending")
             self._known_words = None if self._vectorizer is None else _words(self._vectorizer)

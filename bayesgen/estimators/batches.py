@@ -26,8 +26,9 @@ def fit_batches(classifier: C, batches: Iterable[tuple[object, object]]) -> C:
         BayesgenError: as `fit` says, or there is no row.
     """
     classes = np.empty(0, dtype=object)
+    classifier._seen = None
     for X, y in batches:
-        classifier._learned_, classifier._seed = classifier._grown(X, y, None, None)
+        classifier._learned_, classifier._seed, _ = classifier._grown(X, y, None, None)
         classes = classifier._learned_.classes
     if len(classes) < 2:
         raise TooFewClasses.found(classes.tolist())

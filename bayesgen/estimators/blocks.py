@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping
 
 from bayesgen.errors import InvalidArgument, UnknownColumns
 from bayesgen.likelihoods import Categorical, Likelihood, Normal
+from bayesgen.likelihoods.averaged import settled
 from bayesgen.schema import BlockSpec
 from bayesgen.table import Name, Names, SparseTable, Table
 
@@ -35,7 +36,7 @@ def assign(spec: Spec, table: Table, remainder: str | None = None) -> Blocks:
     if remainder not in (None, "auto", "drop"):
         raise InvalidArgument.not_one_of("remainder", remainder, ["auto", "drop", None])
     if isinstance(spec, Likelihood):
-        return {_block_name(spec): (spec.specialised(), table.names)}
+        return {_block_name(spec): (settled(spec), table.names)}
     if isinstance(spec, Mapping):
         return _by_column(spec, table, remainder)
     if spec != "auto":
@@ -68,7 +69,7 @@ def _by_column(spec: Mapping, table: Table, remainder: str | None) -> Blocks:
             raise InvalidArgument.not_one_of(f"likelihood of {key!r}", likelihood, ["bg.Normal()"])
         columns = _columns(key, table.names)
         taken += columns
-        blocks[_free("_".join(map(str, columns)), blocks)] = (likelihood.specialised(), columns)
+        blocks[_free("_".join(map(str, columns)), blocks)] = (settled(likelihood), columns)
     entries = Counter(taken)
     twice = [name for name, count in entries.items() if count > 1]
     if twice:

@@ -13,14 +13,15 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from bayesgen import predict
-from bayesgen.classes import ClassPrior, Spec, given_probabilities
-from bayesgen.errors import NoPosterior, TooFewClasses
+from bayesgen.classes import Spec, known_prior
+from bayesgen.errors import NoPosterior, NoRows, TooFewClasses
 from bayesgen.estimators import rows
 from bayesgen.estimators.blocks import Blocks, specs
 from bayesgen.estimators.fitted import Learned, add, complete, infer, learn
 from bayesgen.estimators.linear import linear_discriminant
 from bayesgen.estimators.plotting import Plotting
 from bayesgen.estimators.saved import save
+from bayesgen.estimators.tempering import Seen, Temper, temperature, tempered
 from bayesgen.inference import Method, Posterior, Report
 from bayesgen.schema import Schema
 from bayesgen.table import Name, Names, Table
@@ -42,6 +43,7 @@ class Classifier(Plotting, ClassifierMixin, BaseEstimator, abc.ABC):
 
     inference: str | Method
     class_prior: Spec
+    temper: Temper
     unseen: str
     random_state: object
 
@@ -73,7 +75,8 @@ class Classifier(Plotting, ClassifierMixin, BaseEstimator, abc.ABC):
         classes = np.unique(labels)
         if len(classes) < 2:
             raise TooFewClasses.found(classes.tolist())
-        self._settle(self._learned(table, labels, classes, weight), self._new_seed())
+        learned = self._learned(table, labels, classes, weight)
+        self._settle(learned, self._new_seed(), (Seen(table, labels, weight),))
         self._training = (X, y, sample_weight)
         return self
 
@@ -89,21 +92,25 @@ class Classifier(Plotting, ClassifierMixin, BaseEstimator, abc.ABC):
 
     def _grown(
         self, X: object, y: object, classes: ArrayLike | None, sample_weight: object
-    ) -> tuple[Learned, int]:
-        """Return what earlier rows and these say together, and the seed."""
+    ) -> tuple[Learned, int, tuple[Seen, ...]]:
+        """Return what earlier rows and these say together, the seed, and the rows."""
         first = not hasattr(self, "_learned_")
         table, labels, weight = self._training_rows(X, y, sample_weight, reset=first)
         if first:
             known = np.unique(labels) if classes is None else np.unique(classes)
             rows.check_declared(labels, known)
-            return self._learned(table, labels, known, weight), self._new_seed()
+            learned = self._learned(table, labels, known, weight)
+            return learned, self._new_seed(), (Seen(table, labels, weight),)
         earlier = self._learned_
         every = np.union1d(earlier.classes, np.unique(labels if classes is None else classes))
         rows.check_declared(labels, every)
         rows.check_sparse(table, earlier.likelihoods)
         schema = earlier.schema.merge(table, estimator=type(self).__name__)
         later = learn(table, schema, earlier.likelihoods, labels, every, weight, unseen=self.unseen)
-        return add(earlier, later), self._seed
+        if self.temper == "learn" and self._seen is None:
+            raise NoRows.to_learn_from("temper='learn'")
+        seen = (*(self._seen or ()), Seen(table, labels, weight))
+        return add(earlier, later), self._seed, seen
 
     def _training_rows(
         self, X: object, y: object, sample_weight: object, *, reset: bool
@@ -127,11 +134,21 @@ class Classifier(Plotting, ClassifierMixin, BaseEstimator, abc.ABC):
     def _new_seed(self) -> int:
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
-    def _settle(self, learned: Learned, seed: int) -> "Classifier":
-        """Run inference and set what a fit leaves behind, last and all at once."""
+    def _settle(
+        self, learned: Learned, seed: int, seen: tuple[Seen, ...] | None = None
+    ) -> "Classifier":
+        """Run inference and set what a fit leaves behind, last and all at once.
+
+        seen: the rows, which are kept only where a power is learned from them.
+        """
         enough = np.count_nonzero(learned.statistics.count) >= 2
         posterior = self._infer(learned, seed) if enough else None
+        if posterior is not None:
+            posterior = tempered(
+                posterior, learned, self.temper, self.class_prior, seen, unseen=self.unseen
+            )
         self._learned_, self._posterior, self._seed = learned, posterior, seed
+        self._seen = seen if self.temper == "learn" else None
         self._training = None
         self.classes_ = learned.classes
         if posterior is not None:
@@ -208,10 +225,7 @@ class Classifier(Plotting, ClassifierMixin, BaseEstimator, abc.ABC):
             class_prior: "uniform", an array in the order of `classes_`, or {class: probability}.
         """
         posterior = self._answering()
-        size = len(self.classes_)
-        uniform = isinstance(class_prior, str) and class_prior == "uniform"
-        spec = np.full(size, 1 / size) if uniform else class_prior
-        prior = ClassPrior(given_probabilities(spec, self.classes_), np.inf)
+        prior = known_prior(class_prior, self.classes_)
         other = copy.copy(self)
         other.class_prior = class_prior
         other._posterior = posterior.with_classes(prior)
@@ -239,6 +253,15 @@ class Classifier(Plotting, ClassifierMixin, BaseEstimator, abc.ABC):
             raise NoPosterior.point_estimate("log_evidence_", self.inference_)
         model, statistics, _ = complete(self._learned_, self.class_prior, frequencies=False)
         return model.log_evidence(statistics)
+
+    @property
+    def temperature_(self) -> float:
+        """What log-odds are divided by: 1 over the (geometric mean) power of the likelihood.
+
+        1 where nothing is tempered. 2 says that features repeat each other so much that a row is
+        worth half of what the story takes it for; the story's own probabilities are overconfident.
+        """
+        return temperature(self._answering())
 
     @property
     def coef_(self) -> Float[np.ndarray, "discriminant feature"]:
@@ -275,7 +298,7 @@ class Classifier(Plotting, ClassifierMixin, BaseEstimator, abc.ABC):
 
     def __getstate__(self) -> dict[str, object]:
         """Return what is copied and kept: all but the rows of the fit, which are the user's."""
-        return {**super().__getstate__(), "_training": None}
+        return {**super().__getstate__(), "_training": None, "_seen": None}
 
     def __sklearn_is_fitted__(self) -> bool:
         """Return whether any rows were seen."""

@@ -7,13 +7,17 @@ from jaxtyping import Float
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from bayesgen.classes import Spec as ClassPriorSpec
+from bayesgen.errors import InvalidArgument
 from bayesgen.estimators.blocks import Blocks
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.linear import centre_of, discriminant_axes
+from bayesgen.estimators.tempering import Temper
 from bayesgen.inference import Method
 from bayesgen.likelihoods import MultivariateNormal
+from bayesgen.likelihoods.averaged import settled
 from bayesgen.likelihoods.guesses import Guess
 from bayesgen.table import Table
+from bayesgen.table.indicators import indicators, levels_of
 
 BLOCK = "normal"
 Prior = Literal["conjugate", "reference", "lkj"]
@@ -34,8 +38,10 @@ class Discriminant(Classifier):
         scale: Guess = None,
         covariance_rows: Guess = None,
         prior: Prior = "conjugate",
+        levels: str = "refuse",
         class_prior: ClassPriorSpec = 1.0,
         inference: str | Method = "auto",
+        temper: Temper = None,
         unseen: str = "missing",
         random_state: object = None,
     ) -> None:
@@ -44,10 +50,22 @@ class Discriminant(Classifier):
         self.scale = scale
         self.covariance_rows = covariance_rows
         self.prior = prior
+        self.levels = levels
         self.class_prior = class_prior
         self.inference = inference
+        self.temper = temper
         self.unseen = unseen
         self.random_state = random_state
+
+    def _read(self, X: object, *, reset: bool) -> Table:
+        table = super()._read(X, reset=reset)
+        if self.levels not in ("refuse", "indicators"):
+            raise InvalidArgument.not_one_of("levels", self.levels, ["refuse", "indicators"])
+        if self.levels == "refuse":
+            return table
+        if reset:
+            self._levels = levels_of(table)
+        return indicators(table, self._levels)
 
     def _blocks(self, table: Table) -> Blocks:
         likelihood = MultivariateNormal(
@@ -58,7 +76,7 @@ class Discriminant(Classifier):
             covariance_rows=self.covariance_rows,
             prior=self.prior,
         )
-        return {BLOCK: (likelihood, table.names)}
+        return {BLOCK: (settled(likelihood), table.names)}
 
 
 class QDA(Discriminant):
@@ -68,7 +86,10 @@ class QDA(Discriminant):
 
     Args:
         mean, mean_rows, scale, covariance_rows, prior: of `MultivariateNormal`.
-        class_prior, inference, unseen, random_state: as in GenerativeClassifier.
+        levels: "refuse" columns of levels, or read them as "indicators": a number 0 or 1 for each
+            level but the first. A normal over indicators is a working model of the class, not of
+            the rows: linear in the levels, as logistic regression is.
+        class_prior, inference, temper, unseen, random_state: as in GenerativeClassifier.
 
     Example:
         >>> import bayesgen as bg
@@ -88,7 +109,10 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Discriminant):
 
     Args:
         mean, mean_rows, scale, covariance_rows, prior: of `MultivariateNormal`.
-        class_prior, inference, unseen, random_state: as in GenerativeClassifier.
+        levels: "refuse" columns of levels, or read them as "indicators": a number 0 or 1 for each
+            level but the first. A normal over indicators is a working model of the class, not of
+            the rows: linear in the levels, as logistic regression is.
+        class_prior, inference, temper, unseen, random_state: as in GenerativeClassifier.
 
     Example:
         >>> import bayesgen as bg

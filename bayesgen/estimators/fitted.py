@@ -19,13 +19,14 @@ from bayesgen.errors import (
     warn,
 )
 from bayesgen.inference import MLE, Method, Posterior, choose
+from bayesgen.inference import leave_one_out as loo
 from bayesgen.likelihoods import Finding, Likelihood
 from bayesgen.likelihoods.moments import blocks
 from bayesgen.likelihoods.sparse_rows import first_missing
 from bayesgen.model import Model, ModelStatistics, Reader, complete_model, model_statistics
 from bayesgen.schema import Columns, Schema
 from bayesgen.table import Table
-from bayesgen.typing import Traceable, Weights
+from bayesgen.typing import Encoded, Joint, Labels, Traceable, Weights
 
 LEARN_ROWS = 1 << 17
 """Rows encoded at once: with 20 columns 21 MB, which the allocator hands out again and again
@@ -159,6 +160,36 @@ def complete(
     count = learned.statistics.count
     classes = class_prior(prior, learned.classes, count, frequencies=frequencies)
     return complete_model(classes, blocks, learned.statistics)
+
+
+def leave_one_out(
+    learned: Learned, prior: Spec, encoded: Encoded, y: Labels, weight: Weights
+) -> tuple[Joint, Joint]:
+    """Return log p(x_i, y = k given the rows without i), and its part log P(y = k given them).
+
+    Both of shape (row, class); exact where every likelihood is conjugate.
+    """
+    origin, statistics = learned.origin(), learned.statistics
+    size = len(learned.classes)
+    classes_out = np.empty((len(y), size))
+    pairs, which = np.unique(np.stack([y, weight], axis=1), axis=0, return_inverse=True)
+    for pair, (k, own) in enumerate(pairs):
+        count = statistics.count - own * (np.arange(size) == k)
+        count = np.where(count > 1e-9 * own, count, 0.0)
+        classes = class_prior(prior, learned.classes, count, frequencies=False)
+        classes_out[which == pair] = classes.posterior(count).log_predictive()
+    out = classes_out.copy()
+    for name, likelihood in learned.likelihoods.items():
+        out += loo.leave_one_out(
+            likelihood.moved(-origin[name]),
+            statistics.blocks[name],
+            encoded[name],
+            y,
+            weight,
+            n_classes=size,
+            n_levels=learned.schema.n_levels(name),
+        )
+    return out, classes_out
 
 
 def infer(learned: Learned, inference: str | Method, prior: Spec, seed: int) -> Posterior:

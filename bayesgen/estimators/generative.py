@@ -7,6 +7,7 @@ from bayesgen.classes import Spec as ClassPriorSpec
 from bayesgen.estimators.blocks import Blocks, Spec, assign, unread
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.stories import StoryTeller
+from bayesgen.estimators.tempering import Temper
 from bayesgen.inference import Method
 from bayesgen.likelihoods import Likelihood
 from bayesgen.table import Name, Names, Table
@@ -23,6 +24,7 @@ class Composed(Classifier):
         remainder: str | None = None,
         class_prior: ClassPriorSpec = 1.0,
         inference: str | Method = "auto",
+        temper: Temper = None,
         unseen: str = "missing",
         random_state: object = None,
     ) -> None:
@@ -30,6 +32,7 @@ class Composed(Classifier):
         self.remainder = remainder
         self.class_prior = class_prior
         self.inference = inference
+        self.temper = temper
         self.unseen = unseen
         self.random_state = random_state
 
@@ -63,6 +66,9 @@ class GenerativeClassifier(StoryTeller, Composed):
             scale-free measure (see bg.MAP), "mle" the highest density of rows.
         unseen: "missing" takes a level that fitting did not see as missing, with a warning;
             "error" refuses it.
+        temper: None, the story as it is; a power above 0 of the likelihood; or "learn": a power
+            averaged over .1 to 1 by how well it predicts each row from the others (see
+            `temperature_`).
         random_state: seed of simulated draws; they are drawn once a fit.
 
     Example:
@@ -106,6 +112,7 @@ class GenerativeClassifier(StoryTeller, Composed):
         remainder: str | None = None,
         class_prior: ClassPriorSpec = 1.0,
         inference: str | Method = "auto",
+        temper: Temper = None,
         unseen: str = "missing",
         random_state: object = None,
     ) -> None:
@@ -114,6 +121,7 @@ class GenerativeClassifier(StoryTeller, Composed):
             remainder=remainder,
             class_prior=class_prior,
             inference=inference,
+            temper=temper,
             unseen=unseen,
             random_state=random_state,
         )

@@ -8,6 +8,7 @@ from jaxtyping import Num
 from bayesgen.classes import Spec as ClassPriorSpec
 from bayesgen.estimators.blocks import Blocks
 from bayesgen.estimators.classifier import Classifier
+from bayesgen.estimators.tempering import Temper
 from bayesgen.inference import Method
 from bayesgen.likelihoods import JointCategorical
 from bayesgen.table import Table
@@ -26,7 +27,7 @@ class JointTable(Classifier):
     Args:
         probs, rows: of `JointCategorical`; 1 / cells and as many rows as there are cells add one
             row to each cell.
-        class_prior, inference, unseen, random_state: as in GenerativeClassifier.
+        class_prior, inference, temper, unseen, random_state: as in GenerativeClassifier.
 
     Example:
         >>> import bayesgen as bg
@@ -46,6 +47,7 @@ class JointTable(Classifier):
         rows: float | int | Num[np.ndarray, "..."] = 8.0,
         class_prior: ClassPriorSpec = 1.0,
         inference: str | Method = "auto",
+        temper: Temper = None,
         unseen: str = "missing",
         random_state: object = None,
     ) -> None:
@@ -53,6 +55,7 @@ class JointTable(Classifier):
         self.rows = rows
         self.class_prior = class_prior
         self.inference = inference
+        self.temper = temper
         self.unseen = unseen
         self.random_state = random_state
 

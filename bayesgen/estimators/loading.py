@@ -5,11 +5,12 @@ from collections.abc import Iterable
 
 from bayesgen.errors import InvalidModelFile
 from bayesgen.estimators.classifier import Classifier
+from bayesgen.estimators.deciding import Deciding
 from bayesgen.estimators.saved import Assembly, known_classes, own_estimators
 from bayesgen.persist import read
 
 
-def load(path: str | os.PathLike, *, classes: Iterable[type] = ()) -> Classifier:
+def load(path: str | os.PathLike, *, classes: Iterable[type] = ()) -> Deciding:
     """Return the fitted classifier of a file that `clf.save(path)` wrote.
 
     Its answers are the same, bit for bit, and partial_fit goes on. The file is data: nothing in it
@@ -35,6 +36,18 @@ def load(path: str | os.PathLike, *, classes: Iterable[type] = ()) -> Classifier
     yours = {f"yours.{cls.__name__}": cls for cls in classes}
     parts = Assembly(own_estimators() | yours)
     made = read(path, known_classes(yours), parts.whole)
-    if not isinstance(made, Classifier):
+    if not isinstance(made, Deciding):
         raise InvalidModelFile.does_not_fit(path, "it holds no classifier")
+    return made
+
+
+def load_classifier(path: str | os.PathLike) -> Classifier:
+    """Return the classifier of a file that holds one model, not a stack of several.
+
+    Raises:
+        InvalidModelFile: as `load`, or the file holds a stack.
+    """
+    made = load(path)
+    if not isinstance(made, Classifier):
+        raise InvalidModelFile.does_not_fit(path, "it holds a stack of models, for bayesgen.load")
     return made

@@ -1,7 +1,6 @@
 """What a person looks at after a fit: arviz's DataTree and a table of parameters."""
 
 import abc
-import dataclasses
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -12,10 +11,8 @@ from bayesgen.classes import Spec
 from bayesgen.errors import NoRows, UnsupportedInference
 from bayesgen.estimators import rows
 from bayesgen.estimators.deciding import Deciding
-from bayesgen.estimators.fitted import Learned, columns, complete, level_names
+from bayesgen.estimators.fitted import Learned, columns, complete, leave_one_out, level_names
 from bayesgen.inference import Posterior, Report
-from bayesgen.inference.leave_one_out import leave_one_out
-from bayesgen.model import Model, ModelStatistics, Reader
 from bayesgen.typing import Encoded, Labels
 
 DRAWS = 1000
@@ -130,7 +127,7 @@ class Looking(Deciding, abc.ABC):
             >>> float(bg.LDA().fit(X, y).loo()["log_proba"].mean().round(3))
             -0.069
         """
-        if self.inference_ != "exact":
+        if self.inference_ not in ("exact", "expected"):
             raise UnsupportedInference.because(
                 "loo()",
                 f"inference was {self.inference_!r}, and only a closed form can lose a row exactly",
@@ -139,21 +136,8 @@ class Looking(Deciding, abc.ABC):
         if X is None or y is None:
             X, y, sample_weight = self._rows_of_fit("loo")
         posterior, encoded, n_rows = self._encoded(X)
-        codes, learned = self._codes(y), self._learned_
-
-        def completion(statistics: ModelStatistics) -> tuple[Model, ModelStatistics, Reader]:
-            rest = dataclasses.replace(learned, statistics=statistics)
-            return complete(rest, self.class_prior, frequencies=False)
-
-        joint = leave_one_out(
-            learned.likelihoods,
-            learned.statistics,
-            completion,
-            encoded,
-            codes,
-            rows.weights_of(sample_weight, n_rows),
-            n_levels={name: learned.schema.n_levels(name) for name in learned.likelihoods},
-        )
+        codes, weight = self._codes(y), rows.weights_of(sample_weight, n_rows)
+        joint, _ = leave_one_out(self._learned_, self.class_prior, encoded, codes, weight)
         proba = predict.log_class_proba(joint, posterior.log_classes())
         own = np.arange(n_rows), codes
         return diagnose.frame({"log_proba": proba[own], "log_joint": joint[own]})

@@ -6,11 +6,11 @@ from collections.abc import Hashable
 from numpy.typing import ArrayLike
 
 from bayesgen import plots
-from bayesgen.estimators.looking import Looking
+from bayesgen.estimators.asking import Asking
 from bayesgen.plots.style import Option
 
 
-class Plotting(Looking, abc.ABC):
+class Plotting(Asking, abc.ABC):
     """One method for each picture; each returns a display with `figure_` and its axes."""
 
     def plot_densities(
@@ -40,3 +40,9 @@ class Plotting(Looking, abc.ABC):
     ) -> plots.IntervalDisplay:
         """Draw probabilities of one class with intervals; options of `IntervalDisplay`."""
         return plots.IntervalDisplay.from_estimator(self, X, y, target=target, **options)
+
+    def plot_evidence(
+        self, row: object, target: Hashable = None, against: Hashable = None, **options: Option
+    ) -> plots.EvidenceDisplay:
+        """Draw what each cell of one row says for a class; options of `EvidenceDisplay`."""
+        return plots.EvidenceDisplay.from_estimator(self, row, target, against, **options)

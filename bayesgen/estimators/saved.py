@@ -42,6 +42,7 @@ LEFT_BEHIND = {
     "inference_": str,
     "vocabulary_": dict[str, int],
     "fixed_vocabulary_": bool,
+    "_powers": np.ndarray | None,
 }
 """What fitting leaves behind, and of which type."""
 
@@ -123,8 +124,26 @@ def _require_left_behind(cls: type, fitted: dict[str, object]) -> None:
             raise Misfit(f"{cls.__name__} has no place for {name!r}")
         if not matches(part, LEFT_BEHIND.get(name, object)):
             raise Misfit(f"{name} is a {type(part).__name__}, which does not belong there")
+    if "members_" in fitted:
+        _require_stack(fitted)
     if "_learned_" in fitted:
         _require_whole(*(fitted.get(name) for name in ("_learned_", "classes_", "_posterior")))
+
+
+def _require_stack(fitted: dict[str, object]) -> None:
+    """Refuse a stack whose members, weights and classes do not belong together."""
+    members, weights, classes = (fitted.get(n) for n in ("members_", "weights_", "classes_"))
+    if not (isinstance(members, dict) and isinstance(weights, dict) and members):
+        raise Misfit("it does not say what it is made of")
+    if list(members) != list(weights) or not isinstance(classes, np.ndarray):
+        raise Misfit("its members have other names than their weights")
+    for member in members.values():
+        known = getattr(member, "classes_", None)
+        if not isinstance(known, np.ndarray) or known.tolist() != classes.tolist():
+            raise Misfit("a member has other classes")
+    share = np.array(list(weights.values()), dtype=float)
+    if not (share > 0).all() or abs(share.sum() - 1) > 1e-6:
+        raise Misfit("the weights of its members are none")
 
 
 def _require_whole(learned: object, classes: object, posterior: object) -> None:

@@ -15,12 +15,14 @@ from bayesgen.errors import (
     NotConverged,
     StoryRefuses,
     StoryRows,
+    UnsupportedInference,
     UnsupportedTable,
     warn,
 )
 from bayesgen.estimators.blocks import Spec
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.fitted import Learned
+from bayesgen.estimators.tempering import Seen
 from bayesgen.inference import Posterior
 from bayesgen.inference.programs import Observed, infer_story
 from bayesgen.inference.story_draws import OWNER, StoryDraws
@@ -144,6 +146,10 @@ class StoryTeller(Classifier):
     def _infer(self, learned: Learned, seed: int) -> Posterior:
         if not isinstance(learned, StoryLearned) or learned.rows is None:
             return super()._infer(learned, seed)
+        if self.temper is not None:
+            raise UnsupportedInference.because(
+                f"temper={self.temper!r}", "a story of your own says what it means", "Leave it out."
+            )
         number = isinstance(self.class_prior, int | float | np.number)
         if number and self.class_prior != 1.0:
             raise InvalidStory.with_class_prior(self.class_prior)
@@ -156,8 +162,10 @@ class StoryTeller(Classifier):
         known = class_prior(self.class_prior, learned.classes, count, frequencies=False)
         return posterior.with_classes(known)
 
-    def _settle(self, learned: Learned, seed: int) -> Classifier:
-        super()._settle(learned, seed)
+    def _settle(
+        self, learned: Learned, seed: int, seen: tuple[Seen, ...] | None = None
+    ) -> Classifier:
+        super()._settle(learned, seed, seen)
         if isinstance(learned, StoryLearned):
             self._learned_ = dataclasses.replace(learned, rows=None)
         return self

@@ -3,6 +3,7 @@
 from bayesgen.errors import NoClosedForm, UnsupportedInference, warn
 from bayesgen.inference.augmentation import Augmentation as Augmentation
 from bayesgen.inference.exact import Exact as Exact
+from bayesgen.inference.expected import Expected as Expected
 from bayesgen.inference.holes import any_holes
 from bayesgen.inference.joint_normal import NormalHoles as NormalHoles
 from bayesgen.inference.joint_table import TableHoles as TableHoles
@@ -13,10 +14,12 @@ from bayesgen.inference.posterior import Draws as Draws
 from bayesgen.inference.posterior import Posterior as Posterior
 from bayesgen.inference.posterior import normalised as normalised
 from bayesgen.inference.report import Report as Report
+from bayesgen.inference.stacking import Stacked as Stacked
+from bayesgen.inference.tempered import Tempered as Tempered
 from bayesgen.model import Model, ModelStatistics
 
-Method = Exact | MLE | MAP | NUTS | Augmentation
-BY_NAME = {"exact": Exact, "mle": MLE, "map": MAP, "nuts": NUTS}
+Method = Exact | Expected | MLE | MAP | NUTS | Augmentation
+BY_NAME = {"exact": Exact, "expected": Expected, "mle": MLE, "map": MAP, "nuts": NUTS}
 
 
 def choose(inference: str | Method, model: Model, statistics: ModelStatistics) -> Method:

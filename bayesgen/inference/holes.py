@@ -9,10 +9,11 @@ import functools
 
 import numpy as np
 
+from bayesgen.errors import UnsupportedInference
 from bayesgen.inference.climb import EMReport
 from bayesgen.likelihoods import Finding, Likelihood, Statistics
 from bayesgen.model import Model, ModelStatistics
-from bayesgen.typing import Params
+from bayesgen.typing import Block, Labels, Params, Weights
 
 
 class Holes(abc.ABC):
@@ -45,6 +46,12 @@ class Holes(abc.ABC):
     @abc.abstractmethod
     def expected(self) -> Statistics:
         """Return expected statistics of the filled rows, given what was observed and the mode."""
+
+    def expected_alone(self, x: Block, y: Labels, weight: Weights) -> Statistics:
+        """Return what `expected` adds for each of some rows, which stand in place of classes."""
+        raise UnsupportedInference.because(
+            "leave-one-out", "rows with holes in this family have no expected part", "Leave it out."
+        )
 
 
 @functools.singledispatch

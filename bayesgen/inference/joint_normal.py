@@ -1,6 +1,7 @@
 """A joint normal whose rows have holes: EM and data augmentation on statistics."""
 
 import dataclasses
+import functools
 
 import numpy as np
 
@@ -8,9 +9,11 @@ from bayesgen.inference import em
 from bayesgen.inference.augment import augment
 from bayesgen.inference.climb import EMReport
 from bayesgen.inference.holes import Holes, holes
-from bayesgen.likelihoods import Finding, MultivariateNormal
+from bayesgen.likelihoods import Finding, MultivariateNormal, Statistics
+from bayesgen.likelihoods.averaged import Averaged
 from bayesgen.likelihoods.multivariate_normal import MultivariateNormalStatistics
-from bayesgen.typing import Params
+from bayesgen.likelihoods.multivariate_normal.statistics import gather
+from bayesgen.typing import Block, Labels, Params, Weights
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -45,8 +48,25 @@ class NormalHoles(Holes):
 
     def expected(self) -> MultivariateNormalStatistics:
         """Return expected moments at the mode under the conjugate prior, whatever the prior is."""
+        return em.expected(self.statistics, self._mode)
+
+    @functools.cached_property
+    def _mode(self) -> Params:
         conjugate = self.likelihood.with_arrays({"prior": "conjugate"})
-        return em.expected(self.statistics, em.mode(conjugate, self.statistics)[0])
+        return em.mode(conjugate, self.statistics)[0]
+
+    def expected_alone(self, x: Block, y: Labels, weight: Weights) -> MultivariateNormalStatistics:
+        """Return the expected moments of each row by itself, shape (row, ...)."""
+        alone = gather(x, np.arange(len(y)), weight, len(y))
+        factor = self._mode["cholesky"]
+        own = {"mean": self._mode["mean"][y], "cholesky": factor if len(factor) == 1 else factor[y]}
+        return em.expected(alone, own)
+
+
+@holes.register(Averaged)
+def averaged_holes(likelihood: Averaged, statistics: Statistics) -> Holes | None:
+    """Return what stands in for the closed form of the member of most weight."""
+    return holes(likelihood.heaviest(), statistics)
 
 
 @holes.register(MultivariateNormal)

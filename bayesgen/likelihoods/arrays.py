@@ -43,7 +43,7 @@ class Arrays:
 
 
 def _take(array: np.ndarray, axes: tuple[str, ...], axis: str, index: np.ndarray) -> np.ndarray:
-    for position, word in enumerate(axes):
+    for position, word in enumerate(axes, start=-len(axes)):
         # an axis of length one is shared by all positions and stays
         if word == axis and (array.shape[position] != 1 or axis == "feature"):
             array = np.take(array, index, axis=position)

@@ -7,14 +7,24 @@ density once (see `exponential`); the others keep the rows (see `rows`).
 
 import abc
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
 
 from bayesgen.errors import InvalidPrior, UnsupportedInference
 from bayesgen.likelihoods.arrays import Arrays, Axes, spread
-from bayesgen.typing import Block, Kept, Labels, Params, Traceable, Transform, Weights
+from bayesgen.typing import (
+    Block,
+    Evidence,
+    Joint,
+    Kept,
+    Labels,
+    Params,
+    Traceable,
+    Transform,
+    Weights,
+)
 
 T = TypeVar("T", bound="Statistics")
 S = TypeVar("S", bound="Statistics")
@@ -81,6 +91,11 @@ class Likelihood(Arrays, Generic[S]):
     """Largest number of combinations of levels that a block may have; None where any may be."""
     closed_maximum: ClassVar[bool] = True
     """Whether maximum likelihood has a closed form."""
+    grids: ClassVar[Mapping[str, tuple]] = {}
+    """Settings that may say "learn", and the values that they are then averaged over."""
+    batched: ClassVar[bool] = False
+    """Whether statistics and priors may carry leading axes, over which everything up to
+    `log_predictive_each` then repeats: all of a family's work for leave-one-out."""
     param_axes: ClassVar[Axes] = {}
     """The axes of each parameter after the draw axes."""
 
@@ -132,7 +147,7 @@ class Likelihood(Arrays, Generic[S]):
         """Return the prior updated by statistics: the same type, ready for more."""
         raise UnsupportedInference.no_closed_form(type(self).__name__)
 
-    def log_evidence(self, statistics: S) -> float:
+    def log_evidence(self, statistics: S) -> Evidence:
         """Return log p(rows given classes), parameters integrated out."""
         raise UnsupportedInference.no_closed_form(type(self).__name__)
 
@@ -145,6 +160,10 @@ class Likelihood(Arrays, Generic[S]):
     def log_predictive(self, x: Block) -> np.ndarray:
         """Return log p(x given y = k), shape (row, class), parameters integrated out."""
         return self.predictive()(x)
+
+    def log_predictive_each(self, x: Block) -> Joint:
+        """Return log p(x_i given y = k) by the i-th of `batched` priors, shape (row, class)."""
+        raise UnsupportedInference.no_closed_form(type(self).__name__)
 
     # -- parameters -------------------------------------------------------------------------
 

@@ -12,13 +12,23 @@ from scipy.special import digamma, gammaln, polygamma
 from bayesgen.errors import InvalidPrior
 from bayesgen.likelihoods.base import Finding
 from bayesgen.likelihoods.exponential import ExponentialFamily, SufficientStatistics
-from bayesgen.likelihoods.guesses import broadcast_guess, require_positive
+from bayesgen.likelihoods.guesses import Guess, broadcast_guess, require_positive
 from bayesgen.likelihoods.moments import blocks, one_hot
 from bayesgen.likelihoods.simplexes import log_gammas
 from bayesgen.likelihoods.sparse_columns import answer_draws, answer_scores, answer_sums
 from bayesgen.likelihoods.sparse_rows import kept_columns
 from bayesgen.likelihoods.sparse_scores import either
-from bayesgen.typing import Block, Kept, Labels, Params, Traceable, Transform, Weights
+from bayesgen.typing import (
+    Block,
+    Evidence,
+    Joint,
+    Kept,
+    Labels,
+    Params,
+    Traceable,
+    Transform,
+    Weights,
+)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -62,9 +72,11 @@ class Bernoulli(ExponentialFamily[BernoulliStatistics]):
     """
 
     prob: float | Num[np.ndarray, "..."] | None = None
-    rows: float | int | Num[np.ndarray, "..."] = 4.0
+    rows: Guess = 4.0
 
     kind: ClassVar[str] = "binary"
+    batched: ClassVar[bool] = True
+    grids: ClassVar = {"rows": (0.25, 1.0, 4.0, 16.0, 64.0, 256.0)}
     sparse: ClassVar[bool] = True
     axes: ClassVar = {"prob": ("class", "feature"), "rows": ("class", "feature")}
     param_axes: ClassVar = {"prob": ("class", "feature")}
@@ -100,7 +112,7 @@ class Bernoulli(ExponentialFamily[BernoulliStatistics]):
 
         A column that is constant, or was never observed, has no usable fraction and no say.
         """
-        yes, no = statistics.yes.sum(axis=0), statistics.no.sum(axis=0)
+        yes, no = (s.sum(axis=-2, keepdims=True) for s in (statistics.yes, statistics.no))
         mixed = (yes > 0) & (no > 0)
         fraction = np.divide(yes, yes + no, out=np.full_like(yes, np.nan), where=mixed)
         prob = fraction if self.prob is None else self.prob
@@ -114,7 +126,7 @@ class Bernoulli(ExponentialFamily[BernoulliStatistics]):
 
     def inert(self) -> np.ndarray:
         """Return which columns are constant or never observed, without a stated guess."""
-        return np.isnan(self.prob).any(axis=0)
+        return np.isnan(self.prob).any(axis=-2)
 
     def view(self, x: Block, index: np.ndarray) -> Kept:
         """Return the columns that were kept."""
@@ -127,14 +139,19 @@ class Bernoulli(ExponentialFamily[BernoulliStatistics]):
             {"prob": (self.rows * self.prob + statistics.yes) / rows, "rows": rows}
         )
 
-    def log_evidence(self, statistics: BernoulliStatistics) -> float:
+    def log_evidence(self, statistics: BernoulliStatistics) -> Evidence:
         """Return the sum of log Beta ratios."""
         after = self.posterior(statistics)
-        return float((_log_beta(after) - _log_beta(self)).sum())
+        return (_log_beta(after) - _log_beta(self)).sum(axis=(-2, -1))
 
     def predictive(self) -> Callable[[Block], np.ndarray]:
         """Return x -> sum over observed columns of log prob, shape (row, class)."""
         return self.density({"prob": self.prob})
+
+    def log_predictive_each(self, x: Block) -> Joint:
+        """Return what the i-th of priors along a leading axis says of row i, (row, class)."""
+        cells = np.log(np.where(x[:, None] == 1, self.prob, 1 - self.prob))
+        return cells.sum(axis=-1, where=~np.isnan(x)[:, None])
 
     def draw(self, rng: np.random.Generator, n: int) -> Params:
         """Return n draws of prob, (draw, class, feature)."""

@@ -33,7 +33,7 @@ class CategoricalStatistics(SufficientStatistics):
         """Keep classes or flat levels."""
         n_levels = kept_levels(self.n_levels, index) if axis == "level" else self.n_levels
         return CategoricalStatistics(
-            np.take(self.count, index, {"class": 0, "level": 1}[axis]), n_levels
+            np.take(self.count, index, {"class": -2, "level": -1}[axis]), n_levels
         )
 
     def spread_levels(

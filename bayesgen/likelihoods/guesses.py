@@ -1,17 +1,32 @@
 """Guesses that users state: checked, and given the shape of their block."""
 
+from typing import Literal
+
 import numpy as np
 from jaxtyping import Num
 
 from bayesgen.errors import InvalidArgument, InvalidPrior
 
-Guess = float | int | Num[np.ndarray, "..."] | None
+LEARN = "learn"
+"""What a setting says that is averaged over a grid (see `averaged`)."""
+
+Stated = float | int | Num[np.ndarray, "..."] | None
+Guess = Stated | Literal["learn"]
+
+
+def is_learned(value: object) -> bool:
+    """Return whether a setting is to be learned."""
+    return isinstance(value, str) and value == LEARN
 
 
 def require_positive(owner: object, *names: str) -> None:
     """Refuse a worth or a scale that is not a positive finite number."""
     for name in names:
         value = getattr(owner, name)
+        if isinstance(value, str):
+            if not is_learned(value) or name not in owner.grids:
+                raise InvalidPrior.not_positive(type(owner).__name__, name, value)
+            continue
         if value is not None and not (np.isfinite(value).all() and (np.asarray(value) > 0).all()):
             raise InvalidPrior.not_positive(type(owner).__name__, name, value)
 

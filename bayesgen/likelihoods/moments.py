@@ -51,13 +51,29 @@ class NormalStatistics(SufficientStatistics):
         The variance is SS_within / n; where that is 0, SS_total / n; NaN where that is 0 too, or
         nothing was observed: such a column has no unit and cannot tell classes apart.
         """
-        n = self.count.sum(axis=0)
+        n = self.count.sum(axis=-2)
         safe = np.where(n > 0, n, 1.0)
-        mean = (self.count * self.mean).sum(axis=0) / safe
-        within = self.scatter.sum(axis=0) / safe
-        between = (self.count * (self.mean - mean) ** 2).sum(axis=0) / safe
+        mean = (self.count * self.mean).sum(axis=-2) / safe
+        within = self.scatter.sum(axis=-2) / safe
+        off = self.mean - mean[..., None, :]
+        between = (self.count * off**2).sum(axis=-2) / safe
         variance = np.where(within > 0, within, within + between)
         return mean, np.where(variance > 0, variance, np.nan)
+
+    def pooled_over_columns(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return overall means (NaN where nothing was observed) and one variance within classes.
+
+        The variance is the sum of squares within classes over all cells; where that is 0, around
+        the overall means; NaN where that is 0 too.
+        """
+        n = self.count.sum(axis=-2)
+        mean = np.where(n > 0, self.pooled()[0], np.nan)
+        within = self.scatter.sum(axis=(-2, -1))
+        off = self.mean - np.nan_to_num(mean)[..., None, :]
+        between = (self.count * off**2).sum(axis=(-2, -1))
+        squares = np.where(within > 0, within, between)
+        unknown = np.full(np.shape(squares), np.nan)
+        return mean, np.divide(squares, n.sum(axis=-1), out=unknown, where=squares > 0)
 
 
 def class_moments(

@@ -21,7 +21,17 @@ from bayesgen.likelihoods.sparse_columns import (
 )
 from bayesgen.likelihoods.sparse_rows import kept_columns
 from bayesgen.likelihoods.sparse_scores import either
-from bayesgen.typing import Block, Kept, Labels, Params, Traceable, Transform, Weights
+from bayesgen.typing import (
+    Block,
+    Evidence,
+    Joint,
+    Kept,
+    Labels,
+    Params,
+    Traceable,
+    Transform,
+    Weights,
+)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -75,6 +85,8 @@ class Poisson(ExponentialFamily[PoissonStatistics]):
     rows: Guess = 1.0
 
     kind: ClassVar[str] = "counts"
+    batched: ClassVar[bool] = True
+    grids: ClassVar = {"rows": (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)}
     sparse: ClassVar[bool] = True
     axes: ClassVar = {"rate": ("class", "feature"), "rows": ("class", "feature")}
     param_axes: ClassVar = {"rate": ("class", "feature")}
@@ -106,7 +118,7 @@ class Poisson(ExponentialFamily[PoissonStatistics]):
 
         Where every count is 0, half a count over one row more stands in: a rate of 0 has no prior.
         """
-        total, n = statistics.total.sum(axis=0), statistics.count.sum(axis=0)
+        total, n = (s.sum(axis=-2, keepdims=True) for s in (statistics.total, statistics.count))
         mean = np.where(total > 0, total / np.where(n > 0, n, 1.0), 0.5 / (n + 1))
         rate = np.where(n > 0, mean, np.nan) if self.rate is None else self.rate
         shape = statistics.count.shape
@@ -119,7 +131,7 @@ class Poisson(ExponentialFamily[PoissonStatistics]):
 
     def inert(self) -> np.ndarray:
         """Return which columns were never observed, without a stated guess."""
-        return np.isnan(self.rate).any(axis=0)
+        return np.isnan(self.rate).any(axis=-2)
 
     def view(self, x: Block, index: np.ndarray) -> Kept:
         """Return the columns that were kept."""
@@ -131,11 +143,11 @@ class Poisson(ExponentialFamily[PoissonStatistics]):
         rate = (self.rows * self.rate + statistics.total) / rows
         return self.with_arrays({"rate": rate, "rows": rows})
 
-    def log_evidence(self, statistics: PoissonStatistics) -> float:
+    def log_evidence(self, statistics: PoissonStatistics) -> Evidence:
         """Return the sum of log Gamma ratios over log factorials."""
         after = self.posterior(statistics)
         gammas = _log_normaliser(after) - _log_normaliser(self)
-        return float((gammas - statistics.log_factorials).sum())
+        return (gammas - statistics.log_factorials).sum(axis=(-2, -1))
 
     def predictive(self) -> Callable[[Block], np.ndarray]:
         """Return x -> sum over observed columns of log negative binomial, shape (row, class)."""
@@ -154,6 +166,13 @@ class Poisson(ExponentialFamily[PoissonStatistics]):
             return out
 
         return log_predictive
+
+    def log_predictive_each(self, x: Block) -> Joint:
+        """Return what the i-th of priors along a leading axis says of row i, (row, class)."""
+        shape, x = self.rows * self.rate, x[:, None]
+        terms = gammaln(x + shape) - gammaln(shape) - gammaln(x + 1)
+        terms += shape * np.log(self.rows / (self.rows + 1)) - x * np.log(self.rows + 1)
+        return terms.sum(axis=-1, where=~np.isnan(x))
 
     def draw(self, rng: np.random.Generator, n: int) -> Params:
         """Return n draws of the rates, (draw, class, feature)."""

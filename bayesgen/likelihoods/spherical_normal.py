@@ -14,9 +14,9 @@ from bayesgen.likelihoods.exponential import ExponentialFamily
 from bayesgen.likelihoods.guesses import Guess, broadcast_guess, require_positive
 from bayesgen.likelihoods.moments import NormalStatistics, class_moments
 from bayesgen.likelihoods.normal import cells
-from bayesgen.likelihoods.normal.student_t import diagonal_t
+from bayesgen.likelihoods.normal.student_t import diagonal_t, spherical_t
 from bayesgen.likelihoods.normal.updated import updated_density_draws
-from bayesgen.typing import Block, Labels, Params, Traceable, Transform, Weights
+from bayesgen.typing import Block, Evidence, Joint, Labels, Params, Traceable, Transform, Weights
 
 FAMILY = "SphericalNormal"
 DEFAULT_ROWS = {"per_class": 8.0, "shared": 1.0}
@@ -83,6 +83,7 @@ class SphericalNormal(ExponentialFamily[NormalStatistics]):
 
     kind: ClassVar[str] = "numbers"
     centred: ClassVar[bool] = True
+    batched: ClassVar[bool] = True
     location: ClassVar = ("mean",)
     axes: ClassVar = {
         "mean": ("class", "feature"),
@@ -115,31 +116,33 @@ class SphericalNormal(ExponentialFamily[NormalStatistics]):
 
     def complete(self, statistics: NormalStatistics) -> "SphericalNormal":
         """Fill guesses of None from the pooled columns and give every array its shape."""
-        shape, wide = statistics.mean.shape, self._wide(len(statistics.mean))
-        mean, variance = _pooled(statistics)
+        shape = statistics.mean.shape
+        wide = self._wide(shape)
+        mean, variance = statistics.pooled_over_columns()
         rows = DEFAULT_ROWS[self.spread] if self.variance_rows is None else self.variance_rows
         worths = (self.mean_rows, rows)
         if self.prior == "reference":
             # sigma^-(p rows + 2) times sigma^-1 for each mean that shares it must be sigma^-2
-            mean, variance, worths = 0.0 * mean, 0.0 * variance, (0.0, -shape[0] / wide[0])
+            mean, variance, worths = 0.0 * mean, 0.0 * variance, (0.0, -shape[-2] / wide[-1])
         else:
-            mean = mean if self.mean is None else self.mean
-            variance = variance if self.variance is None else self.variance
+            mean = mean[..., None, :] if self.mean is None else self.mean
+            variance = variance[..., None] if self.variance is None else self.variance
         values, shapes = (mean, worths[0], variance, worths[1]), (shape, shape, wide, wide)
         given = zip(self.axes, values, shapes, strict=True)
         arrays = {name: broadcast_guess(FAMILY, name, *guess) for name, *guess in given}
-        known = int((~np.isnan(arrays["mean"])).all(axis=0).sum())
-        return self.with_arrays({**arrays, "columns": self.columns or max(known, 1)})
+        known = (~np.isnan(arrays["mean"])).all(axis=-2).sum(axis=-1).max(initial=1)
+        return self.with_arrays({**arrays, "columns": self.columns or int(known)})
 
-    def _wide(self, n_classes: int) -> tuple[int]:
-        return (1 if self.spread == "shared" else n_classes,)
+    def _wide(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the shape of variances where this is that of means."""
+        return (*shape[:-2], 1 if self.spread == "shared" else shape[-2])
 
     def inert(self) -> np.ndarray:
         """Return which columns were never observed, without a stated guess; all without a unit.
 
         A constant column is no such column: its unit is that of the others.
         """
-        return np.isnan(self.mean).any(axis=0) | np.isnan(self.variance).any()
+        return np.isnan(self.mean).any(axis=-2) | np.isnan(self.variance).any(axis=-1)[..., None]
 
     def posterior(self, statistics: NormalStatistics) -> "SphericalNormal":
         """Return the updated prior (formula above)."""
@@ -160,20 +163,28 @@ class SphericalNormal(ExponentialFamily[NormalStatistics]):
             }
         )
 
-    def _pool(self, values: Float[np.ndarray, "class feature"]) -> Float[np.ndarray, " spread"]:
-        totals = values.sum(axis=1)
-        return totals.sum(keepdims=True) if self.spread == "shared" else totals
+    def _pool(self, values: np.ndarray) -> np.ndarray:
+        totals = values.sum(axis=-1)
+        return totals.sum(axis=-1, keepdims=True) if self.spread == "shared" else totals
 
-    def log_evidence(self, statistics: NormalStatistics) -> float:
+    def log_evidence(self, statistics: NormalStatistics) -> Evidence:
         """Return log p(columns given classes) in closed form (a product of Gamma ratios)."""
         after, n = self.posterior(statistics), statistics.count
         means = 0.5 * np.log(self.mean_rows / after.mean_rows) - 0.5 * n * np.log(np.pi)
         spreads = _log_normaliser(after) - _log_normaliser(self)
-        return float(means.sum() + spreads.sum())
+        return means.sum(axis=(-2, -1)) + spreads.sum(axis=-1)
 
     def predictive(self) -> Callable[[Block], np.ndarray]:
         """Return x -> log multivariate t of the observed columns, shape (row, class)."""
         return diagonal_t(self.mean, self.variance, 1 + 1 / self.mean_rows, self.degrees)
+
+    def log_predictive_each(self, x: Block) -> Joint:
+        """Return what the i-th of priors along a leading axis says of row i, (row, class)."""
+        stretch, degrees = 1 + 1 / self.mean_rows, self.degrees
+        seen, off = ~np.isnan(x)[:, None], x[:, None] - self.mean
+        squares = (off**2 / stretch).sum(axis=-1, where=seen)
+        wide = np.log(stretch).sum(axis=-1, where=seen) / 2
+        return spherical_t(squares, seen.sum(axis=-1), degrees, self.variance) - wide
 
     def draw(self, rng: np.random.Generator, n: int) -> Params:
         """Return n independent draws of mean (draw, class, feature) and variance (draw, class)."""
@@ -227,13 +238,13 @@ class SphericalNormal(ExponentialFamily[NormalStatistics]):
 
     def start(self, statistics: NormalStatistics) -> Params:
         """Return the pooled means and variance, those of the guess where nothing is known."""
-        mean, variance = _pooled(statistics)
+        mean, variance = statistics.pooled_over_columns()
         mean = np.where(np.isnan(mean), np.mean(self.mean, axis=0), mean)
         variance = variance if np.isfinite(variance) else np.mean(self.variance)
         shape = statistics.mean.shape
         return {
             "mean": np.broadcast_to(mean, shape),
-            "variance": np.broadcast_to(variance, self._wide(shape[0])),
+            "variance": np.broadcast_to(variance, self._wide(shape)),
         }
 
     def features(self, x: Block) -> Float[np.ndarray, "row natural"]:
@@ -276,20 +287,6 @@ class SphericalNormal(ExponentialFamily[NormalStatistics]):
     def transform(self, parameter: str, *arrays: Traceable) -> Transform:
         """Return centre + width u for the mean, exp of it for the variance."""
         return cells.transform(parameter, *arrays)
-
-
-def _pooled(statistics: NormalStatistics) -> tuple[Float[np.ndarray, " feature"], np.ndarray]:
-    """Return overall means (NaN where nothing was observed) and the variance within classes.
-
-    That is the sum of squares within classes over all cells; where that is 0, around the overall
-    means; NaN where that is 0 too.
-    """
-    n = statistics.count.sum(axis=0)
-    mean = np.where(n > 0, statistics.pooled()[0], np.nan)
-    squares, total = statistics.scatter.sum(), n.sum()
-    if squares == 0:
-        squares = np.nansum(statistics.count * (statistics.mean - mean) ** 2)
-    return mean, np.asarray(squares / total if squares > 0 else np.nan)
 
 
 def _log_normaliser(prior: SphericalNormal) -> np.ndarray:

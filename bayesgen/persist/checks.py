@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 from jaxtyping import AbstractArray
 
-from bayesgen.inference import Draws, Posterior
+from bayesgen.inference import Draws, Posterior, Tempered
 from bayesgen.likelihoods import Likelihood
 from bayesgen.likelihoods.arrays import Arrays
 from bayesgen.model import ModelStatistics
@@ -134,6 +134,8 @@ def _require_columns(schema: Schema) -> None:
 
 
 def _require_posterior(schema: Schema, n_classes: int, posterior: Posterior) -> None:
+    if isinstance(posterior, Tempered):
+        return _require_posterior(schema, n_classes, posterior.base)
     reader = posterior.reader
     live = list(reader.kept)
     for where, found in (("reader", reader.full), ("posterior", posterior.families)):
@@ -187,6 +189,9 @@ def _require_positions(name: str, kept: np.ndarray, size: int | None) -> int:
 def _require_arrays(
     name: str, owner: Arrays, sizes: Mapping[str, int], *, shared: bool, finite: bool = True
 ) -> None:
+    for number, member in enumerate(getattr(owner, "members", ())):
+        where = f"{name}, member {number}"
+        _require_arrays(where, member, sizes, shared=shared, finite=finite)
     sizes = dict(sizes)
     for field, words in owner.axes.items():
         where, value = f"{name}.{field}", getattr(owner, field)

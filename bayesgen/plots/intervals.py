@@ -11,6 +11,8 @@ from bayesgen.plots.style import FAINT, INK, Axes, Fitted, colour, marker, panel
 
 MOST_ROWS = 80
 """Bars that still can be told apart in one panel."""
+_BLACK = 7
+"""Look of "is not" among three classes or more: black stands out from every other colour."""
 
 
 @dataclasses.dataclass(eq=False)
@@ -72,7 +74,7 @@ class IntervalDisplay:
             order = order[np.linspace(0, len(order) - 1, MOST_ROWS).astype(int)]
         interval = clf.predict_interval(X, prob)[order, k]
         truth = None if y is None else np.asarray(y)[order]
-        looks = (k, 1 - k if len(classes) == 2 else len(classes))
+        looks = (k, 1 - k if len(classes) == 2 else _BLACK if k % 8 != _BLACK else 0)
         return cls(probability[order], interval, order, truth, name, prob, looks).plot(ax=ax)
 
     def plot(self, ax: Axes = None) -> "IntervalDisplay":

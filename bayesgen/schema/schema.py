@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from scipy.sparse import issparse
 
 from bayesgen.errors import InvalidArgument, UnknownColumns
@@ -143,6 +143,22 @@ class Schema:
     def unread(self, names: Names) -> set[Name]:
         """Return which of some columns are known and belong to no block."""
         return set(names).intersection(self.names) - self._read()
+
+    def holes(self, table: Table) -> dict[Name, tuple[Name, Bool[np.ndarray, " row"]]]:
+        """Return, for each column that a block reads, its name in a table and its missing cells.
+
+        All cells of an absent column are missing. A level that fitting did not see is no hole.
+        """
+        out = {}
+        for name, found in self._matched(table, "Classifier").items():
+            if name not in self._read():
+                continue
+            if found is None:
+                out[name] = name, np.ones(table.n_rows, dtype=bool)
+            else:
+                codes = found.kind == "level"
+                out[name] = found.name, found.values < 0 if codes else np.isnan(found.values)
+        return out
 
     def origin(self, block: str) -> Float[np.ndarray, " feature"]:
         """Return what encoding subtracts from the columns of a block, each in its own unit."""

@@ -15,6 +15,10 @@ from bayesgen.table.compressed import named as named
 from bayesgen.table.compressed import read_sparse as read_sparse
 from bayesgen.table.counts import check_counts as check_counts
 from bayesgen.table.counts import presence as presence
+from bayesgen.table.filled import fill_table as fill_table
+from bayesgen.table.indicators import indicators as indicators
+from bayesgen.table.indicators import levels_of as levels_of
+from bayesgen.table.joined import concatenated as concatenated
 from bayesgen.table.reading import is_frame as is_frame
 from bayesgen.table.reading import read_table as read_table
 from bayesgen.table.target import read_target as read_target

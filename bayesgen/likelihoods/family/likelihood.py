@@ -84,12 +84,12 @@ class Family(Likelihood[Values]):
         return False
 
     @property
-    def kind(self) -> str:  # ty: ignore[incompatible-property-override]  # other families are of one kind
+    def kind(self) -> str:
         """Counts for discrete distributions, else numbers."""
         return "counts" if self.declaration.discrete else "numbers"
 
     @property
-    def param_axes(self) -> dict[str, tuple[str, ...]]:  # ty: ignore[incompatible-property-override]
+    def param_axes(self) -> dict[str, tuple[str, ...]]:
         """The axes of each free parameter."""
         return dict.fromkeys(self.declaration.names, ("class", "feature"))
 

@@ -6,17 +6,21 @@ from collections.abc import Callable
 from typing import ClassVar, Literal
 
 import numpy as np
-from scipy.special import gammaln
 
 from bayesgen.errors import InvalidPrior, UnsupportedInference
 from bayesgen.likelihoods.base import Finding, Likelihood
 from bayesgen.likelihoods.exponential import ExponentialFamily
-from bayesgen.likelihoods.guesses import Guess, require_one_of, require_positive
-from bayesgen.likelihoods.multivariate_normal import covariances, parameters, priors, structures
-from bayesgen.likelihoods.multivariate_normal.holes import distances
+from bayesgen.likelihoods.guesses import Guess, is_learned, require_one_of, require_positive
+from bayesgen.likelihoods.multivariate_normal import (
+    covariances,
+    parameters,
+    predictive,
+    priors,
+    structures,
+)
 from bayesgen.likelihoods.multivariate_normal.statistics import MultivariateNormalStatistics, gather
 from bayesgen.likelihoods.multivariate_normal.updated import updated_density_draws
-from bayesgen.typing import Block, Labels, Params, Traceable, Transform, Weights
+from bayesgen.typing import Block, Evidence, Joint, Labels, Params, Traceable, Transform, Weights
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -54,6 +58,10 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
             LKJ(concentration) and standard deviations ~ half-normal with mean sqrt(scale_jj), for
             MAP and NUTS.
         concentration: of the LKJ prior; 1 is uniform over correlation matrices.
+        correlation: how much of the columns' correlations within classes the guess scale=None
+            has, from 0 (diagonal) up to but not 1 (the pooled covariance).
+        Worths may say "learn", and so may the scale: it then slides between diagonal and pooled,
+        so that naive Bayes, LDA and QDA are corners of one model.
 
     Raises:
         InvalidPrior: a worth not above 0, a scale that is not symmetric positive definite.
@@ -76,10 +84,17 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
     covariance_rows: Guess = None
     prior: Literal["conjugate", "reference", "lkj"] = "conjugate"
     concentration: float | int = 1.0
+    correlation: float | Literal["learn"] = 0.0
 
     kind: ClassVar[str] = "numbers"
     joint: ClassVar[bool] = True
     centred: ClassVar[bool] = True
+    batched: ClassVar[bool] = True
+    grids: ClassVar = {
+        "mean_rows": (0.03, 0.1, 0.3, 1.0, 3.0),
+        "covariance_rows": (0.5, 2.0, 8.0, 32.0, 128.0, 512.0, 2048.0),
+        "correlation": (0.0, 0.5, 0.9, 0.99),
+    }
     location: ClassVar = ("mean",)
     axes: ClassVar = {
         "mean": ("class", "feature"),
@@ -100,6 +115,8 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
 
     def specialised(self) -> Likelihood:
         """Return the family that stands for a structured covariance; itself for a full one."""
+        if is_learned(self.scale):
+            return dataclasses.replace(self, scale=None, correlation="learn").specialised()
         return structures.specialised(self)
 
     @property
@@ -115,7 +132,7 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
     @property
     def degrees(self) -> Traceable:
         """Return the inverse-Wishart degrees of freedom p - 1 + covariance_rows."""
-        return self.mean.shape[1] - 1 + self.covariance_rows
+        return self.mean.shape[-1] - 1 + self.covariance_rows
 
     def statistics(
         self,
@@ -135,7 +152,7 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
 
     def inert(self) -> np.ndarray:
         """Return which columns have no unit: constant or never observed, and no stated guess."""
-        return np.isnan(np.diagonal(self.scale, axis1=1, axis2=2)).any(axis=0)
+        return np.isnan(np.diagonal(self.scale, axis1=-2, axis2=-1)).any(axis=-2)
 
     def posterior(self, statistics: MultivariateNormalStatistics) -> "MultivariateNormal":
         """Return the updated prior (formula above); rows must be complete."""
@@ -144,47 +161,39 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
         n, delta = statistics.count, statistics.mean - self.mean
         mean_rows = self.mean_rows + n
         share = np.divide(n, mean_rows, out=np.zeros_like(mean_rows), where=mean_rows > 0)
-        outer = (self.mean_rows * share)[:, None, None] * delta[:, :, None] * delta[:, None]
-        covariance_rows = self.covariance_rows + self._pool(n)
+        outer = (self.mean_rows * share)[..., None, None] * delta[..., None] * delta[..., None, :]
+        covariance_rows = self.covariance_rows + self._pool(n, -1)
         if self.prior == "reference" and (covariance_rows <= 0).any():
-            raise InvalidPrior.reference_needs_rows("MultivariateNormal", self.mean.shape[1] + 1)
-        total = self.covariance_rows[:, None, None] * self.scale
-        total = total + self._pool(statistics.scatter + outer)
+            raise InvalidPrior.reference_needs_rows("MultivariateNormal", self.mean.shape[-1] + 1)
+        total = self.covariance_rows[..., None, None] * self.scale
+        total = total + self._pool(statistics.scatter + outer, -3)
         return self.with_arrays(
             {
-                "mean": self.mean + share[:, None] * delta,
+                "mean": self.mean + share[..., None] * delta,
                 "mean_rows": mean_rows,
-                "scale": total / covariance_rows[:, None, None],
+                "scale": total / covariance_rows[..., None, None],
                 "covariance_rows": covariance_rows,
             }
         )
 
-    def _pool(self, values: np.ndarray) -> np.ndarray:
-        return values.sum(axis=0, keepdims=True) if self.shared else values
+    def _pool(self, values: np.ndarray, axis: int) -> np.ndarray:
+        return values.sum(axis=axis, keepdims=True) if self.shared else values
 
-    def log_evidence(self, statistics: MultivariateNormalStatistics) -> float:
+    def log_evidence(self, statistics: MultivariateNormalStatistics) -> Evidence:
         """Return log p(rows given classes) in closed form."""
         after, n = self.posterior(statistics), statistics.count
-        p = self.mean.shape[1]
+        p = self.mean.shape[-1]
         means = p / 2 * (np.log(self.mean_rows / after.mean_rows) - n * np.log(np.pi))
         covariances = priors.log_normaliser(after) - priors.log_normaliser(self)
-        return float(means.sum() + covariances.sum())
+        return means.sum(axis=-1) + covariances.sum(axis=-1)
 
     def predictive(self) -> Callable[[Block], np.ndarray]:
         """Return x -> log multivariate t of the observed columns, shape (row, class)."""
-        df = np.broadcast_to(self.covariance_rows, len(self.mean))
-        factors = np.linalg.cholesky(self.scale * self.covariance_rows[:, None, None])
-        stretch = 1 + 1 / self.mean_rows
-        # for every number of observed columns
-        p = np.arange(self.mean.shape[1] + 1)[:, None]
-        power = (df + p) / 2
-        constant = gammaln(power) - gammaln(df / 2) - p / 2 * np.log(np.pi * stretch)
+        return predictive.predictive(self)
 
-        def log_predictive(x: Block) -> np.ndarray:
-            squares, log_dets, seen = distances(x, self.mean, factors=factors)
-            return constant[seen] - log_dets / 2 - power[seen] * np.log1p(squares / stretch)
-
-        return log_predictive
+    def log_predictive_each(self, x: Block) -> Joint:
+        """Return what the i-th of priors along a leading axis says of row i, (row, class)."""
+        return predictive.predictive_each(self, x)
 
     def draw(self, rng: np.random.Generator, n: int) -> Params:
         """Return n draws of mean and Cholesky factor, (draw, class, feature[, feature])."""

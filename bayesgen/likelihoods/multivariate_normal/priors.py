@@ -24,7 +24,8 @@ def complete(prior: Likelihood, statistics: MultivariateNormalStatistics) -> Lik
             "another family stands for this structure",
             "Hand it to an estimator, or call .specialised() first.",
         )
-    n_classes, p = statistics.mean.shape
+    shape = statistics.mean.shape
+    n_classes, p = shape[-2:]
     mean, variance = statistics.marginal().pooled()
     if prior.prior == "reference":
         wide = 1 if prior.shared else n_classes
@@ -32,35 +33,59 @@ def complete(prior: Likelihood, statistics: MultivariateNormalStatistics) -> Lik
         rows = 1 - p - n_classes if prior.shared else -p
         known = np.where(np.isfinite(variance), 0.0, np.nan)
         arrays = {
-            "mean": np.zeros((n_classes, p)),
-            "mean_rows": np.zeros(n_classes),
-            "scale": np.broadcast_to(np.diag(known), (wide, p, p)),
-            "covariance_rows": np.full(wide, float(rows)),
+            "mean": np.zeros(shape),
+            "mean_rows": np.zeros(shape[:-1]),
+            "scale": np.broadcast_to(diagonals(known)[..., None, :, :], (*shape[:-2], wide, p, p)),
+            "covariance_rows": np.full((*shape[:-2], wide), float(rows)),
         }
         return prior.with_arrays(arrays)
-    return filled(prior, FAMILY, n_classes, mean, variance)
+    whole = filled(prior, FAMILY, shape, mean, variance)
+    if prior.scale is not None or not prior.correlation:
+        return whole
+    sd = np.sqrt(np.diagonal(whole.scale, axis1=-2, axis2=-1))
+    both = sd[..., None] * sd[..., None, :]
+    return whole.with_arrays({"scale": both * _correlations(prior.correlation, statistics)})
+
+
+def _correlations(share: float, statistics: MultivariateNormalStatistics) -> np.ndarray:
+    """Return what turns variances into a covariance: 1, and shares of correlations beside them.
+
+    They are those of complete rows within classes, shape (..., 1, feature, feature).
+    """
+    scatter = statistics.scatter.sum(axis=-3, keepdims=True)
+    spread = np.sqrt(np.diagonal(scatter, axis1=-2, axis2=-1))
+    both = spread[..., None] * spread[..., None, :]
+    found = np.divide(scatter, both, out=np.zeros_like(scatter), where=both > 0)
+    return np.where(np.eye(scatter.shape[-1]) > 0, 1.0, share * found)
 
 
 def filled(
     prior: Likelihood,
     family: str,
-    n_classes: int,
-    mean: Float[np.ndarray, " feature"],
-    variance: Float[np.ndarray, " feature"],
+    shape: tuple[int, ...],
+    mean: Float[np.ndarray, "*lead feature"],
+    variance: Float[np.ndarray, "*lead feature"],
 ) -> Likelihood:
-    """Return a normal-inverse-Wishart prior with these columns' guesses where it states none."""
-    p, wide = len(mean), 1 if prior.shared else n_classes
-    guess = mean if prior.mean is None else prior.mean
+    """Return a normal-inverse-Wishart prior with these columns' guesses where it states none.
+
+    shape: of the means, (..., class, feature).
+    """
+    wide = (*shape[:-2], 1 if prior.shared else shape[-2])
+    guess = mean[..., None, :] if prior.mean is None else prior.mean
     rows = prior.covariance_rows
     if rows is None:
         rows = SHARED_ROWS if prior.shared else OWN_ROWS
-    scale = variance if prior.scale is None else prior.scale
+    matrices = (*wide, shape[-1], shape[-1])
+    if prior.scale is None:
+        scale = np.broadcast_to(diagonals(variance)[..., None, :, :], matrices)
+    else:
+        scale = _matrices(family, prior.scale, matrices)
     return prior.with_arrays(
         {
-            "mean": broadcast_guess(family, "mean", guess, (n_classes, p)),
-            "mean_rows": broadcast_guess(family, "mean_rows", prior.mean_rows, (n_classes,)),
-            "scale": _matrices(family, scale, (wide, p, p)),
-            "covariance_rows": broadcast_guess(family, "covariance_rows", rows, (wide,)),
+            "mean": broadcast_guess(family, "mean", guess, shape),
+            "mean_rows": broadcast_guess(family, "mean_rows", prior.mean_rows, shape[:-1]),
+            "scale": scale,
+            "covariance_rows": broadcast_guess(family, "covariance_rows", rows, wide),
         }
     )
 
@@ -72,22 +97,27 @@ def guessed_variance(prior: Likelihood) -> np.ndarray:
     return np.diagonal(prior.scale, axis1=1, axis2=2).mean(axis=0)
 
 
-def _matrices(family: str, scale: object, shape: tuple[int, int, int]) -> np.ndarray:
+def diagonals(variance: Float[np.ndarray, "*lead feature"]) -> np.ndarray:
+    """Return diagonal matrices, shape (*lead, feature, feature)."""
+    return np.where(np.eye(variance.shape[-1]) > 0, variance[..., None], 0.0)
+
+
+def _matrices(family: str, scale: object, shape: tuple[int, ...]) -> np.ndarray:
     """Return a guess of the covariance as matrices: a number or a vector is a diagonal."""
     guess = np.asarray(scale, dtype=float)
     if guess.ndim < 2:
-        return np.broadcast_to(np.diag(broadcast_guess(family, "scale", guess, shape[1:2])), shape)
+        return np.broadcast_to(np.diag(broadcast_guess(family, "scale", guess, shape[-1:])), shape)
     matrices = broadcast_guess(family, "scale", guess, shape)
-    symmetric = np.allclose(matrices, np.swapaxes(matrices, 1, 2), rtol=1e-10, atol=0)
-    if not symmetric or not (np.linalg.eigvalsh(matrices)[:, 0] > 0).all():
+    symmetric = np.allclose(matrices, np.swapaxes(matrices, -1, -2), rtol=1e-10, atol=0)
+    if not symmetric or not (np.linalg.eigvalsh(matrices)[..., 0] > 0).all():
         raise InvalidPrior.not_positive_definite(family, "scale")
     return matrices
 
 
 def log_normaliser(prior: Likelihood) -> np.ndarray:
     """Return the log of the integral over Sigma that the inverse-Wishart divides by, by class."""
-    p, half = prior.mean.shape[1], prior.degrees / 2
-    matrix = prior.covariance_rows[:, None, None] * prior.scale
+    p, half = prior.mean.shape[-1], prior.degrees / 2
+    matrix = prior.covariance_rows[..., None, None] * prior.scale
     # the multivariate Gamma function, without its constant power of pi
-    gammas = gammaln(half[:, None] - np.arange(p) / 2).sum(axis=1)
+    gammas = gammaln(half[..., None] - np.arange(p) / 2).sum(axis=-1)
     return gammas - half * np.linalg.slogdet(matrix)[1]

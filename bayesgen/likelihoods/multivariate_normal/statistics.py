@@ -61,20 +61,20 @@ class MultivariateNormalStatistics(SufficientStatistics):
         count = np.where(count > 1e-9 * other.count, count, 0.0)
         share = np.divide(other.count, count, out=np.zeros_like(count), where=count > 0)
         delta = self.mean - other.mean
-        outer = (self.count * share)[:, None, None] * delta[:, :, None] * delta[:, None]
-        left = (count > 0)[:, None]
+        outer = (self.count * share)[..., None, None] * delta[..., None] * delta[..., None, :]
+        left = (count > 0)[..., None]
         return self.with_arrays(
             {
                 "count": count,
-                "mean": np.where(left, self.mean + share[:, None] * delta, 0.0),
-                "scatter": np.where(left[:, None], self.scatter - other.scatter - outer, 0.0),
+                "mean": np.where(left, self.mean + share[..., None] * delta, 0.0),
+                "scatter": np.where(left[..., None], self.scatter - other.scatter - outer, 0.0),
             }
         )
 
     def take(self, axis: str, index: np.ndarray) -> "MultivariateNormalStatistics":
         """Keep columns; rows without a hole in them become complete."""
         kept = super().take(axis, index)
-        return collect(len(self.count), *all_cells(kept))
+        return collect(len(self.count), *all_cells(kept)) if self.has_holes else kept
 
     def spread(self, axis: str, index: np.ndarray, size: int) -> "MultivariateNormalStatistics":
         """Return a copy whose classes have grown to `size`; old class k is at index[k]."""
@@ -98,18 +98,18 @@ class MultivariateNormalStatistics(SufficientStatistics):
 
     def marginal(self) -> NormalStatistics:
         """Return the statistics of each column by itself: every observed cell counts."""
-        n_classes, n_features = self.mean.shape
+        n_classes, n_features = self.mean.shape[-2:]
         member = np.equal(self.cell_class, np.arange(n_classes)[:, None]).astype(float)
         member_count = member * self.cell_count
-        count = self.count[:, None] + member_count @ self.cell_observed
-        total = self.count[:, None] * self.mean + member_count @ self.cell_mean
+        count = self.count[..., None] + member_count @ self.cell_observed
+        total = self.count[..., None] * self.mean + member_count @ self.cell_mean
         mean = np.divide(total, count, out=np.zeros_like(total), where=count > 0)
         diagonal = np.arange(n_features)
-        off = (self.cell_mean - mean[self.cell_class]) ** 2 * self.cell_observed
-        scatter = (
-            self.scatter[:, diagonal, diagonal] + self.count[:, None] * (self.mean - mean) ** 2
+        off = (self.cell_mean - mean[..., self.cell_class, :]) ** 2 * self.cell_observed
+        own = (
+            self.scatter[..., diagonal, diagonal] + self.count[..., None] * (self.mean - mean) ** 2
         )
-        scatter += member @ self.cell_scatter[:, diagonal, diagonal] + member_count @ off
+        scatter = own + member @ self.cell_scatter[:, diagonal, diagonal] + member_count @ off
         return NormalStatistics(count, mean, scatter)
 
 

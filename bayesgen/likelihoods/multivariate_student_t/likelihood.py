@@ -109,7 +109,9 @@ class MultivariateStudentT(Likelihood[PatternedRows]):
 
     def complete(self, statistics: PatternedRows) -> "MultivariateStudentT":
         """Fill guesses of None from medians and give every array its shape."""
-        return priors.filled(self, FAMILY, statistics.n_classes, *robust.guesses(statistics))
+        return priors.filled(
+            self, FAMILY, (statistics.n_classes, statistics.x.shape[1]), *robust.guesses(statistics)
+        )
 
     def inert(self) -> np.ndarray:
         """Return which columns have no unit: constant or never observed, and no stated guess."""

@@ -14,9 +14,10 @@ from bayesgen.likelihoods.exponential import ExponentialFamily
 from bayesgen.likelihoods.guesses import Guess, broadcast_guess, require_positive
 from bayesgen.likelihoods.moments import NormalStatistics, class_moments
 from bayesgen.likelihoods.normal import cells
-from bayesgen.likelihoods.normal.student_t import student_t
+from bayesgen.likelihoods.normal.estimates import maximum_likelihood
+from bayesgen.likelihoods.normal.student_t import log_student_t, student_t
 from bayesgen.likelihoods.normal.updated import updated_density_draws
-from bayesgen.typing import Block, Labels, Params, Traceable, Transform, Weights
+from bayesgen.typing import Block, Evidence, Joint, Labels, Params, Traceable, Transform, Weights
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -39,11 +40,12 @@ class Normal(ExponentialFamily[NormalStatistics]):
     Args:
         mean: guess of the mean in the column's unit; a number, one per column, or (class, feature).
             None: the column's overall mean.
-        mean_rows: how many rows that guess is worth, > 0.
+        mean_rows: how many rows that guess is worth, > 0; "learn": averaged over a grid by what
+            the rows say of each worth (see `Averaged`).
         variance: guess of the variance within a class, in squared units, > 0. None: the variance
             within classes of the column.
-        variance_rows: how many rows that guess is worth, > 0. The default, 8, lowers log loss on
-            tables of 24 rows and of all rows (benchmarks/calibration.py).
+        variance_rows: how many rows that guess is worth, > 0, or "learn". The default, 8, lowers
+            log loss on tables of 24 rows and of all rows (benchmarks/calibration.py).
         spread: "per_class", or "shared" for one variance per column that all classes share.
         prior: "conjugate" as above, or "reference": p(mu, sigma2) proportional to 1 / sigma2 (no
             guess is used; every class then needs two rows).
@@ -69,6 +71,11 @@ class Normal(ExponentialFamily[NormalStatistics]):
 
     kind: ClassVar[str] = "numbers"
     centred: ClassVar[bool] = True
+    batched: ClassVar[bool] = True
+    grids: ClassVar = {
+        "mean_rows": (0.03, 0.1, 0.3, 1.0, 3.0, 10.0),
+        "variance_rows": (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0),
+    }
     location: ClassVar = ("mean",)
     axes: ClassVar = {
         n: ("class", "feature") for n in ("mean", "mean_rows", "variance", "variance_rows")
@@ -97,33 +104,37 @@ class Normal(ExponentialFamily[NormalStatistics]):
         mean, variance = statistics.pooled()
         if self.prior == "reference":
             return self._reference(np.isfinite(variance), shape)
-        wide = (1, shape[1]) if self.spread == "shared" else shape
+        wide = self._wide(shape)
         given = {
-            "mean": (mean if self.mean is None else self.mean, shape),
+            "mean": (mean[..., None, :] if self.mean is None else self.mean, shape),
             "mean_rows": (self.mean_rows, shape),
-            "variance": (variance if self.variance is None else self.variance, wide),
+            "variance": (variance[..., None, :] if self.variance is None else self.variance, wide),
             "variance_rows": (self.variance_rows, wide),
         }
         return self.with_arrays(
             {n: broadcast_guess("Normal", n, v, s) for n, (v, s) in given.items()}
         )
 
-    def _reference(self, known: np.ndarray, shape: tuple[int, int]) -> "Normal":
+    def _wide(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the shape of variances where this is that of means."""
+        return (*shape[:-2], 1, shape[-1]) if self.spread == "shared" else shape
+
+    def _reference(self, known: np.ndarray, shape: tuple[int, ...]) -> "Normal":
         # sigma^-(rows+2) times sigma^-1 for each mean that shares the sigma must be sigma^-2
-        means = shape[0] if self.spread == "shared" else 1
-        wide = (1, shape[1]) if self.spread == "shared" else shape
+        means = shape[-2] if self.spread == "shared" else 1
+        wide = self._wide(shape)
         return self.with_arrays(
             {
                 "mean": np.zeros(shape),
                 "mean_rows": np.zeros(shape),
-                "variance": np.broadcast_to(np.where(known, 0.0, np.nan), wide),
+                "variance": np.broadcast_to(np.where(known, 0.0, np.nan)[..., None, :], wide),
                 "variance_rows": np.full(wide, -float(means)),
             }
         )
 
     def inert(self) -> np.ndarray:
         """Return which columns have no unit: constant or never observed, and no stated guess."""
-        return np.isnan(self.variance).any(axis=0)
+        return np.isnan(self.variance).any(axis=-2)
 
     def posterior_of(self, x: Block, y: Labels, *, n_classes: int) -> "Normal":
         """Return the posterior after unweighted rows: complete, then update."""
@@ -150,9 +161,9 @@ class Normal(ExponentialFamily[NormalStatistics]):
         )
 
     def _pool(self, values: np.ndarray) -> np.ndarray:
-        return values.sum(axis=0, keepdims=True) if self.spread == "shared" else values
+        return values.sum(axis=-2, keepdims=True) if self.spread == "shared" else values
 
-    def log_evidence(self, statistics: NormalStatistics) -> float:
+    def log_evidence(self, statistics: NormalStatistics) -> Evidence:
         """Return log p(columns given classes) in closed form (a product of Gamma ratios)."""
         after, n = self.posterior(statistics), statistics.count
         means = 0.5 * np.log(self.mean_rows / after.mean_rows) - 0.5 * n * np.log(np.pi)
@@ -163,11 +174,18 @@ class Normal(ExponentialFamily[NormalStatistics]):
             + before_half * np.log(self.variance_rows * self.variance)
             - after_half * np.log(after.variance_rows * after.variance)
         )
-        return float(means.sum() + spreads.sum())
+        return means.sum(axis=(-2, -1)) + spreads.sum(axis=(-2, -1))
 
     def predictive(self) -> Callable[[Block], np.ndarray]:
         """Return x -> sum over observed columns of log Student-t, shape (row, class)."""
         return student_t(self.mean, self.variance * (1 + 1 / self.mean_rows), self.variance_rows)
+
+    def log_predictive_each(self, x: Block) -> Joint:
+        """Return what the i-th of priors along a leading axis says of row i, (row, class)."""
+        cells = log_student_t(
+            x[:, None], self.mean, self.variance * (1 + 1 / self.mean_rows), self.variance_rows
+        )
+        return np.where(np.isnan(x)[:, None], 0.0, cells).sum(axis=-1)
 
     def draw(self, rng: np.random.Generator, n: int) -> Params:
         """Return n independent draws of mean and variance, each (draw, class, feature)."""
@@ -213,25 +231,13 @@ class Normal(ExponentialFamily[NormalStatistics]):
         A variance under variance_floor times the column's own is replaced by that and reported; a
         class without an observed cell takes the pooled estimates and is reported.
         """
-        pooled_mean, pooled_variance = self._pooled(statistics)
-        count, empty = statistics.count, statistics.count == 0
-        means = len(count) if self.spread == "shared" else 1
-        divisor = self._pool(count) - means * bias_corrected
-        squares = self._pool(statistics.scatter)
-        variance = np.divide(squares, divisor, out=np.zeros_like(squares), where=divisor > 0)
-        nothing = self._pool(count) == 0
-        variance = np.where(nothing, pooled_variance, variance)
-        low = variance < variance_floor * pooled_variance
-        findings = [Finding("pooled", *map(int, at)) for at in np.argwhere(empty)]
-        findings += [
-            Finding("floored", None if self.spread == "shared" else int(k), int(j))
-            for k, j in np.argwhere(low)
-        ]
-        floored = np.where(low, variance_floor * pooled_variance, variance)
-        return {
-            "mean": np.where(empty, pooled_mean, statistics.mean),
-            "variance": floored,
-        }, findings
+        return maximum_likelihood(
+            statistics,
+            self._pooled(statistics),
+            shared=self.spread == "shared",
+            bias_corrected=bias_corrected,
+            variance_floor=variance_floor,
+        )
 
     def _pooled(self, statistics: NormalStatistics) -> tuple[np.ndarray, np.ndarray]:
         # a column without a unit of its own has that of the stated guess

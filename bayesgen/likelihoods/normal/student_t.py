@@ -49,6 +49,31 @@ def student_t(
     return log_density
 
 
+def log_student_t(
+    x: Num[np.ndarray, "..."],
+    centre: Num[np.ndarray, "..."],
+    scale2: Num[np.ndarray, "..."],
+    degrees: Num[np.ndarray, "..."],
+) -> Num[np.ndarray, "..."]:
+    """Return the log density of Student's t, cell by cell."""
+    constant = gammaln((degrees + 1) / 2) - gammaln(degrees / 2)
+    spread2 = degrees * scale2
+    ratio = (x - centre) ** 2 / spread2
+    return constant - 0.5 * np.log(np.pi * spread2) - (degrees + 1) / 2 * np.log1p(ratio)
+
+
+def spherical_t(
+    squares: Num[np.ndarray, "..."],
+    columns: int | Num[np.ndarray, "..."],
+    degrees: Num[np.ndarray, "..."],
+    scale2: float | Num[np.ndarray, "..."],
+) -> Num[np.ndarray, "..."]:
+    """Return the log density of the t of some columns with matrix scale2 I, by squared distance."""
+    power, spread2 = (degrees + columns) / 2, degrees * scale2
+    constant = gammaln(power) - gammaln(degrees / 2) - columns / 2 * np.log(np.pi * spread2)
+    return constant - power * np.log1p(squares / spread2)
+
+
 def diagonal_t(
     centre: Float[np.ndarray, "class feature"],
     scale2: Float[np.ndarray, "#class"],

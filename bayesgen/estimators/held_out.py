@@ -1,0 +1,77 @@
+"""What a classifier says of rows that it has not seen: exactly where it can, else by folds."""
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import KFold
+from sklearn.utils import _safe_indexing
+
+from bayesgen.errors import UnsupportedInference
+from bayesgen.estimators import rows
+from bayesgen.estimators.classifier import Classifier
+from bayesgen.estimators.fitted import leave_one_out
+from bayesgen.inference import Posterior, Tempered
+from bayesgen.inference.tempered import tempered
+from bayesgen.typing import Joint
+
+FOLDS = 10
+Batches = tuple[tuple[object, object, object], ...]
+"""Rows, labels and weights of each call of fit or partial_fit."""
+
+
+def held_out(member: Classifier, batches: Batches, classes: np.ndarray) -> Joint:
+    """Return log P(y = k given x_i, the rows without i), shape (row, class).
+
+    By exact leave-one-out where the member has a closed form; otherwise each fold is predicted by a
+    member fitted to the other nine.
+
+    Args:
+        member: fitted to the batches.
+        batches: its rows.
+        classes: the classes of the answer; one that a fold's fit has not seen has probability 0.
+
+    Raises:
+        UnsupportedInference: rows came in several batches, and the member has no closed form.
+    """
+    if member.inference_ in ("exact", "expected"):
+        return np.concatenate([_left_out(member, *batch) for batch in batches])
+    if len(batches) > 1:
+        raise UnsupportedInference.because(
+            f"partial_fit with a member {type(member).__name__}",
+            "only closed forms can say what they would have said without a row",
+            "Call fit with all rows.",
+        )
+    return _by_folds(member, *batches[0], classes)
+
+
+def _left_out(member: Classifier, X: object, y: object, sample_weight: object) -> Joint:
+    posterior, encoded, n_rows = member._encoded(X)
+    codes, weight = member._codes(y), rows.weights_of(sample_weight, n_rows)
+    joint, of_classes = leave_one_out(member._learned_, member.class_prior, encoded, codes, weight)
+    return _log_proba(posterior, joint, of_classes)
+
+
+def _log_proba(posterior: Posterior, joint: Joint, of_classes: Joint) -> Joint:
+    if not isinstance(posterior, Tempered):
+        return tempered(of_classes, joint, 1.0)
+    parts = [
+        np.log(weight) + tempered(of_classes, joint, power)
+        for power, weight in zip(posterior.powers, posterior.weights, strict=True)
+    ]
+    return np.logaddexp.reduce(parts, axis=0)
+
+
+def _by_folds(
+    member: Classifier, X: object, y: object, sample_weight: object, classes: np.ndarray
+) -> Joint:
+    labels = rows.labels_of(y)
+    weight = rows.weights_of(sample_weight, len(labels))
+    out = np.full((len(labels), len(classes)), -np.inf)
+    folds = KFold(min(FOLDS, len(labels)), shuffle=True, random_state=0)
+    for others, fold in folds.split(labels):
+        again = clone(member).fit(
+            _safe_indexing(X, others), labels[others], sample_weight=weight[others]
+        )
+        with np.errstate(divide="ignore"):
+            logs = np.log(again.predict_proba(_safe_indexing(X, fold)))
+        out[np.ix_(fold, np.searchsorted(classes, again.classes_))] = logs
+    return out

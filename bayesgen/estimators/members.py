@@ -1,0 +1,90 @@
+"""The structures that a stack is made of, from naive to quadratic, for the columns of a table."""
+
+from bayesgen.classes import Spec as ClassPriorSpec
+from bayesgen.estimators.classifier import Classifier
+from bayesgen.estimators.discriminant import LDA
+from bayesgen.estimators.generative import GenerativeClassifier
+from bayesgen.likelihoods import (
+    Categorical,
+    Likelihood,
+    MultivariateNormal,
+    Normal,
+    TreeCategorical,
+    TreeNormal,
+)
+from bayesgen.table import Table
+
+WIDEST = 100
+"""Columns above which structures whose cost grows with their cube are left out."""
+ROWS_PER_INDICATOR = 1
+"""Rows for each indicator below which a normal over indicators is left out."""
+QUADRATIC_ROWS = (16.0, 128.0)
+"""Worths of the pooled covariance in quadratic members; the stack weighs them by rows left out,
+because evidence picks too small ones."""
+
+
+def automatic(
+    table: Table, *, class_prior: ClassPriorSpec, unseen: str, random_state: object
+) -> dict[str, Classifier]:
+    """Return the members that suit a table, by name.
+
+    Numbers: naive (own variances, shared ones), linear, quadratic between linear and free, and
+    trees; levels: naive and trees; the leading ones in pairs; and a linear one over indicators.
+    """
+    numbers = tuple(c.name for c in table.columns if c.kind == "number")
+    levels = tuple(c.name for c in table.columns if c.kind == "level")
+    options: dict = {"class_prior": class_prior, "unseen": unseen, "random_state": random_state}
+    members: dict[str, Classifier] = {}
+    for name, blocks in _pairs(numbers, levels).items():
+        members[name] = GenerativeClassifier(blocks, inference="expected", **options)
+    width = len(numbers) + sum(max(len(c.levels) - 1, 0) for c in table.columns)
+    if levels and width <= min(WIDEST, table.n_rows / ROWS_PER_INDICATOR):
+        members["linear over indicators"] = LDA(
+            covariance_rows="learn", levels="indicators", inference="expected", **options
+        )
+    return members
+
+
+def _pairs(numbers: tuple, levels: tuple) -> dict[str, dict[tuple, Likelihood]]:
+    """Return likelihoods of all columns by the name of the structure."""
+    ours, theirs = _of_numbers(len(numbers)), _of_levels(len(levels))
+    if not levels:
+        return {name: {numbers: part} for name, part in ours.items()}
+    if not numbers:
+        return {name: {levels: part} for name, part in theirs.items()}
+    first, *rest = theirs
+    pairs = [(name, first) for name in ours]
+    pairs += [(name, other) for name in ("naive", "linear") if name in ours for other in rest]
+    return {
+        name if other == first else f"{name}, levels {other}": {
+            numbers: ours[name],
+            levels: theirs[other],
+        }
+        for name, other in pairs
+    }
+
+
+def _of_numbers(n: int) -> dict[str, Likelihood]:
+    found: dict[str, Likelihood] = {
+        "naive": Normal(mean_rows="learn", variance_rows="learn"),
+        "naive, shared variances": Normal(
+            mean_rows="learn", variance_rows="learn", spread="shared"
+        ),
+    }
+    if 1 < n <= WIDEST:
+        found["linear"] = MultivariateNormal(
+            covariance="shared", mean_rows="learn", covariance_rows="learn"
+        )
+        for rows in QUADRATIC_ROWS:
+            found[f"quadratic, {rows:g} rows pooled"] = MultivariateNormal(
+                covariance_rows=rows, correlation=0.99
+            )
+        found["trees"] = TreeNormal()
+    return found
+
+
+def _of_levels(n: int) -> dict[str, Likelihood]:
+    found: dict[str, Likelihood] = {"naive": Categorical(rows="learn")}
+    if 1 < n <= WIDEST:
+        found["trees"] = TreeCategorical()
+    return found

@@ -1,0 +1,126 @@
+"""Tempered posteriors: the likelihood to a power, because features repeat each other.
+
+A row of p dependent features says less than p independent ones, and a story that treats them as
+independent counts the same evidence several times. Raising p(x given y) to a power eta between 0
+and 1 counts it less; the class prior stays as it is (the coarsened likelihood of Miller and Dunson
+2019, Journal of the American Statistical Association 114, 1113-1125, by class).
+"""
+
+import dataclasses
+from collections.abc import Iterator
+
+import numpy as np
+from jaxtyping import Float
+
+from bayesgen.classes import ClassPrior
+from bayesgen.inference.posterior import ClassDraws, Posterior
+from bayesgen.likelihoods import Likelihood
+from bayesgen.typing import Encoded, Joint, Labels, Weights
+
+POWERS = np.geomspace(0.1, 1.0, 24)
+"""The powers that are averaged over: evenly spaced logarithms. Above 1 nothing was gained on any
+of 18 tables."""
+
+Powers = Float[np.ndarray, " power"]
+LogClasses = Float[np.ndarray, "#row class"]
+
+
+def learned(
+    log_classes: LogClasses, log_joint: Joint, y: Labels, weight: Weights
+) -> tuple[Powers, Powers]:
+    """Return powers and their weights, proportional to power times exp(sum of log P(y_i)).
+
+    The factor (a prior that favours the story as it is) matters where few rows say little: over 18
+    tables of 24 rows it lowered log loss on those that separate well, and moved the mean by .001.
+
+    log_joint: of each row given the others; log_classes: the part of it that is no likelihood.
+    """
+    rows = np.arange(len(y))
+    scores = np.array(
+        [weight @ tempered(log_classes, log_joint, power)[rows, y] for power in POWERS]
+    )
+    share = POWERS * np.exp(scores - scores.max())
+    return POWERS, share / share.sum()
+
+
+def tempered(log_classes: LogClasses, log_joint: Joint, power: float) -> Joint:
+    """Return log P(y = k given x), proportional to P(k) p(x given k)^power.
+
+    A row impossible under every class has the class prior.
+    """
+    possible = np.isfinite(log_joint)
+    ratio = np.where(possible, log_joint, 0.0) - np.where(possible, log_classes, 0.0)
+    out = np.where(possible, log_classes + power * ratio, -np.inf)
+    out = np.where(possible.any(axis=1, keepdims=True), out, log_classes)
+    return out - np.logaddexp.reduce(out, axis=1, keepdims=True)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Tempered(Posterior):
+    """Another posterior whose likelihood counts to a power, averaged over powers.
+
+    P(y = k given x) is the weighted mean over powers eta of P(k) p(x given k)^eta, normalised.
+    p(x), and with it every density, stays that of the other posterior.
+
+    base: the posterior. powers, weights: shape (power,), weights summing to one.
+    """
+
+    base: Posterior
+    powers: Powers
+    weights: Powers
+
+    @property
+    def point(self) -> bool:
+        """Whether this is a point estimate."""
+        return self.base.point
+
+    @property
+    def families(self) -> dict[str, Likelihood]:
+        """The likelihood of each block."""
+        return self.base.families
+
+    @property
+    def power(self) -> float:
+        """Return the geometric mean of the powers."""
+        return float(np.exp(self.weights @ np.log(self.powers)))
+
+    def log_joint(self, encoded: Encoded, n_rows: int) -> Joint:
+        """Return log p(x given data) + log of the tempered class probabilities."""
+        joint = self.base.log_joint(encoded, n_rows)
+        density = np.logaddexp.reduce(joint, axis=1, keepdims=True)
+        classes = self.log_classes()[None]
+        with np.errstate(divide="ignore"):
+            parts = [
+                np.log(weight) + tempered(classes, joint, power)
+                for power, weight in zip(self.powers, self.weights, strict=True)
+            ]
+        return density + np.logaddexp.reduce(parts, axis=0)
+
+    def log_classes(self) -> Float[np.ndarray, " class"]:
+        """Return log P(y = k given data), shape (class,)."""
+        return self.base.log_classes()
+
+    def with_classes(self, classes: ClassPrior) -> "Tempered":
+        """Return the same posterior under another class prior."""
+        return dataclasses.replace(self, base=self.base.with_classes(classes))
+
+    def class_draws(self, encoded: Encoded, n_rows: int) -> Iterator[ClassDraws]:
+        """Yield the other posterior's draws, each to one of the powers, in turn by weight."""
+        prior = self.log_classes()
+        for rows, probs, weight in self.base.class_draws(encoded, n_rows):
+            place = (np.arange(len(probs)) * 0.6180339887498949) % 1  # evenly spread, in no order
+            which = np.searchsorted(self.weights.cumsum()[:-1], place)
+            with np.errstate(divide="ignore"):
+                flat = np.log(probs)
+            power = self.powers[which][:, None, None]
+            logs = prior + power * (flat - np.where(np.isfinite(prior), prior, 0.0))
+            logs -= np.logaddexp.reduce(logs, axis=2, keepdims=True)
+            yield rows, np.exp(logs), weight
+
+    def moved(self, origin: dict[str, np.ndarray]) -> "Tempered":
+        """Return the posterior in the user's own units."""
+        return dataclasses.replace(self, base=self.base.moved(origin))
+
+    def parameters(self, rng: np.random.Generator, n: int) -> dict[str, dict[str, np.ndarray]]:
+        """Return n draws of all parameters of the story, which no power changes."""
+        return self.base.parameters(rng, n)

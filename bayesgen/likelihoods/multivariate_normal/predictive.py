@@ -1,0 +1,42 @@
+"""The multivariate t that a normal-inverse-Wishart prior predicts, over what a row shows."""
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.special import gammaln
+
+from bayesgen.likelihoods.base import Likelihood
+from bayesgen.likelihoods.multivariate_normal.holes import distances
+from bayesgen.likelihoods.normal.student_t import spherical_t
+from bayesgen.typing import Block, Joint
+
+
+def predictive(prior: Likelihood) -> Callable[[Block], np.ndarray]:
+    """Return x -> log multivariate t of the observed columns, shape (row, class)."""
+    df = np.broadcast_to(prior.covariance_rows, len(prior.mean))
+    factors = np.linalg.cholesky(prior.scale * prior.covariance_rows[:, None, None])
+    stretch = 1 + 1 / prior.mean_rows
+    # for every number of observed columns
+    p = np.arange(prior.mean.shape[1] + 1)[:, None]
+    power = (df + p) / 2
+    constant = gammaln(power) - gammaln(df / 2) - p / 2 * np.log(np.pi * stretch)
+
+    def log_predictive(x: Block) -> np.ndarray:
+        squares, log_dets, seen = distances(x, prior.mean, factors=factors)
+        return constant[seen] - log_dets / 2 - power[seen] * np.log1p(squares / stretch)
+
+    return log_predictive
+
+
+def predictive_each(prior: Likelihood, x: Block) -> Joint:
+    """Return what the i-th of priors along a leading axis says of row i, shape (row, class)."""
+    seen, stretch = ~np.isnan(x), 1 + 1 / prior.mean_rows
+    off = np.where(seen[:, None], x[:, None] - prior.mean, 0.0)
+    both = seen[:, None, :, None] & seen[:, None, None, :]
+    # the identity in place of what is missing adds nothing to distances and determinants
+    factors = np.linalg.cholesky(np.where(both, prior.scale, np.eye(seen.shape[1])))
+    wide = np.broadcast_to(factors, (*off.shape, off.shape[-1]))
+    squares = (np.linalg.solve(wide, off[..., None])[..., 0] ** 2).sum(axis=-1) / stretch
+    p, log_det = seen.sum(axis=1)[:, None], np.log(np.diagonal(factors, axis1=-2, axis2=-1))
+    out = spherical_t(squares, p, prior.covariance_rows, 1.0)
+    return out - log_det.sum(axis=-1) - p / 2 * np.log(stretch)

@@ -1,0 +1,174 @@
+"""A tree and its conditional tables: drawn, estimated, scored and simulated.
+
+probs[s, b] is the probability of level b of a column given level s of its parent; a root has the
+same in every s, and where the parent has no such level there is 0.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from bayesgen.likelihoods import forests
+from bayesgen.likelihoods.forests import Parents
+from bayesgen.likelihoods.moments import blocks
+from bayesgen.likelihoods.simplexes import log_gammas, segments, starts
+from bayesgen.likelihoods.tree_categorical.statistics import places
+from bayesgen.typing import Block, Evidence, Labels, Params
+
+Levels = tuple[int, ...]
+MESSAGE_FLOATS = 1_000_000
+"""Numbers in the messages of a block of rows: 8 MB."""
+
+
+def columns(n_levels: Levels) -> Int[np.ndarray, " level"]:
+    """Return the column of each flat level."""
+    return np.repeat(np.arange(len(n_levels)), n_levels)
+
+
+def parent_levels(
+    parent: Parents, n_levels: Levels
+) -> tuple[Int[np.ndarray, "*batch slot level"], Bool[np.ndarray, "*batch slot level"]]:
+    """Return the flat level that stands for slot s of the parent of b, and whether it exists."""
+    slot = np.arange(max(n_levels, default=0))[:, None]
+    above = parent[..., None, columns(n_levels)]
+    there = slot < np.array(n_levels)[above]
+    return np.where(there, starts(n_levels)[above] + slot, 0), there
+
+
+def gathered(
+    table: Float[np.ndarray, "*table level level"], parent: Parents, n_levels: Levels
+) -> Float[np.ndarray, "*batch slot level"]:
+    """Return what a table of pairs of levels holds of each column and its parent.
+
+    A root has its own diagonal in every slot. The axes before are those of `parent`, to which the
+    table broadcasts.
+    """
+    above, there = parent_levels(parent, n_levels)
+    level = np.arange(len(columns(n_levels)))
+    table = np.broadcast_to(table, (*parent.shape[:-1], *table.shape[-2:]))
+    index = np.ix_(*map(np.arange, parent.shape[:-1]))
+    index = tuple(i[..., None, None] for i in index)
+    root = (parent == np.arange(len(n_levels)))[..., None, columns(n_levels)]
+    here = table[(*index, np.where(root, level, above), level)]
+    return np.where(there | root, here, 0.0)
+
+
+def normalised(weight: np.ndarray, parent: Parents, n_levels: Levels, other: np.ndarray) -> Params:
+    """Return parent and conditional probabilities in proportion to weights (..., slot, level).
+
+    Where a parent's level has no weight at all, the probabilities are `other`, (..., level).
+    """
+    wide = segments(n_levels)
+    totals = (weight @ wide) @ wide.T
+    probs = np.divide(weight, totals, out=np.zeros_like(weight), where=totals > 0)
+    root = (parent == np.arange(len(n_levels)))[..., None, columns(n_levels)]
+    there = parent_levels(parent, n_levels)[1] | root
+    probs = np.where((totals == 0) & there, other[..., None, :], probs)
+    return {"parent": parent, "probs": probs}
+
+
+def draw(
+    rng: np.random.Generator,
+    concentration: Float[np.ndarray, "class level level"],
+    parent: Parents,
+    n_levels: Levels,
+) -> Params:
+    """Return tables drawn given forests, (draw, class, feature): Dirichlet for a parent's level."""
+    shape = gathered(concentration, parent, n_levels)
+    logs = log_gammas(rng, np.where(shape > 0, shape, 1.0), 1)[0]
+    logs = np.where(shape > 0, logs, -np.inf)
+    root = (parent == np.arange(len(n_levels)))[..., None, columns(n_levels)]
+    logs = np.where(root, logs[..., :1, :], logs)
+    # from the top of each table: small concentrations give logs far below that of any number
+    parts = np.split(logs, starts(n_levels)[1:], axis=-1)
+    tops = np.stack([part.max(axis=-1, initial=-np.inf) for part in parts], axis=-1)
+    tops = np.where(np.isneginf(tops), 0.0, tops) @ segments(n_levels).T
+    nothing = np.zeros((*logs.shape[:-2], logs.shape[-1]))
+    return normalised(np.exp(logs - tops), parent, n_levels, nothing)
+
+
+def density(params: Params, n_levels: Levels) -> Callable[[Block], np.ndarray]:
+    """Return x -> log p(observed part of x), shape (row, *draw, class).
+
+    Missing cells are summed out along the tree, children before parents.
+    """
+    parent, probs = params["parent"], params["probs"]
+    batch, q = parent.shape[:-1], parent.shape[-1]
+    parent, order = parent.reshape(-1, q), forests.downwards(parent).reshape(-1, q)
+    with np.errstate(divide="ignore"):
+        logs = np.log(probs).reshape(len(parent), *probs.shape[-2:])
+    lane, first = np.arange(len(parent)), starts(n_levels)
+
+    def complete(x: Block) -> np.ndarray:
+        out, level = np.zeros((len(x), len(parent))), places(x, n_levels)
+        for v in range(q):
+            slot = np.where(parent[:, v] == v, 0, x[:, parent[:, v]])
+            out += logs[lane, slot, level[:, v, None]]
+        return out
+
+    def summed(x: Block) -> np.ndarray:
+        seen, size = x >= 0, logs.shape[1]
+        # what lies below each level of each column, (row, lane, feature, level)
+        below = np.zeros((len(x), len(parent), q, size))
+        out = np.zeros((len(x), len(parent)))
+        levels, sizes = np.arange(size), np.array(n_levels)
+        for v in order.T[::-1]:
+            above = parent[lane, v]
+            mine = below[:, lane, v]
+            open_ = np.where(seen[:, v, None], levels == x[:, v, None], levels < sizes[v][:, None])
+            mine = np.where(open_, mine, -np.inf)
+            place = np.minimum(first[v][:, None] + levels, logs.shape[2] - 1)
+            table = logs[lane[:, None, None], levels[:, None], place[:, None]]
+            sent = _log_sums(table + mine[:, :, None])
+            root = above == v
+            out += np.where(root & (sizes[v] > 0), sent[..., 0], 0.0)
+            below[:, lane, above] += np.where((root | (sizes[v] == 0))[:, None], 0.0, sent)
+        return np.where(seen.any(axis=1)[:, None], out, 0.0)
+
+    def log_density(x: Block) -> np.ndarray:
+        out, full = np.empty((len(x), len(parent))), (x >= 0).all(axis=1)
+        for rows, score, width in ((full, complete, q), (~full, summed, q * logs.shape[1] ** 2)):
+            at = np.flatnonzero(rows)
+            for part in blocks(len(at), max(1, MESSAGE_FLOATS // (len(parent) * max(width, 1)))):
+                out[at[part]] = score(x[at[part]])
+        return out.reshape(len(x), *batch)
+
+    return log_density
+
+
+def _log_sums(logs: np.ndarray) -> np.ndarray:
+    top = logs.max(axis=-1)
+    top = np.where(np.isneginf(top), 0.0, top)
+    with np.errstate(divide="ignore"):
+        return top + np.log(np.exp(logs - top[..., None]).sum(axis=-1))
+
+
+def log_likelihood(
+    params: Params, count: Float[np.ndarray, "class level level"], n_levels: Levels
+) -> Evidence:
+    """Return log p(complete rows given params) from their counts of pairs, summed over classes."""
+    parent, probs = params["parent"], params["probs"]
+    with np.errstate(divide="ignore"):
+        logs = np.log(probs)
+    seen = gathered(count, parent, n_levels)
+    root = (parent == np.arange(len(n_levels)))[..., None, columns(n_levels)]
+    first = np.arange(seen.shape[-2])[:, None] == 0
+    seen = np.where(root & ~first, 0.0, seen)
+    return (np.where(seen == 0, 0.0, logs) * seen).sum(axis=(-3, -2, -1))
+
+
+def simulate(params: Params, y: Labels, rng: np.random.Generator, n_levels: Levels) -> Block:
+    """Return one row for each label, parents before children; a column without levels is -1."""
+    parent, probs, first = params["parent"], params["probs"], starts(n_levels)
+    order = forests.downwards(parent)
+    out, u = np.full((len(y), len(n_levels)), -1), rng.random((len(y), len(n_levels)))
+    for k in np.unique(y):
+        mine = np.flatnonzero(y == k)
+        for v in order[k]:
+            slot = 0 if parent[k, v] == v else out[mine, parent[k, v]]
+            at = slice(first[v], first[v] + n_levels[v])
+            steps = np.broadcast_to(probs[k, slot, at], (len(mine), n_levels[v])).cumsum(axis=1)
+            if n_levels[v]:
+                out[mine, v] = (u[mine, v, None] * steps[:, -1:] >= steps[:, :-1]).sum(axis=1)
+    return out

@@ -1,0 +1,199 @@
+"""Why one row has its odds: a waterfall from the class prior, cell by cell, to the answer."""
+
+import dataclasses
+from collections.abc import Hashable
+
+import numpy as np
+from jaxtyping import Float
+from scipy.special import expit
+
+from bayesgen.errors import InvalidArgument
+from bayesgen.plots.style import FAINT, INK, Axes, Fitted, colour, panels, tidy
+from bayesgen.table import Table, read_table
+
+MOST = 15
+"""Bars that one picture shows; smaller ones are added up."""
+
+
+@dataclasses.dataclass(eq=False)
+class EvidenceDisplay:
+    """Log-odds of a class for one row: what the prior says, what every cell adds, the sum.
+
+    Each bar starts where the one above it ended. Cells that speak for the class point to the right,
+    blue and plain; those against it to the left, orange and hatched. The largest come first;
+    missing ones add nothing and are left out.
+
+    Attributes:
+        prior: log-odds before anything was seen.
+        names: "column = value" of each bar, the largest first.
+        weights: of evidence, in nats, shape (bar,).
+        ends: lower and upper ends of intervals, (bar, 2), or None.
+        target, against: the class that is spoken for, and the other.
+        classes: how many there are in all.
+
+    Example:
+        >>> import bayesgen as bg
+        >>> X, y = bg.datasets.load_titanic_passengers()
+        >>> clf = bg.NaiveBayes().fit(X, y)
+        >>> display = bg.plots.EvidenceDisplay.from_estimator(clf, X.iloc[[0]])
+        >>> display.names
+        ['sex = female', 'passengerClass = 1st', 'age = 29']
+    """
+
+    prior: float
+    names: list[str]
+    weights: Float[np.ndarray, " bar"]
+    ends: Float[np.ndarray, "bar 2"] | None
+    target: Hashable
+    against: Hashable
+    classes: int = 2
+    figure_: object = None
+    ax_: Axes = None
+
+    @classmethod
+    def from_estimator(
+        cls,
+        clf: Fitted,
+        row: object,
+        target: Hashable = None,
+        against: Hashable = None,
+        *,
+        order: str = "columns",
+        interval: float | str | None = None,
+        most: int = MOST,
+        ax: Axes = None,
+    ) -> "EvidenceDisplay":
+        """Draw the evidence of one row.
+
+        Args:
+            clf: a fitted bayesgen classifier.
+            row: a table of one row, such as X.iloc[[0]].
+            target: the class; None: the second of two, the most probable one of more.
+            against: the other class; None: of two the other, of more the next most probable one.
+            order: as in `evidence`.
+            interval: also draw intervals, as in `evidence`.
+            most: bars at most; what is left is one more.
+            ax: axes to draw on; None makes them.
+
+        Raises:
+            InvalidArgument: another number of rows.
+        """
+        table = read_table(np.asarray(row) if isinstance(row, list) else row)
+        if table.n_rows != 1:
+            allowed = "a table of one row, X.iloc[[0]],"
+            raise InvalidArgument.out_of_range("row", f"a table of {table.n_rows} rows", allowed)
+        target, against = _pair(clf, row, target, against)
+        found = clf.evidence(row, target, against, order=order, interval=interval)
+        parts = [part.iloc[0].to_numpy() for part in (found if interval else [found])]
+        shown = _shown(table, list(found[0].columns if interval else found.columns)[1:])
+        by_size = sorted(shown, key=lambda i: -abs(parts[0][1 + i]))
+        first = by_size if len(by_size) <= most else by_size[: most - 1]
+        at = [1 + i for i in first]
+        names, weights = [shown[i] for i in first], parts[0][at]
+        ends = np.stack([part[at] for part in parts[1:]], axis=1) if interval else None
+        if len(first) < len(by_size):
+            rest = [1 + i for i in by_size[len(first) :]]
+            names, weights = (
+                [*names, f"{len(rest)} others"],
+                np.append(weights, parts[0][rest].sum()),
+            )
+            ends = None if ends is None else np.vstack([ends, [np.nan, np.nan]])
+        pair = target, against, len(clf.classes_)
+        drawn = cls(float(parts[0][0]), names, weights, ends, *pair)
+        return drawn.plot(ax=ax)
+
+    @property
+    def total(self) -> float:
+        """Return the log-odds of the row."""
+        return self.prior + float(self.weights.sum())
+
+    def plot(self, ax: Axes = None) -> "EvidenceDisplay":
+        """Draw; returns self."""
+        tall = 0.36 * (len(self.names) + 2) + 1.3
+        self.figure_, (self.ax_,) = panels(ax, 1, size=(7.0, tall))
+        self.ax_.axvline(0, color=FAINT, linewidth=0.8, linestyle=":")
+        start = np.concatenate([[0.0], self.prior + np.cumsum([0.0, *self.weights])[:-1]])
+        steps = np.concatenate([[self.prior], self.weights])
+        for place, (left, step) in enumerate(zip(start, steps, strict=True)):
+            self._bar(place, left, step, prior=place == 0)
+        for place, end in enumerate(start[1:], start=1):
+            self.ax_.plot([end, end], [place - 1, place], color=FAINT, linewidth=0.8)
+        last = len(steps)
+        self.ax_.plot([self.total] * 2, [last - 1, last], color=FAINT, linewidth=0.8)
+        self.ax_.plot(self.total, last, "D", color=INK, markersize=7)
+        self._label(last, self.total, f" {self.total:+.2f}", right=True)
+        self._intervals(start)
+        self._words(last)
+        tidy(self.ax_)
+        return self
+
+    def _bar(self, place: int, left: float, step: float, *, prior: bool) -> None:
+        shade = FAINT if prior else colour(0 if step >= 0 else 1)
+        hatch = None if prior or step >= 0 else "///"
+        style = {"color": shade, "hatch": hatch, "edgecolor": "white", "linewidth": 0}
+        self.ax_.barh(place, step, left=left, height=0.62, **style)
+        self._label(place, left + step, f"{step:+.2f}", right=bool(step >= 0))
+
+    def _label(self, place: int, end: float, text: str, *, right: bool) -> None:
+        self.ax_.annotate(
+            text,
+            (end, place),
+            xytext=(6 if right else -6, 0),
+            textcoords="offset points",
+            ha="left" if right else "right",
+            va="center",
+            color=INK,
+            fontsize="small",
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5, "alpha": 0.8},
+        )
+
+    def _intervals(self, start: np.ndarray) -> None:
+        if self.ends is None:
+            return
+        for place, (low, high) in enumerate(self.ends, start=1):
+            if np.isfinite([low, high]).all():
+                span = [start[place] + low, start[place] + high]
+                self.ax_.plot(span, [place + 0.38] * 2, color=INK, linewidth=1.2, marker="|")
+
+    def _words(self, last: int) -> None:
+        every = ["prior", *self.names, "all"]
+        self.ax_.set_yticks(range(last + 1), every)
+        self.ax_.set_ylim(last + 0.6, -0.6)
+        low, high = self.ax_.get_xlim()
+        self.ax_.set_xlim(low - 0.08 * (high - low), high + 0.08 * (high - low))
+        self.ax_.set_xlabel(f"log-odds of {self.target} against {self.against} (nats)")
+        of = f"P({self.target}"
+        of += ")" if self.classes == 2 else f" if {self.target} or {self.against})"
+        share = expit(self.total)
+        self.ax_.set_title(f"{of} = {share:.3g}", fontsize="medium", loc="left")
+
+
+def _pair(clf: Fitted, row: object, target: Hashable, against: Hashable) -> tuple:
+    """Return both classes, the most probable ones where they are not named."""
+    classes = clf.classes_.tolist()
+    if len(classes) == 2:
+        first = classes[1] if target is None else target
+        if target is None and against is not None:
+            first = next((k for k in classes if k != against), None)
+        other = next((k for k in classes if k != first), None)
+        return first, other if against is None else against
+    order = [classes[k] for k in np.argsort(-clf.predict_proba(row)[0], kind="stable")]
+    target = next(k for k in order if k != against) if target is None else target
+    return target, next(k for k in order if k != target) if against is None else against
+
+
+def _shown(table: Table, features: list) -> dict[int, str]:
+    """Return "column = value" by position, for columns that the row shows."""
+    out = {}
+    by_name = {column.name: column for column in table.columns}
+    position = dict(zip(features, range(len(features)), strict=True))
+    if not set(by_name) <= set(features) and len(by_name) == len(features):
+        by_name = dict(zip(features, table.columns, strict=True))
+    for name, i in position.items():
+        column = by_name.get(name)
+        if column is None or column.is_missing:
+            continue
+        value = column.values[0]
+        text = f"{value:.4g}" if column.kind == "number" else str(column.levels[value])
+        out[i] = f"{name} = {text}"
+    return out

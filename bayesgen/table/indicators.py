@@ -1,0 +1,43 @@
+"""Levels as numbers: one column of 0 and 1 for each level but the first."""
+
+import dataclasses
+from collections.abc import Mapping
+
+import numpy as np
+
+from bayesgen.errors import UnseenLevel, warn
+from bayesgen.table.columns import Name, Table, TableColumn
+
+
+def levels_of(table: Table) -> dict[Name, tuple]:
+    """Return the levels of each column of levels."""
+    return {column.name: column.levels for column in table.columns if column.kind == "level"}
+
+
+def indicators(table: Table, levels: Mapping[Name, tuple]) -> Table:
+    """Return the table with "name=level" columns of 0 and 1 in place of columns of levels.
+
+    A missing cell, and a level that is not among `levels`, is missing in all of them.
+    """
+    columns: list[TableColumn] = []
+    for column in table.columns:
+        columns += _indicated(column, levels[column.name]) if column.name in levels else [column]
+    return dataclasses.replace(table, columns=tuple(columns), matrix=None)
+
+
+def _indicated(column: TableColumn, levels: tuple) -> list[TableColumn]:
+    if column.kind != "level":  # nothing observed: a column of NaN
+        codes = np.full(len(column.values), -1)
+    else:
+        known = {level: code for code, level in enumerate(levels)}
+        strange = [level for level in column.levels if level not in known]
+        place = np.array([known.get(level, -1) for level in column.levels] + [-1])
+        codes = place[column.values]
+        lost = int(((codes < 0) & (column.values >= 0)).sum())
+        if lost:
+            warn(UnseenLevel.in_column(column.name, tuple(strange), lost, len(codes), levels))
+    return [
+        TableColumn(f"{column.name}={level}", "number", np.where(codes < 0, np.nan, codes == code))
+        for code, level in enumerate(levels)
+        if code
+    ]

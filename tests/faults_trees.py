@@ -1,0 +1,156 @@
+"""Wrong programs about trees: (law, case, owner, attribute, wrong), see faults.py."""
+
+import laws
+import numpy as np
+
+from bayesgen.likelihoods import TreeCategorical, TreeNormal, forests, trees
+from bayesgen.likelihoods.tree_categorical import PairCounts, pairs, parameters
+from bayesgen.likelihoods.tree_categorical import likelihood as levels
+from bayesgen.likelihoods.tree_normal import PairMoments, statistics
+from bayesgen.likelihoods.tree_normal import pairs as normal_pairs
+
+
+def forgets_the_products_between_the_means(right):
+    def wrong(a, b):
+        count, centre, square, _ = right(a, b)
+        return count, centre, square, a[3] + b[3]
+
+    return wrong
+
+
+def counts_the_pairs_of_the_last_part(right):
+    return lambda self, other: right(self, other).with_arrays({"count": other.count})
+
+
+def takes_missing_for_the_first_level(right):
+    return lambda x, *rest: right(np.maximum(x, 0), *rest)
+
+
+def forgets_the_rows_before(right):
+    def wrong(self, statistics):
+        return self.with_arrays(statistics.arrays())
+
+    return wrong
+
+
+def divides_by_all_forests_of_the_prior(right):
+    """The normaliser is that of the weights before any row."""
+
+    def wrong(self):
+        score = right(self)
+        prior = np.broadcast_to(np.log(self.odds)[:, None, None], self.log_weights().shape)
+        shift = forests.log_partition(self.log_weights()) - forests.log_partition(prior)
+        return lambda x: score(x) + shift
+
+    return wrong
+
+
+def divides_by_the_forests_of_all_columns(right):
+    """Also where a row shows some of them only."""
+
+    def wrong(self):
+        score, weights = right(self), self.log_weights()
+        whole = forests.log_partition(weights)
+
+        def scored(x):
+            seen = self.observed(x)
+            own = forests.log_partition(trees.among(weights, seen[:, None]))
+            return score(x) + own - whole
+
+        return scored
+
+    return wrong
+
+
+def lets_the_parent_follow_the_child(right):
+    def wrong(*hyperparameters):
+        alone, given = right(*hyperparameters)
+        return alone, np.swapaxes(given, -1, -2) + 0.1
+
+    return wrong
+
+
+def takes_the_spread_of_the_parent(right):
+    def wrong(x, after):
+        alone, given = right(x, after)
+        return alone, given * 0.9
+
+    return wrong
+
+
+def draws_naive_forests(right):
+    def wrong(self, rng, lane):
+        return np.broadcast_to(np.arange(self.size), right(self, rng, lane).shape).copy()
+
+    return wrong
+
+
+def draws_from_the_prior_of_forests(right):
+    return lambda self, rng, n: right(self.with_arrays({"odds": self.odds * 50}), rng, n)
+
+
+def updates_nothing(right):
+    return lambda self, rng, row, parent, mine: right(self, rng, row, parent, mine & False)
+
+
+def updates_another_class(right):
+    def wrong(self, rng, row, parent, mine):
+        return right(self, rng, row, parent, np.roll(mine, 1, axis=1))
+
+    return wrong
+
+
+def keeps_the_forest_of_the_other_rows(right):
+    """The row's own forest is drawn without the row."""
+
+    def wrong(self, x, *, each):
+        columns, ratios = right(self, x, each=each)
+        return columns, ratios if len(x) > 1 else 0 * ratios
+
+    return wrong
+
+
+def likes_the_first_levels(right):
+    def wrong(self, statistics):
+        sizes = statistics.n_levels
+        return np.concatenate([np.arange(n, 0, -1) / (n * (n + 1) / 2) for n in sizes])
+
+    return wrong
+
+
+def measures_in_units_of_its_own(right):
+    def wrong(mean, mean_rows, variance, rows, seen):
+        return right(mean, mean_rows, np.ones_like(variance), rows, seen)
+
+    return wrong
+
+
+def hides_nothing(right):
+    """Missing cells take their likeliest level instead of all of them."""
+    return lambda logs: logs.max(axis=-1)
+
+
+LEVELS = [
+    (laws.law_addition, PairCounts, "__add__", counts_the_pairs_of_the_last_part),
+    (laws.law_weight, levels, "gather", takes_missing_for_the_first_level),
+    (laws.law_sequence, TreeCategorical, "posterior", forgets_the_rows_before),
+    (laws.law_total, pairs, "log_cells", lets_the_parent_follow_the_child),
+    (laws.law_total, TreeCategorical, "predictive", divides_by_all_forests_of_the_prior),
+    (laws.law_marginal, TreeCategorical, "predictive", divides_by_the_forests_of_all_columns),
+    (laws.law_marginal, parameters, "_log_sums", hides_nothing),
+    (laws.law_average, TreeCategorical, "draw_forests", draws_from_the_prior_of_forests),
+    (laws.law_update, TreeCategorical, "log_pieces", keeps_the_forest_of_the_other_rows),
+    (laws.law_update, TreeCategorical, "log_drawn", updates_nothing),
+    (laws.law_units, TreeCategorical, "_guess", likes_the_first_levels),
+]
+NUMBERS = [
+    (laws.law_addition, statistics, "merged", forgets_the_products_between_the_means),
+    (laws.law_addition, PairMoments, "__add__", counts_the_pairs_of_the_last_part),
+    (laws.law_sequence, TreeNormal, "posterior", forgets_the_rows_before),
+    (laws.law_total, normal_pairs, "log_cells", takes_the_spread_of_the_parent),
+    (laws.law_average, forests.Stages, "draw", draws_naive_forests),
+    (laws.law_update, TreeNormal, "log_drawn", updates_another_class),
+    (laws.law_units, normal_pairs, "updated", measures_in_units_of_its_own),
+]
+FAULTS = [(law, "TreeCategorical", *fault) for law, *fault in LEVELS]
+FAULTS += [(law, "TreeNormal", *fault) for law, *fault in NUMBERS]

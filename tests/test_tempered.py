@@ -1,0 +1,125 @@
+"""Tempering: the likelihood to a power that rows left out choose; class prior and density stay."""
+
+import copy
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import bayesgen as bg
+from bayesgen.errors import InvalidArgument, NoRows, UnsupportedInference
+from bayesgen.inference import tempered
+
+
+def softmax(logs):
+    return np.exp(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True))
+
+
+def few(step=5):
+    X, y = bg.datasets.load_iris()
+    return X[::step].reset_index(drop=True), y[::step].reset_index(drop=True)
+
+
+@pytest.mark.parametrize("power", [0.2, 1.0, 1.5])
+@pytest.mark.parametrize("inference", ["exact", "mle"])
+def test_a_stated_power_raises_the_likelihood_alone(power, inference):
+    X, y = few()
+    prior = [0.5, 0.2, 0.3]
+    plain = bg.NaiveBayes(class_prior=prior, inference=inference).fit(X, y)
+    clf = clone(plain).set_params(temper=power).fit(X, y)
+    joint = plain.predict_joint_log_proba(X)
+    expected = softmax(np.log(prior) + power * (joint - np.log(prior)))
+    np.testing.assert_allclose(clf.predict_proba(X), expected, rtol=1e-9)
+    np.testing.assert_allclose(clf.score_samples(X), plain.score_samples(X), rtol=1e-12)
+    assert clf.temperature_ == pytest.approx(1 / power)
+    blank = X[:1] * np.nan
+    np.testing.assert_allclose(clf.predict_proba(blank), [prior], rtol=1e-12)
+
+
+def test_learned_powers_weigh_by_rows_left_out():
+    """Against fits without each row, the score of every power summed by hand."""
+    X, y = few(8)
+    clf = bg.NaiveBayes(temper="learn").fit(X, y)
+    scores = np.zeros(len(tempered.POWERS))
+    for i in range(len(y)):
+        rest = np.arange(len(y)) != i
+        other = bg.NaiveBayes().fit(X[rest], y[rest])
+        joint = other.predict_joint_log_proba(X[i : i + 1])[0]
+        prior = other._answering().log_classes()
+        k = list(other.classes_).index(y[i])
+        for g, power in enumerate(tempered.POWERS):
+            logs = prior + power * (joint - prior)
+            scores[g] += logs[k] - np.logaddexp.reduce(logs)
+    scores += np.log(tempered.POWERS)
+    weights = np.exp(scores - np.logaddexp.reduce(scores))
+    np.testing.assert_allclose(clf._posterior.weights, weights, rtol=1e-7)
+    plain = bg.NaiveBayes().fit(X, y)
+    joint, prior = plain.predict_joint_log_proba(X), plain._answering().log_classes()
+    parts = [
+        w * softmax(prior + power * (joint - prior))
+        for power, w in zip(tempered.POWERS, weights, strict=True)
+    ]
+    np.testing.assert_allclose(clf.predict_proba(X), sum(parts), rtol=1e-7)
+
+
+def test_a_tempered_class_prior_is_caught(monkeypatch):
+    def wrong(classes, joint, power):
+        return power * joint - np.logaddexp.reduce(power * joint, axis=1, keepdims=True)
+
+    monkeypatch.setattr(tempered, "tempered", wrong)
+    with pytest.raises(AssertionError):
+        test_a_stated_power_raises_the_likelihood_alone(0.2, "exact")
+
+
+def test_columns_that_repeat_each_other_are_found_out():
+    """Four copies of one column count four times; the temperature undoes most of that."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 600)
+    x = rng.standard_normal((600, 1)) + y[:, None]
+    one = bg.NaiveBayes(temper="learn").fit(x, y)
+    four = bg.NaiveBayes(temper="learn").fit(np.repeat(x, 4, axis=1), y)
+    assert one.temperature_ < 1.3
+    assert 3 < four.temperature_ < 5
+    loss = [
+        -np.log(clf.predict_proba(X)[np.arange(600), y]).mean()
+        for clf, X in ((one, x), (four, np.repeat(x, 4, axis=1)))
+    ]
+    assert abs(loss[0] - loss[1]) < 0.01
+
+
+def test_intervals_are_tempered_too():
+    X, y = few()
+    clf = bg.NaiveBayes(temper=0.3, random_state=0).fit(X, y)
+    low, high = np.moveaxis(clf.predict_interval(X, 0.99), -1, 0)
+    proba = clf.predict_proba(X)
+    sharp = np.moveaxis(bg.NaiveBayes(random_state=0).fit(X, y).predict_interval(X, 0.99), -1, 0)
+    top = proba.argmax(axis=1)
+    rows = np.arange(len(X))
+    assert (low <= high).all() and (low[rows, top] <= sharp[0][rows, top] + 1e-9).mean() > 0.9
+    draws = clf.predict_draws(X)
+    np.testing.assert_allclose(draws.sum("class"), 1.0)
+    assert np.abs(draws.mean("draw") - proba).max() < 0.2
+
+
+def test_partial_fit_keeps_rows_and_equals_fit(tmp_path):
+    X, y = few()
+    whole = bg.QDA(temper="learn").fit(X, y)
+    parts = bg.QDA(temper="learn")
+    for rows in (slice(0, 7), slice(7, 20), slice(20, None)):
+        parts.partial_fit(X[rows], y[rows])
+    np.testing.assert_allclose(parts.predict_proba(X), whole.predict_proba(X), rtol=1e-9)
+    assert parts.temperature_ == pytest.approx(whole.temperature_)
+    parts.save(tmp_path / "m.nc")
+    for again in (bg.load(tmp_path / "m.nc"), copy.deepcopy(parts)):
+        np.testing.assert_array_equal(again.predict_proba(X), parts.predict_proba(X))
+        with pytest.raises(NoRows, match="Call fit with all rows"):
+            again.partial_fit(X, y)
+
+
+def test_what_cannot_be_tempered():
+    X, y = few()
+    with pytest.raises(UnsupportedInference, match="temper='learn'"):
+        bg.LDA(inference="mle", temper="learn").fit(X, y)
+    for wrong in ("hot", 0.0, -1.0, True, np.nan):
+        with pytest.raises(InvalidArgument, match="temper"):
+            bg.LDA(temper=wrong).fit(X, y)
