@@ -153,7 +153,7 @@ REFUSED = [
         "an unknown method",
         lambda: after(naive(inference="gibbs")),
         errors.UnsupportedInference,
-        "inference is 'gibbs'; allowed: 'auto', 'exact', 'mle', 'map', 'nuts'",
+        "inference is 'gibbs'; allowed: 'auto', 'exact', 'expected', 'mle', 'map', 'nuts'",
     ),
     (
         "an unknown likelihood",

@@ -64,6 +64,21 @@ def test_a_column_that_is_constant_without_the_row_says_nothing_of_it():
         )
 
 
+@pytest.mark.parametrize(
+    "prior", [bg.Normal(), bg.Normal(spread="shared"), bg.MultivariateNormal(), bg.TreeNormal()]
+)
+def test_a_value_that_one_row_alone_has_leaves_no_rounding_behind(prior):
+    rng = np.random.default_rng(0)
+    x = np.column_stack([rng.standard_normal(12), np.full(12, 0.1)])
+    x[5, 1] = 0.37
+    y, weight = np.arange(12) % 2, np.ones(12)
+    whole = prior.statistics(x, y, weight, n_classes=2)
+    found = leave_one_out.leave_one_out(prior, whole, x, y, weight, n_classes=2)
+    others = np.arange(12) != 5
+    rest = prior.statistics(x[others], y[others], weight[others], n_classes=2)
+    np.testing.assert_allclose(found[5], leave_one_out.scored(prior, rest, x[5:6], 2), rtol=1e-9)
+
+
 def refitted(clf, X, y, weight=None):
     from sklearn.base import clone
 
