@@ -70,9 +70,9 @@ class StackedClassifier(Deciding, ClassifierMixin, BaseEstimator):
         >>> X, y = bg.datasets.load_iris()
         >>> stack = bg.StackedClassifier().fit(X, y)
         >>> max(stack.weights_, key=stack.weights_.get)
-        'linear'
+        'trees'
         >>> stack.predict_proba(X.iloc[[70]]).round(2)
-        array([[0.  , 0.57, 0.43]])
+        array([[0.  , 0.27, 0.73]])
     """
 
     @no_type_check  # anything goes here, and fit says what is wrong: scikit-learn's convention
