@@ -4,9 +4,11 @@ import dataclasses
 from collections.abc import Mapping
 
 import numpy as np
+from jaxtyping import Float
 
 from bayesgen.classes import ClassPrior
 from bayesgen.likelihoods import Likelihood, Statistics
+from bayesgen.schema import Bends
 from bayesgen.typing import Encoded, Labels, Traceable, Weights
 
 
@@ -41,10 +43,12 @@ class Reader:
 
     full: the completed likelihood of each block, before anything was left out.
     kept: for each block the positions that stay, or None where all do.
+    bends: how the columns of some blocks were bent.
     """
 
     full: dict[str, Likelihood]
     kept: dict[str, np.ndarray | None]
+    bends: dict[str, Bends] = dataclasses.field(default_factory=dict)
 
     def read(self, encoded: Encoded) -> dict[str, Traceable]:
         """Return each block's rows as its likelihood sees them."""
@@ -52,6 +56,10 @@ class Reader:
             name: encoded[name] if kept is None else self.full[name].view(encoded[name], kept)
             for name, kept in self.kept.items()
         }
+
+    def log_slope(self, encoded: Encoded) -> Float[np.ndarray, "row 1"] | float:
+        """Return what makes log densities of bent cells those of cells; 0 without bends."""
+        return log_slope(self.bends, encoded)
 
     def inert_columns(self) -> dict[str, np.ndarray]:
         """Return the columns of each block that say nothing at all, by position."""
@@ -61,6 +69,11 @@ class Reader:
             if kept is not None and inert is not None and self.full[name].inert_axis == "feature":
                 out[name] = np.flatnonzero(inert)
         return out
+
+
+def log_slope(bends: Mapping[str, Bends], encoded: Encoded) -> Float[np.ndarray, "row 1"] | float:
+    """Return log |d bent / d cell| of encoded rows, summed over their cells; 0 without bends."""
+    return sum((b.log_slope(encoded[name])[:, None] for name, b in bends.items()), start=0.0)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

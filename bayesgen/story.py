@@ -12,6 +12,7 @@ import numpy as np
 from bayesgen.classes import ClassPrior
 from bayesgen.likelihoods import Likelihood, Statistics
 from bayesgen.model import Model, ModelStatistics
+from bayesgen.tracing import ONE_PROGRAM
 from bayesgen.typing import Traceable, Transform
 
 Tree = dict[str, dict]
@@ -47,7 +48,7 @@ def told(likelihood: Likelihood, name: str, rng: np.random.Generator, n: int) ->
     from numpyro import handlers
 
     def once(key: Traceable) -> dict:
-        with handlers.block(), handlers.seed(rng_seed=key):
+        with ONE_PROGRAM, handlers.block(), handlers.seed(rng_seed=key):
             return likelihood.story(name)
 
     with jax.enable_x64(True):
@@ -157,7 +158,7 @@ def terms(structure: Structure, tree: Tree, u: Mapping[str, Traceable]) -> dict[
     model, statistics = structure.filled(tree)
     story = handlers.substitute(program(model, statistics), data=values)
     # blocked: the optimiser's own program, in which this one runs, must not see its sites
-    with handlers.block():
+    with ONE_PROGRAM, handlers.block():
         trace = handlers.trace(handlers.seed(story, random.key(0))).get_trace()
     sampled = [site for site in trace.values() if site["type"] == "sample"]
     prior = sum(s["fn"].log_prob(s["value"]).sum() for s in sampled if not s["is_observed"])

@@ -28,7 +28,10 @@ def log_probability(rival: BaseEstimator, table: Benchmark, fold: Fold) -> np.nd
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         clf.fit(table.X.iloc[fit], table.y[fit])
-        out[:, clf.classes_] = clf.predict_log_proba(table.X.iloc[scored])
+        X = table.X.iloc[scored]
+        # boosting has no logarithms of its own
+        logs = clf.predict_log_proba(X) if hasattr(clf, "predict_log_proba") else None
+        out[:, clf.classes_] = np.log(clf.predict_proba(X)) if logs is None else logs
     return out
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import bayesgen as bg
 from bayesgen.errors import InvalidModelFile
-from bayesgen.persist.container import SEAL, SEAL_BYTES
+from bayesgen.sealed.container import SEAL, SEAL_BYTES
 
 
 def parts(content):

@@ -113,7 +113,7 @@ def test_joint_normal_with_holes_says_which_method_ran(csv, capsys):
 def test_every_method_runs(capsys):
     assert main(["compare", "iris", "--cv", "2", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["classifiers"]
-    assert [c["method"] for c in found] == ["mle", "map", "exact", "nuts"]
+    assert [c["method"] for c in found] == ["mle", "map", "exact", "nuts", "stacked"]
     assert found[3]["log_loss"] == pytest.approx(found[2]["log_loss"], abs=0.02)
 
 

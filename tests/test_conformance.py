@@ -15,17 +15,29 @@ EVERY = [make(inference=method) for make in ESTIMATORS for method in METHODS]
 SHORT = bg.NUTS(draws=60, warmup=100, chains=1, progress=False)
 
 
+SHARED = bg.NaiveBayes(bg.Normal(spread="shared"))
+STACK = bg.StackedClassifier({"own": bg.NaiveBayes(), "shared": SHARED})
+"""Quick: two members; those that the columns decide take a minute."""
+
+
 # the suite fits constant columns, columns constant within a class, and rows with holes
 @pytest.mark.filterwarnings("ignore::bayesgen.errors.DegenerateVariance")
 @pytest.mark.filterwarnings("ignore::bayesgen.errors.SingularCovariance")
 @pytest.mark.filterwarnings("ignore::bayesgen.errors.UninformativeColumn")
 @pytest.mark.filterwarnings("ignore::bayesgen.errors.NoClosedForm")
-@parametrize_with_checks(EVERY)
+@parametrize_with_checks([*EVERY, STACK])
 def test_conformance(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("estimator", EVERY, ids=repr)
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.UninformativeColumn")
+@parametrize_with_checks([bg.StackedClassifier()])
+def test_conformance_of_a_stack(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("estimator", [*EVERY, STACK], ids=repr)
 def test_names_of_columns(estimator):
     check_dataframe_column_names_consistency(repr(estimator), estimator)
 

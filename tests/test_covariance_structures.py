@@ -146,3 +146,10 @@ def test_structures_are_told_before_rows_are_read():
     rows = part.statistics(np.ones((2, 2)), np.zeros(2, int), np.ones(2), n_classes=1)
     with pytest.raises(UnsupportedInference, match="another family stands for this structure"):
         part.complete(rows)
+
+
+def test_a_worth_without_meaning_is_refused():
+    with pytest.raises(InvalidPrior, match=r"prior=.lkj.. has no covariance_rows.*concentration"):
+        bg.MultivariateNormal(prior="lkj", covariance_rows=4.0)
+    with pytest.raises(InvalidPrior, match="has no covariance_rows"):
+        bg.MultivariateNormal(prior="lkj", covariance_rows="learn")

@@ -10,7 +10,8 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "bayesgen"
 
 ORDER = (
-    *("typing", "errors", "table", "schema", "likelihoods", "classes", "model", "story"),
+    *("typing", "errors", "sealed", "tracing", "table", "schema", "likelihoods", "classes"),
+    *("model", "story"),
     *("user_story", "inference", "predict", "decide", "calibrate", "diagnose", "explain", "plots"),
     *("persist", "estimators", "compare", "datasets", "report", "cli", "__init__"),
 )
@@ -26,8 +27,8 @@ HOMES = {
     **dict.fromkeys(("narwhals", "pandas", "polars", "pyarrow"), FRAMES),
     **dict.fromkeys(("jax", "jaxlib"), TRACED),
     "numpyro": (*TRACED, "persist"),
-    "xarray": ("predict", "diagnose", "persist"),
-    **dict.fromkeys(("h5netcdf", "h5py"), ("persist",)),
+    "xarray": ("predict", "diagnose", "sealed"),
+    **dict.fromkeys(("h5netcdf", "h5py"), ("sealed",)),
     **dict.fromkeys(("cyclopts", "rich"), ("cli",)),
     "tqdm": ("inference", "compare"),
 }

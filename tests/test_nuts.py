@@ -17,6 +17,7 @@ from cases import CASES, CLOSED, MEAN, N_CLASSES, SCALE, TOLD
 from bayesgen.classes import ClassPrior
 from bayesgen.errors import UnsupportedInference
 from bayesgen.inference import NUTS, nuts
+from bayesgen.inference.driver import CHUNK, STATS, compiled
 from bayesgen.likelihoods import MultivariateNormal, Normal
 from bayesgen.model import complete_model, model_statistics
 
@@ -43,18 +44,18 @@ def build(
 @pytest.fixture(scope="module")
 def tiny():
     """Fit two unlike tables; return fits, compilations, sums of a caller."""
-    nuts._compiled.cache_clear()
-    compiled: list[str] = []
+    compiled.cache_clear()
+    heard: list[str] = []
     jax.monitoring.register_event_duration_secs_listener(
-        lambda event, seconds, **_: compiled.append(event) if "compile" in event else None
+        lambda event, seconds, **_: heard.append(event) if "compile" in event else None
     )
     caller, x = jax.jit(lambda x: jnp.sin(x) * x.sum()), jnp.linspace(0, 3, 7)
     before = np.asarray(caller(x))
     case = CASES["Bernoulli"]
     first = TINY.infer(*build({"Bernoulli": case.prior}, 30)[0], seed=0)
-    first_compiled = len(compiled)
+    first_compiled = len(heard)
     second = TINY.infer(*build({"Bernoulli": case.vague}, 500, seed=2)[0], seed=1)
-    second_compiled = len(compiled) - first_compiled
+    second_compiled = len(heard) - first_compiled
     after = np.asarray(caller(x))
     return first, second, (first_compiled, second_compiled), (before, after)
 
@@ -63,7 +64,7 @@ def test_second_fit_compiles_nothing(tiny):
     first, second = tiny[2]
     assert first > 0
     assert second == 0
-    assert nuts._compiled.cache_info().misses == 1
+    assert compiled.cache_info().misses == 1
 
 
 def test_shapes_and_report(tiny):
@@ -74,7 +75,7 @@ def test_shapes_and_report(tiny):
         np.testing.assert_allclose(fit.params["class"]["probs"].sum(axis=-1), 1)
         assert {"r_hat", "ess", "divergences"} <= set(fit.report.details)
         assert fit.report.details["divergences"] == fit.sample_stats["diverging"].sum()
-        assert set(fit.sample_stats) == set(nuts.STATS)
+        assert set(fit.sample_stats) == set(STATS)
         assert all(value.shape == (2, 70) for value in fit.sample_stats.values())
         # no draw is kept twice, none is left over from before the warm-up
         assert len(np.unique(fit.params["Bernoulli"]["prob"][..., 0, 0])) > 120
@@ -106,7 +107,7 @@ def test_chunks_meet_at_the_warm_up(warmup, total):
     chunks = nuts._chunks(warmup, total)
     assert [begin for begin, _ in chunks] == [0, *(end for _, end in chunks)][:-1]
     assert chunks[-1][1] == total
-    assert all(0 < end - begin <= nuts.CHUNK for begin, end in chunks)
+    assert all(0 < end - begin <= CHUNK for begin, end in chunks)
     assert warmup in {begin for begin, _ in chunks}
 
 

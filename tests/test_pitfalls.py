@@ -1,55 +1,41 @@
-"""What went wrong in other libraries, one test for each: numbers 1 to 16 of the list.
+"""What went wrong in other libraries, and the test that is owed to each: all 29, in their order.
 
-Each docstring is the pitfall in words, with the library that fell into it.
+Each docstring is the pitfall in words, with the library that fell into it. `fit` makes every
+classifier of normals under every method, `make` every one in its closed form.
 """
+
+import itertools
 
 import numpy as np
 import pandas as pd
+import pitfalls as pit
 import pytest
-from scipy import integrate, stats
+from cases import CASES
+from pitfalls import blobs, close, every_fit, every_method, every_normal, exactly, iris
+from scipy import integrate
 
 import bayesgen as bg
 
-NORMALS = (bg.NaiveBayes, bg.LDA, bg.QDA)
-every_normal = pytest.mark.parametrize("make", NORMALS)
-METHODS = ("exact", "mle", "map")
-every_method = pytest.mark.parametrize("method", METHODS)
 
-
-def blobs(rng, n=40, p=2, k=2, gap=2.0):
-    """Return n rows of k classes whose means are `gap` apart in every column."""
-    y = np.arange(n) % k
-    return rng.standard_normal((n, p)) + gap * y[:, None], y
-
-
-@every_normal
-@every_method
-def test_pitfall_01_scale_of_columns(make, method, rng):
-    """A floor on variances followed the largest column (scikit-learn's GaussianNB, #24732).
-
-    Columns of sd 1e-4 and 1e4 gave accuracy .55; rescaled ones 1.0.
-    """
+@every_fit
+def test_pitfall_01_scale_of_columns(fit, rng):
+    """Sd 1e-4 beside 1e4 gave accuracy .55, not 1: a floor on variances (GaussianNB, #24732)."""
     X, y = blobs(rng, gap=4.0)
-    expected = make(inference=method).fit(X, y).predict_proba(X)
-    for scale, shift in (([1e-4, 1e4], [0, 0]), ([-1e6, 1e-9], [5, 7]), ([1, 1], [1e6, -1e6])):
-        moved = X * scale + np.multiply(shift, scale)
-        found = make(inference=method).fit(moved, y).predict_proba(moved)
-        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-8)
+    expected = fit(X, y).predict_proba(X)
+    for moved in pit.in_other_units(X):
+        close(fit(moved, y).predict_proba(moved), expected, atol=1e-8)
     assert (expected.argmax(axis=1) == y).mean() > 0.95
 
 
 @pytest.mark.filterwarnings("ignore::bayesgen.errors.SingularCovariance")
-@every_normal
-@every_method
-def test_pitfall_02_smoothing_by_batch(make, method, rng):
+@every_fit
+def test_pitfall_02_smoothing_by_batch(fit, rng):
     """Smoothing came anew from each batch, partial_fit was not fit (scikit-learn #14054)."""
     X, y = blobs(rng, n=60)
-    whole = make(inference=method).fit(X, y).predict_proba(X)
     for size in (7, 20, 59):
-        parts = make(inference=method)
-        for rows in np.split(rng.permutation(60), range(size, 60, size)):
-            parts.partial_fit(X[rows], y[rows])
-        np.testing.assert_allclose(parts.predict_proba(X), whole, rtol=0, atol=1e-9)
+        rows = np.split(rng.permutation(60), range(size, 60, size))
+        parts = pit.in_batches(fit.new(), X, y, rows)
+        close(parts.predict_proba(X), fit(X, y).predict_proba(X))
 
 
 @every_normal
@@ -58,239 +44,298 @@ def test_pitfall_03_constant_columns(make, rng):
     X, y = blobs(rng)
     constant = np.column_stack([X, np.full(40, 3.7)])
     with pytest.warns(bg.errors.UninformativeColumn, match="'x2' is constant"):
-        clf = make().fit(constant, y)
-    expected = make().fit(X, y).predict_proba(X)
-    np.testing.assert_allclose(clf.predict_proba(constant), expected, rtol=0, atol=1e-12)
+        found = make().fit(constant, y).predict_proba(constant)
+    exactly(found, make().fit(X, y).predict_proba(X))
+    pit.assert_sums_to_one(pit.of_known_spread(make).fit(constant, y).predict_proba(constant))
     with pytest.warns(bg.errors.UninformativeColumn):
-        nothing = make().fit(np.full((40, 2), 1e8), y)
-    np.testing.assert_allclose(nothing.predict_proba(np.zeros((3, 2))), 0.5, atol=1e-15)
-    stated = {"likelihood": bg.Normal(variance=1.0)} if make is bg.NaiveBayes else {"scale": 1.0}
-    proba = make(**stated).fit(constant, y).predict_proba(constant)
-    assert np.isfinite(proba).all()
+        exactly(make().fit(0 * X + 1e8, y).predict_proba(X), 0.5, atol=1e-15)
 
 
 @every_normal
 def test_pitfall_04_one_row_or_no_spread_in_a_class(make, rng):
     """One row in a class, or no spread, gave exactly 0 or 1 (scikit-learn #19837)."""
     X, y = blobs(rng, n=21)
-    for rows in (np.r_[0:20:2, 1], np.r_[0:20:2, 1, 1, 1]):
-        proba = make().fit(X[rows], y[rows]).predict_proba(X)
-        assert ((proba > 1e-6) & (proba < 1 - 1e-6)).all()
+    for rows in (np.r_[0:20:2, 1, 1, 1], np.r_[0:20:2, 1]):
+        clf = make().fit(X[rows], y[rows])
+        pit.assert_inside(clf.predict_proba(X), 1e-6)
     # heavy tails: ten columns' spreads away, the lone row's class is still possible
-    clf = make().fit(X[np.r_[0:20:2, 1]], y[np.r_[0:20:2, 1]])
     assert clf.predict_proba(X[:1] - 10).min() > 1e-9
 
 
-@every_method
-def test_pitfall_05_floor_on_densities(method):
-    """A density floored at .001 inverts the answer far out (e1071, naivebayes).
-
-    With classes at 0 and 30, x = -10 was class B with p = 1; 268 of 2300 mails flipped.
-    """
-    noise = np.tile([-1.0, 0.0, 1.0], 4)
-    X, y = np.concatenate([noise, 30 + noise])[:, None], np.repeat(["A", "B"], 12)
-    for make in NORMALS:
-        clf = make(inference=method).fit(X, y)
-        assert clf.predict_proba([[-10.0]])[0, 0] > 0.999
-        far = -np.linspace(0, 50, 101)[:, None]
-        odds = clf.decision_function(far)
-        assert np.isfinite(odds).all()
-        assert (odds < 0).all()
-        # 40 standard deviations out, and with equal variances beyond: monotone
-        if method != "exact":
-            assert (np.diff(odds) < 0).all()
+@every_fit
+def test_pitfall_05_floor_on_densities(fit):
+    """Classes at 0 and 30, x = -10: class B, p = 1; 268 of 2300 mails (e1071, naivebayes)."""
+    clf = fit(*pit.two_heaps())
+    assert clf.predict_proba([[-10.0]])[0, 0] > 0.999
+    odds = clf.decision_function(-np.linspace(0, 50, 101)[:, None])
+    assert (np.isfinite(odds) & (odds < 0)).all()
+    if clf.inference_ != "exact":  # 40 standard deviations out, and with equal variances beyond
+        assert (np.diff(odds) < 0).all()
 
 
 @every_method
 def test_pitfall_06_underflow(method, rng):
     """Products of densities underflowed: NaN from 800 columns on (mixed-naive-bayes, klaR)."""
-    p = 10_000 if method == "exact" else 2_000
-    X, y = blobs(rng, n=20, p=p, gap=0.1)
+    X, y = blobs(rng, n=20, p=10_000 if method == "exact" else 2_000, gap=0.1)
     clf = bg.NaiveBayes(inference=method).fit(X, y)
-    rows = np.concatenate([X[:2], np.full((1, p), 1e6), np.full((1, p), -1e6)])
-    for answer in (clf.predict_proba(rows), clf.predict_log_proba(rows)):
-        assert not np.isnan(answer).any()
-    np.testing.assert_allclose(clf.predict_proba(rows).sum(axis=1), 1, rtol=0, atol=1e-12)
-    assert np.isfinite(clf.predict_log_proba(rows)).all()
-    assert np.isfinite(clf.score_samples(rows)).all()
+    rows = np.concatenate([X[:2], 0 * X[:1] + 1e6, 0 * X[:1] - 1e6])
+    pit.assert_sums_to_one(clf.predict_proba(rows))
+    assert np.isfinite([*clf.predict_log_proba(rows).T, clf.score_samples(rows)]).all()
 
 
 def test_pitfall_07_zero_frequency():
     """A level that a class never shows: NaN or 0/0 (scikit-learn, pomegranate)."""
-    X = pd.DataFrame({"a": list("xxyyzz"), "b": list("uvuvww")})
-    y = list("AABBCC")
-    clf = bg.NaiveBayes(inference="mle").fit(X, y)
-    np.testing.assert_allclose(clf.predict_proba(X[:1]), [[1, 0, 0]], atol=1e-15)
-    assert np.isneginf(clf.predict_log_proba(X[:1])[0, 1:]).all()
+    X, y = pd.DataFrame({"a": list("xxyyzz"), "b": list("uvuvww")}), list("AABBCC")
+    mle, exact, mode = (bg.NaiveBayes(inference=how).fit(X, y) for how in ("mle", "exact", "map"))
+    np.testing.assert_array_equal(np.exp(mle.predict_log_proba(X[:1])), [[1, 0, 0]])
     odd = pd.DataFrame({"a": ["x", "x"], "b": ["w", "u"]})
     with pytest.warns(bg.errors.ImpossibleRows, match="1 of 2 rows"):
-        np.testing.assert_allclose(clf.predict_proba(odd)[0], 1 / 3, rtol=1e-12)
-    for method in ("exact", "map"):
-        proba = bg.NaiveBayes(inference=method).fit(X, y).predict_proba(odd)
-        assert ((proba > 0) & (proba < 1)).all()
+        exactly(mle.predict_proba(odd)[0], 1 / 3)
+    pit.assert_inside(np.concatenate([exact.predict_proba(odd), mode.predict_proba(odd)]))
 
 
 @pytest.mark.parametrize("n_levels", [2, 3, 7])
-@pytest.mark.parametrize(
-    "likelihood", [bg.Categorical(), bg.Categorical.laplace(0.5), bg.Categorical.m_estimate(2)]
-)
-def test_pitfall_08_tables_sum_to_one(likelihood, n_levels, rng):
+@pytest.mark.parametrize("prior", pit.SMOOTHING)
+def test_pitfall_08_tables_sum_to_one(prior, n_levels, rng):
     """Smoothed tables of more than two levels did not sum to one (naivebayes 0.9.5)."""
     X = pd.DataFrame({"a": np.r_[:n_levels, rng.integers(0, n_levels, 30)].astype(str)})
-    y = np.arange(len(X)) % 2
-    clf = bg.NaiveBayes(likelihood).fit(X, y)
-    every = pd.DataFrame({"a": np.arange(n_levels).astype(str)})
-    total = np.exp(clf.score_samples(every)).sum()
-    assert total == pytest.approx(1, abs=1e-12)
+    clf = bg.NaiveBayes(prior).fit(X, np.arange(len(X)) % 2)
+    exactly(np.exp(clf.score_samples(X[:n_levels])).sum(), 1)
 
 
 def test_pitfall_09_level_absent_in_one_class():
     """Levels were read class by class: one that a class lacks shifted its table (pomegranate)."""
-    X = pd.DataFrame({"a": list("xxyyz")})
-    clf = bg.NaiveBayes(bg.Categorical.laplace(1), class_prior="uniform").fit(X, list("AABBB"))
+    clf = bg.NaiveBayes(bg.Categorical.laplace(1), class_prior="uniform")
+    clf.fit(pd.DataFrame({"a": list("xxyyz")}), list("AABBB"))
     table = np.exp(clf.predict_joint_log_proba(pd.DataFrame({"a": list("xyz")}))) * 2
-    np.testing.assert_allclose(table, [[3 / 5, 1 / 6], [1 / 5, 3 / 6], [1 / 5, 2 / 6]], rtol=1e-12)
+    exactly(table, [[3 / 5, 1 / 6], [1 / 5, 3 / 6], [1 / 5, 2 / 6]])
 
 
 @every_method
 def test_pitfall_10_level_never_seen(method):
     """A level never seen at fit: IndexError, NaN, KeyError, or silence (scikit-learn #20034)."""
-    X = pd.DataFrame({"a": list("xxyy"), "b": list("uvuv")})
-    y = list("AABB")
-    new = pd.DataFrame({"a": ["teal", "x"], "b": ["u", "v"]})
+    X, y, new = pit.TWO_LEVELS, list("AABB"), pit.TWO_LEVELS.iloc[:2].assign(a=["teal", "x"])
     clf = bg.NaiveBayes(inference=method).fit(X, y)
     with pytest.warns(bg.errors.UnseenLevel, match="column 'a' has the level 'teal' in 1 of 2 row"):
         found = clf.predict_proba(new)
-    missing = new.assign(a=[None, "x"])
-    np.testing.assert_array_equal(found, clf.predict_proba(missing))
-    strict = bg.NaiveBayes(inference=method, unseen="error").fit(X, y)
+    np.testing.assert_array_equal(found, clf.predict_proba(new.assign(a=[None, "x"])))
     with pytest.raises(bg.errors.UnseenLevelError, match="'teal'"):
-        strict.predict_proba(new)
-    # declared, it is a level like any other
-    levels = ["x", "y", "teal"]
-    declared = X.assign(a=pd.Categorical(X["a"], levels))
-    prior = bg.Categorical.laplace(1)
-    clf = bg.NaiveBayes(prior).fit(declared, y)
-    clf.predict_proba(new.assign(a=pd.Categorical(new["a"], levels)))
+        bg.NaiveBayes(inference=method, unseen="error").fit(X, y).predict_proba(new)
+    declared = {"a": pd.CategoricalDtype(["x", "y", "teal"])}  # a level like any other
+    bg.NaiveBayes().fit(X.astype(declared), y).predict_proba(new.astype(declared))
 
 
-def test_pitfall_11_silent_coercion():
-    """Numbers became levels in silence (CategoricalNB, BernoulliNB, pgmpy).
-
-    1.7 was read as level 1, reals were cut at 0, 60 floats became 60 states.
-    """
-    y = [0, 1, 0, 1]
-    reals = pd.DataFrame({"dose": [1.0, 1.7, 0.0, 2.0]})
-    with pytest.raises(bg.errors.NotLevels, match=r"column 'dose' holds 1.7"):
-        bg.NaiveBayes(bg.Categorical()).fit(reals, y)
-    with pytest.raises(bg.errors.NotBinary, match=r"column 'dose' holds 1.7"):
-        bg.NaiveBayes(bg.Bernoulli()).fit(reals, y)
-    with pytest.raises(bg.errors.NotBinary, match="column 'dose' holds 3 levels"):
-        bg.NaiveBayes(bg.Bernoulli()).fit(pd.DataFrame({"dose": list("abca")}), y)
+@pytest.mark.parametrize(("prior", "cells", "error", "words"), pit.COERCED)
+def test_pitfall_11_silent_coercion(prior, cells, error, words):
+    """1.7 was level 1, reals were cut at 0, 60 floats 60 states (sklearn's NBs, pgmpy)."""
+    with pytest.raises(error, match=words):
+        bg.NaiveBayes(prior).fit(pd.DataFrame({"dose": cells}), [0, 1, 0, 1])
 
 
-@every_method
-@every_normal
-def test_pitfall_12_missing_in_nonsense_out(make, method, rng):
+@every_fit
+def test_pitfall_12_missing_in_nonsense_out(fit, rng):
     """NaN in gave NaN, or p = 1, out (pomegranate, MASS)."""
     X, y = blobs(rng, p=3)
-    clf = make(inference=method).fit(X, y)
-    rows = X[:5].copy()
-    rows[:, 1] = np.nan
-    part = make(inference=method).fit(X[:, [0, 2]], y)
+    clf, rows = fit(X, y), X[:5] * [1, np.nan, 1]
+    pit.assert_sums_to_one(clf.predict_proba(rows))
+    exactly(clf.predict_proba(X[:1] * np.nan), 0.5)
     # the mode's degrees of freedom count the columns; the other two do not know of absent ones
-    if make is bg.NaiveBayes or method != "map":
-        expected = part.predict_proba(X[:5][:, [0, 2]])
-        np.testing.assert_allclose(clf.predict_proba(rows), expected, rtol=0, atol=1e-9)
-    assert np.isfinite(clf.predict_proba(rows)).all()
-    blank = clf.predict_proba(np.full((1, 3), np.nan))
-    np.testing.assert_allclose(blank, 0.5, rtol=1e-12)
+    if fit.make is bg.NaiveBayes or fit.method != "map":
+        part = fit(X[:, [0, 2]], y)
+        close(clf.predict_proba(rows), part.predict_proba(X[:5, [0, 2]]))
 
 
 @pytest.mark.filterwarnings("ignore::bayesgen.errors.NotConverged")
-@pytest.mark.parametrize("inference", ["map", bg.Augmentation(draws=100, warmup=50, chains=2)])
-@pytest.mark.parametrize("make", [bg.LDA, bg.QDA])
+@pytest.mark.parametrize("inference", ["map", pit.FEW])
+@pit.joint_normals
 def test_pitfall_13_holes_in_a_full_covariance(make, inference, rng):
     """Pairwise covariances were not positive definite (pomegranate, numpyro #1150, pyro #2654)."""
-    # every pair of columns is seen together, all three never; the pairs contradict each other
-    base = rng.standard_normal((90, 1)) + 0.1 * rng.standard_normal((90, 3))
-    base[30:60, 2] *= -1
-    for block, column in enumerate((2, 0, 1)):
-        base[30 * block : 30 * (block + 1), column] = np.nan
-    pairs = pd.DataFrame(base).cov().to_numpy()
-    assert np.linalg.eigvalsh(pairs)[0] < 0
-    clf = make(inference=inference, random_state=0).fit(base, np.arange(90) % 2)
+    rows, y = pit.contradicting_pairs(rng), np.arange(90) % 2
+    assert np.linalg.eigvalsh(pd.DataFrame(rows).cov().to_numpy())[0] < 0
+    clf = make(inference=inference, random_state=0).fit(rows, y)
     factor = clf.posterior_.params["normal"]["cholesky"]
-    covariance = factor @ np.swapaxes(factor, -1, -2)
-    assert (np.linalg.eigvalsh(covariance) > 0).all()
-    proba = clf.predict_proba(base)
-    np.testing.assert_allclose(proba.sum(axis=1), 1, rtol=0, atol=1e-12)
+    assert (np.linalg.eigvalsh(factor @ np.swapaxes(factor, -1, -2)) > 0).all()
+    pit.assert_sums_to_one(clf.predict_proba(rows))
 
 
-@pytest.mark.parametrize("make", [bg.LDA, bg.QDA])
+@pit.joint_normals
 def test_pitfall_13_marginal_is_an_integral(make, rng):
     """The marginal of the observed part is that of Sigma_oo: the integral over the missing one."""
-    X, y = blobs(rng)
-    clf = make(inference="mle").fit(X, y)
-
-    def density(value, k):
-        return np.exp(clf.predict_joint_log_proba([[0.4, value]])[0, k])
-
-    found = np.exp(clf.predict_joint_log_proba([[0.4, np.nan]]))[0]
-    expected = [integrate.quad(density, -15, 15, (k,), epsabs=1e-12)[0] for k in (0, 1)]
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
+    joint = make(inference="mle").fit(*blobs(rng)).predict_joint_log_proba
+    expected = integrate.quad_vec(lambda v: np.exp(joint([[0.4, v]])[0]), -15, 15, epsabs=1e-12)[0]
+    close(np.exp(joint([[0.4, np.nan]]))[0], expected)
 
 
-@pytest.mark.parametrize("make", [bg.LDA, bg.QDA])
+@pit.joint_normals
 def test_pitfall_14_singular_covariance(make, rng):
-    """Singular covariances gave exceptions or nonsense (QDA of scikit-learn, mclust, MASS).
-
-    Duplicate columns, more columns than rows, one row per class.
-    """
-    X, y = blobs(rng, n=12)
-    twice = np.column_stack([X, X[:, 0]])
-    clf = make().fit(twice, y)
-    assert np.isfinite(clf.predict_proba(twice)).all()
+    """Duplicate columns, n < p, one row a class: errors or nonsense (QDA, mclust, MASS)."""
+    X, y = blobs(rng, n=12, p=30)
+    twice = X[:, [0, 1, 0]]
     with pytest.warns(bg.errors.SingularCovariance, match="covariance .* 'x0', 'x1', 'x2'.*exact"):
-        mle = make(inference="mle").fit(twice, y)
-    assert np.isfinite(mle.predict_proba(twice)).all()
-    wide, labels = blobs(rng, n=8, p=30)
-    proba = make().fit(wide, labels).predict_proba(wide)
-    np.testing.assert_allclose(proba.sum(axis=1), 1, rtol=0, atol=1e-12)
-    lone = make().fit(X[:2], y[:2]).predict_proba(X)
-    assert ((lone > 0) & (lone < 1)).all()
+        pit.assert_sums_to_one(make(inference="mle").fit(twice, y).predict_proba(twice))
+    pit.assert_sums_to_one(make().fit(twice, y).predict_proba(twice))
+    pit.assert_sums_to_one(make().fit(X, y).predict_proba(X))
+    pit.assert_inside(make().fit(X[:2, :2], y[:2]).predict_proba(X[:, :2]))
 
 
-@pytest.mark.parametrize("make", [bg.LDA, bg.QDA])
+@pit.joint_normals
 @pytest.mark.parametrize("method", ["exact", "map"])
 def test_pitfall_15_no_noise_where_the_prior_is_proper(make, method, rng, recwarn):
     """A warning of collinear variables came where nothing was wrong (scikit-learn #14361)."""
     X, y = blobs(rng, n=12)
-    make(inference=method).fit(np.column_stack([X, X @ [1.0, 2.0]]), y).predict_proba(
-        np.ones((2, 3))
-    )
+    make(inference=method).fit(np.c_[X, X @ [1.0, 2.0]], y).predict_proba(np.ones((2, 3)))
     assert not recwarn.list
 
 
-def test_pitfall_16_three_and_five_classes(rng):
+@pytest.mark.parametrize("k", [2, 3, 5])
+@every_normal
+def test_pitfall_16_three_and_five_classes(make, k, rng):
     """Class posteriors of more than two classes were wrong for years (scikit-learn #6848)."""
-    for k in (2, 3, 5):
-        X, y = blobs(rng, n=60, p=2, k=k, gap=1.0)
-        for make in NORMALS:
-            clf = make(inference="mle").fit(X, y)
-            groups = [X[y == c] for c in range(k)]
-            shared = sum(len(g) * np.cov(g.T, ddof=0) for g in groups) / 60
-            covariance = {
-                bg.LDA: lambda g, shared=shared: shared,
-                bg.QDA: lambda g: np.cov(g.T, ddof=0),
-                bg.NaiveBayes: lambda g: np.diag(g.var(axis=0)),
-            }[make]
-            joint = np.stack(
-                [
-                    len(g) / 60 * stats.multivariate_normal(g.mean(0), covariance(g)).pdf(X)
-                    for g in groups
-                ],
-                axis=1,
-            )
-            expected = joint / joint.sum(axis=1, keepdims=True)
-            np.testing.assert_allclose(clf.predict_proba(X), expected, rtol=0, atol=1e-12)
+    X, y = blobs(rng, n=60, p=2, k=k, gap=1.0)
+    exactly(make(inference="mle").fit(X, y).predict_proba(X), pit.plugged_in(make, X, y))
+
+
+@every_fit
+def test_pitfall_17_probabilities_sum_to_one(fit):
+    """Probabilities did not sum to one, at the extremes above all (several)."""
+    X, y = iris()
+    clf, spread = fit(X, y), X.std(axis=0)
+    for far in (0, 1, 40, 1e3, 1e8, 1e100):
+        for rows in (X + far * spread, X - far * spread):
+            pit.assert_sums_to_one(clf.predict_proba(rows))
+
+
+@every_fit
+def test_pitfall_18_one_class(fit):
+    """Rows of one class gave a model that answers 1, or an obscure error (sklearn #17401)."""
+    with pytest.raises(bg.errors.TooFewClasses, match="y has 1 class, 'only'; at least two"):
+        fit(iris()[0], ["only"] * 150)
+
+
+@pytest.mark.parametrize("prior", pit.NO_PRIORS)
+@every_normal
+def test_pitfall_19_priors(make, prior):
+    """A sum of 3 was accepted, fit wrote over the user's prior (QDA of sklearn, pomegranate)."""
+    with pytest.raises(bg.errors.InvalidPrior, match="class_prior"):
+        make(class_prior=prior).fit(*iris())
+    make(class_prior=[1 / 3, 1 / 3, 0.333333333]).fit(*iris())  # rounding of what was typed
+    clf = make(class_prior=(given := [0.2, 0.3, 0.5])).fit(*iris())
+    assert clf.class_prior is given
+    exactly(clf.predict_proba([[np.nan] * 4])[0], given)
+
+
+@every_normal
+def test_pitfall_20_batches_of_classes(make):
+    """A batch that lacks or brings a class failed (scikit-learn #13280, cuML)."""
+    X, y = iris()
+    whole = make().fit(X, y).predict_proba(X)
+    for order in itertools.permutations(np.unique(y)):
+        rows = [np.flatnonzero(y == name) for name in order]
+        close(pit.in_batches(make(), X, y, rows).predict_proba(X), whole)
+
+
+@every_fit
+def test_pitfall_21_labels_and_single_rows(fit, rng):
+    """Order of labels, one-row input and text labels mixed up the columns (naivebayes)."""
+    (X, y), order, some = iris(), rng.permutation(150), [0, 70, 149]
+    clf, shuffled = fit(X, y), fit(X[order], y[order])
+    assert shuffled.classes_.tolist() == ["setosa", "versicolor", "virginica"]
+    proba, codes = clf.predict_proba(X), np.unique(y, return_inverse=True)[1]
+    close(shuffled.predict_proba(X), proba)
+    exactly(np.concatenate([clf.predict_proba(X[[i]]) for i in some]), proba[some], atol=1e-14)
+    exactly(fit(X, np.array(list("zyx"))[codes]).predict_proba(X)[:, ::-1], proba)
+    for labels in (codes * 10, y == "setosa", y):
+        assert fit(X, labels).predict(X[:1]).dtype == labels.dtype
+
+
+@every_fit
+def test_pitfall_22_weights(fit, rng):
+    """A class of weight zero took log(0) (scikit-learn); whole weights are repeated rows."""
+    (X, y), weight = iris(), rng.integers(0, 4, 150)
+    rows = np.repeat(np.arange(150), weight)
+    found = fit(X, y, sample_weight=weight.astype(float)).predict_proba(X)
+    close(found, fit(X[rows], y[rows]).predict_proba(X))
+    # a class without weight is a class that is not there
+    without = fit(X, y, sample_weight=(y != "setosa").astype(float))
+    assert without.classes_.tolist() == ["versicolor", "virginica"]
+    exactly(without.predict_proba(X), fit(X[50:], y[50:]).predict_proba(X))
+
+
+@pit.joint_normals
+def test_pitfall_23_predictive_formula(make):
+    """A Gamma ratio was forgotten, scales were mixed (MASS, "predictive"): quadrature, 3 and 6."""
+    x, y = np.concatenate(pit.GROUPS)[:, None], [0] * 3 + [1] * 6
+    found = make(**pit.PRIOR, class_prior="uniform").fit(x, y).predict_proba([[2.0]])[0]
+    np.testing.assert_allclose(found, pit.by_quadrature(make, 2.0), rtol=1e-6)
+
+
+def test_pitfall_24_mean_of_conditionals(rng):
+    """The mean over draws of p(y given x, theta) was taken for the predictive (common)."""
+    clf, right, conditional, weight = pit.far_from_both_classes(rng)
+    assert conditional.mean() > right + 0.15
+    # five standard errors of the weighted mean (false alarm 6e-7)
+    error = pit.error_of_mean(conditional, weight, right)
+    assert abs(weight @ conditional / weight.sum() - right) < 5 * error < 0.1
+    draws = clf.predict_draws(pit.FAR).to_numpy()[:, 0, 1]
+    assert abs(draws.mean() - right) < 5 * draws.std() / np.sqrt(len(draws))
+
+
+@pytest.mark.slow
+@every_normal
+def test_pitfall_24_nuts_meets_the_closed_form(make):
+    """The same through NUTS: predictions from draws are those of the closed form."""
+    X, y = (part[50:][::5] for part in iris())
+    exact, draws = make().fit(X, y), make(inference=pit.LONG).fit(X, y)
+    assert draws.inference_ == "nuts"
+    # 4,000 draws whose weights leave hundreds effective: a standard error below .01 in each row
+    close(draws.predict_proba(X), exact.predict_proba(X), atol=0.05)
+    assert np.abs(draws.predict_interval(X) - exact.predict_interval(X)).mean() < 0.03
+
+
+@pytest.mark.parametrize("name", pit.FAMILIES)
+def test_pitfall_25_every_family_has_every_answer(name):
+    """A family without predict, broken in a release (bambi, pgmpy)."""
+    likelihood, (x, y) = CASES[name].vague, CASES[name].table(np.random.default_rng(1), 60)
+    for method in pit.METHODS if likelihood.conjugate else ("map",):
+        clf = bg.GenerativeClassifier(likelihood, inference=method, random_state=0).fit(x, y)
+        pit.assert_every_answer(clf, x[:4])
+
+
+def test_pitfall_26_plug_in_of_the_mean():
+    """75 words were .956 sure, with all urns instead of their mean .829 (MultinomialNB)."""
+    clf = bg.NaiveBayes(bg.Multinomial.laplace(1), class_prior="uniform").fit(*pit.TEXTS)
+    found, wrong = clf.predict_proba(pit.TEXT_OF_75_WORDS), pit.mean_urns()
+    exactly(found, pit.all_urns())
+    close([found[0, 0], wrong[0, 0]], [0.829, 0.956], atol=5e-4)
+
+
+def test_pitfall_27_few_rows(rng):
+    """Few rows in a bin drew a confident reliability curve (scikit-learn #30664)."""
+    X, y = (part[50:] for part in iris())
+    few, many = (bg.QDA(random_state=0).fit(X[::step], y[::step]) for step in (12, 1))
+    width = [np.diff(clf.predict_interval(X), axis=2).mean() for clf in (few, many)]
+    assert width[0] > 2 * width[1]
+    # a curve tells its rows, and its band is wide where these are few
+    assert pit.band_width(8, rng) > 3 * pit.band_width(200, rng)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("solver", pit.SVI)
+@every_normal
+def test_pitfall_28_optimiser_that_drifts(make, solver):
+    """BFGS stopped at a loss of 41,998 (of 33,794), constant-step Adam .046 off, in silence."""
+    svi, closed = (make(inference=how).fit(*iris()) for how in (solver, type(solver)()))
+    assert svi.report_.converged
+    assert 0 <= svi.report_.details["gradient_norm"] < 1
+    pit.assert_same_parameters(svi, closed, 1e-4)
+
+
+@pytest.mark.slow
+def test_pitfall_29_the_caller_keeps_float32():
+    """Switching JAX to 64 bits for the whole process changed the caller's own programs."""
+    before = pit.float32_program()
+    for inference in (pit.SHORT, pit.SVI[1]):
+        bg.NaiveBayes(inference=inference).fit(*iris()).predict_proba(iris()[0][:2])
+    after = pit.float32_program()
+    assert before.dtype == after.dtype == np.float32
+    assert before == after

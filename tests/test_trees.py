@@ -2,12 +2,14 @@
 
 import laws
 import numpy as np
+import pandas as pd
 import pytest
 from case import N_CLASSES
 from cases import CASES
 from cases_trees import TREES
 from rooted_forests import rooted_forests
 
+import bayesgen as bg
 from bayesgen.likelihoods import (
     Categorical,
     JointCategorical,
@@ -205,3 +207,24 @@ def test_small_odds_are_naive(name):
     alone = sum(answers(prior, (v,), x, fresh)[1] for v in range(3))
     timid = prior.with_arrays({"odds": np.array([1e-300])})
     laws.close(timid.posterior(rows).log_predictive(fresh)[:, 0], alone)
+
+
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.UninformativeColumn")
+@pytest.mark.parametrize("scale", [1e140, 1e-140])
+def test_units_of_any_size(scale, rng):
+    X, y = rng.standard_normal((20, 3)), np.arange(20) % 2
+    expected = bg.GenerativeClassifier(TreeNormal()).fit(X, y).predict_proba(X)
+    found = bg.GenerativeClassifier(TreeNormal()).fit(X * scale, y).predict_proba(X * scale)
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.UninformativeColumn")
+@pytest.mark.parametrize("cells", [2.0, np.nan, "level", None])
+def test_columns_without_a_say_leave_the_class_prior(cells):
+    kind = TreeNormal() if isinstance(cells, float) else TreeCategorical()
+    X, y = pd.DataFrame({"a": [cells] * 5, "b": [cells] * 5}), [0, 1, 0, 1, 1]
+    clf = bg.GenerativeClassifier(kind).fit(X, y)
+    np.testing.assert_allclose(clf.predict_proba(X)[:, 1], 4 / 7)
+    # without a row of class 0: (3 + 1) / (4 + 2); without one of class 1: (2 + 1) / (4 + 2)
+    expected = np.log([1 / 3, 1 / 2, 1 / 3, 1 / 2, 1 / 2])
+    np.testing.assert_allclose(clf.loo()["log_proba"], expected)

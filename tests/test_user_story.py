@@ -25,7 +25,7 @@ from bayesgen.errors import (
     StoryRows,
     UnsupportedInference,
 )
-from bayesgen.inference import nuts
+from bayesgen.inference.driver import STATS
 from bayesgen.user_story.measures import log_measure
 
 RANDOM = np.random.default_rng(0)
@@ -148,7 +148,7 @@ def test_draws_answer_what_other_draws_do(by_nuts, capfd):
     assert posterior.shape == (2, 60) and by_nuts.inference_ == "nuts"
     assert posterior.params["story"]["mean"].shape == (2, 60, 3, 2)
     assert posterior.params["story"]["mean"].dtype == np.float64
-    assert set(posterior.sample_stats) == set(nuts.STATS)
+    assert set(posterior.sample_stats) == set(STATS)
     proba = by_nuts.predict_proba(X)
     interval = by_nuts.predict_interval(X, 0.8)
     assert (interval[..., 0] < interval[..., 1]).all()

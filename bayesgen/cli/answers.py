@@ -10,13 +10,13 @@ from pyarrow import csv, parquet
 
 from bayesgen.cli import show
 from bayesgen.cli.files import UnusableData
-from bayesgen.estimators.classifier import Classifier
+from bayesgen.cli.models import Fitted
 from bayesgen.persist import replacing
 
 Write = Callable[[pa.Table], None]
 
 
-def answered(classifier: Classifier, X: object, interval: float | None) -> pa.Table:
+def answered(classifier: Fitted, X: object, interval: float | None) -> pa.Table:
     """Return what a model says of rows, one column each.
 
     predicted: the most probable class. probability_K: P(y = K given the row), missing cells

@@ -7,7 +7,7 @@ from typing import Annotated
 from cyclopts import Parameter, Token, validators
 
 from bayesgen.cli.files import NULLS
-from bayesgen.cli.models import METHODS, MethodName, ModelName
+from bayesgen.cli.models import METHODS, AnyModelName, MethodName, ModelName
 
 DATA_HELP = (
     "A CSV file (.tsv: tab-separated), a Parquet file (.parquet, .pq), or the name of a bundled "
@@ -20,6 +20,9 @@ DATA_HELP = (
 MODEL_HELP = (
     "naive-bayes takes any columns; lda and qda take numbers; joint-table takes categories and "
     "whole numbers; bag-of-words takes counts."
+)
+ANY_MODEL_HELP = (
+    f"{MODEL_HELP[:-1]}; stacked weighs several structures that suit the columns, by rows left out."
 )
 MISSING_HELP = 'One more text that means "missing" in a CSV file, such as "?"; may be repeated.'
 
@@ -46,6 +49,7 @@ Folds = Annotated[int, Parameter(validator=validators.Number(gte=2))]
 Seed = Annotated[int, Parameter(validator=validators.Number(gte=0, lt=2**32))]
 Flag = Annotated[bool, Parameter(negative="", show_default=False)]
 Model = Annotated[ModelName, Parameter(help=MODEL_HELP)]
+AnyModel = Annotated[AnyModelName, Parameter(help=ANY_MODEL_HELP)]
 Missing = Annotated[tuple[str, ...], Parameter(help=MISSING_HELP, negative="", show_default=False)]
 Words = Annotated[tuple[str, ...], Parameter(negative="", show_default=False)]
 Share = Annotated[float, Parameter(validator=validators.Number(gt=0, lt=1))]

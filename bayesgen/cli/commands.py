@@ -10,7 +10,7 @@ from bayesgen.cli import show
 from bayesgen.cli.arguments import DataName, Flag, Folds, Methods, Missing, Model, Seed
 from bayesgen.cli.files import Data, read
 from bayesgen.cli.fitting import fit_model
-from bayesgen.cli.models import classifiers, in_words
+from bayesgen.cli.models import classifiers, in_words, unfitted
 from bayesgen.cli.predicting import predict_rows
 from bayesgen.cli.reporting import report_page
 from bayesgen.compare import Comparison, compare
@@ -26,6 +26,7 @@ EXAMPLES = {
     "fit": (
         "bayesgen fit titanic_passengers --out titanic.nc",
         "bayesgen fit rows.csv --target species --model qda --inference map --out qda.nc",
+        "bayesgen fit rows.csv --target species --model stacked --out stack.nc",
     ),
     "predict": (
         "bayesgen predict titanic.nc passengers.csv --out answers.parquet",
@@ -74,7 +75,7 @@ def compare_methods(
     target: str | None = None,
     model: Model = "naive-bayes",
     cv: Folds = 5,
-    methods: Methods = ("mle", "map", "exact", "nuts"),
+    methods: Methods = ("mle", "map", "exact", "nuts", "stacked"),
     seed: Seed = 0,
     missing: Missing = (),
     json: Flag = False,
@@ -82,15 +83,16 @@ def compare_methods(
     """Compare ways to fit one model: cross-validated scores, with their spread.
 
     Fits the model by maximum likelihood (mle), at the posterior mode (map), by the exact posterior
-    (exact) and by sampling it (nuts), on the same folds, and prints log loss, Brier score,
-    calibration error and accuracy of the rows left out.
+    (exact) and by sampling it (nuts), and a stack of several structures (stacked), on the same
+    folds, and prints log loss, Brier score, calibration error and accuracy of the rows left out.
 
     Args:
         data: A file, or the name of a bundled data set.
         target: Column that holds the classes; a bundled data set knows its own.
         model: Which one.
         cv: Number of stratified folds; lowered to the rows of the smallest class.
-        methods: Which of mle, map, exact, nuts, separated by commas.
+        methods: Which of mle, map, exact, nuts, stacked, separated by commas; stacked is a stack of
+            structures that suit the columns, whatever the model.
         seed: Seed of the folds and of every sampler.
         missing: One more text.
         json: Print JSON: more digits, warnings in full; infinite log loss is the text "inf".
@@ -98,7 +100,7 @@ def compare_methods(
     rows = read(data, target, missing)
     table = read_table(rows.X)
     rivals = classifiers(model, methods, seed, table)
-    words = in_words(model, next(iter(rivals.values())), table)
+    words = in_words(model, unfitted(model, "auto", seed), table)
     comparison = compare(rivals, rows.X, rows.y, cv=cv, random_state=seed)
     facts = _facts(rows, table, comparison, words)
     if json:

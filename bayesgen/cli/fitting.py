@@ -8,9 +8,16 @@ import numpy as np
 import pyarrow as pa
 
 from bayesgen.cli import show
-from bayesgen.cli.arguments import DataName, Flag, Missing, Model, Rows, Seed
+from bayesgen.cli.arguments import AnyModel, DataName, Flag, Missing, Rows, Seed
 from bayesgen.cli.files import apart, located, target_of
-from bayesgen.cli.models import MODELS, InferenceName, in_words, require_columns
+from bayesgen.cli.models import (
+    Fitted,
+    InferenceName,
+    in_words,
+    parts_of,
+    require_columns,
+    unfitted,
+)
 from bayesgen.cli.streams import BATCH_ROWS, batches, column_types
 from bayesgen.errors import InvalidTable
 from bayesgen.estimators import fit_batches
@@ -26,7 +33,7 @@ def fit_model(
     *,
     out: Path,
     target: str | None = None,
-    model: Model = "naive-bayes",
+    model: AnyModel = "naive-bayes",
     inference: InferenceName = "auto",
     seed: Seed = 0,
     missing: Missing = (),
@@ -35,7 +42,8 @@ def fit_model(
 ) -> None:
     """Fit a model to the rows of a file, and save it.
 
-    The file is read in batches, and may be larger than memory. Columns keep one type throughout.
+    The file is read in batches, and may be larger than memory, but for a stack, which asks every
+    row what the others say of it. Columns keep one type throughout.
 
     Args:
         data: A file, or the name of a bundled data set.
@@ -43,6 +51,7 @@ def fit_model(
         target: Column that holds the classes; a bundled data set knows its own.
         model: Which one.
         inference: exact is in closed form; mle and map are points; auto: exact, else by sampling.
+            A stack has but auto.
         seed: Seed of everything random.
         missing: One more text.
         batch: Rows that are read at once.
@@ -50,9 +59,9 @@ def fit_model(
     """
     target, first, rows = _begun(data, target, missing, batch)
     require_columns(model, first)
-    classifier = MODELS[model](inference=inference, random_state=seed)
+    classifier = unfitted(model, inference, seed)
+    _fit(classifier, show.counted(rows, "rows read"))
     words = in_words(model, classifier, first)
-    fit_batches(classifier, show.counted(rows, "rows read"))
     classifier.save(out)
     facts = _facts(classifier, data, target, first, words)
     facts |= {"out": {"path": str(out), "bytes": out.stat().st_size}, "seed": seed}
@@ -60,6 +69,15 @@ def fit_model(
         print(show.as_json(facts))
     else:
         show.print_facts(_told(facts))
+
+
+def _fit(classifier: Fitted, rows: Iterator[Batch]) -> None:
+    """Fit to batches of rows, a stack to all of them at once."""
+    if isinstance(classifier, Classifier):
+        fit_batches(classifier, rows)
+        return
+    tables, labels = zip(*rows, strict=True)
+    classifier.fit(pa.concat_tables(tables), np.concatenate(labels))
 
 
 def _begun(
@@ -78,9 +96,9 @@ def _begun(
 
 
 def _facts(
-    classifier: Classifier, data: str, target: str, first: Table, words: str
+    classifier: Fitted, data: str, target: str, first: Table, words: str
 ) -> dict[str, object]:
-    count = classifier._learned_.statistics.count
+    count = parts_of(classifier)[0]._learned_.statistics.count
     report = classifier.report_
     facts = {
         "data": data,
@@ -96,7 +114,7 @@ def _facts(
         "verdict": report.verdict,
         "seconds": report.seconds,
     }
-    if report.method == "exact":
+    if isinstance(classifier, Classifier) and report.method == "exact":
         facts["log_evidence"] = classifier.log_evidence_
     return facts
 

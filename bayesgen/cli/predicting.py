@@ -11,14 +11,11 @@ from bayesgen.cli import show
 from bayesgen.cli.answers import answered, beside, writing
 from bayesgen.cli.arguments import DataName, Flag, Missing, Rows, Share, TableFile, Words
 from bayesgen.cli.files import located, require_names
+from bayesgen.cli.models import Fitted
 from bayesgen.cli.reading import Reading, reading
 from bayesgen.cli.streams import BATCH_ROWS, batches, column_names
 from bayesgen.errors import InvalidTable
-from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.loading import load_classifier
-
-POINTS = ("mle", "map")
-"""Fits that are one point: no interval."""
 
 
 def predict_rows(
@@ -64,14 +61,14 @@ def predict_rows(
 
 
 def _answers(
-    classifier: Classifier,
+    classifier: Fitted,
     wanted: Reading,
     rows: Iterator[pa.Table],
     keep: tuple[str, ...],
     interval: float,
 ) -> Iterator[pa.Table]:
     """Yield the answers about each batch of rows."""
-    share = None if classifier.inference_ in POINTS else interval
+    share = None if classifier._answering().point else interval
     table = None
     for table in rows:
         yield beside(table, keep, answered(classifier, wanted.rows(table), share))
@@ -95,7 +92,7 @@ def _written(
 
 def _show(
     model: Path,
-    classifier: Classifier,
+    classifier: Fitted,
     data: str,
     out: Path,
     names: list[str],

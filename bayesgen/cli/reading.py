@@ -6,7 +6,7 @@ import itertools
 import pyarrow as pa
 
 from bayesgen.cli.files import UnusableData
-from bayesgen.estimators.classifier import Classifier
+from bayesgen.cli.models import Fitted, parts_of
 from bayesgen.schema import Column, Columns, PlainColumns
 
 
@@ -37,7 +37,7 @@ class Reading:
         return table.to_pandas().set_axis(self.names, axis=1)
 
 
-def reading(classifier: Classifier, data: str, there: list[str]) -> Reading:
+def reading(classifier: Fitted, data: str, there: list[str]) -> Reading:
     """Return how a model reads a file with the columns `there`.
 
     Columns are known by name, those of a model that was fitted to an array by position: all columns
@@ -46,13 +46,11 @@ def reading(classifier: Classifier, data: str, there: list[str]) -> Reading:
     Raises:
         UnusableData: the file has no column of the model.
     """
-    schema = classifier._learned_.schema
-    types = {}
-    for columns in schema.blocks.values():
-        types |= _types(columns)
-    known = [name for name in schema.names if name in types]
+    types = _types_of(classifier)
+    names, container = _names_of(classifier)
+    known = [name for name in names if name in types]
     found = [name for name in known if str(name) in there]
-    if schema.container in ("pandas", "polars", "pyarrow"):
+    if container in ("pandas", "polars", "pyarrow"):
         if not found:
             raise UnusableData.other_columns(data, [str(name) for name in known], there)
         absent = [repr(name) for name in known if name not in found]
@@ -64,6 +62,25 @@ def reading(classifier: Classifier, data: str, there: list[str]) -> Reading:
         return Reading({str(name): types[name] for name in known}, None)
     given = itertools.zip_longest(there, known[: len(there)])
     return Reading({name: types.get(own, pa.float64()) for name, own in given}, None)
+
+
+def _types_of(classifier: Fitted) -> dict:
+    """Return what a CSV file holds in each column that a model, or a member of a stack, reads."""
+    types = {}
+    for part in parts_of(classifier):
+        made = part._made()
+        found = {n: t for c in part._learned_.schema.blocks.values() for n, t in _types(c).items()}
+        types |= {name: kind for name, kind in found.items() if name not in made}
+        types |= {made[name].name: _type(made[name]) for name in found if name in made}
+    return types
+
+
+def _names_of(classifier: Fitted) -> tuple[list, str]:
+    """Return the columns of the table that was fitted, in their order, and what it was."""
+    part = parts_of(classifier)[0]
+    made, schema = part._made(), part._learned_.schema
+    names = (made[name].name if name in made else name for name in schema.names)
+    return list(dict.fromkeys(names)), schema.container
 
 
 def _types(columns: Columns) -> dict:

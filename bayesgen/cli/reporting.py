@@ -5,9 +5,16 @@ from pathlib import Path
 from bayesgen.cli import show
 from bayesgen.cli.arguments import DataName, Flag, Folds, Seed, Words
 from bayesgen.cli.files import Data, read
-from bayesgen.cli.models import MODELS, InferenceName, ModelName, classifiers, in_words
+from bayesgen.cli.models import (
+    STACK,
+    AnyModelName,
+    Fitted,
+    InferenceName,
+    classifiers,
+    in_words,
+    unfitted,
+)
 from bayesgen.compare import Comparison, compare
-from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.loading import load_classifier
 from bayesgen.report import report_html
 from bayesgen.table import read_table
@@ -22,7 +29,7 @@ def report_page(
     html: Path,
     target: str | None = None,
     fitted: Path | None = None,
-    model: ModelName = "naive-bayes",
+    model: AnyModelName = "naive-bayes",
     inference: InferenceName = "auto",
     cv: Folds = 5,
     seed: Seed = 0,
@@ -41,7 +48,8 @@ def report_page(
         target: Column that holds the classes; a bundled data set knows its own.
         fitted: A model that `bayesgen fit` saved; the page is then about it, without a comparison.
         model: naive-bayes takes any columns; lda and qda take numbers; joint-table takes
-            categories and whole numbers; bag-of-words takes counts.
+            categories and whole numbers; bag-of-words takes counts; stacked weighs several
+            structures, by rows left out.
         inference: exact is the posterior in closed form; mle and map are points; nuts samples; auto
             is exact where that exists.
         cv: Number of stratified folds.
@@ -53,8 +61,9 @@ def report_page(
     if fitted is not None:
         classifier, comparison = load_classifier(fitted), None
     else:
+        classifier = unfitted(model, inference, seed)
         comparison = _compared(rows, model, cv, seed)
-        classifier = MODELS[model](inference=inference, random_state=seed).fit(rows.X, rows.y)
+        classifier.fit(rows.X, rows.y)
     page = report_html(
         classifier,
         rows.X,
@@ -71,11 +80,15 @@ def report_page(
     show.print_facts({name: str(value) for name, value in facts.items()})
 
 
-def _compared(rows: Data, model: ModelName, cv: int, seed: int) -> Comparison:
+def _compared(rows: Data, model: AnyModelName, cv: int, seed: int) -> Comparison:
     from bayesgen.compare.rivals import logistic_regression
 
     table = read_table(rows.X)
-    rivals: dict[str, object] = dict(classifiers(model, ("exact", "mle"), seed, table))
+    rivals: dict[str, object] = dict(
+        classifiers("naive-bayes", (STACK, "exact", "mle"), seed, table)
+        if model == STACK
+        else classifiers(model, ("exact", "mle"), seed, table)
+    )
     rivals[LOGISTIC] = logistic_regression(table)
     return compare(rivals, rows.X, rows.y, cv=cv, random_state=seed)
 
@@ -84,7 +97,7 @@ def _bayes(comparison: Comparison) -> str:
     return next(iter(comparison.probabilities))
 
 
-def _facts(rows: Data, classifier: Classifier, model: ModelName, html: Path) -> dict[str, object]:
+def _facts(rows: Data, classifier: Fitted, model: AnyModelName, html: Path) -> dict[str, object]:
     words = in_words(model, classifier, read_table(rows.X))
     return {
         "data": rows.name,

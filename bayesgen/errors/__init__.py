@@ -7,6 +7,7 @@ Errors are also ValueError or TypeError, as scikit-learn's callers expect.
 
 from bayesgen.errors.base import BayesgenError as BayesgenError
 from bayesgen.errors.base import BayesgenWarning as BayesgenWarning
+from bayesgen.errors.base import each_once as each_once
 from bayesgen.errors.base import warn as warn
 from bayesgen.errors.columns import IdentifierColumn as IdentifierColumn
 from bayesgen.errors.columns import MissingCells as MissingCells
@@ -49,6 +50,8 @@ from bayesgen.errors.model import PooledEstimate as PooledEstimate
 from bayesgen.errors.model import SingularCovariance as SingularCovariance
 from bayesgen.errors.model import UninformativeColumn as UninformativeColumn
 from bayesgen.errors.model import UnsupportedInference as UnsupportedInference
+from bayesgen.errors.sampling import CheckpointNotWritten as CheckpointNotWritten
+from bayesgen.errors.sampling import InvalidCheckpoint as InvalidCheckpoint
 from bayesgen.errors.story import InvalidStory as InvalidStory
 from bayesgen.errors.story import StoryNotFinite as StoryNotFinite
 from bayesgen.errors.story import StoryRefuses as StoryRefuses

@@ -1,7 +1,8 @@
 """What every error and warning of the library is, and how values are written into sentences."""
 
+import contextlib
 import warnings
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,20 @@ class BayesgenWarning(UserWarning):
 def warn(warning: BayesgenWarning) -> None:
     """Issue a warning that points at the first line outside the library."""
     warnings.warn(warning, skip_file_prefixes=(_PACKAGE,), stacklevel=2)
+
+
+@contextlib.contextmanager
+def each_once() -> Generator[None]:
+    """Issue each warning of what runs inside once, at its end: several models say the same."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for text in dict.fromkeys((type(w.message), str(w.message)) for w in caught):
+        first = next(w for w in caught if (type(w.message), str(w.message)) == text)
+        if isinstance(first.message, BayesgenWarning):
+            warn(first.message)
+        else:
+            warnings.warn_explicit(first.message, first.category, first.filename, first.lineno)
 
 
 def shown(value: object) -> str:

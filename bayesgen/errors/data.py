@@ -105,6 +105,15 @@ class InvalidValues(BayesgenError, ValueError):
         )
 
     @classmethod
+    def too_far_to_bend(cls, column: object, value: Real, power: float) -> "InvalidValues":
+        """Squares of the bent values would overflow."""
+        return cls(
+            f"column {shown(column)} holds {value:.3g}, and numbers='yeo-johnson' raises how far "
+            f"that is from the column's mean to the power {max(power, 2 - power):g}, which is "
+            "beyond 1e150. Correct the cell, or leave out numbers='yeo-johnson'."
+        )
+
+    @classmethod
     def tiny_spread(cls, column: object, spread: Real) -> "InvalidValues":
         """Squares of the differences would underflow."""
         return cls(
@@ -166,6 +175,14 @@ class UnsupportedColumn(BayesgenError, TypeError):
         return cls(
             f"column {shown(column)} is named by a {type(column).__name__}; text and integers are "
             "allowed. Pass X.set_axis([str(c) for c in X.columns], axis=1)."
+        )
+
+    @classmethod
+    def mixed_names(cls, text: str, number: int) -> "UnsupportedColumn":
+        """Some columns are named by text, and some by integers."""
+        return cls(
+            f"column {shown(text)} is named by text and column {shown(number)} by an integer; "
+            "names of one type are allowed. Pass X.set_axis([str(c) for c in X.columns], axis=1)."
         )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from bayesgen.errors.base import BayesgenError, Count, listed, rows
+from bayesgen.errors.base import BayesgenError, Count, Real, listed, rows, shown
 
 
 class InvalidTarget(BayesgenError, ValueError):
@@ -46,6 +46,14 @@ class InvalidTarget(BayesgenError, ValueError):
         return cls(
             f"y is infinite in {count:,} of {rows(n_rows)}; text, whole numbers and booleans are "
             "labels. Leave these rows out: keep = numpy.isfinite(y); fit(X[keep], y[keep])."
+        )
+
+    @classmethod
+    def fractions(cls, value: Real) -> "InvalidTarget":
+        """Labels are numbers that are not whole. The first words are scikit-learn's."""
+        return cls(
+            f"Unknown label type: continuous. y holds {shown(value)}; text, whole numbers and "
+            "booleans are labels. Pass y.astype(str), or cut y into classes: pandas.cut(y, 2)."
         )
 
     @classmethod

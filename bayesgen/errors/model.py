@@ -31,14 +31,23 @@ class InvalidArgument(BayesgenError, ValueError):
 
 
 class LeftOut(BayesgenWarning):
-    """A member of a stack could not be fitted; the others go on without it."""
+    """A member of a stack is not fitted, or could not be; the others go on without it."""
+
+    @classmethod
+    def too_wide(cls, names: list, columns: int, widest: int) -> "LeftOut":
+        """Structures whose cost grows with the cube of the columns, and there are many columns."""
+        return cls(
+            f"the table has {columns:,} columns, and the cost of {listed(names, 20)} grows with "
+            f"their cube: above {widest:,} columns they are left out of the stack. Pass "
+            "members={'linear': bg.LDA(), ...} to fit what you want all the same."
+        )
 
     @classmethod
     def member(cls, name: str, error: Exception) -> "LeftOut":
         """Fitting the member raised an error."""
         return cls(
-            f"member {shown(name)} is left out of the stack: {error} Leave it out of members= to "
-            "silence this."
+            f"member {shown(name)} is left out of the stack: {str(error).rstrip('.')}. Leave it "
+            "out of members= to silence this."
         )
 
 
@@ -64,6 +73,11 @@ class InvalidPrior(BayesgenError, ValueError):
             f"{family}: {name} is {shown(value)}; finite numbers above 0 are allowed. Pass a "
             "positive one; for no prior at all use inference='mle'."
         )
+
+    @classmethod
+    def not_used(cls, family: str, name: str, cure: str) -> "InvalidPrior":
+        """Something is stated that this prior has no place for."""
+        return cls(f"{family} has no {name}, which is stated; it would change nothing. {cure}.")
 
     @classmethod
     def not_probabilities(cls, family: str, name: str, value: object) -> "InvalidPrior":

@@ -1,6 +1,7 @@
 """What a fitted classifier says of missing cells: what they are worth, and what they may hold."""
 
 import abc
+from collections.abc import Mapping
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -10,6 +11,7 @@ from bayesgen.decide import Loss, losses
 from bayesgen.errors import InvalidArgument, UnsupportedInference
 from bayesgen.estimators.explaining import Explaining, index_of
 from bayesgen.estimators.looking import Looking
+from bayesgen.schema import Column, Schema
 from bayesgen.schema.blocks import decoded_cells
 from bayesgen.table import Name, Table, fill_table, read_table
 from bayesgen.typing import Encoded
@@ -65,12 +67,8 @@ class Asking(Looking, Explaining, abc.ABC):
                  sex  age  passengerClass
             0  0.138  NaN           0.047
         """
-        if not isinstance(draws, int | np.integer) or draws < 2:
-            raise InvalidArgument.out_of_range("draws", draws, "a whole number from 2")
-        gain = explain.information
-        if loss is not None:
-            rule = losses(loss, self.classes_, reject=None, reject_label=None, novelty=False)
-            gain = explain.saving(rule.cost)
+        check_draws(draws, 2)
+        gain = gain_of(loss, self.classes_)
         posterior, encoded, n_rows = self._cells_of(X, "feature_value()")
         table = self._own_columns(X, "feature_value()")
         schema = self._learned_.schema
@@ -122,8 +120,7 @@ class Asking(Looking, Explaining, abc.ABC):
             >>> bg.QDA().fit(X, y).impute(holes, random_state=0).petal_width.round(1).tolist()
             [0.2, 0.2]
         """
-        if not isinstance(draws, int | np.integer) or draws < 1:
-            raise InvalidArgument.out_of_range("draws", draws, "a whole number from 1")
+        check_draws(draws, 1)
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
         posterior, encoded, n_rows = self._cells_of(X, "impute()")
         table = self._own_columns(X, "impute()")
@@ -159,15 +156,48 @@ class Asking(Looking, Explaining, abc.ABC):
         """Return the place of each column."""
         return {name: (place,) for name, place in self._places().items()}
 
+    def _made(self) -> dict[Name, Column]:
+        """Return the column of the table behind each column that was made of it."""
+        return {}
+
     def _put(self, X: object, table: Table, filled: Encoded) -> object:
         """Return the table with the holes of its columns filled from encoded rows."""
-        schema = self._learned_.schema
-        holes, cells, declared = schema.holes(table), {}, {}
-        for name, (block, j) in self._places().items():
-            column, (own, missing) = schema.blocks[block][j], holes[name]
-            cells[own] = missing, decoded_cells(column, filled[block][:, j])
-            if column.declared:
-                declared[own] = column.levels
-        by_name = set(table.names) <= set(schema.names)
-        names = [n for n in schema.names if n in cells or n in table.names]
-        return fill_table(X, table.container, names if by_name else table.names, cells, declared)
+        return fill_holes(X, table, self._learned_.schema, self._written(filled))
+
+    def _written(self, encoded: Encoded) -> dict[Name, np.ndarray]:
+        """Return the cells of encoded rows by column, as a person writes them."""
+        blocks = self._learned_.schema.blocks
+        return {
+            name: decoded_cells(blocks[block][j], encoded[block][:, j])
+            for name, (block, j) in self._places().items()
+        }
+
+
+def check_draws(draws: object, least: int) -> None:
+    """Refuse what is no number of draws."""
+    if not isinstance(draws, int | np.integer) or draws < least:
+        raise InvalidArgument.out_of_range("draws", draws, f"a whole number from {least}")
+
+
+def gain_of(loss: Loss, classes: np.ndarray) -> explain.Gain:
+    """Return what is gained by knowing more: entropy, or loss where there is one."""
+    if loss is None:
+        return explain.information
+    rule = losses(loss, classes, reject=None, reject_label=None, novelty=False)
+    return explain.saving(rule.cost)
+
+
+def fill_holes(
+    X: object, table: Table, schema: Schema, written: Mapping[Name, np.ndarray]
+) -> object:
+    """Return X, of which `table` was read, with holes of its columns filled from whole columns."""
+    levels = {c.name: c.levels for part in schema.blocks.values() for c in part if c.declared}
+    holes, cells, declared = schema.holes(table), {}, {}
+    for name, values in written.items():
+        own, missing = holes[name]
+        cells[own] = missing, values
+        if name in levels:
+            declared[own] = levels[name]
+    by_name = set(table.names) <= set(schema.names)
+    names = [n for n in schema.names if n in cells or n in table.names]
+    return fill_table(X, table.container, names if by_name else table.names, cells, declared)

@@ -3,10 +3,8 @@
 import abc
 import copy
 import os
-from collections.abc import Collection
 
 import numpy as np
-from jaxtyping import Float
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags, check_random_state
@@ -14,21 +12,22 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesgen import predict
 from bayesgen.classes import Spec, known_prior
-from bayesgen.errors import NoPosterior, NoRows, TooFewClasses
+from bayesgen.errors import NoPosterior, TooFewClasses
 from bayesgen.estimators import rows
-from bayesgen.estimators.blocks import Blocks, specs
-from bayesgen.estimators.fitted import Learned, add, complete, infer, learn
-from bayesgen.estimators.linear import linear_discriminant
+from bayesgen.estimators.asking import Asking
+from bayesgen.estimators.fitted import Learned, complete, infer
+from bayesgen.estimators.learning import Learning
+from bayesgen.estimators.linear import Linear
 from bayesgen.estimators.plotting import Plotting
 from bayesgen.estimators.saved import save
-from bayesgen.estimators.tempering import Seen, Temper, temperature, tempered
-from bayesgen.inference import Method, Posterior, Report
-from bayesgen.schema import Schema
-from bayesgen.table import Name, Names, Table
+from bayesgen.estimators.tempering import Seen, temperature, tempered
+from bayesgen.estimators.undoing import whole_or_undone
+from bayesgen.inference import Posterior, Report
+from bayesgen.table import Table
 from bayesgen.typing import Traceable
 
 
-class Classifier(Plotting, ClassifierMixin, BaseEstimator, abc.ABC):
+class Classifier(Learning, Linear, Plotting, Asking, ClassifierMixin, BaseEstimator, abc.ABC):
     """Fit, predict and sample; a subclass says only which blocks it builds.
 
     Attributes:
@@ -41,19 +40,7 @@ class Classifier(Plotting, ClassifierMixin, BaseEstimator, abc.ABC):
         n_features_in_, feature_names_in_: what fit saw.
     """
 
-    inference: str | Method
     class_prior: Spec
-    temper: Temper
-    unseen: str
-    random_state: object
-
-    @abc.abstractmethod
-    def _blocks(self, table: Table) -> Blocks:
-        """Return the blocks of a table: name -> (likelihood, columns)."""
-
-    def _unread(self, names: Names) -> Collection[Name]:
-        """Return which columns of a table no block will read."""
-        return ()
 
     # -- fitting ---------------------------------------------------------------------------------
 
@@ -71,13 +58,14 @@ class Classifier(Plotting, ClassifierMixin, BaseEstimator, abc.ABC):
             BayesgenError: a table, labels, weights or a prior that cannot be used; the sentence
                 names the column, the class and the cure.
         """
-        table, labels, weight = self._training_rows(X, y, sample_weight, reset=True)
-        classes = np.unique(labels)
-        if len(classes) < 2:
-            raise TooFewClasses.found(classes.tolist())
-        learned = self._learned(table, labels, classes, weight)
-        self._settle(learned, self._new_seed(), (Seen(table, labels, weight),))
-        self._training = (X, y, sample_weight)
+        with whole_or_undone(self):
+            table, labels, weight = self._training_rows(X, y, sample_weight, reset=True)
+            classes = np.unique(labels)
+            if len(classes) < 2:
+                raise TooFewClasses.found(classes.tolist())
+            learned = self._learned(table, labels, classes, weight)
+            self._settle(learned, self._new_seed(), (Seen(table, labels, weight),))
+            self._training = (X, y, sample_weight)
         return self
 
     def partial_fit(
@@ -88,58 +76,15 @@ class Classifier(Plotting, ClassifierMixin, BaseEstimator, abc.ABC):
         Classes and levels may arrive late. `classes` names those of this call before their rows
         come; labels outside it, and outside the classes known so far, are refused.
         """
-        return self._settle(*self._grown(X, y, classes, sample_weight))
-
-    def _grown(
-        self, X: object, y: object, classes: ArrayLike | None, sample_weight: object
-    ) -> tuple[Learned, int, tuple[Seen, ...]]:
-        """Return what earlier rows and these say together, the seed, and the rows."""
-        first = not hasattr(self, "_learned_")
-        table, labels, weight = self._training_rows(X, y, sample_weight, reset=first)
-        if first:
-            known = np.unique(labels) if classes is None else np.unique(classes)
-            rows.check_declared(labels, known)
-            learned = self._learned(table, labels, known, weight)
-            return learned, self._new_seed(), (Seen(table, labels, weight),)
-        earlier = self._learned_
-        every = np.union1d(earlier.classes, np.unique(labels if classes is None else classes))
-        rows.check_declared(labels, every)
-        rows.check_sparse(table, earlier.likelihoods)
-        schema = earlier.schema.merge(table, estimator=type(self).__name__)
-        later = learn(table, schema, earlier.likelihoods, labels, every, weight, unseen=self.unseen)
-        if self.temper == "learn" and self._seen is None:
-            raise NoRows.to_learn_from("temper='learn'")
-        seen = (*(self._seen or ()), Seen(table, labels, weight))
-        return add(earlier, later), self._seed, seen
-
-    def _training_rows(
-        self, X: object, y: object, sample_weight: object, *, reset: bool
-    ) -> tuple[Table, np.ndarray, np.ndarray]:
-        return rows.training_rows(lambda: self._read(X, reset=reset), y, sample_weight)
-
-    def _read(self, X: object, *, reset: bool) -> Table:
-        """Return the table of rows, to fit for the first time (reset) or later on."""
-        unread = self._unread if reset else self._learned_.schema.unread
-        return rows.read(self, X, unread, reset=reset)
-
-    def _learned(
-        self, table: Table, labels: np.ndarray, classes: np.ndarray, weight: np.ndarray
-    ) -> Learned:
-        blocks = self._blocks(table)
-        likelihoods = {name: likelihood for name, (likelihood, _) in blocks.items()}
-        rows.check_sparse(table, likelihoods)
-        schema = Schema.learn(table, specs(blocks))
-        return learn(table, schema, likelihoods, labels, classes, weight, unseen=self.unseen)
-
-    def _new_seed(self) -> int:
-        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        with whole_or_undone(self):
+            return self._settle(*self._grown(X, y, classes, sample_weight))
 
     def _settle(
         self, learned: Learned, seed: int, seen: tuple[Seen, ...] | None = None
     ) -> "Classifier":
         """Run inference and set what a fit leaves behind, last and all at once.
 
-        seen: the rows, which are kept only where a power is learned from them.
+        seen: the rows, which are kept only where powers are learned from them.
         """
         enough = np.count_nonzero(learned.statistics.count) >= 2
         posterior = self._infer(learned, seed) if enough else None
@@ -148,7 +93,7 @@ class Classifier(Plotting, ClassifierMixin, BaseEstimator, abc.ABC):
                 posterior, learned, self.temper, self.class_prior, seen, unseen=self.unseen
             )
         self._learned_, self._posterior, self._seed = learned, posterior, seed
-        self._seen = seen if self.temper == "learn" else None
+        self._seen = seen if self._from_rows() else None
         self._training = None
         self.classes_ = learned.classes
         if posterior is not None:
@@ -165,10 +110,16 @@ class Classifier(Plotting, ClassifierMixin, BaseEstimator, abc.ABC):
         posterior = self._answering()
         table = self._read(X, reset=False)
         rows.check_sparse(table, self._learned_.likelihoods)
-        encoded = self._learned_.schema.encode(
-            table, unseen=self.unseen, estimator=type(self).__name__
-        )
-        return posterior, encoded, table.n_rows
+        return posterior, self._encode(table), table.n_rows
+
+    def _encode(self, table: Table) -> dict[str, Traceable]:
+        """Return the rows of a table that `_read` has read."""
+        name = type(self).__name__
+        return self._learned_.schema.encode(table, unseen=self.unseen, estimator=name)
+
+    def _encode_plain(self, table: Table) -> dict[str, Traceable]:
+        """Return the rows of a table of which nothing was made yet."""
+        return self._encode(table)
 
     def _answering(self) -> Posterior:
         check_is_fitted(self, "_learned_")
@@ -252,7 +203,7 @@ class Classifier(Plotting, ClassifierMixin, BaseEstimator, abc.ABC):
         if self.inference_ != "exact":
             raise NoPosterior.point_estimate("log_evidence_", self.inference_)
         model, statistics, _ = complete(self._learned_, self.class_prior, frequencies=False)
-        return model.log_evidence(statistics)
+        return model.log_evidence(statistics) + self._learned_.log_slope
 
     @property
     def temperature_(self) -> float:
@@ -262,26 +213,6 @@ class Classifier(Plotting, ClassifierMixin, BaseEstimator, abc.ABC):
         worth half of what the story takes it for; the story's own probabilities are overconfident.
         """
         return temperature(self._answering())
-
-    @property
-    def coef_(self) -> Float[np.ndarray, "discriminant feature"]:
-        """Weights of the linear discriminants; only where a point estimate makes one."""
-        return self._linear()[0]
-
-    @property
-    def intercept_(self) -> Float[np.ndarray, " discriminant"]:
-        """Constants of the linear discriminants; only where a point estimate makes one."""
-        return self._linear()[1]
-
-    def _linear(self) -> tuple[np.ndarray, np.ndarray]:
-        check_is_fitted(self, "_learned_")
-        found = linear_discriminant(self.posterior_)
-        if found is None:
-            raise AttributeError(
-                "coef_ and intercept_ exist for point estimates with one covariance for all: "
-                "LDA(inference='mle') or NaiveBayes(Normal(spread='shared'), inference='mle')."
-            )
-        return found
 
     def __sklearn_tags__(self) -> Tags:
         """Say that missing cells, levels and text are welcome."""

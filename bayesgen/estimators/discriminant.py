@@ -8,6 +8,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from bayesgen.classes import Spec as ClassPriorSpec
 from bayesgen.errors import InvalidArgument
+from bayesgen.estimators.bending import Numbers
 from bayesgen.estimators.blocks import Blocks
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.linear import centre_of, discriminant_axes
@@ -16,8 +17,10 @@ from bayesgen.inference import Method
 from bayesgen.likelihoods import MultivariateNormal
 from bayesgen.likelihoods.averaged import settled
 from bayesgen.likelihoods.guesses import Guess
-from bayesgen.table import Table
+from bayesgen.schema import Column
+from bayesgen.table import Name, Table
 from bayesgen.table.indicators import indicators, levels_of
+from bayesgen.typing import Traceable
 
 BLOCK = "normal"
 Prior = Literal["conjugate", "reference", "lkj"]
@@ -39,6 +42,7 @@ class Discriminant(Classifier):
         covariance_rows: Guess = None,
         prior: Prior = "conjugate",
         levels: str = "refuse",
+        numbers: Numbers = None,
         class_prior: ClassPriorSpec = 1.0,
         inference: str | Method = "auto",
         temper: Temper = None,
@@ -51,6 +55,7 @@ class Discriminant(Classifier):
         self.covariance_rows = covariance_rows
         self.prior = prior
         self.levels = levels
+        self.numbers = numbers
         self.class_prior = class_prior
         self.inference = inference
         self.temper = temper
@@ -66,6 +71,16 @@ class Discriminant(Classifier):
         if reset:
             self._levels = levels_of(table)
         return indicators(table, self._levels)
+
+    def _encode_plain(self, table: Table) -> dict[str, Traceable]:
+        plain = self.levels == "refuse"
+        return self._encode(table if plain else indicators(table, self._levels))
+
+    def _made(self) -> dict[Name, Column]:
+        if self.levels != "indicators":
+            return {}
+        columns = [Column(name, "levels", levels) for name, levels in self._levels.items()]
+        return {f"{c.name}={level}": c for c in columns for level in c.levels[1:]}
 
     def _blocks(self, table: Table) -> Blocks:
         likelihood = MultivariateNormal(
@@ -89,7 +104,7 @@ class QDA(Discriminant):
         levels: "refuse" columns of levels, or read them as "indicators": a number 0 or 1 for each
             level but the first. A normal over indicators is a working model of the class, not of
             the rows: linear in the levels, as logistic regression is.
-        class_prior, inference, temper, unseen, random_state: as in GenerativeClassifier.
+        class_prior, inference, numbers, temper, unseen, random_state: as in GenerativeClassifier.
 
     Example:
         >>> import bayesgen as bg
@@ -112,7 +127,7 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Discriminant):
         levels: "refuse" columns of levels, or read them as "indicators": a number 0 or 1 for each
             level but the first. A normal over indicators is a working model of the class, not of
             the rows: linear in the levels, as logistic regression is.
-        class_prior, inference, temper, unseen, random_state: as in GenerativeClassifier.
+        class_prior, inference, numbers, temper, unseen, random_state: as in GenerativeClassifier.
 
     Example:
         >>> import bayesgen as bg

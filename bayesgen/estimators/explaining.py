@@ -52,6 +52,9 @@ class Explaining(Deciding, abc.ABC):
         difference. In joint blocks they do: order="shapley" averages over all orders in which the
         block's columns can be read (Shapley 1953), exactly in blocks of up to 8 columns and by 64
         pairs of an order and its reverse beyond. (Blocks come in the order of their first columns.)
+        In a stack the weighted mean over members makes every cell lean on all others: its columns
+        are one block, shown to all members at once, and a cell adds log p(y = target given x_before
+        and x_j) / p(y = against given the same) - the same without x_j, of the tempered mean.
         Draws are averaged before logarithms are taken, so the sum holds for them too, and their
         cells lean on each other by Monte Carlo error alone. A row that is impossible under every
         class has the prior and no more.
@@ -103,9 +106,8 @@ class Explaining(Deciding, abc.ABC):
         out = [said.mean, *[said.least, said.most] * (interval == "orders")]
         if shares:
             require_posterior(posterior, "evidence(interval=...)")
-            draws = diagnose.draws_of(explain.untempered(posterior), rng, DRAWS)
-            n_draws, tails = int(np.prod(draws.shape)), ((1 - interval) / 2, (1 + interval) / 2)
-            score, powers = explain.each_draw(draws), explain.drawn_powers(posterior, n_draws)
+            tails = (1 - interval) / 2, (1 + interval) / 2
+            score, n_draws, powers = explain.drawn(posterior, rng, DRAWS)
             wide = width * n_draws
             each = explain.explained(score, encoded, n_rows, read, wide, tails, powers)
             out += [each.least, each.most]

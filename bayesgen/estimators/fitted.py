@@ -23,7 +23,14 @@ from bayesgen.inference import leave_one_out as loo
 from bayesgen.likelihoods import Finding, Likelihood
 from bayesgen.likelihoods.moments import blocks
 from bayesgen.likelihoods.sparse_rows import first_missing
-from bayesgen.model import Model, ModelStatistics, Reader, complete_model, model_statistics
+from bayesgen.model import (
+    Model,
+    ModelStatistics,
+    Reader,
+    complete_model,
+    log_slope,
+    model_statistics,
+)
 from bayesgen.schema import Columns, Schema
 from bayesgen.table import Table
 from bayesgen.typing import Encoded, Joint, Labels, Traceable, Weights
@@ -38,12 +45,16 @@ MANY_COLUMNS = 20
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Learned:
-    """Everything that rows have said: columns, classes and statistics. It grows by addition."""
+    """Everything that rows have said: columns, classes and statistics. It grows by addition.
+
+    log_slope: what makes the evidence of bent cells that of cells, to be added to its log.
+    """
 
     schema: Schema
     likelihoods: dict[str, Likelihood]
     classes: np.ndarray
     statistics: ModelStatistics
+    log_slope: float = dataclasses.field(default=0.0, kw_only=True)
 
     def origin(self) -> dict[str, np.ndarray]:
         """Return what encoding subtracted from the columns of each block."""
@@ -159,7 +170,8 @@ def complete(
     blocks = {name: part.moved(-origin[name]) for name, part in learned.likelihoods.items()}
     count = learned.statistics.count
     classes = class_prior(prior, learned.classes, count, frequencies=frequencies)
-    return complete_model(classes, blocks, learned.statistics)
+    model, statistics, reader = complete_model(classes, blocks, learned.statistics)
+    return model, statistics, dataclasses.replace(reader, bends=learned.schema.bends())
 
 
 def leave_one_out(
@@ -167,7 +179,8 @@ def leave_one_out(
 ) -> tuple[Joint, Joint]:
     """Return log p(x_i, y = k given the rows without i), and its part log P(y = k given them).
 
-    Both of shape (row, class); exact where every likelihood is conjugate.
+    Both of shape (row, class); exact where every likelihood is conjugate, given how columns are
+    bent, which stays.
     """
     origin, statistics = learned.origin(), learned.statistics
     size = len(learned.classes)
@@ -178,7 +191,7 @@ def leave_one_out(
         count = np.where(count > 1e-9 * own, count, 0.0)
         classes = class_prior(prior, learned.classes, count, frequencies=False)
         classes_out[which == pair] = classes.posterior(count).log_predictive()
-    out = classes_out.copy()
+    out = classes_out + log_slope(learned.schema.bends(), encoded)
     for name, likelihood in learned.likelihoods.items():
         out += loo.leave_one_out(
             likelihood.moved(-origin[name]),

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import no_type_check
 
 from bayesgen.classes import Spec as ClassPriorSpec
+from bayesgen.estimators.bending import Numbers
 from bayesgen.estimators.blocks import Blocks, Spec, assign, unread
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.stories import StoryTeller
@@ -24,6 +25,7 @@ class Composed(Classifier):
         remainder: str | None = None,
         class_prior: ClassPriorSpec = 1.0,
         inference: str | Method = "auto",
+        numbers: Numbers = None,
         temper: Temper = None,
         unseen: str = "missing",
         random_state: object = None,
@@ -32,6 +34,7 @@ class Composed(Classifier):
         self.remainder = remainder
         self.class_prior = class_prior
         self.inference = inference
+        self.numbers = numbers
         self.temper = temper
         self.unseen = unseen
         self.random_state = random_state
@@ -66,8 +69,13 @@ class GenerativeClassifier(StoryTeller, Composed):
             scale-free measure (see bg.MAP), "mle" the highest density of rows.
         unseen: "missing" takes a level that fitting did not see as missing, with a warning;
             "error" refuses it.
+        numbers: None, as they are; or "yeo-johnson": columns that normal likelihoods read are bent,
+            each by a power that the rows choose, so that skewed ones look normal given the class
+            (`bayesgen.schema.bends`). Densities are those of the cells as they came; parameters,
+            and guesses that you state, those of bent ones, which near a column's mean are the same.
+            Powers stay when `loo` leaves a row out.
         temper: None, the story as it is; a power above 0 of the likelihood; or "learn": a power
-            averaged over .1 to 1 by how well it predicts each row from the others (see
+            averaged over .1 to 2 by how well it predicts each row from the others (see
             `temperature_`).
         random_state: seed of simulated draws; they are drawn once a fit.
 
@@ -112,6 +120,7 @@ class GenerativeClassifier(StoryTeller, Composed):
         remainder: str | None = None,
         class_prior: ClassPriorSpec = 1.0,
         inference: str | Method = "auto",
+        numbers: Numbers = None,
         temper: Temper = None,
         unseen: str = "missing",
         random_state: object = None,
@@ -121,6 +130,7 @@ class GenerativeClassifier(StoryTeller, Composed):
             remainder=remainder,
             class_prior=class_prior,
             inference=inference,
+            numbers=numbers,
             temper=temper,
             unseen=unseen,
             random_state=random_state,

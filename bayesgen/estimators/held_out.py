@@ -22,7 +22,7 @@ def held_out(member: Classifier, batches: Batches, classes: np.ndarray) -> Joint
     """Return log P(y = k given x_i, the rows without i), shape (row, class).
 
     By exact leave-one-out where the member has a closed form; otherwise each fold is predicted by a
-    member fitted to the other nine.
+    member fitted to the other nine. A row of weight 2 is the row twice: one of them is left out.
 
     Args:
         member: fitted to the batches.
@@ -45,7 +45,7 @@ def held_out(member: Classifier, batches: Batches, classes: np.ndarray) -> Joint
 
 def _left_out(member: Classifier, X: object, y: object, sample_weight: object) -> Joint:
     posterior, encoded, n_rows = member._encoded(X)
-    codes, weight = member._codes(y), rows.weights_of(sample_weight, n_rows)
+    codes, weight = member._codes(y), rows.once(rows.weights_of(sample_weight, n_rows))
     joint, of_classes = leave_one_out(member._learned_, member.class_prior, encoded, codes, weight)
     return _log_proba(posterior, joint, of_classes)
 

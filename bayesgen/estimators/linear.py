@@ -1,7 +1,10 @@
 """Linear discriminants: what a shared covariance makes of a point estimate, and its coordinates."""
 
+import abc
+
 import numpy as np
 from jaxtyping import Float
+from sklearn.utils.validation import check_is_fitted
 
 from bayesgen.inference import Draws, Posterior
 from bayesgen.likelihoods import Likelihood, MultivariateNormal, Normal
@@ -22,6 +25,8 @@ def linear_discriminant(posterior: Posterior) -> tuple[np.ndarray, np.ndarray] |
     """
     if not isinstance(posterior, Draws) or not posterior.point or len(posterior.families) != 1:
         return None
+    if posterior.reader.bends:
+        return None
     ((name, family),) = posterior.families.items()
     if not _shares_covariance(family):
         return None
@@ -32,6 +37,36 @@ def linear_discriminant(posterior: Posterior) -> tuple[np.ndarray, np.ndarray] |
     if len(mean) == 2:
         return weights[1:] - weights[:1], intercept[1:] - intercept[:1]
     return weights, intercept
+
+
+class Linear(abc.ABC):
+    """Coefficients of a classifier whose log-odds are linear in the columns."""
+
+    @property
+    @abc.abstractmethod
+    def posterior_(self) -> Posterior:
+        """The posterior in the units of the columns."""
+
+    @property
+    def coef_(self) -> Float[np.ndarray, "discriminant feature"]:
+        """Weights of the linear discriminants; only where a point estimate makes one."""
+        return self._linear()[0]
+
+    @property
+    def intercept_(self) -> Float[np.ndarray, " discriminant"]:
+        """Constants of the linear discriminants; only where a point estimate makes one."""
+        return self._linear()[1]
+
+    def _linear(self) -> tuple[np.ndarray, np.ndarray]:
+        check_is_fitted(self, "_learned_")
+        found = linear_discriminant(self.posterior_)
+        if found is None:
+            raise AttributeError(
+                "coef_ and intercept_ exist for point estimates with one covariance for all, of "
+                "columns as they are: LDA(inference='mle') or "
+                "NaiveBayes(Normal(spread='shared'), inference='mle')."
+            )
+        return found
 
 
 def shared_covariance(params: dict[str, np.ndarray]) -> Matrix:

@@ -7,6 +7,7 @@ from bayesgen.errors import InvalidModelFile
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.deciding import Deciding
 from bayesgen.estimators.saved import Assembly, known_classes, own_estimators
+from bayesgen.estimators.stacked import StackedClassifier
 from bayesgen.persist import read
 
 
@@ -41,13 +42,13 @@ def load(path: str | os.PathLike, *, classes: Iterable[type] = ()) -> Deciding:
     return made
 
 
-def load_classifier(path: str | os.PathLike) -> Classifier:
-    """Return the classifier of a file that holds one model, not a stack of several.
+def load_classifier(path: str | os.PathLike) -> Classifier | StackedClassifier:
+    """Return the classifier of a file, or the stack of several.
 
     Raises:
-        InvalidModelFile: as `load`, or the file holds a stack.
+        InvalidModelFile: as `load`.
     """
     made = load(path)
-    if not isinstance(made, Classifier):
-        raise InvalidModelFile.does_not_fit(path, "it holds a stack of models, for bayesgen.load")
+    if not isinstance(made, Classifier | StackedClassifier):
+        raise InvalidModelFile.does_not_fit(path, "it holds no classifier of this library")
     return made

@@ -1,5 +1,7 @@
 """The structures that a stack is made of, from naive to quadratic, for the columns of a table."""
 
+from sklearn.base import clone
+
 from bayesgen.classes import Spec as ClassPriorSpec
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.discriminant import LDA
@@ -18,6 +20,10 @@ WIDEST = 100
 """Columns above which structures whose cost grows with their cube are left out."""
 ROWS_PER_INDICATOR = 1
 """Rows for each indicator below which a normal over indicators is left out."""
+BENT = "yeo-johnson"
+"""How numbers are read by members whose name says that they are bent."""
+LEADING = ("naive, bent", "linear")
+"""Structures of numbers that are paired with every structure of levels, the others with one."""
 QUADRATIC_ROWS = (16.0, 128.0)
 """Worths of the pooled covariance in quadratic members; the stack weighs them by rows left out,
 because evidence picks too small ones."""
@@ -28,21 +34,35 @@ def automatic(
 ) -> dict[str, Classifier]:
     """Return the members that suit a table, by name.
 
-    Numbers: naive (own variances, shared ones), linear, quadratic between linear and free, and
-    trees; levels: naive and trees; the leading ones in pairs; and a linear one over indicators.
+    Numbers: naive (own variances, shared ones), linear (columns bent and as they are), quadratic
+    between linear and free, and trees; levels: naive and trees; the leading ones in pairs; and
+    linear ones over indicators.
     """
     numbers = tuple(c.name for c in table.columns if c.kind == "number")
     levels = tuple(c.name for c in table.columns if c.kind == "level")
     options: dict = {"class_prior": class_prior, "unseen": unseen, "random_state": random_state}
     members: dict[str, Classifier] = {}
     for name, blocks in _pairs(numbers, levels).items():
-        members[name] = GenerativeClassifier(blocks, inference="expected", **options)
+        bent = BENT if "bent" in name.split(", ") else None
+        members[name] = GenerativeClassifier(blocks, inference="expected", numbers=bent, **options)
     width = len(numbers) + sum(max(len(c.levels) - 1, 0) for c in table.columns)
     if levels and width <= min(WIDEST, table.n_rows / ROWS_PER_INDICATOR):
-        members["linear over indicators"] = LDA(
-            covariance_rows="learn", levels="indicators", inference="expected", **options
-        )
+        whole = LDA(covariance_rows="learn", levels="indicators", inference="expected", **options)
+        members["linear over indicators"] = whole
+        if numbers:
+            members["linear over indicators, bent"] = clone(whole).set_params(numbers=BENT)
     return members
+
+
+def too_wide(table: Table) -> list[str]:
+    """Return the structures that a table has more than WIDEST columns for."""
+    kinds = [column.kind for column in table.columns]
+    numbers, levels = kinds.count("number"), kinds.count("level")
+    found = [n for n in _of_numbers(min(numbers, WIDEST)) if n not in _of_numbers(numbers)]
+    trees = [n for n in _of_levels(min(levels, WIDEST)) if n not in _of_levels(levels)]
+    found += [f"levels {name}" for name in trees]
+    width = numbers + sum(max(len(c.levels) - 1, 0) for c in table.columns)
+    return [*found, "linear over indicators"] if levels and width > WIDEST else found
 
 
 def _pairs(numbers: tuple, levels: tuple) -> dict[str, dict[tuple, Likelihood]]:
@@ -54,7 +74,7 @@ def _pairs(numbers: tuple, levels: tuple) -> dict[str, dict[tuple, Likelihood]]:
         return {name: {levels: part} for name, part in theirs.items()}
     first, *rest = theirs
     pairs = [(name, first) for name in ours]
-    pairs += [(name, other) for name in ("naive", "linear") if name in ours for other in rest]
+    pairs += [(name, other) for name in LEADING if name in ours for other in rest]
     return {
         name if other == first else f"{name}, levels {other}": {
             numbers: ours[name],
@@ -66,20 +86,19 @@ def _pairs(numbers: tuple, levels: tuple) -> dict[str, dict[tuple, Likelihood]]:
 
 def _of_numbers(n: int) -> dict[str, Likelihood]:
     found: dict[str, Likelihood] = {
-        "naive": Normal(mean_rows="learn", variance_rows="learn"),
+        "naive, bent": Normal(mean_rows="learn", variance_rows="learn"),
         "naive, shared variances": Normal(
             mean_rows="learn", variance_rows="learn", spread="shared"
         ),
     }
     if 1 < n <= WIDEST:
-        found["linear"] = MultivariateNormal(
-            covariance="shared", mean_rows="learn", covariance_rows="learn"
-        )
+        linear = MultivariateNormal(covariance="shared", mean_rows="learn", covariance_rows="learn")
+        found |= {"linear": linear, "linear, bent": linear}
         for rows in QUADRATIC_ROWS:
             found[f"quadratic, {rows:g} rows pooled"] = MultivariateNormal(
                 covariance_rows=rows, correlation=0.99
             )
-        found["trees"] = TreeNormal()
+        found["trees, bent"] = TreeNormal()
     return found
 
 

@@ -12,7 +12,8 @@ class NaiveBayes(Composed):
     Args:
         likelihood: "auto" (numbers -> Normal, everything else -> Categorical), one likelihood for
             all columns, or {column or (column, ...): likelihood}.
-        remainder, class_prior, inference, temper, unseen, random_state: as in GenerativeClassifier.
+        remainder, class_prior, inference, numbers, temper, unseen, random_state: as in
+            GenerativeClassifier.
 
     Example:
         >>> import bayesgen as bg

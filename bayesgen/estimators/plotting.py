@@ -6,11 +6,11 @@ from collections.abc import Hashable
 from numpy.typing import ArrayLike
 
 from bayesgen import plots
-from bayesgen.estimators.asking import Asking
+from bayesgen.estimators.explaining import Explaining
 from bayesgen.plots.style import Option
 
 
-class Plotting(Asking, abc.ABC):
+class Plotting(Explaining, abc.ABC):
     """One method for each picture; each returns a display with `figure_` and its axes."""
 
     def plot_densities(

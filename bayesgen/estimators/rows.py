@@ -4,15 +4,16 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from bayesgen.errors import InvalidTarget, InvalidWeights, UnsupportedTable
+from bayesgen.errors import InvalidTarget, InvalidWeights, UnsupportedColumn, UnsupportedTable
 from bayesgen.estimators.fitted import Learned
 from bayesgen.inference import Posterior
 from bayesgen.likelihoods import Likelihood
 from bayesgen.table import (
     SPARSE,
+    Names,
     SparseTable,
     Table,
     Unread,
@@ -57,8 +58,9 @@ def labels_of(y: object) -> np.ndarray:
         infinite = int(np.isinf(labels).sum())
         if infinite:
             raise InvalidTarget.infinite(infinite, len(labels))
-        # only real numbers can be no classes; the check sorts all labels
-        check_classification_targets(labels)
+        fractions = labels[labels != np.floor(labels)]
+        if len(fractions):
+            raise InvalidTarget.fractions(float(fractions[0]))
     return labels
 
 
@@ -75,6 +77,23 @@ def weights_of(sample_weight: object, n_rows: int) -> Weights:
     if not weight.any():
         raise InvalidWeights.all_zero()
     return weight
+
+
+def with_weight(X: object, y: object, sample_weight: object) -> tuple[object, object, object]:
+    """Return the rows that weigh anything: whoever is left out, or judged, is one of these."""
+    if sample_weight is None:
+        return X, y, None
+    labels = labels_of(y)
+    weight = weights_of(sample_weight, len(labels))
+    there = np.flatnonzero(weight > 0)
+    if len(there) == len(weight):
+        return X, y, weight
+    return _safe_indexing(X, there), labels[there], weight[there]
+
+
+def once(weight: Weights) -> Weights:
+    """Return what is taken away where one row is left out: of a row of weight 3, one of three."""
+    return np.minimum(weight, 1.0)
 
 
 def check_declared(labels: np.ndarray, declared: np.ndarray) -> None:
@@ -124,8 +143,17 @@ def read(estimator: object, X: object, unread: Unread, *, reset: bool) -> Table:
     if is_frame(X):
         table = read_table(X, unread)
         if reset:
+            _check_names(table.names)
             validate_data(estimator, X, skip_check_array=True)
         return table
     # infinities are refused by read_table, which names the column
     array = validate_data(estimator, X, dtype=None, ensure_all_finite=False, reset=reset)
     return read_table(array, unread)
+
+
+def _check_names(names: Names) -> None:
+    """Refuse names of two types, which scikit-learn takes no note of."""
+    texts = [name for name in names if isinstance(name, str)]
+    if texts and len(texts) < len(names):
+        number = next(name for name in names if not isinstance(name, str))
+        raise UnsupportedColumn.mixed_names(texts[0], number)

@@ -43,6 +43,7 @@ LEFT_BEHIND = {
     "vocabulary_": dict[str, int],
     "fixed_vocabulary_": bool,
     "_powers": np.ndarray | None,
+    "left_out_": dict[str, str],
 }
 """What fitting leaves behind, and of which type."""
 

@@ -1,14 +1,16 @@
 """Several generative classifiers as one: weighed, and tempered, by rows they have not seen."""
 
 import copy
+import dataclasses
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import no_type_check
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from bayesgen import diagnose
@@ -20,31 +22,40 @@ from bayesgen.errors import (
     NoRows,
     TooFewClasses,
     UnsupportedTable,
+    each_once,
     warn,
 )
 from bayesgen.estimators import rows
 from bayesgen.estimators.classifier import Classifier
-from bayesgen.estimators.deciding import Deciding
 from bayesgen.estimators.held_out import Batches, held_out
-from bayesgen.estimators.members import automatic
+from bayesgen.estimators.members import WIDEST, automatic, too_wide
 from bayesgen.estimators.saved import save
-from bayesgen.estimators.tempering import Temper, stated_powers, temperature
-from bayesgen.inference import Posterior, Report, Stacked, Tempered, stacking
+from bayesgen.estimators.stack_asking import StackAsking
+from bayesgen.estimators.stack_rows import stack_of
+from bayesgen.estimators.tempering import Temper, stated_powers
+from bayesgen.estimators.undoing import whole_or_undone
+from bayesgen.inference import Report, stacking
 from bayesgen.inference import tempered as powers
-from bayesgen.model import Reader
-from bayesgen.table import SparseTable, Table, concatenated
-from bayesgen.typing import Joint, Labels, Traceable, Weights
+from bayesgen.table import SparseTable, Table
+from bayesgen.typing import Joint, Labels, Weights
+
+VERDICT = "Members are weighed by what they say of rows left out."
 
 Members = str | Sequence[Classifier] | Mapping[str, Classifier]
 
 
-class StackedClassifier(Deciding, ClassifierMixin, BaseEstimator):
+class StackedClassifier(StackAsking, ClassifierMixin, BaseEstimator):
     r"""Generative classifiers of several structures, stacked and tempered by exact leave-one-out.
 
     P(y given x) = mean over powers eta of Q(y given x)^eta, normalised, where Q is the weighted
     mean of the members' class probabilities. The weights maximise the sum over rows of
     log Q(y_i given x_i, the rows without i); the powers weigh by the same score. Every member
     is a generative model with a closed form, so no row is fitted again.
+
+    A class of one row has none where that row is left out: what is then said of the class is its
+    prior, and what the guesses of the other rows make of one row more. (Under
+    class_prior="empirical" every member rules the class out, and the row judges nobody.) A row of
+    weight 2 is the row twice, of which one is left out; one without a cell has the class prior.
 
     What tempering gives up: the probabilities are no longer those of one generative model, and a
     power below 1 says that the story counts evidence more than once (`temperature_`).
@@ -60,7 +71,10 @@ class StackedClassifier(Deciding, ClassifierMixin, BaseEstimator):
         class_prior, unseen, random_state: of automatic members, as in GenerativeClassifier.
 
     Attributes:
-        members_: the fitted members by name; one that fails is left out, with a warning.
+        members_: the fitted members by name.
+        left_out_: why others are not among them, by name: they failed (one that fails is left out,
+            with a warning), or the table is so wide that what costs the cube of its columns is not
+            tried (above 100 columns, with a warning).
         weights_: their weights by name, which sum to one.
         temperature_: what log-odds are divided by (1: the stack was not overconfident).
         classes_, n_features_in_, feature_names_in_: as in GenerativeClassifier.
@@ -69,10 +83,11 @@ class StackedClassifier(Deciding, ClassifierMixin, BaseEstimator):
         >>> import bayesgen as bg
         >>> X, y = bg.datasets.load_iris()
         >>> stack = bg.StackedClassifier().fit(X, y)
-        >>> max(stack.weights_, key=stack.weights_.get)
-        'trees'
-        >>> stack.predict_proba(X.iloc[[70]]).round(2)
-        array([[0.  , 0.27, 0.73]])
+        >>> stack.predict(X.iloc[[0, 149]]).tolist(), round(sum(stack.weights_.values()), 6)
+        (['setosa', 'virginica'], 1.0)
+        >>> parts = stack.evidence(X.iloc[[70]], "virginica", "versicolor", order="shapley")
+        >>> parts.drop(columns="(prior)").idxmax(axis=1).item()
+        'petal_width'
     """
 
     @no_type_check  # anything goes here, and fit says what is wrong: scikit-learn's convention
@@ -99,14 +114,19 @@ class StackedClassifier(Deciding, ClassifierMixin, BaseEstimator):
         Raises:
             BayesgenError: rows that cannot be used, or no member could be fitted.
         """
-        table, labels, _ = rows.training_rows(lambda: self._read(X, reset=True), y, sample_weight)
-        classes = np.unique(labels)
-        if len(classes) < 2:
-            raise TooFewClasses.found(classes.tolist())
-        members = {name: clone(member) for name, member in self._listed(table).items()}
-        batches = ((X, y, sample_weight),)
-        fitted = self._attempted(members, batches, classes, lambda m: m.fit(*batches[0]))
-        return self._settle(*fitted, batches, classes)
+        with whole_or_undone(self):
+            start = time.perf_counter()
+            table, labels, _ = rows.training_rows(
+                lambda: self._read(X, reset=True), y, sample_weight
+            )
+            classes = np.unique(labels)
+            if len(classes) < 2:
+                raise TooFewClasses.found(classes.tolist())
+            members = {name: clone(member) for name, member in self._listed(table).items()}
+            batches = (rows.with_weight(X, y, sample_weight),)
+            wide = self._without_wide(table)
+            fitted = self._attempted(members, batches, classes, lambda m: m.fit(*batches[0]))
+            return self._settle(*fitted, batches, classes, start, wide)
 
     def partial_fit(
         self, X: object, y: object, classes: ArrayLike | None = None, sample_weight: object = None
@@ -119,14 +139,15 @@ class StackedClassifier(Deciding, ClassifierMixin, BaseEstimator):
             return self.fit(X, y, sample_weight)
         if not self._batches:
             raise NoRows.to_learn_from("a stack")
-        self._read(X, reset=False)
-        batches = (*self._batches, (X, y, sample_weight))
-        every = np.union1d(self.classes_, rows.labels_of(y) if classes is None else classes)
-        members = {name: copy.deepcopy(member) for name, member in self.members_.items()}
+        self._check_columns(self._read(X, reset=False))
+        start, more = time.perf_counter(), rows.with_weight(X, y, sample_weight)
+        batches = (*self._batches, more)
+        every = np.union1d(self.classes_, rows.labels_of(more[1]) if classes is None else classes)
+        members = {name: _as_it_is(member) for name, member in self.members_.items()}
         added = self._attempted(
-            members, batches, every, lambda m: m.partial_fit(X, y, every, sample_weight)
+            members, batches, every, lambda m: m.partial_fit(more[0], more[1], every, more[2])
         )
-        return self._settle(*added, batches, every)
+        return self._settle(*added, batches, every, start, self.left_out_)
 
     def _read(self, X: object, *, reset: bool) -> Table:
         table = rows.read(self, X, lambda names: (), reset=reset)
@@ -136,6 +157,8 @@ class StackedClassifier(Deciding, ClassifierMixin, BaseEstimator):
 
     def _listed(self, table: Table) -> dict[str, Classifier]:
         """Return the members by name."""
+        if not self.members:
+            raise InvalidArgument.not_one_of("members", self.members, ["auto", "[bg.LDA()]"])
         if isinstance(self.members, Mapping):
             return {name: _own(member) for name, member in self.members.items()}
         if isinstance(self.members, str):
@@ -145,97 +168,74 @@ class StackedClassifier(Deciding, ClassifierMixin, BaseEstimator):
             return automatic(table, class_prior=self.class_prior, **options)
         return {f"{type(m).__name__} {i}": _own(m) for i, m in enumerate(self.members, start=1)}
 
+    def _without_wide(self, table: Table) -> dict[str, str]:
+        """Return, and tell, which structures the table has too many columns for."""
+        names = too_wide(table) if isinstance(self.members, str) else []
+        if not names:
+            return {}
+        told = LeftOut.too_wide(names, len(table.names), WIDEST)
+        warn(told)
+        return dict.fromkeys(names, str(told))
+
     def _attempted(
         self,
         members: Mapping[str, Classifier],
         batches: Batches,
         classes: np.ndarray,
         fit: Callable[[Classifier], object],
-    ) -> tuple[dict[str, Classifier], np.ndarray]:
-        """Return the members that could be fitted, and what they say of rows left out."""
-        kept, said = {}, []
-        for name, member in members.items():
-            try:
-                fit(member)
-                said.append(held_out(member, batches, classes))
-            except (BayesgenError, np.linalg.LinAlgError, FloatingPointError) as error:
-                warn(LeftOut.member(name, error))
-                continue
-            kept[name] = member
+    ) -> tuple[dict[str, Classifier], np.ndarray, dict[str, str]]:
+        """Return members that could be fitted, what they say of rows left out, and who failed."""
+        kept, said, failed = {}, [], {}
+        with each_once():
+            for name, member in members.items():
+                try:
+                    fit(member)
+                    said.append(held_out(member, batches, classes))
+                except (BayesgenError, np.linalg.LinAlgError, FloatingPointError) as error:
+                    failed[name] = str(error)
+                    warn(LeftOut.member(name, error))
+                    continue
+                kept[name] = member
         if not kept:
             raise InvalidArgument.no_member_left(list(members))
-        return kept, np.stack(said)
+        return kept, np.stack(said), failed
 
     def _settle(
         self,
         members: dict[str, Classifier],
         said: np.ndarray,
+        failed: dict[str, str],
         batches: Batches,
         classes: np.ndarray,
+        start: float,
+        before: dict[str, str],
     ) -> "StackedClassifier":
         """Weigh the members by what they `said` of rows left out, (member, row, class)."""
         labels = np.concatenate([rows.labels_of(y) for _, y, _ in batches])
         parts = [rows.weights_of(w, len(rows.labels_of(y))) for _, y, w in batches]
         codes, weight = np.searchsorted(classes, labels), np.concatenate(parts)
         share = stacking.weights_of(said[:, np.arange(len(codes)), codes], weight)
-        posterior = _stack(members, share)
-        self._powers = self._learned_powers(posterior, stacking.stacked(said, share), codes, weight)
+        told = Report("stacked", 0.0, converged=True, verdict=VERDICT)
+        logs = stack_of(members, share, told).log_classes()
+        self._powers = self._learned_powers(logs, stacking.stacked(said, share), codes, weight)
         self.members_, self.classes_, self._batches = members, classes, batches
         self.weights_ = dict(zip(members, share.tolist(), strict=True))
+        self.left_out_ = before | failed
         self.inference_ = "stacked"
+        details = {f"weight of {name}": weight for name, weight in self.weights_.items()}
+        seconds = time.perf_counter() - start
+        self.report_ = dataclasses.replace(told, seconds=seconds, details=details)
         return self
 
     def _learned_powers(
-        self, posterior: Stacked, said: Joint, codes: Labels, weight: Weights
+        self, log_classes: np.ndarray, said: Joint, codes: Labels, weight: Weights
     ) -> np.ndarray | None:
         """Return powers and their weights, shape (2, power); None where nothing is tempered."""
         if self.temper is None:
             return None
         if self.temper != "learn":
             return np.stack(stated_powers(self.temper))
-        return np.stack(powers.learned(posterior.log_classes()[None], said, codes, weight))
-
-    # -- rows in and out -------------------------------------------------------------------------
-
-    def _answering(self) -> Posterior:
-        check_is_fitted(self, "members_")
-        posterior = _stack(self.members_, np.array(list(self.weights_.values())))
-        if self._powers is None:
-            return posterior
-        return Tempered(posterior.reader, posterior.report, posterior, *self._powers)
-
-    def _encoded(self, X: object) -> tuple[Posterior, dict[str, Traceable], int]:
-        posterior = self._answering()
-        n_rows = self._read(X, reset=False).n_rows
-        encoded = {
-            f"{name}/{block}": x
-            for name, member in self.members_.items()
-            for block, x in member._encoded(X)[1].items()
-        }
-        return posterior, encoded, n_rows
-
-    def sample(self, n: int = 1, random_state: object = None) -> tuple[object, np.ndarray]:
-        """Return n rows, in the kind of table that fit saw, and their labels.
-
-        Each row comes from one of the members with a density over the columns, picked by weight.
-        """
-        self._answering()
-        rng = check_random_state(random_state)
-        named = [
-            m for m in self.members_ if getattr(self.members_[m], "levels", "") != "indicators"
-        ]
-        share = np.array([self.weights_[name] for name in named])
-        counts = rng.multinomial(n, share / share.sum())
-        parts = [
-            self.members_[name].sample(int(count), rng)
-            for name, count in zip(named, counts, strict=True)
-            if count
-        ]
-        tables, labels = zip(*parts, strict=True)
-        return concatenated(tables), np.concatenate(labels)
-
-    def _simulated(self, n: int) -> dict[str, Traceable]:
-        return self._encoded(self.sample(n, 0)[0])[1]
+        return np.stack(powers.learned(log_classes[None], said, codes, weight))
 
     # -- keeping, changing and looking -------------------------------------------------------------
 
@@ -251,11 +251,6 @@ class StackedClassifier(Deciding, ClassifierMixin, BaseEstimator):
         other = copy.copy(self)
         other.class_prior, other.members_ = class_prior, members
         return other
-
-    @property
-    def temperature_(self) -> float:
-        """What log-odds are divided by: 1 over the (geometric mean) power."""
-        return temperature(self._answering())
 
     @no_type_check  # options are those of the members
     def to_datatree(self, **options: object) -> object:
@@ -284,16 +279,18 @@ class StackedClassifier(Deciding, ClassifierMixin, BaseEstimator):
         return hasattr(self, "members_")
 
 
+def _as_it_is(member: Classifier) -> Classifier:
+    """Return a copy with the rows that the member remembers, which copies made by others lack.
+
+    Fitting sets attributes anew and changes none in place.
+    """
+    other = object.__new__(type(member))
+    vars(other).update(vars(member))
+    return other
+
+
 def _own(member: object) -> Classifier:
     """Return a member, which must be a classifier of this library with statistics of its own."""
     if not isinstance(member, Classifier):
         raise InvalidArgument.not_one_of("member", member, ["bg.LDA()", "bg.NaiveBayes()"])
     return member
-
-
-def _stack(members: Mapping[str, Classifier], weights: np.ndarray) -> Stacked:
-    same = tuple(getattr(member, "levels", "refuse") == "refuse" for member in members.values())
-    verdict = "Members are weighed by what they say of rows left out."
-    report = Report("stacked", 0.0, converged=True, verdict=verdict)
-    parts = {name: member._answering() for name, member in members.items()}
-    return Stacked(Reader({}, {}), report, parts, weights, same)

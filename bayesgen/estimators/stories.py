@@ -146,10 +146,11 @@ class StoryTeller(Classifier):
     def _infer(self, learned: Learned, seed: int) -> Posterior:
         if not isinstance(learned, StoryLearned) or learned.rows is None:
             return super()._infer(learned, seed)
-        if self.temper is not None:
-            raise UnsupportedInference.because(
-                f"temper={self.temper!r}", "a story of your own says what it means", "Leave it out."
-            )
+        for name, value in (("temper", self.temper), ("numbers", self.numbers)):
+            if value is not None:
+                raise UnsupportedInference.because(
+                    f"{name}={value!r}", "a story of your own says what it means", "Leave it out."
+                )
         number = isinstance(self.class_prior, int | float | np.number)
         if number and self.class_prior != 1.0:
             raise InvalidStory.with_class_prior(self.class_prior)

@@ -7,6 +7,7 @@ import numpy as np
 from bayesgen.classes import Spec
 from bayesgen.errors import InvalidArgument, NoRows, UnsupportedInference
 from bayesgen.estimators.fitted import Learned, leave_one_out
+from bayesgen.estimators.rows import once
 from bayesgen.inference import Posterior, Tempered
 from bayesgen.inference import tempered as powers
 from bayesgen.table import Table
@@ -94,7 +95,7 @@ def _left_out(
 ) -> tuple[Joint, Joint, Labels, Weights]:
     encoded: Encoded = learned.schema.encode(seen.table, unseen=unseen)
     codes = np.searchsorted(learned.classes, seen.labels)
-    joint, classes = leave_one_out(learned, prior, encoded, codes, seen.weight)
+    joint, classes = leave_one_out(learned, prior, encoded, codes, once(seen.weight))
     return joint, classes, codes, seen.weight
 
 

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
-from bayesgen.inference import Draws, Posterior, Tempered
 from bayesgen.likelihoods.filling import is_hole
 from bayesgen.typing import Encoded, Traceable
 
@@ -18,25 +17,6 @@ Place = tuple[str, int]
 
 Cell = tuple[Place, ...]
 """A column: one place, or several where several posteriors read it."""
-
-
-def each_draw(draws: Draws) -> Score:
-    """Return the log joint given every draw, (row, draw, class)."""
-
-    def score(encoded: Encoded, n_rows: int) -> np.ndarray:
-        parts = list(draws.joint_draws(encoded, n_rows))
-        order = np.argsort(np.concatenate([rows for rows, _ in parts]))
-        return np.concatenate([joint for _, joint in parts])[order]
-
-    return score
-
-
-def drawn_powers(posterior: Posterior, n: int) -> np.ndarray | float:
-    """Return a power for each of n draws, those of a tempered posterior by their weight."""
-    if not isinstance(posterior, Tempered):
-        return 1.0
-    place = (np.arange(n) * 0.6180339887498949) % 1  # evenly spread, in no order
-    return posterior.powers[np.searchsorted(posterior.weights.cumsum()[:-1], place)]
 
 
 def blank(encoded: Encoded) -> dict[str, Traceable]:

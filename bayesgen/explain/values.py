@@ -92,10 +92,12 @@ def worth(
     if place[0] in posterior.families:
         require_fillable(posterior.families[place[0]])
     value, error = np.full(n_rows, np.nan), np.full(n_rows, np.nan)
-    if not _has_a_say(posterior, place):
+    if not has_a_say(posterior, place):
         value[asked] = error[asked] = 0.0
         return Asked(value, error)
-    codes = np.arange(size)[_kept(posterior, encoded, place, size)] if kind == "levels" else None
+    codes = (
+        np.arange(size)[kept_levels(posterior, encoded, place, size)] if kind == "levels" else None
+    )
     n_classes = len(posterior.log_classes())
     most = max(1, FLOATS // (n_classes * max(draws * n_classes, size, COUNTS)))
     for part in blocks(len(asked), most):
@@ -103,7 +105,7 @@ def worth(
         some, error[rows] = take(encoded, rows), 0.0
         if kind in ("levels", "binary"):
             listed = np.arange(2.0) if codes is None else codes
-            value[rows] = _summed(_joints(posterior, some, len(rows), place, listed), gain)
+            value[rows] = summed(_joints(posterior, some, len(rows), place, listed), gain)
             continue
         left = np.arange(len(rows))
         if kind == "counts":
@@ -114,7 +116,7 @@ def worth(
     return Asked(value, error)
 
 
-def _has_a_say(posterior: Posterior, place: Place) -> bool:
+def has_a_say(posterior: Posterior, place: Place) -> bool:
     """Say whether the fit kept anything of a column."""
     block, j = place
     reader = posterior.reader
@@ -124,7 +126,7 @@ def _has_a_say(posterior: Posterior, place: Place) -> bool:
     return kept is None or reader.full[block].inert_axis != "feature" or j in kept
 
 
-def _kept(posterior: Posterior, encoded: Encoded, place: Place, size: int) -> np.ndarray:
+def kept_levels(posterior: Posterior, encoded: Encoded, place: Place, size: int) -> np.ndarray:
     """Return which levels of a column the fit kept."""
     block, j = place
     kept = posterior.reader.kept[block]
@@ -143,7 +145,7 @@ def _joints(
     return joint.reshape(len(listed), n_rows, -1)
 
 
-def _summed(joints: np.ndarray, gain: Gain) -> np.ndarray:
+def summed(joints: np.ndarray, gain: Gain) -> np.ndarray:
     """Return the expected gain over values whose joints are known."""
     if not len(joints):
         return np.zeros(joints.shape[1])
@@ -171,7 +173,7 @@ def _counted(
         short = reached < 1 - LEFT_OUT
         if not short.any():
             break
-    return _summed(np.concatenate(found), gain), np.flatnonzero(short)
+    return summed(np.concatenate(found), gain), np.flatnonzero(short)
 
 
 def _simulated(

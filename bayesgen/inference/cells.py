@@ -33,17 +33,22 @@ def regression(
     A row of the cell is mean + slope (observed part - mean) + root z with z standard normal: slope
     is the identity in observed rows, the regression in missing ones and 0 in missing columns; root
     is 0 outside the missing block. Both come from the precision P: the conditional covariance is
-    the inverse of its missing block, the regression -P_mm^-1 P_mo.
+    the inverse of its missing block, the regression -P_mm^-1 P_mo. Columns are told in standard
+    deviations meanwhile: the units of the columns would make P worse conditioned than it is.
     """
-    mean, inverse = params["mean"], np.linalg.inv(params["cholesky"])
+    mean, factor = params["mean"], params["cholesky"]
+    unit = np.sqrt((factor**2).sum(axis=-1))
+    inverse = np.linalg.inv(factor / unit[..., None])
     precision = np.broadcast_to(transpose(inverse) @ inverse, (*mean.shape, mean.shape[-1]))
+    unit = np.broadcast_to(unit, mean.shape)[..., statistics.cell_class, :]
     cells = precision[..., statistics.cell_class, :, :]
     seen, eye = statistics.cell_observed, np.eye(mean.shape[-1])
     missing = ~seen[:, :, None] & ~seen[:, None, :]
     root = np.linalg.inv(np.linalg.cholesky(np.where(missing, cells, eye)))
     root = np.where(missing, transpose(root), 0.0)
     cross = np.where(~seen[:, :, None] & seen[:, None, :], cells, 0.0)
-    return eye * seen[:, None] - root @ (transpose(root) @ cross), root
+    slope = eye * seen[:, None] - root @ (transpose(root) @ cross)
+    return unit[..., None] * slope / unit[..., None, :], unit[..., None] * root
 
 
 def cell_means(

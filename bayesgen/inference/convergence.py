@@ -12,10 +12,15 @@ chain to report quantiles; class probabilities need means, for which half of tha
 def agreement(draws: Float[np.ndarray, "chain draw value"]) -> dict[str, float]:
     """Return the largest rank-normalised r_hat and the smallest bulk effective sample size.
 
+    Values that never vary, such as the probability of the only level, are in agreement.
+
     Source: Vehtari, Gelman, Simpson, Carpenter and Buerkner (2021), by arviz.
     """
     from arviz_stats.base import array_stats
 
+    draws = draws[..., np.ptp(draws, axis=(0, 1)) > 0]
+    if not draws.shape[-1]:
+        return {"r_hat": 1.0, "ess": float(np.prod(draws.shape[:2]))}
     r_hat = array_stats.rhat(draws, chain_axis=0, draw_axis=1)
     ess = array_stats.ess(draws, chain_axis=0, draw_axis=1, method="bulk")
     return {"r_hat": float(np.max(r_hat)), "ess": float(np.min(ess))}

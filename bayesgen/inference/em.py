@@ -18,7 +18,11 @@ from bayesgen.inference.cells import expected as expected
 from bayesgen.inference.cells import transpose
 from bayesgen.inference.climb import EMReport as EMReport
 from bayesgen.likelihoods import Finding, MultivariateNormal
-from bayesgen.likelihoods.multivariate_normal import MultivariateNormalStatistics, parameters
+from bayesgen.likelihoods.multivariate_normal import (
+    MultivariateNormalStatistics,
+    parameters,
+    priors,
+)
 from bayesgen.typing import Params
 
 MAX_STEPS = climbing.MAX_STEPS
@@ -44,6 +48,8 @@ def maximum_likelihood(
             that is S / (n - means).
         variance_floor: share of a column's variance that replaces a smaller one ("singular").
     """
+    observed = statistics.marginal()
+    floor = variance_floor * observed.pooled()[1]
 
     def step(params: Params) -> Params:
         return _complete_maximum(likelihood, statistics, params, variance_floor)[0]
@@ -51,13 +57,15 @@ def maximum_likelihood(
     def objective(params: Params) -> float:
         return _log_likelihood(likelihood, statistics, params)
 
-    params, converged, steps = _climb(step, objective, likelihood.start(statistics))
+    params, converged, steps = _climb(
+        step, objective, likelihood.start(statistics), _leap_above(floor)
+    )
     filled = expected(statistics, params)
     rows = _pool(filled.count, likelihood)
     target = _Target(filled.mean, filled.count, _pool(filled.scatter, likelihood), rows)
     gradient_norm = target.gradient_norm(params) / rows.sum()
     params, findings = _complete_maximum(likelihood, statistics, params, variance_floor)
-    seen = statistics.marginal().count
+    seen = observed.count
     blank = np.argwhere((seen == 0) & (seen > 0).any(axis=1, keepdims=True))
     findings += [Finding("pooled", int(k), int(j)) for k, j in blank]
     if bias_corrected:
@@ -82,7 +90,7 @@ def mode(
     def objective(params: Params) -> float:
         return _log_likelihood(prior, statistics, params) + log_prior.log_density(params)
 
-    params, converged, steps = _climb(step, objective, step(prior.start(statistics)))
+    params, converged, steps = _climb(step, objective, step(prior.start(statistics)), _leap)
     filled = expected(statistics, params)
     gradient_norm = _prior_target(prior.posterior(filled)).gradient_norm(params)
     gradient_norm /= max(filled.count.sum(), 1.0)
@@ -130,9 +138,12 @@ def _prior_target(prior: MultivariateNormal) -> _Target:
 
 
 def _climb(
-    step: Callable[[Params], Params], objective: Callable[[Params], float], params: Params
+    step: Callable[[Params], Params],
+    objective: Callable[[Params], float],
+    params: Params,
+    leap: Callable[[Params, Params, Params], Params],
 ) -> tuple[Params, bool, int]:
-    return climbing.climb(step, objective, params, change=_change, leap=_leap, max_steps=MAX_STEPS)
+    return climbing.climb(step, objective, params, change=_change, leap=leap, max_steps=MAX_STEPS)
 
 
 def _leap(start: Params, first: Params, second: Params) -> Params:
@@ -140,6 +151,17 @@ def _leap(start: Params, first: Params, second: Params) -> Params:
     scale = _sd(start)
     flat = climbing.extrapolated(*(_flat(params, scale) for params in (start, first, second)))
     return _unflat(flat, start, scale)
+
+
+def _leap_above(floor: np.ndarray) -> Callable[[Params, Params, Params], Params]:
+    """Return `_leap` without those under the floors, where the likelihood may have no bound."""
+
+    def leap(start: Params, first: Params, second: Params) -> Params:
+        far = _leap(start, first, second)
+        mended = all(parameters.is_mended(factor, floor) for factor in far["cholesky"])
+        return far if mended else second
+
+    return leap
 
 
 def _flat(params: Params, scale: np.ndarray) -> np.ndarray:
@@ -177,8 +199,14 @@ def _complete_maximum(
     params: Params,
     variance_floor: float,
 ) -> tuple[Params, list[Finding]]:
-    filled = expected(statistics, params)
-    return likelihood.maximum_likelihood(filled, variance_floor=variance_floor)
+    return parameters.maximum_likelihood(
+        expected(statistics, params),
+        guess=priors.guessed_variance(likelihood),
+        shared=likelihood.shared,
+        bias_corrected=False,
+        variance_floor=variance_floor,
+        observed=statistics.marginal(),
+    )
 
 
 def _bias_corrected(

@@ -13,6 +13,7 @@ from scipy.sparse import issparse
 from bayesgen.classes import ClassPrior
 from bayesgen.inference.holes import holes
 from bayesgen.likelihoods import Likelihood, Statistics
+from bayesgen.likelihoods.arrays import spread
 from bayesgen.likelihoods.moments import blocks
 from bayesgen.model import ModelStatistics, complete_model
 from bayesgen.typing import Block, Joint, Labels, Weights
@@ -47,6 +48,10 @@ def leave_one_out(
     sizes = {"n_classes": n_classes, "n_levels": n_levels}
     if not likelihood.batched or issparse(x):
         return one_by_one(likelihood, statistics, x, y, weight, **sizes)
+    inert = likelihood.complete(statistics).inert()
+    if inert is not None and inert.all():
+        return np.zeros((len(y), n_classes))
+    statistics, x = _with_a_say(likelihood, statistics, x)
     score = _with_holes(likelihood, statistics, n_classes)
     out = np.empty((len(y), n_classes))
     width = sum(np.size(value) for value in statistics.arrays().values())
@@ -77,6 +82,29 @@ def _lonely(x: Block) -> np.ndarray:
     return np.array(sorted(out), dtype=int)
 
 
+def _with_a_say(
+    likelihood: Likelihood, statistics: Statistics, x: Block
+) -> tuple[Statistics, Block]:
+    """Return statistics and rows whose only holes, in columns that say nothing, are filled by 0.
+
+    Such a column, never observed or constant, is constant then, and says nothing without any row.
+    """
+    if not getattr(statistics, "has_holes", False) or likelihood.inert_axis != "feature":
+        return statistics, x
+    inert = likelihood.complete(statistics).inert()
+    if inert is None or not inert.any():
+        return statistics, x
+    kept = np.flatnonzero(~inert)
+    part = statistics.take("feature", kept)
+    if getattr(part, "has_holes", False):
+        return statistics, x
+    arrays = {
+        name: spread(value, part.axes[name], "feature", kept, x.shape[1])
+        for name, value in part.arrays().items()
+    }
+    return part.with_arrays(arrays), np.where(inert, 0.0, x)
+
+
 def _with_holes(
     likelihood: Likelihood, statistics: Statistics, n_classes: int
 ) -> Callable[[Block, Labels, Weights], Joint] | None:
@@ -101,7 +129,7 @@ def _with_holes(
         if prior is not full:
             x = full.view(x, kept)
         rest = whole - placed(found.expected_alone(x, y, weight), y, n_classes)
-        return prior.posterior(rest).log_predictive_each(x)
+        return prior.log_predictive_after(rest, x)
 
     return score
 
@@ -127,7 +155,7 @@ def batch(
         if inert.any():
             kept, axis = np.flatnonzero(~inert), likelihood.inert_axis
             prior, rest, x = prior.take(axis, kept), rest.take(axis, kept), full.view(x, kept)
-    return prior.posterior(rest).log_predictive_each(x)
+    return prior.log_predictive_after(rest, x)
 
 
 def _in_two(

@@ -5,42 +5,30 @@ Composed models are sampled on statistics: a leapfrog step costs the same at any
 
 import contextlib
 import dataclasses
-import functools
 import itertools
+import os
 import sys
 import time
-from collections.abc import Callable
+from importlib.metadata import version
 from typing import Literal
 
 import numpy as np
 
-from bayesgen.errors import UnsupportedInference
+from bayesgen.errors import InvalidCheckpoint, UnsupportedInference
+from bayesgen.errors.sampling import interrupted
+from bayesgen.inference import worths
+from bayesgen.inference.checkpoint import DENSITY_ROUNDING, Keeper, Progress, Run, found
 from bayesgen.inference.convergence import agree, agreement
+from bayesgen.inference.driver import CHUNK, Driver, compiled
 from bayesgen.inference.holes import complete_statistics
-from bayesgen.inference.posterior import Draws
+from bayesgen.inference.leaves import joined
+from bayesgen.inference.posterior import Draws, Exact
 from bayesgen.inference.report import Report
-from bayesgen.inference.target import (
-    NUTS_TERMS,
-    Target,
-    model_target,
-    nested,
-    total,
-)
+from bayesgen.inference.target import Target, model_target, nested
+from bayesgen.likelihoods.averaged import Averaged
 from bayesgen.model import Model, ModelStatistics, Reader
 from bayesgen.story import arrays
 from bayesgen.typing import Traceable
-
-CHUNK = 50
-"""Steps between two looks at the progress bar."""
-
-STATS = {
-    "diverging": "diverging",
-    "acceptance_rate": "accept_prob",
-    "n_steps": "num_steps",
-    "energy": "energy",
-    "lp": "potential_energy",
-}
-"""arviz's names of what the sampler says of a draw, and numpyro's."""
 
 Values = dict[str, np.ndarray]
 
@@ -55,6 +43,31 @@ class NUTS:
         chains: independent chains, run side by side.
         target_accept: acceptance rate aimed at; nearer to 1 takes smaller steps.
         progress: "auto" shows a bar on stderr in a terminal or a notebook; True or False force it.
+        checkpoint: path of a file that keeps state and draws while sampling runs: it is written
+            once a second at most, at the end, and on Ctrl-C, in one go, so that it is whole
+            whenever the process is killed. Where the file exists, the same call goes on from it
+            and ends with the draws of a run that was never stopped, bit for bit; that of a
+            finished run gives its draws at once. The file stays when all is done. With
+            random_state=None its seed is used again. It holds what the density is made of: the
+            statistics of the rows, and for a program of your own the rows themselves.
+
+    Worths that say "learn" are sampled alone, parameters integrated out in closed form: even over
+    their logarithms between the ends of their grids (over log(1 - correlation) for
+    MultivariateNormal(scale="learn")). Answers are then means of closed forms over at most 128
+    of the draws, as those of inference="exact" are over a grid, and `report_.details` holds the
+    geometric means of the worths.
+
+    Where sampling is interrupted (KeyboardInterrupt) the estimator stays as it was, and a note on
+    the exception says how many draws were had.
+
+    `report_.details` holds the largest "r_hat" and the smallest "ess" of the coordinates that are
+    sampled, in which the posterior is round: unbounded, centred and scaled by the rows.
+    `summary()` shows those of the parameters, which are functions of the coordinates, so that its
+    numbers are near and not equal.
+
+    Raises:
+        InvalidCheckpoint: at fit, where the file is damaged, or belongs to other data, another
+            model, other arguments, another seed or other versions of jax and numpyro.
     """
 
     draws: int = 1000
@@ -62,9 +75,28 @@ class NUTS:
     chains: int = 4
     target_accept: float = 0.8
     progress: bool | Literal["auto"] = "auto"
+    checkpoint: str | os.PathLike | None = None
 
-    def infer(self, model: Model, statistics: ModelStatistics, reader: Reader, seed: int) -> Draws:
-        """Return draws of every parameter and the verdict on them."""
+    def __post_init__(self) -> None:
+        """Keep the path of the checkpoint as text, which files of models can hold."""
+        if self.checkpoint is not None:
+            object.__setattr__(self, "checkpoint", os.fspath(self.checkpoint))
+
+    def kept_seed(self) -> int | None:
+        """Return the seed of the run in the checkpoint, or None where there is none."""
+        kept = None if self.checkpoint is None else found(str(self.checkpoint))
+        return None if kept is None else kept.seed
+
+    def infer(
+        self, model: Model, statistics: ModelStatistics, reader: Reader, seed: int
+    ) -> Draws | Exact:
+        """Return draws of every parameter and the verdict on them.
+
+        Where worths are to be learned, they alone are sampled (see `bayesgen.inference.worths`) and
+        every answer is an average of closed forms.
+        """
+        if any(isinstance(part, Averaged) for part in model.blocks.values()):
+            return self._worths(model, statistics, reader, seed)
         for name, part in model.blocks.items():
             if getattr(part, "prior", None) == "reference":
                 raise UnsupportedInference.because(
@@ -80,102 +112,103 @@ class NUTS:
             params["class"]["probs"] = np.broadcast_to(probs, (self.chains, self.draws, len(probs)))
         return Draws(reader, report, params, model.blocks, stats)
 
+    def _worths(
+        self, model: Model, statistics: ModelStatistics, reader: Reader, seed: int
+    ) -> Exact:
+        """Return closed forms averaged over draws of their worths."""
+        target, tree = worths.target(model, statistics)
+        values, _, report = self.sample(target, tree, seed)
+        sampled = worths.mixture(model, statistics, values)
+        report.details.update({n: float(np.exp(np.log(v).mean())) for n, v in values.items()})
+        return Exact(reader, report, sampled, seed)
+
     def sample(self, target: Target, tree: dict, seed: int) -> tuple[Values, Values, Report]:
         """Return parameters (chain, draw, ...) by site, what the sampler said, and the verdict."""
         import jax
         import jax.numpy as jnp
 
-        run = _compiled(target, self.warmup, self.target_accept)
+        run = compiled(target, self.warmup, self.target_accept)
         with jax.enable_x64(True):
             tree = jax.tree.map(jnp.asarray, tree)
             keys = jax.random.split(jax.random.key(seed), self.chains)
-            values, coordinates, stats, seconds = self._sample(run, keys, tree)
-        report = _report(coordinates, stats, seconds)
+            keeper, tree, progress = self._begun(run, keys, tree, seed)
+            done = self._sample(run, tree, progress, keeper)
+            whole = jax.tree.map(lambda a: np.swapaxes(a, 0, 1), joined(done.draws))
+        values, coordinates, stats = whole
+        report = _report(coordinates, stats, done.seconds, self.warmup)
         stats["lp"] = -stats["lp"]
         return values, stats, report
 
-    def _sample(self, run: "Driver", keys: Traceable, tree: dict) -> tuple:
+    def _begun(self, run: Driver, keys: Traceable, tree: dict, seed: int) -> tuple:
+        """Return the keeper of the checkpoint, the numbers of the density and where chains stand.
+
+        Raises:
+            InvalidCheckpoint: the file belongs to another run.
+        """
         import jax
+        import jax.numpy as jnp
 
-        state = run.start(keys, tree)
-        # compile before the clock starts: zero steps taken
-        jax.block_until_ready(run.advance(state, tree, 0))
-        began, kept = time.perf_counter(), []
+        if self.checkpoint is None:
+            return None, tree, Progress(0, run.start(keys, tree), (), 0.0)
+        asked = Run(str(self.checkpoint), self._facts(), seed, tree)
+        kept = found(asked.path)
+        if kept is None:
+            return Keeper(asked), tree, Progress(0, run.start(keys, tree), (), 0.0)
+        kept.require(asked)
+        asked = dataclasses.replace(asked, numbers=kept.like(tree))
+        tree = jax.tree.map(jnp.asarray, asked.numbers)
+        progress = kept.progress(*jax.eval_shape(run.first, keys, tree))
+        now, then = map(np.asarray, run.depths(progress.state, tree))
+        if not np.allclose(now, then, DENSITY_ROUNDING, DENSITY_ROUNDING):
+            raise InvalidCheckpoint.other_model(asked.path)
+        return Keeper(asked), tree, progress
+
+    def _facts(self) -> dict:
+        """Return what has to be the same for a run to go on."""
+        arguments = ("draws", "warmup", "chains", "target_accept")
+        packages = ("jax", "numpyro")
+        return {
+            **{name: getattr(self, name) for name in arguments},
+            **{f"the version of {name}": version(name) for name in packages},
+        }
+
+    def _sample(
+        self, run: Driver, tree: dict, progress: Progress, keeper: Keeper | None
+    ) -> Progress:
+        """Return where chains stand at the end."""
         total = self.warmup + self.draws
-        with self._bar(total) as bar:
-            for begin, end in _chunks(self.warmup, total):
-                state, (u, stats) = run.advance(state, tree, end - begin)
-                if begin >= self.warmup:
-                    kept.append(jax.device_get((run.values(u, tree), u, stats)))
-                bar.update(end - begin)
-        jax.block_until_ready(state)
-        seconds = time.perf_counter() - began
-        joined = jax.tree.map(
-            lambda *parts: np.concatenate(parts)[: self.draws], *_trim(kept, self.draws)
-        )
-        values, coordinates, stats = jax.tree.map(lambda a: np.swapaxes(a, 0, 1), joined)
-        return values, coordinates, stats, seconds
+        try:
+            if progress.steps < total:
+                # compile before the clock starts: zero steps taken
+                run.taken(progress.state, tree, 0, kept=True)
+            began = time.perf_counter() - progress.seconds
+            with self._bar(total, progress.steps) as bar:
+                for begin, end in _chunks(self.warmup, total):
+                    if begin < progress.steps:
+                        continue
+                    kept = begin >= self.warmup
+                    state, draws = run.taken(progress.state, tree, end - begin, kept=kept)
+                    seconds = time.perf_counter() - began
+                    # all at once: Ctrl-C may come between any two instructions
+                    progress = Progress(end, state, (*progress.draws, *draws), seconds)
+                    bar.update(end - begin)
+                    if keeper is not None and (end == total or keeper.due()):
+                        keeper.keep(progress)
+        except KeyboardInterrupt as stop:
+            written = keeper is not None and keeper.keep(progress)
+            had, path = max(progress.steps - self.warmup, 0), str(self.checkpoint)
+            counts = {"had": had, "draws": self.draws, "chains": self.chains}
+            stop.add_note(interrupted(path, **counts, written=written))
+            raise
+        return progress
 
-    def _bar(self, total: int) -> "contextlib.AbstractContextManager":
+    def _bar(self, total: int, already: int) -> "contextlib.AbstractContextManager":
         from tqdm import tqdm
 
         # None: only where stderr is a terminal
         disable = None if self.progress == "auto" else not self.progress
-        return tqdm(
-            total=total, desc="NUTS", unit="draw", disable=disable, file=sys.stderr, leave=False
-        )
-
-
-@dataclasses.dataclass(frozen=True)
-class Driver:
-    """Compiled steps of the sampler for one target; every number travels as an argument.
-
-    start(keys, tree) -> state of all chains. advance(state, tree, n) -> state after n <= CHUNK
-    steps, and (coordinates, stats) of them. values(coordinates, tree) -> parameters.
-    """
-
-    start: Callable
-    advance: Callable
-    values: Callable
-
-
-@functools.lru_cache(maxsize=32)
-def _compiled(target: Target, warmup: int, target_accept: float) -> Driver:
-    """Return jitted steps; numpyro's own MCMC would compile its loop again at every fit."""
-    import jax
-    import jax.numpy as jnp
-    from numpyro.infer.hmc import HMCState, hmc
-
-    def potential(tree: dict) -> Callable:
-        return lambda u: -total(target.terms(tree, u), NUTS_TERMS)
-
-    begin, step = hmc(potential_fn_gen=potential, algo="NUTS")
-
-    def start_one(key: Traceable, tree: dict) -> HMCState:
-        # dispersed starts: one posterior width around the centre
-        centre = target.centre(tree)
-        key, *site_keys = jax.random.split(key, len(centre) + 1)
-        u = {
-            site: jax.random.normal(site_key, zeros.shape)
-            for site_key, (site, zeros) in zip(site_keys, centre.items(), strict=True)
-        }
-        return begin(u, warmup, target_accept_prob=target_accept, model_args=(tree,), rng_key=key)
-
-    def one_step(state: HMCState, tree: dict) -> HMCState:
-        return jax.vmap(lambda s: step(s, model_args=(tree,), model_kwargs={}))(state)
-
-    def advance(state: HMCState, tree: dict, n: Traceable) -> tuple:
-        def body(carry: HMCState, i: Traceable) -> tuple:
-            carry = jax.lax.cond(i < n, lambda s: one_step(s, tree), lambda s: s, carry)
-            return carry, (carry.z, {k: getattr(carry, v) for k, v in STATS.items()})
-
-        return jax.lax.scan(body, state, jnp.arange(CHUNK))
-
-    def values(u: dict, tree: dict) -> dict:
-        return jax.vmap(jax.vmap(lambda point: target.values(tree, point)))(u)
-
-    start = jax.jit(jax.vmap(start_one, in_axes=(0, None)))
-    return Driver(start, jax.jit(advance), jax.jit(values))
+        words = {"desc": "NUTS", "unit": "draw", "leave": False}
+        return tqdm(total=total, initial=already, disable=disable, file=sys.stderr, **words)
 
 
 def _chunks(warmup: int, total: int) -> list[tuple[int, int]]:
@@ -184,15 +217,7 @@ def _chunks(warmup: int, total: int) -> list[tuple[int, int]]:
     return list(itertools.pairwise(edges))
 
 
-def _trim(kept: list, draws: int) -> list:
-    """Return the chunks, the last one cut to the steps that were taken."""
-    import jax
-
-    last = draws - CHUNK * (len(kept) - 1)
-    return [*kept[:-1], jax.tree.map(lambda a: a[:last], kept[-1])]
-
-
-def _report(coordinates: dict, stats: dict, seconds: float) -> Report:
+def _report(coordinates: dict, stats: dict, seconds: float, warmup: int) -> Report:
     chains, draws = stats["diverging"].shape
     flat = np.concatenate([u.reshape(chains, draws, -1) for u in coordinates.values()], axis=2)
     details = agreement(flat)
@@ -207,7 +232,7 @@ def _report(coordinates: dict, stats: dict, seconds: float) -> Report:
     elif not agree(details, chains):
         verdict = (
             f"The chains do not agree yet ({told}): "
-            f"ask for more, NUTS(draws={2 * draws}, warmup={2 * draws})."
+            f"ask for more, NUTS(draws={2 * draws}, warmup={2 * max(warmup, 1)})."
         )
     else:
         verdict = f"{told} at least, no divergence."

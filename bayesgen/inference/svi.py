@@ -10,6 +10,7 @@ from bayesgen.inference.target import MLE_TERMS as MLE_TERMS
 from bayesgen.inference.target import ModelTarget, model_target, nested, total
 from bayesgen.model import Model, ModelStatistics
 from bayesgen.story import arrays
+from bayesgen.tracing import ONE_PROGRAM
 from bayesgen.typing import Traceable
 
 STEPS = 2000
@@ -57,8 +58,9 @@ def _compiled(target: ModelTarget, objective: tuple[str, ...]) -> Callable:
         story = _story(target, tree, objective, start)
         guide = AutoDelta(story, init_loc_fn=init_to_value(values=start))
         svi = SVI(story, guide, Adam(step_size), Trace_ELBO())
-        state = svi.init(jax.random.key(0))
-        state, _ = jax.lax.scan(lambda s, _: svi.update(s), state, length=STEPS)
+        with ONE_PROGRAM:
+            state = svi.init(jax.random.key(0))
+            state, _ = jax.lax.scan(lambda s, _: svi.update(s), state, length=STEPS)
         fitted = svi.get_params(state)
         best = {site: fitted[f"{site}_auto_loc"] for site in start}
         slope = jax.grad(lambda u: total(target.terms(tree, u), objective))(best)

@@ -20,6 +20,10 @@ class Arrays:
         """Return the array fields by name."""
         return {name: getattr(self, name) for name in self.axes}
 
+    def __getstate__(self) -> dict[str, object]:
+        """Return the fields alone: what was computed from them and kept is not copied."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+
     def with_arrays(self: A, arrays: Mapping[str, object]) -> A:
         """Return a copy that holds other arrays (traced ones too: nothing is checked again)."""
         other = copy.copy(self)

@@ -157,6 +157,19 @@ class Averaged(Likelihood[Statistics]):
         weights = np.broadcast_to(_told(self.log_weight), (len(x), len(parts)))
         return np.logaddexp.reduce(weights.T[..., None] + np.stack(parts), axis=0)
 
+    def log_predictive_after(self, statistics: Statistics, x: Block) -> Joint:
+        """Return what `posterior(statistics).log_predictive_each(x)` does, of those who have a say.
+
+        Members that are negligible for every row are not updated.
+        """
+        log_weight = _told(self._evidences(statistics))
+        parts = [
+            weight[:, None] + member.log_predictive_after(statistics, x)
+            for weight, member in zip(log_weight.T, self.members, strict=True)
+            if np.isfinite(weight).any()
+        ]
+        return np.logaddexp.reduce(parts, axis=0)
+
     def draw(self, rng: np.random.Generator, n: int) -> Params:
         """Return n draws of the parameters, each of a member picked by weight."""
         shares, members = zip(*self._speaking(), strict=True)
@@ -227,7 +240,7 @@ class Averaged(Likelihood[Statistics]):
         return self.first.simulate(params, y, rng)
 
     def story(self, name: str) -> Params:
-        """Refuse: worths are summed out in closed form, which leaves a sampler nothing to do."""
+        """Refuse: parameters are integrated out, which leaves a program nothing to sample."""
         raise self._no_program()
 
     def coordinates(self, statistics: Statistics) -> dict[str, tuple[np.ndarray, ...]]:
@@ -237,8 +250,8 @@ class Averaged(Likelihood[Statistics]):
     def _no_program(self) -> UnsupportedInference:
         return UnsupportedInference.because(
             f"{type(self.first).__name__} with learned worths",
-            "they are averaged in closed form, which no sampler does better",
-            "Use inference='exact', or state the worths.",
+            "their average is a closed form, which is no program to optimise",
+            "Use inference='exact' or inference='nuts', or state the worths.",
         )
 
 

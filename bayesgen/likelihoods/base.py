@@ -165,6 +165,10 @@ class Likelihood(Arrays, Generic[S]):
         """Return log p(x_i given y = k) by the i-th of `batched` priors, shape (row, class)."""
         raise UnsupportedInference.no_closed_form(type(self).__name__)
 
+    def log_predictive_after(self, statistics: S, x: Block) -> Joint:
+        """Return the same after statistics with the same leading axis, one of them for each row."""
+        return self.posterior(statistics).log_predictive_each(x)
+
     # -- parameters -------------------------------------------------------------------------
 
     def draw(self, rng: np.random.Generator, n: int) -> Params:

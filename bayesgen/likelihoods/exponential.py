@@ -40,8 +40,11 @@ class ExponentialFamily(Likelihood[S]):
         """
 
     def density(self, params: Params) -> Callable[[Block], np.ndarray]:
-        """Return x -> log p(x given y = k, params), shape (row, draw, class): one GEMM a call."""
-        natural = self.natural(params)
+        """Return x -> log p(x given y = k, params), shape (row, draw, class): one GEMM a call.
+
+        Draws lie side by side in memory, for they are what is averaged over.
+        """
+        natural = np.moveaxis(self.natural(params), -2, 0)
         impossible = np.isneginf(natural).reshape(-1, natural.shape[-1]).T
         weights = np.where(impossible, 0.0, natural.reshape(-1, natural.shape[-1]).T)
         never = bool(impossible.any())
@@ -51,7 +54,7 @@ class ExponentialFamily(Likelihood[S]):
             out = features @ weights
             if never:
                 out[(features @ impossible) > 0] = -np.inf
-            return out.reshape(x.shape[0], *natural.shape[:-1])
+            return np.moveaxis(out.reshape(x.shape[0], *natural.shape[:-1]), 1, -1)
 
         return log_density
 

@@ -40,6 +40,8 @@ def log_partition(log_weight: LogWeights) -> Float[np.ndarray, "*batch"]:
         7.0
     """
     *batch, q, _ = log_weight.shape
+    if q == 0:
+        return np.zeros(batch)
     flat = np.moveaxis(log_weight.reshape(-1, q, q), 0, -1)
     flat = np.where(np.eye(q, dtype=bool)[..., None], -np.inf, flat)
     size = np.where(np.isneginf(flat), 0.0, np.abs(flat)).max(axis=(0, 1), initial=0.0)
@@ -175,10 +177,11 @@ def edge_probs(log_weight: LogWeights) -> LogWeights:
     times the number of columns.
     """
     *batch, q, _ = log_weight.shape
+    if q == 0:
+        return np.zeros(log_weight.shape)
     stages = Stages(log_weight.reshape(-1, q, q))
-    probs = np.ones((len(stages.steps[0]), 1, 1)) if q else np.zeros((1, 0, 1))
-    # positions of `probs`: children below v, then parents below v and the root
-    probs = probs[:, :0]
+    # positions: children below v, then parents below v and the root
+    probs = np.ones((len(stages.steps[0]), 0, 1))
     for v, weight in enumerate(stages.steps):
         left = np.append(np.arange(v), v + 1)
         leaving = weight[:, v, left]

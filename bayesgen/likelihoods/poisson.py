@@ -203,10 +203,8 @@ class Poisson(ExponentialFamily[PoissonStatistics]):
             known = np.nan_to_num(x)
             for k in range(len(self.rate)):
                 mine = (own == k)[..., None]
-                shape = self.rows[k] * self.rate[k] + mine * known
-                u = np.broadcast_to(uniform[:, k, None], shape.shape)
-                # the upper tail by its complement, where 1 - u would lose its digits
-                gamma = np.where(u < 0.5, gammaincinv(shape, u), gammainccinv(shape, 1 - u))
+                shape = self.rows[k] * self.rate[k]
+                gamma = _quantiles(shape, known, uniform[:, k], mine[..., 0])
                 rate = np.maximum(gamma, np.finfo(float).tiny) / (self.rows[k] + mine)
                 terms = known * np.log(rate) - rate - gammaln(known + 1)
                 out[..., k] = np.where(np.isnan(x), 0.0, terms).sum(axis=-1)
@@ -292,3 +290,21 @@ class Poisson(ExponentialFamily[PoissonStatistics]):
 def _log_normaliser(prior: Poisson) -> np.ndarray:
     shape = prior.rows * prior.rate
     return gammaln(shape) - shape * np.log(prior.rows)
+
+
+def _quantiles(shape: np.ndarray, count: np.ndarray, u: np.ndarray, mine: np.ndarray) -> np.ndarray:
+    """Return quantiles u of Gamma(shape + count) where mine, else of Gamma(shape).
+
+    Each distinct count is worked out once. shape (feature,), count (row, feature),
+    u (draw, feature), mine (draw, row); the result is (draw, row, feature).
+    """
+    out = np.empty((*mine.shape, len(shape)))
+    for j in range(len(shape)):
+        distinct, place = np.unique(count[:, j], return_inverse=True)
+        own, low = shape[j] + np.append(distinct, 0.0), u[:, j] < 0.5
+        table = np.empty((len(u), len(own)))
+        table[low] = gammaincinv(own, u[low, j, None])
+        # the upper tail by its complement, where 1 - u would lose its digits
+        table[~low] = gammainccinv(own, 1 - u[~low, j, None])
+        out[..., j] = np.take_along_axis(table, np.where(mine, place, len(distinct)), axis=1)
+    return out

@@ -116,6 +116,8 @@ class Tree(Likelihood[S]):
         return self._scores(x, seen, weights, each=True) - whole
 
     def _scores(self, x: Block, seen: Observed, weights: np.ndarray, *, each: bool) -> Joint:
+        if not seen.any():
+            return np.zeros((len(x), weights.shape[-3]))
         columns, ratios = self.log_pieces(x, each=each)
         alone = np.where(seen[:, None], columns, 0.0).sum(axis=-1)
         return alone + forests.log_partition(among(weights + ratios, seen[:, None]))

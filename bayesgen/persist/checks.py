@@ -16,18 +16,10 @@ from bayesgen.likelihoods.arrays import Arrays
 from bayesgen.model import ModelStatistics
 from bayesgen.persist.known import declared
 from bayesgen.schema import PlainColumns, Schema
+from bayesgen.sealed import Misfit
 from bayesgen.table import Name, PositionNames
 
 CONTAINERS = (tuple, list, dict)
-
-
-class Misfit(ValueError):
-    """A part of a file is not what it has to be; the border turns it into a sentence."""
-
-    @classmethod
-    def fields(cls, owner: str, found: Iterable, wanted: Iterable) -> "Misfit":
-        """An object has other fields than its class."""
-        return cls(f"{owner} has the fields {', '.join(found)} where {', '.join(wanted)} belong")
 
 
 # -- types -----------------------------------------------------------------------------------------

@@ -5,12 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bayesgen.errors import BayesgenError, InvalidModelFile, UnsavableModel
-from bayesgen.persist.atomic import replacing
-from bayesgen.persist.checks import Misfit
-from bayesgen.persist.container import opened, put, sealed
 from bayesgen.persist.known import Registry, UnknownClass
 from bayesgen.persist.made import Making
-from bayesgen.persist.plain import Json, Packing
+from bayesgen.persist.plain import Packing
+from bayesgen.sealed import Json, Misfit, opened, put, replacing, sealed
 
 FORMAT = 1
 """Raised when files change so that an older version could not read them."""

@@ -9,7 +9,7 @@ from bayesgen.classes import ClassPrior
 from bayesgen.inference import Method, Posterior, Report
 from bayesgen.likelihoods import Finding, Likelihood, Statistics
 from bayesgen.model import Model, ModelStatistics, Reader
-from bayesgen.schema import Column, PlainColumns, Schema
+from bayesgen.schema import Bend, Bends, Column, PlainColumns, Schema
 from bayesgen.table import PositionNames
 
 ROOTS = {"likelihood": Likelihood, "statistics": Statistics, "posterior": Posterior}
@@ -26,7 +26,7 @@ class Record:
 
 
 VALUES = (
-    *(Record, Schema, Column, PlainColumns, PositionNames, ClassPrior, Finding),
+    *(Record, Schema, Bend, Bends, Column, PlainColumns, PositionNames, ClassPrior, Finding),
     *(Model, ModelStatistics, Reader, Report),
 )
 """Other dataclasses of this library that a fit may leave behind: one more is one more here."""

@@ -7,11 +7,12 @@ from typing import Any, cast
 import numpy as np
 from scipy import sparse
 
-from bayesgen.persist.checks import Misfit, require_kind
-from bayesgen.persist.container import Fetch, length
+from bayesgen.persist.checks import require_kind
 from bayesgen.persist.distributions import public, rebuilt
 from bayesgen.persist.known import Registry, UnknownClass, declared
-from bayesgen.persist.plain import STORED, WIDEST_TEXT, Json
+from bayesgen.persist.plain import STORED, WIDEST_TEXT
+from bayesgen.sealed import Json, Misfit, length
+from bayesgen.sealed.container import Fetch
 
 DTYPES = {"b": (1,), "i": (1, 2, 4, 8), "u": (1, 2, 4, 8), "f": (2, 4, 8)}
 NUMBERS = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}

@@ -17,8 +17,8 @@ from bayesgen.inference import Draws
 from bayesgen.likelihoods.arrays import Arrays
 from bayesgen.persist.distributions import arguments, is_distribution, is_distribution_class
 from bayesgen.persist.known import Registry, declared, name_of
+from bayesgen.sealed import Json, Stored
 
-Json = dict | list | str | int | float | bool | None
 Where = tuple[str, ...]
 
 SIMPLE = (bool, int, str, type(None))
@@ -27,17 +27,13 @@ SIMPLE = (bool, int, str, type(None))
 STORED = {"b": "u1", "f2": "f4"}
 """NumPy's types that netCDF lacks, and those that hold them."""
 
+MANY, FEW_CELLS = "members", 1000
+"""Of the many priors that one family is averaged over, arrays up to this size stand in the text:
+as variables of their own, which take 5 ms each (measured), a thousand of them take seconds."""
+
 WIDEST_TEXT = 64
 """Text arrays keep their width up to this many characters, else that of their longest text: a file
 could otherwise ask for any amount of memory in a few bytes."""
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Stored:
-    """An array on its way to a file: the words of its axes as far as known, in memory order."""
-
-    words: tuple[str, ...]
-    values: np.ndarray
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -119,6 +115,8 @@ class Packing:
         if stored[0] not in "iuf" or np.dtype(stored).itemsize > 8:
             raise UnsavableModel.dtype(shown_path(where), value.dtype)
         order = _memory_order(value)
+        if MANY in where and value.size <= FEW_CELLS and order == tuple(range(value.ndim)):
+            return {"values": self._whole(value, where)}
         words = self.words.get(where, ())
         if len(words) != value.ndim:
             words = tuple(f"axis_{i}" for i in range(value.ndim))

@@ -12,3 +12,4 @@ from bayesgen.plots.intervals import IntervalDisplay as IntervalDisplay
 from bayesgen.plots.learning_curves import LearningCurveDisplay as LearningCurveDisplay
 from bayesgen.plots.regions import RegionDisplay as RegionDisplay
 from bayesgen.plots.reliability import ReliabilityDisplay as ReliabilityDisplay
+from bayesgen.plots.weights import WeightDisplay as WeightDisplay

@@ -12,10 +12,14 @@ from numpy.typing import ArrayLike
 
 from bayesgen.compare import Comparison
 from bayesgen.errors import MissingPackage
+from bayesgen.estimators import StackedClassifier
 from bayesgen.estimators.classifier import Classifier
+from bayesgen.likelihoods import Likelihood
 from bayesgen.report.holes import accounts
 from bayesgen.report.pictures import svg
 from bayesgen.table import read_table
+
+Fitted = Classifier | StackedClassifier
 
 MOST_ROWS = 10
 MOST_PARAMETERS = 60
@@ -23,7 +27,7 @@ DIGITS = 3
 
 
 def report_html(
-    clf: Classifier,
+    clf: Fitted,
     X: object,
     y: ArrayLike,
     *,
@@ -63,6 +67,7 @@ def report_html(
         columns=accounts(read_table(X)),
         classes=_class_counts(clf, y),
         stories=_stories(clf),
+        weights=svg(clf.plot_weights) if isinstance(clf, StackedClassifier) else None,
         summary=_summary(clf),
         details={name: f"{value:.4g}" for name, value in clf.report_.details.items()},
         features=svg(lambda: clf.plot_features(X, y)),
@@ -73,25 +78,41 @@ def report_html(
     )
 
 
-def _if_posterior(clf: Classifier, make: Callable[[], str]) -> str | None:
+def _if_posterior(clf: Fitted, make: Callable[[], str]) -> str | None:
     return None if clf.posterior_.point else make()
 
 
-def _class_counts(clf: Classifier, y: ArrayLike) -> list[tuple[str, int]]:
+def _class_counts(clf: Fitted, y: ArrayLike) -> list[tuple[str, int]]:
     labels = np.asarray(y)
     return [(str(name), int((labels == name).sum())) for name in clf.classes_.tolist()]
 
 
-def _stories(clf: Classifier) -> list[tuple[str, str, str]]:
-    """Return for each block its name, its likelihood as typed, and the program that samples it."""
-    return [
-        (name, repr(part), textwrap.dedent(inspect.getsource(type(part).story)))
-        for name, part in clf._learned_.likelihoods.items()
-    ]
+def _stories(clf: Fitted) -> list[tuple[str, str, str]]:
+    """Return for each block its name, its likelihood as typed, and the program that samples it.
+
+    A program that stands before is left out.
+    """
+    found, shown = [], set()
+    for name, part in _likelihoods(clf).items():
+        program = textwrap.dedent(inspect.getsource(type(part).story))
+        found.append((name, repr(part), "" if program in shown else program))
+        shown.add(program)
+    return found
 
 
-def _summary(clf: Classifier) -> str | None:
-    if clf.posterior_.point:
+def _likelihoods(clf: Fitted) -> dict[str, Likelihood]:
+    """Return the likelihoods of blocks by name, those of a stack by member and block."""
+    if not isinstance(clf, StackedClassifier):
+        return clf._learned_.likelihoods
+    return {
+        f"{name}: {block}": part
+        for name, member in clf.members_.items()
+        for block, part in member._learned_.likelihoods.items()
+    }
+
+
+def _summary(clf: Fitted) -> str | None:
+    if isinstance(clf, StackedClassifier) or clf.posterior_.point:
         return None
     with warnings.catch_warnings():
         # entries of a covariance that no draw moves have no effective sample size
@@ -101,7 +122,7 @@ def _summary(clf: Classifier) -> str | None:
     return shown.to_html(border=0, index=False, na_rep="", justify="left", float_format="%.4g")
 
 
-def _rows_of(clf: Classifier, X: object, y: ArrayLike, order: np.ndarray) -> pd.DataFrame:
+def _rows_of(clf: Fitted, X: object, y: ArrayLike, order: np.ndarray) -> pd.DataFrame:
     """Return some rows with their labels and probabilities."""
     table = read_table(X).take(order)
     cells = {str(c.name): _cells(c.values, c.levels) for c in table.columns}
@@ -116,7 +137,7 @@ def _cells(values: np.ndarray, levels: tuple) -> list:
     return ["" if code < 0 else str(levels[code]) for code in values]
 
 
-def _unsure(clf: Classifier, X: object, y: ArrayLike) -> pd.DataFrame:
+def _unsure(clf: Fitted, X: object, y: ArrayLike) -> pd.DataFrame:
     proba = clf.predict_proba(X)
     entropy = -np.sum(proba * np.log(np.maximum(proba, np.finfo(float).tiny)), axis=1)
     order = np.argsort(-entropy, kind="stable")[:MOST_ROWS]
@@ -132,7 +153,7 @@ def _unsure(clf: Classifier, X: object, y: ArrayLike) -> pd.DataFrame:
     return frame
 
 
-def _strange(clf: Classifier, X: object, y: ArrayLike) -> pd.DataFrame:
+def _strange(clf: Fitted, X: object, y: ArrayLike) -> pd.DataFrame:
     typicality = clf.typicality(X)
     order = np.argsort(typicality, kind="stable")[:MOST_ROWS]
     frame = _rows_of(clf, X, y, order)

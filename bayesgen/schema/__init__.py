@@ -1,5 +1,7 @@
 """What was learned about the columns, and with it: table -> encoded blocks -> frame."""
 
+from bayesgen.schema.bends import Bend as Bend
+from bayesgen.schema.bends import Bends as Bends
 from bayesgen.schema.columns import BlockSpec as BlockSpec
 from bayesgen.schema.columns import Column as Column
 from bayesgen.schema.columns import Columns as Columns

@@ -5,12 +5,14 @@ import dataclasses
 import numpy as np
 from jaxtyping import Num
 
-from bayesgen.errors import NotNumeric
+from bayesgen.errors import InvalidValues, NotNumeric
+from bayesgen.schema.bends import Bend, Bends
 from bayesgen.schema.cells import binary_values, level_codes
 from bayesgen.schema.columns import BlockSpec, Column, Columns, learned, merged
 from bayesgen.schema.integers import integer_codes, integer_levels
 from bayesgen.schema.origins import check_spread, origins
 from bayesgen.table import TableColumn, check_counts
+from bayesgen.table.columns import LARGEST
 from bayesgen.typing import Block
 
 
@@ -83,7 +85,26 @@ def encoded_block(
         numbers = matrix - origin if shifted else matrix.astype(float, copy=False)
     if kind == "counts":
         check_counts([column.name for column in columns], numbers)
-    return numbers
+    bends = bends_of(columns)
+    return numbers if bends is None else _bent(columns, numbers, bends)
+
+
+def bends_of(columns: Columns) -> Bends | None:
+    """Return how the columns of a block are bent; None where none is."""
+    if columns[0].kind != "numbers" or all(column.bend is None for column in columns):
+        return None
+    bends = [Bend(1.0, 1.0) if column.bend is None else column.bend for column in columns]
+    return Bends(np.array([b.scale for b in bends]), np.array([b.power for b in bends]))
+
+
+def _bent(columns: Columns, numbers: np.ndarray, bends: Bends) -> np.ndarray:
+    bent = bends.bent(numbers)
+    far = np.argwhere(np.abs(bent) > LARGEST)
+    if len(far):
+        row, j = far[0]
+        value = numbers[row, j] + np.nan_to_num(columns[j].origin)
+        raise InvalidValues.too_far_to_bend(columns[j].name, value, bends.power[j])
+    return bent
 
 
 def decoded_cells(column: Column, cells: Num[np.ndarray, " row"]) -> np.ndarray:
@@ -91,6 +112,8 @@ def decoded_cells(column: Column, cells: Num[np.ndarray, " row"]) -> np.ndarray:
     if column.kind == "binary" and column.levels:
         cells = np.where(np.isnan(cells), -1, cells)
     elif column.kind != "levels":
+        bends = bends_of((column,))
+        cells = cells if bends is None else bends.straight(cells[:, None])[:, 0]
         return cells + np.nan_to_num(column.origin)
     values = np.empty(len(column.levels) + 1, dtype=object)  # the last one serves code -1
     for i, level in enumerate(column.levels):

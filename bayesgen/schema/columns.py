@@ -8,6 +8,7 @@ from typing import overload
 import numpy as np
 
 from bayesgen.errors import IdentifierColumn, NotBinary, NotLevels, NotNumeric, warn
+from bayesgen.schema.bends import Bend
 from bayesgen.table import Name, Names, TableColumn
 
 FEW_ROWS = 20
@@ -38,6 +39,7 @@ class Column:
     declared: whether the dtype named the levels.
     origin: what encoding subtracts: 0 unless the block holds numbers of a centred likelihood; NaN,
         which acts as 0, until such a column has an observed cell.
+    bend: how encoding bends what is left, or None.
     """
 
     name: Name
@@ -45,6 +47,7 @@ class Column:
     levels: tuple = ()
     declared: bool = False
     origin: float = float("nan")
+    bend: Bend | None = None
 
 
 Columns = Sequence[Column]

@@ -9,7 +9,14 @@ from jaxtyping import Bool, Float, Int
 from scipy.sparse import issparse
 
 from bayesgen.errors import InvalidArgument, UnknownColumns
-from bayesgen.schema.blocks import decoded_cells, encoded_block, learned_block, merged_block
+from bayesgen.schema.bends import Bends
+from bayesgen.schema.blocks import (
+    bends_of,
+    decoded_cells,
+    encoded_block,
+    learned_block,
+    merged_block,
+)
 from bayesgen.schema.columns import BlockSpec, Columns, PlainColumns
 from bayesgen.schema.compressed import decoded_sparse, encoded_sparse, learned_sparse
 from bayesgen.schema.matching import check_number, matched
@@ -166,6 +173,15 @@ class Schema:
         if isinstance(columns, PlainColumns):
             return np.zeros(len(columns))
         return np.nan_to_num(np.array([column.origin for column in columns], dtype=float))
+
+    def bends(self) -> dict[str, Bends]:
+        """Return how encoding bends the columns of those blocks of which it bends any."""
+        found = {
+            name: bends_of(columns)
+            for name, columns in self.blocks.items()
+            if not isinstance(columns, PlainColumns)
+        }
+        return {name: bends for name, bends in found.items() if bends is not None}
 
     def n_levels(self, block: str) -> tuple[int, ...]:
         """Return the number of levels of each column of a block of levels, () for other blocks."""

@@ -6,6 +6,7 @@ from bayesgen.table.columns import Names as Names
 from bayesgen.table.columns import Table as Table
 from bayesgen.table.columns import TableColumn as TableColumn
 from bayesgen.table.columns import Unread as Unread
+from bayesgen.table.columns import with_column as with_column
 from bayesgen.table.compressed import SPARSE as SPARSE
 from bayesgen.table.compressed import PositionNames as PositionNames
 from bayesgen.table.compressed import SparseTable as SparseTable

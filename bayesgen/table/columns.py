@@ -175,3 +175,19 @@ def plain_names(names: Iterable[Hashable]) -> tuple[Name, ...]:
         twice = {name for name in plain if plain.count(name) > 1}
         raise InvalidTable.duplicate_names(sorted(twice, key=str))
     return tuple(plain)
+
+
+def with_column(
+    table: Table, name: Name, values: Num[np.ndarray, " row"], levels: tuple = ()
+) -> Table:
+    """Return a table with other cells in one column, which is added if there is none.
+
+    values: numbers, or codes of `levels`.
+    """
+    column = (
+        TableColumn(name, "level", values.astype(np.int64), levels)
+        if levels
+        else TableColumn(name, "number", values.astype(np.float64))
+    )
+    columns = {c.name: c for c in table.columns} | {name: column}
+    return Table(tuple(columns.values()), table.n_rows, table.container)

@@ -59,6 +59,8 @@ def _pandas(X: Any, names: Names, cells: Cells, declared: Mapping) -> object:
         if name in cells and cells[name][0].any():
             holes, values = cells[name]
             wanted = values[holes]
+            if wanted.dtype == object and pd.api.types.is_float_dtype(series.dtype):
+                wanted = wanted.astype(float)  # levels that are whole numbers
             numbers = wanted.dtype != object
             if numbers and pd.api.types.is_integer_dtype(series.dtype):
                 whole = (wanted == np.floor(wanted)).all()

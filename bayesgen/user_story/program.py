@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Mapping
 import numpy as np
 
 from bayesgen.errors import BayesgenError, InvalidStory
+from bayesgen.tracing import ONE_PROGRAM
 from bayesgen.typing import Traceable
 
 LABEL, ROW = "y", "row"
@@ -55,6 +56,7 @@ class UserStory:
 
         # blocked: a program may run inside another, which must not see its sites
         with (
+            ONE_PROGRAM,
             handlers.block(),
             handlers.trace() as trace,
             handlers.seed(rng_seed=random.key(0)),

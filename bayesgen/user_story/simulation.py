@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from bayesgen.errors import InvalidStory
+from bayesgen.tracing import ONE_PROGRAM
 from bayesgen.typing import Traceable
 from bayesgen.user_story.program import SINGLE, UserStory
 
@@ -53,7 +54,12 @@ def _prior(story: UserStory, names: tuple[str, ...]) -> Callable:
     from numpyro import handlers
 
     def one(key: Traceable, x: Mapping, y: Traceable) -> dict:
-        with handlers.block(), handlers.trace() as trace, handlers.seed(rng_seed=key):
+        with (
+            ONE_PROGRAM,
+            handlers.block(),
+            handlers.trace() as trace,
+            handlers.seed(rng_seed=key),
+        ):
             story.run(x, y)
         return {name: trace[name]["value"] for name in names}
 
@@ -66,7 +72,12 @@ def _simulator(story: UserStory, sizes: tuple[tuple[str, int], ...]) -> Callable
     from numpyro import handlers
 
     def one(values: Mapping, key: Traceable) -> tuple[dict, Traceable]:
-        with handlers.block(), handlers.seed(rng_seed=key), handlers.substitute(data=dict(values)):
+        with (
+            ONE_PROGRAM,
+            handlers.block(),
+            handlers.seed(rng_seed=key),
+            handlers.substitute(data=dict(values)),
+        ):
             made = story.run(None, None, n_rows=1, **dict(sizes))
         if not (isinstance(made, tuple) and len(made) == 2):
             raise InvalidStory.wrong_simulation(f"it returned {type(made).__name__}")

@@ -76,7 +76,11 @@ class Family(Likelihood[Values]):
     @functools.cached_property
     def declaration(self) -> Declaration:
         """What the arguments declare, checked."""
-        return declared(self.distribution, self.priors, self.fixed)
+        import jax
+
+        # a program that is being traced may be the first to ask: its numbers must not stay here
+        with jax.ensure_compile_time_eval():
+            return declared(self.distribution, self.priors, self.fixed)
 
     @property
     def conjugate(self) -> bool:

@@ -51,8 +51,7 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
             positive definite matrix (diagonal, or a multiple of the identity, where the structure
             is). None: the diagonal of the columns' variances within classes.
         covariance_rows: how many rows that guess is worth, > 0. None: 1 for a shared covariance,
-            8 for own ones (the worths with the lowest log loss on small tables), and the default of
-            the family that stands for a structure.
+            8 for own ones (lowest log loss on small tables), else that of the structure's family.
         prior: "conjugate" as above; "reference", p(mu, Sigma) proportional to |Sigma|^-(p+1)/2 (no
             guess is used; needs more rows than columns); or "lkj": correlations ~
             LKJ(concentration) and standard deviations ~ half-normal with mean sqrt(scale_jj), for
@@ -112,6 +111,7 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
         require_one_of(self, "covariance", typing.get_args(structures.Covariance))
         require_one_of(self, "prior", ("conjugate", "reference", "lkj"))
         require_positive(self, "mean_rows", "covariance_rows", "concentration")
+        priors.require_used(self)
 
     def specialised(self) -> Likelihood:
         """Return the family that stands for a structured covariance; itself for a full one."""
@@ -161,12 +161,17 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
         n, delta = statistics.count, statistics.mean - self.mean
         mean_rows = self.mean_rows + n
         share = np.divide(n, mean_rows, out=np.zeros_like(mean_rows), where=mean_rows > 0)
-        outer = (self.mean_rows * share)[..., None, None] * delta[..., None] * delta[..., None, :]
+        pull = (self.mean_rows * share)[..., None] * delta
+        if self.shared:
+            between = np.swapaxes(pull, -1, -2) @ delta
+            scatter = statistics.pooled_scatter + between[..., None, :, :]
+        else:
+            scatter = statistics.scatter + pull[..., None] * delta[..., None, :]
         covariance_rows = self.covariance_rows + self._pool(n, -1)
         if self.prior == "reference" and (covariance_rows <= 0).any():
             raise InvalidPrior.reference_needs_rows("MultivariateNormal", self.mean.shape[-1] + 1)
         total = self.covariance_rows[..., None, None] * self.scale
-        total = total + self._pool(statistics.scatter + outer, -3)
+        total = total + scatter
         return self.with_arrays(
             {
                 "mean": self.mean + share[..., None] * delta,

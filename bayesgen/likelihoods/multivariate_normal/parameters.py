@@ -7,6 +7,7 @@ from jaxtyping import Float
 
 from bayesgen.likelihoods.base import Finding, Likelihood
 from bayesgen.likelihoods.exponential import ExponentialFamily
+from bayesgen.likelihoods.moments import NormalStatistics
 from bayesgen.likelihoods.multivariate_normal.holes import distances, each_pattern
 from bayesgen.likelihoods.multivariate_normal.statistics import MultivariateNormalStatistics
 from bayesgen.typing import Block, Labels, Numbers, Params, Traceable
@@ -57,10 +58,16 @@ def maximum_likelihood(
     shared: bool,
     bias_corrected: bool,
     variance_floor: float,
+    observed: NormalStatistics | None = None,
 ) -> tuple[Params, list[Finding]]:
-    """Return class means and covariances, mended where they are singular, and what was mended."""
+    """Return class means and covariances, mended where they are singular, and what was mended.
+
+    observed: of the columns before holes were filled: floors are a share of their variances.
+    """
     n_classes = len(statistics.mean)
     pooled_mean, pooled_variance = statistics.marginal().pooled()
+    if observed is not None:
+        pooled_variance = observed.pooled()[1]
     pooled_variance = np.where(np.isnan(pooled_variance), guess, pooled_variance)
     count, scatter = statistics.count, statistics.scatter
     empty = count == 0
@@ -77,6 +84,17 @@ def maximum_likelihood(
         factors.append(factor)
         findings += [Finding("singular", None if shared else k)] * changed
     return {"mean": mean, "cholesky": np.array(factors)}, findings
+
+
+def is_mended(factor: np.ndarray, floor: np.ndarray) -> bool:
+    """Return whether a covariance, by its factor, is finite and above `mended_factor`'s floors."""
+    with np.errstate(all="ignore"):  # a factor may hold anything
+        variance = (factor**2).sum(axis=1)
+        rows = factor / np.sqrt(variance)[:, None]
+    # to rounding, as what was mended is
+    if not np.isfinite(rows).all() or (variance < 0.99 * floor).any():
+        return False
+    return bool(np.linalg.svd(rows, compute_uv=False)[-1] ** 2 >= 0.99 * EIGENVALUE_FLOOR)
 
 
 def mended_factor(covariance: np.ndarray, floor: np.ndarray) -> tuple[np.ndarray, bool]:

@@ -35,8 +35,10 @@ def predictive_each(prior: Likelihood, x: Block) -> Joint:
     both = seen[:, None, :, None] & seen[:, None, None, :]
     # the identity in place of what is missing adds nothing to distances and determinants
     factors = np.linalg.cholesky(np.where(both, prior.scale, np.eye(seen.shape[1])))
-    wide = np.broadcast_to(factors, (*off.shape, off.shape[-1]))
-    squares = (np.linalg.solve(wide, off[..., None])[..., 0] ** 2).sum(axis=-1) / stretch
+    # one factor may serve all classes, whose rows are then solved for together
+    right = off[:, None] if factors.shape[1] == 1 else off[..., None, :]
+    solved = np.linalg.solve(factors, np.swapaxes(right, -1, -2))
+    squares = (solved**2).sum(axis=-2).reshape(off.shape[:2]) / stretch
     p, log_det = seen.sum(axis=1)[:, None], np.log(np.diagonal(factors, axis1=-2, axis2=-1))
     out = spherical_t(squares, p, prior.covariance_rows, 1.0)
     return out - log_det.sum(axis=-1) - p / 2 * np.log(stretch)

@@ -16,6 +16,13 @@ rows and in 5-fold cross-validation, was .461 and .302 at 1 row for a shared cov
 .315 at 4), and .680 and .572 at 8 rows for own ones (.740 and .581 at 4)."""
 
 
+def require_used(prior: Likelihood) -> None:
+    """Refuse a worth that the prior of correlations has no place for."""
+    if prior.prior == "lkj" and prior.covariance_rows is not None:
+        cure = "State concentration, or leave out covariance_rows"
+        raise InvalidPrior.not_used(f"{FAMILY}(prior='lkj')", "covariance_rows", cure)
+
+
 def complete(prior: Likelihood, statistics: MultivariateNormalStatistics) -> Likelihood:
     """Return the prior with guesses of None taken from the columns, every array of its shape."""
     if prior.covariance not in ("per_class", "shared"):
@@ -53,10 +60,11 @@ def _correlations(share: float, statistics: MultivariateNormalStatistics) -> np.
     They are those of complete rows within classes, shape (..., 1, feature, feature).
     """
     scatter = statistics.scatter.sum(axis=-3, keepdims=True)
-    spread = np.sqrt(np.diagonal(scatter, axis1=-2, axis2=-1))
+    # a row that was taken away leaves rounding where nothing varies: below 0, or beyond 1 later on
+    spread = np.sqrt(np.maximum(np.diagonal(scatter, axis1=-2, axis2=-1), 0.0))
     both = spread[..., None] * spread[..., None, :]
     found = np.divide(scatter, both, out=np.zeros_like(scatter), where=both > 0)
-    return np.where(np.eye(scatter.shape[-1]) > 0, 1.0, share * found)
+    return np.where(np.eye(scatter.shape[-1]) > 0, 1.0, share * np.clip(found, -1.0, 1.0))
 
 
 def filled(
@@ -117,7 +125,14 @@ def _matrices(family: str, scale: object, shape: tuple[int, ...]) -> np.ndarray:
 def log_normaliser(prior: Likelihood) -> np.ndarray:
     """Return the log of the integral over Sigma that the inverse-Wishart divides by, by class."""
     p, half = prior.mean.shape[-1], prior.degrees / 2
-    matrix = prior.covariance_rows[..., None, None] * prior.scale
     # the multivariate Gamma function, without its constant power of pi
     gammas = gammaln(half[..., None] - np.arange(p) / 2).sum(axis=-1)
-    return gammas - half * np.linalg.slogdet(matrix)[1]
+    return gammas - half * (p * np.log(prior.covariance_rows) + _log_det(prior.scale))
+
+
+def _log_det(matrix: np.ndarray) -> np.ndarray:
+    """Return log determinants, at once where nothing stands beside the diagonals."""
+    diagonal = np.diagonal(matrix, axis1=-2, axis2=-1)
+    if np.count_nonzero(matrix) == diagonal.size:
+        return np.log(diagonal).sum(axis=-1)
+    return np.linalg.slogdet(matrix)[1]

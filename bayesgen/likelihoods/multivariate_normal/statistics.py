@@ -5,6 +5,7 @@ on their cells' moments alone, so nothing is lost and nothing is imputed.
 """
 
 import dataclasses
+import functools
 from typing import ClassVar
 
 import numpy as np
@@ -81,6 +82,11 @@ class MultivariateNormalStatistics(SufficientStatistics):
         grown = super().spread(axis, index, size)
         return grown.with_arrays({"cell_class": np.asarray(index, dtype=int)[self.cell_class]})
 
+    @functools.cached_property
+    def pooled_scatter(self) -> np.ndarray:
+        """The scatter of all classes, each around its mean, shape (1, feature, feature)."""
+        return self.scatter.sum(axis=-3, keepdims=True)
+
     @property
     def has_holes(self) -> bool:
         """Whether any row lacks a cell."""
@@ -99,17 +105,25 @@ class MultivariateNormalStatistics(SufficientStatistics):
     def marginal(self) -> NormalStatistics:
         """Return the statistics of each column by itself: every observed cell counts."""
         n_classes, n_features = self.mean.shape[-2:]
+        diagonal = np.arange(n_features)
+        own = self.scatter[..., diagonal, diagonal]
+        if not self.has_holes:
+            return NormalStatistics(
+                np.broadcast_to(self.count[..., None], own.shape), self.mean, own
+            )
         member = np.equal(self.cell_class, np.arange(n_classes)[:, None]).astype(float)
         member_count = member * self.cell_count
         count = self.count[..., None] + member_count @ self.cell_observed
-        total = self.count[..., None] * self.mean + member_count @ self.cell_mean
-        mean = np.divide(total, count, out=np.zeros_like(total), where=count > 0)
-        diagonal = np.arange(n_features)
-        off = (self.cell_mean - mean[..., self.cell_class, :]) ** 2 * self.cell_observed
-        own = (
-            self.scatter[..., diagonal, diagonal] + self.count[..., None] * (self.mean - mean) ** 2
-        )
-        scatter = own + member @ self.cell_scatter[:, diagonal, diagonal] + member_count @ off
+        # averaged around one of the means: where all are equal no rounding becomes a variance
+        shown = np.argmax(member[..., None] * self.cell_observed, axis=1)
+        pilot = np.where(self.count[..., None] > 0, self.mean, self.cell_mean[shown, diagonal])
+        away = (self.cell_mean - pilot[..., self.cell_class, :]) * self.cell_observed
+        total = self.count[..., None] * (self.mean - pilot) + member_count @ away
+        shift = np.divide(total, count, out=np.zeros_like(total), where=count > 0)
+        mean = np.where(count > 0, pilot + shift, 0.0)
+        off = (away - shift[..., self.cell_class, :]) ** 2 * self.cell_observed
+        between = self.count[..., None] * (self.mean - mean) ** 2 + member_count @ off
+        scatter = own + member @ self.cell_scatter[:, diagonal, diagonal] + between
         return NormalStatistics(count, mean, scatter)
 
 

@@ -170,6 +170,8 @@ class TreeCategorical(Tree[PairCounts]):
     def observed(self, x: Block) -> np.ndarray:
         """Return which cells hold a level that has a probability."""
         known = self.probs.max(axis=-2) > 0
+        if not known.shape[-1]:
+            return np.zeros(x.shape, dtype=bool)
         at = places(x, self.n_levels)
         if known.ndim > 1:
             return (x >= 0) & np.take_along_axis(known, at, axis=-1)

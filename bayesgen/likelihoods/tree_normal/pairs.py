@@ -38,7 +38,8 @@ class Pairs:
 
     def left(self) -> Table:
         """Return the share of a column's variance that the other of the pair leaves, symmetric."""
-        together = self.phi**2 / (self.psi * np.swapaxes(self.psi, -1, -2))
+        # divided first: squares of phi overflow or underflow where psi itself does not
+        together = (self.phi / self.psi) * (self.phi / np.swapaxes(self.psi, -1, -2))
         return np.maximum(1 - together, SMALLEST)
 
     def single(self, name: str) -> Float[np.ndarray, "*batch class feature"]:

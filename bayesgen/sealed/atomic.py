@@ -2,11 +2,15 @@
 
 import contextlib
 import os
+import re
 import secrets
 from collections.abc import Generator
 from pathlib import Path
 
 from bayesgen.errors import UnwritableFile
+
+UNFINISHED = re.compile(r"[0-9a-f]{8}\.tmp")
+"""How names of unfinished files end, after a dot, the name of the file and a dot."""
 
 
 @contextlib.contextmanager
@@ -33,6 +37,16 @@ def replacing(path: str | os.PathLike) -> Generator[Path]:
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+def leftovers(path: str | os.PathLike) -> list[Path]:
+    """Return the unfinished files beside `path` of writers that were killed."""
+    target = Path(os.path.realpath(path))
+    return [
+        file
+        for file in target.parent.glob(".*.tmp")
+        if UNFINISHED.fullmatch(file.name.removeprefix(f".{target.name}."))
+    ]
 
 
 def _settle(path: Path) -> None:

@@ -7,19 +7,19 @@ library, which forged ones can send round in circles for ever (measured). The di
 files from whole ones; it is no signature, so whatever a sealed file says is checked too.
 """
 
+import dataclasses
 import hashlib
+import io
 import json
-import mmap
-import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
 
 from bayesgen.errors import InvalidModelFile
-from bayesgen.persist.checks import Misfit
-from bayesgen.persist.plain import Json, Stored
+
+Json = dict | list | str | int | float | bool | None
 
 ATTRIBUTE = "bayesgen"
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
@@ -38,6 +38,23 @@ Fetch = Callable[[str, np.dtype], np.ndarray]
 """("group/name", type) -> that array of the file."""
 
 
+class Misfit(ValueError):
+    """A part of a file is not what it has to be; the border turns it into a sentence."""
+
+    @classmethod
+    def fields(cls, owner: str, found: Iterable, wanted: Iterable) -> "Misfit":
+        """An object has other fields than its class."""
+        return cls(f"{owner} has the fields {', '.join(found)} where {', '.join(wanted)} belong")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Stored:
+    """An array on its way to a file: the words of its axes as far as known, in memory order."""
+
+    words: tuple[str, ...]
+    values: np.ndarray
+
+
 # -- writing ---------------------------------------------------------------------------------------
 
 
@@ -54,27 +71,26 @@ def put(path: Path, tree: Json, arrays: Mapping[str, Stored]) -> None:
     whole = xr.DataTree.from_dict({"/": xr.Dataset(attrs={ATTRIBUTE: text}), **sets})
     # by default xarray marks NaN as a hole in the file
     exact = {group: {name: {"_FillValue": None} for name in groups[group]} for group in groups}
-    whole.to_netcdf(path, engine="h5netcdf", encoding=exact)
-    index = json.dumps({"text": _text(path, text), "arrays": _places(path, arrays)}).encode()
-    with path.open("r+b") as file:
-        file.seek(0, os.SEEK_END)
+    # in memory: HDF5 ends the whole process where it meets a full disk (a segmentation fault, seen)
+    content = io.BytesIO()
+    whole.to_netcdf(content, engine="h5netcdf", encoding=exact)
+    places = _places(content, arrays)
+    body = content.getvalue()
+    starts = {"text": [body.find(text.encode()), len(text)], "arrays": places}
+    index = json.dumps(starts).encode()
+    digest = hashlib.sha256(body)
+    digest.update(index)
+    with path.open("wb") as file:
+        file.write(body)
         file.write(index)
-        file.seek(0)
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-        file.write(f"bayesgen {len(index):012} sha256 {digest}\n".encode())
+        file.write(f"bayesgen {len(index):012} sha256 {digest.hexdigest()}\n".encode())
 
 
-def _text(path: Path, text: str) -> list[int]:
-    """Return start and length of the JSON text among the bytes."""
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
-        return [view.find(text.encode()), len(text)]
-
-
-def _places(path: Path, arrays: Mapping[str, Stored]) -> dict[str, list]:
+def _places(content: io.BytesIO, arrays: Mapping[str, Stored]) -> dict[str, list]:
     """Return where each array starts among the bytes, its type and its shape."""
     import h5py
 
-    with h5py.File(path, "r") as file:
+    with h5py.File(content, "r") as file:
         starts = {at: file[at].id.get_offset() for at in arrays}
     return {
         at: [starts[at], stored.values.dtype.str, list(stored.values.shape)]

@@ -1,0 +1,232 @@
+"""Where a sampler stands, kept in a file, so that sampling that was stopped can go on.
+
+The file holds the state of every chain, the draws had so far, and what the run was asked for: its
+arguments, its seed, the versions of what computes, and the numbers of its density. A run goes on
+from its own file alone. Statistics may differ from those in the file by rounding (other processors
+and numbers of threads add in another order); then those in the file are used.
+"""
+
+import contextlib
+import dataclasses
+import importlib
+import math
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from bayesgen.errors import (
+    CheckpointNotWritten,
+    InvalidCheckpoint,
+    InvalidModelFile,
+    UnwritableFile,
+    warn,
+)
+from bayesgen.inference.leaves import Arrays, Tree, flat, form, joined, kind, like, shapes
+from bayesgen.sealed import Json, Misfit, Stored, leftovers, opened, put, replacing, sealed
+
+FORMAT, AT = 1, "checkpoint/bytes"
+"""Raised when files change; where the arrays of a file stand."""
+PAUSE, SHARE = 1.0, 0.05
+"""Seconds at least from one writing to the next, and share of the time that writing may take."""
+ROUNDING = 1e-10
+"""Relative difference of statistics that counts as rounding."""
+DENSITY_ROUNDING = 1e-8
+"""Difference of log densities, relative to them and to 1, that counts as rounding."""
+
+Facts = Mapping[str, Json]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Progress:
+    """Where chains stand.
+
+    steps: taken by each chain, warm-up included. state: of the sampler. draws: trees of arrays of
+    the draws had so far, (step, chain, ...), piece by piece. seconds: of sampling.
+    """
+
+    steps: int
+    state: Tree
+    draws: tuple[Tree, ...]
+    seconds: float
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Run:
+    """What a run was asked for.
+
+    path: of its file. facts: arguments and versions. numbers: of its density, a tree.
+    """
+
+    path: str
+    facts: Facts
+    seed: int
+    numbers: Mapping
+
+
+class Keeper:
+    """Writes the progress of one run to its file, so seldom that it costs little."""
+
+    def __init__(self, run: Run) -> None:
+        # counts as neither writing nor sampling; the verdict loads most of it in any case
+        for package in ("xarray", "h5netcdf"):
+            importlib.import_module(package)
+        self.run, self.numbers = run, flat(run.numbers)
+        self._written, self._failed, self._cost = -1, False, 0.0
+        self._last = time.perf_counter()
+        for file in leftovers(run.path):
+            with contextlib.suppress(OSError):
+                file.unlink()
+
+    def due(self) -> bool:
+        """Return whether it is time to write again."""
+        return time.perf_counter() - self._last >= max(PAUSE, self._cost / SHARE)
+
+    def keep(self, progress: Progress) -> bool:
+        """Write progress to the file and return whether it is there; warn once if it is not."""
+        if self._written == progress.steps:
+            return True
+        began = time.perf_counter()
+        try:
+            with replacing(self.run.path) as temporary:
+                put(temporary, *_packed(self.run, self.numbers, progress))
+            self._written = progress.steps
+        # a full disk is an OSError, or where HDF5 meets it first a RuntimeError
+        except (UnwritableFile, RuntimeError) as error:
+            if not self._failed:
+                reason = str(error.__cause__ or error)
+                warn(CheckpointNotWritten.because(self.run.path, reason))
+            self._failed = True
+        self._last = time.perf_counter()
+        self._cost = self._last - began
+        return self._written == progress.steps
+
+
+def _packed(run: Run, numbers: Arrays, progress: Progress) -> tuple[Json, dict[str, Stored]]:
+    """Return the text of a file, and its arrays as one row of bytes: each by itself costs 5 ms."""
+    draws = flat(joined(progress.draws)) if progress.draws else []
+    groups = {"numbers": numbers, "state": flat(progress.state), "draws": draws}
+    text = {
+        "checkpoint": FORMAT,
+        "steps": progress.steps,
+        "seconds": progress.seconds,
+        "form": form(progress.state),
+        "facts": dict(run.facts),
+        "seed": run.seed,
+        "arrays": {name: [kind(array) for array in found] for name, found in groups.items()},
+    }
+    arrays = (array for found in groups.values() for array in found)
+    content = np.frombuffer(b"".join(array.tobytes() for array in arrays), np.uint8)
+    return text, {AT: Stored(("byte",), content)}
+
+
+def _unpacked(text: Mapping, content: np.ndarray) -> dict[str, Arrays]:
+    """Return the arrays of a file by group."""
+    out, at = {}, 0
+    for name, kinds in text["arrays"].items():
+        out[name] = []
+        for dtype, shape in kinds:
+            end = at + np.dtype(dtype).itemsize * math.prod(shape)
+            out[name].append(np.frombuffer(content[at:end].tobytes(), dtype).reshape(shape))
+            at = end
+    return out
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Found:
+    """What a file holds: arrays as flat lists; form: of the state. See `Progress` and `Run`."""
+
+    path: str
+    steps: int
+    seconds: float
+    form: str
+    facts: Facts
+    seed: int
+    numbers: Arrays
+    state: Arrays
+    draws: Arrays
+
+    def require(self, run: Run) -> None:
+        """Refuse to go on where the run in the file was asked for something else.
+
+        Raises:
+            InvalidCheckpoint: it names what differs.
+        """
+        for name, here in run.facts.items():
+            there = self.facts.get(name)
+            if there != here:
+                raise InvalidCheckpoint.other_argument(self.path, name, there, here)
+        if self.seed != run.seed:
+            raise InvalidCheckpoint.other_seed(self.path, self.seed, run.seed)
+        here, stated = flat(run.numbers), _stated(run.numbers)
+        if [kind(array) for array in here] != [kind(array) for array in self.numbers]:
+            raise InvalidCheckpoint.other_data(self.path)
+        for ours, theirs, counts in zip(here, self.numbers, stated, strict=True):
+            if counts and not np.allclose(ours, theirs, ROUNDING, 0.0, equal_nan=True):
+                raise InvalidCheckpoint.other_data(self.path)
+
+    def like(self, numbers: Mapping) -> Tree:
+        """Return the numbers of the density in the file, as a tree like those of this run."""
+        return like(numbers, self.numbers)
+
+    def progress(self, template: Tree, draw: Tree) -> Progress:
+        """Return where the chains stand, as trees like those of this run.
+
+        Args:
+            template: the state of a run, by shapes.
+            draw: draws of one piece, by shapes.
+
+        Raises:
+            InvalidCheckpoint: the model in the file has other parameters.
+        """
+        kinds = [kind(array) for array in self.state]
+        apart = [list(array.shape[1:]) for array in self.draws]
+        if (
+            self.form != form(template)
+            or kinds != shapes(template)
+            or (apart and apart != [shape[1:] for _, shape in shapes(draw)])
+        ):
+            raise InvalidCheckpoint.other_model(self.path)
+        draws = (like(draw, self.draws),) if self.draws else ()
+        return Progress(self.steps, like(template, self.state, traced=True), draws, self.seconds)
+
+
+def found(path: str) -> Found | None:
+    """Return what the file of a checkpoint holds, or None where there is no file.
+
+    Raises:
+        InvalidCheckpoint: the file is damaged, or something else.
+    """
+    if not os.path.lexists(path):
+        return None
+    try:
+        text, fetch = opened(*sealed(Path(path)))
+        if not isinstance(text, dict) or text.get("checkpoint") != FORMAT:
+            raise Misfit("it has no format that bayesgen knows")
+        told = {name: text[name] for name in ("steps", "seconds", "form", "facts", "seed")}
+        return Found(path, **told, **_unpacked(text, fetch(AT, np.dtype(np.uint8))))
+    except InvalidModelFile as error:
+        raise InvalidCheckpoint.damaged(path, "its bytes are not those of one") from error
+    # a file that something else wrote may break its reader in any way
+    except Exception as error:
+        raise InvalidCheckpoint.damaged(path, f"{type(error).__name__}: {error}"[:200]) from error
+
+
+def _stated(numbers: Mapping) -> list[bool]:
+    """Return which numbers of a density are rows, statistics or guesses.
+
+    The others are coordinates, which follow from these: by an optimiser, for some.
+    """
+    import jax
+
+    paths = [path for path, _ in jax.tree_util.tree_flatten_with_path(numbers)[0]]
+    words = [[str(getattr(entry, "key", "")) for entry in path] for path in paths]
+    # of a program: centre, width; of a model: class/coordinates/..., blocks/NAME/coordinates/...
+    return [
+        path[0] not in ("centre", "width")
+        and path[1:2] != ["coordinates"]
+        and not (path[0] == "blocks" and path[2] == "coordinates")
+        for path in words
+    ]

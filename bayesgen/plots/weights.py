@@ -1,0 +1,82 @@
+"""Who is trusted: the weights of a stack's members, and what its temperature says."""
+
+import dataclasses
+import textwrap
+
+import numpy as np
+from jaxtyping import Float
+
+from bayesgen.plots.style import INK, Axes, Fitted, colour, panels, tidy
+
+PLAIN = 0.05
+"""A temperature this near to 1 changes no probability that anyone would read."""
+
+
+@dataclasses.dataclass(eq=False)
+class WeightDisplay:
+    """The weights of the members of a stack, the heaviest first, and its temperature in words.
+
+    Attributes:
+        names: of the members, the heaviest first.
+        weights: of the same, which sum to one, shape (member,).
+        temperature: what log-odds are divided by.
+        out: members that were left out.
+
+    Example:
+        >>> import bayesgen as bg
+        >>> X, y = bg.datasets.load_iris()
+        >>> stack = bg.StackedClassifier([bg.NaiveBayes(), bg.LDA()]).fit(X, y)
+        >>> bg.plots.WeightDisplay.from_estimator(stack).names
+        ['LDA 2', 'NaiveBayes 1']
+    """
+
+    names: list[str]
+    weights: Float[np.ndarray, " member"]
+    temperature: float
+    out: list[str]
+    figure_: object = None
+    ax_: Axes = None
+
+    @classmethod
+    def from_estimator(cls, clf: Fitted, *, ax: Axes = None) -> "WeightDisplay":
+        """Draw the weights of a fitted stack.
+
+        Args:
+            clf: a fitted `StackedClassifier`.
+            ax: axes to draw on; None makes them.
+        """
+        names = sorted(clf.weights_, key=lambda name: -clf.weights_[name])
+        weights = np.array([clf.weights_[name] for name in names])
+        return cls(names, weights, clf.temperature_, list(clf.left_out_)).plot(ax=ax)
+
+    @property
+    def words(self) -> str:
+        """Return what the temperature says."""
+        if abs(self.temperature - 1) < PLAIN:
+            return "temperature 1: left as sure as the members are"
+        if self.temperature < 1:
+            times = 1 / self.temperature
+            return f"log-odds are multiplied by {times:.2f}: the mean was less sure than it may be"
+        return f"log-odds are divided by {self.temperature:.2f}: columns repeat each other"
+
+    def plot(self, ax: Axes = None) -> "WeightDisplay":
+        """Draw; returns self."""
+        self.figure_, (self.ax_,) = panels(ax, 1, size=(7.0, 0.36 * len(self.names) + 1.5))
+        place = np.arange(len(self.names))
+        self.ax_.barh(place, self.weights, height=0.62, color=colour(0))
+        for i, weight in enumerate(self.weights):
+            text = f"{weight:.2f}" if weight >= 0.005 else "< 0.01"
+            self.ax_.annotate(
+                text, (weight, i), xytext=(5, 0), textcoords="offset points", va="center",
+                color=INK, fontsize="small",
+            )  # fmt: skip
+        self.ax_.set_yticks(place, self.names)
+        self.ax_.invert_yaxis()
+        self.ax_.set_xlim(0, min(1.0, 1.15 * self.weights.max()) if len(place) > 1 else 1.1)
+        label = "weight, by what each member says of rows it has not seen"
+        if self.out:
+            label += "\n" + textwrap.fill(f"left out: {'; '.join(self.out)}", 70)
+        self.ax_.set_xlabel(label)
+        self.ax_.set_title(self.words, fontsize="medium", loc="left")
+        tidy(self.ax_)
+        return self

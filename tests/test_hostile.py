@@ -1,0 +1,111 @@
+"""Any table, every estimator: probabilities that obey the laws, or an error that says what to do.
+
+About 300 tables in the fast suite and 1,700 in the slow one, the same ones each time; 100,000 other
+ones by `pytest tests/test_hostile.py --hypothesis-profile=hostile`.
+"""
+
+import hypothesis
+import pytest
+from hostile import Hostile, tables
+from hostile_laws import LAWS, Make, Model, check
+from hypothesis import strategies as st
+
+import bayesgen as bg
+
+
+def composed(likelihood: object, **settings: object) -> Make:
+    return lambda: bg.GenerativeClassifier(likelihood, random_state=0, **settings)
+
+
+def plain(family: type, **settings: object) -> Make:
+    return lambda: family(random_state=0, **settings)
+
+
+# a mode, or a learned worth, of several columns is not that of fewer
+PARTS = ("part",)
+# rows left out count with their whole weight: a row twice, one of them left out, is another matter
+SCORED = ("part", "weights")
+# draws: another order, or another table, has others
+DRAWN = ("order", "names", "units", "part", "weights", "batches", "frames")
+# EM stops where a step changes nothing to 1e-8; where a covariance is singular there are many tops
+TOPS = ("order", "names", "units", "part", "weights", "batches")
+FEW = bg.Augmentation(draws=20, warmup=10, chains=2)
+MODELS = {
+    "naive exact": Model(plain(bg.NaiveBayes), "any"),
+    "naive mle": Model(plain(bg.NaiveBayes, inference="mle"), "any"),
+    "naive map": Model(plain(bg.NaiveBayes, inference="map"), "any"),
+    "naive n-1": Model(plain(bg.NaiveBayes, inference=bg.MLE(bias_corrected=True)), "any"),
+    "naive tempered": Model(plain(bg.NaiveBayes, temper="learn"), "any", SCORED),
+    "naive shared": Model(plain(bg.NaiveBayes, likelihood=bg.Normal(spread="shared")), "numbers"),
+    "naive learned": Model(
+        composed(bg.Normal(mean_rows="learn", variance_rows="learn")), "numbers", PARTS
+    ),
+    "lda exact": Model(plain(bg.LDA), "complete joint numbers"),
+    "lda augmented": Model(plain(bg.LDA, inference=FEW), "joint numbers", DRAWN),
+    "lda mle": Model(plain(bg.LDA, inference="mle"), "complete joint numbers", PARTS),
+    "lda em": Model(plain(bg.LDA, inference="mle"), "joint numbers", TOPS),
+    "lda map": Model(plain(bg.LDA, inference="map"), "joint numbers", PARTS, 1e-5),
+    "lda expected": Model(plain(bg.LDA, inference="expected"), "joint numbers", PARTS, 1e-5),
+    "lda indicators": Model(
+        plain(bg.LDA, levels="indicators", inference="expected"), "any", PARTS, 1e-5
+    ),
+    "qda exact": Model(plain(bg.QDA), "complete joint numbers"),
+    "qda augmented": Model(plain(bg.QDA, inference=FEW), "joint numbers", DRAWN),
+    "qda mle": Model(plain(bg.QDA, inference="mle"), "complete joint numbers", PARTS),
+    "qda em": Model(plain(bg.QDA, inference="mle"), "joint numbers", TOPS),
+    "qda expected": Model(plain(bg.QDA, inference="expected"), "joint numbers", PARTS, 1e-5),
+    "qda learned": Model(
+        composed(bg.MultivariateNormal(mean_rows="learn"), inference="expected"),
+        "joint numbers",
+        PARTS,
+    ),
+    "spherical": Model(composed(bg.SphericalNormal()), "joint numbers", (*PARTS, "units")),
+    "trees of numbers": Model(composed(bg.TreeNormal()), "joint numbers", PARTS),
+    "trees of levels": Model(composed(bg.TreeCategorical()), "levels", PARTS, cost=2),
+    "categorical": Model(composed(bg.Categorical()), "levels"),
+    "categorical learned": Model(composed(bg.Categorical(rows="learn")), "levels", PARTS),
+    "laplace map": Model(composed(bg.Categorical.laplace(1), inference="map"), "levels"),
+    "joint table": Model(plain(bg.JointTable, inference="expected"), "levels", PARTS, 1e-5),
+    "joint table augmented": Model(plain(bg.JointTable, inference=FEW), "levels", DRAWN),
+    "joint table mle": Model(plain(bg.JointTable, inference="mle"), "levels", TOPS),
+    "poisson": Model(composed(bg.Poisson()), "counts"),
+    "poisson mle": Model(composed(bg.Poisson(), inference="mle"), "counts"),
+    "multinomial": Model(composed(bg.Multinomial()), "counts", PARTS),
+    "words": Model(plain(bg.BagOfWords), "counts", PARTS),
+    "words present": Model(plain(bg.BagOfWords, binary=True), "counts"),
+    "stack": Model(plain(bg.StackedClassifier), "any", (*SCORED, "batches"), 1e-4, cost=8),
+}
+
+
+def run(name: str, settings: hypothesis.settings) -> None:
+    """Check one model on as many tables, and one of the laws on each, as the settings say."""
+    model = MODELS[name]
+
+    @hypothesis.settings(settings, max_examples=max(1, settings.max_examples // model.cost))
+    @hypothesis.given(tables(model.suits), st.sampled_from(sorted(LAWS)), st.integers(0, 2**32 - 1))
+    def one(t: Hostile, law: str, seed: int) -> None:
+        check(model, t, law, seed)
+
+    one()
+
+
+SAME_EACH_TIME = hypothesis.settings(
+    derandomize=True,
+    deadline=None,
+    database=None,
+    suppress_health_check=list(hypothesis.HealthCheck),
+)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_hostile_tables(name: str) -> None:
+    """Under the profile "hostile" 100,000 tables in all, other ones each time (see conftest)."""
+    many = hypothesis.settings.get_current_profile_name() == "hostile"
+    few = hypothesis.settings(SAME_EACH_TIME, max_examples=9)
+    run(name, hypothesis.settings() if many else few)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MODELS)
+def test_more_hostile_tables(name: str) -> None:
+    run(name, hypothesis.settings(SAME_EACH_TIME, max_examples=52))

@@ -1,0 +1,125 @@
+"""What hostile tables found, one small table for each."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayesgen as bg
+from bayesgen import errors
+from bayesgen.inference import cells, convergence, leave_one_out
+from bayesgen.likelihoods.moments import class_moments
+from bayesgen.likelihoods.multivariate_normal import parameters
+
+
+def test_names_of_two_types_are_refused_by_name(rng):
+    X = pd.DataFrame(rng.standard_normal((6, 2)), columns=["a", 0])
+    with pytest.raises(errors.UnsupportedColumn, match="column 'a' is named by text and column 0"):
+        bg.NaiveBayes().fit(X, [0, 1] * 3)
+    bg.NaiveBayes().fit(X.set_axis([1, 0], axis=1), [0, 1] * 3)
+
+
+@pytest.mark.parametrize("make", [bg.NaiveBayes, bg.LDA, bg.StackedClassifier])
+def test_labels_that_are_fractions_are_refused_with_one(make, rng):
+    with pytest.raises(errors.InvalidTarget, match=r"y holds 0.5; .*y.astype\(str\)"):
+        make().fit(rng.standard_normal((4, 2)), [0.0, 0.5, 1.0, 0.0])
+    bg.NaiveBayes().fit(rng.standard_normal((4, 2)), [0.0, 2.0, 1.0, 0.0])
+
+
+@pytest.mark.parametrize("spread", ["per_class", "shared"])
+def test_rows_are_left_out_beside_a_column_that_is_never_observed(spread, rng):
+    """Every row has a hole then, and none where columns say something."""
+    x, y = rng.standard_normal((20, 2)), np.arange(20) % 2
+    holed = np.column_stack([x[:, :1], np.full(20, np.nan), x[:, 1:]])
+    prior, found = bg.MultivariateNormal(covariance=spread), []
+    for rows in (x, holed):
+        whole = prior.statistics(rows, y, np.ones(20), n_classes=2)
+        found.append(leave_one_out.leave_one_out(prior, whole, rows, y, np.ones(20), n_classes=2))
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("holes", [False, True])
+def test_weights_leave_no_variance_where_a_column_is_constant_within_classes(holes, rng):
+    """1.1 * 1.5 / 1.1 is not 1.5: what rounding left was taken for the variance within classes."""
+    x = np.repeat([[1.5, 1.5], [0.1, 0.1], [0.3, 0.3]], 7, axis=0)
+    if holes:
+        x[rng.random(x.shape) < 0.3] = np.nan
+    y, weight = np.repeat([0, 1, 2], 7), rng.random(21) + 0.1
+    statistics = bg.MultivariateNormal().statistics(x, y, weight, n_classes=3)
+    assert (statistics.marginal().scatter == 0).all()
+    total = np.nansum(weight[:, None] * (x - 0.5) ** 2, axis=0)
+    assert (statistics.marginal().pooled()[1] > 1e-3 * total).all()
+
+
+def test_moments_of_each_column_are_those_of_its_observed_cells(rng):
+    x, y = rng.standard_normal((60, 3)) + 1e6, np.arange(60) % 2
+    x[rng.random(x.shape) < 0.4] = np.nan
+    found = bg.MultivariateNormal().statistics(x, y, np.ones(60), n_classes=2).marginal()
+    for k in (0, 1):
+        for j in range(3):
+            cells_of = x[y == k, j][~np.isnan(x[y == k, j])]
+            np.testing.assert_allclose(found.mean[k, j], cells_of.mean(), rtol=1e-14)
+            np.testing.assert_allclose(found.scatter[k, j], len(cells_of) * cells_of.var())
+
+
+def test_regression_on_observed_columns_bears_any_units(rng):
+    """With columns of 1e70 and 1e-70 the precision lost its digits."""
+    x, y = rng.standard_normal((30, 3)), np.arange(30) % 2
+    x[rng.random(x.shape) < 0.2] = np.nan
+    units = np.array([1.0, 1e70, 1e-70])
+    factor = np.linalg.cholesky(np.eye(3) + 0.5)[None]
+    found = []
+    for unit in (np.ones(3), units):
+        rows = bg.MultivariateNormal().statistics(x * unit, y, np.ones(30), n_classes=2)
+        params = {"mean": np.zeros((2, 3)), "cholesky": factor * unit[:, None]}
+        filled = cells.expected(rows, params)
+        found.append((filled.mean / unit, filled.scatter / unit / unit[:, None]))
+    for plain, moved in zip(*found, strict=True):
+        np.testing.assert_allclose(moved, plain, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.SingularCovariance")
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.NotConverged")
+@pytest.mark.parametrize("make", [bg.LDA, bg.QDA])
+def test_leaps_of_em_stay_above_the_floors(make, rng):
+    """A column twice, and holes: the likelihood has no bound below the floors, and EM leapt there.
+
+    The floor is a share of the variance of observed cells; that of filled ones shrinks with it.
+    """
+    x = rng.standard_normal((40, 2)) + 1e6
+    twice = np.column_stack([x, x[:, 0], np.arange(40) % 2])
+    twice[rng.random(twice.shape) < 0.3] = np.nan
+    clf = make(inference="mle").fit(twice, np.arange(40) % 2)
+    floor = 1e-9 * clf._learned_.statistics.blocks["normal"].marginal().pooled()[1]
+    for factor in clf.posterior_.params["normal"]["cholesky"][0, 0]:
+        assert parameters.is_mended(factor, floor)
+    assert np.isfinite(clf.predict_proba(twice)).all()
+
+
+def test_draws_that_never_vary_are_in_agreement(rng):
+    """The probability of the only level is 1 in every draw: 0/0 in r_hat."""
+    constant = np.ones((2, 100, 1))
+    assert convergence.agreement(constant) == {"r_hat": 1.0, "ess": 200.0}
+    draws = rng.standard_normal((2, 100, 1))
+    both = np.concatenate([constant, draws], axis=2)
+    assert convergence.agreement(both) == convergence.agreement(draws)
+
+
+def test_what_is_mended_is_known():
+    floor = np.array([1e-9, 1e-9])
+    for wild in (np.diag([1.0, 1e-6]), np.array([[1.0, 0.0], [1.0, 1e-6]]), np.diag([1.0, np.inf])):
+        assert not parameters.is_mended(wild, floor)
+    singular = parameters.mended_factor(np.ones((2, 2)), floor)[0]
+    assert parameters.is_mended(singular, floor)
+    assert parameters.is_mended(np.eye(2), floor)
+
+
+def test_a_class_of_equal_cells_varies_by_nothing(rng):
+    """A weighted mean is off by rounding, which was taken for a variance within classes."""
+    for _ in range(200):
+        X, y = np.array([[rng.normal()], [1e3 * rng.normal()]]), np.array([0, 1])
+        weight = rng.random(2) + 0.1
+        assert not class_moments(X, y, weight, 2)[2].any()
+    again = bg.NaiveBayes().fit(X, y, sample_weight=weight)
+    parts = bg.NaiveBayes().partial_fit(X[:1], y[:1], [0, 1], weight[:1])
+    parts.partial_fit(X[1:], y[1:], None, weight[1:])
+    np.testing.assert_allclose(parts.predict_proba(X), again.predict_proba(X), atol=1e-9)

@@ -1,0 +1,206 @@
+"""Learned worths by NUTS: the twins of the evidences, a fine grid, and what is refused."""
+
+import dataclasses
+
+import jax
+import laws
+import numpy as np
+import pytest
+from cases import CASES
+from scipy.special import logsumexp
+
+import bayesgen as bg
+from bayesgen.classes import ClassPrior
+from bayesgen.errors import UnsupportedInference
+from bayesgen.inference import NUTS
+from bayesgen.inference import worths as learning
+from bayesgen.likelihoods import evidences
+from bayesgen.likelihoods.averaged import Averaged, averaged
+from bayesgen.model import Model, ModelStatistics, Reader
+
+LEARNED = {
+    "Normal": {"mean_rows": (0.03, 10.0), "variance_rows": (0.5, 32.0)},
+    "Normal shared": {"mean_rows": (0.03, 10.0), "variance_rows": (0.5, 32.0)},
+    "MultivariateNormal": {"mean_rows": (0.03, 3.0), "covariance_rows": (0.5, 100.0)},
+    "MultivariateNormal shared": {"covariance_rows": (0.5, 100.0)},
+    "sliding": {"covariance_rows": (0.5, 100.0), "correlation": (0.0, 0.99)},
+    "Categorical": {"rows": (0.25, 256.0)},
+    "Bernoulli": {"rows": (0.25, 256.0)},
+    "Poisson": {"rows": (0.1, 30.0)},
+}
+
+
+def built(name, n=25, seed=3, grids=None):
+    """Return a family averaged over the ends of its grids, completed, statistics and rows."""
+    case = CASES["MultivariateNormal" if name == "sliding" else name]
+    # guesses stay those of the columns: a scale that is stated has no pooled correlations
+    prior = averaged(case.vague, grids or LEARNED[name])
+    x, y = case.rows(np.random.default_rng(seed), n, False)
+    statistics = laws.statistics(case, prior, x, y)
+    return prior.complete(statistics), statistics, x
+
+
+def traced(part, statistics, worths):
+    """Return the evidence as JAX computes it."""
+    family = part.first
+    with jax.enable_x64(True):
+        found = evidences.EVIDENCES[type(family)](
+            evidences.numbers(part.members, statistics) | worths, shared=evidences.shares(family)
+        )
+        return float(found)
+
+
+@pytest.mark.parametrize("name", LEARNED)
+def test_evidence_is_that_of_the_family(name):
+    part, statistics, _ = built(name)
+    rng = np.random.default_rng(0)
+    for _ in range(8):
+        worths = {n: rng.uniform(low, high) for n, (low, high) in LEARNED[name].items()}
+        wanted = evidences.given(part.members, worths).log_evidence(statistics)
+        assert traced(part, statistics, worths) == pytest.approx(float(wanted), rel=1e-10)
+    for member in part.members:
+        own = {n: float(np.ravel(getattr(member, n))[0]) for n in LEARNED[name]}
+        wanted = float(member.log_evidence(statistics))
+        assert traced(part, statistics, own) == pytest.approx(wanted, rel=1e-10)
+    if name == "sliding":
+        assert np.abs(evidences.slide(part.members)[1]).max() > 0.01
+
+
+def test_a_wrong_evidence_is_caught(monkeypatch):
+    """Half a row too many in the normal's degrees of freedom."""
+    right = evidences.normal
+
+    def wrong(at, *, shared):
+        return right({**at, "variance_rows": at["variance_rows"] + 0.5}, shared=shared)
+
+    monkeypatch.setitem(evidences.EVIDENCES, bg.Normal, wrong)
+    with pytest.raises(AssertionError):
+        test_evidence_is_that_of_the_family("Normal")
+
+
+SAMPLER = NUTS(draws=500, warmup=300, chains=4, progress=False)
+
+
+def sampled(part, statistics, sampler=SAMPLER):
+    model = Model(ClassPrior(np.full(3, 1 / 3), np.inf), {"block": part})
+    counts = ModelStatistics(np.ones(3), {"block": statistics})
+    return sampler.infer(model, counts, Reader({"block": part}, {"block": None}), 0)
+
+
+def fine(name, settings=24):
+    """Return the grid of the same prior, even over logarithms, at the middles of narrow cells."""
+    middles = (np.arange(settings) + 0.5) / settings
+
+    def values(setting, low, high):
+        if setting == "correlation":
+            return tuple(1 - (1 - low) * ((1 - high) / (1 - low)) ** middles)
+        return tuple(low * (high / low) ** middles)
+
+    return {n: values(n, *ends) for n, ends in LEARNED[name].items()}
+
+
+def meets_the_grid(name):
+    """Compare densities of rows, in the data and far out, with those averaged over a fine grid."""
+    part, statistics, x = built(name)
+    fit = sampled(part, statistics)
+    grid = built(name, grids=fine(name))[0].posterior(statistics)
+    rows = x[:6].copy()
+    if rows.dtype.kind == "f" and name not in ("Bernoulli", "Poisson"):
+        rows = np.concatenate([rows, rows + 30 * np.nanstd(x, axis=0)])
+    mixed = fit.model.blocks["block"]
+    each = np.stack([member.log_predictive(rows) for member in mixed.members])
+    wanted, top = grid.log_predictive(rows), each.max(axis=0)
+    # the draws that answers rest on are thinned, and count for less than they are
+    size = min(fit.report.details["ess"], len(mixed.members))
+    relative = np.exp(each - top)
+    error = relative.std(axis=0) / relative.mean(axis=0) / np.sqrt(size)
+    np.testing.assert_allclose(
+        mixed.log_predictive(rows), logsumexp(each, axis=0) - np.log(len(each)), rtol=1e-9
+    )
+    gap = np.abs(np.exp(mixed.log_predictive(rows) - wanted) - 1)
+    assert (gap <= 5 * error + 2e-3).all(), (gap / error).max()
+    assert fit.report.converged, fit.report
+
+
+def test_meets_a_fine_grid():
+    meets_the_grid("Normal")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in LEARNED if name != "Normal"])
+def test_every_family_meets_a_fine_grid(name):
+    meets_the_grid(name)
+
+
+@pytest.mark.slow
+def test_a_prior_of_another_measure_is_caught(monkeypatch):
+    """Even over the worth in place of its logarithm."""
+    right = learning.WorthsTarget.terms
+
+    def wrong(self, tree, u):
+        import jax.numpy as jnp
+
+        found, values = right(self, tree, u), self.values(tree, u)
+        return found | {"prior": sum(jnp.log(value) for value in values.values())}
+
+    monkeypatch.setattr(learning.WorthsTarget, "terms", wrong)
+    with pytest.raises(AssertionError):
+        meets_the_grid("Normal")
+
+
+def test_a_whole_table():
+    """Blocks of several families, one of them with stated worths, through an estimator."""
+    X, y = bg.datasets.load_titanic_passengers()
+    X, y = X[::9], y[::9]
+    likelihood = {
+        "age": bg.Normal(variance_rows="learn", mean_rows="learn"),
+        "sex": bg.Categorical(rows="learn"),
+        "passengerClass": bg.Categorical(),
+    }
+    short = NUTS(draws=150, warmup=150, chains=2)
+    clf = bg.GenerativeClassifier(likelihood, inference=short, random_state=0).fit(X, y)
+    exact = bg.GenerativeClassifier(likelihood, random_state=0).fit(X, y)
+    assert clf.inference_ == "nuts"
+    assert isinstance(clf.posterior_.model.blocks["age"], Averaged)
+    proba = clf.predict_proba(X)
+    np.testing.assert_allclose(proba, exact.predict_proba(X), atol=0.03)
+    interval = clf.predict_interval(X[:9])
+    assert (interval[..., 0] <= interval[..., 1]).all()
+    low, high = 0.03, 10.0
+    assert low < clf.report_.details["age.mean_rows"] < high
+    other = dataclasses.replace(short, draws=150)
+    again = bg.GenerativeClassifier(likelihood, inference=other, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(again.predict_proba(X), proba)
+
+
+def test_saved_and_loaded(tmp_path):
+    X, y = bg.datasets.load_iris()
+    sampler = NUTS(draws=20, warmup=20, chains=2, checkpoint=str(tmp_path / "run.nc"))
+    clf = bg.NaiveBayes(bg.Normal(variance_rows="learn"), inference=sampler, random_state=0)
+    with pytest.warns(bg.errors.NotConverged):
+        clf.fit(X, y)
+    clf.save(tmp_path / "m.nc")
+    loaded = bg.load(tmp_path / "m.nc")
+    np.testing.assert_array_equal(loaded.predict_proba(X), clf.predict_proba(X))
+    with pytest.warns(bg.errors.NotConverged):
+        again = bg.NaiveBayes(bg.Normal(variance_rows="learn"), inference=sampler).fit(X, y)
+    np.testing.assert_array_equal(again.predict_proba(X), clf.predict_proba(X))
+
+
+def test_what_is_refused():
+    X, y = bg.datasets.load_iris()
+    short = NUTS(draws=10, warmup=10, chains=1)
+    columns = list(X)
+    mixed = {columns[0]: bg.Normal(mean_rows="learn"), columns[1]: bg.KernelDensity(bandwidth=None)}
+    for likelihood, words in (
+        (bg.MultivariateNormal(prior="lkj", mean_rows="learn"), "has no closed form"),
+        (mixed, "State the worths"),
+    ):
+        if likelihood is mixed and bg.KernelDensity(bandwidth=None).conjugate:
+            continue
+        with pytest.raises(UnsupportedInference, match=words):
+            bg.GenerativeClassifier(likelihood, inference=short).fit(X, y)
+    holes = X.copy()
+    holes.iloc[3, 1] = np.nan
+    with pytest.raises(UnsupportedInference, match="miss"):
+        bg.QDA(mean_rows="learn", inference=short).fit(holes, y)
