@@ -292,6 +292,7 @@ def test_a_stack_over_indicators_alone_answers_but_cannot_fill():
             ask(holed(X)[0])
 
 
+@pytest.mark.slow
 def test_a_story_of_your_own_is_named():
     import numpyro
     import numpyro.distributions as dist

@@ -115,6 +115,7 @@ def test_rows_without_a_cell():
     assert (stack.feature_value(blank, draws=40) > 0).all(axis=None)
 
 
+@pytest.mark.slow
 def test_constant_columns_are_told_of_once():
     X, y = iris()
     X = X.assign(same=1.0, level="u", nothing=np.nan)
@@ -151,6 +152,7 @@ def test_a_column_that_is_constant_within_each_class():
 # --- wide tables, many classes -------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_of_500_columns_it_says_what_is_left_out_and_why():
     X, y = RNG.normal(size=(40, 500)), np.arange(40) % 2
     with pytest.warns(LeftOut, match=r"500 columns.*'linear'.*'trees.*cube.*100") as caught:
@@ -174,6 +176,7 @@ def test_levels_that_make_many_indicators():
     assert list(stack.members_) == ["naive"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("each", [1, 2, 8])
 def test_twenty_classes(each):
     y = np.arange(20 * each) % 20
