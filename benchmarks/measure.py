@@ -61,12 +61,13 @@ class Result:
     """One line of the table.
 
     goal: such as ">= 4" or "<= 1.2"; None where a figure is for information.
-    unit: "x" for ratios. low, high: extremes over repeats. ours, theirs: seconds, where timed.
+    measured: None where a peer is not installed, which the note says. unit: "x" for ratios.
+    low, high: extremes over repeats. ours, theirs: seconds, where timed.
     """
 
     work: str
     goal: str | None
-    measured: float
+    measured: float | None
     unit: str = "x"
     low: float | None = None
     high: float | None = None
@@ -77,8 +78,8 @@ class Result:
 
     @property
     def met(self) -> bool | None:
-        """Whether the figure is on the right side of its goal; None without a goal."""
-        if self.goal is None:
+        """Whether the figure is on the right side of its goal; None without a goal or figure."""
+        if self.goal is None or self.measured is None:
             return None
         sign, bound = self.goal.split()
         return self.measured >= float(bound) if sign == ">=" else self.measured <= float(bound)

@@ -1,4 +1,4 @@
-"""The table that people read, and the machine and versions that its figures belong to."""
+"""The Markdown table that people read, and the machine and versions that its figures belong to."""
 
 import importlib.metadata
 import os
@@ -9,6 +9,8 @@ import numpy as np
 from measure import Result
 
 PEERS = ("bayesgen", "numpy", "scipy", "scikit-learn", "jax", "jaxlib", "numpyro", "pandas")
+GUESTS = ("pymc", "nutpie")
+"""Peers that are no dependencies and are timed where they are installed."""
 
 
 def describe(**more: object) -> dict:
@@ -21,7 +23,7 @@ def describe(**more: object) -> dict:
         "python": platform.python_version(),
         "blas": f"{blas['name']} {blas['version']}",
         "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
-        "versions": {name: importlib.metadata.version(name) for name in PEERS},
+        "versions": {name: _version(name) for name in (*PEERS, *GUESTS)},
         **more,
     }
 
@@ -37,27 +39,40 @@ def machine_lines(machine: dict) -> str:
 
 
 def table(results: list[Result], *, quick: bool) -> str:
-    """Return results as lines of text; quick figures are not held against their goals."""
+    """Return results as a Markdown table; quick figures are not held against their goals."""
     head = ("work", "threads", "goal", "measured (range)", "ours / theirs", "met?")
     rows = [head, *(_cells(line, quick=quick) for line in results)]
     width = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    rows.insert(1, tuple("-" * size for size in width))
     lines = [
-        "  ".join(cell.ljust(size) for cell, size in zip(row, width, strict=True)).rstrip()
+        f"| {' | '.join(cell.ljust(size) for cell, size in zip(row, width, strict=True))} |"
         for row in rows
     ]
-    lines.insert(1, "-" * sum(width, 2 * (len(width) - 1)))
     notes = dict.fromkeys(f"* {line.work}: {line.note}" for line in results if line.note)
-    return "\n".join([*lines, *notes])
+    return "\n".join([*lines, "", *notes] if notes else lines)
 
 
 def _cells(line: Result, *, quick: bool) -> tuple[str, ...]:
     unit = "" if line.unit == "x" else f" {line.unit}"
-    measured = f"{line.measured:.3g}{unit}"
+    if line.measured is None:
+        return line.work, line.threads, line.goal or "", line.note, "", ""
+    measured = f"{_short(line.measured)}{unit}"
     if line.low is not None:
-        measured += f" ({line.low:.3g} to {line.high:.3g})"
+        measured += f" ({_short(line.low)} to {_short(line.high)})"
     timed = "" if line.ours is None else f"{line.ours:.3g} s / {line.theirs:.3g} s"
     met = {True: "yes", False: "NO", None: ""}[None if quick else line.met]
     return line.work, line.threads, line.goal or "", measured, timed, met
+
+
+def _short(number: float) -> str:
+    return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.3g}"
+
+
+def _version(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"
 
 
 def _processor() -> str:

@@ -1,4 +1,4 @@
-"""Run all benchmarks, or those named: one table, and JSON with --json FILE."""
+"""Run all benchmarks, or those named: one Markdown table, and JSON with --json FILE."""
 
 import argparse
 import subprocess
@@ -12,9 +12,14 @@ from reporting import describe, machine_lines, table
 SCRIPTS = {
     "fit": "fit_speed.py",
     "predict": "predict_speed.py",
+    "draws": "draws_speed.py",
     "nuts": "nuts_speed.py",
+    "whitening": "whitening_speed.py",
+    "pymc": "pymc_speed.py",
+    "checkpoint": "checkpoint_cost.py",
     "cold": "cold_start.py",
     "text": "text_speed.py",
+    "scaling": "scaling.py",
 }
 
 
@@ -41,7 +46,7 @@ def main() -> int:
         lines = _lines(SCRIPTS[name], passed)
         results += lines
         failed += [name] * (not lines)
-    print(table(results, quick=arguments.quick))
+    print("", table(results, quick=arguments.quick), sep="\n")
     if arguments.json:
         write(arguments.json, results, machine=machine, failed=failed)
     if failed:

@@ -7,10 +7,11 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Float
 from scipy.sparse import issparse
-from scipy.special import digamma, gammainccinv, gammaincinv, gammaln, polygamma
+from scipy.special import digamma, gammaln, polygamma
 
 from bayesgen.likelihoods.base import Finding
 from bayesgen.likelihoods.exponential import ExponentialFamily, SufficientStatistics
+from bayesgen.likelihoods.gammas import gamma_quantiles
 from bayesgen.likelihoods.guesses import Guess, broadcast_guess, require_positive
 from bayesgen.likelihoods.moments import blocks, one_hot
 from bayesgen.likelihoods.sparse_columns import (
@@ -204,7 +205,7 @@ class Poisson(ExponentialFamily[PoissonStatistics]):
             for k in range(len(self.rate)):
                 mine = (own == k)[..., None]
                 shape = self.rows[k] * self.rate[k]
-                gamma = _quantiles(shape, known, uniform[:, k], mine[..., 0])
+                gamma = gamma_quantiles(shape, known, uniform[:, k], mine[..., 0])
                 rate = np.maximum(gamma, np.finfo(float).tiny) / (self.rows[k] + mine)
                 terms = known * np.log(rate) - rate - gammaln(known + 1)
                 out[..., k] = np.where(np.isnan(x), 0.0, terms).sum(axis=-1)
@@ -290,21 +291,3 @@ class Poisson(ExponentialFamily[PoissonStatistics]):
 def _log_normaliser(prior: Poisson) -> np.ndarray:
     shape = prior.rows * prior.rate
     return gammaln(shape) - shape * np.log(prior.rows)
-
-
-def _quantiles(shape: np.ndarray, count: np.ndarray, u: np.ndarray, mine: np.ndarray) -> np.ndarray:
-    """Return quantiles u of Gamma(shape + count) where mine, else of Gamma(shape).
-
-    Each distinct count is worked out once. shape (feature,), count (row, feature),
-    u (draw, feature), mine (draw, row); the result is (draw, row, feature).
-    """
-    out = np.empty((*mine.shape, len(shape)))
-    for j in range(len(shape)):
-        distinct, place = np.unique(count[:, j], return_inverse=True)
-        own, low = shape[j] + np.append(distinct, 0.0), u[:, j] < 0.5
-        table = np.empty((len(u), len(own)))
-        table[low] = gammaincinv(own, u[low, j, None])
-        # the upper tail by its complement, where 1 - u would lose its digits
-        table[~low] = gammainccinv(own, 1 - u[~low, j, None])
-        out[..., j] = np.take_along_axis(table, np.where(mine, place, len(distinct)), axis=1)
-    return out

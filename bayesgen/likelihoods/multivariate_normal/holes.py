@@ -78,9 +78,11 @@ def distances(
 
 
 def _squares(x: Numbers, mean: np.ndarray, inverse: Matrices, out: np.ndarray) -> None:
+    # rows side by side in memory: what is subtracted from them and summed goes along long lines
+    columns = np.ascontiguousarray(x.T)
     for k, centre in enumerate(mean):
-        z = (x - centre) @ inverse[min(k, len(inverse) - 1)].T
-        np.einsum("ij,ij->i", z, z, out=out[:, k])
+        z = inverse[min(k, len(inverse) - 1)] @ (columns - centre[:, None])
+        np.einsum("ij,ij->j", z, z, out=out[:, k])
 
 
 def each_pattern(

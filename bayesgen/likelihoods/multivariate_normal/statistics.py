@@ -135,6 +135,7 @@ def gather(x: Numbers, y: Labels, weight: Weights, n_classes: int) -> Multivaria
     totals = [_nothing(x.shape[1]) for _ in range(n_classes)]
     rest, ones = [], np.ones(x.shape[1])
     even = bool((weight == 1).all())
+    room = np.empty((min(len(x), SCATTER_ROWS), x.shape[1]), dtype=x.dtype)
     for rows in blocks(len(x), SCATTER_ROWS):
         # a missing cell makes the sum of its row missing: one product instead of a mask
         complete = np.flatnonzero(~np.isnan(x[rows] @ ones))
@@ -145,7 +146,8 @@ def gather(x: Numbers, y: Labels, weight: Weights, n_classes: int) -> Multivaria
         narrow = labels.astype(np.int16) if n_classes < 1 << 15 else labels
         order = rows.start + complete[np.argsort(narrow, kind="stable")]
         ends = np.concatenate([[0], np.cumsum(np.bincount(labels, minlength=n_classes))])
-        block = x[order]
+        # into the same memory again and again; any mode but "raise" writes straight into it
+        block = np.take(x, order, axis=0, out=room[: len(order)], mode="clip")
         for k in np.flatnonzero(np.diff(ends)):
             mine = slice(ends[k], ends[k + 1])
             part = _moments(block[mine], None if even else weight[order[mine]])
@@ -241,16 +243,15 @@ def _nothing(n_features: int) -> tuple[float, np.ndarray, np.ndarray]:
 
 
 def _moments(x: Numbers, weight: Weights | None) -> tuple[float, np.ndarray, np.ndarray]:
+    """Return count, mean and scatter of rows, which are centred in their place."""
     # equal rows have scatter 0 exactly: centre on the first before averaging
-    centred = x - x[0]
-    if weight is None:
-        count, offset = float(len(x)), centred.mean(axis=0)
-        centred -= offset
-        return count, x[0] + offset, centred.T @ centred
-    count = float(weight.sum())
-    offset = weight @ centred / count
-    centred -= offset
-    return count, x[0] + offset, (centred * weight[:, None]).T @ centred
+    first = x[0].copy()
+    x -= first
+    count = float(len(x) if weight is None else weight.sum())
+    # a product: twice as fast as x.mean(axis=0)
+    offset = (np.ones(len(x)) if weight is None else weight) @ x / count
+    x -= offset
+    return count, first + offset, (x if weight is None else x * weight[:, None]).T @ x
 
 
 def _merge(a: tuple, b: tuple) -> tuple[float, np.ndarray, np.ndarray]:

@@ -33,17 +33,19 @@ def student_t(
     def log_density(x: Block) -> np.ndarray:
         out = np.empty((len(x), len(centre)))
         for rows in blocks(len(x)):
-            block = x[rows]
+            # rows side by side: NumPy then works along 2,048 numbers at a time and not along 20,
+            # which halves the time (measured)
+            block = np.ascontiguousarray(x[rows].T)
             observed = ~np.isnan(block)
             holes = not observed.all()
             for k in range(len(centre)):
-                ratio = block - centre[k]
+                ratio = block - centre[k][:, None]
                 ratio *= ratio
-                ratio /= spread2[k]
+                ratio /= spread2[k][:, None]
                 if holes:
                     ratio[~observed] = 0.0
-                logs = _log_products(ratio, power[k, 0]) if even[k] else np.log1p(ratio) @ power[k]
-                out[rows, k] = (observed @ constant[k] if holes else constant[k].sum()) - logs
+                logs = _log_products(ratio, power[k, 0]) if even[k] else power[k] @ np.log1p(ratio)
+                out[rows, k] = (constant[k] @ observed if holes else constant[k].sum()) - logs
         return out
 
     return log_density
@@ -102,11 +104,11 @@ def diagonal_t(
     return log_density
 
 
-def _log_products(ratio: Float[np.ndarray, "row feature"], power: float) -> np.ndarray:
+def _log_products(ratio: Float[np.ndarray, "feature row"], power: float) -> np.ndarray:
     with np.errstate(over="ignore"):
-        products = np.multiply.reduce(ratio + 1.0, axis=1)
+        products = np.multiply.reduce(ratio + 1.0, axis=0)
     logs = np.log(products)
     far = np.isinf(logs)
     if far.any():
-        logs[far] = np.log1p(ratio[far]).sum(axis=1)
+        logs[far] = np.log1p(ratio[:, far]).sum(axis=0)
     return power * logs

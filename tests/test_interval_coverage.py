@@ -1,10 +1,10 @@
 """90 % intervals of P(y given x) hold the true one in 90 % of tables drawn from the prior.
 
-The whole table of families and sizes is benchmarks/coverage.py's. Here coverage may be off by 4
-standard errors, over tables: a right library fails one of the lines below in 2,000 runs.
+The whole table of families and sizes is benchmarks/interval_coverage.py's. Here coverage may be off
+by 4 standard errors, over tables: a right library fails one of the lines below in 2,000 runs.
 """
 
-import coverage
+import interval_coverage as coverage
 import numpy as np
 import pytest
 from side_by_side import Chains

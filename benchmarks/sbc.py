@@ -1,0 +1,277 @@
+"""Simulation-based calibration: is a true parameter exchangeable with its posterior draws?
+
+Parameters come from the prior, rows from the parameters, draws from the posterior of the rows; the
+rank of the parameter among the draws is then uniform (Talts, Betancourt, Simpson, Vehtari and
+Gelman 2018). Also ranked is the log likelihood of the rows, which shows a posterior that forgets
+them (Modrak et al. 2023, Bayesian Analysis 20, 461-488). Ranks are held against the uniform law by
+chi-square and by simultaneous bands around their ECDF. All likelihoods, by closed form and by NUTS.
+"""
+
+import argparse
+import dataclasses
+import json
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import numpy as np
+from side_by_side import Chains, sampled
+from simulated import Simulated, Subject, simulations, worths_of
+from subjects import GROUPS, SUBJECTS
+from uniformity import bands, chi_square, ecdf
+
+from bayesgen.inference import Exact
+from bayesgen.likelihoods.averaged import Averaged
+
+N_ROWS = 24
+FALSE_ALARM = 0.01
+"""Probability that a right library fails any of the tests of one run, shared out evenly."""
+MOST_PICKED = 3
+"""Entries of each parameter that are ranked."""
+
+Ranks = dict[str, np.ndarray]
+"""Ranks as fractions between 0 and 1, by "likelihood: quantity", each of shape (fit,)."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Line:
+    """One quantity of one likelihood: p-values of chi-square and of the ECDF."""
+
+    inference: str
+    likelihood: str
+    quantity: str
+    fits: int
+    chi_square: float
+    ecdf: float
+
+    @property
+    def least(self) -> float:
+        """The smaller p-value."""
+        return min(self.chi_square, self.ecdf)
+
+
+# -- what is ranked ------------------------------------------------------------------------------
+
+
+def quantities(simulated: Simulated, name: str, params: Mapping[str, np.ndarray]) -> dict:
+    """Return what is ranked of draws of one block's parameters, each of shape (draw,).
+
+    Some entries of every parameter, and the log likelihood of the block's rows.
+    """
+    part, found = simulated.model.blocks[name], {}
+    for parameter, value in params.items():
+        flat = value.reshape(len(value), -1)
+        for i in _entries(parameter, value.shape[1:]):
+            at = ",".join(map(str, np.unravel_index(i, value.shape[1:]))) if flat.size else ""
+            found[f"{parameter}[{at}]" if at else parameter] = flat[:, i]
+    if params:
+        log_likelihood = part.log_likelihood(params, simulated.statistics.blocks[name])
+        found["log likelihood"] = np.asarray(log_likelihood)
+    return found
+
+
+def _entries(parameter: str, shape: tuple[int, ...]) -> np.ndarray:
+    """Return positions of some entries that are not fixed, spread over all of them."""
+    free = np.ones(shape, dtype=bool)
+    if "cholesky" in parameter:
+        free &= np.tri(shape[-1], dtype=bool)
+    if parameter == "correlation_cholesky":
+        free[..., 0, :] = False
+    places = np.flatnonzero(free)
+    picked = np.linspace(0, len(places) - 1, min(MOST_PICKED, len(places))).round().astype(int)
+    return places[picked]
+
+
+def rank(truth: float, draws: np.ndarray, rng: np.random.Generator) -> float:
+    """Return the rank of the truth among draws as a fraction; ties fall at random."""
+    below, equal = (draws < truth).sum(), (draws == truth).sum()
+    return float((below + rng.random() * (equal + 1)) / (len(draws) + 1))
+
+
+def _ranked(
+    simulated: Simulated, drawn: Mapping[str, Mapping], rng: np.random.Generator
+) -> dict[str, float]:
+    """Return ranks of class probabilities, parameters and worths, of those that were drawn."""
+    out = {}
+    if "class" in drawn:
+        own = (simulated.truth["class"]["probs"][0, 0], drawn["class"]["probs"][:, 0])
+        out[f"{next(iter(simulated.model.blocks))}: class"] = rank(*own, rng)
+    for name in simulated.model.blocks:
+        if name in drawn:
+            true, found = (quantities(simulated, name, of[name]) for of in (simulated.truth, drawn))
+            out |= {f"{name}: {q}": rank(true[q][0], found[q], rng) for q in found}
+        for setting, value in simulated.worths[name].items():
+            found = drawn[f"{name}.worths"][setting]
+            out[f"{name}: {setting}"] = rank(value, found, rng)
+    return out
+
+
+# -- posteriors ----------------------------------------------------------------------------------
+
+
+def exact_ranks(
+    subjects: Mapping[str, Subject], fits: int, rng: np.random.Generator, draws: int = 99
+) -> Ranks:
+    """Return ranks among draws of closed forms."""
+    every = []
+    for simulated in simulations(subjects, "exact", rng, N_ROWS, fits):
+        model, rows = simulated.model, simulated.statistics
+        posterior = Exact().infer(model, rows, simulated.reader, 0)
+        drawn: dict[str, Mapping] = dict(posterior.parameters(rng, draws))
+        for name, part in posterior.model.blocks.items():
+            if isinstance(part, Averaged):
+                member = rng.choice(len(part.members), draws, p=np.exp(part.log_weight))
+                prior = worths_of(model.blocks[name])
+                drawn[f"{name}.worths"] = {n: values[member] for n, values in prior.items()}
+        every.append(_ranked(simulated, drawn, rng))
+    return _stacked(every)
+
+
+def nuts_ranks(
+    subjects: Mapping[str, Subject], fits: int, rng: np.random.Generator, chains: Chains
+) -> Ranks:
+    """Return ranks among draws of NUTS, all blocks of one fit sampled together."""
+    tables = list(simulations(subjects, "nuts", rng, N_ROWS, fits))
+    seed = int(rng.integers(2**31 - fits))
+    found, _ = sampled([(t.model, t.statistics) for t in tables], chains, seed)
+    every = []
+    for simulated, values in zip(tables, found, strict=True):
+        drawn: dict[str, dict] = {}
+        for site, value in values.items():
+            name, parameter = site.rsplit(".", 1)
+            learned = name != "class" and isinstance(simulated.model.blocks[name], Averaged)
+            drawn.setdefault(f"{name}.worths" if learned else name, {})[parameter] = value
+        every.append(_ranked(simulated, drawn, rng))
+    return _stacked(every)
+
+
+def _stacked(every: list[dict[str, float]]) -> Ranks:
+    return {name: np.array([ranks[name] for ranks in every]) for name in every[0]}
+
+
+# -- verdicts ------------------------------------------------------------------------------------
+
+
+def lines(ranks: Ranks, inference: str) -> list[Line]:
+    """Return the p-values of every quantity."""
+    out = []
+    for name, fractions in ranks.items():
+        likelihood, quantity = name.split(": ")
+        p = chi_square(fractions), ecdf(fractions)
+        out.append(Line(inference, likelihood, quantity, len(fractions), *p))
+    return out
+
+
+def threshold(found: list[Line], false_alarm: float = FALSE_ALARM) -> float:
+    """Return the p-value under which a quantity is out: two tests of each share the rate."""
+    return false_alarm / (2 * len(found))
+
+
+def table(found: list[Line]) -> str:
+    """Return Markdown: of each likelihood the number of quantities and the least p-values."""
+    groups: dict[tuple[str, str], list[Line]] = {}
+    for line in found:
+        groups.setdefault((line.likelihood, line.inference), []).append(line)
+    limit = threshold(found)
+    out = ["| likelihood | inference | fits | quantities | chi-square | ECDF | uniform |"]
+    out.append("| --- | --- | --- | --- | --- | --- | --- |")
+    for (likelihood, inference), some in groups.items():
+        least = min(line.chi_square for line in some), min(line.ecdf for line in some)
+        verdict = "yes" if min(least) > limit else "**no**"
+        cells = (likelihood, inference, some[0].fits, len(some), *(f"{p:.2g}" for p in least))
+        out.append(f"| {' | '.join(map(str, cells))} | {verdict} |")
+    said = f"{len(found)} quantities, two tests each; the least p-value of a line is out below "
+    return "\n".join([*out, "", f"{said}{limit:.1e} (false alarms: {FALSE_ALARM:.0%} of runs)."])
+
+
+def draw_ecdfs(ranks: Ranks, title: str, path: Path) -> None:
+    """Write a picture of ECDFs minus the uniform law, with bands that hold all of them at once."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    n = len(next(iter(ranks.values())))
+    z, low, high = bands(n, FALSE_ALARM / len(ranks))
+    figure, axes = pyplot.subplots(figsize=(6, 3.5), layout="constrained")
+    axes.fill_between(z, low - z, high - z, step="mid", color="0.9", label="band of all curves")
+    for name, fractions in ranks.items():
+        below = np.searchsorted(np.sort(fractions), z, side="right") / n
+        axes.plot(z, below - z, linewidth=1, label=name.split(": ")[1])
+    axes.set(xlabel="rank as a fraction", ylabel="ECDF - uniform", title=f"{title}, {n} fits")
+    axes.legend(fontsize=6, ncols=2)
+    figure.savefig(path, dpi=110)
+    pyplot.close(figure)
+
+
+# -- the command line ----------------------------------------------------------------------------
+
+
+def examined(
+    names: Iterable[str], inferences: Iterable[str], fits: int, nuts_fits: int, seed: int
+) -> Iterable[tuple[str, str, Ranks]]:
+    """Yield (inference, likelihoods, ranks)."""
+    names = list(names)
+    if "exact" in inferences:
+        for name in (n for n in names if "exact" in SUBJECTS[n].inferences):
+            rng = np.random.default_rng([seed, list(SUBJECTS).index(name)])
+            yield "exact", name, exact_ranks({name: SUBJECTS[name]}, fits, rng)
+    if "nuts" in inferences:
+        for i, members in enumerate(GROUPS):
+            own = {n: SUBJECTS[n] for n in members if n in names}
+            if own:
+                rng = np.random.default_rng([seed, 1000 + i])
+                yield "nuts", "; ".join(own), nuts_ranks(own, nuts_fits, rng, Chains())
+
+
+def main() -> int:
+    """Print the table; 1 where a quantity is out."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of: {', '.join(SUBJECTS)}")
+    parser.add_argument("--inference", choices=("exact", "nuts"), action="append")
+    parser.add_argument("--fits", type=int, default=1000, help="exact fits a likelihood (1000)")
+    parser.add_argument("--nuts-fits", type=int, default=400, help="fits by NUTS (400)")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--plots", type=Path, metavar="DIR", help="write ECDF plots here, as PNG")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all p-values here")
+    parser.add_argument("--quick", action="store_true", help="few fits: does everything run?")
+    options = parser.parse_args()
+    unknown = set(options.names) - set(SUBJECTS)
+    if unknown:
+        parser.error(f"unknown: {', '.join(sorted(unknown))}; there are {', '.join(SUBJECTS)}")
+    fits = (40, 20) if options.quick else (options.fits, options.nuts_fits)
+    inferences = options.inference or ["exact", "nuts"]
+    found: list[Line] = []
+    began = time.perf_counter()
+    for inference, group, ranks in examined(
+        options.names or SUBJECTS, inferences, *fits, options.seed
+    ):
+        some = lines(ranks, inference)
+        found += some
+        seconds, least = time.perf_counter() - began, min(line.least for line in some)
+        told = f"{inference} {group}: least of {2 * len(some)} p-values {least:.2g}"
+        print(f"{seconds:5.0f} s  {told}", file=sys.stderr, flush=True)
+        if options.json:
+            _write(options.json, found)
+        if options.plots:
+            options.plots.mkdir(parents=True, exist_ok=True)
+            _draw_each(ranks, inference, options.plots)
+    print(table(found))
+    return int(any(line.least < threshold(found) for line in found))
+
+
+def _write(path: Path, found: list[Line]) -> None:
+    report = {"threshold": threshold(found), "lines": [dataclasses.asdict(f) for f in found]}
+    path.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+
+
+def _draw_each(ranks: Ranks, inference: str, folder: Path) -> None:
+    for likelihood in dict.fromkeys(name.split(": ")[0] for name in ranks):
+        own = {n: f for n, f in ranks.items() if n.startswith(f"{likelihood}: ")}
+        plain = likelihood.replace(",", "").replace(" ", "_")
+        draw_ecdfs(own, f"{likelihood}, {inference}", folder / f"{plain}_{inference}.png")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,191 @@
+"""Data whose true parameters are known: parameters from a stated prior, rows from the parameters.
+
+No row has a say in the prior. Kernel densities come the other way round, for a density that is
+made of rows has no prior over them: the rows are given, and what is unknown is drawn from its
+posterior, by quadrature where it is a bandwidth.
+"""
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+
+from bayesgen.classes import ClassPrior
+from bayesgen.likelihoods import KernelDensity, Likelihood
+from bayesgen.likelihoods.averaged import Averaged, settled
+from bayesgen.likelihoods.evidences import given
+from bayesgen.likelihoods.kernel_density import LearntKernelDensity
+from bayesgen.model import Model, ModelStatistics, Reader
+from bayesgen.story import told
+
+N_CLASSES = 2
+CLASSES = ClassPrior(np.array([0.4, 0.6]), 20.0)
+GUESS, WORTH = 0.5, 6.0
+"""Of the bandwidth of a kernel density."""
+
+Params = dict[str, np.ndarray]
+
+
+@dataclasses.dataclass(frozen=True)
+class Subject:
+    """A likelihood with a stated prior, and the ways to infer that are examined.
+
+    prior: returns the prior, complete. n_levels: of columns of levels. width: columns.
+    """
+
+    prior: Callable[[], Likelihood]
+    inferences: tuple[str, ...] = ("exact", "nuts")
+    width: int = 2
+    n_levels: tuple[int, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Simulated:
+    """Rows of known parameters.
+
+    truth: parameters by owner, each with a draw axis of one. worths: of blocks that learn them.
+    """
+
+    truth: dict[str, Params]
+    worths: dict[str, dict[str, float]]
+    model: Model
+    statistics: ModelStatistics
+
+    @property
+    def reader(self) -> Reader:
+        """How rows reach the likelihoods: as they are."""
+        return Reader(self.model.blocks, dict.fromkeys(self.model.blocks))
+
+    def more(self, rng: np.random.Generator, n: int, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return n further rows of one block, and P(y = k given row, true parameters)."""
+        part, probs = self.model.blocks[name], self.truth["class"]["probs"][0]
+        y = (rng.random(n) >= probs[0]).astype(int)
+        x = part.simulate(first(self.truth[name]), y, rng)
+        joint = np.log(probs) + part.density(self.truth[name])(x).reshape(n, N_CLASSES)
+        return x, np.exp(joint - np.logaddexp.reduce(joint, axis=1, keepdims=True))
+
+
+def first(params: Params) -> Params:
+    """Return the first draw."""
+    return {name: value[0] for name, value in params.items()}
+
+
+def stated(likelihood: Likelihood, width: int, n_levels: tuple[int, ...] = ()) -> Likelihood:
+    """Return a prior of the declared shapes: nothing is left for rows to fill."""
+    likelihood = settled(likelihood)
+    nothing = np.zeros((0, width), int if n_levels else float)
+    return likelihood.complete(_statistics(likelihood, nothing, np.zeros(0, int), n_levels))
+
+
+def simulations(
+    subjects: Mapping[str, Subject],
+    inference: str,
+    rng: np.random.Generator,
+    n_rows: int,
+    times: int,
+) -> Iterator[Simulated]:
+    """Yield tables of n rows, one block for each subject, of parameters drawn anew for each."""
+    priors = {name: subject.prior() for name, subject in subjects.items()}
+    draws = {name: _prior_draws(prior, inference, rng, times) for name, prior in priors.items()}
+    for _ in range(times):
+        probs = CLASSES.draw(rng, 1)
+        y = (rng.random(n_rows) >= probs["probs"][0, 0]).astype(int)
+        truth, worths, parts, statistics = {"class": probs}, {}, {}, {}
+        for name, prior in priors.items():
+            part, n_levels = prior, subjects[name].n_levels
+            truth[name], worths[name] = next(draws[name])
+            if _made_of_rows(prior):
+                x = some_lumps(rng, y, subjects[name].width)
+                part = prior.complete(_statistics(prior, x, y))
+                truth[name] = _given_rows(part, x, y, rng)
+            else:
+                x = prior.simulate(first(truth[name]), y, rng)
+            parts[name], statistics[name] = part, _statistics(part, x, y, n_levels)
+        count = np.bincount(y, minlength=N_CLASSES).astype(float)
+        yield Simulated(truth, worths, Model(CLASSES, parts), ModelStatistics(count, statistics))
+
+
+def _statistics(part: Likelihood, x: np.ndarray, y: np.ndarray, n_levels: tuple[int, ...] = ()):
+    return part.statistics(x, y, np.ones(len(y)), n_classes=N_CLASSES, n_levels=n_levels)
+
+
+def _prior_draws(
+    prior: Likelihood, inference: str, rng: np.random.Generator, times: int
+) -> Iterator[tuple[Params, dict[str, float]]]:
+    """Yield parameters and learned worths."""
+    if _made_of_rows(prior):
+        yield from (({}, {}) for _ in range(times))
+        return
+    if isinstance(prior, Averaged):
+        for _ in range(times):
+            member, worths = _member(prior, inference, rng)
+            yield member.draw(rng, 1), worths
+        return
+    drawn = prior.draw(rng, times) if prior.conjugate else told(prior, "prior", rng, times)
+    for i in range(times):
+        yield {name: value[i : i + 1] for name, value in drawn.items()}, {}
+
+
+# -- learned worths ------------------------------------------------------------------------------
+
+
+def worths_of(prior: Averaged) -> dict[str, np.ndarray]:
+    """Return the worths in which the members differ, each of shape (member,)."""
+    each = {
+        name: np.array([float(np.ravel(getattr(m, name))[0]) for m in prior.members])
+        for name in prior.first.grids
+    }
+    return {name: values for name, values in each.items() if values.min() < values.max()}
+
+
+def _member(
+    prior: Averaged, inference: str, rng: np.random.Generator
+) -> tuple[Likelihood, dict[str, float]]:
+    """Return a member: one of the grid, or for NUTS one between its ends, even over logarithms."""
+    grids = worths_of(prior)
+    if inference == "exact":
+        at = int(rng.integers(len(prior.members)))
+        return prior.members[at], {name: float(values[at]) for name, values in grids.items()}
+    worths = {
+        name: float(np.exp(rng.uniform(*np.log([values.min(), values.max()]))))
+        for name, values in grids.items()
+    }
+    return given(prior.members, worths), worths
+
+
+# -- densities made of rows ----------------------------------------------------------------------
+
+
+def _made_of_rows(prior: Likelihood) -> bool:
+    return isinstance(prior, KernelDensity | LearntKernelDensity)
+
+
+def some_lumps(rng: np.random.Generator, y: np.ndarray, width: int) -> np.ndarray:
+    """Return rows of two humps."""
+    humps = rng.choice([-1.5, 1.5], len(y))[:, None] + y[:, None]
+    return humps + rng.standard_normal((len(y), width))
+
+
+def _given_rows(part: Likelihood, x: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> Params:
+    if isinstance(part, KernelDensity):
+        return {}
+    places = np.ndindex(N_CLASSES, x.shape[1])
+    drawn = [bandwidth_given(x[y == k, j], x[:, j], rng) for k, j in places]
+    return {"bandwidth": np.reshape(drawn, (1, N_CLASSES, x.shape[1]))}
+
+
+def bandwidth_given(cells: np.ndarray, column: np.ndarray, rng: np.random.Generator) -> float:
+    """Draw h from InverseGamma(h^2) times the leave-one-out likelihood, on a grid of log h.
+
+    Written apart from the library's table: the density of every value under the others' kernels.
+    A value without others of its class looks at those of the column.
+    """
+    t = np.linspace(np.log(GUESS) - 4, np.log(GUESS) + 4, 801)
+    # h^2 ~ InverseGamma(w / 2, w guess^2 / 2), told over log h
+    log_density = -WORTH * t - WORTH * GUESS**2 / 2 * np.exp(-2 * t)
+    centres = cells if len(cells) > 1 else column
+    for value in cells:
+        square = (centres[centres != value, None] - value) ** 2 / 2
+        log_density += np.logaddexp.reduce(-square * np.exp(-2 * t) - t, axis=0)
+    steps = np.exp(log_density - log_density.max()).cumsum()
+    return float(np.exp(np.interp(rng.random() * steps[-1], steps, t)))
