@@ -61,7 +61,8 @@ MODELS = {
     ),
     "spherical": Model(composed(bg.SphericalNormal()), "joint numbers", (*PARTS, "units")),
     "trees of numbers": Model(composed(bg.TreeNormal()), "joint numbers", PARTS),
-    "trees of levels": Model(composed(bg.TreeCategorical()), "levels", PARTS, cost=2),
+    # 174 levels of 174 rows: 1.01e-7 was seen
+    "trees of levels": Model(composed(bg.TreeCategorical()), "levels", PARTS, 1e-6, cost=2),
     "categorical": Model(composed(bg.Categorical()), "levels"),
     "categorical learned": Model(composed(bg.Categorical(rows="learn")), "levels", PARTS),
     "laplace map": Model(composed(bg.Categorical.laplace(1), inference="map"), "levels"),

@@ -123,3 +123,14 @@ def test_a_class_of_equal_cells_varies_by_nothing(rng):
     parts = bg.NaiveBayes().partial_fit(X[:1], y[:1], [0, 1], weight[:1])
     parts.partial_fit(X[1:], y[1:], None, weight[1:])
     np.testing.assert_allclose(parts.predict_proba(X), again.predict_proba(X), atol=1e-9)
+
+
+def test_loo_where_one_row_holds_all_that_varies():
+    """Without it every class is one row: rounding of what was taken away was no variance."""
+    X, y = np.array([[1e6 - 2.8], [1e6 + 1.1], [1e6 + 1.3], [1e6 + 0.9]]), np.array([0, 0, 1, 2])
+    for clf in (bg.LDA(), bg.QDA(), bg.NaiveBayes()):
+        found = clf.fit(X, y).loo()["log_proba"]
+        for i in (0, 1):
+            rest = np.arange(4) != i
+            again = type(clf)().fit(X[rest], y[rest]).predict_log_proba(X[i : i + 1])
+            np.testing.assert_allclose(found[i], again[0, 0], atol=1e-9)

@@ -330,6 +330,7 @@ def test_pitfall_28_optimiser_that_drifts(make, solver):
     pit.assert_same_parameters(svi, closed, 1e-4)
 
 
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.NotConverged")
 @pytest.mark.slow
 def test_pitfall_29_the_caller_keeps_float32():
     """Switching JAX to 64 bits for the whole process changed the caller's own programs."""

@@ -14,7 +14,7 @@ from bayesgen.classes import ClassPrior
 from bayesgen.inference.holes import holes
 from bayesgen.likelihoods import Likelihood, Statistics
 from bayesgen.likelihoods.arrays import spread
-from bayesgen.likelihoods.moments import blocks
+from bayesgen.likelihoods.moments import blocks, class_moments
 from bayesgen.model import ModelStatistics, complete_model
 from bayesgen.typing import Block, Joint, Labels, Weights
 
@@ -55,10 +55,15 @@ def leave_one_out(
     score = _with_holes(likelihood, statistics, n_classes)
     out = np.empty((len(y), n_classes))
     width = sum(np.size(value) for value in statistics.arrays().values())
-    for rows in blocks(len(y), max(1, BATCH_FLOATS // max(width, 1))):
+    lonely = np.empty(0, dtype=int)
+    if likelihood.kind == "numbers" and not score:
+        lonely = np.union1d(_lonely(x), _holding_all(x, y, weight, n_classes))
+    usual = np.setdiff1d(np.arange(len(y)), lonely)
+    for part in blocks(len(usual), max(1, BATCH_FLOATS // max(width, 1))):
+        rows = usual[part]
         some = x[rows], y[rows], weight[rows]
         out[rows] = score(*some) if score else batch(likelihood, statistics, *some, **sizes)
-    for i in _lonely(x) if likelihood.kind == "numbers" and not score else ():
+    for i in lonely:
         others = np.arange(len(y)) != i
         rest = likelihood.statistics(x[others], y[others], weight[others], **sizes)
         out[i] = scored(likelihood, rest, x[i : i + 1], n_classes)
@@ -80,6 +85,18 @@ def _lonely(x: Block) -> np.ndarray:
                 if len(here) == 1 and (column[seen] == other).sum() == len(seen) - 1:
                     out.add(int(here[0]))
     return np.array(sorted(out), dtype=int)
+
+
+def _holding_all(x: Block, y: Labels, weight: Weights, n_classes: int) -> np.ndarray:
+    """Return the rows without which some column no longer varies within any class.
+
+    What taking them away leaves is rounding too.
+    """
+    count, mean, scatter = class_moments(x, y, weight, n_classes)
+    left = count[y] - weight[:, None]
+    worth = np.divide(weight[:, None] * count[y], left, out=np.zeros_like(left), where=left > 0)
+    held = np.nan_to_num(worth * (x - mean[y]) ** 2)
+    return np.flatnonzero(((held > 0) & (held >= (1 - 1e-9) * scatter.sum(axis=0))).any(axis=1))
 
 
 def _with_a_say(

@@ -26,7 +26,17 @@ def inverse_factors(matrices: Matrices) -> tuple[Matrices, Float[np.ndarray, "*b
     """Return W with W'W = inverse, lower triangular, and the log determinant."""
     factors = np.linalg.cholesky(matrices)
     diagonal = np.diagonal(factors, axis1=-2, axis2=-1)
-    return np.linalg.inv(factors), 2 * np.log(diagonal).sum(axis=-1)
+    return inverted(factors), 2 * np.log(diagonal).sum(axis=-1)
+
+
+def inverted(factors: Matrices) -> Matrices:
+    """Return inverses of Cholesky factors, each column in units of its own.
+
+    Otherwise rows of a large unit would be pivots for columns of a small one, whose digits they
+    swallow (at 1e70 to 1, probabilities were off by .1).
+    """
+    size = np.linalg.norm(factors, axis=-1)
+    return np.linalg.inv(factors / size[..., None]) / size[..., None, :]
 
 
 def observed_part(matrices: Matrices, observed: Bool[np.ndarray, "pattern feature"]) -> np.ndarray:
@@ -61,7 +71,7 @@ def distances(
     """
     squares, log_dets = np.zeros((len(x), len(mean))), np.zeros((len(x), len(mean)))
     if not np.isnan(x).any():
-        inverse = np.linalg.inv(factors)
+        inverse = inverted(factors)
         log_dets += 2 * np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)
         for rows in blocks(len(x), max(256, SMALL_PRODUCT // x.shape[1] ** 2)):
             _squares(x[rows], mean, inverse, squares[rows])

@@ -37,7 +37,9 @@ def predictive_each(prior: Likelihood, x: Block) -> Joint:
     factors = np.linalg.cholesky(np.where(both, prior.scale, np.eye(seen.shape[1])))
     # one factor may serve all classes, whose rows are then solved for together
     right = off[:, None] if factors.shape[1] == 1 else off[..., None, :]
-    solved = np.linalg.solve(factors, np.swapaxes(right, -1, -2))
+    # each column in a unit of its own, as in `holes.inverted`
+    size = np.linalg.norm(factors, axis=-1)[..., None]
+    solved = np.linalg.solve(factors / size, np.swapaxes(right, -1, -2) / size)
     squares = (solved**2).sum(axis=-2).reshape(off.shape[:2]) / stretch
     p, log_det = seen.sum(axis=1)[:, None], np.log(np.diagonal(factors, axis1=-2, axis2=-1))
     out = spherical_t(squares, p, prior.covariance_rows, 1.0)
