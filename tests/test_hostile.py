@@ -61,7 +61,7 @@ MODELS = {
     ),
     "spherical": Model(composed(bg.SphericalNormal()), "joint numbers", (*PARTS, "units")),
     "trees of numbers": Model(composed(bg.TreeNormal()), "joint numbers", PARTS),
-    # 174 levels of 174 rows: 1.01e-7 was seen
+    # weights here may sum to 1e9, and so many nats of log evidence end in a digit of 1e-7
     "trees of levels": Model(composed(bg.TreeCategorical()), "levels", PARTS, 1e-6, cost=2),
     "categorical": Model(composed(bg.Categorical()), "levels"),
     "categorical learned": Model(composed(bg.Categorical(rows="learn")), "levels", PARTS),

@@ -46,13 +46,10 @@ def learn_bent(
     ]
     bends = bent.bends()
     slopes = (
-        rows.weight @ np.broadcast_to(log_slope(bends, bent.encode(rows.table, unseen)), (n, 1))
+        np.sum(rows.weight[:, None] * log_slope(bends, bent.encode(rows.table, unseen)))
         for rows in seen
-        if (n := rows.table.n_rows)
     )
-    return dataclasses.replace(
-        functools.reduce(add, parts), log_slope=float(sum(slope[0] for slope in slopes))
-    )
+    return dataclasses.replace(functools.reduce(add, parts), log_slope=float(sum(slopes)))
 
 
 def _bent(

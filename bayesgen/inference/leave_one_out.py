@@ -55,9 +55,8 @@ def leave_one_out(
     score = _with_holes(likelihood, statistics, n_classes)
     out = np.empty((len(y), n_classes))
     width = sum(np.size(value) for value in statistics.arrays().values())
-    lonely = np.empty(0, dtype=int)
-    if likelihood.kind == "numbers" and not score:
-        lonely = np.union1d(_lonely(x), _holding_all(x, y, weight, n_classes))
+    again = likelihood.kind == "numbers" and not score
+    lonely = _indispensable(x, y, weight, n_classes) if again else np.empty(0, dtype=int)
     usual = np.setdiff1d(np.arange(len(y)), lonely)
     for part in blocks(len(usual), max(1, BATCH_FLOATS // max(width, 1))):
         rows = usual[part]
@@ -68,6 +67,11 @@ def leave_one_out(
         rest = likelihood.statistics(x[others], y[others], weight[others], **sizes)
         out[i] = scored(likelihood, rest, x[i : i + 1], n_classes)
     return out
+
+
+def _indispensable(x: Block, y: Labels, weight: Weights, n_classes: int) -> np.ndarray:
+    """Return the rows that are left out by another fit: subtraction would leave rounding alone."""
+    return np.union1d(_lonely(x), _holding_all(x, y, weight, n_classes))
 
 
 def _lonely(x: Block) -> np.ndarray:
