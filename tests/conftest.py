@@ -1,9 +1,12 @@
 """Fixtures that more than one test file uses."""
 
+from collections.abc import Iterator
+
 import hypothesis
 import numpy as np
 import numpyro  # first of all: arviz leaves a lazy one behind, which loses its submodules
 import pytest
+from hypothesis.internal.conjecture import providers
 
 assert numpyro.__version__
 
@@ -16,6 +19,18 @@ hypothesis.settings.register_profile(
     print_blob=True,
     suppress_health_check=list(hypothesis.HealthCheck),
 )
+
+
+@pytest.fixture(autouse=True, scope="session")
+def examples_that_are_the_same_everywhere() -> Iterator[None]:
+    """Keep hypothesis from drawing constants of whatever modules this worker happens to have.
+
+    They differ from run to run, whatever the seed: a table that fails must fail again.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        if hypothesis.settings.get_current_profile_name() != "hostile":
+            patch.setattr(providers, "_get_local_constants", providers.Constants)
+        yield
 
 
 @pytest.fixture

@@ -31,9 +31,10 @@ def test_rows_are_left_out_beside_a_column_that_is_never_observed(spread, rng):
     x, y = rng.standard_normal((20, 2)), np.arange(20) % 2
     holed = np.column_stack([x[:, :1], np.full(20, np.nan), x[:, 1:]])
     prior, found = bg.MultivariateNormal(covariance=spread), []
-    for rows in (x, holed):
-        whole = prior.statistics(rows, y, np.ones(20), n_classes=2)
-        found.append(leave_one_out.leave_one_out(prior, whole, rows, y, np.ones(20), n_classes=2))
+    for table in (x, holed):
+        rows = leave_one_out.Rows(table, y, np.ones(20), np.ones(20), 2)
+        whole = prior.statistics(table, y, np.ones(20), n_classes=2)
+        found.append(leave_one_out.leave_one_out(prior, whole, rows))
     np.testing.assert_allclose(found[1], found[0], rtol=1e-12)
 
 

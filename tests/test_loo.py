@@ -46,8 +46,8 @@ def test_every_family_leaves_a_row_out(name, guess):
     x, y = case.rows(rng, 24, holes=not prior.joint)
     weight = rng.choice([0.5, 1.0, 2.0], len(y))
     whole = laws.statistics(case, prior, x, y, weight)
-    sizes = {"n_classes": laws.N_CLASSES, "n_levels": case.n_levels}
-    found = leave_one_out.leave_one_out(prior, whole, x, y, weight, **sizes)
+    rows = leave_one_out.Rows(x, y, weight, weight, laws.N_CLASSES, case.n_levels)
+    found = leave_one_out.leave_one_out(prior, whole, rows)
     expected = [alone(prior, case, x, y, weight, i) for i in range(len(y))]
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
 
@@ -57,7 +57,8 @@ def test_a_column_that_is_constant_without_the_row_says_nothing_of_it():
     y, weight = np.array([0, 0, 1, 1]), np.ones(4)
     for prior in (bg.Normal(), bg.MultivariateNormal(), bg.Normal(spread="shared")):
         whole = prior.statistics(x, y, weight, n_classes=2)
-        found = leave_one_out.leave_one_out(prior, whole, x, y, weight, n_classes=2)
+        rows = leave_one_out.Rows(x, y, weight, weight, 2)
+        found = leave_one_out.leave_one_out(prior, whole, rows)
         rest = prior.statistics(x[[0, 1, 3], 1:], y[[0, 1, 3]], weight[:3], n_classes=2)
         np.testing.assert_allclose(
             found[2], prior.complete(rest).posterior(rest).log_predictive(x[2:3, 1:])[0]
@@ -73,7 +74,7 @@ def test_a_value_that_one_row_alone_has_leaves_no_rounding_behind(prior):
     x[5, 1] = 0.37
     y, weight = np.arange(12) % 2, np.ones(12)
     whole = prior.statistics(x, y, weight, n_classes=2)
-    found = leave_one_out.leave_one_out(prior, whole, x, y, weight, n_classes=2)
+    found = leave_one_out.leave_one_out(prior, whole, leave_one_out.Rows(x, y, weight, weight, 2))
     others = np.arange(12) != 5
     rest = prior.statistics(x[others], y[others], weight[others], n_classes=2)
     np.testing.assert_allclose(found[5], leave_one_out.scored(prior, rest, x[5:6], 2), rtol=1e-9)
@@ -157,3 +158,39 @@ def test_what_has_no_exact_loo():
         bg.LDA(inference="mle").fit(X, y).loo()
     with pytest.raises(NoRows, match=r"loo\(X, y\)"):
         bg.LDA().partial_fit(X, y).loo()
+
+
+@pytest.mark.parametrize("name", CONJUGATE)
+def test_every_family_leaves_a_part_of_a_row_out(name):
+    """A row of weight 2 is the row twice, and one of the two stays."""
+    case, rng = CASES[name], np.random.default_rng(4)
+    prior = case.vague.specialised()
+    x, y = case.rows(rng, 12, holes=not prior.joint)
+    times = np.tile([1.0, 2.0, 3.0], 4)
+    rows = leave_one_out.Rows(x, y, times, np.ones(12), laws.N_CLASSES, case.n_levels)
+    found = leave_one_out.leave_one_out(prior, laws.statistics(case, prior, x, y, times), rows)
+    for i in range(12):
+        rest = times - (np.arange(12) == i)
+        some = rest > 0
+        others = laws.statistics(case, prior, x[some], y[some], rest[some])
+        expected = leave_one_out.scored(prior, others, x[i : i + 1], laws.N_CLASSES)
+        np.testing.assert_allclose(found[i], expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("weight", [[1.9, 1.6, 0.7], [1.0, 1.0, 1.0]])
+@pytest.mark.parametrize(
+    "make", [lambda: bg.NaiveBayes(temper="learn"), lambda: bg.StackedClassifier()]
+)
+def test_a_row_that_holds_all_that_varies_may_come_in_a_batch_of_its_own(make, weight):
+    """Without the row in the middle the column is constant, whatever rows came with it."""
+    X, y, weight = pd.DataFrame({"a": [1.5, 0.0, 1.5]}), np.array([0, 1, 0]), np.array(weight)
+    whole, parts = make().fit(X, y, sample_weight=weight), make()
+    parts.partial_fit(X[:2], y[:2], sample_weight=weight[:2])
+    parts.partial_fit(X[2:], y[2:], sample_weight=weight[2:])
+    np.testing.assert_allclose(parts.predict_proba(X), whole.predict_proba(X), rtol=1e-9)
+
+
+def test_rows_that_the_fit_did_not_see_cannot_be_taken_away():
+    X, y = bg.datasets.load_iris()
+    with pytest.raises(NoRows, match=r"class 'setosa' has 49 rows here.*the fit had 50"):
+        bg.LDA().fit(X, y).loo(X[1:], y[1:])

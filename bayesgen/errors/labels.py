@@ -139,6 +139,15 @@ class NoRows(BayesgenError, ValueError):
         )
 
     @classmethod
+    def others(cls, label: object, found: float, fitted: float) -> "NoRows":
+        """Rows are to be taken away that were never added."""
+        return cls(
+            f"loo takes each row of the fit away: class {label!r} has {found:g} rows here, weights "
+            f"summed, and the fit had {fitted:g}. Pass exactly the rows, labels and weights of the "
+            "fit; for other rows use predict_log_proba."
+        )
+
+    @classmethod
     def to_learn_from(cls, what: str) -> "NoRows":
         """Something is learned from all rows anew, and those of earlier calls are gone."""
         return cls(

@@ -175,17 +175,25 @@ def complete(
 
 
 def leave_one_out(
-    learned: Learned, prior: Spec, encoded: Encoded, y: Labels, weight: Weights
+    learned: Learned, prior: Spec, encoded: Encoded, y: Labels, weight: Weights, away: Weights
 ) -> tuple[Joint, Joint]:
     """Return log p(x_i, y = k given the rows without i), and its part log P(y = k given them).
 
     Both of shape (row, class); exact where every likelihood is conjugate, given how columns are
     bent, which stays.
+
+    Args:
+        learned: what all rows have said.
+        prior: of the classes.
+        encoded: all rows.
+        y: their class codes.
+        weight: their weights.
+        away: how much of its weight a row loses where it is left out.
     """
     origin, statistics = learned.origin(), learned.statistics
     size = len(learned.classes)
     classes_out = np.empty((len(y), size))
-    pairs, which = np.unique(np.stack([y, weight], axis=1), axis=0, return_inverse=True)
+    pairs, which = np.unique(np.stack([y, away], axis=1), axis=0, return_inverse=True)
     for pair, (k, own) in enumerate(pairs):
         count = statistics.count - own * (np.arange(size) == k)
         count = np.where(count > 1e-9 * own, count, 0.0)
@@ -196,11 +204,7 @@ def leave_one_out(
         out += loo.leave_one_out(
             likelihood.moved(-origin[name]),
             statistics.blocks[name],
-            encoded[name],
-            y,
-            weight,
-            n_classes=size,
-            n_levels=learned.schema.n_levels(name),
+            loo.Rows(encoded[name], y, weight, away, size, learned.schema.n_levels(name)),
         )
     return out, classes_out
 

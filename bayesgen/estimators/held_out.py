@@ -33,7 +33,7 @@ def held_out(member: Classifier, batches: Batches, classes: np.ndarray) -> Joint
         UnsupportedInference: rows came in several batches, and the member has no closed form.
     """
     if member.inference_ in ("exact", "expected"):
-        return np.concatenate([_left_out(member, *batch) for batch in batches])
+        return _left_out(member, batches)
     if len(batches) > 1:
         raise UnsupportedInference.because(
             f"partial_fit with a member {type(member).__name__}",
@@ -43,11 +43,21 @@ def held_out(member: Classifier, batches: Batches, classes: np.ndarray) -> Joint
     return _by_folds(member, *batches[0], classes)
 
 
-def _left_out(member: Classifier, X: object, y: object, sample_weight: object) -> Joint:
-    posterior, encoded, n_rows = member._encoded(X)
-    codes, weight = member._codes(y), rows.once(rows.weights_of(sample_weight, n_rows))
-    joint, of_classes = leave_one_out(member._learned_, member.class_prior, encoded, codes, weight)
-    return _log_proba(posterior, joint, of_classes)
+def _left_out(member: Classifier, batches: Batches) -> Joint:
+    read = [member._encoded(X) for X, _, _ in batches]
+    codes = np.concatenate([member._codes(y) for _, y, _ in batches])
+    weight = np.concatenate(
+        [rows.weights_of(w, n) for (_, _, n), (_, _, w) in zip(read, batches, strict=True)]
+    )
+    joint, of_classes = leave_one_out(
+        member._learned_,
+        member.class_prior,
+        rows.joined([encoded for _, encoded, _ in read]),
+        codes,
+        weight,
+        rows.once(weight),
+    )
+    return _log_proba(member._answering(), joint, of_classes)
 
 
 def _log_proba(posterior: Posterior, joint: Joint, of_classes: Joint) -> Joint:

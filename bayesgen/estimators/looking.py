@@ -13,7 +13,7 @@ from bayesgen.estimators import rows
 from bayesgen.estimators.deciding import Deciding
 from bayesgen.estimators.fitted import Learned, columns, complete, leave_one_out, level_names
 from bayesgen.inference import Posterior, Report
-from bayesgen.typing import Encoded, Labels
+from bayesgen.typing import Encoded, Labels, Weights
 
 DRAWS = 1000
 REPLICATES = 100
@@ -120,6 +120,7 @@ class Looking(Deciding, abc.ABC):
 
         Raises:
             UnsupportedInference: the fit was not exact.
+            NoRows: these are not the rows of the fit.
 
         Example:
             >>> import bayesgen as bg
@@ -137,7 +138,8 @@ class Looking(Deciding, abc.ABC):
             X, y, sample_weight = self._rows_of_fit("loo")
         posterior, encoded, n_rows = self._encoded(X)
         codes, weight = self._codes(y), rows.weights_of(sample_weight, n_rows)
-        joint, _ = leave_one_out(self._learned_, self.class_prior, encoded, codes, weight)
+        self._check_rows_of_fit(codes, weight)
+        joint, _ = leave_one_out(self._learned_, self.class_prior, encoded, codes, weight, weight)
         proba = predict.log_class_proba(joint, posterior.log_classes())
         own = np.arange(n_rows), codes
         return diagnose.frame({"log_proba": proba[own], "log_joint": joint[own]})
@@ -149,6 +151,15 @@ class Looking(Deciding, abc.ABC):
         if training is None:
             raise NoRows.pass_them(what)
         return training
+
+    def _check_rows_of_fit(self, codes: Labels, weight: Weights) -> None:
+        """Refuse rows that cannot be taken away: fewer, more or other ones than the fit had."""
+        count = self._learned_.statistics.count
+        found = np.bincount(codes, weight, minlength=len(count))
+        other = np.flatnonzero(~np.isclose(found, count, rtol=1e-6, atol=0))
+        if len(other):
+            k = other[0]
+            raise NoRows.others(self.classes_[k : k + 1].tolist()[0], found[k], count[k])
 
     def _codes(self, y: object) -> np.ndarray:
         labels = rows.labels_of(y)

@@ -1,9 +1,9 @@
 """The border with scikit-learn: what users pass as rows, labels and weights, checked once."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array, issparse, vstack
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import column_or_1d, validate_data
 
@@ -23,7 +23,7 @@ from bayesgen.table import (
     read_table,
     read_target,
 )
-from bayesgen.typing import Traceable, Weights
+from bayesgen.typing import Encoded, Traceable, Weights
 
 
 def training_rows(
@@ -94,6 +94,17 @@ def with_weight(X: object, y: object, sample_weight: object) -> tuple[object, ob
 def once(weight: Weights) -> Weights:
     """Return what is taken away where one row is left out: of a row of weight 3, one of three."""
     return np.minimum(weight, 1.0)
+
+
+def joined(parts: Sequence[Encoded]) -> Encoded:
+    """Return encoded rows of several calls below each other."""
+    if len(parts) == 1:
+        return parts[0]
+    return {name: _below([part[name] for part in parts]) for name in parts[0]}
+
+
+def _below(parts: list[Traceable]) -> Traceable:
+    return vstack(parts, format="csr") if issparse(parts[0]) else np.concatenate(parts)
 
 
 def check_declared(labels: np.ndarray, declared: np.ndarray) -> None:

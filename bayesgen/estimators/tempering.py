@@ -7,11 +7,11 @@ import numpy as np
 from bayesgen.classes import Spec
 from bayesgen.errors import InvalidArgument, NoRows, UnsupportedInference
 from bayesgen.estimators.fitted import Learned, leave_one_out
-from bayesgen.estimators.rows import once
+from bayesgen.estimators.rows import joined, once
 from bayesgen.inference import Posterior, Tempered
 from bayesgen.inference import tempered as powers
 from bayesgen.table import Table
-from bayesgen.typing import Encoded, Joint, Labels, Weights
+from bayesgen.typing import Joint, Labels, Weights
 
 Temper = str | float | int | None
 """None: the story as it is; a power above 0; or "learn"."""
@@ -85,18 +85,11 @@ def left_out(
         )
     if not seen:
         raise NoRows.to_learn_from("temper='learn'")
-    parts = [_left_out(learned, prior, rows, unseen) for rows in seen]
-    joint, classes, codes, weight = (np.concatenate(part) for part in zip(*parts, strict=True))
+    encoded = joined([learned.schema.encode(rows.table, unseen=unseen) for rows in seen])
+    codes = np.searchsorted(learned.classes, np.concatenate([rows.labels for rows in seen]))
+    weight = np.concatenate([rows.weight for rows in seen])
+    joint, classes = leave_one_out(learned, prior, encoded, codes, weight, once(weight))
     return classes, joint, codes, weight
-
-
-def _left_out(
-    learned: Learned, prior: Spec, seen: Seen, unseen: str
-) -> tuple[Joint, Joint, Labels, Weights]:
-    encoded: Encoded = learned.schema.encode(seen.table, unseen=unseen)
-    codes = np.searchsorted(learned.classes, seen.labels)
-    joint, classes = leave_one_out(learned, prior, encoded, codes, once(seen.weight))
-    return joint, classes, codes, seen.weight
 
 
 def temperature(posterior: Posterior) -> float:

@@ -5,6 +5,7 @@ many fits. Families whose formulas bear a leading axis of rows (`batched`) answe
 once; the others row by row, equal rows together.
 """
 
+import dataclasses
 from collections.abc import Callable
 
 import numpy as np
@@ -22,65 +23,85 @@ BATCH_FLOATS = 500_000
 """Numbers in the statistics of all rows of a batch: 4 MB, which a third-level cache holds."""
 
 
-def leave_one_out(
-    likelihood: Likelihood,
-    statistics: Statistics,
-    x: Block,
-    y: Labels,
-    weight: Weights,
-    *,
-    n_classes: int,
-    n_levels: tuple[int, ...] = (),
-) -> Joint:
+@dataclasses.dataclass(frozen=True, eq=False)
+class Rows:
+    """All rows of a fit in one block, and what is taken away where one of them is left out.
+
+    x: the rows, encoded. y: their class codes. weight: their weights. away: what of its weight a
+    row that is left out loses; by default all. n_classes, n_levels: as of statistics.
+    """
+
+    x: Block
+    y: Labels
+    weight: Weights
+    away: Weights
+    n_classes: int
+    n_levels: tuple[int, ...] = ()
+
+    def at(self, which: np.ndarray) -> "Rows":
+        """Return some of them, or a mask of them."""
+        parts = {name: getattr(self, name)[which] for name in ("x", "y", "weight", "away")}
+        return dataclasses.replace(self, **parts)
+
+    def lost(self, likelihood: Likelihood) -> Statistics:
+        """Return the statistics of what is taken away."""
+        return self._said(likelihood, self.away)
+
+    def without(self, likelihood: Likelihood, i: int) -> Statistics:
+        """Return the statistics of all rows but one, from these rows alone."""
+        weight = self.weight.copy()
+        weight[i] -= self.away[i]
+        left = np.flatnonzero(weight > 0)
+        return self.at(left)._said(likelihood, weight[left])
+
+    def _said(self, likelihood: Likelihood, weight: Weights) -> Statistics:
+        sizes = {"n_classes": self.n_classes, "n_levels": self.n_levels}
+        return likelihood.statistics(self.x, self.y, weight, **sizes)
+
+
+def leave_one_out(likelihood: Likelihood, statistics: Statistics, rows: Rows) -> Joint:
     """Return log p(x_i given y = k, the rows without i), shape (row, class).
 
-    posterior(S - s_i) is the posterior without row i, which counts with its whole weight.
+    posterior(S - s_i) is the posterior without row i.
 
     Args:
         likelihood: guesses as the user left them.
         statistics: of all rows.
-        x: the rows, encoded.
-        y: their class codes.
-        weight: their weights.
-        n_classes: how many classes there are.
-        n_levels: how many levels each column has.
+        rows: all of them.
     """
-    sizes = {"n_classes": n_classes, "n_levels": n_levels}
-    if not likelihood.batched or issparse(x):
-        return one_by_one(likelihood, statistics, x, y, weight, **sizes)
+    if not likelihood.batched or issparse(rows.x):
+        return one_by_one(likelihood, statistics, rows, np.arange(len(rows.y)))
     inert = likelihood.complete(statistics).inert()
     if inert is not None and inert.all():
-        return np.zeros((len(y), n_classes))
-    statistics, x = _with_a_say(likelihood, statistics, x)
-    score = _with_holes(likelihood, statistics, n_classes)
-    out = np.empty((len(y), n_classes))
+        return np.zeros((len(rows.y), rows.n_classes))
+    statistics, x = _with_a_say(likelihood, statistics, rows.x)
+    rows = dataclasses.replace(rows, x=x)
+    score = _with_holes(likelihood, statistics, rows.n_classes)
+    out = np.empty((len(rows.y), rows.n_classes))
     width = sum(np.size(value) for value in statistics.arrays().values())
     again = likelihood.kind == "numbers" and not score
-    lonely = _indispensable(x, y, weight, n_classes) if again else np.empty(0, dtype=int)
-    usual = np.setdiff1d(np.arange(len(y)), lonely)
+    lonely = _indispensable(rows) if again else np.empty(0, dtype=int)
+    usual = np.setdiff1d(np.arange(len(rows.y)), lonely)
     for part in blocks(len(usual), max(1, BATCH_FLOATS // max(width, 1))):
-        rows = usual[part]
-        some = x[rows], y[rows], weight[rows]
-        out[rows] = score(*some) if score else batch(likelihood, statistics, *some, **sizes)
-    for i in lonely:
-        others = np.arange(len(y)) != i
-        rest = likelihood.statistics(x[others], y[others], weight[others], **sizes)
-        out[i] = scored(likelihood, rest, x[i : i + 1], n_classes)
+        some = usual[part]
+        out[some] = score(rows.at(some)) if score else batch(likelihood, statistics, rows, some)
+    for i in lonely.tolist():
+        out[i] = scored(likelihood, rows.without(likelihood, i), rows.x[i : i + 1], rows.n_classes)
     return out
 
 
-def _indispensable(x: Block, y: Labels, weight: Weights, n_classes: int) -> np.ndarray:
+def _indispensable(rows: Rows) -> np.ndarray:
     """Return the rows that are left out by another fit: subtraction would leave rounding alone."""
-    return np.union1d(_lonely(x), _holding_all(x, y, weight, n_classes))
+    return np.union1d(_lonely(rows), _holding_all(rows))
 
 
-def _lonely(x: Block) -> np.ndarray:
+def _lonely(rows: Rows) -> np.ndarray:
     """Return the rows without which some column holds one value only.
 
     Taking them away leaves what rounding left of its variance, where there is none.
     """
     out: set[int] = set()
-    for column in x.T:
+    for column in rows.x.T:
         seen = np.flatnonzero(~np.isnan(column))
         if len(seen) > 2:
             low, high = column[seen].min(), column[seen].max()
@@ -88,18 +109,20 @@ def _lonely(x: Block) -> np.ndarray:
                 here = seen[column[seen] == value]
                 if len(here) == 1 and (column[seen] == other).sum() == len(seen) - 1:
                     out.add(int(here[0]))
-    return np.array(sorted(out), dtype=int)
+    gone = [i for i in sorted(out) if rows.away[i] >= rows.weight[i]]
+    return np.array(gone, dtype=int)
 
 
-def _holding_all(x: Block, y: Labels, weight: Weights, n_classes: int) -> np.ndarray:
+def _holding_all(rows: Rows) -> np.ndarray:
     """Return the rows without which some column no longer varies within any class.
 
     What taking them away leaves is rounding too.
     """
-    count, mean, scatter = class_moments(x, y, weight, n_classes)
-    left = count[y] - weight[:, None]
-    worth = np.divide(weight[:, None] * count[y], left, out=np.zeros_like(left), where=left > 0)
-    held = np.nan_to_num(worth * (x - mean[y]) ** 2)
+    y, away = rows.y, rows.away[:, None]
+    count, mean, scatter = class_moments(rows.x, y, rows.weight, rows.n_classes)
+    left = count[y] - away
+    worth = np.divide(away * count[y], left, out=np.zeros_like(left), where=left > 0)
+    held = np.nan_to_num(worth * (rows.x - mean[y]) ** 2)
     return np.flatnonzero(((held > 0) & (held >= (1 - 1e-9) * scatter.sum(axis=0))).any(axis=1))
 
 
@@ -128,7 +151,7 @@ def _with_a_say(
 
 def _with_holes(
     likelihood: Likelihood, statistics: Statistics, n_classes: int
-) -> Callable[[Block, Labels, Weights], Joint] | None:
+) -> Callable[[Rows], Joint] | None:
     """Return how rows are scored where holes stand in the way of the closed form.
 
     Rows give their expected statistics at the mode of all rows, whose guesses are kept too: an
@@ -146,77 +169,39 @@ def _with_holes(
         return None
     whole = found.expected()
 
-    def score(x: Block, y: Labels, weight: Weights) -> Joint:
-        if prior is not full:
-            x = full.view(x, kept)
-        rest = whole - placed(found.expected_alone(x, y, weight), y, n_classes)
-        return prior.log_predictive_after(rest, x)
+    def score(rows: Rows) -> Joint:
+        x = rows.x if prior is full else full.view(rows.x, kept)
+        alone = found.expected_alone(x, rows.y, rows.away)
+        return prior.log_predictive_after(whole - placed(alone, rows.y, n_classes), x)
 
     return score
 
 
-def batch(
-    likelihood: Likelihood,
-    statistics: Statistics,
-    x: Block,
-    y: Labels,
-    weight: Weights,
-    *,
-    n_classes: int,
-    n_levels: tuple[int, ...],
-) -> Joint:
-    """Return what `leave_one_out` returns, for a family that is `batched`: all rows at once."""
-    full = likelihood.complete(statistics)
-    rest = statistics - apart(likelihood, x, y, weight, n_classes=n_classes, n_levels=n_levels)
+def batch(likelihood: Likelihood, statistics: Statistics, rows: Rows, some: np.ndarray) -> Joint:
+    """Return what `leave_one_out` returns of some rows at once, where a family is `batched`."""
+    part = rows.at(some)
+    full, x = likelihood.complete(statistics), part.x
+    rest = statistics - apart(likelihood, part)
     prior, inert = likelihood.complete(rest), full.inert()
     if inert is not None:
         usual = np.all(prior.inert() == inert, axis=-1)
         if not usual.all():  # without some row a column is constant: these rows go one by one
-            return _in_two(likelihood, statistics, x, y, weight, usual, n_classes, n_levels)
+            out = np.empty((len(some), rows.n_classes))
+            for method, which in ((batch, usual), (one_by_one, ~usual)):
+                if which.any():
+                    out[which] = method(likelihood, statistics, rows, some[which])
+            return out
         if inert.any():
             kept, axis = np.flatnonzero(~inert), likelihood.inert_axis
             prior, rest, x = prior.take(axis, kept), rest.take(axis, kept), full.view(x, kept)
     return prior.log_predictive_after(rest, x)
 
 
-def _in_two(
-    likelihood: Likelihood,
-    statistics: Statistics,
-    x: Block,
-    y: Labels,
-    weight: Weights,
-    usual: np.ndarray,
-    n_classes: int,
-    n_levels: tuple[int, ...],
-) -> Joint:
-    out = np.empty((len(y), n_classes))
-    for method, rows in ((batch, usual), (one_by_one, ~usual)):
-        if rows.any():
-            out[rows] = method(
-                likelihood,
-                statistics,
-                x[rows],
-                y[rows],
-                weight[rows],
-                n_classes=n_classes,
-                n_levels=n_levels,
-            )
-    return out
-
-
-def apart(
-    likelihood: Likelihood,
-    x: Block,
-    y: Labels,
-    weight: Weights,
-    *,
-    n_classes: int,
-    n_levels: tuple[int, ...],
-) -> Statistics:
-    """Return the statistics of each row by itself, which stand along a leading axis."""
-    at = np.arange(len(y))
-    alone = likelihood.statistics(x, at, weight, n_classes=len(y), n_levels=n_levels)
-    return placed(alone, y, n_classes)
+def apart(likelihood: Likelihood, rows: Rows) -> Statistics:
+    """Return what each row takes away with it, which stands along a leading axis."""
+    n = len(rows.y)
+    alone = dataclasses.replace(rows, y=np.arange(n), n_classes=n).lost(likelihood)
+    return placed(alone, rows.y, rows.n_classes)
 
 
 def placed(alone: Statistics, y: Labels, n_classes: int) -> Statistics:
@@ -230,30 +215,19 @@ def placed(alone: Statistics, y: Labels, n_classes: int) -> Statistics:
 
 
 def one_by_one(
-    likelihood: Likelihood,
-    statistics: Statistics,
-    x: Block,
-    y: Labels,
-    weight: Weights,
-    *,
-    n_classes: int,
-    n_levels: tuple[int, ...],
+    likelihood: Likelihood, statistics: Statistics, rows: Rows, some: np.ndarray
 ) -> Joint:
-    """Return what `leave_one_out` returns, for any family: equal rows once, row by row."""
-    sizes = {"n_classes": n_classes, "n_levels": n_levels}
+    """Return what `leave_one_out` returns of some rows, for any family: equal rows once."""
     holes = getattr(statistics, "has_holes", False)
-    out, known = np.zeros((len(y), n_classes)), {}
-    for i in range(len(y)):
-        at = slice(i, i + 1)
-        key = None if issparse(x) else (x[at].tobytes(), int(y[i]), float(weight[i]))
+    out, known = np.zeros((len(some), rows.n_classes)), {}
+    for place, i in enumerate(some.tolist()):
+        one = rows.at(np.array([i]))
+        about = int(one.y[0]), float(one.weight[0]), float(one.away[0])
+        key = None if issparse(one.x) else (one.x.tobytes(), *about)
         if key is None or key not in known:
-            if holes:
-                others = np.delete(np.arange(len(y)), i)
-                rest = likelihood.statistics(x[others], y[others], weight[others], **sizes)
-            else:
-                rest = statistics - likelihood.statistics(x[at], y[at], weight[at], **sizes)
-            known[key] = scored(likelihood, rest, x[at], n_classes)
-        out[i] = known[key]
+            rest = rows.without(likelihood, i) if holes else statistics - one.lost(likelihood)
+            known[key] = scored(likelihood, rest, one.x, rows.n_classes)
+        out[place] = known[key]
     return out
 
 
