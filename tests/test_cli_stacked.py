@@ -90,6 +90,7 @@ def test_a_stack_is_compared(rows, capsys):
     assert 0 < found["classifiers"][0]["log_loss"] < 0.7
 
 
+@pytest.mark.slow
 def test_a_page_about_a_saved_stack(rows, fitted, capsys):
     page = fitted.parent / "page.html"
     arguments = ("report", rows, "--target", "survived", "--html", page)

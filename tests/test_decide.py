@@ -124,9 +124,10 @@ def test_novel_rows_are_rejected_and_others_not(iris):
     assert (decided == "reject").all() and np.isnan(expected).all()
     expected = clf.decide(far, reject=0.3, novelty=0.01, return_loss=True)[1]
     assert (expected == 0.3).all()
-    assert (clf.decide(X, novelty=0.001) == "reject").mean() < 0.02
-    kept = clf.decide(X, novelty=0.001) != "reject"
-    assert (clf.decide(X, novelty=0.001)[kept] == clf.predict(X)[kept]).all()
+    decided = clf.decide(X, novelty=0.001)
+    kept = decided != "reject"
+    assert kept.mean() > 0.98
+    assert (decided[kept] == clf.predict(X)[kept]).all()
 
 
 def test_typicality_repeats_and_does_not_look_at_company(titanic):

@@ -14,7 +14,10 @@ from bayesgen.errors import BayesgenWarning, InvalidArgument, NoPosterior
 from bayesgen.explain import orders
 
 PRIOR = "(prior)"
-every_fit = pytest.mark.parametrize(("name", "method"), FITS)
+COMPILED = [pytest.param(*fit, marks=pytest.mark.slow) for fit in FITS if fit[1] == "map"]
+every_fit = pytest.mark.parametrize(
+    ("name", "method"), [fit for fit in FITS if fit[1] != "map"] + COMPILED
+)
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
+from paces import fast_only
 from references import ORACLES
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -140,7 +141,7 @@ def test_mode_of_rows_with_holes_is_that_of_svi(rng):
 # --- levels ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("inference", ["map", "mle"])
+@pytest.mark.parametrize("inference", fast_only(["map"], ["map", "mle"]))
 @pytest.mark.parametrize("share", [0.0, 0.3])
 def test_levels_arriving_late(inference, share, rng):
     X, y, cells = titanic()

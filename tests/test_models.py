@@ -18,10 +18,13 @@ from model_formulas import CASES, PRIORS, ROWS, N, Y
 from numpyro import handlers
 from numpyro.distributions import biject_to
 from numpyro.infer.util import potential_energy
+from paces import fast_only
 from scipy import stats
 
 MODELS = Path(__file__).parent.parent / "models"
 every_program = pytest.mark.parametrize("name", CASES)
+FAST = ("gaussian_naive_bayes", "qda", "mixed_naive_bayes", "categorical_naive_bayes")
+compiled_program = pytest.mark.parametrize("name", fast_only(FAST, CASES))
 PROGRAMS = {name: runpy.run_path(str(MODELS / f"{name}.py"))["model"] for name in CASES}
 
 
@@ -119,7 +122,7 @@ def test_form(name):
 # --- every program ----------------------------------------------------------------------------
 
 
-@every_program
+@compiled_program
 def test_simulates_what_it_takes(name):
     """Without rows it makes them up, in the shape in which it takes them, in single precision."""
     x, settings, sizes = CASES[name]
@@ -130,7 +133,7 @@ def test_simulates_what_it_takes(name):
     assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(simulated))
 
 
-@every_program
+@compiled_program
 def test_gradient_is_finite_with_holes(name, x64):
     x, settings, _ = CASES[name]
     params = random_params(name)[1]

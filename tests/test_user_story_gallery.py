@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 from model_formulas import CASES, LKJ, NORMAL, ROWS, TABLE, URN, WISHART, Y
 from numpyro.infer.util import log_density
+from paces import fast_only
 from test_models import take
 from test_nuts import agrees
 
@@ -22,7 +23,8 @@ from bayesgen.likelihoods import Likelihood
 
 MODELS = Path(__file__).parent.parent / "models"
 PROGRAMS = {name: runpy.run_path(str(MODELS / f"{name}.py"))["model"] for name in CASES}
-every_program = pytest.mark.parametrize("name", CASES)
+FAST = ("gaussian_naive_bayes", "qda", "mixed_naive_bayes")
+every_program = pytest.mark.parametrize("name", fast_only(FAST, CASES))
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -100,12 +102,7 @@ OURS: dict[str, Likelihood | dict] = {
 """The library's own estimators, one likelihood or one for each column."""
 
 
-# the library compiles an optimiser for these
-OPTIMISED = ("lda_lkj", "qda_lkj", "kernel_density_naive_bayes")
-SLOW = {name: pytest.param(name, marks=pytest.mark.slow) for name in OPTIMISED}
-
-
-@pytest.mark.parametrize("name", [SLOW.get(name, name) for name in OURS])
+@pytest.mark.parametrize("name", fast_only(FAST, OURS))
 def test_same_mode_as_the_library(name):
     """Both end where the gradient is 1e-6 posterior widths or less; answers agree to that."""
     x, y = rows_of(name)
@@ -139,6 +136,7 @@ def log_measure(point: dict[str, np.ndarray]) -> float:
     return total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["shrunken_qda", "hierarchical_naive_bayes"])
 def test_mode_where_the_library_has_none(name):
     """By numpyro's own density: in steps of about a thousandth of a width nothing is higher."""
@@ -170,7 +168,9 @@ def test_mode_where_the_library_has_none(name):
     assert max(height(1e-3) for _ in range(40)) <= top + 1e-6
 
 
-@pytest.mark.parametrize("name", ["lda", "categorical_naive_bayes", "mixed_naive_bayes"])
+@pytest.mark.parametrize(
+    "name", fast_only(FAST, ["lda", "categorical_naive_bayes", "mixed_naive_bayes"])
+)
 def test_sample_gives_rows_as_they_came(name):
     """An array of numbers, an array of codes, a dict of columns."""
     x = rows_of(name)[0]

@@ -122,6 +122,7 @@ def meets_the_grid(name):
     assert fit.report.converged, fit.report
 
 
+@pytest.mark.slow
 def test_meets_a_fine_grid():
     meets_the_grid("Normal")
 
@@ -148,6 +149,7 @@ def test_a_prior_of_another_measure_is_caught(monkeypatch):
         meets_the_grid("Normal")
 
 
+@pytest.mark.slow
 def test_a_whole_table():
     """Blocks of several families, one of them with stated worths, through an estimator."""
     X, y = bg.datasets.load_titanic_passengers()
