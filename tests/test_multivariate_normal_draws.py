@@ -13,6 +13,7 @@ from scipy.special import softmax
 from scipy.stats import invwishart, multivariate_normal
 
 from bayesgen.likelihoods import MultivariateNormal
+from bayesgen.likelihoods.multivariate_normal.parameters import divided
 
 
 @pytest.mark.parametrize("covariance", COVARIANCES)
@@ -67,6 +68,24 @@ def test_draws_have_the_moments_of_the_normal_inverse_wishart(rng, covariance):
     white = np.linalg.solve(factor, off[..., None])[..., 0]
     assert (np.abs(white.mean(0)) < 5 / np.sqrt(len(white))).all()
     assert (np.abs((white**2).mean(0) - 1) < 5 * np.sqrt(2 / len(white))).all()
+
+
+@pytest.mark.parametrize(("p", "wide", "n"), [(1, 2, 3), (2, 3, 50), (7, 2, 900), (40, 1, 60)])
+def test_division_by_triangular_factors_is_the_inverse_and_the_product(rng, p, wide, n):
+    """More draws than are divided at once, and fewer."""
+    root = np.linalg.cholesky(np.eye(p) + np.ones((wide, p, p)))
+    below = rng.standard_normal((n, wide, p * (p - 1) // 2))
+    diagonal = np.sqrt(rng.chisquare(2 + np.arange(p), (n, wide, p)))
+    found = divided(root, below, diagonal)
+    assert not np.triu(found, 1).any()
+    for d, k in itertools.product(range(n), range(wide)):
+        whole = np.diag(diagonal[d, k])
+        whole[np.tril_indices(p, -1)] = below[d, k]
+        size = np.abs(found[d, k]).max()
+        np.testing.assert_allclose(
+            found[d, k], root[k] @ np.linalg.inv(whole), rtol=1e-9, atol=1e-13 * size
+        )
+        np.testing.assert_allclose(found[d, k] @ whole, root[k], atol=1e-12 * size)
 
 
 def test_bayes_identity_is_constant_in_the_parameters(rng):

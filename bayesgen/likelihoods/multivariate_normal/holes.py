@@ -63,19 +63,25 @@ def by_pattern(
 
 def distances(
     x: Numbers, mean: Float[np.ndarray, "class feature"], *, factors: Matrices
-) -> tuple[Float[np.ndarray, "row class"], Float[np.ndarray, "row class"], Int[np.ndarray, " row"]]:
+) -> tuple[
+    Float[np.ndarray, "row class"], Float[np.ndarray, "#row class"], Int[np.ndarray, " #row"]
+]:
     """Return (x-m)' M^-1 (x-m), log|M| over each row's observed columns, and how many those are.
+
+    The latter two stand once, for all rows, where no cell is missing.
 
     factors: Cholesky factors of M, of shape (class, feature, feature), or (1, feature, feature)
     where all classes share one.
     """
-    squares, log_dets = np.zeros((len(x), len(mean))), np.zeros((len(x), len(mean)))
+    squares = np.zeros((len(x), len(mean)))
     if not np.isnan(x).any():
         inverse = inverted(factors)
-        log_dets += 2 * np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)
+        log_det = 2 * np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)
+        log_dets = np.broadcast_to(log_det, (1, len(mean)))
         for rows in blocks(len(x), max(256, SMALL_PRODUCT // x.shape[1] ** 2)):
             _squares(x[rows], mean, inverse, squares[rows])
-        return squares, log_dets, np.full(len(x), x.shape[1])
+        return squares, log_dets, np.full(1, x.shape[1])
+    log_dets = np.zeros((len(x), len(mean)))
     n_observed = (~np.isnan(x)).sum(axis=1)
     matrices = factors @ np.swapaxes(factors, 1, 2)
     for masks, groups in by_pattern(x):
