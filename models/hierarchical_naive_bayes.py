@@ -35,6 +35,42 @@ def worth(guess, spread):
     return dist.LogNormal(jnp.log(guess), spread)
 
 
+def cells_of(x, n_rows, n_features, n_columns):
+    """Return numbers and levels, a harmless 0 where a cell is missing, and which are observed."""
+    if x is None:  # simulate whole rows
+        measured = jnp.ones((n_rows, n_features), bool)
+        return None, None, measured, jnp.ones((n_rows, n_columns), bool)
+    measured, known = ~jnp.isnan(x["numbers"]), x["levels"] >= 0
+    numbers = jnp.where(measured, x["numbers"], 0.0)
+    return numbers, jnp.where(known, x["levels"], 0), measured, known
+
+
+def numbers_story(n_classes, n_features, mean, mean_rows, variance, variance_rows, spread):
+    """Tell where the means and variances of numbers come from, (class, feature) both."""
+    with numpyro.plate("feature", n_features, dim=-1):
+        centre = numpyro.sample("numbers.centre", dist.Normal(mean, jnp.sqrt(variance)))
+        typical = numpyro.sample("numbers.typical", dist.InverseGamma(1.5, 1.5 * variance))
+        mean_rows = numpyro.sample("numbers.mean_rows", worth(mean_rows, spread))
+        variance_rows = numpyro.sample("numbers.variance_rows", worth(variance_rows, spread))
+        with numpyro.plate("class", n_classes, dim=-2):
+            a, b = variance_rows / 2, variance_rows * typical / 2
+            variance = numpyro.sample("numbers.variance", dist.InverseGamma(a, b))
+            deviation = jnp.sqrt(variance / mean_rows)
+            mean = numpyro.sample("numbers.mean", dist.Normal(centre, deviation))
+    return mean, variance
+
+
+def levels_story(n_classes, n_levels, level_rows, spread):
+    """Tell where the probabilities of levels come from, (class, level) for each column."""
+    probs = []
+    for j, count in enumerate(n_levels):
+        centre = numpyro.sample(f"levels.centre.{j}", dist.Dirichlet(jnp.ones(count)))
+        rows = numpyro.sample(f"levels.rows.{j}", worth(level_rows, spread))
+        with numpyro.plate("class", n_classes):
+            probs.append(numpyro.sample(f"levels.probs.{j}", dist.Dirichlet(rows * centre)))
+    return probs
+
+
 def model(
     x,
     y=None,
@@ -56,34 +92,14 @@ def model(
     Missing is NaN in numbers and -1 in levels; either block may have no columns. n_levels has one
     number per column of levels; spread is the standard deviation of the log worths.
     """
-    if x is None:  # simulate whole rows
-        numbers, levels = None, None
-        measured = jnp.ones((n_rows, n_features), bool)
-        known = jnp.ones((n_rows, len(n_levels)), bool)
-    else:  # put a harmless 0 where a cell is missing, and remember not to look at it
-        measured, known = ~jnp.isnan(x["numbers"]), x["levels"] >= 0
-        numbers = jnp.where(measured, x["numbers"], 0.0)
-        levels = jnp.where(known, x["levels"], 0)
+    numbers, levels, measured, known = cells_of(x, n_rows, n_features, len(n_levels))
     n_rows, n_features = measured.shape
 
     class_probs = numpyro.sample("class_probs", dist.Dirichlet(class_rows * jnp.ones(n_classes)))
     if n_features:
-        with numpyro.plate("feature", n_features, dim=-1):
-            centre = numpyro.sample("numbers.centre", dist.Normal(mean, jnp.sqrt(variance)))
-            typical = numpyro.sample("numbers.typical", dist.InverseGamma(1.5, 1.5 * variance))
-            mean_rows = numpyro.sample("numbers.mean_rows", worth(mean_rows, spread))
-            variance_rows = numpyro.sample("numbers.variance_rows", worth(variance_rows, spread))
-            with numpyro.plate("class", n_classes, dim=-2):
-                a, b = variance_rows / 2, variance_rows * typical / 2
-                variance = numpyro.sample("numbers.variance", dist.InverseGamma(a, b))
-                deviation = jnp.sqrt(variance / mean_rows)
-                mean = numpyro.sample("numbers.mean", dist.Normal(centre, deviation))
-    probs = []
-    for j, count in enumerate(n_levels):
-        centre = numpyro.sample(f"levels.centre.{j}", dist.Dirichlet(jnp.ones(count)))
-        rows = numpyro.sample(f"levels.rows.{j}", worth(level_rows, spread))
-        with numpyro.plate("class", n_classes):
-            probs.append(numpyro.sample(f"levels.probs.{j}", dist.Dirichlet(rows * centre)))
+        guesses = mean, mean_rows, variance, variance_rows, spread
+        mean, variance = numbers_story(n_classes, n_features, *guesses)
+    probs = levels_story(n_classes, n_levels, level_rows, spread)
 
     with numpyro.plate("row", n_rows):
         y = numpyro.sample("y", dist.Categorical(class_probs), obs=y)

@@ -27,6 +27,31 @@ import numpyro.distributions as dist
 COLUMNS = ("income", "state", "voted", "rallies")
 
 
+def inverse_gamma(variance, rows):
+    """Return the prior of a variance, guessed as `variance`."""
+    return dist.InverseGamma(rows / 2, rows * variance / 2)
+
+
+def dirichlet(n_levels, probs, rows):
+    """Return the prior of the probabilities of levels; by default all alike, worth a row each."""
+    probs = jnp.ones(n_levels) / n_levels if probs is None else probs
+    return dist.Dirichlet((n_levels if rows is None else rows) * probs)
+
+
+def beta(prob, rows):
+    """Return the prior of a probability, guessed as `prob`."""
+    return dist.Beta(rows * prob, rows * (1 - prob))
+
+
+def cells_of(x, n_rows):
+    """Return the columns, a harmless 0 where a cell is missing, and which cells are observed."""
+    if x is None:  # simulate whole rows
+        return dict.fromkeys(COLUMNS), dict.fromkeys(COLUMNS, jnp.ones(n_rows, bool))
+    observed = {name: jnp.where(jnp.isnan(x[name]), -1, x[name]) >= 0 for name in COLUMNS}
+    observed["income"] = ~jnp.isnan(x["income"])  # the one column that may be negative
+    return {name: jnp.where(observed[name], x[name], 0) for name in COLUMNS}, observed
+
+
 def model(
     x,
     y=None,
@@ -50,27 +75,16 @@ def model(
 
     state holds codes, -1 where missing; income, voted (0 or 1) and rallies are NaN where missing.
     """
-    if x is None:  # simulate whole rows
-        x = dict.fromkeys(COLUMNS)
-        observed = dict.fromkeys(COLUMNS, jnp.ones(n_rows, bool))
-    else:  # put a harmless 0 where a cell is missing, and remember not to look at it
-        observed = {name: jnp.where(jnp.isnan(x[name]), -1, x[name]) >= 0 for name in COLUMNS}
-        observed["income"] = ~jnp.isnan(x["income"])  # the one column that may be negative
-        x = {name: jnp.where(observed[name], x[name], 0) for name in COLUMNS}
-
+    x, observed = cells_of(x, n_rows)
     class_probs = numpyro.sample("class_probs", dist.Dirichlet(class_rows * jnp.ones(n_classes)))
-    a, b = income_variance_rows / 2, income_variance_rows * income_variance / 2
-    state_guess = jnp.ones(n_states) / n_states if state_probs is None else state_probs
-    state_worth = n_states if state_rows is None else state_rows
     with numpyro.plate("class", n_classes):
-        variance = numpyro.sample("income.variance", dist.InverseGamma(a, b))
+        prior = inverse_gamma(income_variance, income_variance_rows)
+        variance = numpyro.sample("income.variance", prior)
         deviation = jnp.sqrt(variance / income_mean_rows)
         mean = numpyro.sample("income.mean", dist.Normal(income_mean, deviation))
-        probs = numpyro.sample("state.probs", dist.Dirichlet(state_worth * state_guess))
-        prior = dist.Beta(voted_rows * voted_prob, voted_rows * (1 - voted_prob))
-        prob = numpyro.sample("voted.prob", prior)
-        prior = dist.Gamma(rallies_rows * rallies_rate, rallies_rows)
-        rate = numpyro.sample("rallies.rate", prior)
+        probs = numpyro.sample("state.probs", dirichlet(n_states, state_probs, state_rows))
+        prob = numpyro.sample("voted.prob", beta(voted_prob, voted_rows))
+        rate = numpyro.sample("rallies.rate", dist.Gamma(rallies_rows * rallies_rate, rallies_rows))
 
     with numpyro.plate("row", len(observed["income"])):
         y = numpyro.sample("y", dist.Categorical(class_probs), obs=y)
@@ -80,10 +94,8 @@ def model(
             "voted": dist.Bernoulli(prob[y]),
             "rallies": dist.Poisson(rate[y]),
         }
-        x = {
-            name: numpyro.sample(f"x.{name}", given[name].mask(observed[name]), obs=x[name])
-            for name in COLUMNS
-        }
+        for name in COLUMNS:
+            x[name] = numpyro.sample(f"x.{name}", given[name].mask(observed[name]), obs=x[name])
     return x, y
 
 

@@ -27,6 +27,14 @@ import numpyro
 import numpyro.distributions as dist
 
 
+def normal(mean, covariance, observed):
+    """Return the distribution of the observed columns of each row: missing ones are strangers."""
+    both = observed[:, :, None] & observed[:, None, :]  # (row, feature, feature)
+    left_out = jnp.eye(observed.shape[1]) / (2 * jnp.pi)
+    spread = jnp.where(both, covariance, left_out)
+    return dist.MultivariateNormal(jnp.where(observed, mean, 0.0), spread)
+
+
 def model(
     x,
     y=None,
@@ -50,8 +58,6 @@ def model(
         observed = ~jnp.isnan(x)
         x = jnp.where(observed, x, 0.0)
     n_rows, n_features = observed.shape
-    both = observed[:, :, None] & observed[:, None, :]  # (row, feature, feature)
-    left_out = jnp.eye(n_features) / (2 * jnp.pi)
     mean = mean * jnp.ones(n_features)
     scale = jnp.eye(n_features) if scale is None else scale
 
@@ -71,9 +77,7 @@ def model(
 
     with numpyro.plate("row", n_rows):
         y = numpyro.sample("y", dist.Categorical(class_probs), obs=y)
-        centre = jnp.where(observed, mean[y], 0.0)
-        spread = jnp.where(both, covariance[y], left_out)
-        x = numpyro.sample("x", dist.MultivariateNormal(centre, spread), obs=x)
+        x = numpyro.sample("x", normal(mean[y], covariance[y], observed), obs=x)
     return x, y
 
 

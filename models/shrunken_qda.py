@@ -27,6 +27,19 @@ import numpyro
 import numpyro.distributions as dist
 
 
+def inverse_wishart(guess, rows):
+    """Return the prior of a covariance matrix: a guess, and how many rows it is worth."""
+    return dist.InverseWishart(guess.shape[-1] - 1 + rows, scale_matrix=rows * guess)
+
+
+def normal(mean, covariance, observed):
+    """Return the distribution of the observed columns of each row: missing ones are strangers."""
+    both = observed[:, :, None] & observed[:, None, :]  # (row, feature, feature)
+    left_out = jnp.eye(observed.shape[1]) / (2 * jnp.pi)
+    spread = jnp.where(both, covariance, left_out)
+    return dist.MultivariateNormal(jnp.where(observed, mean, 0.0), spread)
+
+
 def model(
     x,
     y=None,
@@ -53,29 +66,19 @@ def model(
         observed = ~jnp.isnan(x)
         x = jnp.where(observed, x, 0.0)
     n_rows, n_features = observed.shape
-    both = observed[:, :, None] & observed[:, None, :]  # (row, feature, feature)
-    left_out = jnp.eye(n_features) / (2 * jnp.pi)
     mean = mean * jnp.ones(n_features)
     scale = jnp.eye(n_features) if scale is None else scale
 
     class_probs = numpyro.sample("class_probs", dist.Dirichlet(class_rows * jnp.ones(n_classes)))
-    common = numpyro.sample(
-        "common",
-        dist.InverseWishart(n_features - 1 + covariance_rows, scale_matrix=covariance_rows * scale),
-    )
+    common = numpyro.sample("common", inverse_wishart(scale, covariance_rows))
     strength = numpyro.sample("strength", dist.LogNormal(jnp.log(strength), strength_spread))
     with numpyro.plate("class", n_classes):
-        covariance = numpyro.sample(
-            "covariance",
-            dist.InverseWishart(n_features - 1 + strength, scale_matrix=strength * common),
-        )
+        covariance = numpyro.sample("covariance", inverse_wishart(common, strength))
         mean = numpyro.sample("mean", dist.MultivariateNormal(mean, covariance / mean_rows))
 
     with numpyro.plate("row", n_rows):
         y = numpyro.sample("y", dist.Categorical(class_probs), obs=y)
-        centre = jnp.where(observed, mean[y], 0.0)
-        spread = jnp.where(both, covariance[y], left_out)
-        x = numpyro.sample("x", dist.MultivariateNormal(centre, spread), obs=x)
+        x = numpyro.sample("x", normal(mean[y], covariance[y], observed), obs=x)
     return x, y
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import hypothesis
+import jax
 import numpy as np
 import numpyro  # first of all: arviz leaves a lazy one behind, which loses its submodules
 import pytest
@@ -37,3 +38,12 @@ def examples_that_are_the_same_everywhere() -> Iterator[None]:
 def rng() -> np.random.Generator:
     """A generator with a fixed seed, fresh for each test."""
     return np.random.default_rng(20261121)
+
+
+@pytest.fixture(scope="module")
+def compile_quickly() -> Iterator[None]:
+    """For tests that compile much and compute little."""
+    before = jax.config.read("jax_disable_most_optimizations")
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", before)

@@ -12,13 +12,14 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 from hostile import Hostile
+from scipy.sparse import csr_array
 
 import bayesgen as bg
 
 Make = Callable[[], object]
 CURE = re.compile(
     r"\b(Pass|Use|Leave|Choose|Rename|Give|Check|Reshape|Declare|Fit|Say|Unpack|Name|Add|State|"
-    r"Select|Call|Cut|Type|Divide)\b",
+    r"Select|Call|Cut|Type|Divide|Convert)\b",
     re.IGNORECASE,
 )
 ABOUT_COLUMNS = (
@@ -170,6 +171,18 @@ def law_frames(model: Model, t: Hostile, clf, proba, rng) -> None:
     same(answers(model.make, other[:n], t.y, t.weight, other[n:])[1], proba, model.atol)
 
 
+def law_arrays(model: Model, t: Hostile, clf, proba, rng) -> None:
+    """Numbers in an array, and counts in a sparse matrix, are the numbers of the frame."""
+    columns = [c.dtype.kind for c in map(np.asarray, (t.frame[n] for n in t.frame))]
+    if not set(columns) <= set("fiu") or model.suits in ("any", "levels"):
+        return
+    table, new = (rows.to_numpy(dtype=float, na_value=np.nan) for rows in (t.frame, t.new))
+    same(answers(model.make, table, t.y, t.weight, new)[1], proba, model.atol)
+    if model.suits == "counts":
+        sparse = answers(model.make, csr_array(table), t.y, t.weight, csr_array(new))[1]
+        same(sparse, proba, model.atol)
+
+
 def law_batches(model: Model, t: Hostile, clf, proba, rng) -> None:
     """Batches in any order are the whole."""
     parts = model.make()
@@ -199,6 +212,7 @@ LAWS = {
         law_part,
         law_weights,
         law_frames,
+        law_arrays,
         law_batches,
         law_saved,
     )

@@ -15,9 +15,6 @@ from bayesgen.calibrate import reliability
 
 METHODS = ("exact", "mle", "map")
 NORMALS = (bg.NaiveBayes, bg.LDA, bg.QDA)
-every_method = pytest.mark.parametrize("method", METHODS)
-every_normal = pytest.mark.parametrize("make", NORMALS)
-joint_normals = pytest.mark.parametrize("make", NORMALS[1:])
 close = partial(np.testing.assert_allclose, rtol=0, atol=1e-9)
 exactly = partial(np.testing.assert_allclose, rtol=0, atol=1e-12)
 
@@ -31,6 +28,12 @@ FAMILIES = [
     name if case.vague.conjugate else pytest.param(name, marks=pytest.mark.slow)
     for name, case in CASES.items()
 ]
+LEVELS_OF_THEIR_OWN = (
+    pd.DataFrame({"a": list("xxyyzz"), "b": list("uvuvww")}),
+    list("AABBCC"),
+    pd.DataFrame({"a": ["x", "x"], "b": ["w", "u"]}),
+)
+"""Each class has levels that the others lack; rows that mix them."""
 TWO_LEVELS = pd.DataFrame({"a": list("xxyy"), "b": list("uvuv")})
 COERCED = [
     (bg.Categorical(), [1.0, 1.7, 0.0, 2.0], bg.errors.NotLevels, "column 'dose' holds 1.7"),
@@ -53,9 +56,12 @@ class Fit:
         return self.new().fit(*rows, **options)
 
 
-every_fit = pytest.mark.parametrize(
-    "fit", [Fit(make, how) for make in NORMALS for how in METHODS], ids=repr
-)
+EVERY = {
+    "fit": [Fit(make, how) for make in NORMALS for how in METHODS],
+    "make": NORMALS,
+    "joint": NORMALS[1:],
+    "method": METHODS,
+}
 
 
 def blobs(rng, n=40, p=2, k=2, gap=2.0):
@@ -85,6 +91,30 @@ def in_batches(clf, X, y, batches):
 def assert_sums_to_one(proba):
     assert ((proba >= 0) & (proba <= 1)).all()
     exactly(proba.sum(axis=1), 1)
+
+
+def integral(density):
+    """Return the integral over a line of which the rest weighs nothing."""
+    return integrate.quad_vec(density, -15, 15, epsabs=1e-12)[0]
+
+
+def assert_positive_definite(factor):
+    assert (np.linalg.eigvalsh(factor @ np.swapaxes(factor, -1, -2)) > 0).all()
+
+
+def assert_near(values, weight, mean):
+    """A weighted mean is near to another: five standard errors, a false alarm of 6e-7."""
+    error = np.sqrt((weight**2 * (values - mean) ** 2).sum()) / weight.sum()
+    assert abs(weight @ values / weight.sum() - mean) < 5 * error < 0.1
+
+
+def one_by_one(clf, X):
+    return np.concatenate([clf.predict_proba(row[None]) for row in X])
+
+
+def declared(X):
+    """Return a frame whose first column declares a level that no row shows."""
+    return X.astype({"a": pd.CategoricalDtype(["x", "y", "teal"])})
 
 
 def assert_inside(proba, margin=0.0):
@@ -178,11 +208,6 @@ def far_from_both_classes(rng):
     return clf, clf.predict_proba(FAR)[0, 1], joint[:, 1] / weight, weight
 
 
-def error_of_mean(values, weight, mean):
-    """Return the standard error of a weighted mean."""
-    return np.sqrt((weight**2 * (values - mean) ** 2).sum()) / weight.sum()
-
-
 def assert_every_answer(clf, X):
     """Every public method answers, with one answer a row."""
     assert len(clf.sample(3, random_state=0)[1]) == 3
@@ -207,6 +232,14 @@ def all_urns():
 def mean_urns():
     """Return them with the posterior means plugged in."""
     return MultinomialNB(fit_prior=False).fit(*TEXTS).predict_proba(TEXT_OF_75_WORDS)
+
+
+def interval_width(rows):
+    """Return the mean width of intervals for two sorts of iris, fitted to some of 100 rows."""
+    X, y = (part[50:] for part in iris())
+    some = slice(None, None, 100 // rows)
+    clf = bg.QDA(random_state=0).fit(X[some], y[some])
+    return np.diff(clf.predict_interval(X), axis=2).mean()
 
 
 def band_width(n, rng):

@@ -1,33 +1,27 @@
 """Sampling that is stopped goes on where it was, and says so where it cannot."""
 
 import dataclasses
-import errno
 import json
 import os
-import subprocess
-import sys
 import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
+from checkpoints import apart, same, uninterrupted
 from interrupted import classifier, draws, rows
 
 import bayesgen as bg
-from bayesgen.errors import CheckpointNotWritten, InvalidCheckpoint, NotConverged
+from bayesgen.errors import InvalidCheckpoint, NotConverged
 from bayesgen.inference import checkpoint, nuts
 from bayesgen.inference.driver import Driver
-from bayesgen.sealed import atomic
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayesgen.errors.NotConverged")
 
 
 @pytest.fixture(scope="module")
 def whole():
-    """Return the draws of a fit that nothing stopped."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NotConverged)
-        return draws(classifier().fit(*rows()))
+    return uninterrupted()
 
 
 @pytest.fixture
@@ -35,10 +29,9 @@ def path(tmp_path):
     return str(tmp_path / "run.nc")
 
 
-def same(found, wanted):
-    assert set(found) == set(wanted)
-    for name, value in wanted.items():
-        np.testing.assert_array_equal(found[name], value)
+@pytest.fixture(scope="module", name="apart")
+def runs_apart(tmp_path_factory):
+    return apart(tmp_path_factory.mktemp("compiled"))
 
 
 def stop_after(monkeypatch, steps):
@@ -90,22 +83,6 @@ def test_without_random_state_the_seed_of_the_file_is_used(path):
     same(draws(again), draws(first))
     with pytest.raises(InvalidCheckpoint, match=r"seed is .* or random_state=None"):
         classifier(path).fit(*rows())
-
-
-@pytest.fixture(scope="module")
-def apart(tmp_path_factory):
-    """Return a function that fits in a process of its own; all share what was compiled."""
-    compiled = {"JAX_COMPILATION_CACHE_DIR": str(tmp_path_factory.mktemp("compiled"))}
-    compiled["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
-    script = str(Path(__file__).with_name("interrupted.py"))
-
-    def run(path, how):
-        command = [sys.executable, script, str(path), how]
-        return subprocess.run(
-            command, env=os.environ | compiled, capture_output=True, check=False, text=True
-        )
-
-    return run
 
 
 def kills(apart, path, whole, seconds):
@@ -246,67 +223,6 @@ def test_a_program_goes_on_and_another_is_refused(path, monkeypatch):
     with pytest.raises(InvalidCheckpoint, match="the data"):
         told.fit(x + 1e-6, Y[:30])
     same(draws(told.fit(x, Y[:30])), wanted)
-
-
-# --- nowhere to write -----------------------------------------------------------------------------
-
-
-def full(*_):
-    raise OSError(errno.ENOSPC, "No space left on device")
-
-
-@pytest.mark.parametrize("where", ["fsync", "replace", "hdf5", "folder"])
-def test_sampling_goes_on_where_nothing_can_be_written(path, whole, monkeypatch, where):
-    monkeypatch.setattr(checkpoint, "PAUSE", 0.0)
-    monkeypatch.setattr(checkpoint, "SHARE", np.inf)
-    if where == "fsync":
-        monkeypatch.setattr(atomic.os, "fsync", full)
-    elif where == "replace":
-        monkeypatch.setattr(Path, "replace", full)
-    elif where == "hdf5":
-        monkeypatch.setattr(checkpoint, "put", lambda *_: (_ for _ in ()).throw(RuntimeError("no")))
-    else:
-        path = str(Path(path).parent / "nowhere" / "run.nc")
-    with pytest.warns(CheckpointNotWritten) as caught:
-        fitted = classifier(path).fit(X, Y)
-    assert len([w for w in caught if w.category is CheckpointNotWritten]) == 1
-    same(draws(fitted), whole)
-    if where != "folder":
-        assert os.listdir(Path(path).parent) == []
-
-
-def test_a_file_that_can_grow_no_more(apart, tmp_path, whole):
-    """Really, and not by a stand-in: HDF5 would end the process here (see `put`)."""
-    done = apart(tmp_path / "run.nc", "full:9000")
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["warnings"].count("CheckpointNotWritten") == 1
-    same(dict(np.load(tmp_path / "run.nc.npz")), whole)
-    # what was written while there was room
-    assert 0 < checkpoint.found(str(tmp_path / "run.nc")).steps < 500
-    assert sorted(os.listdir(tmp_path)) == ["run.nc", "run.nc.npz"]
-
-
-def test_a_disk_that_is_free_again_is_used_again(path, monkeypatch):
-    monkeypatch.setattr(checkpoint, "PAUSE", 0.0)
-    monkeypatch.setattr(checkpoint, "SHARE", np.inf)
-    settle, calls = atomic._settle, []
-
-    def once(file):
-        calls.append(file)
-        return full() if len(calls) == 1 else settle(file)
-
-    monkeypatch.setattr(atomic, "_settle", once)
-    with pytest.warns(CheckpointNotWritten, match="No space left"):
-        classifier(path).fit(X, Y)
-    assert checkpoint.found(path).steps == 500
-
-
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write")
-def test_read_only_folder(tmp_path, whole):
-    tmp_path.chmod(0o500)
-    with pytest.warns(CheckpointNotWritten, match="ermission"):
-        fitted = classifier(str(tmp_path / "run.nc")).fit(X, Y)
-    same(draws(fitted), whole)
 
 
 # --- Ctrl-C ---------------------------------------------------------------------------------------

@@ -9,42 +9,17 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from cli_runs import passengers, run, saved_iris
 from pyarrow import csv, parquet
 
 import bayesgen as bg
 from bayesgen import datasets
-from bayesgen.cli import main, streams
-from bayesgen.cli.entry import each_once
-
-
-def run(*arguments):
-    return main([str(argument) for argument in arguments])
+from bayesgen.cli import streams
 
 
 @pytest.fixture
 def iris(tmp_path):
-    """Return the path of a model of iris."""
-    path = tmp_path / "iris.nc"
-    X, y = bg.datasets.load_iris()
-    bg.NaiveBayes(inference="map", random_state=0).fit(X, y).save(path)
-    return path
-
-
-def passengers(rng, n=300):
-    """Return rows of text, booleans, whole numbers and numbers, with holes, and a key."""
-    frame = pd.DataFrame(
-        {
-            "key": [f"{i:05d}" for i in range(n)],
-            "fare": rng.normal(30.0, 5.0, n).round(2),
-            "berths": rng.integers(1, 4, n),
-            "deck": rng.choice(["a", "b", "c"], n),
-            "insured": rng.choice([True, False], n),
-            "class": rng.choice(["1st", "2nd"], n),
-        }
-    )
-    frame.loc[frame.index[::7], "fare"] = np.nan
-    frame.loc[frame.index[::11], "deck"] = None
-    return frame
+    return saved_iris(tmp_path)
 
 
 def test_the_saved_model_is_that_of_the_library(tmp_path, capsys):
@@ -177,147 +152,6 @@ def test_fit_by_sampling(tmp_path, capsys):
     assert run("fit", "iris", "--model", "lda", "--inference", "nuts", "--out", out, "--json") == 0
     assert json.loads(capsys.readouterr().out)["inference"] == "nuts"
     assert bg.load(out).inference_ == "nuts"
-
-
-# -- columns ---------------------------------------------------------------------------------------
-
-
-def test_absent_columns_are_missing_and_others_are_ignored(iris, tmp_path, capsys):
-    X, _ = bg.datasets.load_iris()
-    X.drop(columns="petal_width").assign(extra="x").to_csv(tmp_path / "rows.csv", index=False)
-    capsys.readouterr()
-    assert run("predict", iris, tmp_path / "rows.csv", "--out", tmp_path / "p.parquet") == 0
-    output = capsys.readouterr()
-    assert "lacks columns of the model, which count as missing: 'petal_width'." in output.err
-    found = parquet.read_table(tmp_path / "p.parquet").to_pandas()
-    expected = bg.load(iris).predict_proba(X.assign(petal_width=np.nan))
-    np.testing.assert_array_equal(found.filter(like="probability_"), expected)
-
-
-@pytest.mark.parametrize("container", ["array", "frame of numbers"])
-def test_models_of_arrays_and_of_columns_without_text_names(container, tmp_path, rng, capsys):
-    X = rng.normal(size=(40, 3))
-    frame = X if container == "array" else pd.DataFrame(X)
-    clf = bg.NaiveBayes().fit(frame, np.arange(40) % 2)
-    clf.save(tmp_path / "m.nc")
-    names = ["p", "q", "r"] if container == "array" else ["0", "1", "2"]
-    pd.DataFrame(X, columns=names).to_csv(tmp_path / "rows.csv", index=False)
-    assert (
-        run("predict", tmp_path / "m.nc", tmp_path / "rows.csv", "--out", tmp_path / "p.csv") == 0
-    )
-    found = csv.read_csv(tmp_path / "p.csv").to_pandas()
-    np.testing.assert_allclose(found["probability_1"], clf.predict_proba(frame)[:, 1], rtol=1e-12)
-
-
-def test_types_hold_for_the_whole_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(streams, "BLOCK_BYTES", 64)
-    path = tmp_path / "rows.csv"
-    rows = ["1,x,,true", "NA,y,,false"] * 10 + ["1.5,NA,,true", "2,z,4,false", "2,z,0.5,x"]
-    path.write_text("\n".join(["a,b,c,d", *rows]) + "\n")
-    types = streams.column_types(path)
-    assert {k: str(v) for k, v in types.items()} == {
-        "a": "double",
-        "b": "string",
-        "c": "double",
-        "d": "string",
-    }
-    parts = list(streams.batches(path, ["d", "a"], types, rows=3))
-    assert max(map(len, parts)) == 3
-    whole = pa.concat_tables(parts).to_pydict()
-    assert whole["a"] == [1.0, None] * 10 + [1.5, 2.0, 2.0]
-    assert set(whole["d"]) == {"true", "false", "x"}
-
-
-def test_repeated_notes_are_told_once():
-    notes = [f"column 'c{c}' has 'q' in {n} of 99 rows" for c, n in ((1, 3), (1, 20), (2, 3))]
-    assert each_once(notes) == [f"{notes[0]} (and 1 more like it)", notes[2]]
-
-
-@pytest.mark.filterwarnings("default")
-def test_new_levels_are_noted(tmp_path, rng, capsys):
-    frame = passengers(rng).drop(columns="key")
-    frame.to_csv(tmp_path / "rows.csv", index=False)
-    out = tmp_path / "m.nc"
-    assert run("fit", tmp_path / "rows.csv", "--target", "class", "--out", out) == 0
-    frame.assign(deck="new").to_csv(tmp_path / "new.csv", index=False)
-    capsys.readouterr()
-    arguments = ("--out", tmp_path / "p.csv", "--batch", 100)
-    assert run("predict", out, tmp_path / "new.csv", *arguments) == 0
-    notes = [line for line in capsys.readouterr().err.splitlines() if "'deck'" in line]
-    assert len(notes) == 1
-    assert "'new'" in notes[0]
-
-
-# -- refused ---------------------------------------------------------------------------------------
-
-
-def refused(capsys, *arguments, code=1):
-    capsys.readouterr()
-    assert run(*arguments) == code
-    output = capsys.readouterr()
-    assert output.out == ""
-    return output.err
-
-
-def test_usage(iris, tmp_path, capsys):
-    for arguments in (
-        ("fit", "iris"),
-        ("fit", "iris", "--out", tmp_path / "m.nc", "--model", "forest"),
-        ("fit", "iris", "--out", tmp_path / "m.nc", "--inference", "magic"),
-        ("predict", iris),
-        ("predict", iris, "iris", "--out", tmp_path / "p.xlsx"),
-        ("predict", iris, "iris", "--interval", 1.5),
-        ("predict", iris, "iris", "--batch", 0),
-    ):
-        assert "Error" in refused(capsys, *arguments, code=2)
-    for command in ("fit", "predict"):
-        assert run(command, "--help") == 0
-        assert f"bayesgen {command} " in capsys.readouterr().out.split("Examples:")[1]
-
-
-def test_files_that_hold_no_model(tmp_path, capsys):
-    (tmp_path / "rows.csv").write_text("a,b\n1,2\n")
-    told = refused(capsys, "predict", tmp_path / "rows.csv", "iris")
-    assert "is a text file, no model that bayesgen saved; nothing in it was run" in told
-    assert "there is no such file" in refused(capsys, "predict", tmp_path / "no.nc", "iris")
-
-
-def test_data_that_a_model_cannot_read(iris, tmp_path, capsys):
-    path = tmp_path / "rows.csv"
-    path.write_text("sepal_length,sepal_width,petal_length,petal_width\n5.1,3.5,long,0.2\n")
-    told = refused(capsys, "predict", iris, path)
-    assert "column 'petal_length'" in told
-    assert "holds 'long', where the model was fitted to numbers. If it means missing, add" in told
-    assert run("predict", iris, path, "--missing", "long", "--out", tmp_path / "p.csv") == 0
-    told = refused(capsys, "predict", iris, "titanic")
-    assert "'titanic' has none of the columns that the model reads, 'sepal_length'" in told
-    told = refused(capsys, "predict", iris, "iris", "--keep", "id")
-    assert "'iris' has no column 'id'; its columns are 'sepal_length'" in told
-    path.write_text("sepal_length,sepal_width,petal_length,petal_width\n")
-    assert "X has no rows" in refused(capsys, "predict", iris, path)
-    bg.datasets.load_iris()[0].assign(predicted=1).to_csv(path, index=False)
-    assert "Rename it in the file" in refused(capsys, "predict", iris, path, "--keep", "predicted")
-
-
-def test_rows_that_cannot_be_fitted(tmp_path, capsys):
-    out, path = tmp_path / "m.nc", tmp_path / "rows.csv"
-    for text, arguments, sentence in (
-        ("a,y\n1,u\n2,v\n", (), "which column of .* holds the classes? Add --target"),
-        ("a,y\n1,u\n2,v\n", ("--target", "z"), "has no column 'z'"),
-        ("a,y\n1,u\n2,u\n", ("--target", "y"), "y has 1 class, 'u'"),
-        ("a,y\n1,u\n2,\n", ("--target", "y"), "column 'y' is missing in 1 of 2 rows"),
-        ("a,y\n", ("--target", "y"), "X has no rows"),
-        ("", ("--target", "y"), "cannot read .* as a table: Empty CSV file"),
-        ("a,a,y\n1,2,u\n", ("--target", "y"), "more than one column named 'a'"),
-        ("a,y\nx,u\nz,v\n", ("--target", "y", "--model", "qda"), "QDA needs numbers"),
-        ("a,y\n1.5,u\n2,v\n", ("--target", "y", "--model", "joint-table"), "column 'a'"),
-    ):
-        path.write_text(text)
-        told = refused(capsys, "fit", path, "--out", out, *arguments)
-        assert re.search(re.escape(sentence).replace(r"\.\*", ".*"), told), told
-    assert not out.exists()
-    told = refused(capsys, "fit", "iris", "--out", tmp_path / "nowhere" / "m.nc")
-    assert "cannot write" in told
 
 
 def test_bundled_data_that_is_compressed_can_be_streamed():

@@ -3,22 +3,14 @@
 import re
 
 import pytest
+from cli_runs import run, saved_iris
 
 import bayesgen as bg
-from bayesgen.cli import main
-
-
-def run(*arguments):
-    return main([str(argument) for argument in arguments])
 
 
 @pytest.fixture
 def iris(tmp_path):
-    """Return the path of a model of iris."""
-    path = tmp_path / "iris.nc"
-    X, y = bg.datasets.load_iris()
-    bg.NaiveBayes(inference="map", random_state=0).fit(X, y).save(path)
-    return path
+    return saved_iris(tmp_path)
 
 
 def refused(capsys, *arguments, code=1):

@@ -29,6 +29,7 @@ SCORED = ("part", "weights")
 DRAWN = ("order", "names", "units", "part", "weights", "batches", "frames")
 # EM stops where a step changes nothing to 1e-8; where a covariance is singular there are many tops
 TOPS = ("order", "names", "units", "part", "weights", "batches")
+FEW_STEPS = bg.NUTS(draws=20, warmup=30, chains=1)
 FEW = bg.Augmentation(draws=20, warmup=10, chains=2)
 MODELS = {
     "naive exact": Model(plain(bg.NaiveBayes), "any"),
@@ -74,6 +75,13 @@ MODELS = {
     "multinomial": Model(composed(bg.Multinomial()), "counts", PARTS),
     "words": Model(plain(bg.BagOfWords), "counts", PARTS),
     "words present": Model(plain(bg.BagOfWords, binary=True), "counts"),
+    "kernels": Model(composed(bg.KernelDensity()), "numbers"),
+    # one table in a hundred: each compiles a program
+    "naive svi": Model(plain(bg.NaiveBayes, inference=bg.MAP(solver="svi")), "numbers", cost=100),
+    "naive nuts": Model(plain(bg.NaiveBayes, inference=FEW_STEPS), "any", DRAWN, cost=100),
+    "student t": Model(
+        composed(bg.MultivariateStudentT(), inference="map"), "joint numbers", PARTS, cost=100
+    ),
     "stack": Model(plain(bg.StackedClassifier), "any", (*SCORED, "batches"), 1e-4, cost=8),
 }
 

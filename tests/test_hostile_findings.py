@@ -135,3 +135,42 @@ def test_loo_where_one_row_holds_all_that_varies():
             rest = np.arange(4) != i
             again = type(clf)().fit(X[rest], y[rest]).predict_log_proba(X[i : i + 1])
             np.testing.assert_allclose(found[i], again[0, 0], atol=1e-9)
+
+
+@pytest.mark.parametrize("method", [bg.MAP, bg.MLE])
+def test_a_column_of_one_level_has_no_coordinates(method):
+    """NumPyro divided by the number of them."""
+    X, y = pd.DataFrame({"a": ["x"] * 4, "b": [1.0, 2.0, 4.0, 3.0]}), [0, 0, 1, 1]
+    by_svi, closed = (bg.NaiveBayes(inference=method(solver=s)).fit(X, y) for s in ("svi", "auto"))
+    np.testing.assert_allclose(by_svi.predict_proba(X), closed.predict_proba(X), rtol=1e-6)
+
+
+def test_an_optimiser_that_ends_nowhere_says_so():
+    """A level with 1e-6 of the weight: probabilities under e^-700 have no gradients."""
+    X, weight = pd.DataFrame({"a": [False, True]}), [1.0, 1e6]
+    with pytest.raises(errors.UnsupportedInference, match=r"where float64 ends.*solver='auto'"):
+        bg.NaiveBayes(inference=bg.MAP(solver="svi")).fit(X, [1, 0], weight)
+
+
+@pytest.mark.parametrize("last", ["b", None])
+def test_levels_of_rows_without_weight_are_never_heard_of(last):
+    """They counted as levels that other rows might have had."""
+    X = pd.DataFrame({"a": ["r", "g", "r", last], "b": pd.Categorical(["u", "v", "u", "w"])})
+    y, weight = np.array([0, 1, 1, 0]), np.array([1.0, 1.0, 1.0, 0.0])
+    found = bg.NaiveBayes().fit(X, y, sample_weight=weight).predict_proba(X[:3])
+    np.testing.assert_array_equal(found, bg.NaiveBayes().fit(X[:3], y[:3]).predict_proba(X[:3]))
+
+
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.PooledEstimate")
+@pytest.mark.parametrize("inference", ["exact", "mle", "map"])
+@pytest.mark.parametrize("beside", [[], ["b"]])
+def test_a_column_of_text_without_any_cell(inference, beside):
+    """A block without a level has parameters of size 0, of which -1 axes cannot be made out."""
+    X = pd.DataFrame({"a": pd.array([None] * 4, dtype="string"), "b": [1.0, 2.0, 3.0, 5.0]})
+    y, model = [1, 0, 0, 1], bg.NaiveBayes(inference=inference)
+    alone = model.fit(X[beside], y).predict_proba(X[beside]) if beside else np.full((4, 2), 0.5)
+    X = X[["a", *beside]]
+    np.testing.assert_allclose(model.fit(X, y).predict_proba(X), alone)
+    assert len(model.sample(3)[1]) == 3
+    if inference == "exact":
+        assert np.isfinite(model.predict_interval(X)).all()

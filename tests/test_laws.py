@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-import jax
 import laws
 import numpy as np
 import pytest
@@ -14,13 +13,7 @@ PAIRS += [(law, name) for law in laws.CONJUGATE for name in CLOSED]
 PAIRS = [(law, name) for law, name in PAIRS if law.__name__ not in CASES[name].exempt]
 
 
-@pytest.fixture(autouse=True, scope="module")
-def compile_quickly():
-    """These tests compile much and compute little."""
-    before = jax.config.read("jax_disable_most_optimizations")
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", before)
+pytestmark = pytest.mark.usefixtures("compile_quickly")
 
 
 @pytest.mark.parametrize(("law", "name"), PAIRS, ids=lambda x: getattr(x, "__name__", x))

@@ -28,13 +28,7 @@ compiled_program = pytest.mark.parametrize("name", fast_only(FAST, CASES))
 PROGRAMS = {name: runpy.run_path(str(MODELS / f"{name}.py"))["model"] for name in CASES}
 
 
-@pytest.fixture(autouse=True, scope="module")
-def compile_quickly():
-    """These tests compile much and compute little."""
-    before = jax.config.read("jax_disable_most_optimizations")
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", before)
+pytestmark = pytest.mark.usefixtures("compile_quickly")
 
 
 @pytest.fixture

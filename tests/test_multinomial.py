@@ -63,6 +63,13 @@ def test_rising_factorials_keep_their_digits(a, n):
     np.testing.assert_allclose(found, exact, rtol=1e-14, atol=1e-14)
 
 
+@pytest.mark.parametrize("a", [1e-5, 0.3, 15.9, 16.0, 1e3, 1e8, 1e14])
+def test_rising_factorials_of_halves_keep_their_digits(a):
+    """Gamma(a + 1/2) / Gamma(a) times Gamma(a + 1) / Gamma(a + 1/2) is a: t densities need both."""
+    both = log_rising(a, 0.5) + log_rising(a + 0.5, 0.5)
+    np.testing.assert_allclose(both, np.log(a), rtol=1e-14, atol=1e-14)
+
+
 def test_a_text_of_75_words_is_not_as_sure_as_the_mean_urn():
     """Pitfall 26: the plug-in of the posterior mean says .956, the exact answer is .829."""
     texts, labels = np.array([[6, 27], [30, 25]]), ["a", "b"]

@@ -20,13 +20,7 @@ CLASSES = ClassPrior(np.array([0.2, 0.3, 0.5]), 6.0)
 PROGRAM = Path(__file__).parent.parent / "models" / "robust_student_t.py"
 
 
-@pytest.fixture(autouse=True, scope="module")
-def compile_quickly():
-    """These tests compile much and compute little."""
-    before = jax.config.read("jax_disable_most_optimizations")
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", before)
+pytestmark = pytest.mark.usefixtures("compile_quickly")
 
 
 def astray(rng, n=40, holes=0.0):

@@ -1,7 +1,8 @@
-"""What went wrong in other libraries, and the test that is owed to each: all 29, in their order.
+"""What went wrong in other libraries, 29 pitfalls in the order of the table that they come from.
 
-Each docstring is the pitfall in words, with the library that fell into it. `fit` makes every
-classifier of normals under every method, `make` every one in its closed form.
+Each docstring is the pitfall in words, with the library that fell into it. Tests run for every
+value of what they take: `fit` is a classifier of normals under a method, `make` its class, `joint`
+one of a full covariance, `method` the name of an inference.
 """
 
 import itertools
@@ -10,25 +11,26 @@ import numpy as np
 import pandas as pd
 import pitfalls as pit
 import pytest
-from cases import CASES
-from pitfalls import blobs, close, every_fit, every_method, every_normal, exactly, iris
-from scipy import integrate
+from pitfalls import blobs, close, exactly, iris
 
 import bayesgen as bg
 
 
-@every_fit
+def pytest_generate_tests(metafunc):
+    for name, values in pit.EVERY.items():
+        if name in metafunc.fixturenames:
+            metafunc.parametrize(name, values, ids=repr)
+
+
 def test_pitfall_01_scale_of_columns(fit, rng):
     """Sd 1e-4 beside 1e4 gave accuracy .55, not 1: a floor on variances (GaussianNB, #24732)."""
     X, y = blobs(rng, gap=4.0)
-    expected = fit(X, y).predict_proba(X)
     for moved in pit.in_other_units(X):
-        close(fit(moved, y).predict_proba(moved), expected, atol=1e-8)
-    assert (expected.argmax(axis=1) == y).mean() > 0.95
+        close(fit(moved, y).predict_proba(moved), fit(X, y).predict_proba(X), atol=1e-8)
+    assert fit(X, y).score(X, y) > 0.95
 
 
 @pytest.mark.filterwarnings("ignore::bayesgen.errors.SingularCovariance")
-@every_fit
 def test_pitfall_02_smoothing_by_batch(fit, rng):
     """Smoothing came anew from each batch, partial_fit was not fit (scikit-learn #14054)."""
     X, y = blobs(rng, n=60)
@@ -38,7 +40,6 @@ def test_pitfall_02_smoothing_by_batch(fit, rng):
         close(parts.predict_proba(X), fit(X, y).predict_proba(X))
 
 
-@every_normal
 def test_pitfall_03_constant_columns(make, rng):
     """A constant column, or nothing but constant columns, gave NaN (scikit-learn 1.9)."""
     X, y = blobs(rng)
@@ -51,29 +52,24 @@ def test_pitfall_03_constant_columns(make, rng):
         exactly(make().fit(0 * X + 1e8, y).predict_proba(X), 0.5, atol=1e-15)
 
 
-@every_normal
 def test_pitfall_04_one_row_or_no_spread_in_a_class(make, rng):
     """One row in a class, or no spread, gave exactly 0 or 1 (scikit-learn #19837)."""
     X, y = blobs(rng, n=21)
     for rows in (np.r_[0:20:2, 1, 1, 1], np.r_[0:20:2, 1]):
         clf = make().fit(X[rows], y[rows])
         pit.assert_inside(clf.predict_proba(X), 1e-6)
-    # heavy tails: ten columns' spreads away, the lone row's class is still possible
-    assert clf.predict_proba(X[:1] - 10).min() > 1e-9
+    pit.assert_inside(clf.predict_proba(X[:1] - 10), 1e-9)  # heavy tails, ten spreads away
 
 
-@every_fit
 def test_pitfall_05_floor_on_densities(fit):
     """Classes at 0 and 30, x = -10: class B, p = 1; 268 of 2300 mails (e1071, naivebayes)."""
     clf = fit(*pit.two_heaps())
     assert clf.predict_proba([[-10.0]])[0, 0] > 0.999
     odds = clf.decision_function(-np.linspace(0, 50, 101)[:, None])
     assert (np.isfinite(odds) & (odds < 0)).all()
-    if clf.inference_ != "exact":  # 40 standard deviations out, and with equal variances beyond
-        assert (np.diff(odds) < 0).all()
+    assert fit.method == "exact" or (np.diff(odds) < 0).all()
 
 
-@every_method
 def test_pitfall_06_underflow(method, rng):
     """Products of densities underflowed: NaN from 800 columns on (mixed-naive-bayes, klaR)."""
     X, y = blobs(rng, n=20, p=10_000 if method == "exact" else 2_000, gap=0.1)
@@ -85,10 +81,9 @@ def test_pitfall_06_underflow(method, rng):
 
 def test_pitfall_07_zero_frequency():
     """A level that a class never shows: NaN or 0/0 (scikit-learn, pomegranate)."""
-    X, y = pd.DataFrame({"a": list("xxyyzz"), "b": list("uvuvww")}), list("AABBCC")
+    X, y, odd = pit.LEVELS_OF_THEIR_OWN
     mle, exact, mode = (bg.NaiveBayes(inference=how).fit(X, y) for how in ("mle", "exact", "map"))
     np.testing.assert_array_equal(np.exp(mle.predict_log_proba(X[:1])), [[1, 0, 0]])
-    odd = pd.DataFrame({"a": ["x", "x"], "b": ["w", "u"]})
     with pytest.warns(bg.errors.ImpossibleRows, match="1 of 2 rows"):
         exactly(mle.predict_proba(odd)[0], 1 / 3)
     pit.assert_inside(np.concatenate([exact.predict_proba(odd), mode.predict_proba(odd)]))
@@ -111,18 +106,15 @@ def test_pitfall_09_level_absent_in_one_class():
     exactly(table, [[3 / 5, 1 / 6], [1 / 5, 3 / 6], [1 / 5, 2 / 6]])
 
 
-@every_method
 def test_pitfall_10_level_never_seen(method):
     """A level never seen at fit: IndexError, NaN, KeyError, or silence (scikit-learn #20034)."""
-    X, y, new = pit.TWO_LEVELS, list("AABB"), pit.TWO_LEVELS.iloc[:2].assign(a=["teal", "x"])
+    X, y, teal = pit.TWO_LEVELS, list("AABB"), pit.TWO_LEVELS[:2].assign(a=["teal", "x"])
     clf = bg.NaiveBayes(inference=method).fit(X, y)
     with pytest.warns(bg.errors.UnseenLevel, match="column 'a' has the level 'teal' in 1 of 2 row"):
-        found = clf.predict_proba(new)
-    np.testing.assert_array_equal(found, clf.predict_proba(new.assign(a=[None, "x"])))
+        exactly(clf.predict_proba(teal), clf.predict_proba(teal.assign(a=[None, "x"])), atol=0)
     with pytest.raises(bg.errors.UnseenLevelError, match="'teal'"):
-        bg.NaiveBayes(inference=method, unseen="error").fit(X, y).predict_proba(new)
-    declared = {"a": pd.CategoricalDtype(["x", "y", "teal"])}  # a level like any other
-    bg.NaiveBayes().fit(X.astype(declared), y).predict_proba(new.astype(declared))
+        bg.NaiveBayes(inference=method, unseen="error").fit(X, y).predict_proba(teal)
+    bg.NaiveBayes().fit(pit.declared(X), y).predict_proba(pit.declared(teal))
 
 
 @pytest.mark.parametrize(("prior", "cells", "error", "words"), pit.COERCED)
@@ -132,7 +124,6 @@ def test_pitfall_11_silent_coercion(prior, cells, error, words):
         bg.NaiveBayes(prior).fit(pd.DataFrame({"dose": cells}), [0, 1, 0, 1])
 
 
-@every_fit
 def test_pitfall_12_missing_in_nonsense_out(fit, rng):
     """NaN in gave NaN, or p = 1, out (pomegranate, MASS)."""
     X, y = blobs(rng, p=3)
@@ -141,71 +132,61 @@ def test_pitfall_12_missing_in_nonsense_out(fit, rng):
     exactly(clf.predict_proba(X[:1] * np.nan), 0.5)
     # the mode's degrees of freedom count the columns; the other two do not know of absent ones
     if fit.make is bg.NaiveBayes or fit.method != "map":
-        part = fit(X[:, [0, 2]], y)
-        close(clf.predict_proba(rows), part.predict_proba(X[:5, [0, 2]]))
+        close(clf.predict_proba(rows), fit(X[:, [0, 2]], y).predict_proba(X[:5, [0, 2]]))
 
 
 @pytest.mark.filterwarnings("ignore::bayesgen.errors.NotConverged")
 @pytest.mark.parametrize("inference", ["map", pit.FEW])
-@pit.joint_normals
-def test_pitfall_13_holes_in_a_full_covariance(make, inference, rng):
+def test_pitfall_13_holes_in_a_full_covariance(joint, inference, rng):
     """Pairwise covariances were not positive definite (pomegranate, numpyro #1150, pyro #2654)."""
     rows, y = pit.contradicting_pairs(rng), np.arange(90) % 2
     assert np.linalg.eigvalsh(pd.DataFrame(rows).cov().to_numpy())[0] < 0
-    clf = make(inference=inference, random_state=0).fit(rows, y)
-    factor = clf.posterior_.params["normal"]["cholesky"]
-    assert (np.linalg.eigvalsh(factor @ np.swapaxes(factor, -1, -2)) > 0).all()
+    clf = joint(inference=inference, random_state=0).fit(rows, y)
+    pit.assert_positive_definite(clf.posterior_.params["normal"]["cholesky"])
     pit.assert_sums_to_one(clf.predict_proba(rows))
 
 
-@pit.joint_normals
-def test_pitfall_13_marginal_is_an_integral(make, rng):
+def test_pitfall_13_marginal_is_an_integral(joint, rng):
     """The marginal of the observed part is that of Sigma_oo: the integral over the missing one."""
-    joint = make(inference="mle").fit(*blobs(rng)).predict_joint_log_proba
-    expected = integrate.quad_vec(lambda v: np.exp(joint([[0.4, v]])[0]), -15, 15, epsabs=1e-12)[0]
+    joint = joint(inference="mle").fit(*blobs(rng)).predict_joint_log_proba
+    expected = pit.integral(lambda v: np.exp(joint([[0.4, v]])[0]))
     close(np.exp(joint([[0.4, np.nan]]))[0], expected)
 
 
-@pit.joint_normals
-def test_pitfall_14_singular_covariance(make, rng):
+def test_pitfall_14_singular_covariance(joint, rng):
     """Duplicate columns, n < p, one row a class: errors or nonsense (QDA, mclust, MASS)."""
     X, y = blobs(rng, n=12, p=30)
     twice = X[:, [0, 1, 0]]
     with pytest.warns(bg.errors.SingularCovariance, match="covariance .* 'x0', 'x1', 'x2'.*exact"):
-        pit.assert_sums_to_one(make(inference="mle").fit(twice, y).predict_proba(twice))
-    pit.assert_sums_to_one(make().fit(twice, y).predict_proba(twice))
-    pit.assert_sums_to_one(make().fit(X, y).predict_proba(X))
-    pit.assert_inside(make().fit(X[:2, :2], y[:2]).predict_proba(X[:, :2]))
+        pit.assert_sums_to_one(joint(inference="mle").fit(twice, y).predict_proba(twice))
+    for rows in (twice, X):
+        pit.assert_sums_to_one(joint().fit(rows, y).predict_proba(rows))
+    pit.assert_inside(joint().fit(X[:2, :2], y[:2]).predict_proba(X[:, :2]))
 
 
-@pit.joint_normals
-@pytest.mark.parametrize("method", ["exact", "map"])
-def test_pitfall_15_no_noise_where_the_prior_is_proper(make, method, rng, recwarn):
+@pytest.mark.parametrize("proper", ["exact", "map"])
+def test_pitfall_15_no_noise_where_the_prior_is_proper(joint, proper, rng, recwarn):
     """A warning of collinear variables came where nothing was wrong (scikit-learn #14361)."""
     X, y = blobs(rng, n=12)
-    make(inference=method).fit(np.c_[X, X @ [1.0, 2.0]], y).predict_proba(np.ones((2, 3)))
+    joint(inference=proper).fit(np.c_[X, X @ [1.0, 2.0]], y).predict_proba(np.ones((2, 3)))
     assert not recwarn.list
 
 
 @pytest.mark.parametrize("k", [2, 3, 5])
-@every_normal
 def test_pitfall_16_three_and_five_classes(make, k, rng):
     """Class posteriors of more than two classes were wrong for years (scikit-learn #6848)."""
     X, y = blobs(rng, n=60, p=2, k=k, gap=1.0)
     exactly(make(inference="mle").fit(X, y).predict_proba(X), pit.plugged_in(make, X, y))
 
 
-@every_fit
 def test_pitfall_17_probabilities_sum_to_one(fit):
     """Probabilities did not sum to one, at the extremes above all (several)."""
     X, y = iris()
     clf, spread = fit(X, y), X.std(axis=0)
     for far in (0, 1, 40, 1e3, 1e8, 1e100):
-        for rows in (X + far * spread, X - far * spread):
-            pit.assert_sums_to_one(clf.predict_proba(rows))
+        pit.assert_sums_to_one(clf.predict_proba(np.r_[X + far * spread, X - far * spread]))
 
 
-@every_fit
 def test_pitfall_18_one_class(fit):
     """Rows of one class gave a model that answers 1, or an obscure error (sklearn #17401)."""
     with pytest.raises(bg.errors.TooFewClasses, match="y has 1 class, 'only'; at least two"):
@@ -213,7 +194,6 @@ def test_pitfall_18_one_class(fit):
 
 
 @pytest.mark.parametrize("prior", pit.NO_PRIORS)
-@every_normal
 def test_pitfall_19_priors(make, prior):
     """A sum of 3 was accepted, fit wrote over the user's prior (QDA of sklearn, pomegranate)."""
     with pytest.raises(bg.errors.InvalidPrior, match="class_prior"):
@@ -224,69 +204,55 @@ def test_pitfall_19_priors(make, prior):
     exactly(clf.predict_proba([[np.nan] * 4])[0], given)
 
 
-@every_normal
 def test_pitfall_20_batches_of_classes(make):
     """A batch that lacks or brings a class failed (scikit-learn #13280, cuML)."""
-    X, y = iris()
-    whole = make().fit(X, y).predict_proba(X)
-    for order in itertools.permutations(np.unique(y)):
-        rows = [np.flatnonzero(y == name) for name in order]
-        close(pit.in_batches(make(), X, y, rows).predict_proba(X), whole)
+    (X, y), whole = iris(), make().fit(*iris()).predict_proba(iris()[0])
+    for order in itertools.permutations(np.split(np.arange(150), 3)):  # a batch is a class
+        close(pit.in_batches(make(), X, y, order).predict_proba(X), whole)
 
 
-@every_fit
 def test_pitfall_21_labels_and_single_rows(fit, rng):
     """Order of labels, one-row input and text labels mixed up the columns (naivebayes)."""
-    (X, y), order, some = iris(), rng.permutation(150), [0, 70, 149]
-    clf, shuffled = fit(X, y), fit(X[order], y[order])
-    assert shuffled.classes_.tolist() == ["setosa", "versicolor", "virginica"]
-    proba, codes = clf.predict_proba(X), np.unique(y, return_inverse=True)[1]
-    close(shuffled.predict_proba(X), proba)
-    exactly(np.concatenate([clf.predict_proba(X[[i]]) for i in some]), proba[some], atol=1e-14)
+    (X, y), order = iris(), rng.permutation(150)
+    proba, codes = fit(X, y).predict_proba(X), np.unique(y, return_inverse=True)[1]
+    close(fit(X[order], y[order]).predict_proba(X), proba)
+    exactly(pit.one_by_one(fit(X, y), X[::50]), proba[::50], atol=1e-14)
     exactly(fit(X, np.array(list("zyx"))[codes]).predict_proba(X)[:, ::-1], proba)
     for labels in (codes * 10, y == "setosa", y):
         assert fit(X, labels).predict(X[:1]).dtype == labels.dtype
 
 
-@every_fit
 def test_pitfall_22_weights(fit, rng):
     """A class of weight zero took log(0) (scikit-learn); whole weights are repeated rows."""
     (X, y), weight = iris(), rng.integers(0, 4, 150)
-    rows = np.repeat(np.arange(150), weight)
-    found = fit(X, y, sample_weight=weight.astype(float)).predict_proba(X)
-    close(found, fit(X[rows], y[rows]).predict_proba(X))
-    # a class without weight is a class that is not there
-    without = fit(X, y, sample_weight=(y != "setosa").astype(float))
+    found, rows = fit(X, y, sample_weight=1.0 * weight), np.repeat(np.arange(150), weight)
+    close(found.predict_proba(X), fit(X[rows], y[rows]).predict_proba(X))
+    without = fit(X, y, sample_weight=1.0 * (y != "setosa"))  # a class that is not there
     assert without.classes_.tolist() == ["versicolor", "virginica"]
     exactly(without.predict_proba(X), fit(X[50:], y[50:]).predict_proba(X))
 
 
-@pit.joint_normals
-def test_pitfall_23_predictive_formula(make):
+def test_pitfall_23_predictive_formula(joint):
     """A Gamma ratio was forgotten, scales were mixed (MASS, "predictive"): quadrature, 3 and 6."""
     x, y = np.concatenate(pit.GROUPS)[:, None], [0] * 3 + [1] * 6
-    found = make(**pit.PRIOR, class_prior="uniform").fit(x, y).predict_proba([[2.0]])[0]
-    np.testing.assert_allclose(found, pit.by_quadrature(make, 2.0), rtol=1e-6)
+    found = joint(**pit.PRIOR, class_prior="uniform").fit(x, y).predict_proba([[2.0]])[0]
+    np.testing.assert_allclose(found, pit.by_quadrature(joint, 2.0), rtol=1e-6)
 
 
 def test_pitfall_24_mean_of_conditionals(rng):
     """The mean over draws of p(y given x, theta) was taken for the predictive (common)."""
     clf, right, conditional, weight = pit.far_from_both_classes(rng)
     assert conditional.mean() > right + 0.15
-    # five standard errors of the weighted mean (false alarm 6e-7)
-    error = pit.error_of_mean(conditional, weight, right)
-    assert abs(weight @ conditional / weight.sum() - right) < 5 * error < 0.1
+    pit.assert_near(conditional, weight, right)
     draws = clf.predict_draws(pit.FAR).to_numpy()[:, 0, 1]
-    assert abs(draws.mean() - right) < 5 * draws.std() / np.sqrt(len(draws))
+    pit.assert_near(draws, np.ones(len(draws)), right)
 
 
 @pytest.mark.slow
-@every_normal
 def test_pitfall_24_nuts_meets_the_closed_form(make):
     """The same through NUTS: predictions from draws are those of the closed form."""
     X, y = (part[50:][::5] for part in iris())
     exact, draws = make().fit(X, y), make(inference=pit.LONG).fit(X, y)
-    assert draws.inference_ == "nuts"
     # 4,000 draws whose weights leave hundreds effective: a standard error below .01 in each row
     close(draws.predict_proba(X), exact.predict_proba(X), atol=0.05)
     assert np.abs(draws.predict_interval(X) - exact.predict_interval(X)).mean() < 0.03
@@ -295,7 +261,7 @@ def test_pitfall_24_nuts_meets_the_closed_form(make):
 @pytest.mark.parametrize("name", pit.FAMILIES)
 def test_pitfall_25_every_family_has_every_answer(name):
     """A family without predict, broken in a release (bambi, pgmpy)."""
-    likelihood, (x, y) = CASES[name].vague, CASES[name].table(np.random.default_rng(1), 60)
+    likelihood, (x, y) = pit.CASES[name].vague, pit.CASES[name].table(np.random.default_rng(1), 60)
     for method in pit.METHODS if likelihood.conjugate else ("map",):
         clf = bg.GenerativeClassifier(likelihood, inference=method, random_state=0).fit(x, y)
         pit.assert_every_answer(clf, x[:4])
@@ -311,22 +277,16 @@ def test_pitfall_26_plug_in_of_the_mean():
 
 def test_pitfall_27_few_rows(rng):
     """Few rows in a bin drew a confident reliability curve (scikit-learn #30664)."""
-    X, y = (part[50:] for part in iris())
-    few, many = (bg.QDA(random_state=0).fit(X[::step], y[::step]) for step in (12, 1))
-    width = [np.diff(clf.predict_interval(X), axis=2).mean() for clf in (few, many)]
-    assert width[0] > 2 * width[1]
-    # a curve tells its rows, and its band is wide where these are few
+    assert pit.interval_width(rows=8) > 2 * pit.interval_width(rows=100)
     assert pit.band_width(8, rng) > 3 * pit.band_width(200, rng)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("solver", pit.SVI)
-@every_normal
 def test_pitfall_28_optimiser_that_drifts(make, solver):
     """BFGS stopped at a loss of 41,998 (of 33,794), constant-step Adam .046 off, in silence."""
     svi, closed = (make(inference=how).fit(*iris()) for how in (solver, type(solver)()))
-    assert svi.report_.converged
-    assert 0 <= svi.report_.details["gradient_norm"] < 1
+    assert svi.report_.converged and 0 <= svi.report_.details["gradient_norm"] < 1
     pit.assert_same_parameters(svi, closed, 1e-4)
 
 
@@ -337,6 +297,4 @@ def test_pitfall_29_the_caller_keeps_float32():
     before = pit.float32_program()
     for inference in (pit.SHORT, pit.SVI[1]):
         bg.NaiveBayes(inference=inference).fit(*iris()).predict_proba(iris()[0][:2])
-    after = pit.float32_program()
-    assert before.dtype == after.dtype == np.float32
-    assert before == after
+    assert before == pit.float32_program()

@@ -16,13 +16,7 @@ from bayesgen.model import complete_model, model_statistics
 CLASSES = ClassPrior(np.array([0.2, 0.3, 0.5]), 6.0)
 
 
-@pytest.fixture(autouse=True, scope="module")
-def compile_quickly():
-    """These tests compile much and compute little."""
-    before = jax.config.read("jax_disable_most_optimizations")
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", before)
+pytestmark = pytest.mark.usefixtures("compile_quickly")
 
 
 def alike(rng, n=150, holes=0.0):

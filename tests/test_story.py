@@ -24,13 +24,7 @@ N = 30
 DIRICHLET = ClassPrior(np.array([0.2, 0.3, 0.5]), 6.0)
 
 
-@pytest.fixture(autouse=True, scope="module")
-def compile_quickly():
-    """These tests compile much and compute little."""
-    before = jax.config.read("jax_disable_most_optimizations")
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", before)
+pytestmark = pytest.mark.usefixtures("compile_quickly")
 
 
 def build(blocks: dict, classes: ClassPrior = DIRICHLET, table: dict | None = None) -> tuple:

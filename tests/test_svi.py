@@ -3,7 +3,6 @@
 All families sit in one model, so that each objective is compiled once.
 """
 
-import jax
 import numpy as np
 import pytest
 from cases import CASES, CLOSED, N_CLASSES, TOLD
@@ -19,13 +18,7 @@ N = 300
 CLASSES = ClassPrior(np.array([0.2, 0.3, 0.5]), 6.0)
 
 
-@pytest.fixture(autouse=True, scope="module")
-def compile_quickly():
-    """These tests compile much and compute little."""
-    before = jax.config.read("jax_disable_most_optimizations")
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", before)
+pytestmark = pytest.mark.usefixtures("compile_quickly")
 
 
 BOTH = [name for name in CLOSED if name in TOLD]

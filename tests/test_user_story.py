@@ -1,6 +1,7 @@
-"""A program of one's own as the story: what it answers, and what is said where it breaks the form.
+"""A program of one's own as the story: what it answers, and in which forms rows come and go.
 
-The programs are in stories.py. The gallery of models/ is in test_user_story_gallery.py.
+The programs are in stories.py. The gallery of models/ is in test_user_story_gallery.py, what breaks
+the form in test_user_story_refusals.py.
 """
 
 import functools
@@ -12,40 +13,16 @@ import numpy as np
 import pandas as pd
 import pytest
 import stories
-from numpyro.distributions import biject_to, constraints
 from sklearn.base import clone
+from stories_told import HOLES, RANDOM, X, Y, told
 
 import bayesgen as bg
-from bayesgen.errors import (
-    InvalidStory,
-    NoPosterior,
-    NotConverged,
-    StoryNotFinite,
-    StoryRefuses,
-    StoryRows,
-    UnsupportedInference,
-)
+from bayesgen.errors import InvalidStory, NoPosterior, NotConverged, StoryRows
 from bayesgen.inference.driver import STATS
-from bayesgen.user_story.measures import log_measure
 
-RANDOM = np.random.default_rng(0)
-Y = np.array(["ash", "beech", "oak"] * 5)
-X = RANDOM.normal(size=(15, 2)) + 2.0 * (Y == "oak")[:, None]
-HOLES = np.where(RANDOM.random(X.shape) < 0.2, np.nan, X)
 TINY = bg.NUTS(draws=60, warmup=100, chains=2)
 
-
-def told(story: object = stories.bells, inference: object = "map", **options: object):
-    return bg.GenerativeClassifier(story=story, inference=inference, **options)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def compile_quickly():
-    """These tests compile much and compute little."""
-    before = jax.config.read("jax_disable_most_optimizations")
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", before)
+pytestmark = pytest.mark.usefixtures("compile_quickly")
 
 
 @pytest.fixture(scope="module")
@@ -243,165 +220,3 @@ def test_dict_of_arrays():
     ):
         with pytest.raises(StoryRows, match=sentence):
             clf.predict(wrong)
-
-
-# --- what breaks the form ---------------------------------------------------------------------
-
-PLATE = 'with numpyro.plate\\("row", n_rows\\):'
-BROKEN = {
-    "no_label": 'has no site "y" .*sample\\("y", dist.Categorical\\(class_probs\\), obs=y\\)',
-    "label_drawn": 'site "y" is drawn although labels are given.*obs=y',
-    "no_plate": f"'y' depends on the rows but lies outside plate \"row\".*{PLATE}",
-    "data_outside": f"'x' depends on the rows but lies outside plate \"row\".*{PLATE}",
-    "total_outside": "'fit' depends on the rows but lies outside plate",
-    "plate_of_wrong_size": 'plate "row" has the size 1 and dim=-1.*needs the size 15',
-    "plate_of_wrong_dim": 'plate "row" has the size 15 and dim=-2',
-    "hidden_factor": "'size' in plate \"row\" is drawn anew.*MixtureSameFamily",
-    "not_observed": "'x' in plate \"row\" is drawn anew.*add obs=x",
-    "no_event": "stopped at site 'x'.*[Ii]ncompatible.*join.*to_event\\(1\\), obs=x\\)",
-    "no_event_in_a_column": r"'x' has log densities of the shape \(2, 15\).*to_event\(1\)",
-    "discrete_parameter": "parameter at site 'shift' is discrete",
-    "flax_parameter": "'shift' is a numpyro.param.*shift = numpyro.sample",
-    "nothing_to_learn": "no parameters: every site is observed",
-    "blind": "does not look at x",
-    "labels_only": "does not look at x",
-    "centred_on_company": "'x' gives a row another density alone than among other rows",
-    "python_branch": "TracerBoolConversionError.*jnp.where",
-    "array_of_numpy": "TracerArrayConversionError.*jnp.asarray",
-    "failing": "stopped: KeyError: 'missing'.*numpyro.handlers.seed",
-    "with_setting": "needs the settings 'scale', 'shift'.*partial\\(model, scale=..., shift=...\\)",
-    "no_classes": "unexpected keyword argument 'n_classes'.*def model\\(x, y=None, \\*, n_classes",
-}
-
-
-@pytest.mark.parametrize("name", BROKEN)
-def test_broken_form(name):
-    with pytest.raises(InvalidStory, match=f"(?s){BROKEN[name]}"):
-        told(getattr(stories, name)).fit(X, Y)
-
-
-@pytest.mark.parametrize(
-    ("name", "x", "sentence"),
-    [
-        ("positive_only", X, "site 'x' gives the log density -inf in row .*does not allow"),
-        ("labels_follow_x", HOLES, "site 'x' gives no density to row .*are missing.*mask"),
-        ("impossible_factor", X, "no finite gradient, at site 'tilt'"),
-    ],
-)
-def test_densities_that_are_no_numbers(name, x, sentence):
-    with pytest.raises(StoryNotFinite, match=f"(?s){sentence}"):
-        told(getattr(stories, name)).fit(x, Y)
-
-
-def test_missing_cells_of_new_rows():
-    """The program was fitted to whole rows and does not say what a missing cell means."""
-    clf = told(stories.columns_all_there).fit(X, Y)
-    with pytest.raises(StoryNotFinite, match="site 'x' gives no density to row 1, 3, where"):
-        clf.predict(np.where(np.isin(np.arange(15), [1, 3])[:, None], np.nan, X))
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "sentence"),
-    [
-        ({"story": 3}, InvalidStory, "story is 3; a function"),
-        ({"likelihood": bg.Normal()}, InvalidStory, "story= and likelihood= are both given"),
-        ({"class_prior": 2.0}, InvalidStory, "class_prior is 2.0, and a story states its own"),
-        ({"inference": "exact"}, StoryRefuses, "inference is 'exact'; a story of your own has no"),
-        ({"inference": bg.Exact()}, StoryRefuses, "no closed form"),
-        ({"inference": bg.MLE(bias_corrected=True)}, UnsupportedInference, "n - 1"),
-    ],
-)
-def test_options_that_do_not_go_together(options, error, sentence):
-    with pytest.raises(error, match=sentence):
-        told(**{"story": stories.bells, **options}).fit(X, Y)
-
-
-def test_what_a_story_cannot_be_asked(by_map):
-    with pytest.raises(StoryRefuses, match="partial_fit needs statistics that add up"):
-        told().partial_fit(X, Y)
-    with pytest.raises(StoryRefuses, match="log_evidence_ is a closed form"):
-        _ = by_map.log_evidence_
-
-
-def test_programs_that_cannot_simulate():
-    clf = told(stories.labels_follow_x).fit(X, Y)
-    with pytest.raises(InvalidStory, match=r"cannot make up rows: .*n_features"):
-        clf.sample(2)
-
-
-def test_no_highest_point_warns():
-    """Two rows of a class in one place: the density grows without bound as the spread shrinks."""
-    x = np.where((Y == "ash")[:, None], 1.0, X)
-    with pytest.warns(NotConverged, match="may have no highest point"):
-        told(stories.own_spread, "mle").fit(x, Y)
-
-
-# --- the measure of modes ---------------------------------------------------------------------
-
-
-def measure(constraint: object, value: jax.Array) -> jax.Array:
-    to_site = biject_to(constraint)
-    return log_measure(constraint, to_site, to_site.inv(value), value)
-
-
-def lower(matrix: jax.Array) -> jax.Array:
-    return matrix[jnp.tril_indices(matrix.shape[-1])]
-
-
-def test_measures_of_matrices_are_one_measure():
-    """That of Sigma, of its factor, and of deviations and correlations: by numerical Jacobians."""
-    p = 3
-    below = jnp.tril_indices(p, -1)
-
-    def factor(free: jax.Array) -> jax.Array:
-        return jnp.zeros((p, p)).at[jnp.tril_indices(p)].set(free)
-
-    def half(free: jax.Array) -> jax.Array:
-        return jnp.zeros((p, p)).at[below].set(free)
-
-    def covariance(free: jax.Array) -> jax.Array:
-        sd = jnp.exp(free[:p])
-        off = half(free[p:])
-        return lower((off + off.T + jnp.eye(p)) * sd * sd[:, None])
-
-    def correlation(free: jax.Array) -> jax.Array:
-        unit = half(free) + jnp.diag(jnp.sqrt(1 - (half(free) ** 2).sum(axis=1)))
-        return (unit @ unit.T)[below]
-
-    def volume(function, free: jax.Array) -> jax.Array:
-        return jnp.linalg.slogdet(jax.jacobian(function)(free))[1]
-
-    @jax.jit
-    def gaps(sigma: jax.Array) -> jax.Array:
-        own, sd = jnp.linalg.cholesky(sigma), jnp.sqrt(jnp.diag(sigma))
-        r = sigma / sd / sd[:, None]
-        c = jnp.linalg.cholesky(r)
-        whole = measure(constraints.positive_definite, sigma)
-        by_factor = volume(lambda f: lower(factor(f) @ factor(f).T), lower(own))
-        by_r = volume(covariance, jnp.concatenate([jnp.log(sd), r[below]]))
-        of_r = measure(constraints.corr_matrix, r)
-        return jnp.stack(
-            [
-                measure(constraints.lower_cholesky, own) + by_factor - whole,
-                of_r + by_r - whole,
-                measure(constraints.corr_cholesky, c) + volume(correlation, c[below]) - of_r,
-            ]
-        )
-
-    random = np.random.default_rng(0)
-    with jax.enable_x64(True):
-        found = np.stack([gaps(np.cov(random.normal(size=(p, 3 * p)))) for _ in range(3)])
-    np.testing.assert_allclose(found, found[:1].repeat(3, axis=0), atol=1e-9)
-
-
-def test_measures_of_numbers():
-    """Flat in the logarithm and in log-odds; numbers in a vector are as many measures."""
-    with jax.enable_x64(True):
-        x = jnp.asarray([0.2, 0.3, 0.5])
-        assert measure(constraints.real, x) == 0
-        np.testing.assert_allclose(measure(constraints.positive, x), jnp.log(x).sum())
-        np.testing.assert_allclose(measure(constraints.simplex, x), jnp.log(x).sum())
-        odds = jnp.log(x * (1 - x)).sum()
-        np.testing.assert_allclose(measure(constraints.unit_interval, x), odds)
-        grouped = constraints.independent(constraints.positive, 1)
-        np.testing.assert_allclose(measure(grouped, x), jnp.log(x).sum())

@@ -27,13 +27,7 @@ FAST = ("gaussian_naive_bayes", "qda", "mixed_naive_bayes")
 every_program = pytest.mark.parametrize("name", fast_only(FAST, CASES))
 
 
-@pytest.fixture(autouse=True, scope="module")
-def compile_quickly():
-    """These tests compile much and compute little."""
-    before = jax.config.read("jax_disable_most_optimizations")
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", before)
+pytestmark = pytest.mark.usefixtures("compile_quickly")
 
 
 def rows_of(name: str) -> tuple[object, np.ndarray]:

@@ -114,10 +114,7 @@ def reliability_curve(
     Source: Dimitriadis, Gneiting and Jordan (2021), PNAS 118(8), e2016191118; consistency bands:
         Bröcker and Smith (2007), Weather and Forecasting 22, 651-661.
     """
-    if not 0 < prob < 1:
-        raise InvalidArgument.out_of_range("prob", prob, "a number above 0 and below 1")
-    if resamples < 1:
-        raise InvalidArgument.out_of_range("resamples", resamples, "a whole number of at least 1")
+    _check_band(prob, resamples)
     stated, place, rows = np.unique(probability, return_inverse=True, return_counts=True)
     events = np.bincount(place, event)
     return ReliabilityCurve(
@@ -129,6 +126,13 @@ def reliability_curve(
         prob=prob,
         rows=len(event),
     )
+
+
+def _check_band(prob: float, resamples: int) -> None:
+    if not 0 < prob < 1:
+        raise InvalidArgument.out_of_range("prob", prob, "a number above 0 and below 1")
+    if resamples < 1:
+        raise InvalidArgument.out_of_range("resamples", resamples, "a whole number of at least 1")
 
 
 def _blocks(stated: np.ndarray, rows: np.ndarray, events: np.ndarray) -> pd.DataFrame:

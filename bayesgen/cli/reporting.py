@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from bayesgen.cli import show
-from bayesgen.cli.arguments import DataName, Flag, Folds, Seed, Words
+from bayesgen.cli.arguments import AnyModel, DataName, Flag, Folds, Missing, Seed
 from bayesgen.cli.files import Data, read
 from bayesgen.cli.models import (
     STACK,
@@ -29,32 +29,29 @@ def report_page(
     html: Path,
     target: str | None = None,
     fitted: Path | None = None,
-    model: AnyModelName = "naive-bayes",
+    model: AnyModel = "naive-bayes",
     inference: InferenceName = "auto",
     cv: Folds = 5,
     seed: Seed = 0,
-    missing: Words = (),
+    missing: Missing = (),
     json: Flag = False,
 ) -> None:
     """Write one self-contained HTML page: data, story, posterior, verdict, comparison, odd rows.
 
     Fits the model (or takes a fitted one), compares maximum likelihood, the posterior and logistic
-    regression on the same folds, and shows reliability, the rows that the model is least sure about
-    and those that look like no known class.
+    regression on the same folds, and shows reliability, the least certain and the strangest rows.
 
     Args:
         data: A file, or the name of a bundled data set.
         html: File to write.
         target: Column that holds the classes; a bundled data set knows its own.
         fitted: A model that `bayesgen fit` saved; the page is then about it, without a comparison.
-        model: naive-bayes takes any columns; lda and qda take numbers; joint-table takes
-            categories and whole numbers; bag-of-words takes counts; stacked weighs several
-            structures, by rows left out.
+        model: Which one.
         inference: exact is the posterior in closed form; mle and map are points; nuts samples; auto
             is exact where that exists.
         cv: Number of stratified folds.
         seed: Seed of everything random.
-        missing: One more text that means "missing" in a CSV file, such as "?"; may be repeated.
+        missing: One more text.
         json: Print JSON: where the page is and how the fit ended.
     """
     rows = read(data, target, missing)
@@ -64,7 +61,16 @@ def report_page(
         classifier = unfitted(model, inference, seed)
         comparison = _compared(rows, model, cv, seed)
         classifier.fit(rows.X, rows.y)
-    page = report_html(
+    html.write_text(_page(rows, classifier, comparison), encoding="utf-8")
+    facts = _facts(rows, classifier, model, html)
+    if json:
+        print(show.as_json(facts))
+        return
+    show.print_facts({name: str(value) for name, value in facts.items()})
+
+
+def _page(rows: Data, classifier: Fitted, comparison: Comparison | None) -> str:
+    return report_html(
         classifier,
         rows.X,
         rows.y,
@@ -72,12 +78,6 @@ def report_page(
         comparison=comparison,
         candidate=None if comparison is None else _bayes(comparison),
     )
-    html.write_text(page, encoding="utf-8")
-    facts = _facts(rows, classifier, model, html)
-    if json:
-        print(show.as_json(facts))
-        return
-    show.print_facts({name: str(value) for name, value in facts.items()})
 
 
 def _compared(rows: Data, model: AnyModelName, cv: int, seed: int) -> Comparison:

@@ -115,6 +115,7 @@ def _attempt(
 
     try:
         return answer(estimator, rows.X, rows.labels, fold, rows.classes)
+    # a classifier may be anybody's, and fail in any way; what no pipeline cures is raised again
     except Exception as error:
         error.add_note(f"classifier {name!r}, {words}")
         if needs_preparing(error, estimator, rows.table):

@@ -1,5 +1,6 @@
 """Compare classifiers: the same folds for all, scores of the rows left out."""
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -30,58 +31,71 @@ def compare(
 ) -> Comparison:
     """Return cross-validated scores of several classifiers on the same folds.
 
-    Each classifier is cloned for each fold, so those passed stay unfitted. Text columns of a
-    dataframe become categories with the levels of the whole table first. A classifier that fails on
-    missing cells or levels is put behind a standard Pipeline, which fills holes with means and most
-    frequent levels and spreads levels over 0/1 columns; the table says so. Warnings of fits and
-    predictions are not shown but kept, see `Comparison.warnings`.
+    A clone is fitted to each fold. Text columns become categories with the levels of the whole
+    table first. One that fails on missing cells or levels is put behind a Pipeline of means, most
+    frequent levels and 0/1 columns, as the table says. Warnings are in `Comparison.warnings`.
 
     Args:
-        classifiers: name -> scikit-learn classifier with predict_proba, of this library or not. The
-            others are compared with the first one.
+        classifiers: name -> scikit-learn classifier with predict_proba; the first is the reference.
         X: dataframe (pandas, polars, pyarrow) or array, shape (row, feature), holes allowed.
         y: one label for each row.
         cv: number of stratified, shuffled folds, or a scikit-learn splitter. A number is lowered,
             with a note, to the rows of the smallest class.
-        train_sizes: also fit to so many of a fold's rows (whole numbers), or to such a share of
-            them (numbers up to 1.0), see `Comparison.curves`. Smaller sets are part of larger ones;
-            classes stand in proportion, each with at least two rows or all it has.
+        train_sizes: also fit to so many of a fold's rows, or (up to 1.0) to such a share, each set
+            part of the next and with every class in proportion; see `Comparison.curves`.
         random_state: seed of the shuffling. Seeds of the classifiers are their own.
-        n_jobs: processes that fit folds at the same time, -1 for one per core. Seconds are then
-            those of fits that compete for the machine.
+        n_jobs: processes at a time, -1 for one per core; their seconds are of fits that compete.
         progress: "auto" shows a bar on stderr in a terminal; True or False force it.
-
-    Returns:
-        The comparison; its `table` is a pandas DataFrame with one row for each classifier.
 
     Raises:
         BayesgenError: a table, labels or sizes that cannot be used, no classifier, or one without
             predict_proba. An error of a fit is raised with a note naming classifier and fold.
 
-    Examples:
+    Example:
         >>> import bayesgen as bg
-        >>> from sklearn.linear_model import LogisticRegression
         >>> X, y = bg.datasets.load_titanic_passengers()
-        >>> rivals = {"MLE": bg.NaiveBayes(inference="mle"), "Bayes": bg.NaiveBayes(),
-        ...     "logistic regression": LogisticRegression()}
-        >>> found = bg.compare(rivals, X, y)
-        >>> found.table["method"].to_dict()
-        {'MLE': 'mle', 'Bayes': 'exact', 'logistic regression': ''}
-        >>> found.table.loc["logistic regression", "prepared_by"]
-        'SimpleImputer, OneHotEncoder'
+        >>> rivals = {"MLE": bg.NaiveBayes(inference="mle"), "Bayes": bg.NaiveBayes()}
+        >>> bg.compare(rivals, X, y).table["method"].to_dict()
+        {'MLE': 'mle', 'Bayes': 'exact'}
     """
     _check_classifiers(classifiers)
+    rows, codes = _rows(X, y)
+    plan = _plan(rows, codes, cv, train_sizes or (), random_state)
+    outcome = run(classifiers, rows, plan.splits, n_jobs=n_jobs, progress=progress)
+    return _comparison(rows, codes, plan, outcome)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Plan:
+    """What is fitted and scored: folds, smaller sizes to fit to, and all splits that these make."""
+
+    folds: list[Fold]
+    sizes: tuple[int, ...]
+    splits: Splits
+    notes: tuple[str, ...]
+
+
+def _rows(X: object, y: object) -> tuple[Rows, Labels]:
+    """Return the rows as classifiers get them, and the codes of their labels."""
     X = selectable(X)
     table, labels = read_table(X), _labels(y)
     if len(labels) != table.n_rows:
         raise InvalidTarget.wrong_length(len(labels), table.n_rows)
     classes, codes = np.unique(labels, return_inverse=True)
-    folds, notes = split(codes, classes, cv, random_state)
-    sizes = whole_numbers(train_sizes or (), folds, codes)
-    rows = Rows(declare_levels(X, table), table, labels, classes)
+    return Rows(declare_levels(X, table), table, labels, classes), codes
+
+
+def _plan(
+    rows: Rows,
+    codes: Labels,
+    cv: object,
+    train_sizes: Sequence[int | float],
+    random_state: int | None,
+) -> _Plan:
+    folds, notes = split(codes, rows.classes, cv, random_state)
+    sizes = whole_numbers(train_sizes, folds, codes)
     splits = _splits(folds, sizes, codes, random_state)
-    outcome = run(classifiers, rows, splits, n_jobs=n_jobs, progress=progress)
-    return _comparison(rows, codes, folds, sizes, outcome, (*notes, *identifiers(table)))
+    return _Plan(folds, sizes, splits, (*notes, *identifiers(rows.table)))
 
 
 def _splits(
@@ -98,15 +112,8 @@ def _splits(
     return Splits(tuple(every), (*words, *at))
 
 
-def _comparison(
-    rows: Rows,
-    codes: Labels,
-    folds: list[Fold],
-    sizes: tuple[int, ...],
-    outcome: Outcome,
-    notes: tuple[str, ...],
-) -> Comparison:
-    count = len(folds)
+def _comparison(rows: Rows, codes: Labels, plan: _Plan, outcome: Outcome) -> Comparison:
+    folds, count = plan.folds, len(plan.folds)
     scored_rows = np.concatenate([scored for _, scored in folds])
     held_out = np.array([len(scored) for _, scored in folds])
     y, fold = codes[scored_rows], np.repeat(np.arange(count), held_out)
@@ -118,13 +125,13 @@ def _comparison(
     return Comparison(
         table=_table(scores, compared, whole, outcome.prepared),
         differences=compared,
-        curves=_curves(outcome.answers, sizes, y, fold),
+        curves=_curves(outcome.answers, plan.sizes, y, fold),
         classes=rows.classes,
         n_rows=rows.table.n_rows,
         n_missing_cells=int(holes.sum()),
         n_rows_with_missing=int(holes.any(axis=1).sum()),
         folds=count,
-        notes=notes,
+        notes=plan.notes,
         warnings={
             n: texts for n, part in outcome.answers.items() if (texts := distinct_warnings(part))
         },

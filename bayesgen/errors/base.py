@@ -56,3 +56,8 @@ def listed(values: Iterable, limit: int = 5) -> str:
 def rows(count: Count) -> str:
     """Return "1 row" or "1,234 rows"."""
     return f"{count:,} row" + ("" if count == 1 else "s")
+
+
+def to_type(*lines: str) -> str:
+    """Return lines of a program to write, each on a line of its own."""
+    return "".join(f"\n    {line}" for line in lines)

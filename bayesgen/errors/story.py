@@ -1,8 +1,8 @@
-"""Sentences about a program that a user brings, and about the rows that it is given."""
+"""Sentences about a program that a user brings: its form, and what it cannot be asked."""
 
 from collections.abc import Iterable
 
-from bayesgen.errors.base import BayesgenError, Count, listed, rows, shown
+from bayesgen.errors.base import BayesgenError, Count, listed, rows, shown, to_type
 
 PLATE = 'with numpyro.plate("row", n_rows):'
 LABEL = 'y = numpyro.sample("y", dist.Categorical(class_probs), obs=y)'
@@ -10,12 +10,8 @@ HEAD = "def model(x, y=None, *, n_classes, ...):"
 MIXTURE = "parts = dist.MixtureSameFamily(dist.Categorical(weights[y]), components)"
 
 
-def _lines(*lines: str) -> str:
-    return "".join(f"\n    {line}" for line in lines)
-
-
 def _in_rows(*lines: str) -> str:
-    return _lines(PLATE, *(f"    {line}" for line in lines))
+    return to_type(PLATE, *(f"    {line}" for line in lines))
 
 
 def _joined(site: str | None) -> str:
@@ -39,7 +35,7 @@ class InvalidStory(BayesgenError, ValueError):
         """The story cannot be called."""
         return cls(
             f"story is {shown(found)}; a function with numpyro.sample statements is needed. Pass "
-            f"the function itself, story=model, written as{_lines(HEAD)}"
+            f"the function itself, story=model, written as{to_type(HEAD)}"
         )
 
     @classmethod
@@ -47,7 +43,7 @@ class InvalidStory(BayesgenError, ValueError):
         """The program does not take (x, y, n_classes=...)."""
         return cls(
             f"the story cannot be called as model(x, y, n_classes=...): {problem}. Write its head "
-            f"as{_lines(HEAD)}"
+            f"as{to_type(HEAD)}"
         )
 
     @classmethod
@@ -91,7 +87,7 @@ class InvalidStory(BayesgenError, ValueError):
         return cls(
             f"{_stopped(site, error)} While JAX traces the story, rows and parameters are known by "
             "their shapes alone. Write jnp.where(...) for an if, and make tables JAX's own:"
-            f"{_lines('table = jnp.asarray(table)', 'cells = table[y]')}"
+            f"{to_type('table = jnp.asarray(table)', 'cells = table[y]')}"
         )
 
     @classmethod
@@ -99,7 +95,7 @@ class InvalidStory(BayesgenError, ValueError):
         """The program raised some other error when it was given rows."""
         return cls(
             f"{_stopped(site, error)} Try it by hand:"
-            f"{_lines('numpyro.handlers.seed(model, 0)(x, y, n_classes=2)')}"
+            f"{to_type('numpyro.handlers.seed(model, 0)(x, y, n_classes=2)')}"
         )
 
     @classmethod
@@ -129,7 +125,7 @@ class InvalidStory(BayesgenError, ValueError):
         """Plate "row" has another size than there are rows, or is not the last."""
         return cls(
             f'plate "row" has the size {size} and dim={dim}; with {rows(n_rows)} it needs the size '
-            f"{n_rows} and dim=-1. Take the size from x:{_lines('n_rows = len(x)', PLATE)}"
+            f"{n_rows} and dim=-1. Take the size from x:{to_type('n_rows = len(x)', PLATE)}"
         )
 
     @classmethod
@@ -155,7 +151,7 @@ class InvalidStory(BayesgenError, ValueError):
         """A parameter is numpyro.param, which has no prior."""
         return cls(
             f"site {shown(site)} is a numpyro.param, which has no prior. Write it as"
-            f"{_lines(f'{site} = numpyro.sample({shown(site)}, dist.Normal(0.0, 1.0))')}"
+            f"{to_type(f'{site} = numpyro.sample({shown(site)}, dist.Normal(0.0, 1.0))')}"
         )
 
     @classmethod
@@ -216,41 +212,7 @@ class InvalidStory(BayesgenError, ValueError):
         """What the program returns is not what it takes."""
         return cls(
             f"the story made up rows that it would not take: {problem}. Let it return its rows and "
-            f"labels as it takes them:{_lines('return x, y')}"
-        )
-
-
-class StoryNotFinite(BayesgenError, ValueError):
-    """A program gives rows no usable density."""
-
-    @classmethod
-    def missing(cls, site: str, where: Iterable[int]) -> "StoryNotFinite":
-        """Rows with missing cells have no density."""
-        lines = ("observed = ~jnp.isnan(x)", "x = jnp.where(observed, x, 0.0)")
-        return cls(
-            f"site {shown(site)} gives no density to row {listed(where)}, where cells are missing "
-            "(NaN). The program has to say what that means: leave their factors out, "
-            f"dist.Normal(...).mask(observed), after{_lines(*lines)}"
-        )
-
-    @classmethod
-    def invalid(cls, site: str, where: Iterable[int], found: str) -> "StoryNotFinite":
-        """The log density of whole rows is not finite."""
-        return cls(
-            f"site {shown(site)} gives the log density {found} in row {listed(where)}. The row "
-            "holds a value that the distribution does not allow (its support), or the priors are "
-            "centred far from the rows. Choose a distribution whose support holds the column, or "
-            "other guesses."
-        )
-
-    @classmethod
-    def elsewhere(cls, site: str | None) -> "StoryNotFinite":
-        """The density of parameters, or a gradient, is not finite."""
-        where = "its priors" if site is None else f"site {shown(site)}"
-        return cls(
-            f"the story has no finite density, or no finite gradient, at {where} where the fit "
-            "starts. Look for a negative scale, a division by zero, or a NaN that is masked only "
-            "after it was computed with; jnp.where comes first."
+            f"labels as it takes them:{to_type('return x, y')}"
         )
 
 
@@ -280,63 +242,4 @@ class StoryRefuses(BayesgenError, ValueError):
             f"inference is {shown(found)}; a story of your own has no closed form. Allowed: "
             '"auto" and "nuts" (draws), "map", "mle", bg.NUTS(), bg.MAP(), bg.MLE(). Pass '
             'inference="nuts".'
-        )
-
-
-class StoryRows(BayesgenError, ValueError):
-    """Rows that cannot be handed to a program."""
-
-    @classmethod
-    def text(cls, name: object) -> "StoryRows":
-        """A column holds text or levels, which a program takes as codes."""
-        return cls(
-            f"column {shown(name)} does not hold numbers, and a program takes numbers. Pass a dict "
-            "of arrays with levels as codes 0, 1, ... and -1 where missing: "
-            f'{{"numbers": X[[...]].to_numpy(), "levels": codes}}.'
-        )
-
-    @classmethod
-    def lengths(cls, lengths: dict) -> "StoryRows":
-        """The arrays of a dict have different numbers of rows."""
-        found = ", ".join(f"{shown(name)}: {length}" for name, length in lengths.items())
-        return cls(
-            f"the arrays of X have different numbers of rows ({found}); rows lie along the first "
-            "axis of each. Cut them to the same rows."
-        )
-
-    @classmethod
-    def names(cls, found: Iterable, wanted: Iterable) -> "StoryRows":
-        """X has other arrays than at fit."""
-        return cls(
-            f"X has the arrays {listed(found, 20)}; fit saw {listed(wanted, 20)}. Pass a dict with "
-            "these names."
-        )
-
-    @classmethod
-    def container(cls, found: str, wanted: str) -> "StoryRows":
-        """X is one array where fit saw a dict, or the other way round."""
-        return cls(f"X is {found}; fit saw {wanted}. Pass {wanted} again.")
-
-    @classmethod
-    def shape(cls, name: str, found: tuple, wanted: tuple) -> "StoryRows":
-        """A row has another shape than at fit."""
-        return cls(
-            f"array {shown(name)} of X has rows of the shape {found}; fit saw {wanted}. Pass the "
-            "same columns."
-        )
-
-    @classmethod
-    def fractions(cls, name: str) -> "StoryRows":
-        """Codes are no whole numbers."""
-        return cls(
-            f"array {shown(name)} of X holds fractions or NaN where fit saw whole numbers. Pass "
-            "codes, -1 where missing."
-        )
-
-    @classmethod
-    def infinite(cls, name: object, count: Count) -> "StoryRows":
-        """Cells are infinite."""
-        return cls(
-            f"Input X contains infinity: array {shown(name)} in {count:,} cells; numbers, and NaN "
-            "where missing, are allowed. Replace them: X[numpy.isinf(X)] = numpy.nan."
         )

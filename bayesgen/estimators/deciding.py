@@ -4,9 +4,9 @@ import abc
 import math
 
 import numpy as np
-from jaxtyping import Float, Shaped
+from jaxtyping import Bool, Float, Shaped
 
-from bayesgen.decide import Loss, blanked, losses, patterns, tail_share
+from bayesgen.decide import Loss, Losses, blanked, losses, patterns, tail_share
 from bayesgen.errors import InvalidArgument
 from bayesgen.estimators.predicting import Predicting
 from bayesgen.predict import log_density
@@ -47,14 +47,12 @@ class Deciding(Predicting, abc.ABC):
                 `classes_`, or {(true, decided): cost} for every pair of different labels. In a
                 mapping decisions may be actions of your own: {("ill", "treat"): 0, ...}.
             reject: cost of leaving a row undecided, in the unit of loss; None: never.
-            novelty: rows with `typicality` below this are rejected whatever their loss; .01 rejects
-                one in a hundred rows that do come from the model.
+            novelty: rows of a `typicality` below this are rejected whatever their loss.
             reject_label: what stands for undecided; None: "reject", or -1 among numbers.
-            return_loss: also return the expected loss of each decision; NaN for rows rejected for
-                novelty where rejecting has no cost.
+            return_loss: also return expected losses; NaN where novelty rejects without a cost.
 
         Raises:
-            InvalidLoss: a loss from which no decision follows.
+            InvalidLoss, InvalidArgument: no decision follows from the loss; novelty is no share.
 
         Example:
             >>> import bayesgen as bg
@@ -63,25 +61,34 @@ class Deciding(Predicting, abc.ABC):
             >>> clf.decide(X.iloc[[0, 2, 15]], {("yes", "no"): 5, ("no", "yes"): 1}, reject=0.3)
             array(['yes', 'yes', 'reject'], dtype='<U6')
         """
-        if novelty is not None and not 0 < novelty < 1:
-            raise InvalidArgument.out_of_range("novelty", novelty, "a number above 0 and below 1")
-        rule = losses(
-            loss,
-            self.classes_,
-            reject=reject,
-            reject_label=reject_label,
-            novelty=novelty is not None,
-        )
+        rule = self._rule(loss, reject, novelty, reject_label)
         proba = self.predict_proba(X)
         decided = rule.best(proba)
         expected = rule.expected(proba)[np.arange(len(decided)), decided]
         if novelty is not None:
-            draws = max(DRAWS, math.ceil(NOVELTY_DRAWS / novelty))
-            strange = self.typicality(X, draws=draws) < novelty
+            strange = self._strange(X, novelty)
             decided = np.where(strange, len(rule.decisions) - 1, decided)
             expected = np.where(strange, np.nan if reject is None else reject, expected)
         labels = rule.decisions[decided]
         return (labels, expected) if return_loss else labels
+
+    def _rule(
+        self,
+        loss: Loss,
+        reject: float | int | None,
+        novelty: float | None,
+        reject_label: object,
+    ) -> Losses:
+        """Return what each decision costs; where novelty is told, rejecting is one of them."""
+        if novelty is not None and not 0 < novelty < 1:
+            raise InvalidArgument.out_of_range("novelty", novelty, "a number above 0 and below 1")
+        told = novelty is not None
+        return losses(loss, self.classes_, reject=reject, reject_label=reject_label, novelty=told)
+
+    def _strange(self, X: object, novelty: float) -> Bool[np.ndarray, " row"]:
+        """Return which rows are less typical than that, by enough draws to tell."""
+        draws = max(DRAWS, math.ceil(NOVELTY_DRAWS / novelty))
+        return self.typicality(X, draws=draws) < novelty
 
     def typicality(self, X: object, *, draws: int = DRAWS) -> Float[np.ndarray, " row"]:
         """Return P(p(x_rep given D) <= p(x given D)) for each row: small for no known class.

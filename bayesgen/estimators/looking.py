@@ -12,7 +12,7 @@ from bayesgen.errors import NoRows, UnsupportedInference
 from bayesgen.estimators import rows
 from bayesgen.estimators.deciding import Deciding
 from bayesgen.estimators.fitted import Learned, columns, complete, leave_one_out, level_names
-from bayesgen.inference import Posterior, Report
+from bayesgen.inference import Draws, Posterior, Report
 from bayesgen.typing import Encoded, Labels, Weights
 
 DRAWS = 1000
@@ -66,21 +66,12 @@ class Looking(Deciding, abc.ABC):
         posterior = diagnose.draws_of(self._answering(), rng, draws)
         words, encoded, codes = self._words(), self._encoded(X)[1], self._codes(y)
         prior = self._prior(rng, draws, encoded, codes)
-        conditional, joint = diagnose.log_likelihoods(posterior, encoded, codes)
-        simulated = [
-            diagnose.replicated(params, posterior.families, codes, rng, replicates)
-            for params in (posterior.params, prior)
-        ]
         groups = {
             "posterior": self._shown(posterior.params, words),
             "sample_stats": diagnose.Group(posterior.sample_stats),
             "prior": self._shown(prior, words),
-            "log_likelihood": diagnose.Group({"y": conditional}),
-            "log_likelihood_joint": diagnose.Group({"xy": joint}),
-            "posterior_predictive": self._by_column(simulated[0], len(codes)),
-            "prior_predictive": self._by_column(simulated[1], len(codes)),
-            "observed_data": self._observed(encoded, len(codes)),
-            "constant_data": diagnose.Group({"y": codes}, {"y": ("row",)}),
+            **self._of_rows(posterior, encoded, codes),
+            **self._simulated_rows(posterior, prior, codes, rng, replicates),
         }
         attrs = {"inference": self.inference_, "verdict": self.report_.verdict}
         return diagnose.datatree(groups, words.coords(), attrs)
@@ -188,6 +179,32 @@ class Looking(Deciding, abc.ABC):
             if name in params
         }
         return diagnose.parameters({"class": params["class"], **moved}, families, words)
+
+    def _of_rows(self, posterior: Draws, encoded: Encoded, y: Labels) -> dict[str, diagnose.Group]:
+        """Return the groups of what was seen, and of how likely it is."""
+        conditional, joint = diagnose.log_likelihoods(posterior, encoded, y)
+        return {
+            "log_likelihood": diagnose.Group({"y": conditional}),
+            "log_likelihood_joint": diagnose.Group({"xy": joint}),
+            "observed_data": self._observed(encoded, len(y)),
+            "constant_data": diagnose.Group({"y": y}, {"y": ("row",)}),
+        }
+
+    def _simulated_rows(
+        self,
+        posterior: Draws,
+        prior: diagnose.Params,
+        y: Labels,
+        rng: np.random.Generator,
+        replicates: int,
+    ) -> dict[str, diagnose.Group]:
+        """Return the groups of tables that are simulated for the same labels."""
+        params = {"posterior_predictive": posterior.params, "prior_predictive": prior}
+        simulated = {
+            name: diagnose.replicated(own, posterior.families, y, rng, replicates)
+            for name, own in params.items()
+        }
+        return {name: self._by_column(rows, len(y)) for name, rows in simulated.items()}
 
     def _by_column(self, simulated: dict[str, np.ndarray], n_rows: int) -> diagnose.Group:
         """Return simulated tables (replicate, row, feature) by column, one chain."""

@@ -1,20 +1,29 @@
-"""What a stack says of missing cells: what they are worth, and what they may hold."""
+"""What a stack says of missing cells: what they are worth, and what they may hold.
+
+A cell is worth the expected gain of the stack's own answers,
+
+    sum over values v of p(v given x) gain(mean of P(y given x, v), P(y given x, v)),
+
+where p(v given x) is that of `impute`. What a stack says before a cell is known need not be the
+mean of what it says after; that mean stands for it, so that no value is below 0. Levels and answers
+of yes or no are summed exactly, numbers and counts simulated.
+"""
 
 import abc
 import dataclasses
+import functools
 import warnings
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from sklearn.utils import check_random_state
 
-from bayesgen import diagnose, explain
-from bayesgen.decide import Loss
+from bayesgen import explain
 from bayesgen.errors import BayesgenWarning, UnsupportedInference
-from bayesgen.estimators.asking import CELLS, check_draws, fill_holes, gain_of
+from bayesgen.estimators.asking import fill_holes
 from bayesgen.estimators.classifier import Classifier
-from bayesgen.estimators.explaining import index_of
 from bayesgen.estimators.stack_rows import StackRows, with_density
+from bayesgen.estimators.valuing import Asker, Valuing, check_draws
 from bayesgen.inference import Posterior, Stacked, normalised
 from bayesgen.likelihoods.filling import require_fillable
 from bayesgen.likelihoods.moments import blocks
@@ -26,67 +35,17 @@ FLOATS = 2_000_000
 """Log joints held at once: 16 MB."""
 
 
-class StackAsking(StackRows, abc.ABC):
-    """Which missing cell is worth asking for, and what it may hold, by members that can say."""
+class StackAsking(StackRows, Valuing, abc.ABC):
+    """Which missing cell is worth asking for, and what it may hold, by members that can say.
 
-    def feature_value(
-        self,
-        X: object,
-        loss: Loss = None,
-        *,
-        draws: int = CELLS,
-        return_error: bool = False,
-        random_state: object = 0,
-    ) -> object:
-        """Return what each missing cell is worth: how much measuring it is expected to tell.
-
-        As `GenerativeClassifier.feature_value`, with the stack's own answers: the expected fall of
-        the entropy of its P(y given x), or of the least expected loss,
-
-            sum over values v of p(v given x) gain(mean of P(y given x, v), P(y given x, v)),
-
-        where p(v given x) is that of `impute`. (What a stack says before a cell is known need not
-        be the mean of what it says after; that mean stands for it, so that no value is below 0.)
-        Levels and answers of yes or no are summed exactly, numbers and counts simulated.
-
-        Args:
-            X: rows; an absent column is missing in all of them.
-            loss: as in `decide`.
-            draws: simulated cells for each class, of each missing number, at least 2.
-            return_error: also return a DataFrame of Monte Carlo standard errors; 0 of sums.
-            random_state: seed of simulated cells.
-
-        Raises:
-            InvalidLoss: a loss from which no decision follows.
-            UnsupportedInference: a member is a story of your own, or none can fill cells in.
-
-        Example:
-            >>> import bayesgen as bg
-            >>> X, y = bg.datasets.load_titanic_passengers()
-            >>> stack = bg.StackedClassifier().fit(X[::5], y[::5])
-            >>> stranger = X.iloc[:1].assign(sex=None, passengerClass=None)
-            >>> stack.feature_value(stranger).idxmax(axis=1).tolist()
-            ['sex']
-        """
-        check_draws(draws, 2)
-        gain = gain_of(loss, self.classes_)
-        posterior, encoded, n_rows = self._cells_of(X, "feature_value()")
-        able, table = self._able("feature_value()"), self._read(X, reset=False)
-        first = next(iter(able.values()))
-        holes = first._learned_.schema.holes(table)
-        seed = check_random_state(random_state).randint(2**31 - 1)
-        values, errors = {}, {}
-        for name, place in first._places().items():
-            own, missing = holes[name]
-            rng = np.random.default_rng((seed, len(values)))
-            asked = _Asked(self, posterior, table, name, own, place, gain, int(draws), rng)
-            values[name], errors[name] = np.full((2, n_rows), np.nan)
-            for part in blocks(int(missing.sum()), asked.rows_at_once(able)):
-                rows = np.flatnonzero(missing)[part]
-                values[name][rows], errors[name][rows] = asked.worth(able, encoded, rows)
-        index = index_of(X)
-        frame = diagnose.frame(values, index)
-        return (frame, diagnose.frame(errors, index)) if return_error else frame
+    Example:
+        >>> import bayesgen as bg
+        >>> X, y = bg.datasets.load_titanic_passengers()
+        >>> stack = bg.StackedClassifier().fit(X[::5], y[::5])
+        >>> stranger = X.iloc[:1].assign(sex=None, passengerClass=None)
+        >>> stack.feature_value(stranger).idxmax(axis=1).tolist()
+        ['sex']
+    """
 
     def impute(self, X: object, draws: int = 1, *, random_state: object = None) -> object:
         """Return the table with its missing cells drawn from p(missing given observed, data).
@@ -127,6 +86,18 @@ class StackAsking(StackRows, abc.ABC):
         return tables[0] if draws == 1 else tables
 
     # -- the pieces -----------------------------------------------------------------------------
+
+    def _askers(self, X: object, gain: explain.Gain, draws: int) -> dict[Name, Asker]:
+        posterior, encoded, _ = self._cells_of(X, "feature_value()")
+        able, table = self._able("feature_value()"), self._read(X, reset=False)
+        first = next(iter(able.values()))
+        holes = first._learned_.schema.holes(table)
+        askers: dict[Name, Asker] = {}
+        for name, place in first._places().items():
+            own, missing = holes[name]
+            asked = _Asked(self, posterior, table, name, own, place, gain, draws)
+            askers[name] = functools.partial(asked.everywhere, able, encoded, missing)
+        return askers
 
     def _able(self, what: str) -> dict[str, Classifier]:
         """Return the members that can fill cells in, and agree on what a row is."""
@@ -196,7 +167,20 @@ class _Asked:
     place: explain.Place
     gain: explain.Gain
     draws: int
-    rng: np.random.Generator
+
+    def everywhere(
+        self,
+        able: dict[str, Classifier],
+        encoded: Encoded,
+        missing: Bool[np.ndarray, " row"],
+        rng: np.random.Generator,
+    ) -> explain.Asked:
+        """Return the expected gain in all rows, NaN where the cell is not missing."""
+        value, error = np.full((2, len(missing)), np.nan)
+        for part in blocks(int(missing.sum()), self.rows_at_once(able)):
+            rows = np.flatnonzero(missing)[part]
+            value[rows], error[rows] = self.worth(able, encoded, rows, rng)
+        return explain.Asked(value, error)
 
     def rows_at_once(self, able: dict[str, Classifier]) -> int:
         """Return of how many rows the answers to all values are held at once."""
@@ -205,7 +189,11 @@ class _Asked:
         return max(1, FLOATS // (width * max(self._simulated(column), len(_listed(column)))))
 
     def worth(
-        self, able: dict[str, Classifier], encoded: Encoded, rows: Int[np.ndarray, " asked"]
+        self,
+        able: dict[str, Classifier],
+        encoded: Encoded,
+        rows: Int[np.ndarray, " asked"],
+        rng: np.random.Generator,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the expected gain in some rows, and its standard errors."""
         name, first = next(iter(able.items()))
@@ -222,7 +210,7 @@ class _Asked:
             return explain.summed(joints.reshape(len(every), len(rows), -1), self.gain), nothing
         n = self._simulated(column)
         many = np.tile(rows, n)
-        joint = self._joints(self._drawn(able, encoded, rows, n), many, column)
+        joint = self._joints(self._drawn(able, encoded, rows, n, rng), many, column)
         after = normalised(joint, self.posterior.log_classes()).reshape(n, len(rows), -1)
         gains = self.gain(np.broadcast_to(after.mean(axis=0), after.shape), after)
         return gains.mean(axis=0), gains.std(axis=0, ddof=1) / np.sqrt(n)
@@ -235,15 +223,20 @@ class _Asked:
         return next(iter(able.values()))._learned_.schema.blocks[block][j]
 
     def _drawn(
-        self, able: dict[str, Classifier], encoded: Encoded, rows: np.ndarray, n: int
+        self,
+        able: dict[str, Classifier],
+        encoded: Encoded,
+        rows: np.ndarray,
+        n: int,
+        rng: np.random.Generator,
     ) -> Float[np.ndarray, " cell"]:
         """Return n drawn cells of each row, members taking turns by how likely they are."""
         likely = self.stack._likely(able, explain.take(encoded, rows), len(rows))
         # evenly spread: fewer members too many, or too few, than by independent picks
-        place = (np.arange(n)[:, None] + self.rng.random((n, len(rows)))) / n
+        place = (np.arange(n)[:, None] + rng.random((n, len(rows)))) / n
         member = picked(np.tile(likely, (n, 1)), place.ravel())
         many = explain.take(encoded, np.tile(rows, n))
-        return self.stack._filled(able, many, member, self.rng)[self.name]
+        return self.stack._filled(able, many, member, rng)[self.name]
 
     def _joints(self, values: np.ndarray, rows: np.ndarray, column: Column) -> Joint:
         """Return log joints of rows with other values in the column, codes of its levels or not."""

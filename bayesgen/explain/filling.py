@@ -4,7 +4,7 @@ import numpy as np
 
 from bayesgen.explain.showing import take
 from bayesgen.inference import Draws, Posterior, Tempered, normalised
-from bayesgen.inference.posterior import DENSITY_FLOATS
+from bayesgen.inference.posterior import DENSITY_FLOATS, flat
 from bayesgen.likelihoods.filling import fill, fill_given, is_hole
 from bayesgen.likelihoods.moments import blocks
 from bayesgen.typing import Encoded, Labels, Traceable
@@ -66,7 +66,7 @@ def _from_draws(
             if not is_hole(parts[name][at]).any():
                 continue
             params = {
-                key: value.reshape(-1, *value.shape[2:])[draw[at[0]]]
+                key: flat(value)[draw[at[0]]]
                 for key, value in posterior.params.get(name, {}).items()
             }
             parts[name][at] = fill_given(family, params, rows[name][at], own[at], rng)

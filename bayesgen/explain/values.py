@@ -61,17 +61,32 @@ def saving(cost: np.ndarray) -> Gain:
     return gain
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class Question:
+    """What is asked of the cells of one column.
+
+    place: where it is encoded. kind: "levels" and "binary" are summed over their values, "counts"
+    over all counts but for a probability of 1e-9, "numbers" simulated. size: number of levels.
+    gain: `information`, or `saving` of a loss. draws: simulated cells for each class, of a row.
+    """
+
+    place: Place
+    kind: str
+    size: int
+    gain: Gain
+    draws: int
+
+    def rows_at_once(self, n_classes: int) -> int:
+        """Return of how many rows the log joints with all values are held at once."""
+        return max(1, FLOATS // (n_classes * max(self.draws * n_classes, self.size, COUNTS)))
+
+
 def worth(
     posterior: Posterior,
     encoded: Encoded,
     n_rows: int,
-    place: Place,
-    gain: Gain,
-    *,
+    question: Question,
     asked: np.ndarray,
-    kind: str,
-    size: int,
-    draws: int,
     rng: np.random.Generator,
 ) -> Asked:
     """Return what the cell of one column is worth in each row that is asked; else NaN.
@@ -80,40 +95,47 @@ def worth(
         posterior: of the model.
         encoded: rows, blank where missing.
         n_rows: how many.
-        place: the column.
-        gain: `information`, or `saving` of a loss.
+        question: which column, and what counts as a gain.
         asked: rows in which the cell is missing.
-        kind: "levels" and "binary" are summed over their `size` values, "counts" over all counts
-            but for a probability of 1e-9, "numbers" simulated.
-        size: number of levels.
-        draws: simulated cells for each class, of a row.
         rng: random numbers.
     """
+    place = question.place
     if place[0] in posterior.families:
         require_fillable(posterior.families[place[0]])
     value, error = np.full(n_rows, np.nan), np.full(n_rows, np.nan)
+    value[asked] = error[asked] = 0.0
     if not has_a_say(posterior, place):
-        value[asked] = error[asked] = 0.0
         return Asked(value, error)
-    codes = (
-        np.arange(size)[kept_levels(posterior, encoded, place, size)] if kind == "levels" else None
-    )
-    n_classes = len(posterior.log_classes())
-    most = max(1, FLOATS // (n_classes * max(draws * n_classes, size, COUNTS)))
-    for part in blocks(len(asked), most):
+    for part in blocks(len(asked), question.rows_at_once(len(posterior.log_classes()))):
         rows = asked[part]
-        some, error[rows] = take(encoded, rows), 0.0
-        if kind in ("levels", "binary"):
-            listed = np.arange(2.0) if codes is None else codes
-            value[rows] = summed(_joints(posterior, some, len(rows), place, listed), gain)
-            continue
-        left = np.arange(len(rows))
-        if kind == "counts":
-            value[rows], left = _counted(posterior, some, len(rows), place, gain)
-        if len(left):
-            found = _simulated(posterior, take(some, left), len(left), place, gain, draws, rng)
-            value[rows[left]], error[rows[left]] = found
+        found = _worth(posterior, take(encoded, rows), len(rows), question, rng)
+        value[rows], error[rows] = found
     return Asked(value, error)
+
+
+def _worth(
+    posterior: Posterior,
+    encoded: Encoded,
+    n_rows: int,
+    question: Question,
+    rng: np.random.Generator,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the expected gain in each row, and its standard error: 0 where it is a sum."""
+    place, gain = question.place, question.gain
+    value, error = np.zeros(n_rows), np.zeros(n_rows)
+    if question.kind in ("levels", "binary"):
+        listed = np.arange(2.0)
+        if question.kind == "levels":
+            kept = kept_levels(posterior, encoded, place, question.size)
+            listed = np.flatnonzero(kept)
+        return summed(_joints(posterior, encoded, n_rows, place, listed), gain), error
+    left = np.arange(n_rows)
+    if question.kind == "counts":
+        value, left = _counted(posterior, encoded, n_rows, question)
+    if len(left):
+        rows = take(encoded, left)
+        value[left], error[left] = _simulated(posterior, rows, len(left), question, rng)
+    return value, error
 
 
 def has_a_say(posterior: Posterior, place: Place) -> bool:
@@ -160,35 +182,33 @@ def summed(joints: np.ndarray, gain: Gain) -> np.ndarray:
 
 
 def _counted(
-    posterior: Posterior, encoded: Encoded, n_rows: int, place: Place, gain: Gain
+    posterior: Posterior, encoded: Encoded, n_rows: int, question: Question
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the expected gain over counts, and which rows need more counts than are summed."""
     blank = np.logaddexp.reduce(posterior.log_joint(encoded, n_rows), axis=1)
     found, reached = [], np.zeros(n_rows)
     for first in range(0, MOST_COUNTS, COUNTS):
         counts = np.arange(first, first + COUNTS, dtype=float)
-        found.append(_joints(posterior, encoded, n_rows, place, counts))
+        found.append(_joints(posterior, encoded, n_rows, question.place, counts))
         with np.errstate(invalid="ignore"):
             reached += np.exp(np.logaddexp.reduce(found[-1], axis=2) - blank).sum(axis=0)
         short = reached < 1 - LEFT_OUT
         if not short.any():
             break
-    return summed(np.concatenate(found), gain), np.flatnonzero(short)
+    return summed(np.concatenate(found), question.gain), np.flatnonzero(short)
 
 
 def _simulated(
     posterior: Posterior,
     encoded: Encoded,
     n_rows: int,
-    place: Place,
-    gain: Gain,
-    draws: int,
+    question: Question,
     rng: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the expected gain over simulated cells, as many of every class, and its error."""
     base = untempered(posterior)
     weight = normalised(base.log_joint(encoded, n_rows), base.log_classes())
-    n_classes = weight.shape[1]
+    n_classes, draws, place = weight.shape[1], question.draws, question.place
     shape = (n_classes, draws, n_rows)
     many = take(encoded, np.tile(np.arange(n_rows), n_classes * draws))
     own = np.repeat(np.arange(n_classes), draws * n_rows)
@@ -199,7 +219,7 @@ def _simulated(
     ).reshape(*shape, n_classes)
     # tempered probabilities need not average to those of before: then their own mean stands there
     before = weight if base is posterior else np.einsum("rk,kdrc->rc", weight, after) / draws
-    gains = gain(np.broadcast_to(before, after.shape), after)
+    gains = question.gain(np.broadcast_to(before, after.shape), after)
     error = gains.std(axis=1, ddof=1) / np.sqrt(draws)
     weight = weight.T
     return (weight * gains.mean(axis=1)).sum(axis=0), np.sqrt((weight**2 * error**2).sum(axis=0))

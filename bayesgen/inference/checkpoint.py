@@ -35,6 +35,11 @@ ROUNDING = 1e-10
 """Relative difference of statistics that counts as rounding."""
 DENSITY_ROUNDING = 1e-8
 """Difference of log densities, relative to them and to 1, that counts as rounding."""
+MALFORMED = (
+    *(ValueError, TypeError, LookupError, AttributeError),
+    *(OverflowError, RecursionError, SyntaxError),
+)
+"""What a sealed file raises that something else wrote: other JSON, other lengths, other types."""
 
 Facts = Mapping[str, Json]
 
@@ -209,8 +214,7 @@ def found(path: str) -> Found | None:
         return Found(path, **told, **_unpacked(text, fetch(AT, np.dtype(np.uint8))))
     except InvalidModelFile as error:
         raise InvalidCheckpoint.damaged(path, "its bytes are not those of one") from error
-    # a file that something else wrote may break its reader in any way
-    except Exception as error:
+    except MALFORMED as error:
         raise InvalidCheckpoint.damaged(path, f"{type(error).__name__}: {error}"[:200]) from error
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from bayesgen.errors import UnsupportedInference
 from bayesgen.inference.target import MAP_TERMS as MAP_TERMS
 from bayesgen.inference.target import MLE_TERMS as MLE_TERMS
 from bayesgen.inference.target import ModelTarget, model_target, nested, total
@@ -28,6 +29,9 @@ def optimise(
 
     The optimiser works in unit-scale coordinates around the moments of the data and starts at their
     centre. Parameters come as {"class": {...}, block: {...}}.
+
+    Raises:
+        UnsupportedInference: no finite end.
     """
     import jax
     import jax.numpy as jnp
@@ -37,6 +41,13 @@ def optimise(
         tree = jax.tree.map(jnp.asarray, arrays(model, statistics, centres))
         values, gradient = run(tree)
         values, gradient = jax.device_get((values, gradient))
+    if not np.isfinite(gradient):
+        raise UnsupportedInference.because(
+            "Optimising by gradients",
+            "on these rows the likeliest parameters lie where float64 ends, as where a level of "
+            "next to no weight has a probability of 1e-300 and less",
+            "Use solver='auto' where it has a closed form, or state a stronger prior.",
+        )
     return nested(values, model), float(gradient)
 
 
@@ -62,7 +73,7 @@ def _compiled(target: ModelTarget, objective: tuple[str, ...]) -> Callable:
             state = svi.init(jax.random.key(0))
             state, _ = jax.lax.scan(lambda s, _: svi.update(s), state, length=STEPS)
         fitted = svi.get_params(state)
-        best = {site: fitted[f"{site}_auto_loc"] for site in start}
+        best = {site: fitted.get(f"{site}_auto_loc", value) for site, value in start.items()}
         slope = jax.grad(lambda u: total(target.terms(tree, u), objective))(best)
         norm = jnp.sqrt(sum((g**2).sum() for g in slope.values()))
         return target.values(tree, best), norm
@@ -75,9 +86,11 @@ def _story(target: ModelTarget, tree: dict, objective: tuple[str, ...], start: d
     import numpyro.distributions as dist
 
     def story() -> None:
-        u = {
+        # probabilities of a single level have no coordinates, and numpyro no sites of size 0
+        u = start | {
             site: numpyro.sample(site, dist.ImproperUniform(dist.constraints.real, (), value.shape))
             for site, value in start.items()
+            if value.size
         }
         numpyro.factor("objective", total(target.terms(tree, u), objective))
 

@@ -104,10 +104,7 @@ def draws_by_column(
         shape: how many draws, classes and columns.
     """
     n, n_classes, size = shape
-
-    @functools.lru_cache(maxsize=max(16, CACHE_FLOATS // (3 * n * n_classes)))
-    def column(j: int) -> tuple[np.ndarray, ...]:
-        return draw(j)
+    column = functools.lru_cache(maxsize=max(16, CACHE_FLOATS // (3 * n * n_classes)))(draw)
 
     @functools.cache
     def zeros() -> Float[np.ndarray, "2 draw class"]:

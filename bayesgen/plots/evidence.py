@@ -86,20 +86,8 @@ class EvidenceDisplay:
         found = clf.evidence(row, target, against, order=order, interval=interval)
         parts = [part.iloc[0].to_numpy() for part in (found if interval else [found])]
         shown = _shown(table, list(found[0].columns if interval else found.columns)[1:])
-        by_size = sorted(shown, key=lambda i: -abs(parts[0][1 + i]))
-        first = by_size if len(by_size) <= most else by_size[: most - 1]
-        at = [1 + i for i in first]
-        names, weights = [shown[i] for i in first], parts[0][at]
-        ends = np.stack([part[at] for part in parts[1:]], axis=1) if interval else None
-        if len(first) < len(by_size):
-            rest = [1 + i for i in by_size[len(first) :]]
-            names, weights = (
-                [*names, f"{len(rest)} others"],
-                np.append(weights, parts[0][rest].sum()),
-            )
-            ends = None if ends is None else np.vstack([ends, [np.nan, np.nan]])
-        pair = target, against, len(clf.classes_)
-        drawn = cls(float(parts[0][0]), names, weights, ends, *pair)
+        bars = _bars(shown, [part[1:] for part in parts], most)
+        drawn = cls(float(parts[0][0]), *bars, target, against, len(clf.classes_))
         return drawn.plot(ax=ax)
 
     @property
@@ -180,6 +168,25 @@ def _pair(clf: Fitted, row: object, target: Hashable, against: Hashable) -> tupl
     order = [classes[k] for k in np.argsort(-clf.predict_proba(row)[0], kind="stable")]
     target = next(k for k in order if k != against) if target is None else target
     return target, next(k for k in order if k != target) if against is None else against
+
+
+def _bars(
+    shown: dict[int, str], parts: list[np.ndarray], most: int
+) -> tuple[list[str], np.ndarray, np.ndarray | None]:
+    """Return names, weights and ends of bars, the largest first, those beyond `most` in one.
+
+    parts: weights, and lower and upper ends if there are any, each (feature,).
+    """
+    by_size = sorted(shown, key=lambda i: -abs(parts[0][i]))
+    first = by_size if len(by_size) <= most else by_size[: most - 1]
+    names, weights = [shown[i] for i in first], parts[0][first]
+    ends = np.stack([part[first] for part in parts[1:]], axis=1) if len(parts) > 1 else None
+    rest = by_size[len(first) :]
+    if rest:
+        names = [*names, f"{len(rest)} others"]
+        weights = np.append(weights, parts[0][rest].sum())
+        ends = None if ends is None else np.vstack([ends, [np.nan, np.nan]])
+    return names, weights, ends
 
 
 def _shown(table: Table, features: list) -> dict[int, str]:

@@ -38,9 +38,8 @@ def report_html(
 ) -> str:
     """Return one HTML page, self-contained: styles and pictures are inside.
 
-    It shows the data and its holes, the story as the program that was fitted, the posterior, the
-    verdict on the fit, the comparison with its reliability, the rows the model is least sure about
-    and the strangest ones.
+    It shows the data and its holes, the program that was fitted, the posterior, the verdict on the
+    fit, the comparison with its reliability, and the least certain and the strangest rows.
 
     Args:
         clf: a fitted bayesgen classifier.
@@ -54,13 +53,7 @@ def report_html(
     Raises:
         MissingPackage: jinja2 or matplotlib is not installed.
     """
-    try:
-        import jinja2
-    except ImportError:
-        raise MissingPackage.named("jinja2", "reports", "plots") from None
-    page = resources.files("bayesgen.report").joinpath("page.html").read_text(encoding="utf-8")
-    template = jinja2.Environment(autoescape=True, trim_blocks=True).from_string(page)
-    return template.render(
+    return _rendered(
         title=title,
         clf=clf,
         notes=notes,
@@ -76,6 +69,16 @@ def report_html(
         strange=_table(_strange(clf, X, y)),
         comparison=None if comparison is None else _comparison(comparison, candidate),
     )
+
+
+def _rendered(**parts: object) -> str:
+    """Return the template with its parts filled in."""
+    try:
+        import jinja2
+    except ImportError:
+        raise MissingPackage.named("jinja2", "reports", "plots") from None
+    page = resources.files("bayesgen.report").joinpath("page.html").read_text(encoding="utf-8")
+    return jinja2.Environment(autoescape=True, trim_blocks=True).from_string(page).render(**parts)
 
 
 def _if_posterior(clf: Fitted, make: Callable[[], str]) -> str | None:

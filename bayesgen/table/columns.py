@@ -1,7 +1,7 @@
 """What a table is once it has been read: columns of numbers and columns of levels."""
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Int, Num
@@ -45,6 +45,19 @@ class TableColumn:
         holes = np.isnan(self.values) if self.kind == "number" else self.values < 0
         return bool(holes.all())
 
+    def take(self, rows: np.ndarray | slice) -> "TableColumn":
+        """Return some cells; levels stay."""
+        return replace(self, values=self.values[rows])
+
+    def with_found_levels(self) -> "TableColumn":
+        """Return the column without levels that no cell has, unless they are declared."""
+        if self.kind == "number" or self.declared:
+            return self
+        found, codes = np.unique(self.values, return_inverse=True)
+        missing = int((found < 0).sum())
+        levels = tuple(self.levels[int(code)] for code in found[missing:])
+        return replace(self, values=codes - missing, levels=levels)
+
 
 @dataclass(frozen=True, eq=False)
 class Table:
@@ -73,10 +86,16 @@ class Table:
         """
         if self.matrix is not None:
             return matrix_table(self.matrix[rows], self.names, self.container)
-        columns = tuple(
-            TableColumn(c.name, c.kind, c.values[rows], c.levels, c.declared) for c in self.columns
-        )
+        columns = tuple(column.take(rows) for column in self.columns)
         return Table(columns, len(columns[0].values), self.container)
+
+    def only(self, rows: np.ndarray | slice) -> "Table":
+        """Return the table as if the other rows had never been read: their levels go too."""
+        table = self.take(rows)
+        if self.matrix is not None:
+            return table
+        columns = tuple(column.with_found_levels() for column in table.columns)
+        return replace(table, columns=columns)
 
 
 def matrix_table(matrix: Num[np.ndarray, "row feature"], names: Names, container: str) -> Table:

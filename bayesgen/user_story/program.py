@@ -105,6 +105,7 @@ def attempt(run: Callable[[], object]) -> object:
         return run()
     except BayesgenError:
         raise
+    # a program of the user's own may stop in any way
     except Exception as error:
         # numpyro's `sample` has the name of the site in its frame
         frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]

@@ -29,6 +29,7 @@ def simulate(
             rows, y = jax.device_get(_simulator(story, tuple(sizes.items()))(values, keys))
         except InvalidStory:
             raise
+        # a program of the user's own may stop in any way
         except Exception as error:
             raise InvalidStory.cannot_simulate(error) from error
     return rows, y

@@ -131,11 +131,7 @@ def _log_priors(declaration: Declaration, u: Traceable) -> Traceable:
 
 
 def _walk(height: Callable, start: Traceable, low: Traceable, high: Traceable) -> tuple:
-    """Return where Newton's method ends, how high that is, and the information there.
-
-    Levenberg and Marquardt's damping, in units of the curvature of each coordinate, keeps it going
-    uphill where the density is not concave and makes it the same in all units.
-    """
+    """Return where Newton's method ends, how high that is, and the information there."""
     import jax
     import jax.numpy as jnp
 
@@ -156,15 +152,7 @@ def _walk(height: Callable, start: Traceable, low: Traceable, high: Traceable) -
         damping = jnp.where(
             good, jnp.maximum(SOFTER * damping, 1e-12), jnp.minimum(HARDER * damping + 1e-6, 1e12)
         )
-        size = jnp.sqrt(jnp.abs(jnp.diagonal(best[2], axis1=-2, axis2=-1)))
-        # a parameter on which nothing depends stays where it is
-        size = jnp.where(size > 0, size, 1.0)
-        matrix = (
-            damping[:, None, None] * jnp.eye(n_names) - best[2] / size[:, :, None] / size[:, None]
-        )
-        move = jnp.linalg.solve(matrix, (best[1] / size)[..., None])[..., 0] / size
-        move = jnp.where(jnp.isfinite(move), move, 0.0)
-        target = jnp.clip(point + move, low, high)
+        target = jnp.clip(point + _damped(best[1], best[2], damping), low, high)
         promise = jnp.abs(best[1] * (target - point)).sum(-1)
         return i + 1, point, best, damping, jnp.where(good, promise, jnp.inf), target
 
@@ -176,3 +164,20 @@ def _walk(height: Callable, start: Traceable, low: Traceable, high: Traceable) -
     begin = (0, start, nothing, jnp.full(n, DAMPING), jnp.full(n, jnp.inf), start)
     _, point, best, _, _, _ = jax.lax.while_loop(go_on, step, begin)
     return point, best[0], -best[2]
+
+
+def _damped(slope: Traceable, bend: Traceable, damping: Traceable) -> Traceable:
+    """Return the step uphill, (group, parameter), from gradient, Hessian and damping of groups.
+
+    Levenberg and Marquardt's damping, in units of the curvature of each coordinate, keeps it going
+    uphill where the density is not concave and makes it the same in all units.
+    """
+    import jax.numpy as jnp
+
+    size = jnp.sqrt(jnp.abs(jnp.diagonal(bend, axis1=-2, axis2=-1)))
+    # a parameter on which nothing depends stays where it is
+    size = jnp.where(size > 0, size, 1.0)
+    weight = damping[:, None, None] * jnp.eye(slope.shape[-1])
+    matrix = weight - bend / size[:, :, None] / size[:, None]
+    move = jnp.linalg.solve(matrix, (slope / size)[..., None])[..., 0] / size
+    return jnp.where(jnp.isfinite(move), move, 0.0)

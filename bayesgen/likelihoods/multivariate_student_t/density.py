@@ -57,9 +57,7 @@ def density(params: Params) -> Callable[[Block], np.ndarray]:
     mean = params["mean"].reshape(-1, shape[-1], p)
     factors = params["cholesky"].reshape(len(mean), -1, p, p)
     degrees = np.asarray(params["degrees"], dtype=float).reshape(-1)
-    constant = constants(degrees, p)
-    inverse = np.linalg.inv(factors)
-    nothing = np.zeros(mean.shape[:2])
+    constant, inverse = constants(degrees, p), np.linalg.inv(factors)
 
     def score(squares: np.ndarray, log_det: np.ndarray, seen: int | np.ndarray) -> np.ndarray:
         """Turn (row, draw, class) squared distances into log densities, in place."""
@@ -72,8 +70,7 @@ def density(params: Params) -> Callable[[Block], np.ndarray]:
     def partial(x: Block, observed: np.ndarray) -> np.ndarray:
         centre, whitener, factor = mean, inverse, factors
         if not observed.all():
-            rows = factors[..., observed, :]
-            factor = np.linalg.cholesky(rows @ np.swapaxes(rows, -1, -2))
+            factor = _marginal_factor(factors, observed)
             centre, whitener = mean[..., observed], np.linalg.inv(factor)
         log_det = 2 * np.log(np.diagonal(factor, axis1=-2, axis2=-1)).sum(axis=-1)
         return score(_squares(x, centre, whitener), log_det, int(observed.sum()))
@@ -88,12 +85,18 @@ def density(params: Params) -> Callable[[Block], np.ndarray]:
         if mean[..., 0].size <= FEW:
             out = few(x)
         elif np.isnan(x).any():
-            out = each_pattern(x, partial, nothing)
+            out = each_pattern(x, partial, np.zeros(mean.shape[:2]))
         else:
             out = partial(x, np.ones(p, dtype=bool))
         return out.reshape(len(x), *shape)
 
     return log_density
+
+
+def _marginal_factor(factors: np.ndarray, observed: np.ndarray) -> np.ndarray:
+    """Return the Cholesky factors of the matrices of some columns."""
+    rows = factors[..., observed, :]
+    return np.linalg.cholesky(rows @ np.swapaxes(rows, -1, -2))
 
 
 def _squares(

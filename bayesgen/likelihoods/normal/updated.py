@@ -1,5 +1,6 @@
 """Densities of rows under draws of mean and variance updated by the row itself."""
 
+import dataclasses
 from collections.abc import Callable
 
 import numpy as np
@@ -29,37 +30,60 @@ def updated_density_draws(
     degrees, variance: of shape (class, feature); (1, feature) where classes share variances,
     (class, 1) or (1, 1) where all columns have one, which every observed cell of a row updates.
     """
-    chi2 = rng.chisquare(degrees, (n, *variance.shape))
-    extra = rng.standard_normal((n, len(variance), prior.mean.shape[1])) ** 2
-    noise = rng.standard_normal((n, *prior.mean.shape))
-    prior_squares = degrees * variance
-    shared, spherical = prior.spread == "shared", variance.shape[1] != prior.mean.shape[1]
-
-    def over_columns(cells: np.ndarray, observed: np.ndarray) -> np.ndarray:
-        return np.where(observed, cells, 0.0).sum(axis=-1, keepdims=True) if spherical else cells
+    drawn = _Drawn(
+        prior,
+        degrees * variance,
+        rng.chisquare(degrees, (n, *variance.shape)),
+        rng.standard_normal((n, len(variance), prior.mean.shape[1])) ** 2,
+        rng.standard_normal((n, *prior.mean.shape)),
+    )
 
     def log_density(x: Block, own: np.ndarray) -> np.ndarray:
-        out = np.empty((*own.shape, len(prior.mean)))
         observed = ~np.isnan(x)
+        out = np.empty((*own.shape, len(prior.mean)))
         for k in range(len(prior.mean)):
-            # (draw, row, feature); with a shared variance every class sees the row's update
-            mine = (own == k)[..., None]
-            spread = 0 if shared else k
-            if shared:
-                rows = prior.mean_rows[own]
-                added = rows / (rows + 1) * (x - prior.mean[own]) ** 2
-            else:
-                d2 = (x - prior.mean[k]) ** 2
-                added = mine * (prior.mean_rows[k] / (prior.mean_rows[k] + 1) * d2)
-            grown = (mine | shared) * extra[:, spread, None]
-            updated = (prior_squares[spread] + over_columns(added, observed)) / (
-                chi2[:, spread, None] + over_columns(grown, observed)
-            )
-            rows = prior.mean_rows[k] + mine
-            mean = prior.mean[k] + mine * (x - prior.mean[k]) / rows
-            mean = mean + np.sqrt(updated / rows) * noise[:, k, None]
-            terms = -0.5 * (np.log(2 * np.pi * updated) + (x - mean) ** 2 / updated)
-            out[..., k] = np.where(observed, terms, 0.0).sum(axis=-1)
+            out[..., k] = np.where(observed, drawn.log_cells(x, own, k), 0.0).sum(axis=-1)
         return out
 
     return log_density
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Drawn:
+    """Random numbers that all rows share.
+
+    squares: of the prior, degrees times variance. chi2: their chi-squares, (draw, *squares.shape).
+    extra: squared normals of one more row, (draw, spread, feature). noise: of the means.
+    """
+
+    prior: Likelihood
+    squares: np.ndarray
+    chi2: np.ndarray
+    extra: np.ndarray
+    noise: np.ndarray
+
+    def log_cells(self, x: Block, own: np.ndarray, k: int) -> np.ndarray:
+        """Return log p(x_j given class k, theta), (draw, row, feature), NaN where missing."""
+        mean, rows = self.prior.mean, self.prior.mean_rows
+        mine = (own == k)[..., None]
+        if self.prior.spread == "shared":  # every class sees the row's update
+            spread, grows = 0, np.ones_like(mine)
+            worth, centre = rows[own], mean[own]
+        else:
+            spread, grows = k, mine
+            worth, centre = rows[k], mean[k]
+        added = grows * (worth / (worth + 1) * (x - centre) ** 2)
+        grown = grows * self.extra[:, spread, None]
+        variance = (self.squares[spread] + self._over_columns(added, x)) / (
+            self.chi2[:, spread, None] + self._over_columns(grown, x)
+        )
+        rows_now = rows[k] + mine
+        place = mean[k] + mine * (x - mean[k]) / rows_now
+        place = place + np.sqrt(variance / rows_now) * self.noise[:, k, None]
+        return -0.5 * (np.log(2 * np.pi * variance) + (x - place) ** 2 / variance)
+
+    def _over_columns(self, cells: np.ndarray, x: Block) -> np.ndarray:
+        """Sum the observed cells of a row where all columns have one variance."""
+        if self.squares.shape[1] == self.prior.mean.shape[1]:
+            return cells
+        return np.where(np.isnan(x), 0.0, cells).sum(axis=-1, keepdims=True)

@@ -4,6 +4,7 @@ probs[s, b] is the probability of level b of a column given level s of its paren
 same in every s, and where the parent has no such level there is 0.
 """
 
+import dataclasses
 from collections.abc import Callable
 
 import numpy as np
@@ -89,31 +90,56 @@ def draw(
 
 
 def density(params: Params, n_levels: Levels) -> Callable[[Block], np.ndarray]:
-    """Return x -> log p(observed part of x), shape (row, *draw, class).
-
-    Missing cells are summed out along the tree, children before parents.
-    """
+    """Return x -> log p(observed part of x), shape (row, *draw, class)."""
     parent, probs = params["parent"], params["probs"]
     batch, q = parent.shape[:-1], parent.shape[-1]
-    parent, order = parent.reshape(-1, q), forests.downwards(parent).reshape(-1, q)
+    order, parent = forests.downwards(parent).reshape(-1, q), parent.reshape(-1, q)
     with np.errstate(divide="ignore"):
         logs = np.log(probs).reshape(len(parent), *probs.shape[-2:])
-    lane, first = np.arange(len(parent)), starts(n_levels)
+    trees = _Trees(parent, order, logs, n_levels)
+    wide = q * logs.shape[1] ** 2
 
-    def complete(x: Block) -> np.ndarray:
-        out, level = np.zeros((len(x), len(parent))), places(x, n_levels)
-        for v in range(q):
-            slot = np.where(parent[:, v] == v, 0, x[:, parent[:, v]])
-            out += logs[lane, slot, level[:, v, None]]
+    def log_density(x: Block) -> np.ndarray:
+        out, full = np.empty((len(x), len(parent))), (x >= 0).all(axis=1)
+        for rows, score, width in ((full, trees.complete, q), (~full, trees.summed, wide)):
+            at = np.flatnonzero(rows)
+            for part in blocks(len(at), max(1, MESSAGE_FLOATS // (len(parent) * max(width, 1)))):
+                out[at[part]] = score(x[at[part]])
+        return out.reshape(len(x), *batch)
+
+    return log_density
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Trees:
+    """The trees of all draws and classes side by side, one in each lane.
+
+    order: columns from the roots down. logs: of the tables.
+    """
+
+    parent: Int[np.ndarray, "lane feature"]
+    order: Int[np.ndarray, "lane feature"]
+    logs: Float[np.ndarray, "lane slot level"]
+    n_levels: Levels
+
+    def complete(self, x: Block) -> Float[np.ndarray, "row lane"]:
+        """Return the log density of rows without holes: one number of a table for each cell."""
+        lane, level = np.arange(len(self.parent)), places(x, self.n_levels)
+        out = np.zeros((len(x), len(lane)))
+        for v, above in enumerate(self.parent.T):
+            slot = np.where(above == v, 0, x[:, above])
+            out += self.logs[lane, slot, level[:, v, None]]
         return out
 
-    def summed(x: Block) -> np.ndarray:
-        seen, size = x >= 0, logs.shape[1]
+    def summed(self, x: Block) -> Float[np.ndarray, "row lane"]:
+        """Return the log density of what rows show; holes are summed out, children first."""
+        parent, logs, first = self.parent, self.logs, starts(self.n_levels)
+        lane, seen, size = np.arange(len(parent)), x >= 0, logs.shape[1]
         # what lies below each level of each column, (row, lane, feature, level)
-        below = np.zeros((len(x), len(parent), q, size))
+        below = np.zeros((len(x), *parent.shape, size))
         out = np.zeros((len(x), len(parent)))
-        levels, sizes = np.arange(size), np.array(n_levels)
-        for v in order.T[::-1]:
+        levels, sizes = np.arange(size), np.array(self.n_levels)
+        for v in self.order.T[::-1]:
             above = parent[lane, v]
             mine = below[:, lane, v]
             open_ = np.where(seen[:, v, None], levels == x[:, v, None], levels < sizes[v][:, None])
@@ -125,16 +151,6 @@ def density(params: Params, n_levels: Levels) -> Callable[[Block], np.ndarray]:
             out += np.where(root & (sizes[v] > 0), sent[..., 0], 0.0)
             below[:, lane, above] += np.where((root | (sizes[v] == 0))[:, None], 0.0, sent)
         return np.where(seen.any(axis=1)[:, None], out, 0.0)
-
-    def log_density(x: Block) -> np.ndarray:
-        out, full = np.empty((len(x), len(parent))), (x >= 0).all(axis=1)
-        for rows, score, width in ((full, complete, q), (~full, summed, q * logs.shape[1] ** 2)):
-            at = np.flatnonzero(rows)
-            for part in blocks(len(at), max(1, MESSAGE_FLOATS // (len(parent) * max(width, 1)))):
-                out[at[part]] = score(x[at[part]])
-        return out.reshape(len(x), *batch)
-
-    return log_density
 
 
 def _log_sums(logs: np.ndarray) -> np.ndarray:

@@ -1,0 +1,114 @@
+"""What is said where a program of one's own breaks the form, or cannot be asked.
+
+The programs are in stories.py.
+"""
+
+import numpy as np
+import pytest
+import stories
+from stories_told import HOLES, X, Y, told
+
+import bayesgen as bg
+from bayesgen.errors import (
+    InvalidStory,
+    NotConverged,
+    StoryNotFinite,
+    StoryRefuses,
+    UnsupportedInference,
+)
+
+pytestmark = pytest.mark.usefixtures("compile_quickly")
+
+
+@pytest.fixture(scope="module")
+def by_map():
+    return told().fit(HOLES, Y)
+
+
+PLATE = 'with numpyro.plate\\("row", n_rows\\):'
+BROKEN = {
+    "no_label": 'has no site "y" .*sample\\("y", dist.Categorical\\(class_probs\\), obs=y\\)',
+    "label_drawn": 'site "y" is drawn although labels are given.*obs=y',
+    "no_plate": f"'y' depends on the rows but lies outside plate \"row\".*{PLATE}",
+    "data_outside": f"'x' depends on the rows but lies outside plate \"row\".*{PLATE}",
+    "total_outside": "'fit' depends on the rows but lies outside plate",
+    "plate_of_wrong_size": 'plate "row" has the size 1 and dim=-1.*needs the size 15',
+    "plate_of_wrong_dim": 'plate "row" has the size 15 and dim=-2',
+    "hidden_factor": "'size' in plate \"row\" is drawn anew.*MixtureSameFamily",
+    "not_observed": "'x' in plate \"row\" is drawn anew.*add obs=x",
+    "no_event": "stopped at site 'x'.*[Ii]ncompatible.*join.*to_event\\(1\\), obs=x\\)",
+    "no_event_in_a_column": r"'x' has log densities of the shape \(2, 15\).*to_event\(1\)",
+    "discrete_parameter": "parameter at site 'shift' is discrete",
+    "flax_parameter": "'shift' is a numpyro.param.*shift = numpyro.sample",
+    "nothing_to_learn": "no parameters: every site is observed",
+    "blind": "does not look at x",
+    "labels_only": "does not look at x",
+    "centred_on_company": "'x' gives a row another density alone than among other rows",
+    "python_branch": "TracerBoolConversionError.*jnp.where",
+    "array_of_numpy": "TracerArrayConversionError.*jnp.asarray",
+    "failing": "stopped: KeyError: 'missing'.*numpyro.handlers.seed",
+    "with_setting": "needs the settings 'scale', 'shift'.*partial\\(model, scale=..., shift=...\\)",
+    "no_classes": "unexpected keyword argument 'n_classes'.*def model\\(x, y=None, \\*, n_classes",
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_form(name):
+    with pytest.raises(InvalidStory, match=f"(?s){BROKEN[name]}"):
+        told(getattr(stories, name)).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("name", "x", "sentence"),
+    [
+        ("positive_only", X, "site 'x' gives the log density -inf in row .*does not allow"),
+        ("labels_follow_x", HOLES, "site 'x' gives no density to row .*are missing.*mask"),
+        ("impossible_factor", X, "no finite gradient, at site 'tilt'"),
+    ],
+)
+def test_densities_that_are_no_numbers(name, x, sentence):
+    with pytest.raises(StoryNotFinite, match=f"(?s){sentence}"):
+        told(getattr(stories, name)).fit(x, Y)
+
+
+def test_missing_cells_of_new_rows():
+    """The program was fitted to whole rows and does not say what a missing cell means."""
+    clf = told(stories.columns_all_there).fit(X, Y)
+    with pytest.raises(StoryNotFinite, match="site 'x' gives no density to row 1, 3, where"):
+        clf.predict(np.where(np.isin(np.arange(15), [1, 3])[:, None], np.nan, X))
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "sentence"),
+    [
+        ({"story": 3}, InvalidStory, "story is 3; a function"),
+        ({"likelihood": bg.Normal()}, InvalidStory, "story= and likelihood= are both given"),
+        ({"class_prior": 2.0}, InvalidStory, "class_prior is 2.0, and a story states its own"),
+        ({"inference": "exact"}, StoryRefuses, "inference is 'exact'; a story of your own has no"),
+        ({"inference": bg.Exact()}, StoryRefuses, "no closed form"),
+        ({"inference": bg.MLE(bias_corrected=True)}, UnsupportedInference, "n - 1"),
+    ],
+)
+def test_options_that_do_not_go_together(options, error, sentence):
+    with pytest.raises(error, match=sentence):
+        told(**{"story": stories.bells, **options}).fit(X, Y)
+
+
+def test_what_a_story_cannot_be_asked(by_map):
+    with pytest.raises(StoryRefuses, match="partial_fit needs statistics that add up"):
+        told().partial_fit(X, Y)
+    with pytest.raises(StoryRefuses, match="log_evidence_ is a closed form"):
+        _ = by_map.log_evidence_
+
+
+def test_programs_that_cannot_simulate():
+    clf = told(stories.labels_follow_x).fit(X, Y)
+    with pytest.raises(InvalidStory, match=r"cannot make up rows: .*n_features"):
+        clf.sample(2)
+
+
+def test_no_highest_point_warns():
+    """Two rows of a class in one place: the density grows without bound as the spread shrinks."""
+    x = np.where((Y == "ash")[:, None], 1.0, X)
+    with pytest.warns(NotConverged, match="may have no highest point"):
+        told(stories.own_spread, "mle").fit(x, Y)
