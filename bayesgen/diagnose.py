@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from bayesgen.inference import Draws, Posterior, Tempered
+from bayesgen.inference.posterior import flat
 from bayesgen.likelihoods import Likelihood
 from bayesgen.model import Model
 from bayesgen.story import told
@@ -137,8 +138,8 @@ def replicated(
     for name, family in families.items():
         if name not in params:
             continue
-        flat = {k: v.reshape(-1, *v.shape[2:]) for k, v in params[name].items()}
-        each = ({k: v[i] for k, v in flat.items()} for i in picked)
+        every = {k: flat(v) for k, v in params[name].items()}
+        each = ({k: v[i] for k, v in every.items()} for i in picked)
         out[name] = np.stack([family.simulate(one, y, rng) for one in each])
     return out
 

@@ -218,7 +218,7 @@ class Draws(Posterior):
         order, data = by_holes(self.reader.read(encoded), n_rows)
         with np.errstate(divide="ignore"):
             # laid out as densities are, draws side by side: adding is 12 times as fast (measured)
-            classes = np.asfortranarray(np.log(_flat(self.params["class"]["probs"])))
+            classes = np.asfortranarray(np.log(flat(self.params["class"]["probs"])))
         for rows in blocks(n_rows, max(1, DENSITY_FLOATS // classes.size)):
             at = order[rows]
             # a family without parameters says the same under every draw: (row, 1, class)
@@ -234,14 +234,14 @@ class Draws(Posterior):
     @functools.cached_property
     def _densities(self) -> dict[str, Callable]:
         return {
-            name: family.density({k: _flat(v) for k, v in self.params[name].items()})
+            name: family.density({k: flat(v) for k, v in self.params[name].items()})
             for name, family in self.families.items()
         }
 
     def log_classes(self) -> np.ndarray:
         """Return the log of the mean class probabilities."""
         with np.errstate(divide="ignore"):
-            return np.log(_flat(self.params["class"]["probs"]).mean(axis=0))
+            return np.log(flat(self.params["class"]["probs"]).mean(axis=0))
 
     def with_classes(self, classes: ClassPrior) -> "Draws":
         """Return the same posterior under another class prior, which must be known."""
@@ -250,7 +250,7 @@ class Draws(Posterior):
 
     def class_draws(self, encoded: Encoded, n_rows: int) -> Iterator[ClassDraws]:
         """Weigh every draw by p(x given theta), which turns p(theta given data) into the wanted."""
-        prior = np.log(np.maximum(_flat(self.params["class"]["probs"]), np.finfo(float).tiny))
+        prior = np.log(np.maximum(flat(self.params["class"]["probs"]), np.finfo(float).tiny))
         for rows, joint in self.joint_draws(encoded, n_rows):
             # a row impossible under every class and draw says nothing of them
             joint[np.isneginf(joint).all(axis=(1, 2))] = prior
@@ -271,7 +271,7 @@ class Draws(Posterior):
     def parameters(self, rng: np.random.Generator, n: int) -> dict[str, dict[str, np.ndarray]]:
         """Return n of the draws, picked at random (a point estimate repeats itself)."""
         picked = rng.integers(np.prod(self.shape), size=n)
-        return {o: {k: _flat(v)[picked] for k, v in p.items()} for o, p in self.params.items()}
+        return {o: {k: flat(v)[picked] for k, v in p.items()} for o, p in self.params.items()}
 
 
 def point_estimate(
@@ -294,5 +294,7 @@ def normalised(joint: Joint, log_classes: Float[np.ndarray, " class"]) -> Joint:
     return odds / functools.reduce(np.add, odds.T)[:, None]
 
 
-def _flat(draws: np.ndarray) -> np.ndarray:
-    return draws.reshape(-1, *draws.shape[2:])
+def flat(draws: np.ndarray) -> np.ndarray:
+    """Return draws of one parameter without the axis of chains, (draw, ...)."""
+    # not -1: a block whose columns have no level at all has parameters of size 0
+    return draws.reshape(draws.shape[0] * draws.shape[1], *draws.shape[2:])

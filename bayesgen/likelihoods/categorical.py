@@ -205,7 +205,7 @@ class Categorical(ExponentialFamily[CategoricalStatistics]):
 
         def log_density(x: Block, own: np.ndarray) -> np.ndarray:
             out = np.zeros((*own.shape, self.probs.shape[0]))
-            for j in range(x.shape[1]):
+            for j in np.flatnonzero(self.n_levels):
                 seen = x[:, j] >= 0
                 # (draw, class, row) -> (draw, row, class)
                 here = np.swapaxes(level[:, :, first[j] + np.maximum(x[:, j], 0)], 1, 2)

@@ -6,12 +6,13 @@ A difference of two `gammaln` loses digits where a is large: 1e-9 of log p at a 
 from collections.abc import Callable
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from scipy.sparse import csr_array
 from scipy.special import gammaln
 
 from bayesgen.likelihoods.sparse_rows import SCORED_CELLS, Cells
 
+Real = float | np.ndarray | np.floating
 LARGE = 16.0
 """From here on five terms of Stirling's series are exact to the last bit or two."""
 OFTEN = 4096
@@ -20,7 +21,7 @@ MOST_COUNTED = 32
 """Largest such count. By Zipf's law one count above 2 in 10,000 is beyond both (measured)."""
 
 
-def log_rising(a: np.ndarray, n: np.ndarray) -> np.ndarray:
+def log_rising(a: Real, n: Real) -> Real:
     """Return log of a (a + 1) ... (a + n - 1) = log Gamma(a + n) - log Gamma(a), broadcast.
 
     For a >= 16 by the difference of two Stirling series, in which what is large cancels on paper:
@@ -29,7 +30,7 @@ def log_rising(a: np.ndarray, n: np.ndarray) -> np.ndarray:
 
     Args:
         a: 0 or above; 0 only where n is 0, and then the answer is 0.
-        n: 0 or above.
+        n: 0 or above, whole or not: the t densities ask for halves.
     """
     a, n = np.broadcast_arrays(np.maximum(a, np.finfo(float).tiny), n)
     small = a < LARGE
@@ -41,12 +42,12 @@ def log_rising(a: np.ndarray, n: np.ndarray) -> np.ndarray:
     return out
 
 
-def _by_series(a: np.ndarray, n: np.ndarray) -> np.ndarray:
+def _by_series(a: Real, n: Real) -> Real:
     whole = (a - 0.5) * np.log1p(n / a) + n * (np.log(a + n) - 1.0)
     return whole + _stirling(a + n) - _stirling(a)
 
 
-def _stirling(z: np.ndarray) -> np.ndarray:
+def _stirling(z: Real) -> Real:
     """Return log Gamma(z) - ((z - 1/2) log z - z + log(2 pi) / 2) for z >= 16."""
     w = 1.0 / (z * z)
     tail = 1 / 1260 - w * (1 / 1680 - w / 1188)
@@ -62,19 +63,13 @@ def rising_scores(
     product of a sparse and a dense matrix. Counts above 2 have lines for features of large a only:
     rare words are rarely repeated. What has no line is added by itself.
     """
-    n_classes, size = a.shape
+    size = a.shape[1]
     # a feature that is never counted may have a = 0
     known = np.maximum(a.T, np.finfo(float).tiny)
     often = np.argsort(-known.sum(axis=1), kind="stable")[:OFTEN]
     place = np.full(size, -1)
     place[often] = np.arange(len(often))
-    once = np.log(known)
-    lines = [once, once + np.log((known + 1) / 2)]
-    for i in range(2, MOST_COUNTED):
-        before = lines[-1] if i > 2 else lines[-1][often]
-        lines.append(before + np.log((known[often] + i) / (i + 1)))
-    # the last line serves cells that are stored, but hold 0
-    table = np.concatenate([*lines, np.zeros((1, n_classes))])
+    table = _terms(known, often)
     ones = np.ones(SCORED_CELLS)
 
     def scores(x: Cells) -> Float[np.ndarray, "row class"]:
@@ -99,6 +94,19 @@ def rising_scores(
         return out
 
     return scores
+
+
+def _terms(
+    known: Float[np.ndarray, "feature class"], often: Int[np.ndarray, " often"]
+) -> Float[np.ndarray, "line class"]:
+    """Return log_rising(a, n) - log n! of all features for 1, for 2, of frequent ones for 3, ..."""
+    once = np.log(known)
+    lines = [once, once + np.log((known + 1) / 2)]
+    for i in range(2, MOST_COUNTED):
+        before = lines[-1] if i > 2 else lines[-1][often]
+        lines.append(before + np.log((known[often] + i) / (i + 1)))
+    # the last line serves cells that are stored, but hold 0
+    return np.concatenate([*lines, np.zeros((1, known.shape[1]))])
 
 
 def rising_by_total(

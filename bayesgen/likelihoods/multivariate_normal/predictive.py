@@ -3,11 +3,11 @@
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import gammaln
 
 from bayesgen.likelihoods.base import Likelihood
 from bayesgen.likelihoods.multivariate_normal.holes import distances
 from bayesgen.likelihoods.normal.student_t import spherical_t
+from bayesgen.likelihoods.rising import log_rising
 from bayesgen.typing import Block, Joint
 
 
@@ -19,7 +19,7 @@ def predictive(prior: Likelihood) -> Callable[[Block], np.ndarray]:
     # for every number of observed columns
     p = np.arange(prior.mean.shape[1] + 1)[:, None]
     power = (df + p) / 2
-    constant = gammaln(power) - gammaln(df / 2) - p / 2 * np.log(np.pi * stretch)
+    constant = log_rising(df / 2, p / 2) - p / 2 * np.log(np.pi * stretch)
 
     def log_predictive(x: Block) -> np.ndarray:
         squares, log_dets, seen = distances(x, prior.mean, factors=factors)

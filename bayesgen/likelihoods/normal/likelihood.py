@@ -6,7 +6,6 @@ from typing import ClassVar, Literal
 
 import numpy as np
 from jaxtyping import Float
-from scipy.special import gammaln
 
 from bayesgen.errors import InvalidPrior
 from bayesgen.likelihoods.base import Finding
@@ -17,6 +16,7 @@ from bayesgen.likelihoods.normal import cells
 from bayesgen.likelihoods.normal.estimates import maximum_likelihood
 from bayesgen.likelihoods.normal.student_t import log_student_t, student_t
 from bayesgen.likelihoods.normal.updated import updated_density_draws
+from bayesgen.likelihoods.rising import log_rising
 from bayesgen.typing import Block, Evidence, Joint, Labels, Params, Traceable, Transform, Weights
 
 
@@ -168,9 +168,9 @@ class Normal(ExponentialFamily[NormalStatistics]):
         after, n = self.posterior(statistics), statistics.count
         means = 0.5 * np.log(self.mean_rows / after.mean_rows) - 0.5 * n * np.log(np.pi)
         before_half, after_half = self.variance_rows / 2, after.variance_rows / 2
+        n_half = after_half - before_half
         spreads = (
-            gammaln(after_half)
-            - gammaln(before_half)
+            log_rising(before_half, n_half)
             + before_half * np.log(self.variance_rows * self.variance)
             - after_half * np.log(after.variance_rows * after.variance)
         )

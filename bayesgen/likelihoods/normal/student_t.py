@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import numpy as np
 from jaxtyping import Float, Num
-from scipy.special import gammaln
 
 from bayesgen.likelihoods.moments import blocks
+from bayesgen.likelihoods.rising import log_rising
 from bayesgen.typing import Block
 
 LARGEST_DEGREES = 1e6
@@ -26,7 +26,7 @@ def student_t(
     """
     df = np.broadcast_to(degrees, centre.shape)
     spread2 = df * scale2
-    constant = gammaln((df + 1) / 2) - gammaln(df / 2) - 0.5 * np.log(np.pi * spread2)
+    constant = log_rising(df / 2, 0.5) - 0.5 * np.log(np.pi * spread2)
     power = (df + 1) / 2
     even = (df == df[:, :1]).all(axis=1) & (df[:, 0] <= LARGEST_DEGREES)
 
@@ -58,7 +58,7 @@ def log_student_t(
     degrees: Num[np.ndarray, "..."],
 ) -> Num[np.ndarray, "..."]:
     """Return the log density of Student's t, cell by cell."""
-    constant = gammaln((degrees + 1) / 2) - gammaln(degrees / 2)
+    constant = log_rising(degrees / 2, 0.5)
     spread2 = degrees * scale2
     ratio = (x - centre) ** 2 / spread2
     return constant - 0.5 * np.log(np.pi * spread2) - (degrees + 1) / 2 * np.log1p(ratio)
@@ -72,7 +72,7 @@ def spherical_t(
 ) -> Num[np.ndarray, "..."]:
     """Return the log density of the t of some columns with matrix scale2 I, by squared distance."""
     power, spread2 = (degrees + columns) / 2, degrees * scale2
-    constant = gammaln(power) - gammaln(degrees / 2) - columns / 2 * np.log(np.pi * spread2)
+    constant = log_rising(degrees / 2, columns / 2) - columns / 2 * np.log(np.pi * spread2)
     return constant - power * np.log1p(squares / spread2)
 
 
@@ -96,7 +96,7 @@ def diagonal_t(
         for k in range(len(centre)):
             squares = np.where(observed, (x - centre[k]) ** 2 / stretch[k], 0.0).sum(axis=1)
             power = (df[k] + seen) / 2
-            constant = gammaln(power) - gammaln(df[k] / 2) - seen / 2 * np.log(np.pi * spread2[k])
+            constant = log_rising(df[k] / 2, seen / 2) - seen / 2 * np.log(np.pi * spread2[k])
             wide = observed @ np.log(stretch[k]) / 2
             out[:, k] = constant - wide - power * np.log1p(squares / spread2[k])
         return out
