@@ -60,7 +60,7 @@ class Classifier(Learning, Linear, Plotting, Asking, ClassifierMixin, BaseEstima
         """
         with whole_or_undone(self):
             table, labels, weight = self._training_rows(X, y, sample_weight, reset=True)
-            classes = np.unique(labels)
+            classes = rows.distinct(labels)
             if len(classes) < 2:
                 raise TooFewClasses.found(classes.tolist())
             learned = self._learned(table, labels, classes, weight)

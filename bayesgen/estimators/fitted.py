@@ -145,10 +145,15 @@ def _check_cells(likelihood: Likelihood, columns: Columns) -> None:
 
 def grow(learned: Learned, schema: Schema, classes: np.ndarray) -> Learned:
     """Return the same statistics over a schema with more levels and over more classes."""
-    index = np.searchsorted(classes, learned.classes)
-    statistics = learned.statistics.spread_classes(index, len(classes))
+    statistics = learned.statistics
+    if len(classes) > len(learned.classes):
+        index = np.searchsorted(classes, learned.classes)
+        statistics = statistics.spread_classes(index, len(classes))
+    more = {n for n in learned.likelihoods if schema.n_levels(n) != learned.schema.n_levels(n)}
     blocks = {
         name: part.spread_levels(learned.schema.level_index(schema, name), schema.n_levels(name))
+        if name in more
+        else part
         for name, part in statistics.blocks.items()
     }
     return Learned(

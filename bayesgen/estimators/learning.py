@@ -48,12 +48,13 @@ class Learning(abc.ABC):
         first = not hasattr(self, "_learned_")
         table, labels, weight = self._training_rows(X, y, sample_weight, reset=first)
         if first:
-            known = np.unique(labels) if classes is None else np.unique(classes)
+            known = rows.distinct(labels) if classes is None else np.unique(classes)
             rows.check_declared(labels, known)
             learned = self._learned(table, labels, known, weight)
             return learned, self._new_seed(), (Seen(table, labels, weight),)
         earlier = self._learned_
-        every = np.union1d(earlier.classes, np.unique(labels if classes is None else classes))
+        these = rows.distinct(labels) if classes is None else np.unique(classes)
+        every = np.union1d(earlier.classes, these)
         rows.check_declared(labels, every)
         rows.check_sparse(table, earlier.likelihoods)
         schema = earlier.schema.merge(table, estimator=type(self).__name__)

@@ -46,7 +46,7 @@ def training_rows(
     if present.all():
         return table, labels, weight
     where = np.flatnonzero(present)
-    return table.take(where), labels[where], weight[where]
+    return table.only(where), labels[where], weight[where]
 
 
 def labels_of(y: object) -> np.ndarray:
@@ -62,6 +62,17 @@ def labels_of(y: object) -> np.ndarray:
         if len(fractions):
             raise InvalidTarget.fractions(float(fractions[0]))
     return labels
+
+
+def distinct(labels: np.ndarray) -> np.ndarray:
+    """Return the distinct labels in order: np.unique, by counting where they are whole numbers."""
+    if labels.dtype.kind not in "iu" or not len(labels):
+        return np.unique(labels)
+    low, high = int(labels.min()), int(labels.max())
+    if high - low > len(labels) or high > 2**62:
+        return np.unique(labels)
+    counts = np.bincount(labels.astype(np.int64, copy=False) - low)
+    return (np.flatnonzero(counts) + low).astype(labels.dtype)
 
 
 def weights_of(sample_weight: object, n_rows: int) -> Weights:
@@ -108,8 +119,11 @@ def _below(parts: list[Traceable]) -> Traceable:
 
 
 def check_declared(labels: np.ndarray, declared: np.ndarray) -> None:
-    """Refuse labels outside the classes that the same call of partial_fit declares."""
-    strange = np.setdiff1d(labels, declared)
+    """Refuse labels outside the classes, sorted, that the same call of partial_fit declares."""
+    found = distinct(labels)
+    if found.dtype == declared.dtype and np.array_equal(found, declared):
+        return
+    strange = np.setdiff1d(found, declared)
     if len(strange):
         raise InvalidTarget.undeclared(strange.tolist(), declared.tolist())
 
@@ -158,8 +172,22 @@ def read(estimator: object, X: object, unread: Unread, *, reset: bool) -> Table:
             validate_data(estimator, X, skip_check_array=True)
         return table
     # infinities are refused by read_table, which names the column
+    if not reset and _is_like_fitted(estimator, X):
+        return read_table(X, unread)
     array = validate_data(estimator, X, dtype=None, ensure_all_finite=False, reset=reset)
     return read_table(array, unread)
+
+
+def _is_like_fitted(estimator: object, X: object) -> bool:
+    """Say whether X is an array of numbers that scikit-learn would not say a word about."""
+    return (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and X.dtype.kind in "fiu"
+        and len(X) > 0
+        and X.shape[1] == getattr(estimator, "n_features_in_", None)
+        and getattr(estimator, "feature_names_in_", None) is None
+    )
 
 
 def _check_names(names: Names) -> None:

@@ -1,7 +1,7 @@
 """Frozen dataclasses whose arrays know the words of their axes: kept, grown and saved by them."""
 
-import copy
 import dataclasses
+import functools
 from collections.abc import Mapping
 from typing import ClassVar, TypeVar
 
@@ -22,13 +22,12 @@ class Arrays:
 
     def __getstate__(self) -> dict[str, object]:
         """Return the fields alone: what was computed from them and kept is not copied."""
-        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {name: getattr(self, name) for name in _fields(type(self))}
 
     def with_arrays(self: A, arrays: Mapping[str, object]) -> A:
         """Return a copy that holds other arrays (traced ones too: nothing is checked again)."""
-        other = copy.copy(self)
-        for name, value in arrays.items():
-            object.__setattr__(other, name, value)
+        other = object.__new__(type(self))
+        vars(other).update(self.__getstate__(), **arrays)
         return other
 
     def settings(self) -> tuple:
@@ -44,6 +43,11 @@ class Arrays:
                 for name, array in self.arrays().items()
             }
         )
+
+
+@functools.cache
+def _fields(owner: type) -> tuple[str, ...]:
+    return tuple(field.name for field in dataclasses.fields(owner))
 
 
 def _take(array: np.ndarray, axes: tuple[str, ...], axis: str, index: np.ndarray) -> np.ndarray:

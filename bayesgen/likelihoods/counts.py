@@ -12,6 +12,9 @@ from bayesgen.likelihoods.moments import blocks
 from bayesgen.likelihoods.simplexes import kept_levels, segments, starts
 from bayesgen.typing import Block, Labels, Traceable, Weights
 
+COUNTED_ROWS = 8192
+"""Rows a block: 8192 x 20 positions are 1.3 MB, about a second-level cache (measured)."""
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class CategoricalStatistics(SufficientStatistics):
@@ -54,8 +57,10 @@ def cross_tables(
     slot = starts(tuple(n + 1 for n in n_levels)) + 1
     even = bool((weight == 1).all())
     counts = np.zeros(n_classes * size)
-    for rows in blocks(len(y)):
-        cells = codes[rows] + (y[rows, None] * size + slot)
+    first = np.arange(n_classes)[:, None] * size + slot
+    for rows in blocks(len(y), COUNTED_ROWS):
+        cells = first.take(y[rows], axis=0)
+        cells += codes[rows]
         weights = None if even else np.repeat(weight[rows], cells.shape[1])
         counts += np.bincount(cells.ravel(), weights, minlength=len(counts))
     levels = np.delete(np.arange(size), slot - 1)

@@ -1,6 +1,7 @@
 """Weighted counts, means and centred squares per class: the statistics of every normal family."""
 
 import dataclasses
+import functools
 from collections.abc import Iterator
 from typing import ClassVar
 
@@ -89,14 +90,14 @@ def class_moments(
     cancels however far the classes lie apart. Missing cells (NaN) weigh zero.
     Source: Chan, Golub and LeVeque (1979), Updating formulae and a pairwise algorithm.
     """
-    shape = (n_classes, x.shape[1])
-    total = (np.zeros(shape), np.zeros(shape), np.zeros(shape))
     shift = pilot(x)
-    for rows in blocks(len(x)):
-        block = x[rows] - shift
-        membership = one_hot(y[rows], n_classes) * weight[rows]
-        total = merge_moments(total, _block_moments(block, y[rows], membership))
-    return total[0], total[1] + np.where(total[0] > 0, shift, 0.0), total[2]
+    parts = (
+        _block_moments(x[rows] - shift, y[rows], one_hot(y[rows], n_classes) * weight[rows])
+        # of no rows one empty block
+        for rows in blocks(max(len(x), 1))
+    )
+    count, mean, squares = functools.reduce(merge_moments, parts)
+    return count, mean + np.where(count > 0, shift, 0.0), squares
 
 
 def merge_moments(a: tuple, b: tuple) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -40,18 +40,20 @@ def learned_block(
 
 def merged_block(columns: Columns, found: list[TableColumn | None]) -> tuple[Column, ...]:
     """Return a block's columns after one more batch (None = absent from it)."""
-    columns = tuple(
-        column if cells is None else merged(column, cells)
-        for column, cells in zip(columns, found, strict=True)
-    )
-    if all(column.kind != "numbers" or column.origin == column.origin for column in columns):
-        return columns
+    same = tuple(columns)
+    if columns[0].kind == "levels":
+        return tuple(
+            column if cells is None else merged(column, cells)
+            for column, cells in zip(columns, found, strict=True)
+        )
+    if columns[0].kind != "numbers" or all(column.origin == column.origin for column in columns):
+        return same
     numbers = [c for c in found if c is not None and c.kind == "number"]
     if not numbers:
-        return columns
+        return same
     seen = dict(zip((c.name for c in numbers), origins(numbers), strict=True))
     names = [None if cells is None else cells.name for cells in found]
-    return _with_origin(columns, np.array([seen.get(name, np.nan) for name in names]))
+    return _with_origin(same, np.array([seen.get(name, np.nan) for name in names]))
 
 
 def encoded_block(
@@ -80,13 +82,18 @@ def encoded_block(
     if matrix is None or kind == "binary":
         numbers = _encoded_numbers(columns, cells, n_rows, unseen)
     else:
-        origin = np.nan_to_num([column.origin for column in columns])
+        origin = origins_of(columns)
         shifted = kind == "numbers" and origin.any()
         numbers = matrix - origin if shifted else matrix.astype(float, copy=False)
     if kind == "counts":
         check_counts([column.name for column in columns], numbers)
     bends = bends_of(columns)
     return numbers if bends is None else _bent(columns, numbers, bends)
+
+
+def origins_of(columns: Columns) -> np.ndarray:
+    """Return what encoding subtracts from each column: 0 where none was observed yet."""
+    return np.array([c.origin if c.origin == c.origin else 0.0 for c in columns], dtype=float)
 
 
 def bends_of(columns: Columns) -> Bends | None:

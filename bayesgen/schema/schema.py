@@ -16,6 +16,7 @@ from bayesgen.schema.blocks import (
     encoded_block,
     learned_block,
     merged_block,
+    origins_of,
 )
 from bayesgen.schema.columns import BlockSpec, Columns, PlainColumns
 from bayesgen.schema.compressed import decoded_sparse, encoded_sparse, learned_sparse
@@ -172,7 +173,7 @@ class Schema:
         columns = self.blocks[block]
         if isinstance(columns, PlainColumns):
             return np.zeros(len(columns))
-        return np.nan_to_num(np.array([column.origin for column in columns], dtype=float))
+        return origins_of(columns)
 
     def bends(self) -> dict[str, Bends]:
         """Return how encoding bends the columns of those blocks of which it bends any."""

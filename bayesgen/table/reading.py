@@ -50,6 +50,8 @@ def read_table(X: object, unread: Unread = none) -> Table:
 
 def is_frame(X: object) -> bool:
     """Say whether X is an eager dataframe: a table whose columns have names."""
+    if isinstance(X, np.ndarray):
+        return False
     try:
         frame = nw.from_native(X, eager_only=True, pass_through=True)
     except DuplicateError:

@@ -34,7 +34,7 @@ def read_target(y: object) -> np.ndarray:
         labels = labels.ravel()
     if labels.ndim != 1:
         raise InvalidTarget.wrong_shape(labels.shape)
-    missing = int(pd.isna(labels).sum())
+    missing = 0 if labels.dtype.kind in "iub" else int(pd.isna(labels).sum())
     if missing:
         raise MissingLabels.in_rows(missing, len(labels))
     return _one_type(labels) if labels.dtype == object else labels
@@ -45,6 +45,8 @@ def _as_array(y: object) -> np.ndarray:
         labels = np.array(y.data, dtype=object)
         labels[np.ma.getmaskarray(y)] = None
         return labels
+    if isinstance(y, np.ndarray):
+        return np.asarray(y)
     y = nw.from_native(y, eager_only=True, allow_series=True, pass_through=True)
     if isinstance(y, nw.Series | nw.DataFrame):
         return np.asarray(y.to_numpy())
