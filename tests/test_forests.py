@@ -72,6 +72,19 @@ def test_an_elimination_without_subtraction_keeps_what_a_determinant_loses():
     assert ((drawn[:, 0] == 1) != (drawn[:, 1] == 0)).all()
 
 
+@pytest.mark.parametrize("q", [1, 2, 3, 4, 20])
+@pytest.mark.parametrize("scale", SCALES)
+def test_mutual_edges_are_read_below_the_diagonal_only(q, scale):
+    rng = np.random.default_rng(2)
+    below = np.tril(rng.normal(size=(5, q, q)) * scale, -1)
+    below[rng.random(below.shape) < 0.2] = -np.inf
+    both = np.where(np.tri(q, dtype=bool), below, np.swapaxes(below, 1, 2))
+    nonsense = np.where(np.tri(q, k=-1, dtype=bool), below, 7.0)
+    expected = forests.log_partition(both)
+    found = forests.log_partition(nonsense, mutual=True)
+    np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-12)
+
+
 def test_many_lanes_agree_with_one_at_a_time():
     log_weight = np.random.default_rng(0).normal(size=(7, 3, 30, 30)) * [[[[1.0]], [[30]], [[300]]]]
     found = forests.log_partition(log_weight)

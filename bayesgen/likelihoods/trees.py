@@ -53,12 +53,16 @@ class Tree(Likelihood[S]):
         """Return log evidence of each pair of columns minus that of the two; symmetric."""
 
     @abc.abstractmethod
-    def log_pieces(self, x: Block, *, each: bool) -> tuple[Nodes, Edges]:
+    def log_pieces(self, x: Block, *, each: bool, half: bool = False) -> tuple[Nodes, Edges]:
         """Return log p(x_v) and log p(x_v given x_u) - log p(x_v), v the child and u its parent.
 
         Parameters are integrated out; missing cells hold any numbers. each: row i is scored by
-        the i-th of priors along a leading axis.
+        the i-th of priors along a leading axis. half: only u < v is read.
         """
+
+    def mutual(self) -> bool:
+        """Return whether edges are known to weigh the same both ways."""
+        return False
 
     @abc.abstractmethod
     def log_drawn(
@@ -118,9 +122,11 @@ class Tree(Likelihood[S]):
     def _scores(self, x: Block, seen: Observed, weights: np.ndarray, *, each: bool) -> Joint:
         if not seen.any():
             return np.zeros((len(x), weights.shape[-3]))
-        columns, ratios = self.log_pieces(x, each=each)
+        mutual = self.mutual()
+        columns, ratios = self.log_pieces(x, each=each, half=mutual)
         alone = np.where(seen[:, None], columns, 0.0).sum(axis=-1)
-        return alone + forests.log_partition(among(weights + ratios, seen[:, None]))
+        both = among(weights + ratios, seen[:, None])
+        return alone + forests.log_partition(both, mutual=mutual)
 
     def draw_forests(self, rng: np.random.Generator, n: int) -> Int[np.ndarray, "draw class v"]:
         """Return n independent forests of every class, by the parent of each column."""

@@ -191,7 +191,9 @@ class TreeCategorical(Tree[PairCounts]):
         ratios = pairs.log_ratios(*self._hyperparameters())
         return np.where(some[:, None] & some, ratios, -np.inf)
 
-    def log_pieces(self, x: Block, *, each: bool) -> tuple[np.ndarray, np.ndarray]:
+    def log_pieces(
+        self, x: Block, *, each: bool, half: bool = False
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return log probabilities of cells, and of cells given others relative to these."""
         alone, given = pairs.log_cells(*self._hyperparameters())
         at = places(x, self.n_levels)

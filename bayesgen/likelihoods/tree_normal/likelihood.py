@@ -169,9 +169,15 @@ class TreeNormal(Tree[PairMoments]):
         """Return the log evidence ratios of pairs."""
         return pairs.log_ratios(*self._pairs())
 
-    def log_pieces(self, x: Block, *, each: bool) -> tuple[np.ndarray, np.ndarray]:
+    def log_pieces(
+        self, x: Block, *, each: bool, half: bool = False
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return log t densities of cells, and of cells given others relative to these."""
-        return pairs.log_cells(x[:, None], self._pairs()[1])
+        return pairs.log_cells(x[:, None], self._pairs()[1], half=half)
+
+    def mutual(self) -> bool:
+        """Return whether the rows of every pair are those of its columns: no holes at fit."""
+        return not self._seen().gaps().any()
 
     def log_drawn(
         self, rng: np.random.Generator, row: np.ndarray, parent: np.ndarray, mine: np.ndarray

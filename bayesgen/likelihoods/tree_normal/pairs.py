@@ -100,16 +100,26 @@ def _gammas(rows: np.ndarray) -> np.ndarray:
     return log_rising(rows / 2, np.array(0.5))
 
 
-def log_cells(x: Float[np.ndarray, "#row #class feature"], after: Pairs) -> tuple:
-    """Return log p(x_v), (row, class, feature), and log p(x_v given x_u) - log p(x_v), [v, u]."""
+def log_cells(
+    x: Float[np.ndarray, "#row #class feature"], after: Pairs, *, half: bool = False
+) -> tuple:
+    """Return log p(x_v), (row, class, feature), and log p(x_v given x_u) - log p(x_v), [v, u].
+
+    half: only where u < v; the others are 0.
+    """
     rows, mean_rows, mean, psi = (
         after.single(name) for name in ("rows", "mean_rows", "mean", "psi")
     )
     alone = log_student_t(x, mean, psi * (1 + 1 / mean_rows) / rows, rows)
+    q = x.shape[-1]
+    v, u = np.tril_indices(q, -1) if half else np.indices((q, q)).reshape(2, -1)
     # at [v, u] `after` holds the parent's mean and psi, at [u, v] the child's
-    off = x[..., None, :] - after.mean
-    wide = 1 + off**2 / after.psi + 1 / after.mean_rows
-    centre = np.swapaxes(after.mean, -1, -2) + after.phi / after.psi * off
-    scale2 = np.swapaxes(after.psi, -1, -2) * after.left() * wide / (after.rows + 1)
-    given = log_student_t(x[..., None], centre, scale2, after.rows + 1)
-    return alone, given - alone[..., None]
+    off = x[..., u] - after.mean[..., v, u]
+    wide = 1 + off**2 / after.psi[..., v, u] + 1 / after.mean_rows[..., v, u]
+    centre = after.mean[..., u, v] + (after.phi / after.psi)[..., v, u] * off
+    degrees = after.rows[..., v, u] + 1
+    scale2 = after.psi[..., u, v] * after.left()[..., v, u] * wide / degrees
+    given = log_student_t(x[..., v], centre, scale2, degrees)
+    out = np.zeros((*given.shape[:-1], q, q))
+    out[..., v, u] = given - alone[..., v]
+    return alone, out

@@ -61,9 +61,9 @@ class PairMoments(Statistics):
         arrays = (self.count, self.centre, self.square)
         return NormalStatistics(*(np.diagonal(a, axis1=-2, axis2=-1).copy() for a in arrays))
 
-    def gaps(self) -> Bool[np.ndarray, " class"]:
+    def gaps(self) -> Bool[np.ndarray, "*batch class"]:
         """Return the classes in which some pair of columns misses a row of either."""
-        most = self.count.max(axis=(-2, -1), initial=0.0)[:, None, None]
+        most = self.count.max(axis=(-2, -1), initial=0.0)[..., None, None]
         return (self.count < most * (1 - 1e-9)).any(axis=(-2, -1))
 
 
