@@ -71,8 +71,8 @@ def lets_the_parent_follow_the_child(right):
 
 
 def takes_the_spread_of_the_parent(right):
-    def wrong(x, after):
-        alone, given = right(x, after)
+    def wrong(x, after, **half):
+        alone, given = right(x, after, **half)
         return alone, given * 0.9
 
     return wrong

@@ -174,3 +174,13 @@ def test_a_column_of_text_without_any_cell(inference, beside):
     assert len(model.sample(3)[1]) == 3
     if inference == "exact":
         assert np.isfinite(model.predict_interval(X)).all()
+
+
+def test_a_point_estimate_keeps_its_digits_far_from_the_origin():
+    """A floored variance, 1e-13 of the squared distance to the first cell: squares cancelled."""
+    X, y = pd.DataFrame({"a": [5.0, 6, 2, 3, 2, 3, 2, 2]}), np.array(list("xwzyxwzw"))
+    weight = np.array([1.0, 1.01, 1.01, 1001, 1e4, 1e5, 1, 1e-9])
+    with pytest.warns(errors.DegenerateVariance):
+        found = bg.NaiveBayes(inference="mle").fit(X, y, sample_weight=weight)
+        other = bg.NaiveBayes(inference="mle").fit(X[::-1], y[::-1], sample_weight=weight[::-1])
+    np.testing.assert_allclose(found.predict_proba(X), other.predict_proba(X), rtol=1e-9)

@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 
-import bayesgen as bg
-from bayesgen.estimators.rows import check_declared, distinct
 from bayesgen.likelihoods.multivariate_normal import scatter, statistics
 
 K, P = 3, 4
@@ -105,33 +103,3 @@ def test_products_are_symmetric_and_alike_on_both_ways(rng, p):
     found = scatter._squares(x, None)
     np.testing.assert_allclose(found, x.T @ x, rtol=1e-13, atol=1e-13)
     np.testing.assert_allclose(found, scatter._squares(x, np.ones(50)), rtol=1e-13, atol=1e-13)
-
-
-@pytest.mark.parametrize(
-    "labels",
-    [
-        [3, -2, 3, 7, 7],
-        np.array([200, 3, 200], dtype=np.uint8),
-        np.array([-128, 127], dtype=np.int8),
-        np.array([2**63, 2**63 + 4], dtype=np.uint64),
-        [2**62, -(2**62)],
-        [0.0, 2.0, 2.0],
-        ["b", "a", "b"],
-        [True, False],
-    ],
-)
-def test_distinct_labels_are_those_of_numpy(labels):
-    labels = np.repeat(np.asarray(labels), 300)
-    found, known = distinct(labels), np.unique(labels)
-    assert found.dtype == known.dtype
-    np.testing.assert_array_equal(found, known)
-
-
-@pytest.mark.parametrize("declared", [[0, 1], ["a", "b"], [0.0, 1.0], [True, False], [5]])
-def test_labels_of_another_type_are_undeclared_unless_equal(declared):
-    declared = np.unique(np.asarray(declared))
-    check_declared(declared[[0, -1, 0]], declared)
-    with pytest.raises(bg.errors.InvalidTarget):
-        check_declared(np.array([0, 1, 2, 3]), declared)
-    with pytest.raises(bg.errors.InvalidTarget):
-        check_declared(np.array(["a", "c"]), declared)

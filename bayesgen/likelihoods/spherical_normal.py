@@ -255,6 +255,12 @@ class SphericalNormal(ExponentialFamily[NormalStatistics]):
         """Return the weights of x^2, x and 1, shape (..., class, 3 feature)."""
         return cells.natural(params["mean"], params["variance"][..., None])
 
+    def density(self, params: Params) -> Callable[[Block], np.ndarray]:
+        """Return x -> log p(x given y = k, params), shape (row, *draw, class)."""
+        if params["mean"][..., 0].size > cells.FEW:
+            return super().density(params)
+        return cells.residual_density(params["mean"], params["variance"][..., None])
+
     def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:
         """Return mean + sd times noise of each row's class."""
         mean = params["mean"]

@@ -10,15 +10,12 @@ from bayesgen.likelihoods.exponential import ExponentialFamily
 from bayesgen.likelihoods.moments import NormalStatistics, blocks
 from bayesgen.likelihoods.multivariate_normal.holes import distances, each_pattern
 from bayesgen.likelihoods.multivariate_normal.statistics import MultivariateNormalStatistics
+from bayesgen.likelihoods.normal.cells import FEW
 from bayesgen.typing import Block, Labels, Numbers, Params, Traceable
 
 EIGENVALUE_FLOOR = 1e-9
 """Smallest eigenvalue of a correlation matrix that maximum likelihood may have."""
 
-
-FEW = 64
-"""Number of parameter sets up to which residuals are whitened one set at a time: a point estimate
-of any number of classes, not a posterior's draws."""
 
 SOLVED_FLOATS = 1 << 16
 """Entries of factors that are divided at once: half a megabyte, which stays in a second-level

@@ -15,8 +15,8 @@ from bayesgen.likelihoods.multivariate_normal.holes import (
     distances,
     each_pattern,
 )
-from bayesgen.likelihoods.multivariate_normal.parameters import FEW
 from bayesgen.likelihoods.multivariate_student_t.rows import PatternedRows
+from bayesgen.likelihoods.normal.cells import FEW
 from bayesgen.typing import Block, Params, Traceable
 
 SHIFT = 16

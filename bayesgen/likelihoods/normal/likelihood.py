@@ -259,6 +259,11 @@ class Normal(ExponentialFamily[NormalStatistics]):
         """Return the weights of x^2, x and 1, shape (..., class, 3 feature)."""
         return cells.natural(params["mean"], params["variance"])
 
+    def density(self, params: Params) -> Callable[[Block], np.ndarray]:
+        """Return x -> log p(x given y = k, params), shape (row, *draw, class)."""
+        few = params["mean"][..., 0].size <= cells.FEW
+        return cells.residual_density(**params) if few else super().density(params)
+
     def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:
         """Return mean + sd times noise of each row's class."""
         sd = np.sqrt(np.broadcast_to(params["variance"], params["mean"].shape))
