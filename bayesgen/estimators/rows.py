@@ -42,10 +42,9 @@ def training_rows(
     if len(labels) != table.n_rows:
         raise InvalidTarget.wrong_length(len(labels), table.n_rows)
     weight = weights_of(sample_weight, table.n_rows)
-    present = weight > 0
-    if present.all():
+    if sample_weight is None or weight.all():
         return table, labels, weight
-    where = np.flatnonzero(present)
+    where = np.flatnonzero(weight)
     return table.only(where), labels[where], weight[where]
 
 
@@ -77,7 +76,9 @@ def distinct(labels: np.ndarray) -> np.ndarray:
 
 def weights_of(sample_weight: object, n_rows: int) -> Weights:
     """Return one weight for each row; a number is the weight of all, None is 1."""
-    weight = np.asarray(1.0 if sample_weight is None else sample_weight, dtype=np.float64)
+    if sample_weight is None:
+        return np.ones(n_rows)
+    weight = np.asarray(sample_weight, dtype=np.float64)
     if weight.ndim == 0:
         weight = np.full(n_rows, weight)
     if weight.shape != (n_rows,):

@@ -10,7 +10,7 @@ from bayesgen.schema.bends import Bend, Bends
 from bayesgen.schema.cells import binary_values, level_codes
 from bayesgen.schema.columns import BlockSpec, Column, Columns, learned, merged
 from bayesgen.schema.integers import integer_codes, integer_levels
-from bayesgen.schema.origins import check_spread, origins
+from bayesgen.schema.origins import check_spread, less, origins
 from bayesgen.table import TableColumn, check_counts
 from bayesgen.table.columns import LARGEST
 from bayesgen.typing import Block
@@ -84,7 +84,7 @@ def encoded_block(
     else:
         origin = origins_of(columns)
         shifted = kind == "numbers" and origin.any()
-        numbers = matrix - origin if shifted else matrix.astype(float, copy=False)
+        numbers = less(matrix, origin) if shifted else matrix.astype(float, copy=False)
     if kind == "counts":
         check_counts([column.name for column in columns], numbers)
     bends = bends_of(columns)

@@ -4,7 +4,7 @@ Source: Chan, Golub and LeVeque (1979), Updating formulae and a pairwise algorit
 """
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from scipy.linalg import get_blas_funcs
 
 from bayesgen.typing import Numbers, Weights
@@ -48,9 +48,7 @@ def group_moments(
     for g, rows in groups.items():
         group = x[rows]
         if earlier[g] == 0:
-            # averages are of what is left without the first: equal rows have scatter 0 exactly
-            few = group[:PILOT_ROWS] - group[0]
-            pilot[g] = group[0] + np.add.reduce(few) / len(few)
+            pilot[g] = _pilot(group)
         group -= pilot[g]
         # a product: twice as fast as a sum along an axis
         if weight is not None:
@@ -65,6 +63,12 @@ def group_moments(
         squares[g] = _squares(group, None if weight is None else weight[groups[g]])
         between[g] = 0.0
     return count, pilot + offset, squares - between
+
+
+def _pilot(group: Numbers) -> Float[np.ndarray, " feature"]:
+    """Return a guess of the mean of rows: to the last bit what they are, where all are equal."""
+    few = group[:PILOT_ROWS] - group[0]
+    return group[0] + np.add.reduce(few) / len(few)
 
 
 def nothing(n_groups: int, n_features: int) -> Moments:
