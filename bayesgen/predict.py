@@ -48,6 +48,8 @@ def log_class_proba(joint: Joint, log_classes: Float[np.ndarray, " class"]) -> J
     if impossible.any():
         warn(ImpossibleRows.found(int(impossible.sum()), len(joint)))
     joint = np.where(impossible, log_classes, joint)
+    # from the likeliest class on: at -1e9 a logarithm has seven digits behind the point left
+    joint = joint - joint.max(axis=1, keepdims=True)
     return joint - np.logaddexp.reduce(joint, axis=1, keepdims=True)
 
 

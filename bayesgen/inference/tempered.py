@@ -53,6 +53,7 @@ def tempered(log_classes: LogClasses, log_joint: Joint, power: float) -> Joint:
     ratio = np.where(possible, log_joint, 0.0) - np.where(possible, log_classes, 0.0)
     out = np.where(possible, log_classes + power * ratio, -np.inf)
     out = np.where(possible.any(axis=1, keepdims=True), out, log_classes)
+    out = out - out.max(axis=1, keepdims=True)
     return out - np.logaddexp.reduce(out, axis=1, keepdims=True)
 
 
