@@ -34,6 +34,17 @@ def examples_that_are_the_same_everywhere() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True, scope="module")
+def compiled_programs_of_a_module_go_with_it() -> Iterator[None]:
+    """Give back what was compiled.
+
+    Hundreds of programs in one process are more mappings of memory than Linux grants
+    (vm.max_map_count), and the compiler then ends the process.
+    """
+    yield
+    jax.clear_caches()
+
+
 @pytest.fixture
 def rng() -> np.random.Generator:
     """A generator with a fixed seed, fresh for each test."""
