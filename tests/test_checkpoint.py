@@ -97,10 +97,6 @@ def kills(apart, path, whole, seconds):
     assert how == "never" and done.returncode == 0
 
 
-def test_killed_twice(apart, tmp_path, whole, rng):
-    kills(apart, tmp_path / "run.nc", whole, rng.uniform(0, 0.3, 2))
-
-
 @pytest.mark.slow
 def test_killed_twenty_times(apart, tmp_path, whole, rng):
     kills(apart, tmp_path / "run.nc", whole, rng.uniform(0, 0.4, 20))
@@ -253,6 +249,7 @@ def test_a_refused_fit_leaves_the_estimator_as_it_was():
     assert vars(clf) == before
 
 
+@pytest.mark.slow
 def test_the_signal_itself(apart, tmp_path):
     done = apart(tmp_path / "run.nc", "int:0.1")
     assert done.returncode == 0, done.stderr

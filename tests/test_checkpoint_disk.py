@@ -57,6 +57,7 @@ def test_sampling_goes_on_where_nothing_can_be_written(path, whole, monkeypatch,
         assert os.listdir(Path(path).parent) == []
 
 
+@pytest.mark.slow
 def test_a_file_that_can_grow_no_more(apart, tmp_path, whole):
     """Really, and not by a stand-in: HDF5 would end the process here (see `put`)."""
     done = apart(tmp_path / "run.nc", "full:9000")

@@ -72,7 +72,12 @@ def quiet_check(name, method, j):
         check_one(fitted(name, method), case, np.where(np.arange(3) == j, np.nan, row), j, worth)
 
 
-@pytest.mark.parametrize(("name", "method", "j"), FILLED)
+COMPILED = [pytest.param(*fit, marks=pytest.mark.slow) for fit in FILLED if fit[1] == "map"]
+
+
+@pytest.mark.parametrize(
+    ("name", "method", "j"), [fit for fit in FILLED if fit[1] != "map"] + COMPILED
+)
 def test_a_cell_follows_its_conditional_distribution(name, method, j):
     quiet_check(name, method, j)
 
