@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 import bayesgen as bg
 from bayesgen.classes import ClassPrior
 from bayesgen.errors import UnsupportedInference
-from bayesgen.inference import NUTS
+from bayesgen.inference import NUTS, driver
 from bayesgen.inference import worths as learning
 from bayesgen.likelihoods import evidences
 from bayesgen.likelihoods.averaged import Averaged, averaged
@@ -117,7 +117,8 @@ def meets_the_grid(name):
     np.testing.assert_allclose(
         mixed.log_predictive(rows), logsumexp(each, axis=0) - np.log(len(each)), rtol=1e-9
     )
-    gap = np.abs(np.exp(mixed.log_predictive(rows) - wanted) - 1)
+    # far out a few draws are most of the mean, or are missing in it: a share of the larger of both
+    gap = -np.expm1(-np.abs(wanted - mixed.log_predictive(rows)))
     assert (gap <= 5 * error + 2e-3).all(), (gap / error).max()
     assert fit.report.converged, fit.report
 
@@ -145,8 +146,12 @@ def test_a_prior_of_another_measure_is_caught(monkeypatch):
         return found | {"prior": sum(jnp.log(value) for value in values.values())}
 
     monkeypatch.setattr(learning.WorthsTarget, "terms", wrong)
-    with pytest.raises(AssertionError):
-        meets_the_grid("Normal")
+    driver.compiled.cache_clear()
+    try:
+        with pytest.raises(AssertionError):
+            meets_the_grid("Normal")
+    finally:
+        driver.compiled.cache_clear()
 
 
 @pytest.mark.slow
