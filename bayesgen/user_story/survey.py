@@ -70,6 +70,7 @@ def middle(story: UserStory, names: tuple[str, ...], x: Mapping, y: Traceable) -
         try:
             found = to_site.inv(1.0 * jnp.broadcast_to(prior.mean, prior.shape()))
             u = jnp.where(jnp.isfinite(found).all(), found, u)
+        # a distribution that does not know its mean starts where its coordinates are 0
         except NotImplementedError:
             pass
         out[site["name"]] = u
