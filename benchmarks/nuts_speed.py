@@ -14,6 +14,7 @@ from functools import partial
 
 import numpy as np
 from measure import Options, Result, compared, main, ratio, seconds
+from plain_mcmc import plain_mcmc
 from tables import normal_rows
 
 import bayesgen as bg
@@ -64,7 +65,7 @@ def _second_fit(
         X, y = normal_rows(n, p, N_CLASSES, seed=i)
         pairs[i, 0] = seconds(partial(classifier.fit, X, y))
         began = time.perf_counter()
-        mcmc = _mcmc(_story(likelihood, X, y), sampler, seed=i)
+        mcmc = plain_mcmc(_story(likelihood, X, y), sampler, seed=i)
         pairs[i, 1] = time.perf_counter() - began
         theirs = np.asarray(mcmc.get_extra_fields()["num_steps"]).sum()
         steps[i] = classifier.report_.details["steps"], theirs
@@ -76,26 +77,6 @@ def _second_fit(
 def _leapfrogs(steps: np.ndarray) -> str:
     ours, theirs = steps.mean(axis=0)
     return f"leapfrog steps of the kept draws {ours:,.0f} and {theirs:,.0f}"
-
-
-def _mcmc(story: Callable, sampler: bg.NUTS, seed: int) -> object:
-    """Return numpyro's own sampler after its run."""
-    import jax
-    from numpyro.infer import MCMC
-    from numpyro.infer import NUTS as Kernel
-
-    with jax.enable_x64(True):
-        mcmc = MCMC(
-            Kernel(story),
-            num_warmup=sampler.warmup,
-            num_samples=sampler.draws,
-            num_chains=sampler.chains,
-            chain_method="vectorized",
-            progress_bar=False,
-        )
-        mcmc.run(jax.random.key(seed), extra_fields=("num_steps",))
-        jax.block_until_ready(mcmc.get_samples())
-    return mcmc
 
 
 def _story(likelihood: object, X: np.ndarray, y: np.ndarray) -> Callable:

@@ -12,6 +12,7 @@ import warnings
 
 import numpy as np
 from measure import Options, Result, main
+from plain_mcmc import plain_mcmc
 from sklearn.datasets import load_breast_cancer, load_wine
 
 import bayesgen as bg
@@ -76,10 +77,6 @@ def unwhitened(
     prior: bg.MultivariateNormal, X: np.ndarray, y: np.ndarray, sampler: bg.NUTS
 ) -> tuple[float, float]:
     """Return effective draws and gradients of the same story in numpyro's own coordinates."""
-    import jax
-    from numpyro.infer import MCMC
-    from numpyro.infer import NUTS as Kernel
-
     n_classes, p = len(np.unique(y)), X.shape[1]
     statistics = prior.statistics(X, y, np.ones(len(y)), n_classes=n_classes)
     guess = np.sqrt(np.diagonal(prior.scale, axis1=1, axis2=2) * np.pi / 2)
@@ -99,19 +96,10 @@ def unwhitened(
         params = {"mean": mean, "cholesky": cholesky}
         numpyro.factor("rows", prior.log_likelihood(params, statistics))
 
-    with jax.enable_x64(True):
-        mcmc = MCMC(
-            Kernel(story),
-            num_warmup=sampler.warmup,
-            num_samples=sampler.draws,
-            num_chains=sampler.chains,
-            chain_method="vectorized",
-            progress_bar=False,
-        )
-        mcmc.run(jax.random.key(0), extra_fields=("num_steps",))
-        found = jax.device_get(mcmc.get_samples(group_by_chain=True))
-        steps = float(np.asarray(mcmc.get_extra_fields()["num_steps"]).sum())
-    return effective(found["mean"], found["cholesky"]), steps
+    mcmc = plain_mcmc(story, sampler, seed=0)
+    found = mcmc.get_samples(group_by_chain=True)
+    steps = float(np.asarray(mcmc.get_extra_fields()["num_steps"]).sum())
+    return effective(np.asarray(found["mean"]), np.asarray(found["cholesky"])), steps
 
 
 if __name__ == "__main__":

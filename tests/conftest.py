@@ -1,5 +1,6 @@
 """Fixtures that more than one test file uses."""
 
+import os
 from collections.abc import Iterator
 
 import hypothesis
@@ -15,7 +16,7 @@ assert numpyro.__version__
 # failing one is printed with a line that repeats it
 hypothesis.settings.register_profile(
     "hostile",
-    max_examples=2975,
+    max_examples=2900,
     deadline=None,
     print_blob=True,
     suppress_health_check=list(hypothesis.HealthCheck),
@@ -32,6 +33,18 @@ def examples_that_are_the_same_everywhere() -> Iterator[None]:
         if hypothesis.settings.get_current_profile_name() != "hostile":
             patch.setattr(providers, "_get_local_constants", providers.Constants)
         yield
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile a program once for all workers, modules, suites and processes that tests start.
+
+    Half of the suite's time went into compiling what another module had compiled. Programs lie by
+    what they say, so that a changed one is compiled anew.
+    """
+    os.environ["JAX_COMPILATION_CACHE_DIR"] = str(config.cache.mkdir("compiled"))
+    os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+    jax.config.update("jax_compilation_cache_dir", os.environ["JAX_COMPILATION_CACHE_DIR"])
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -82,6 +82,12 @@ MODELS = {
     "student t": Model(
         composed(bg.MultivariateStudentT(), inference="map"), "joint numbers", PARTS, cost=100
     ),
+    "family of numbers": Model(
+        composed(bg.Family("StudentT", fixed={"df": 4.0}), inference="map"), "numbers", cost=50
+    ),
+    "family of counts": Model(
+        composed(bg.Family("NegativeBinomial2"), inference="map"), "counts", cost=50
+    ),
     "stack": Model(plain(bg.StackedClassifier), "any", (*SCORED, "batches"), 1e-4, cost=8),
 }
 
