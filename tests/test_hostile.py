@@ -31,6 +31,8 @@ DRAWN = ("order", "names", "units", "part", "weights", "batches", "frames")
 TOPS = ("order", "names", "units", "part", "weights", "batches")
 FEW_STEPS = bg.NUTS(draws=20, warmup=30, chains=1)
 FEW = bg.Augmentation(draws=20, warmup=10, chains=2)
+COMPILES = 50
+"""What a fit that compiles a program costs, in fits of naive Bayes."""
 MODELS = {
     "naive exact": Model(plain(bg.NaiveBayes), "any"),
     "naive mle": Model(plain(bg.NaiveBayes, inference="mle"), "any"),
@@ -76,17 +78,24 @@ MODELS = {
     "words": Model(plain(bg.BagOfWords), "counts", PARTS),
     "words present": Model(plain(bg.BagOfWords, binary=True), "counts"),
     "kernels": Model(composed(bg.KernelDensity()), "numbers"),
-    # one table in a hundred: each compiles a program
-    "naive svi": Model(plain(bg.NaiveBayes, inference=bg.MAP(solver="svi")), "numbers", cost=100),
-    "naive nuts": Model(plain(bg.NaiveBayes, inference=FEW_STEPS), "any", DRAWN, cost=100),
+    # few tables: each compiles a program
+    "naive svi": Model(
+        plain(bg.NaiveBayes, inference=bg.MAP(solver="svi")), "numbers", cost=2 * COMPILES
+    ),
+    "naive nuts": Model(plain(bg.NaiveBayes, inference=FEW_STEPS), "any", DRAWN, cost=2 * COMPILES),
     "student t": Model(
-        composed(bg.MultivariateStudentT(), inference="map"), "joint numbers", PARTS, cost=100
+        composed(bg.MultivariateStudentT(), inference="map"),
+        "joint numbers",
+        PARTS,
+        cost=2 * COMPILES,
     ),
     "family of numbers": Model(
-        composed(bg.Family("StudentT", fixed={"df": 4.0}), inference="map"), "numbers", cost=50
+        composed(bg.Family("StudentT", fixed={"df": 4.0}), inference="map"),
+        "numbers",
+        cost=COMPILES,
     ),
     "family of counts": Model(
-        composed(bg.Family("NegativeBinomial2"), inference="map"), "counts", cost=50
+        composed(bg.Family("NegativeBinomial2"), inference="map"), "counts", cost=COMPILES
     ),
     "stack": Model(plain(bg.StackedClassifier), "any", (*SCORED, "batches"), 1e-4, cost=8),
 }
@@ -116,6 +125,8 @@ SAME_EACH_TIME = hypothesis.settings(
 def test_hostile_tables(name: str) -> None:
     """Under the profile "hostile" 100,000 tables in all, other ones each time (see conftest)."""
     many = hypothesis.settings.get_current_profile_name() == "hostile"
+    if MODELS[name].cost >= COMPILES and not many:
+        pytest.skip("it compiles a program for every table: in the slow suite")
     few = hypothesis.settings(SAME_EACH_TIME, max_examples=2)
     run(name, hypothesis.settings() if many else few)
 

@@ -23,7 +23,7 @@ from bayesgen.likelihoods import Likelihood
 
 MODELS = Path(__file__).parent.parent / "models"
 PROGRAMS = {name: runpy.run_path(str(MODELS / f"{name}.py"))["model"] for name in CASES}
-FAST = ("gaussian_naive_bayes", "qda", "mixed_naive_bayes")
+FAST = ("qda", "mixed_naive_bayes")
 every_program = pytest.mark.parametrize("name", fast_only(FAST, CASES))
 
 
