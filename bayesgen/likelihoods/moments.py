@@ -91,8 +91,10 @@ def class_moments(
     Source: Chan, Golub and LeVeque (1979), Updating formulae and a pairwise algorithm.
     """
     shift = pilot(x)
+    # the first row is often the origin that was taken off already
+    off = x.__getitem__ if not shift.any() else lambda rows: x[rows] - shift
     parts = (
-        _block_moments(x[rows] - shift, y[rows], one_hot(y[rows], n_classes) * weight[rows])
+        _block_moments(off(rows), y[rows], one_hot(y[rows], n_classes) * weight[rows])
         # of no rows one empty block
         for rows in blocks(max(len(x), 1))
     )
