@@ -5,7 +5,7 @@ from jaxtyping import Float
 from scipy.sparse import csr_array, issparse, vstack
 
 from bayesgen.errors import ImpossibleRows, InvalidArgument, LowSampleSize, NoPosterior, warn
-from bayesgen.inference import Draws, Posterior, normalised
+from bayesgen.inference import Draws, Posterior, likeliest, normalised
 from bayesgen.likelihoods.moments import blocks
 from bayesgen.typing import Encoded, Joint, Traceable
 
@@ -36,7 +36,7 @@ def log_joint(posterior: Posterior, encoded: Encoded, n_rows: int) -> Joint:
 
 def class_proba(joint: Joint, log_classes: Float[np.ndarray, " class"]) -> Joint:
     """Return P(y = k given x, data); rows impossible under every class get the class prior."""
-    impossible = int(np.isneginf(joint).all(axis=1).sum())
+    impossible = int(np.isneginf(likeliest(joint)).sum())
     if impossible:
         warn(ImpossibleRows.found(impossible, len(joint)))
     return normalised(joint, log_classes)
@@ -44,12 +44,12 @@ def class_proba(joint: Joint, log_classes: Float[np.ndarray, " class"]) -> Joint
 
 def log_class_proba(joint: Joint, log_classes: Float[np.ndarray, " class"]) -> Joint:
     """Return log P(y = k given x, data), exact also where the probability underflows."""
-    impossible = np.isneginf(joint).all(axis=1, keepdims=True)
+    impossible = np.isneginf(likeliest(joint))[:, None]
     if impossible.any():
         warn(ImpossibleRows.found(int(impossible.sum()), len(joint)))
     joint = np.where(impossible, log_classes, joint)
     # from the likeliest class on: at -1e9 a logarithm has seven digits behind the point left
-    joint = joint - joint.max(axis=1, keepdims=True)
+    joint = joint - likeliest(joint)[:, None]
     return joint - np.logaddexp.reduce(joint, axis=1, keepdims=True)
 
 
