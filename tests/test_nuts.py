@@ -187,14 +187,14 @@ def test_lkj_agrees_with_the_plain_program(covariance, program):
     part = MultivariateNormal(covariance, prior="lkj", **guess)
     built, x, y = build({"MultivariateNormal lkj": part}, 80, holes=True)
     # few rows in the smallest class leave its matrix almost singular: short steps
-    fit = NUTS(draws=1500, warmup=800, target_accept=0.95).infer(*built, seed=5)
+    fit = NUTS(draws=800, warmup=600, target_accept=0.95).infer(*built, seed=5)
     assert fit.report.converged, fit.report
     model = runpy.run_path(str(Path(__file__).parent.parent / "models" / f"{program}.py"))["model"]
     with jax.enable_x64(True):
         mcmc = MCMC(
             PlainNUTS(model),
-            num_warmup=1000,
-            num_samples=1500,
+            num_warmup=600,
+            num_samples=800,
             num_chains=4,
             chain_method="vectorized",
             progress_bar=False,
@@ -203,9 +203,9 @@ def test_lkj_agrees_with_the_plain_program(covariance, program):
         plain = jax.device_get(mcmc.get_samples(group_by_chain=True))
     found = fit.params["MultivariateNormal lkj"]
     factor = found["cholesky"]
-    covariances = (factor @ np.swapaxes(factor, -1, -2)).reshape(4, 1500, -1)
-    agrees(found["mean"].reshape(4, 1500, -1), plain["mean"].reshape(4, 1500, -1))
-    means = covariances.mean(axis=(0, 1)), plain["covariance"].reshape(4, 1500, -1)
+    covariances = (factor @ np.swapaxes(factor, -1, -2)).reshape(4, 800, -1)
+    agrees(found["mean"].reshape(4, 800, -1), plain["mean"].reshape(4, 800, -1))
+    means = covariances.mean(axis=(0, 1)), plain["covariance"].reshape(4, 800, -1)
     error2 = covariances.var(axis=(0, 1)) / effective(covariances)
     error2 = error2 + means[1].var(axis=(0, 1)) / effective(means[1])
     assert (np.abs(means[0] - means[1].mean(axis=(0, 1))) <= 5 * np.sqrt(error2)).all()

@@ -226,13 +226,13 @@ def test_draws_agree_with_plain_numpyro():
     rows = {"numbers": x, "levels": np.stack([(y + np.arange(60) // 20) % 3, y % 2], axis=1)}
     settings = {"n_levels": (3, 2)}
     story = functools.partial(PROGRAMS["hierarchical_naive_bayes"], **settings)
-    method = bg.NUTS(draws=1500, warmup=1500, target_accept=0.95, progress=False)
+    method = bg.NUTS(draws=800, warmup=800, target_accept=0.95, progress=False)
     clf = bg.GenerativeClassifier(story=story, inference=method, random_state=2).fit(rows, y)
     assert clf.report_.details["r_hat"] < 1.02, clf.report_
     with jax.enable_x64(True):
         kernel = PlainNUTS(PROGRAMS["hierarchical_naive_bayes"], target_accept_prob=0.95)
         options = {"num_chains": 4, "chain_method": "vectorized", "progress_bar": False}
-        mcmc = MCMC(kernel, num_warmup=1500, num_samples=1500, **options)
+        mcmc = MCMC(kernel, num_warmup=800, num_samples=800, **options)
         mcmc.run(jax.random.key(6), rows, y, n_classes=3, **settings)
         plain = jax.device_get(mcmc.get_samples(group_by_chain=True))
     found = clf.posterior_.params["story"]
@@ -241,4 +241,4 @@ def test_draws_agree_with_plain_numpyro():
         # worths and variances have heavy tails: their logarithms have variances to compare
         real = site.endswith(("mean", "centre"))
         pair = [v if real else np.log(v) for v in (found[site], value)]
-        agrees(*(v.reshape(4, 1500, -1) for v in pair))
+        agrees(*(v.reshape(4, 800, -1) for v in pair))
