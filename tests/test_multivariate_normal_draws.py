@@ -210,3 +210,26 @@ def test_a_row_is_answered_alike_alone_and_in_company(rng):
     for r in range(len(x)):
         alone = posterior.density_draws(np.random.default_rng(1), 50)(x[[r]], own[:, [r]])
         np.testing.assert_allclose(alone[:, 0], together[:, r], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("covariance", ["per_class", "shared"])
+def test_lkj_is_whitened_by_the_rows_alone_where_they_are_many(rng, covariance):
+    """Columns that are almost one: a guess worth rows would hide how near to one they are."""
+    y = np.repeat(np.arange(2), 40)
+    x = rng.standard_normal((80, 1)) + 1e-3 * rng.standard_normal((80, 3))
+    prior = MultivariateNormal(covariance, prior="lkj", mean_rows=1e-6)
+    rows = prior.statistics(x, y, np.ones(80), n_classes=2)
+    prior = prior.complete(rows)
+    factor = prior.coordinates(rows)["cholesky"][0]
+    scatter = rows.pooled_scatter / 80 if covariance == "shared" else rows.scatter / 40
+    inverse = np.linalg.inv(np.linalg.cholesky(scatter))
+    # a guess worth three rows would make it 270
+    np.testing.assert_allclose(np.linalg.svd(inverse @ factor)[1], 1, rtol=0.05)
+    # of few rows no direction is seen well
+    few = prior.statistics(x[36:44], y[36:44], np.ones(8), n_classes=2)
+    twin = MultivariateNormal(covariance, **prior.arrays()).posterior(few)
+    count = 8 if covariance == "shared" else 4
+    assert (count < 2 * 3) == (covariance == "per_class")
+    found = prior.coordinates(few)["cholesky"][0]
+    wanted = np.linalg.cholesky(twin.scale)
+    assert np.allclose(found, wanted) == (covariance == "per_class")

@@ -7,6 +7,11 @@ import numpy as np
 from bayesgen.likelihoods.base import Likelihood
 from bayesgen.typing import Params, Traceable
 
+MANY_ROWS = 2
+"""Rows for each column from which the scatter of rows has a say in every direction."""
+FAINT = 1e-6
+"""Rows that a guess is worth where it shall say nothing, but keep a matrix from being singular."""
+
 
 @functools.cache
 def lkj_covariance_cholesky() -> type:
@@ -144,6 +149,23 @@ def log_measure(factor: Traceable) -> Traceable:
     xp = factor.__array_namespace__()
     diagonal = xp.diagonal(factor, axis1=-2, axis2=-1)
     return (np.arange(1, factor.shape[-1] + 1) * xp.log(diagonal)).sum()
+
+
+def conjugate_twin(prior: Likelihood, count: np.ndarray) -> Likelihood:
+    """Return a conjugate prior with about the same posterior: the prior itself, or one for LKJ.
+
+    To LKJ a correlation of .9999 is as good as another. An inverse-Wishart guess worth p rows holds
+    collinear columns for hundreds of times less collinear than they are, so that rows, where they
+    are many, speak alone.
+
+    count: rows of each class.
+    """
+    if prior.conjugate:
+        return prior
+    rows = prior.covariance_rows
+    n = count.sum(axis=-1, keepdims=True) if rows.shape[-1] < count.shape[-1] else count
+    many = n >= MANY_ROWS * prior.mean.shape[-1]
+    return prior.with_arrays({"covariance_rows": np.where(many, FAINT, rows)})
 
 
 def widths(rows: np.ndarray) -> np.ndarray:

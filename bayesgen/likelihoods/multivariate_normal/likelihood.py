@@ -280,8 +280,8 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
     def coordinates(
         self, statistics: MultivariateNormalStatistics
     ) -> dict[str, tuple[np.ndarray, ...]]:
-        """Return centre and width of the conjugate posterior: what the rows look like from afar."""
-        after = self.posterior(statistics)
+        """Return centre and width of a conjugate posterior: what the rows look like from afar."""
+        after = covariances.conjugate_twin(self, statistics.count).posterior(statistics)
         factor = np.linalg.cholesky(after.scale)
         width = covariances.widths(after.covariance_rows)
         spread = factor / np.sqrt(after.mean_rows)[:, None, None]
