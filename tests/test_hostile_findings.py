@@ -1,5 +1,7 @@
 """What hostile tables found, one small table for each."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -193,3 +195,15 @@ def test_log_probabilities_keep_their_digits_far_out():
         clf = bg.NaiveBayes(inference="mle").fit(X, y, sample_weight=[1.0, 1.001, 1.1])
     new = pd.DataFrame({"a": [5, 2]})
     np.testing.assert_allclose(np.exp(clf.predict_log_proba(new)), clf.predict_proba(new), 1e-14)
+
+
+def test_a_leap_that_lands_infinitely_high_is_not_taken():
+    """It rounds to a singular matrix, whose density has no bound: a column twice, and a hole."""
+    a, c = [-0.536953, 0.581118, 1.364572, 2.294132, 0.028422], [-0.05, 1262.67, -7.7, 0.001, 25.5]
+    X = pd.DataFrame({"a": a, "b": [2, 2, np.nan, 1.5, 2], "c": c, "d": a})
+    weight = [1.1, 1e3, 1e6, 1e6, 1e6]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", errors.NotConverged)
+        clf = bg.LDA(inference="map").fit(X, list("zzyxz"), sample_weight=weight)
+    assert (clf.predict(X) == list("zzyxz")).all()
+    assert np.isfinite(clf.posterior_.params["normal"]["cholesky"]).all()

@@ -80,6 +80,8 @@ def _height(objective: Callable[[Params], float], leap: Params) -> float:
     """Return the objective, or -inf where a wild leap left the range of floating point."""
     try:
         with np.errstate(all="ignore"):
-            return float(np.nan_to_num(objective(leap), nan=-np.inf))
+            height = float(objective(leap))
     except np.linalg.LinAlgError:
         return -np.inf
+    # infinitely high: a matrix that has rounded to a singular one
+    return height if np.isfinite(height) else -np.inf
