@@ -12,8 +12,8 @@ from bayesgen.inference.optimise import MAP as MAP
 from bayesgen.inference.optimise import MLE as MLE
 from bayesgen.inference.posterior import Draws as Draws
 from bayesgen.inference.posterior import Posterior as Posterior
-from bayesgen.inference.posterior import likeliest as likeliest
-from bayesgen.inference.posterior import normalised as normalised
+from bayesgen.inference.probabilities import likeliest as likeliest
+from bayesgen.inference.probabilities import normalised as normalised
 from bayesgen.inference.report import Report as Report
 from bayesgen.inference.stacking import Stacked as Stacked
 from bayesgen.inference.tempered import Tempered as Tempered

@@ -10,6 +10,7 @@ from jaxtyping import Float
 
 from bayesgen.classes import ClassPrior
 from bayesgen.inference.ordering import by_holes
+from bayesgen.inference.probabilities import normalised
 from bayesgen.inference.report import Report
 from bayesgen.likelihoods import Likelihood
 from bayesgen.likelihoods.moments import blocks
@@ -283,26 +284,6 @@ def point_estimate(
     """Return a posterior of one draw in one chain."""
     single = {n: {k: np.asarray(v)[None, None] for k, v in p.items()} for n, p in params.items()}
     return Draws(reader, report, single, families)
-
-
-def likeliest(joint: Joint) -> Float[np.ndarray, " row"]:
-    """Return the largest entry of each row."""
-    # class by class: NumPy reduces along a short last axis ten times as slowly (measured)
-    return functools.reduce(np.maximum, joint.T)
-
-
-def normalised(joint: Joint, log_classes: Float[np.ndarray, " class"]) -> Joint:
-    """Return class probabilities; a row impossible under every class gets the class prior."""
-    top = likeliest(joint)[:, None]
-    impossible = np.isneginf(top)
-    if impossible.any():
-        joint = np.where(impossible, log_classes, joint)
-        top = np.where(impossible, log_classes.max(), top)
-    # in place: fresh pages cost as much as the exponentials
-    odds = joint - top
-    np.exp(odds, out=odds)
-    odds /= functools.reduce(np.add, odds.T)[:, None]
-    return odds
 
 
 def flat(draws: np.ndarray) -> np.ndarray:
