@@ -215,21 +215,40 @@ def test_a_row_is_answered_alike_alone_and_in_company(rng):
 @pytest.mark.parametrize("covariance", ["per_class", "shared"])
 def test_lkj_is_whitened_by_the_rows_alone_where_they_are_many(rng, covariance):
     """Columns that are almost one: a guess worth rows would hide how near to one they are."""
-    y = np.repeat(np.arange(2), 40)
-    x = rng.standard_normal((80, 1)) + 1e-3 * rng.standard_normal((80, 3))
-    prior = MultivariateNormal(covariance, prior="lkj", mean_rows=1e-6)
-    rows = prior.statistics(x, y, np.ones(80), n_classes=2)
-    prior = prior.complete(rows)
+    x, y = almost_one(rng, 40)
+    prior, rows = lkj(covariance, x, y)
     factor = prior.coordinates(rows)["cholesky"][0]
     scatter = rows.pooled_scatter / 80 if covariance == "shared" else rows.scatter / 40
     inverse = np.linalg.inv(np.linalg.cholesky(scatter))
     # a guess worth three rows would make it 270
-    np.testing.assert_allclose(np.linalg.svd(inverse @ factor)[1], 1, rtol=0.05)
-    # of few rows no direction is seen well
-    few = prior.statistics(x[36:44], y[36:44], np.ones(8), n_classes=2)
-    twin = MultivariateNormal(covariance, **prior.arrays()).posterior(few)
-    count = 8 if covariance == "shared" else 4
-    assert (count < 2 * 3) == (covariance == "per_class")
-    found = prior.coordinates(few)["cholesky"][0]
-    wanted = np.linalg.cholesky(twin.scale)
-    assert np.allclose(found, wanted) == (covariance == "per_class")
+    np.testing.assert_allclose(np.linalg.svd(inverse @ factor)[1], 1, rtol=0.02)
+
+
+@pytest.mark.parametrize("covariance", ["per_class", "shared"])
+def test_lkj_is_whitened_by_the_guess_too_where_rows_are_few(rng, covariance):
+    x, y = almost_one(rng, 2)
+    prior, rows = lkj(covariance, x, y)
+    twin = MultivariateNormal(covariance, **prior.arrays()).posterior(rows)
+    found = prior.coordinates(rows)["cholesky"][0]
+    np.testing.assert_allclose(found, np.linalg.cholesky(twin.scale), rtol=1e-12)
+
+
+@pytest.mark.parametrize("weight", [1.0, 1e9, 1e14])
+def test_lkj_has_coordinates_where_a_column_comes_twice(rng, weight):
+    """The guess keeps the matrix from being singular at any weight of the rows."""
+    x, y = almost_one(rng, 40)
+    prior, rows = lkj("per_class", x[:, [0, 1, 1]], y, weight)
+    assert np.isfinite(prior.coordinates(rows)["cholesky"][0]).all()
+
+
+def almost_one(rng, n):
+    """Return n rows of each of two classes, and their codes."""
+    x = rng.standard_normal((2 * n, 1)) + 1e-3 * rng.standard_normal((2 * n, 3))
+    return x, np.repeat(np.arange(2), n)
+
+
+def lkj(covariance, x, y, weight=1.0):
+    """Return the completed prior, and statistics."""
+    prior = MultivariateNormal(covariance, prior="lkj", mean_rows=1e-6)
+    rows = prior.statistics(x, y, np.full(len(y), weight), n_classes=2)
+    return prior.complete(rows), rows

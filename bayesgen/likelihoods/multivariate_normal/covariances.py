@@ -9,8 +9,9 @@ from bayesgen.typing import Params, Traceable
 
 MANY_ROWS = 2
 """Rows for each column from which the scatter of rows has a say in every direction."""
-FAINT = 1e-6
-"""Rows that a guess is worth where it shall say nothing, but keep a matrix from being singular."""
+FAINT = 1e-8
+"""Share of the rows that a guess is worth where it shall say nothing, but keep a matrix from being
+singular: squares of standard deviations down to 1e-4 of a column's are told apart from it."""
 
 
 @functools.cache
@@ -165,7 +166,7 @@ def conjugate_twin(prior: Likelihood, count: np.ndarray) -> Likelihood:
     rows = prior.covariance_rows
     n = count.sum(axis=-1, keepdims=True) if rows.shape[-1] < count.shape[-1] else count
     many = n >= MANY_ROWS * prior.mean.shape[-1]
-    return prior.with_arrays({"covariance_rows": np.where(many, FAINT, rows)})
+    return prior.with_arrays({"covariance_rows": np.where(many, FAINT * n, rows)})
 
 
 def widths(rows: np.ndarray) -> np.ndarray:
