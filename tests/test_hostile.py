@@ -83,6 +83,9 @@ MODELS = {
         plain(bg.NaiveBayes, inference=bg.MAP(solver="svi")), "numbers", cost=2 * COMPILES
     ),
     "naive nuts": Model(plain(bg.NaiveBayes, inference=FEW_STEPS), "any", DRAWN, cost=2 * COMPILES),
+    "qda lkj": Model(
+        plain(bg.QDA, prior="lkj", inference=FEW_STEPS), "joint numbers", DRAWN, cost=2 * COMPILES
+    ),
     "student t": Model(
         composed(bg.MultivariateStudentT(), inference="map"),
         "joint numbers",

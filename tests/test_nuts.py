@@ -118,7 +118,7 @@ def test_reference_prior_is_refused():
 
 # --- slow: law 11 -----------------------------------------------------------------------------
 
-METHOD = NUTS(draws=1500, warmup=800, chains=4)
+METHOD = NUTS(draws=900, warmup=600, chains=4)
 
 
 def agrees(found: np.ndarray, expected: np.ndarray) -> None:
