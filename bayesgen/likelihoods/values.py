@@ -81,8 +81,12 @@ class Values(Statistics):
         """Return the values without those of the other, which must be among them."""
         column, y, value, weight = other.cells()
         parts = zip(self.cells(), (column, y, value, -weight), strict=True)
-        cells = (np.concatenate(pair) for pair in parts)
-        return _packed(*cells, self.n_classes, self.n_features)
+        column, y, value, weight = (np.concatenate(pair) for pair in parts)
+        both = np.stack([weight, np.abs(weight)], axis=1)
+        group, value, both = _merged(column * self.n_classes + y, value, both)
+        # what cancels but for rounding is gone
+        left = both[:, 0] > 1e-9 * both[:, 1]
+        return _grouped(group[left], value[left], both[left, 0], self.n_classes, self.n_features)
 
     def take(self, axis: str, index: np.ndarray) -> "Values":
         """Return the values of some of the columns, in the order of `index`."""
@@ -127,11 +131,13 @@ def _packed(
     n_classes: int,
     n_features: int,
 ) -> Values:
-    largest = np.abs(weight).max(initial=0.0)
-    group, value, weight = _merged(column * n_classes + y, value, weight)
-    # what cancels but for rounding is gone
-    left = weight > 1e-9 * largest
-    group, value, weight = group[left], value[left], weight[left]
+    merged = _merged(column * n_classes + y, value, weight)
+    return _grouped(*merged, n_classes, n_features)
+
+
+def _grouped(
+    group: np.ndarray, value: np.ndarray, weight: np.ndarray, n_classes: int, n_features: int
+) -> Values:
     return _cut(group // n_classes, group % n_classes, value, weight, n_classes, n_features)
 
 
