@@ -14,6 +14,7 @@ from bayesgen.likelihoods.exponential import ExponentialFamily, SufficientStatis
 from bayesgen.likelihoods.gammas import gamma_quantiles
 from bayesgen.likelihoods.guesses import Guess, broadcast_guess, require_positive
 from bayesgen.likelihoods.moments import blocks, one_hot
+from bayesgen.likelihoods.rising import log_rising
 from bayesgen.likelihoods.sparse_columns import (
     count_sums,
     negative_binomial_scores,
@@ -157,12 +158,12 @@ class Poisson(ExponentialFamily[PoissonStatistics]):
 
     def _predictive(self) -> Callable[[np.ndarray], np.ndarray]:
         shape, rows = self.rows * self.rate, self.rows
-        constant = shape * np.log(rows / (rows + 1)) - gammaln(shape)
+        constant = -shape * np.log1p(1 / rows)
 
         def log_predictive(x: Block) -> np.ndarray:
             out = np.empty((len(x), len(shape)))
             for k in range(len(shape)):
-                terms = gammaln(x + shape[k]) - gammaln(x + 1) - x * np.log(rows[k] + 1)
+                terms = log_rising(shape[k], x) - gammaln(x + 1) - x * np.log(rows[k] + 1)
                 out[:, k] = np.where(np.isnan(x), 0.0, terms + constant[k]).sum(axis=1)
             return out
 
@@ -171,8 +172,8 @@ class Poisson(ExponentialFamily[PoissonStatistics]):
     def log_predictive_each(self, x: Block) -> Joint:
         """Return what the i-th of priors along a leading axis says of row i, (row, class)."""
         shape, x = self.rows * self.rate, x[:, None]
-        terms = gammaln(x + shape) - gammaln(shape) - gammaln(x + 1)
-        terms += shape * np.log(self.rows / (self.rows + 1)) - x * np.log(self.rows + 1)
+        terms = log_rising(shape, x) - gammaln(x + 1)
+        terms -= shape * np.log1p(1 / self.rows) + x * np.log(self.rows + 1)
         return terms.sum(axis=-1, where=~np.isnan(x))
 
     def draw(self, rng: np.random.Generator, n: int) -> Params:

@@ -86,7 +86,7 @@ def negative_binomial_scores(shape: PerClass, rows: PerClass) -> Scores:
     def cell(cells: Cells) -> np.ndarray:
         return rising(cells) - cells.compressed() @ slope
 
-    return zeros_and_cells(shape * np.log(rows / (rows + 1)), cell)
+    return zeros_and_cells(-shape * np.log1p(1 / rows), cell)
 
 
 def rate_scores(rate: Float[np.ndarray, "*batch feature"]) -> Scores:
