@@ -181,10 +181,9 @@ def simulate(params: Params, y: Labels, rng: np.random.Generator, n_levels: Leve
     out, u = np.full((len(y), len(n_levels)), -1), rng.random((len(y), len(n_levels)))
     for k in np.unique(y):
         mine = np.flatnonzero(y == k)
-        for v in order[k]:
+        for v in (v for v in order[k] if n_levels[v]):
             slot = 0 if parent[k, v] == v else out[mine, parent[k, v]]
             at = slice(first[v], first[v] + n_levels[v])
             steps = np.broadcast_to(probs[k, slot, at], (len(mine), n_levels[v])).cumsum(axis=1)
-            if n_levels[v]:
-                out[mine, v] = (u[mine, v, None] * steps[:, -1:] >= steps[:, :-1]).sum(axis=1)
+            out[mine, v] = (u[mine, v, None] * steps[:, -1:] >= steps[:, :-1]).sum(axis=1)
     return out
