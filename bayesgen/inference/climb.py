@@ -15,6 +15,10 @@ from bayesgen.typing import Params
 TOLERANCE = 1e-10
 """Largest change in the last step of EM, in units of the family: deviations, probabilities."""
 MAX_STEPS = 2000
+STOPPED = (
+    "EM stopped before it converged: a column may hold too few observed cells; "
+    "leave it out or use inference='exact'."
+)
 
 Flat = Float[np.ndarray, " coordinate"]
 
@@ -34,6 +38,14 @@ class EMReport:
     iterations: int
     gradient_norm: float
     log_likelihood: float
+
+    def details(self, block: str) -> dict[str, float]:
+        """Return the numbers of a report."""
+        return {
+            f"{block}.em_iterations": float(self.iterations),
+            f"{block}.em_gradient_norm": float(self.gradient_norm),
+            f"{block}.em_converged": float(self.converged),
+        }
 
 
 def climb(

@@ -2,8 +2,9 @@
 
 import dataclasses
 
+from bayesgen.inference.climb import STOPPED
 from bayesgen.inference.exact import Exact
-from bayesgen.inference.holes import complete_statistics
+from bayesgen.inference.holes import expected_statistics
 from bayesgen.inference.posterior import Exact as ExactPosterior
 from bayesgen.model import Model, ModelStatistics, Reader
 
@@ -32,9 +33,16 @@ class Expected:
         self, model: Model, statistics: ModelStatistics, reader: Reader, seed: int
     ) -> ExactPosterior:
         """Return the model updated by expected statistics."""
-        filled = complete_statistics(model, statistics)
+        filled, accounts = expected_statistics(model, statistics)
         posterior = Exact(self.draws).infer(model, filled, reader, seed)
-        if all(filled.blocks[name] is part for name, part in statistics.blocks.items()):
+        if not accounts:
             return posterior
-        report = dataclasses.replace(posterior.report, method="expected", verdict=VERDICT)
+        converged = all(account.converged for account in accounts.values())
+        report = dataclasses.replace(
+            posterior.report,
+            method="expected",
+            converged=converged,
+            verdict=VERDICT if converged else STOPPED,
+            details={k: v for name, one in accounts.items() for k, v in one.details(name).items()},
+        )
         return dataclasses.replace(posterior, report=report)

@@ -44,7 +44,7 @@ class Holes(abc.ABC):
         """
 
     @abc.abstractmethod
-    def expected(self) -> Statistics:
+    def expected(self) -> tuple[Statistics, EMReport]:
         """Return expected statistics of the filled rows, given what was observed and the mode."""
 
     def expected_alone(self, x: Block, y: Labels, weight: Weights) -> Statistics:
@@ -72,8 +72,16 @@ def complete_statistics(model: Model, statistics: ModelStatistics) -> ModelStati
     They say where the posterior sits and how wide it is, for samplers and optimisers; no answer is
     computed from them.
     """
-    blocks = {}
+    return expected_statistics(model, statistics)[0]
+
+
+def expected_statistics(
+    model: Model, statistics: ModelStatistics
+) -> tuple[ModelStatistics, dict[str, EMReport]]:
+    """Return the same, and for every block that has such rows how its EM ended."""
+    blocks, accounts = dict(statistics.blocks), {}
     for name, part in model.blocks.items():
         found = holes(part, statistics.blocks[name])
-        blocks[name] = statistics.blocks[name] if found is None else found.expected()
-    return ModelStatistics(statistics.count, blocks)
+        if found is not None:
+            blocks[name], accounts[name] = found.expected()
+    return ModelStatistics(statistics.count, blocks), accounts

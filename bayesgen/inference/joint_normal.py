@@ -46,20 +46,22 @@ class NormalHoles(Holes):
             self.likelihood, self.statistics, rng, draws=draws, warmup=warmup, chains=chains
         )
 
-    def expected(self) -> MultivariateNormalStatistics:
+    def expected(self) -> tuple[MultivariateNormalStatistics, EMReport]:
         """Return expected moments at the mode under the conjugate prior, whatever the prior is."""
-        return em.expected(self.statistics, self._mode)
+        params, account = self._conjugate_mode
+        return em.expected(self.statistics, params), account
 
     @functools.cached_property
-    def _mode(self) -> Params:
+    def _conjugate_mode(self) -> tuple[Params, EMReport]:
         conjugate = self.likelihood.with_arrays({"prior": "conjugate"})
-        return em.mode(conjugate, self.statistics)[0]
+        return em.mode(conjugate, self.statistics)
 
     def expected_alone(self, x: Block, y: Labels, weight: Weights) -> MultivariateNormalStatistics:
         """Return the expected moments of each row by itself, shape (row, ...)."""
         alone = gather(x, np.arange(len(y)), weight, len(y))
-        factor = self._mode["cholesky"]
-        own = {"mean": self._mode["mean"][y], "cholesky": factor if len(factor) == 1 else factor[y]}
+        mode, _ = self._conjugate_mode
+        factor = mode["cholesky"]
+        own = {"mean": mode["mean"][y], "cholesky": factor if len(factor) == 1 else factor[y]}
         return em.expected(alone, own)
 
 

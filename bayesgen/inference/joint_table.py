@@ -97,9 +97,10 @@ class TableHoles(Holes):
         found = agreement(_varied(probs.reshape(chains, draws, -1), gaps))
         return {"probs": probs}, {"r_hat": found["r_hat"], "ess_bulk": found["ess"]}
 
-    def expected(self) -> JointStatistics:
+    def expected(self) -> tuple[JointStatistics, EMReport]:
         """Return expected counts at the mode."""
-        return self._filled(self.mode()[0])
+        params, account = self.mode()
+        return self._filled(params), account
 
     def _filled(self, params: Params) -> JointStatistics:
         return self.statistics.expected(params["probs"])

@@ -167,7 +167,7 @@ def _with_holes(
     found = holes(prior, seen)
     if found is None:
         return None
-    whole = found.expected()
+    whole, _ = found.expected()
 
     def score(rows: Rows) -> Joint:
         x = rows.x if prior is full else full.view(rows.x, kept)

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from bayesgen.errors import UnsupportedInference
-from bayesgen.inference.climb import EMReport
+from bayesgen.inference.climb import STOPPED
 from bayesgen.inference.holes import complete_statistics, holes
 from bayesgen.inference.posterior import Draws, point_estimate
 from bayesgen.inference.report import Report
@@ -64,7 +64,7 @@ class MLE:
             gaps = holes(part, rows)
             if gaps:
                 params[name], found, account = gaps.maximum_likelihood(**options)
-                details |= _em_details(name, account)
+                details |= account.details(name)
             else:
                 params[name], found = part.maximum_likelihood(rows, **options)
             findings += [(name, finding) for finding in found]
@@ -104,7 +104,7 @@ class MAP:
             gaps = holes(part, rows)
             if gaps:
                 params[name], account = gaps.mode()
-                details |= _em_details(name, account)
+                details |= account.details(name)
             else:
                 params[name] = part.posterior(rows).mode()
         if rest:
@@ -141,14 +141,6 @@ def _by_svi(
     return point_estimate(params, model.blocks, reader, report)
 
 
-def _em_details(block: str, account: EMReport) -> dict[str, float]:
-    return {
-        f"{block}.em_iterations": float(account.iterations),
-        f"{block}.em_gradient_norm": float(account.gradient_norm),
-        f"{block}.em_converged": float(account.converged),
-    }
-
-
 def _report(
     method: str, seconds: float, details: dict[str, float], findings: list | tuple = ()
 ) -> Report:
@@ -160,10 +152,7 @@ def _report(
             f"{GRADIENT_TOLERANCE}: state a stronger prior, or use inference='nuts'."
         )
     elif not ended:
-        verdict = (
-            "EM stopped before it converged: a column may hold too few observed cells; "
-            "leave it out or use inference='exact'."
-        )
+        verdict = STOPPED
     else:
         verdict = "Closed form." if not details else "Converged."
     converged = ended and gradient <= GRADIENT_TOLERANCE
