@@ -63,7 +63,8 @@ MODELS = {
         PARTS,
     ),
     "spherical": Model(composed(bg.SphericalNormal()), "joint numbers", (*PARTS, "units")),
-    "trees of numbers": Model(composed(bg.TreeNormal()), "joint numbers", PARTS),
+    # what a column leaves of another is 1 - r^2, which takes twice the digits of a distance
+    "trees of numbers": Model(composed(bg.TreeNormal()), "joint numbers", PARTS, 1e-5, reach=1e5),
     # weights here may sum to 1e9, and so many nats of log evidence end in a digit of 1e-7
     "trees of levels": Model(composed(bg.TreeCategorical()), "levels", PARTS, 1e-6, cost=2),
     "categorical": Model(composed(bg.Categorical()), "levels"),
@@ -72,10 +73,11 @@ MODELS = {
     "joint table": Model(plain(bg.JointTable, inference="expected"), "levels", PARTS, 1e-5),
     "joint table augmented": Model(plain(bg.JointTable, inference=FEW), "levels", DRAWN),
     "joint table mle": Model(plain(bg.JointTable, inference="mle"), "levels", TOPS),
-    "poisson": Model(composed(bg.Poisson()), "counts"),
-    "poisson mle": Model(composed(bg.Poisson(), inference="mle"), "counts"),
-    "multinomial": Model(composed(bg.Multinomial()), "counts", PARTS),
-    "words": Model(plain(bg.BagOfWords), "counts", PARTS),
+    # a count of 1e9 has log densities of 2e10, whose last digit is worth 4e-6
+    "poisson": Model(composed(bg.Poisson()), "counts", atol=2e-5),
+    "poisson mle": Model(composed(bg.Poisson(), inference="mle"), "counts", atol=2e-5),
+    "multinomial": Model(composed(bg.Multinomial()), "counts", PARTS, 2e-5),
+    "words": Model(plain(bg.BagOfWords), "counts", PARTS, 2e-5),
     "words present": Model(plain(bg.BagOfWords, binary=True), "counts"),
     "kernels": Model(composed(bg.KernelDensity()), "numbers"),
     # few tables: each compiles a program

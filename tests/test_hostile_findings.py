@@ -1,14 +1,18 @@
 """What hostile tables found, one small table for each."""
 
+import dataclasses
+import functools
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
+from scipy.stats import poisson
 
 import bayesgen as bg
 from bayesgen import errors
-from bayesgen.inference import cells, convergence, em, leave_one_out
+from bayesgen.inference import cells, climb, convergence, em, joint_table, leave_one_out
 from bayesgen.likelihoods.moments import class_moments
 from bayesgen.likelihoods.multivariate_normal import parameters
 
@@ -208,3 +212,55 @@ def test_a_leap_that_lands_infinitely_high_is_not_taken(monkeypatch):
         clf = bg.LDA(inference="map").fit(X, list("zzyxz"), sample_weight=weight)
     assert (clf.predict(X) == list("zzyxz")).all()
     assert np.isfinite(clf.posterior_.params["normal"]["cholesky"]).all()
+
+
+def test_light_rows_stay_among_the_values_of_a_kernel_density():
+    """Values of less than 1e-9 of the largest weight were taken for rounding."""
+    x, y = np.array([[1.5], [2.25], [2.0], [2.25]]), np.array([1, 1, 1, 0])
+    weight = np.array([1e-6, 1e6, 1e-5, 1.0])
+    whole = bg.KernelDensity().statistics(x, y, weight, n_classes=2)
+    first, second = (
+        bg.KernelDensity().statistics(x[rows], y[rows], weight[rows], n_classes=2)
+        for rows in (slice(2), slice(2, 4))
+    )
+    for values in (whole, first + second, whole.take("feature", np.array([0]))):
+        np.testing.assert_array_equal(values.group(1, 0), [[1.5, 2.0, 2.25], [1e-6, 1e-5, 1e6]])
+    np.testing.assert_array_equal((whole - second).group(1, 0), first.group(1, 0))
+
+
+def test_counts_of_heavy_rows_keep_their_digits():
+    """A difference of two log Gammas at 1e8 is off by 1e-7."""
+    x, y = np.array([[2.0], [3.0], [1.0], [4.0]]), np.array([0, 0, 1, 1])
+    heavy = bg.Poisson(rate=2.0, rows=1e-3)
+    sums = heavy.statistics(x, y, np.array([3e8, 1e8, 2e8, 2e8]), n_classes=2)
+    after = heavy.complete(sums).posterior(sums)
+    # so many rows leave nothing unknown: Poisson of the rate, up to (x - rate)^2 / rows
+    known = poisson.logpmf(x, after.rate[:, 0])
+    np.testing.assert_allclose(after.predictive()(x), known, atol=2e-8)
+    np.testing.assert_allclose(after.predictive()(csr_array(x)), known, atol=2e-8)
+    each = dataclasses.replace(
+        after, rate=np.repeat(after.rate[None], 4, 0), rows=np.repeat(after.rows[None], 4, 0)
+    )
+    np.testing.assert_allclose(each.log_predictive_each(x), known, atol=2e-8)
+
+
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.UninformativeColumn")
+def test_trees_draw_rows_of_columns_without_any_level():
+    X = pd.DataFrame({"a": pd.Series([None, None], dtype=object)})
+    clf = bg.GenerativeClassifier(bg.TreeCategorical(), random_state=0).fit(X, [1, 2])
+    assert clf.sample(3)[0]["a"].isna().all()
+
+
+@pytest.mark.parametrize("make", [bg.JointTable, bg.QDA])
+def test_expected_statistics_say_where_em_did_not_converge(make, monkeypatch):
+    """They rested on wherever EM stood, and called it a closed form."""
+    cell = ["u", "v"] if make is bg.JointTable else [1.0, 2.5]
+    X = pd.DataFrame({"a": [*cell, None, cell[0]], "b": [cell[1], cell[0], cell[0], None]})
+    monkeypatch.setattr(em, "MAX_STEPS", 3)
+    monkeypatch.setattr(joint_table, "climb", functools.partial(climb.climb, max_steps=3))
+    with pytest.warns(errors.NotConverged, match=r"EM stopped.*inference='exact'"):
+        clf = make(inference="expected").fit(X, [0, 1, 0, 1])
+    assert not clf.report_.converged
+    assert [v for k, v in clf.report_.details.items() if k.endswith("em_converged")] == [0]
+    monkeypatch.undo()
+    assert make(inference="expected").fit(X, [0, 1, 0, 1]).report_.converged
