@@ -31,7 +31,8 @@ def log_measure(
     diagonal = jnp.diagonal(value, axis1=-2, axis2=-1) if value.ndim > 1 else value
     size = value.shape[-1] if value.ndim else 0
     if _is(support, constraints.positive_definite) or _is(support, constraints.corr_matrix):
-        return (size + 1) / 2 * jnp.linalg.slogdet(value)[1].sum()
+        factor = jnp.linalg.cholesky(value)
+        return (size + 1) * jnp.log(jnp.diagonal(factor, axis1=-2, axis2=-1)).sum()
     if _is(support, constraints.lower_cholesky):
         return (np.arange(1, size + 1) * jnp.log(diagonal)).sum()
     if _is(support, constraints.corr_cholesky):

@@ -131,8 +131,14 @@ def log_normaliser(prior: Likelihood) -> np.ndarray:
 
 
 def _log_det(matrix: np.ndarray) -> np.ndarray:
-    """Return log determinants, at once where nothing stands beside the diagonals."""
+    """Return log determinants, at once where nothing stands beside the diagonals.
+
+    Of correlations, for the columns' units are apart: LU takes its pivots from rows of large units,
+    which swallow the digits of small ones (at 1e70 to 1, evidences were off by 6).
+    """
     diagonal = np.diagonal(matrix, axis1=-2, axis2=-1)
+    units = np.log(diagonal).sum(axis=-1)
     if np.count_nonzero(matrix) == diagonal.size:
-        return np.log(diagonal).sum(axis=-1)
-    return np.linalg.slogdet(matrix)[1]
+        return units
+    size = np.sqrt(diagonal)
+    return units + np.linalg.slogdet(matrix / size[..., None] / size[..., None, :])[1]
