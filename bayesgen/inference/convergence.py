@@ -21,8 +21,10 @@ def agreement(draws: Float[np.ndarray, "chain draw value"]) -> dict[str, float]:
     draws = draws[..., np.ptp(draws, axis=(0, 1)) > 0]
     if not draws.shape[-1]:
         return {"r_hat": 1.0, "ess": float(np.prod(draws.shape[:2]))}
-    r_hat = array_stats.rhat(draws, chain_axis=0, draw_axis=1)
-    ess = array_stats.ess(draws, chain_axis=0, draw_axis=1, method="bulk")
+    # chains that stand still, each at a value of its own, have an infinite r_hat
+    with np.errstate(divide="ignore", invalid="ignore"):
+        r_hat = array_stats.rhat(draws, chain_axis=0, draw_axis=1)
+        ess = array_stats.ess(draws, chain_axis=0, draw_axis=1, method="bulk")
     return {"r_hat": float(np.max(r_hat)), "ess": float(np.min(ess))}
 
 
