@@ -17,7 +17,8 @@ def levels_of(table: Table) -> dict[Name, tuple]:
 def indicators(table: Table, levels: Mapping[Name, tuple]) -> Table:
     """Return the table with "name=level" columns of 0 and 1 in place of columns of levels.
 
-    A missing cell, and a level that is not among `levels`, is missing in all of them.
+    A missing cell, and a level that is not among `levels`, is missing in all of them. A column of
+    one level, or of none, stays as one that says nothing, of which the user is then told.
     """
     columns: list[TableColumn] = []
     for column in table.columns:
@@ -36,8 +37,10 @@ def _indicated(column: TableColumn, levels: tuple) -> list[TableColumn]:
         lost = int(((codes < 0) & (column.values >= 0)).sum())
         if lost:
             warn(UnseenLevel.in_column(column.name, tuple(strange), lost, len(codes), levels))
+    if not levels:
+        return [TableColumn(column.name, "number", np.full(len(codes), np.nan))]
     return [
         TableColumn(f"{column.name}={level}", "number", np.where(codes < 0, np.nan, codes == code))
         for code, level in enumerate(levels)
-        if code
+        if code or len(levels) == 1
     ]
