@@ -182,11 +182,12 @@ def joint_deviate(rng, covariance, times=700):
     return np.abs(gap.mean(0) / (gap.std(0) / np.sqrt(times))).max()
 
 
-@pytest.mark.parametrize("covariance", ["per_class", "shared"])
+@pytest.mark.parametrize("covariance", fast_only(["shared"], ["per_class", "shared"]))
 def test_one_step_given_simulated_rows_leaves_the_prior(rng, covariance):
     assert joint_deviate(rng, covariance) < LIMIT
 
 
+@pytest.mark.slow
 def test_a_wrong_degree_of_freedom_moves_the_prior(rng, monkeypatch):
     right = module._cells
 

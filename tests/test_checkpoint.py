@@ -203,6 +203,7 @@ def wider(x, y=None, *, n_classes):
     return program(x, y, n_classes=n_classes, scale=2.0)
 
 
+@pytest.mark.slow
 def test_a_program_goes_on_and_another_is_refused(path, monkeypatch):
     x = np.random.default_rng(0).standard_normal((30, 1)) + Y[:30, None]
     sampler = bg.NUTS(draws=60, warmup=60, chains=2, checkpoint=path)

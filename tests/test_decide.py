@@ -116,6 +116,7 @@ def test_typicality_of_one_normal_column_is_its_tail():
     assert (np.abs(clf.typicality(x, draws=20000) - tail) < error).all()
 
 
+@pytest.mark.slow
 def test_novel_rows_are_rejected_and_others_not(iris):
     clf, X = iris
     far = X.iloc[:3] + 30

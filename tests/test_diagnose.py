@@ -178,6 +178,7 @@ def test_sampler_statistics_and_plots():
         azp.plot_ppc_dist(tree, var_names=["sepal_length"], num_samples=5, backend="matplotlib")
 
 
+@pytest.mark.slow
 def test_a_story_of_the_users_own():
     """Sites under their own names, from posterior and prior; log densities of its rows."""
     import jax.numpy as jnp

@@ -5,6 +5,7 @@ import numpy as np
 import numpyro.distributions as dist
 import pandas as pd
 import pytest
+from paces import fast_only
 from scalar_distributions import COLUMNS, N, Y
 from sklearn.base import clone
 
@@ -38,7 +39,7 @@ def densities(part, found, x):
 # -- estimates -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", COLUMNS)
+@pytest.mark.parametrize("name", fast_only(["Gamma", "NegativeBinomial2"], COLUMNS))
 def test_newton_lands_on_the_fit_of_scipy(name):
     """Without any prior; the prior's own fit and that of the classes run the same program."""
     column = COLUMNS[name]
@@ -171,6 +172,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 def test_hostile_columns_are_finite():
     """Also where the likelihood has no maximum: modes, widths, and densities."""
     part, found, _ = fitted(Family(dist.StudentT), np.stack([*HOSTILE.values()], axis=1))

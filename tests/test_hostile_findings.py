@@ -264,3 +264,31 @@ def test_expected_statistics_say_where_em_did_not_converge(make, monkeypatch):
     assert [v for k, v in clf.report_.details.items() if k.endswith("em_converged")] == [0]
     monkeypatch.undo()
     assert make(inference="expected").fit(X, [0, 1, 0, 1]).report_.converged
+
+
+@pytest.mark.parametrize("covariance", ["per_class", "shared"])
+def test_evidence_of_joint_normals_in_any_unit(covariance):
+    """A determinant by pivots lost digits of columns beside two of 1e70: 6 nats."""
+    random, y = np.random.default_rng(6), (np.arange(40) < 2).astype(int)
+    x = random.standard_normal((40, 4))
+    x[:, :2] = random.integers(0, 6, (40, 2))
+    x[:, 1] = np.where(random.random(40) < 0.9, x[:, 0], x[:, 1])
+    unit, found = np.array([1.0, 1.0, 1e70, 1e70]), []
+    for rows in (x, x * unit):
+        prior = bg.MultivariateNormal(covariance)
+        sums = prior.statistics(rows, y, np.ones(40), n_classes=2)
+        found.append(prior.complete(sums).log_evidence(sums))
+    assert found[1] + 40 * np.log(unit).sum() == pytest.approx(found[0], rel=1e-11)
+
+
+def test_chains_that_stand_still_apart_do_not_agree():
+    still = np.broadcast_to(np.array([1.0, 2.0])[:, None, None], (2, 20, 1))
+    assert not convergence.agree(convergence.agreement(still), 2)
+
+
+def test_indicators_of_columns_without_a_second_level():
+    """Nothing was left of the table, and the first column of nothing was looked at."""
+    X = pd.DataFrame({"a": ["u", "u"], "b": pd.array([None, None], dtype="string")})
+    with pytest.warns(errors.UninformativeColumn, match="'a=u'|'b'"):
+        clf = bg.LDA(levels="indicators", inference="expected").fit(X, [0, 1])
+    np.testing.assert_allclose(clf.predict_proba(X), 0.5)

@@ -49,6 +49,7 @@ def test_leave_one_out_is_fitting_again(iris):
     np.testing.assert_allclose(found.iloc[7], expected, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_small_bandwidth_overfits(iris):
     """Training accuracy prefers the smallest bandwidth, leave-one-out one in between."""
     X, y = iris

@@ -189,6 +189,7 @@ def test_a_whole_table():
     np.testing.assert_array_equal(again.predict_proba(X), proba)
 
 
+@pytest.mark.slow
 def test_saved_and_loaded(tmp_path):
     X, y = bg.datasets.load_iris()
     sampler = NUTS(draws=20, warmup=20, chains=2, checkpoint=str(tmp_path / "run.nc"))
