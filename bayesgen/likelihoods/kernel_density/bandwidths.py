@@ -45,11 +45,14 @@ def spread(value: Cells, weight: Cells) -> float:
 
 
 def _quantile(value: Cells, weight: Cells, q: float) -> float:
-    """Return the quantile of the values, each repeated `weight` times: R's type 7."""
-    reached = np.cumsum(weight)
-    place = (reached[-1] - 1) * q
-    below = np.floor(place)
-    # the value in place m comes first whose cumulative weight exceeds m
-    at = np.searchsorted(reached, (below, below + 1), side="right")
-    a, b = value[np.minimum(at, len(value) - 1)]
-    return float(a + (place - below) * (b - a))
+    """Return R's type 7 of the values, each repeated `weight` times.
+
+    With the values side by side, each as wide as its weight: their mean from (n - 1) q to one
+    further. That is type 7 where weights are whole, and the same from above as from below.
+    """
+    last = np.cumsum(weight)
+    place = (last[-1] - 1) * q
+    inside = np.minimum(last, place + 1) - np.maximum(last - weight, place)
+    at = np.flatnonzero(inside > 0)
+    # from the first of them on, so that one value alone is returned as it is
+    return float(value[at[0]] + inside[at] @ (value[at] - value[at[0]]) / inside[at].sum())
