@@ -93,7 +93,9 @@ def log_ratios(before: Pairs, after: Pairs) -> Table:
     size = np.log(after.psi) - np.log(before.psi)
     power = _gammas(after.rows) - _gammas(before.rows)
     leaves = (after.rows + 1) * np.log(after.left()) - (before.rows + 1) * np.log(before.left())
-    return power - 0.5 * (size + np.swapaxes(size, -1, -2) + leaves)
+    found = power - 0.5 * (size + np.swapaxes(size, -1, -2) + leaves)
+    # alike both ways to the last bit: next to 1e9 rows a bit in `left` would choose a direction
+    return 0.5 * (found + np.swapaxes(found, -1, -2))
 
 
 def _gammas(rows: np.ndarray) -> np.ndarray:
