@@ -47,10 +47,12 @@ MODELS = {
     "lda augmented": Model(plain(bg.LDA, inference=FEW), "joint numbers", DRAWN),
     "lda mle": Model(plain(bg.LDA, inference="mle"), "complete joint numbers", PARTS),
     "lda em": Model(plain(bg.LDA, inference="mle"), "joint numbers", TOPS),
-    "lda map": Model(plain(bg.LDA, inference="map"), "joint numbers", PARTS, 1e-5),
+    # EM ends where a step changes nothing by 1e-10; where it creeps, 1e6 such steps are left
+    "lda map": Model(plain(bg.LDA, inference="map"), "joint numbers", PARTS, 1e-4),
     "lda expected": Model(plain(bg.LDA, inference="expected"), "joint numbers", PARTS, 1e-5),
+    # the levels are those of the first batch
     "lda indicators": Model(
-        plain(bg.LDA, levels="indicators", inference="expected"), "any", PARTS, 1e-5
+        plain(bg.LDA, levels="indicators", inference="expected"), "any", (*PARTS, "batches"), 1e-5
     ),
     "qda exact": Model(plain(bg.QDA), "complete joint numbers"),
     "qda augmented": Model(plain(bg.QDA, inference=FEW), "joint numbers", DRAWN),

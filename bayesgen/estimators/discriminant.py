@@ -19,7 +19,7 @@ from bayesgen.likelihoods.averaged import settled
 from bayesgen.likelihoods.guesses import Guess
 from bayesgen.schema import Column
 from bayesgen.table import Name, Table
-from bayesgen.table.indicators import indicators, levels_of
+from bayesgen.table.indicators import indicated, indicators, levels_of
 from bayesgen.typing import Traceable
 
 BLOCK = "normal"
@@ -80,7 +80,7 @@ class Discriminant(Classifier):
         if self.levels != "indicators":
             return {}
         columns = [Column(name, "levels", levels) for name, levels in self._levels.items()]
-        return {f"{c.name}={level}": c for c in columns for level in c.levels[1:]}
+        return {f"{c.name}={level}": c for c in columns for level in indicated(c.levels)}
 
     def _blocks(self, table: Table) -> Blocks:
         likelihood = MultivariateNormal(
@@ -103,7 +103,8 @@ class QDA(Discriminant):
         mean, mean_rows, scale, covariance_rows, prior: of `MultivariateNormal`.
         levels: "refuse" columns of levels, or read them as "indicators": a number 0 or 1 for each
             level but the first. A normal over indicators is a working model of the class, not of
-            the rows: linear in the levels, as logistic regression is.
+            the rows: linear in the levels, as logistic regression is. `partial_fit` knows the
+            levels of its first batch; others are missing cells.
         class_prior, inference, numbers, temper, unseen, random_state: as in GenerativeClassifier.
 
     Example:
@@ -126,7 +127,8 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Discriminant):
         mean, mean_rows, scale, covariance_rows, prior: of `MultivariateNormal`.
         levels: "refuse" columns of levels, or read them as "indicators": a number 0 or 1 for each
             level but the first. A normal over indicators is a working model of the class, not of
-            the rows: linear in the levels, as logistic regression is.
+            the rows: linear in the levels, as logistic regression is. `partial_fit` knows the
+            levels of its first batch; others are missing cells.
         class_prior, inference, numbers, temper, unseen, random_state: as in GenerativeClassifier.
 
     Example:

@@ -14,6 +14,11 @@ def levels_of(table: Table) -> dict[Name, tuple]:
     return {column.name: column.levels for column in table.columns if column.kind == "level"}
 
 
+def indicated(levels: tuple) -> tuple:
+    """Return the levels that have a column: all but the first, or the only one."""
+    return levels[1:] or levels
+
+
 def indicators(table: Table, levels: Mapping[Name, tuple]) -> Table:
     """Return the table with "name=level" columns of 0 and 1 in place of columns of levels.
 
@@ -42,5 +47,5 @@ def _indicated(column: TableColumn, levels: tuple) -> list[TableColumn]:
     return [
         TableColumn(f"{column.name}={level}", "number", np.where(codes < 0, np.nan, codes == code))
         for code, level in enumerate(levels)
-        if code or len(levels) == 1
+        if level in indicated(levels)
     ]
