@@ -225,3 +225,22 @@ def test_indicators_of_columns_without_a_second_level():
     with pytest.warns(errors.UninformativeColumn, match="'a=u'|'b'"):
         clf = bg.LDA(levels="indicators", inference="expected").fit(X, [0, 1])
     np.testing.assert_allclose(clf.predict_proba(X), 0.5)
+
+
+@pytest.mark.parametrize("make", [bg.QDA, bg.StackedClassifier])
+def test_a_covariance_that_rounds_to_a_singular_one_is_told_by_its_columns(make, rng, monkeypatch):
+    """A column twice, holes, and weights from 1e-9 to 1e8: which of them round so, machines say."""
+
+    def singular(*_):
+        raise np.linalg.LinAlgError("Matrix is not positive definite")
+
+    monkeypatch.setattr(em, "mode", singular)
+    X = pd.DataFrame(rng.standard_normal((30, 2)), columns=["height", "weight"])
+    X.iloc[0, 0] = np.nan
+    says = r"columns 'height', 'weight' rounds to a singular one: .* Leave out a column"
+    if make is bg.QDA:
+        with pytest.raises(errors.InvalidValues, match=says):
+            bg.QDA(inference="expected").fit(X, np.arange(30) % 2)
+        return
+    with pytest.warns(errors.LeftOut, match=says):
+        make(random_state=0).fit(X, np.arange(30) % 2)

@@ -123,6 +123,15 @@ class InvalidValues(BayesgenError, ValueError):
         )
 
     @classmethod
+    def no_covariance(cls, columns: Iterable) -> "InvalidValues":
+        """A covariance matrix rounds to a singular one."""
+        return cls(
+            f"a covariance matrix of the columns {listed(columns)} rounds to a singular one: "
+            "columns repeat each other, or the weights of some rows leave nothing of the others. "
+            "Leave out a column that repeats another, or pass weights nearer to each other."
+        )
+
+    @classmethod
     def complex_numbers(cls, column: object) -> "InvalidValues":
         """Cells are complex. The first words are scikit-learn's."""
         return cls(

@@ -9,6 +9,7 @@ from bayesgen.classes import Spec, class_prior
 from bayesgen.errors import (
     BayesgenWarning,
     DegenerateVariance,
+    InvalidValues,
     MissingCells,
     NotConverged,
     OutOfSupport,
@@ -228,7 +229,15 @@ def infer(learned: Learned, inference: str | Method, prior: Spec, seed: int) -> 
     """Return the posterior and warn of what a person should know about it."""
     frequencies = isinstance(inference, MLE) or inference == "mle"
     model, statistics, reader = complete(learned, prior, frequencies=frequencies)
-    posterior = choose(inference, model, statistics).infer(model, statistics, reader, seed)
+    method = choose(inference, model, statistics)
+    try:
+        posterior = method.infer(model, statistics, reader, seed)
+    except np.linalg.LinAlgError as error:
+        joint = [name for name, part in model.blocks.items() if part.joint]
+        names = [column for name in joint for column in columns(learned, reader, name)]
+        if not names:
+            raise
+        raise InvalidValues.no_covariance(names) from error
     for name, positions in lost_columns(learned, reader).items():
         lost = [learned.schema.blocks[name][int(position)].name for position in positions]
         if len(lost) > MANY_COLUMNS:
