@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import bayesgen as bg
@@ -244,3 +245,11 @@ def test_a_covariance_that_rounds_to_a_singular_one_is_told_by_its_columns(make,
         return
     with pytest.warns(errors.LeftOut, match=says):
         make(random_state=0).fit(X, np.arange(30) % 2)
+
+
+@pytest.mark.parametrize("make", [bg.NaiveBayes, lambda: bg.LDA(levels="indicators")])
+def test_intervals_that_arrow_holds_are_refused_by_name(make, rng):
+    """They come as dictionaries, which have no hash."""
+    X = pa.Table.from_pandas(pd.DataFrame({"a": pd.cut(rng.standard_normal(20), 3)}))
+    with pytest.raises(errors.UnsupportedColumn, match=r"column 'a' holds .*Unpack"):
+        make().fit(X, np.arange(20) % 2)

@@ -96,5 +96,9 @@ def _arrow_column(name: Name, series: Series, *, declared: bool) -> TableColumn:
         values = values.unify_dictionaries().combine_chunks()
     if not pa.types.is_dictionary(values.type):
         values = values.dictionary_encode()
+    held = values.type.value_type
+    # intervals of pandas are an extension of a struct
+    if pa.types.is_nested(getattr(held, "storage_type", held)):
+        raise UnsupportedColumn.nested(name, str(held))
     codes = values.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
     return level_column(name, codes, values.dictionary.to_pylist(), declared=declared)

@@ -46,6 +46,5 @@ def _indicated(column: TableColumn, levels: tuple) -> list[TableColumn]:
         return [TableColumn(column.name, "number", np.full(len(codes), np.nan))]
     return [
         TableColumn(f"{column.name}={level}", "number", np.where(codes < 0, np.nan, codes == code))
-        for code, level in enumerate(levels)
-        if level in indicated(levels)
+        for code, level in enumerate(indicated(levels), start=len(levels) > 1)
     ]
