@@ -12,7 +12,7 @@ from bayesgen.inference import driver
 
 pytestmark = pytest.mark.slow
 
-FITS = 100
+FITS = 150
 CHAINS = Chains(draws=49, thin=4, warmup=250, lanes=50)
 MODELS = (
     ("Normal shared", "MultivariateNormal", "Categorical", "Poisson"),
