@@ -52,7 +52,7 @@ MODELS = {
     "lda expected": Model(plain(bg.LDA, inference="expected"), "joint numbers", PARTS, 1e-5),
     # the levels are those of the first batch
     "lda indicators": Model(
-        plain(bg.LDA, levels="indicators", inference="expected"), "any", (*PARTS, "batches"), 1e-4
+        plain(bg.LDA, levels="indicators", inference="expected"), "any", (*PARTS, "batches"), 1e-5
     ),
     "qda exact": Model(plain(bg.QDA), "complete joint numbers"),
     "qda augmented": Model(plain(bg.QDA, inference=FEW), "joint numbers", DRAWN),

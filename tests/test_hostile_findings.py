@@ -253,3 +253,12 @@ def test_intervals_that_arrow_holds_are_refused_by_name(make, rng):
     X = pa.Table.from_pandas(pd.DataFrame({"a": pd.cut(rng.standard_normal(20), 3)}))
     with pytest.raises(errors.UnsupportedColumn, match=r"column 'a' holds .*Unpack"):
         make().fit(X, np.arange(20) % 2)
+
+
+def test_indicators_are_of_levels_of_rows_with_weight(rng):
+    """A level without weight was the one left out, and the others had a column too many."""
+    X = pd.DataFrame({"a": rng.choice(["b", "c", "d"], 30), "x": rng.standard_normal(30)})
+    more = pd.concat([X, pd.DataFrame({"a": ["a"], "x": [0.0]})], ignore_index=True)
+    y, lda = np.arange(31) % 2, bg.LDA(levels="indicators")
+    found = lda.fit(more, y, sample_weight=[1.0] * 30 + [0.0]).predict_proba(X)
+    np.testing.assert_array_equal(found, lda.fit(X, y[:30]).predict_proba(X))

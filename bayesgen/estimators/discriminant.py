@@ -66,11 +66,17 @@ class Discriminant(Classifier):
         table = super()._read(X, reset=reset)
         if self.levels not in ("refuse", "indicators"):
             raise InvalidArgument.not_one_of("levels", self.levels, ["refuse", "indicators"])
-        if self.levels == "refuse":
-            return table
-        if reset:
+        return table if reset or self.levels == "refuse" else indicators(table, self._levels)
+
+    def _training_rows(
+        self, X: object, y: object, sample_weight: object, *, reset: bool
+    ) -> tuple[Table, np.ndarray, np.ndarray]:
+        table, labels, weight = super()._training_rows(X, y, sample_weight, reset=reset)
+        if reset and self.levels == "indicators":
+            # of rows with weight: others' levels would have columns, or be the one left out
             self._levels = levels_of(table)
-        return indicators(table, self._levels)
+            table = indicators(table, self._levels)
+        return table, labels, weight
 
     def _encode_plain(self, table: Table) -> dict[str, Traceable]:
         plain = self.levels == "refuse"
