@@ -47,7 +47,7 @@ MODELS = {
     "lda augmented": Model(plain(bg.LDA, inference=FEW), "joint numbers", DRAWN),
     "lda mle": Model(plain(bg.LDA, inference="mle"), "complete joint numbers", PARTS),
     "lda em": Model(plain(bg.LDA, inference="mle"), "joint numbers", TOPS),
-    # EM ends where a step changes nothing by 1e-10; where it creeps, 1e6 such steps are left
+    # weights of 1e8 beside 1e-4: rounding moves where EM ends by 2e-5, however long it runs
     "lda map": Model(plain(bg.LDA, inference="map"), "joint numbers", PARTS, 1e-4),
     "lda expected": Model(plain(bg.LDA, inference="expected"), "joint numbers", PARTS, 1e-5),
     # the levels are those of the first batch
