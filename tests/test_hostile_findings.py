@@ -223,7 +223,7 @@ def test_chains_that_stand_still_apart_do_not_agree():
 def test_indicators_of_columns_without_a_second_level():
     """Nothing was left of the table, and the first column of nothing was looked at."""
     X = pd.DataFrame({"a": ["u", "u"], "b": pd.array([None, None], dtype="string")})
-    with pytest.warns(errors.UninformativeColumn, match="'a=u'|'b'"):
+    with pytest.warns(errors.UninformativeColumn, match="column '[ab]' is"):
         clf = bg.LDA(levels="indicators", inference="expected").fit(X, [0, 1])
     np.testing.assert_allclose(clf.predict_proba(X), 0.5)
 

@@ -19,7 +19,7 @@ from bayesgen.likelihoods.averaged import settled
 from bayesgen.likelihoods.guesses import Guess
 from bayesgen.schema import Column
 from bayesgen.table import Name, Table
-from bayesgen.table.indicators import indicated, indicators, levels_of
+from bayesgen.table.indicators import indicators, levels_of
 from bayesgen.typing import Traceable
 
 BLOCK = "normal"
@@ -66,7 +66,7 @@ class Discriminant(Classifier):
         table = super()._read(X, reset=reset)
         if self.levels not in ("refuse", "indicators"):
             raise InvalidArgument.not_one_of("levels", self.levels, ["refuse", "indicators"])
-        return table if reset or self.levels == "refuse" else indicators(table, self._levels)
+        return table if reset or self.levels == "refuse" else self._indicators(table)
 
     def _training_rows(
         self, X: object, y: object, sample_weight: object, *, reset: bool
@@ -75,18 +75,23 @@ class Discriminant(Classifier):
         if reset and self.levels == "indicators":
             # of rows with weight: others' levels would have columns, or be the one left out
             self._levels = levels_of(table)
-            table = indicators(table, self._levels)
+            table = self._indicators(table)
         return table, labels, weight
 
     def _encode_plain(self, table: Table) -> dict[str, Traceable]:
         plain = self.levels == "refuse"
-        return self._encode(table if plain else indicators(table, self._levels))
+        return self._encode(table if plain else self._indicators(table))
+
+    def _indicators(self, table: Table) -> Table:
+        names = {column.name for column in table.columns}
+        alone = names <= self._levels.keys() and all(len(v) < 2 for v in self._levels.values())
+        return indicators(table, self._levels, alone=alone)
 
     def _made(self) -> dict[Name, Column]:
         if self.levels != "indicators":
             return {}
         columns = [Column(name, "levels", levels) for name, levels in self._levels.items()]
-        return {f"{c.name}={level}": c for c in columns for level in indicated(c.levels)}
+        return {f"{c.name}={level}": c for c in columns for level in c.levels[1:]}
 
     def _blocks(self, table: Table) -> Blocks:
         likelihood = MultivariateNormal(

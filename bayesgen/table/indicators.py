@@ -14,20 +14,23 @@ def levels_of(table: Table) -> dict[Name, tuple]:
     return {column.name: column.levels for column in table.columns if column.kind == "level"}
 
 
-def indicated(levels: tuple) -> tuple:
-    """Return the levels that have a column: all but the first, or the only one."""
-    return levels[1:] or levels
-
-
-def indicators(table: Table, levels: Mapping[Name, tuple]) -> Table:
+def indicators(table: Table, levels: Mapping[Name, tuple], *, alone: bool = False) -> Table:
     """Return the table with "name=level" columns of 0 and 1 in place of columns of levels.
 
     A missing cell, and a level that is not among `levels`, is missing in all of them. A column of
-    one level, or of none, stays as one that says nothing, of which the user is then told.
+    one level, or of none, says nothing and has no column.
+
+    alone: no column has a second level, and there is no other. They then stay as empty ones, so
+        that there is a table.
     """
     columns: list[TableColumn] = []
     for column in table.columns:
-        columns += _indicated(column, levels[column.name]) if column.name in levels else [column]
+        if alone:
+            columns.append(TableColumn(column.name, "number", np.full(table.n_rows, np.nan)))
+        elif column.name in levels:
+            columns += _indicated(column, levels[column.name])
+        else:
+            columns.append(column)
     return dataclasses.replace(table, columns=tuple(columns), matrix=None)
 
 
@@ -42,9 +45,8 @@ def _indicated(column: TableColumn, levels: tuple) -> list[TableColumn]:
         lost = int(((codes < 0) & (column.values >= 0)).sum())
         if lost:
             warn(UnseenLevel.in_column(column.name, tuple(strange), lost, len(codes), levels))
-    if not levels:
-        return [TableColumn(column.name, "number", np.full(len(codes), np.nan))]
     return [
         TableColumn(f"{column.name}={level}", "number", np.where(codes < 0, np.nan, codes == code))
-        for code, level in enumerate(indicated(levels), start=len(levels) > 1)
+        for code, level in enumerate(levels)
+        if code
     ]
