@@ -75,6 +75,8 @@ class Discriminant(Classifier):
         if reset and self.levels == "indicators":
             # of rows with weight: others' levels would have columns, or be the one left out
             self._levels = levels_of(table)
+            few = {name for name, levels in self._levels.items() if len(levels) < 2}
+            self._alone = few >= set(table.names)
             table = self._indicators(table)
         return table, labels, weight
 
@@ -83,9 +85,7 @@ class Discriminant(Classifier):
         return self._encode(table if plain else self._indicators(table))
 
     def _indicators(self, table: Table) -> Table:
-        names = {column.name for column in table.columns}
-        alone = names <= self._levels.keys() and all(len(v) < 2 for v in self._levels.values())
-        return indicators(table, self._levels, alone=alone)
+        return indicators(table, self._levels, alone=self._alone)
 
     def _made(self) -> dict[Name, Column]:
         if self.levels != "indicators":
