@@ -16,7 +16,8 @@ from rows_with_holes import (
 )
 from scipy.stats import invwishart, multivariate_normal
 
-from bayesgen.inference import cells, em
+import bayesgen as bg
+from bayesgen.inference import cells, climb, em
 from bayesgen.likelihoods import Finding, MultivariateNormal
 
 
@@ -233,3 +234,21 @@ def test_fewer_rows_than_columns_have_no_maximum_and_say_so(rng, monkeypatch):
     params, findings, _ = em.maximum_likelihood(likelihood, statistics)
     assert Finding("singular", 0) in findings
     assert (np.diagonal(params["cholesky"], axis1=1, axis2=2) > 0).all()
+
+
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.NotConverged")
+def test_em_ends_where_it_leads_to(monkeypatch):
+    """Steps are short where much is missing, long before the end: 1e-10 was 5e-9 away from it."""
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(24, 3)), np.arange(24) % 2
+    X[:, 1] += 2 * X[:, 0]
+    X[:, 2] -= X[:, 1]
+    X[rng.random(X.shape) < 0.5] = np.nan
+    weight = 10.0 ** rng.integers(-4, 5, len(X))
+    ended = bg.LDA(inference="map").fit(X, y, weight)
+    assert ended.report_.converged
+    monkeypatch.setattr(climb, "TOLERANCE", 1e-15)
+    monkeypatch.setattr(em, "MAX_STEPS", 40_000)
+    further = bg.LDA(inference="map").fit(X, y, weight)
+    new = np.nan_to_num(X[:6])
+    np.testing.assert_allclose(ended.predict_proba(new), further.predict_proba(new), 0, 1e-9)

@@ -141,6 +141,17 @@ def test_loo_where_one_row_holds_all_that_varies():
             np.testing.assert_allclose(found[i], again[0, 0], atol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.UninformativeColumn")
+@pytest.mark.parametrize("make", [bg.NaiveBayes, bg.LDA, bg.QDA])
+def test_loo_where_one_row_keeps_a_column_from_being_constant(make):
+    """The mean of class means 3 and 3 by fractional weights was no 3, which left a variance."""
+    X, y = np.array([[0.0, 1.0], [3.0, 5.0], [3.0, 2.0]]), np.array([1, 1, 0])
+    weight = np.array([0.450721837262101, 0.7716681917429432, 0.6049044823847334])
+    found = make().fit(X, y, weight).loo()["log_proba"]
+    again = make().fit(X[1:], y[1:], weight[1:]).predict_log_proba(X[:1])
+    np.testing.assert_allclose(found[0], again[0, 1], atol=1e-9)
+
+
 @pytest.mark.parametrize("method", [bg.MAP, bg.MLE])
 def test_a_column_of_one_level_has_no_coordinates(method):
     """NumPyro divided by the number of them."""

@@ -56,9 +56,8 @@ class NormalStatistics(SufficientStatistics):
         The variance is SS_within / n; where that is 0, SS_total / n; NaN where that is 0 too, or
         nothing was observed: such a column has no unit and cannot tell classes apart.
         """
-        n = self.count.sum(axis=-2)
+        n, mean = self._overall()
         safe = np.where(n > 0, n, 1.0)
-        mean = (self.count * self.mean).sum(axis=-2) / safe
         within = self.scatter.sum(axis=-2) / safe
         off = self.mean - mean[..., None, :]
         between = (self.count * off**2).sum(axis=-2) / safe
@@ -71,14 +70,22 @@ class NormalStatistics(SufficientStatistics):
         The variance is the sum of squares within classes over all cells; where that is 0, around
         the overall means; NaN where that is 0 too.
         """
-        n = self.count.sum(axis=-2)
-        mean = np.where(n > 0, self.pooled()[0], np.nan)
+        n, mean = self._overall()
+        mean = np.where(n > 0, mean, np.nan)
         within = self.scatter.sum(axis=(-2, -1))
         off = self.mean - np.nan_to_num(mean)[..., None, :]
         between = (self.count * off**2).sum(axis=(-2, -1))
         squares = np.where(within > 0, within, between)
         unknown = np.full(np.shape(squares), np.nan)
         return mean, np.divide(squares, n.sum(axis=-1), out=unknown, where=squares > 0)
+
+    def _overall(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return each column's weight and mean: classes with one mean have it, to the last bit."""
+        n = self.count.sum(axis=-2)
+        somewhere = np.argmax(self.count > 0, axis=-2)[..., None, :]
+        origin = np.take_along_axis(self.mean, somewhere, axis=-2)
+        off = (self.count * (self.mean - origin)).sum(axis=-2)
+        return n, origin[..., 0, :] + off / np.where(n > 0, n, 1.0)
 
 
 def class_moments(
