@@ -12,7 +12,7 @@ import bayesgen as bg
 from bayesgen import errors
 from bayesgen.inference import cells, climb, convergence, em, joint_table, leave_one_out
 from bayesgen.likelihoods.moments import class_moments
-from bayesgen.likelihoods.multivariate_normal import parameters
+from bayesgen.likelihoods.multivariate_normal import parameters, priors
 
 
 def test_names_of_two_types_are_refused_by_name(rng):
@@ -256,6 +256,22 @@ def test_a_covariance_that_rounds_to_a_singular_one_is_told_by_its_columns(make,
         return
     with pytest.warns(errors.LeftOut, match=says):
         make(random_state=0).fit(X, np.arange(30) % 2)
+
+
+@pytest.mark.parametrize("step", ["predictive", "log_predictive_after"])
+def test_matrices_that_round_to_singular_ones_are_told_by_fit_and_by_loo(step, rng, monkeypatch):
+    """The matrix below, of a column twice whose classes lie far apart, lost all that held it."""
+    one = np.ones(1)
+    after = {"mean": np.zeros((1, 2)), "mean_rows": one, "covariance_rows": one}
+    after["scale"] = np.ones((1, 2, 2))
+
+    def singular(*_):
+        return priors.log_normaliser(bg.MultivariateNormal().with_arrays(after))
+
+    X = pd.DataFrame(rng.standard_normal((30, 2)), columns=["height", "weight"])
+    monkeypatch.setattr(bg.MultivariateNormal, step, singular)
+    with pytest.raises(errors.InvalidValues, match="'height', 'weight' rounds to a singular one"):
+        bg.QDA().fit(X, np.arange(30) % 2).loo()
 
 
 @pytest.mark.parametrize("make", [bg.NaiveBayes, lambda: bg.LDA(levels="indicators")])

@@ -15,7 +15,8 @@ from bayesgen.classes import Spec, known_prior
 from bayesgen.errors import NoPosterior, TooFewClasses
 from bayesgen.estimators import rows
 from bayesgen.estimators.asking import Asking
-from bayesgen.estimators.fitted import Learned, complete, infer
+from bayesgen.estimators.fitted import Learned, complete
+from bayesgen.estimators.inferring import infer
 from bayesgen.estimators.learning import Learning
 from bayesgen.estimators.linear import Linear
 from bayesgen.estimators.plotting import Plotting

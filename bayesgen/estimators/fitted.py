@@ -6,22 +6,8 @@ import math
 import numpy as np
 
 from bayesgen.classes import Spec, class_prior
-from bayesgen.errors import (
-    BayesgenWarning,
-    DegenerateVariance,
-    InvalidValues,
-    MissingCells,
-    NotConverged,
-    OutOfSupport,
-    PooledEstimate,
-    SingularCovariance,
-    TooManyCells,
-    UninformativeColumn,
-    warn,
-)
-from bayesgen.inference import MLE, Method, Posterior, choose
-from bayesgen.inference import leave_one_out as loo
-from bayesgen.likelihoods import Finding, Likelihood
+from bayesgen.errors import MissingCells, OutOfSupport, TooManyCells
+from bayesgen.likelihoods import Likelihood
 from bayesgen.likelihoods.moments import blocks
 from bayesgen.likelihoods.sparse_rows import first_missing
 from bayesgen.model import (
@@ -29,19 +15,15 @@ from bayesgen.model import (
     ModelStatistics,
     Reader,
     complete_model,
-    log_slope,
     model_statistics,
 )
 from bayesgen.schema import Columns, Schema
 from bayesgen.table import Table
-from bayesgen.typing import Encoded, Joint, Labels, Traceable, Weights
+from bayesgen.typing import Labels, Traceable, Weights
 
 LEARN_ROWS = 1 << 17
 """Rows encoded at once: with 20 columns 21 MB, which the allocator hands out again and again
 instead of asking the system for fresh pages (.4 s of .8 s for 1e6 rows, measured)."""
-
-MANY_COLUMNS = 20
-"""Columns without a say above which one warning speaks of them all."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -190,68 +172,6 @@ def complete(
     return model, statistics, dataclasses.replace(reader, bends=learned.schema.bends())
 
 
-def leave_one_out(
-    learned: Learned, prior: Spec, encoded: Encoded, y: Labels, weight: Weights, away: Weights
-) -> tuple[Joint, Joint]:
-    """Return log p(x_i, y = k given the rows without i), and its part log P(y = k given them).
-
-    Both of shape (row, class); exact where every likelihood is conjugate, given how columns are
-    bent, which stays.
-
-    Args:
-        learned: what all rows have said.
-        prior: of the classes.
-        encoded: all rows.
-        y: their class codes.
-        weight: their weights.
-        away: how much of its weight a row loses where it is left out.
-    """
-    origin, statistics = learned.origin(), learned.statistics
-    size = len(learned.classes)
-    classes_out = np.empty((len(y), size))
-    pairs, which = np.unique(np.stack([y, away], axis=1), axis=0, return_inverse=True)
-    for pair, (k, own) in enumerate(pairs):
-        count = statistics.count - own * (np.arange(size) == k)
-        count = np.where(count > 1e-9 * own, count, 0.0)
-        classes = class_prior(prior, learned.classes, count, frequencies=False)
-        classes_out[which == pair] = classes.posterior(count).log_predictive()
-    out = classes_out + log_slope(learned.schema.bends(), encoded)
-    for name, likelihood in learned.likelihoods.items():
-        out += loo.leave_one_out(
-            likelihood.moved(-origin[name]),
-            statistics.blocks[name],
-            loo.Rows(encoded[name], y, weight, away, size, learned.schema.n_levels(name)),
-        )
-    return out, classes_out
-
-
-def infer(learned: Learned, inference: str | Method, prior: Spec, seed: int) -> Posterior:
-    """Return the posterior and warn of what a person should know about it."""
-    frequencies = isinstance(inference, MLE) or inference == "mle"
-    model, statistics, reader = complete(learned, prior, frequencies=frequencies)
-    method = choose(inference, model, statistics)
-    try:
-        posterior = method.infer(model, statistics, reader, seed)
-    except np.linalg.LinAlgError as error:
-        joint = [name for name, part in model.blocks.items() if part.joint]
-        names = [column for name in joint for column in columns(learned, reader, name)]
-        if not names:
-            raise
-        raise InvalidValues.no_covariance(names) from error
-    for name, positions in lost_columns(learned, reader).items():
-        lost = [learned.schema.blocks[name][int(position)].name for position in positions]
-        if len(lost) > MANY_COLUMNS:
-            warn(UninformativeColumn.columns(lost))
-            continue
-        for column in lost:
-            warn(UninformativeColumn.column(column))
-    for name, finding in posterior.report.findings:
-        warn(_warning(finding, columns(learned, reader, name), learned.classes))
-    if not posterior.report.converged:
-        warn(NotConverged(posterior.report.verdict))
-    return posterior
-
-
 def columns(learned: Learned, reader: Reader, block: str) -> list:
     """Return the names of the columns that a block's likelihood still sees."""
     names = [column.name for column in learned.schema.blocks[block]]
@@ -281,16 +201,3 @@ def lost_columns(learned: Learned, reader: Reader) -> dict[str, np.ndarray]:
         name: told.get(name, every[:0]) if name in reader.kept else every
         for name, every in lost.items()
     }
-
-
-def _warning(finding: Finding, names: list, classes: np.ndarray) -> BayesgenWarning:
-    label = None if finding.cls is None else classes[finding.cls]
-    label = label.item() if isinstance(label, np.generic) else label
-    if finding.kind == "singular":
-        return SingularCovariance.mended(names, label)
-    floored = finding.kind == "floored"
-    if finding.feature is None:
-        block = DegenerateVariance.floored_block if floored else PooledEstimate.pooled_block
-        return block(names, label)
-    make = DegenerateVariance.floored if floored else PooledEstimate.pooled
-    return make(names[finding.feature], label)

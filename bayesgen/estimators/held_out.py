@@ -8,7 +8,7 @@ from sklearn.utils import _safe_indexing
 from bayesgen.errors import UnsupportedInference
 from bayesgen.estimators import rows
 from bayesgen.estimators.classifier import Classifier
-from bayesgen.estimators.fitted import leave_one_out
+from bayesgen.estimators.inferring import leave_one_out
 from bayesgen.inference import Posterior, Tempered
 from bayesgen.inference.tempered import tempered
 from bayesgen.typing import Joint

@@ -11,7 +11,8 @@ from bayesgen.classes import Spec
 from bayesgen.errors import NoRows, UnsupportedInference
 from bayesgen.estimators import rows
 from bayesgen.estimators.deciding import Deciding
-from bayesgen.estimators.fitted import Learned, columns, complete, leave_one_out, level_names
+from bayesgen.estimators.fitted import Learned, columns, complete, level_names
+from bayesgen.estimators.inferring import leave_one_out
 from bayesgen.inference import Draws, Posterior, Report
 from bayesgen.typing import Encoded, Labels, Weights
 

@@ -6,7 +6,8 @@ import numpy as np
 
 from bayesgen.classes import Spec
 from bayesgen.errors import InvalidArgument, NoRows, UnsupportedInference
-from bayesgen.estimators.fitted import Learned, leave_one_out
+from bayesgen.estimators.fitted import Learned
+from bayesgen.estimators.inferring import leave_one_out
 from bayesgen.estimators.rows import joined, once
 from bayesgen.inference import Posterior, Tempered
 from bayesgen.inference import tempered as powers

@@ -29,4 +29,7 @@ class Exact:
         report = Report(
             "exact", seconds, converged=True, verdict="Closed form: nothing approximated."
         )
-        return ExactPosterior(reader, report, posterior, seed, self.draws)
+        answer = ExactPosterior(reader, report, posterior, seed, self.draws)
+        # kept; a matrix that rounds to a singular one says so here, not at the first prediction
+        _ = answer.predictives
+        return answer

@@ -101,12 +101,13 @@ class Exact(Posterior):
         out = np.tile(self.model.classes.log_predictive(), (n_rows, 1))
         out += self.reader.log_slope(encoded)
         rows = self.reader.read(encoded)
-        for name, score in self._predictives.items():
+        for name, score in self.predictives.items():
             out += score(rows[name])
         return out
 
     @functools.cached_property
-    def _predictives(self) -> dict[str, Callable]:
+    def predictives(self) -> dict[str, Callable]:
+        """What each block says of any row: x -> log density, shape (row, class)."""
         return {name: part.predictive() for name, part in self.model.blocks.items()}
 
     def log_classes(self) -> np.ndarray:

@@ -141,4 +141,7 @@ def _log_det(matrix: np.ndarray) -> np.ndarray:
     if np.count_nonzero(matrix) == diagonal.size:
         return units
     size = np.sqrt(diagonal)
-    return units + np.linalg.slogdet(matrix / size[..., None] / size[..., None, :])[1]
+    sign, log_det = np.linalg.slogdet(matrix / size[..., None] / size[..., None, :])
+    if (sign <= 0).any():
+        raise np.linalg.LinAlgError("Matrix is not positive definite")
+    return units + log_det
