@@ -204,6 +204,13 @@ def test_a_leap_that_lands_infinitely_high_is_not_taken(monkeypatch):
     assert np.isfinite(clf.posterior_.params["normal"]["cholesky"]).all()
 
 
+def test_a_leap_of_a_table_starts_where_a_cell_was_0():
+    """A leap may land so low that a share is 0, and a row with holes may raise it again."""
+    path = [[0.0, 0.6, 0.4], [0.1, 0.5, 0.4], [0.2, 0.4, 0.4]]
+    found = joint_table._leap(*({"probs": np.array([probs])} for probs in path))["probs"]
+    assert (found > 0).all() and np.isclose(found.sum(), 1)
+
+
 @pytest.mark.filterwarnings("ignore::bayesgen.errors.UninformativeColumn")
 def test_trees_draw_rows_of_columns_without_any_level():
     X = pd.DataFrame({"a": pd.Series([None, None], dtype=object)})

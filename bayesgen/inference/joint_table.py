@@ -138,10 +138,12 @@ def _change(new: Params, old: Params) -> float:
 
 
 def _leap(start: Params, first: Params, second: Params) -> Params:
-    """Return where two steps lead in logarithms; a cell that has reached 0 stays there."""
-    free = second["probs"] > 0
-    logs = np.full(free.shape, -np.inf)
-    logs[free] = extrapolated(*(np.log(p["probs"][free]) for p in (start, first, second)))
+    """Return where two steps lead in logarithms; a cell that was 0 is where the second leads."""
+    path = [p["probs"] for p in (start, first, second)]
+    free = np.minimum.reduce(path) > 0
+    with np.errstate(divide="ignore"):
+        logs = np.log(second["probs"])
+    logs[free] = extrapolated(*(np.log(probs[free]) for probs in path))
     odds = np.exp(logs - logs.max(axis=1, keepdims=True))
     return {"probs": odds / odds.sum(axis=1, keepdims=True)}
 
