@@ -16,7 +16,7 @@ assert numpyro.__version__
 # failing one is printed with a line that repeats it
 hypothesis.settings.register_profile(
     "hostile",
-    max_examples=2900,
+    max_examples=3000,
     deadline=None,
     print_blob=True,
     suppress_health_check=list(hypothesis.HealthCheck),

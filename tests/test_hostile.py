@@ -54,12 +54,16 @@ MODELS = {
     "lda expected": Model(plain(bg.LDA, inference="expected"), "joint numbers", PARTS, 1e-5),
     # the levels are those of the first batch
     "lda indicators": Model(
-        plain(bg.LDA, levels="indicators", inference="expected"), "any", (*PARTS, "batches"), 1e-5
+        plain(bg.LDA, levels="indicators", inference="expected"),
+        "any",
+        (*PARTS, "batches"),
+        1e-5,
+        cost=3,
     ),
     "qda exact": Model(plain(bg.QDA), "complete joint numbers"),
     "qda augmented": Model(plain(bg.QDA, inference=FEW), "joint numbers", DRAWN),
     "qda mle": Model(plain(bg.QDA, inference="mle"), "complete joint numbers", PARTS),
-    "qda em": Model(plain(bg.QDA, inference="mle"), "joint numbers", TOPS),
+    "qda em": Model(plain(bg.QDA, inference="mle"), "joint numbers", TOPS, cost=3),
     "qda expected": Model(plain(bg.QDA, inference="expected"), "joint numbers", PARTS, 1e-5),
     "qda learned": Model(
         composed(bg.MultivariateNormal(mean_rows="learn"), inference="expected"),
