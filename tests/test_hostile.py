@@ -84,7 +84,7 @@ MODELS = {
     "poisson": Model(composed(bg.Poisson()), "counts", atol=2e-5),
     "poisson mle": Model(composed(bg.Poisson(), inference="mle"), "counts", atol=2e-5),
     "multinomial": Model(composed(bg.Multinomial()), "counts", PARTS, 2e-5),
-    "words": Model(plain(bg.BagOfWords), "counts", PARTS, 2e-5),
+    "words": Model(plain(bg.BagOfWords), "complete counts", PARTS, 2e-5),
     "words present": Model(plain(bg.BagOfWords, binary=True), "counts"),
     "kernels": Model(composed(bg.KernelDensity()), "numbers"),
     # few tables: each compiles a program
