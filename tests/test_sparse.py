@@ -37,7 +37,7 @@ def fit(
 ) -> bg.NaiveBayes:
     with pytest.MonkeyPatch.context() as patch:
         # the column of zeros is told of once a fit where it says nothing
-        patch.setattr("bayesgen.estimators.fitted.warn", lambda warning: None)
+        patch.setattr("bayesgen.estimators.inferring.warn", lambda warning: None)
         clf = bg.NaiveBayes(LIKELIHOODS[name], inference=method, random_state=0)
         return clf.fit(x, y, **more)
 

@@ -6,9 +6,11 @@ import numpy as np
 from jaxtyping import Float
 from scipy.sparse import csr_array
 
+from bayesgen.likelihoods.moments import blocks, one_hot
 from bayesgen.likelihoods.rising import rising_scores
 from bayesgen.likelihoods.simplexes import log_gammas
 from bayesgen.likelihoods.sparse_rows import (
+    DENSE_CELLS,
     Cells,
     all_cells,
     class_holes,
@@ -24,8 +26,12 @@ Draws = Callable[[csr_array, np.ndarray], np.ndarray]
 
 def observed_weight(x: csr_array, y: Labels, weight: Weights, n_classes: int) -> PerClass:
     """Return the weight of the cells of each class and column that are not missing."""
-    rows = np.bincount(y, weight, minlength=n_classes)[:, None]
-    return rows - class_holes(x, y, weight, n_classes)
+    rows = np.tile(np.bincount(y, weight, minlength=n_classes)[:, None], x.shape[1])
+    missing = np.isnan(x.data) if x.data.dtype.kind == "f" else np.zeros(len(x.data), bool)
+    if not missing.any():
+        return rows
+    seen = rows - class_holes(x, y, weight, n_classes)
+    return _digits_kept(seen, rows, missing, x, y, weight)
 
 
 def answer_sums(
@@ -34,9 +40,25 @@ def answer_sums(
     """Return the weight of ones and of zeros: what is neither 1 nor missing is 0."""
     yes = class_sums(x, y, weight, n_classes)
     seen = observed_weight(x, y, weight, n_classes)
-    no = seen - yes
-    # sums of weights round: the difference of equal ones is 0
-    return yes, np.where(no > 1e-12 * seen, no, 0.0)
+    return yes, _digits_kept(seen - yes, seen, x.data != 0, x, y, weight)
+
+
+def _digits_kept(
+    left: PerClass, whole: PerClass, away: np.ndarray, x: csr_array, y: Labels, weight: Weights
+) -> PerClass:
+    """Return the weight of the cells that are not away, with the digits that a difference lost.
+
+    Whole numbers lose none. Of fractions a difference of a thousandth or less is added up instead.
+    left is the difference, whole what it was taken from; stored cells that are `away` do not count.
+    """
+    faint = np.flatnonzero((left < 1e-3 * whole).any(axis=0))
+    if not faint.size or (weight == np.rint(weight)).all():
+        return left
+    rows = one_hot(y, len(left)) * weight
+    pattern = csr_array((away.astype(float), x.indices, x.indptr), x.shape).tocsc()
+    for part in blocks(len(faint), max(1, DENSE_CELLS // max(len(y), 1))):
+        left[:, faint[part]] = rows @ (1.0 - pattern[:, faint[part]].toarray())
+    return left
 
 
 def answer_scores(prob: Float[np.ndarray, "*batch feature"]) -> Scores:
