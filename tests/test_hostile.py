@@ -72,7 +72,8 @@ MODELS = {
         PARTS,
     ),
     "spherical": Model(composed(bg.SphericalNormal()), "joint numbers", (*PARTS, "units")),
-    "trees of numbers": Model(composed(bg.TreeNormal()), "joint numbers", PARTS),
+    # what a column leaves of another is 1 - r^2, which takes twice the digits of a distance
+    "trees of numbers": Model(composed(bg.TreeNormal()), "joint numbers", PARTS, 1e-5),
     # weights here may sum to 1e9, and so many nats of log evidence end in a digit of 1e-7
     "trees of levels": Model(composed(bg.TreeCategorical()), "levels", PARTS, 1e-6, cost=2),
     "categorical": Model(composed(bg.Categorical()), "levels"),
