@@ -30,6 +30,7 @@ class Exact:
             "exact", seconds, converged=True, verdict="Closed form: nothing approximated."
         )
         answer = ExactPosterior(reader, report, posterior, seed, self.draws)
-        # kept; a matrix that rounds to a singular one says so here, not at the first prediction
-        _ = answer.predictives
+        if any(part.joint for part in posterior.blocks.values()):
+            # kept; a matrix that rounds to a singular one says so here, not at the first prediction
+            _ = answer.predictives
         return answer

@@ -1,5 +1,6 @@
 """The multivariate t that a normal-inverse-Wishart prior predicts, over what a row shows."""
 
+import functools
 from collections.abc import Callable
 
 import numpy as np
@@ -13,15 +14,19 @@ from bayesgen.typing import Block, Joint
 
 def predictive(prior: Likelihood) -> Callable[[Block], np.ndarray]:
     """Return x -> log multivariate t of the observed columns, shape (row, class)."""
-    df = np.broadcast_to(prior.covariance_rows, len(prior.mean))
     factors = np.linalg.cholesky(prior.scale * prior.covariance_rows[:, None, None])
     stretch = 1 + 1 / prior.mean_rows
-    # for every number of observed columns
-    p = np.arange(prior.mean.shape[1] + 1)[:, None]
-    power = (df + p) / 2
-    constant = log_rising(df / 2, p / 2) - p / 2 * np.log(np.pi * stretch)
+
+    @functools.cache
+    def by_number_observed() -> tuple[np.ndarray, np.ndarray]:
+        # at the first row: small batches to fit would pay for it each time
+        df = np.broadcast_to(prior.covariance_rows, len(prior.mean))
+        p = np.arange(prior.mean.shape[1] + 1)[:, None]
+        constant = log_rising(df / 2, p / 2) - p / 2 * np.log(np.pi * stretch)
+        return (df + p) / 2, constant
 
     def log_predictive(x: Block) -> np.ndarray:
+        power, constant = by_number_observed()
         squares, log_dets, seen = distances(x, prior.mean, factors=factors)
         # in place: a million numbers are read from memory once
         squares /= stretch
