@@ -82,8 +82,10 @@ class NormalStatistics(SufficientStatistics):
     def _overall(self) -> tuple[np.ndarray, np.ndarray]:
         """Return each column's weight and mean: classes with one mean have it, to the last bit."""
         n = self.count.sum(axis=-2)
-        somewhere = np.argmax(self.count > 0, axis=-2)[..., None, :]
-        origin = np.take_along_axis(self.mean, somewhere, axis=-2)
+        origin = self.mean[..., :1, :]
+        if not self.count[..., 0, :].all():  # of a class with rows: small batches feel the search
+            somewhere = np.argmax(self.count > 0, axis=-2)[..., None, :]
+            origin = np.take_along_axis(self.mean, somewhere, axis=-2)
         off = (self.count * (self.mean - origin)).sum(axis=-2)
         return n, origin[..., 0, :] + off / np.where(n > 0, n, 1.0)
 
