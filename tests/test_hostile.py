@@ -150,4 +150,6 @@ def test_hostile_tables(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_more_hostile_tables(name: str) -> None:
-    run(name, hypothesis.settings(SAME_EACH_TIME, max_examples=60))
+    found = run(name, hypothesis.settings(SAME_EACH_TIME, max_examples=60))
+    # a guard that turned all laws away would leave probabilities alone to be checked
+    assert found["probabilities and the law"] or MODELS[name].cost >= COMPILES, found
