@@ -2,7 +2,6 @@
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import KFold
 from sklearn.utils import _safe_indexing
 
 from bayesgen.errors import UnsupportedInference
@@ -73,6 +72,9 @@ def _log_proba(posterior: Posterior, joint: Joint, of_classes: Joint) -> Joint:
 def _by_folds(
     member: Classifier, X: object, y: object, sample_weight: object, classes: np.ndarray
 ) -> Joint:
+    # a third of what a fresh process loads for an exact fit, which has no use for it
+    from sklearn.model_selection import KFold
+
     labels = rows.labels_of(y)
     weight = rows.weights_of(sample_weight, len(labels))
     out = np.full((len(labels), len(classes)), -np.inf)
