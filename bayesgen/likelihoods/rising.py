@@ -73,11 +73,12 @@ def rising_scores(
     ones = np.ones(SCORED_CELLS)
 
     def scores(x: Cells) -> Float[np.ndarray, "row class"]:
-        line = x.indices.copy()
-        # nearly all counts are 1, nearly all others 2: few cells are looked at more than once
-        above = np.flatnonzero(x.data != 1)
+        # nearly all counts are 1, nearly all others 2: few cells are looked at by themselves
+        two = x.data == 2
+        line = two * x.indices.dtype.type(size)
+        line += x.indices
+        above = np.flatnonzero(~(two | (x.data == 1)))
         line[above] += size
-        above = above[x.data[above] != 2]
         counts, words = x.data[above].astype(np.int64), x.indices[above]
         deep = place[words]
         reached = (counts > 0) & (deep >= 0) & (counts <= MOST_COUNTED)
