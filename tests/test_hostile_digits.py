@@ -110,3 +110,23 @@ def test_sparse_columns_keep_the_digits_of_light_cells(family):
         dense = make().fit(X, y, weight).predict_proba(X)
         sparse = make().fit(csr_array(X), y, weight).predict_proba(csr_array(X))
         np.testing.assert_allclose(sparse, dense, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("form", [np.asarray, csr_array])
+def test_what_is_nearly_always_so_may_still_not_be(form):
+    """A probability of a one that rounds to 1 made a zero impossible: 1 - prob keeps its digits."""
+    x, y = np.array([[1.0], [0.0], [1.0]]), np.array([0, 0, 1])
+    weight = np.array([1e8, 1e-9, 1e7])
+    prior = bg.Bernoulli()
+    statistics = prior.statistics(form(x), y, weight, n_classes=2)
+    after = prior.complete(statistics).posterior(statistics)
+    guess = 1e-9 / 1.1e8
+    zeros = np.array([4 * guess + 1e-9, 4 * guess]) / (4 + np.array([1e8, 1e7]))
+    zero = form(np.zeros((1, 1)))
+    np.testing.assert_allclose(after.predictive()(zero), np.log(zeros)[None], rtol=1e-14)
+    np.testing.assert_allclose(after.log_predictive_each(np.zeros((1, 1))), np.log(zeros)[None])
+    drawn = after.density_draws(np.random.default_rng(0), 50)(zero, np.zeros((50, 1), int))
+    assert np.isfinite(drawn[..., 0]).all()
+    clf = bg.NaiveBayes(prior).fit(x, y, sample_weight=weight)
+    assert np.isfinite(clf.predict_interval(x)).all()
+    assert np.isfinite(clf.loo().to_numpy()).all()

@@ -15,9 +15,9 @@ from bayesgen.likelihoods.exponential import ExponentialFamily, SufficientStatis
 from bayesgen.likelihoods.guesses import Guess, broadcast_guess, require_positive
 from bayesgen.likelihoods.moments import blocks, one_hot
 from bayesgen.likelihoods.simplexes import log_gammas
-from bayesgen.likelihoods.sparse_columns import answer_draws, answer_scores, answer_sums
+from bayesgen.likelihoods.sparse_columns import answer_draws, answer_sums
 from bayesgen.likelihoods.sparse_rows import kept_columns
-from bayesgen.likelihoods.sparse_scores import either
+from bayesgen.likelihoods.sparse_scores import either, linear
 from bayesgen.typing import (
     Block,
     Evidence,
@@ -73,12 +73,14 @@ class Bernoulli(ExponentialFamily[BernoulliStatistics]):
 
     prob: float | Num[np.ndarray, "..."] | None = None
     rows: Guess = 4.0
+    # 1 - prob, whose digits prob loses where it comes close to 1
+    other: np.ndarray | None = dataclasses.field(default=None, init=False)
 
     kind: ClassVar[str] = "binary"
     batched: ClassVar[bool] = True
     grids: ClassVar = {"rows": (0.25, 1.0, 4.0, 16.0, 64.0, 256.0)}
     sparse: ClassVar[bool] = True
-    axes: ClassVar = {"prob": ("class", "feature"), "rows": ("class", "feature")}
+    axes: ClassVar = dict.fromkeys(("prob", "rows", "other"), ("class", "feature"))
     param_axes: ClassVar = {"prob": ("class", "feature")}
 
     def __post_init__(self) -> None:
@@ -112,17 +114,17 @@ class Bernoulli(ExponentialFamily[BernoulliStatistics]):
 
         A column that is constant, or was never observed, has no usable fraction and no say.
         """
-        yes, no = (s.sum(axis=-2, keepdims=True) for s in (statistics.yes, statistics.no))
-        mixed = (yes > 0) & (no > 0)
-        fraction = np.divide(yes, yes + no, out=np.full_like(yes, np.nan), where=mixed)
-        prob = fraction if self.prob is None else self.prob
         shape = statistics.yes.shape
-        return self.with_arrays(
-            {
-                "prob": broadcast_guess("Bernoulli", "prob", prob, shape),
-                "rows": broadcast_guess("Bernoulli", "rows", self.rows, shape),
-            }
-        )
+        if self.prob is None:
+            yes, no = (s.sum(axis=-2, keepdims=True) for s in (statistics.yes, statistics.no))
+            total = np.where((yes > 0) & (no > 0), yes + no, np.nan)
+            prob, other = yes / total, no / total
+        else:
+            prob, other = self.prob, 1 - np.asarray(self.prob, dtype=float)
+        prob = broadcast_guess("Bernoulli", "prob", prob, shape)
+        rows = broadcast_guess("Bernoulli", "rows", self.rows, shape)
+        other = np.broadcast_to(other if self.other is None else self.other, shape)
+        return self.with_arrays({"prob": prob, "rows": rows, "other": other})
 
     def inert(self) -> np.ndarray:
         """Return which columns are constant or never observed, without a stated guess."""
@@ -135,9 +137,9 @@ class Bernoulli(ExponentialFamily[BernoulliStatistics]):
     def posterior(self, statistics: BernoulliStatistics) -> "Bernoulli":
         """Return rows + n and (rows prob + ones) / (rows + n)."""
         rows = self.rows + statistics.yes + statistics.no
-        return self.with_arrays(
-            {"prob": (self.rows * self.prob + statistics.yes) / rows, "rows": rows}
-        )
+        prob = (self.rows * self.prob + statistics.yes) / rows
+        other = (self.rows * self.other + statistics.no) / rows
+        return self.with_arrays({"prob": prob, "rows": rows, "other": other})
 
     def log_evidence(self, statistics: BernoulliStatistics) -> Evidence:
         """Return the sum of log Beta ratios."""
@@ -146,11 +148,11 @@ class Bernoulli(ExponentialFamily[BernoulliStatistics]):
 
     def predictive(self) -> Callable[[Block], np.ndarray]:
         """Return x -> sum over observed columns of log prob, shape (row, class)."""
-        return self.density({"prob": self.prob})
+        return self.density({"prob": self.prob, "other": self.other})
 
     def log_predictive_each(self, x: Block) -> Joint:
         """Return what the i-th of priors along a leading axis says of row i, (row, class)."""
-        cells = np.log(np.where(x[:, None] == 1, self.prob, 1 - self.prob))
+        cells = np.log(np.where(x[:, None] == 1, self.prob, self.other))
         return cells.sum(axis=-1, where=~np.isnan(x)[:, None])
 
     def draw(self, rng: np.random.Generator, n: int) -> Params:
@@ -159,9 +161,7 @@ class Bernoulli(ExponentialFamily[BernoulliStatistics]):
         return {"prob": np.exp(yes - np.logaddexp(yes, no))}
 
     def _log_gammas(self, rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
-        return log_gammas(rng, self.rows * self.prob, n), log_gammas(
-            rng, self.rows * (1 - self.prob), n
-        )
+        return tuple(log_gammas(rng, self.rows * part, n) for part in (self.prob, self.other))
 
     def density_draws(
         self, rng: np.random.Generator, n: int
@@ -172,10 +172,9 @@ class Bernoulli(ExponentialFamily[BernoulliStatistics]):
         Compressed rows are read word by word.
         """
         seed = int(rng.integers(2**63))
-        yes, no = self.rows * self.prob, self.rows * (1 - self.prob)
         return either(
             lambda: self._answer_draws(np.random.default_rng(seed), n),
-            lambda: answer_draws(yes, no, seed, n),
+            lambda: answer_draws(self.rows * self.prob, self.rows * self.other, seed, n),
         )
 
     def _answer_draws(
@@ -234,14 +233,12 @@ class Bernoulli(ExponentialFamily[BernoulliStatistics]):
 
     def natural(self, params: Params) -> Traceable:
         """Return log prob and log(1 - prob), shape (..., class, 2 feature)."""
-        xp = params["prob"].__array_namespace__()
-        with np.errstate(divide="ignore"):
-            return xp.concat([xp.log(params["prob"]), xp.log1p(-params["prob"])], axis=-1)
+        return params["prob"].__array_namespace__().concat(_log_answers(params), axis=-1)
 
     def density(self, params: Params) -> Callable[[Block], np.ndarray]:
         """Return x -> log p(x given y = k, params), shape (row, draw, class)."""
         dense = super().density
-        return either(lambda: dense(params), lambda: answer_scores(params["prob"]))
+        return either(lambda: dense(params), lambda: linear(*_log_answers(params)[::-1]))
 
     def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:
         """Return 0/1 rows of each row's class."""
@@ -256,13 +253,13 @@ class Bernoulli(ExponentialFamily[BernoulliStatistics]):
         n_classes, n_features = self.prob.shape
         feature = numpyro.plate(f"{name}.feature", n_features, dim=-1)
         with feature, numpyro.plate(f"{name}.class", n_classes, dim=-2):
-            prior = dist.Beta(self.rows * self.prob, self.rows * (1 - self.prob))
+            prior = dist.Beta(self.rows * self.prob, self.rows * self.other)
             return {"prob": numpyro.sample(f"{name}.prob", prior)}
 
     def coordinates(self, statistics: BernoulliStatistics) -> dict[str, tuple[np.ndarray, ...]]:
         """Return mean and sd of the posterior log-odds."""
         after = self.posterior(statistics)
-        yes, no = after.rows * after.prob, after.rows * (1 - after.prob)
+        yes, no = after.rows * after.prob, after.rows * after.other
         return {"prob": (digamma(yes) - digamma(no), np.sqrt(polygamma(1, yes) + polygamma(1, no)))}
 
     def transform(self, parameter: str, *arrays: Traceable) -> Transform:
@@ -277,5 +274,13 @@ class Bernoulli(ExponentialFamily[BernoulliStatistics]):
 
 
 def _log_beta(beta: Bernoulli) -> np.ndarray:
-    yes, no = beta.rows * beta.prob, beta.rows * (1 - beta.prob)
+    yes, no = beta.rows * beta.prob, beta.rows * beta.other
     return gammaln(yes) + gammaln(no) - gammaln(beta.rows)
+
+
+def _log_answers(params: Params) -> tuple[Traceable, Traceable]:
+    """Return log prob and log(1 - prob); "other", where it is given, is 1 - prob by itself."""
+    xp = params["prob"].__array_namespace__()
+    with np.errstate(divide="ignore"):
+        no = xp.log(params["other"]) if "other" in params else xp.log1p(-params["prob"])
+        return xp.log(params["prob"]), no

@@ -95,7 +95,7 @@ def bernoulli(at: Numbers, *, shared: bool) -> Traceable:
         return gammaln(yes) + gammaln(no) - gammaln(yes + no)
 
     rows = at["rows"] * jnp.ones_like(at["prob"])
-    yes, no = rows * at["prob"], rows * (1 - at["prob"])
+    yes, no = rows * at["prob"], rows * at["other"]
     return (log_beta(yes + at["yes"], no + at["no"]) - log_beta(yes, no)).sum()
 
 

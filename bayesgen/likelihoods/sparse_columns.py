@@ -17,7 +17,7 @@ from bayesgen.likelihoods.sparse_rows import (
     class_sums,
     log_factorials,
 )
-from bayesgen.likelihoods.sparse_scores import Scores, draws_by_column, linear, zeros_and_cells
+from bayesgen.likelihoods.sparse_scores import Scores, draws_by_column, zeros_and_cells
 from bayesgen.typing import Labels, Weights
 
 PerClass = Float[np.ndarray, "class feature"]
@@ -59,12 +59,6 @@ def _digits_kept(
     for part in blocks(len(faint), max(1, DENSE_CELLS // max(len(y), 1))):
         left[:, faint[part]] = rows @ (1.0 - pattern[:, faint[part]].toarray())
     return left
-
-
-def answer_scores(prob: Float[np.ndarray, "*batch feature"]) -> Scores:
-    """Return x -> sum over observed columns of log prob or log(1 - prob), shape (row, *batch)."""
-    with np.errstate(divide="ignore"):
-        return linear(np.log1p(-prob), np.log(prob))
 
 
 def answer_draws(yes: PerClass, no: PerClass, seed: int, n: int) -> Draws:

@@ -187,6 +187,8 @@ def _require_arrays(
     sizes = dict(sizes)
     for field, words in owner.axes.items():
         where, value = f"{name}.{field}", getattr(owner, field)
+        if value is None and shared:
+            raise Misfit(f"{where} is missing")
         if isinstance(value, np.ndarray):
             # rows that are kept have their holes
             whole = finite and "entry" not in words
