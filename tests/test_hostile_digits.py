@@ -7,11 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array
+from scipy.special import gammaln
 from scipy.stats import poisson
 
 import bayesgen as bg
 from bayesgen import errors
 from bayesgen.likelihoods.kernel_density import bandwidths
+from bayesgen.likelihoods.sparse_rows import log_factorials
 
 
 def test_a_point_estimate_keeps_its_digits_far_from_the_origin():
@@ -130,3 +132,11 @@ def test_what_is_nearly_always_so_may_still_not_be(form):
     clf = bg.NaiveBayes(prior).fit(x, y, sample_weight=weight)
     assert np.isfinite(clf.predict_interval(x)).all()
     assert np.isfinite(clf.loo().to_numpy()).all()
+
+
+def test_counts_that_no_64_bit_integer_holds():
+    """A count of 1e19 became a negative integer, with a warning of NumPy's."""
+    x, y = np.array([[3.0, 1e19], [1e140, 2.0], [1.0, 4.0]]), np.array([0, 1, 1])
+    np.testing.assert_array_equal(log_factorials(x[0]), gammaln(x[0] + 1))
+    for clf in (bg.BagOfWords(), bg.GenerativeClassifier(bg.Poisson())):
+        assert np.isfinite(clf.fit(x, y).predict_proba(csr_array(x))).all()

@@ -79,10 +79,11 @@ def rising_scores(
         line += x.indices
         above = np.flatnonzero(~(two | (x.data == 1)))
         line[above] += size
-        counts, words = x.data[above].astype(np.int64), x.indices[above]
+        counts, words = x.data[above], x.indices[above]
         deep = place[words]
         reached = (counts > 0) & (deep >= 0) & (counts <= MOST_COUNTED)
-        line[above[reached]] = (2 * size + (counts - 3) * len(often) + deep)[reached]
+        deeper = (counts[reached].astype(np.int64) - 3) * len(often)
+        line[above[reached]] = 2 * size + deeper + deep[reached]
         line[above[counts == 0]] = len(table) - 1
         data = ones[: len(line)] if len(line) <= len(ones) else np.ones(len(line))
         out = csr_array((data, line, x.indptr), (x.shape[0], len(table))) @ table

@@ -147,7 +147,9 @@ def class_holes(
 
 def log_factorials(counts: np.ndarray) -> Float[np.ndarray, " cell"]:
     """Return log x! of whole numbers."""
-    out = LOG_FACTORIALS.take(counts.astype(np.int64, copy=False), mode="clip")
+    # a count of 1e19 is no 64-bit integer
+    known = np.minimum(counts, len(LOG_FACTORIALS)) if counts.dtype.kind == "f" else counts
+    out = LOG_FACTORIALS.take(known.astype(np.int64, copy=False), mode="clip")
     if counts.size and counts.max() >= len(LOG_FACTORIALS):
         large = np.flatnonzero(counts >= len(LOG_FACTORIALS))
         out[large] = gammaln(counts[large] + 1.0)
