@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 from jaxtyping import Float, Int, Shaped
 
+from bayesgen.arguments import is_number
 from bayesgen.errors import InvalidLoss
 from bayesgen.typing import Encoded, Joint, Traceable
 
@@ -62,13 +63,18 @@ def losses(
     decisions, cost = _costs(loss, classes)
     if reject is None and not novelty:
         return Losses(_labels(decisions), cost)
-    price = np.inf if reject is None else float(reject)
-    if reject is not None and not np.isfinite(price):
-        raise InvalidLoss.not_finite("reject", price)
     label = _reject_label(reject_label, classes, decisions)
     if reject is not None:
-        cost = np.column_stack([cost, np.full(len(classes), price)])
+        cost = np.column_stack([cost, np.full(len(classes), _price(reject, cost))])
     return Losses(_labels([*decisions, label]), cost)
+
+
+def _price(reject: object, cost: Float[np.ndarray, "class decision"]) -> float:
+    """Return the cost of leaving a row undecided, which some decision has to undercut."""
+    least = float(cost.min())
+    if is_number(reject) and reject >= least:
+        return float(reject)
+    raise InvalidLoss.of_rejecting(reject, least)
 
 
 def _costs(loss: Loss, classes: np.ndarray) -> tuple[list, np.ndarray]:

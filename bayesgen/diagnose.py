@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from bayesgen import arguments
 from bayesgen.inference import Draws, Posterior, Tempered
 from bayesgen.inference.posterior import flat
 from bayesgen.likelihoods import Likelihood
@@ -85,7 +86,12 @@ def _named(owner: str, axes: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def draws_of(posterior: Posterior, rng: np.random.Generator, n: int) -> Draws:
-    """Return a posterior as draws: its own, or n of a closed form, dealt to CHAINS chains."""
+    """Return a posterior as draws: its own, or n of a closed form, dealt to CHAINS chains.
+
+    Raises:
+        InvalidArgument: n, the argument draws= of a user, is no count.
+    """
+    arguments.count("draws", n, default=1000)
     if isinstance(posterior, Tempered):
         return draws_of(posterior.base, rng, n)
     if isinstance(posterior, Draws):
@@ -131,7 +137,11 @@ def replicated(
     """Return blocks of rows simulated for labels y under n draws of parameters, (n, row, feature).
 
     Blocks without parameters (an improper prior) are left out.
+
+    Raises:
+        InvalidArgument: n, the argument replicates= of a user, is no count.
     """
+    arguments.count("replicates", n, default=100)
     shape = params["class"]["probs"].shape[:2]
     picked = rng.choice(int(np.prod(shape)), size=n, replace=n > np.prod(shape))
     out = {}

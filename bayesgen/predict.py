@@ -4,7 +4,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.sparse import csr_array, issparse, vstack
 
-from bayesgen.errors import ImpossibleRows, InvalidArgument, LowSampleSize, NoPosterior, warn
+from bayesgen.errors import ImpossibleRows, LowSampleSize, NoPosterior, warn
 from bayesgen.inference import Draws, Posterior, likeliest, normalised
 from bayesgen.likelihoods.moments import blocks
 from bayesgen.typing import Encoded, Joint, Traceable
@@ -73,8 +73,6 @@ def interval(
 ) -> Float[np.ndarray, "row class 2"]:
     """Return central intervals of P(y = k given x, theta) under p(theta given data, x)."""
     require_posterior(posterior, "predict_interval")
-    if not 0 < prob < 1:
-        raise InvalidArgument.out_of_range("prob", prob, "a number above 0 and below 1")
     tail = (1 - prob) / 2
     out = np.empty((n_rows, len(posterior.log_classes()), 2))
     for rows, probs, weight in posterior.class_draws(encoded, n_rows):

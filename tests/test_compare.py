@@ -182,9 +182,9 @@ def test_a_class_that_a_fit_never_saw_gets_probability_zero_and_infinite_log_los
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"classifiers": {}}, "at least one name and classifier"),
+        ({"classifiers": {}}, "at least one name to a classifier"),
         ({"classifiers": {"svc": LinearSVC()}}, r"classifiers\['svc'\] .* predict_proba"),
-        ({"cv": 1}, "cv is 1; a whole number of at least 2"),
+        ({"cv": 1}, "cv is 1; allowed: a whole number of at least 2"),
         ({"y": np.zeros(150)}, "at least two are needed"),
         ({"y": np.r_[0, np.ones(149)]}, r"class 0\.0 has 1 row"),
         ({"y": np.linspace(0, 1, 150)}, "a number and no class"),

@@ -155,7 +155,7 @@ def test_a_row_of_holes_is_typical(titanic):
         ({"loss": {("rose", "setosa"): 1}}, InvalidLoss, "true class 'rose'"),
         ({"loss": {("setosa", "virginica"): 1}}, InvalidLoss, "says nothing of"),
         ({"loss": {}}, InvalidLoss, "loss is empty"),
-        ({"reject": np.inf}, InvalidLoss, "cost of 'reject' is inf"),
+        ({"reject": np.inf}, InvalidLoss, "reject is inf; a finite number"),
         ({"reject": 1, "reject_label": "setosa"}, InvalidLoss, "'setosa' is a class"),
         ({"novelty": 1.5}, InvalidArgument, "novelty is 1.5"),
     ],

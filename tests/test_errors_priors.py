@@ -153,7 +153,7 @@ REFUSED = [
         "an unknown method",
         lambda: after(naive(inference="gibbs")),
         errors.UnsupportedInference,
-        "inference is 'gibbs'; allowed: 'auto', 'exact', 'expected', 'mle', 'map', 'nuts'",
+        "inference is 'gibbs'; allowed: 'auto', 'exact', 'expected', 'mle', 'map', 'svi', 'nuts'",
     ),
     (
         "an unknown likelihood",

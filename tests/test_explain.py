@@ -275,7 +275,7 @@ def test_equal_weights_of_subsets_break_the_sum(monkeypatch):
         ({"target": "setosa", "against": "setosa"}, "target is 'setosa'"),
         ({"order": "rows"}, "order is 'rows'"),
         ({"interval": 1.5}, "interval is 1.5"),
-        ({"interval": "orders"}, 'order="shapley"'),
+        ({"interval": "orders"}, "order='shapley'"),
     ],
 )
 def test_refused(iris, arguments, sentence):

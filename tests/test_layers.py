@@ -10,8 +10,8 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "bayesgen"
 
 ORDER = (
-    *("typing", "errors", "sealed", "tracing", "table", "schema", "likelihoods", "classes"),
-    *("model", "story"),
+    *("typing", "errors", "arguments", "sealed", "tracing", "table", "schema", "likelihoods"),
+    *("classes", "model", "story"),
     *("user_story", "inference", "predict", "decide", "calibrate", "diagnose", "explain", "plots"),
     *("persist", "estimators", "compare", "datasets", "report", "cli", "__init__"),
 )

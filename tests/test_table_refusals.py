@@ -36,7 +36,7 @@ UNREADABLE = {
     ),
     "lazy": (pl.LazyFrame({"a": [1]}), errors.UnsupportedTable, r"Pass X.collect\(\)"),
     "sparse": (scipy.sparse.csr_array(np.eye(2)), errors.UnsupportedTable, "sparse input is not"),
-    "mapping": ({"a": [1]}, errors.UnsupportedTable, "X is of type dict; a pandas or polars"),
+    "mapping": ({"a": [1]}, errors.UnsupportedTable, "X is a dict; a table is needed"),
     "ragged": ([[1], [1, 2]], errors.UnsupportedTable, "X is of type list"),
     "arrow array": (pa.array([1]), errors.BayesgenError, "Expected 2D array|X is of type"),
     "infinite": (
@@ -54,7 +54,7 @@ UNREADABLE = {
     "complex": (
         np.ones((2, 1)) * 1j,
         errors.InvalidValues,
-        "Complex data not supported: column 'x0'",
+        "Complex data not supported: X holds",
     ),
     "complex object": (np.array([[1j]], dtype=object), errors.InvalidValues, "Complex data"),
     "date": (

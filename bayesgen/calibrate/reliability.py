@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Float
 
+from bayesgen import arguments
 from bayesgen.calibrate.decomposition import BrierDecomposition, event_decomposition
-from bayesgen.errors import InvalidArgument
 from bayesgen.typing import Joint, Labels
 
 TOP_LABEL = "top label"
@@ -129,10 +129,8 @@ def reliability_curve(
 
 
 def _check_band(prob: float, resamples: int) -> None:
-    if not 0 < prob < 1:
-        raise InvalidArgument.out_of_range("prob", prob, "a number above 0 and below 1")
-    if resamples < 1:
-        raise InvalidArgument.out_of_range("resamples", resamples, "a whole number of at least 1")
+    arguments.share("prob", prob)
+    arguments.count("resamples", resamples, default=500)
 
 
 def _blocks(stated: np.ndarray, rows: np.ndarray, events: np.ndarray) -> pd.DataFrame:

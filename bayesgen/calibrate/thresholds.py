@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Float
 
+from bayesgen import arguments
 from bayesgen.errors import InvalidArgument
 from bayesgen.typing import Joint, Labels
 
@@ -47,9 +48,8 @@ def confusion(
     elif len(classes) == 2:
         decided = (probability[:, 1] >= threshold).astype(int)
     else:
-        raise InvalidArgument.out_of_range(
-            "threshold", threshold, f"None (there are {len(classes)} classes)"
-        )
+        among = f"None, of {len(classes)} classes"
+        raise InvalidArgument.out_of_range("threshold", threshold, among, "Pass threshold=None.")
     count = np.bincount(y * len(classes) + decided, minlength=len(classes) ** 2)
     return pd.DataFrame(
         count.reshape(len(classes), len(classes)),
@@ -84,8 +84,10 @@ def threshold_table(
         InvalidArgument: a threshold below 0 or above 1.
     """
     for threshold in thresholds:
-        if not 0 <= threshold <= 1:
-            raise InvalidArgument.out_of_range("thresholds", threshold, "numbers from 0 to 1")
+        if not (arguments.is_number(threshold) and 0 <= threshold <= 1):
+            raise InvalidArgument.out_of_range(
+                "thresholds", threshold, "numbers from 0 to 1", "Pass thresholds=(0.5, 0.95)."
+            )
     lines = [_rates(event, probability >= threshold) for threshold in thresholds]
     return pd.DataFrame(lines, index=pd.Index(list(thresholds), name="threshold", dtype=float))
 

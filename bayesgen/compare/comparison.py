@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Float, Shaped
 
-from bayesgen import calibrate, plots
+from bayesgen import arguments, calibrate, plots
 from bayesgen.calibrate.thresholds import THRESHOLDS
 from bayesgen.compare.display import LEGEND, shown
 from bayesgen.errors import InvalidArgument
@@ -87,7 +87,7 @@ class Comparison:
             self.y,
             self._said(name),
             self.classes.tolist(),
-            rng=np.random.default_rng(random_state),
+            rng=np.random.default_rng(arguments.seed(random_state)),
             prob=prob,
             resamples=resamples,
         )
@@ -160,7 +160,12 @@ class Comparison:
     ) -> plots.LearningCurveDisplay:
         """Draw a score against training rows; compare(..., train_sizes=...) computes it."""
         if not len(self.curves):
-            raise InvalidArgument.out_of_range("train_sizes", None, "sizes to learn from")
+            raise InvalidArgument.out_of_range(
+                "train_sizes",
+                None,
+                "numbers or shares of rows to fit",
+                "Compare again: bg.compare(..., train_sizes=[0.2, 0.5, 1.0]).",
+            )
         return plots.LearningCurveDisplay(self.curves, score).plot(ax=ax)
 
     def _said(self, name: str) -> Joint:

@@ -1,10 +1,11 @@
 """Which rows are fitted and which are scored in each fold."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from jaxtyping import Int, Shaped
 
+from bayesgen import arguments
 from bayesgen.errors import InvalidArgument, InvalidTarget, TooFewClasses
 from bayesgen.typing import Labels
 
@@ -34,10 +35,9 @@ def split(
     """
     if len(classes) < 2:
         raise TooFewClasses.found(classes.tolist())
-    if not isinstance(cv, int):
+    if not isinstance(cv, str) and (hasattr(cv, "split") or isinstance(cv, Iterable)):
         return _of_splitter(y, cv), ()
-    if isinstance(cv, bool) or cv < 2:
-        raise InvalidArgument.out_of_range("cv", cv, "a whole number of at least 2, or a splitter,")
+    cv = arguments.count("cv", cv, least=2, default=5)
     from sklearn.model_selection import StratifiedKFold
 
     folds, notes = _feasible(y, classes, cv)
@@ -104,13 +104,18 @@ def whole_numbers(sizes: Sequence[int | float], folds: list[Fold], y: Labels) ->
     most = min(len(fit) for fit, _ in folds)
     fewest = FEWEST_ROWS * len(np.unique(y))
     found = set()
-    for size in sizes:
-        rows = round(size * most) if isinstance(size, float | np.floating) else int(size)
-        if not fewest <= rows <= most:
+    for size in sizes if isinstance(sizes, Iterable) else [sizes]:
+        share = isinstance(size, float | np.floating)
+        rows = round(size * most) if share and arguments.is_number(size) else size
+        right = arguments.is_count(rows, fewest) and rows <= most
+        if not (right and isinstance(sizes, Iterable)):
             raise InvalidArgument.out_of_range(
-                "train_sizes", size, f"{fewest} to {most} rows, or such a share of {most} rows,"
+                "train_sizes",
+                size,
+                f"{fewest} to {most} rows, or such a share of {most} rows",
+                f"Pass train_sizes=({fewest}, {most}).",
             )
-        found.add(rows)
+        found.add(int(rows))
     return tuple(sorted(found))
 
 

@@ -7,11 +7,12 @@ import pyarrow as pa
 
 from bayesgen.errors import IdentifierColumn
 from bayesgen.schema.columns import FEW_ROWS
-from bayesgen.table import Table, TableColumn
+from bayesgen.table import Table, TableColumn, require_array, require_container
 
 
 def selectable(X: object) -> object:
     """Return X as something rows can be taken from: a dataframe or an array."""
+    require_container(X)
     if isinstance(X, np.ndarray):
         return X
     frame = nw.from_native(X, eager_only=True, pass_through=True)
@@ -19,6 +20,7 @@ def selectable(X: object) -> object:
         return X
     if hasattr(X, "__arrow_c_stream__"):
         return pa.table(X)
+    require_array(X)
     return np.asarray(X, dtype=object)
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Bool
 
+from bayesgen import arguments
 from bayesgen.compare.answers import Answer, distinct_warnings, methods, seconds
 from bayesgen.compare.comparison import Comparison
 from bayesgen.compare.folds import Fold, shrunk, split, whole_numbers
@@ -58,9 +59,9 @@ def compare(
         >>> bg.compare(rivals, X, y).table["method"].to_dict()
         {'MLE': 'mle', 'Bayes': 'exact'}
     """
-    _check_classifiers(classifiers)
+    _check(classifiers, random_state, n_jobs, progress)
     rows, codes = _rows(X, y)
-    plan = _plan(rows, codes, cv, train_sizes or (), random_state)
+    plan = _plan(rows, codes, cv, () if train_sizes is None else train_sizes, random_state)
     outcome = run(classifiers, rows, plan.splits, n_jobs=n_jobs, progress=progress)
     return _comparison(rows, codes, plan, outcome)
 
@@ -182,15 +183,23 @@ def _curves(
     return pd.DataFrame(list(lines.values()), index=index)
 
 
-def _check_classifiers(classifiers: Mapping[str, object]) -> None:
-    if not classifiers:
-        raise InvalidArgument.out_of_range(
-            "classifiers", dict(classifiers), "a dictionary of at least one name and classifier"
-        )
+def _check(
+    classifiers: Mapping[str, object], random_state: object, n_jobs: object, progress: object
+) -> None:
+    arguments.seed(random_state)
+    arguments.one_of("progress", progress, ["auto", True, False])
+    if n_jobs is not None and (n_jobs == 0 or not arguments.is_count(n_jobs, -1)):
+        allowed = "None, -1 (one for each core) or a whole number from 1"
+        raise InvalidArgument.out_of_range("n_jobs", n_jobs, allowed, "Pass n_jobs=1.")
+    if not isinstance(classifiers, Mapping) or not classifiers:
+        raise InvalidArgument.not_named(classifiers)
     for name, estimator in classifiers.items():
-        if not hasattr(estimator, "predict_proba"):
+        if not hasattr(estimator, "predict_proba") or isinstance(estimator, type):
             raise InvalidArgument.out_of_range(
-                f"classifiers[{name!r}]", estimator, "a classifier that has predict_proba"
+                f"classifiers[{name!r}]",
+                estimator,
+                "an instance that has predict_proba",
+                f"Pass {{{name!r}: bg.LDA()}}, or another classifier.",
             )
 
 

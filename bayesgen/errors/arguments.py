@@ -2,6 +2,8 @@
 
 from bayesgen.errors.base import BayesgenError, listed, shown
 
+_EXAMPLE = "'linear': bg.LDA()"
+
 
 class InvalidArgument(BayesgenError, ValueError):
     """An argument has a value that is not among those allowed."""
@@ -15,9 +17,27 @@ class InvalidArgument(BayesgenError, ValueError):
         )
 
     @classmethod
-    def out_of_range(cls, name: str, value: object, allowed: str) -> "InvalidArgument":
-        """The value is outside a range, told in words ("a number above 0 and below 1")."""
-        return cls(f"{name} is {shown(value)}; {allowed} is allowed. Pass {name}=... within it.")
+    def out_of_range(cls, name: str, value: object, allowed: str, cure: str) -> "InvalidArgument":
+        """The value is outside a range in words ("a number above 0"); the cure is what to type."""
+        return cls(f"{name} is {shown(value)}; allowed: {allowed}. {cure}")
+
+    @classmethod
+    def not_named(cls, found: object) -> "InvalidArgument":
+        """Classifiers to compare are no mapping of names."""
+        several = found if isinstance(found, list | tuple) else []
+        own = [f"'{type(c).__name__} {i}': classifiers[{i}]" for i, c in enumerate(several)]
+        return cls(
+            f"classifiers is of type {type(found).__name__}, without names; a mapping of at least "
+            f"one name to a classifier is needed. Pass {{{', '.join(own) or _EXAMPLE}}}."
+        )
+
+    @classmethod
+    def not_made(cls, name: str, found: type) -> "InvalidArgument":
+        """The argument is a class, and an instance of it is needed."""
+        return cls(
+            f"{name} is the class {found.__name__}; an instance is needed. Pass {found.__name__}()"
+            f", with parentheses: {name}=bg.{found.__name__}()."
+        )
 
     @classmethod
     def no_member_left(cls, names: list) -> "InvalidArgument":

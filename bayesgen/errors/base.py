@@ -45,6 +45,12 @@ def shown(value: object) -> str:
     return repr(value.item() if isinstance(value, np.generic) else value)
 
 
+class Code(str):
+    """Something to type, which is shown without quotes around it: Code("bg.LDA()")."""
+
+    __repr__ = str.__str__
+
+
 def listed(values: Iterable, limit: int = 5) -> str:
     """Return values as they would be typed, "'a', 'b' and 7 more" beyond `limit` of them."""
     values = list(values)

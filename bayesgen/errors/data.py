@@ -11,18 +11,35 @@ class UnsupportedTable(BayesgenError, TypeError):
     @classmethod
     def of_type(cls, found: object) -> "UnsupportedTable":
         """X is neither a dataframe nor an array."""
+        rows = "X" if isinstance(found, Iterable) else "{'column': [1.0, 2.0]}"
         return cls(
             f"X is of type {type(found).__name__}; a pandas or polars DataFrame, a pyarrow Table "
-            "or a two-dimensional NumPy array is needed. Pass pandas.DataFrame(X)."
+            f"or a two-dimensional NumPy array is needed. Pass pandas.DataFrame({rows})."
         )
 
     @classmethod
-    def lazy(cls, found: object) -> "UnsupportedTable":
-        """X is a query that has not run."""
+    def lazy(cls, found: object, method: str) -> "UnsupportedTable":
+        """X is a query that has not run; the method runs it."""
         return cls(
             f"X is a {type(found).__name__}, a query that has not run yet; its rows are needed. "
-            "Pass X.collect()."
+            f"Pass X.{method}()."
         )
+
+    @classmethod
+    def path(cls, found: object) -> "UnsupportedTable":
+        """X is the path of a file."""
+        name = str(found)
+        reader = "read_parquet" if name.endswith((".parquet", ".pq")) else "read_csv"
+        return cls(
+            f"X is the path {shown(name)}; the rows themselves are needed. Read them first: "
+            f"pass pandas.{reader}({shown(name)}) without the column of the labels."
+        )
+
+    @classmethod
+    def records(cls, found: object) -> "UnsupportedTable":
+        """X is a dict of columns or a list of dicts."""
+        what = "a list of dicts" if isinstance(found, list | tuple) else "a dict"
+        return cls(f"X is {what}; a table is needed. Pass pandas.DataFrame(X).")
 
     @classmethod
     def sparse(cls) -> "UnsupportedTable":
@@ -52,10 +69,23 @@ class InvalidTable(BayesgenError, ValueError):
     @classmethod
     def not_two_dimensional(cls, n_dimensions: Count) -> "InvalidTable":
         """X has no axes of rows and columns. The first sentence is scikit-learn's."""
+        found = f"Expected 2D array, got {n_dimensions}D array instead: X needs rows and columns."
+        if n_dimensions > 2:
+            return cls(
+                f"{found} Reshape your data, a row for each entry: numpy.reshape(X, (len(X), -1))."
+            )
         return cls(
-            f"Expected 2D array, got {n_dimensions}D array instead: X needs rows and columns. "
-            "Reshape your data either using X.reshape(-1, 1) if it is one feature, or "
-            "X.reshape(1, -1) if it is one row; a Series becomes a table by X.to_frame()."
+            f"{found} Reshape your data either using numpy.reshape(X, (-1, 1)) if it is one "
+            "feature, or numpy.reshape(X, (1, -1)) if it is one row."
+        )
+
+    @classmethod
+    def series(cls, found: object) -> "InvalidTable":
+        """X is one column. The first words are scikit-learn's."""
+        cure = "X.to_frame()" if hasattr(found, "to_frame") else "pyarrow.table({'x': X})"
+        return cls(
+            f"Expected 2D array, got 1D array instead: X is a {type(found).__name__}, one column "
+            f"without a table around it. Reshape your data: pass {cure}."
         )
 
     @classmethod
@@ -136,7 +166,16 @@ class InvalidValues(BayesgenError, ValueError):
         """Cells are complex. The first words are scikit-learn's."""
         return cls(
             f"Complex data not supported: column {shown(column)} holds complex numbers; real ones "
-            "are allowed. Pass the parts as two columns, X.real and X.imag."
+            "are allowed. Pass its parts as two columns, numpy.real(X[column]) and "
+            "numpy.imag(X[column])."
+        )
+
+    @classmethod
+    def complex_array(cls) -> "InvalidValues":
+        """X is an array of complex numbers. The first words are scikit-learn's."""
+        return cls(
+            "Complex data not supported: X holds complex numbers; real ones are allowed. Pass "
+            "their parts side by side: numpy.hstack([X.real, X.imag])."
         )
 
 

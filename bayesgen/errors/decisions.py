@@ -26,6 +26,15 @@ class InvalidLoss(BayesgenError, ValueError):
         )
 
     @classmethod
+    def of_rejecting(cls, reject: object, least: Real) -> "InvalidLoss":
+        """The cost of rejecting is no number, or below every cost of a decision."""
+        return cls(
+            f"reject is {shown(reject)}; a finite number of at least {least:g}, the smallest cost "
+            "in loss, is allowed: below it every row would be rejected. Pass "
+            f"reject={least + 0.1:g}, or None to decide every row."
+        )
+
+    @classmethod
     def unknown_class(cls, label: object, labels: list) -> "InvalidLoss":
         """The first label of a pair is no class."""
         return cls(

@@ -32,6 +32,14 @@ class UnsupportedInference(BayesgenError, ValueError):
         )
 
     @classmethod
+    def not_made(cls, name: str) -> "UnsupportedInference":
+        """The argument is the class of a method, not an instance."""
+        return cls(
+            f"inference is the class {name}; an instance is needed. Pass {name}(), with "
+            f"parentheses: inference=bg.{name}()."
+        )
+
+    @classmethod
     def because(cls, family: str, reason: str, cure: str) -> "UnsupportedInference":
         """Any other reason, with what to type."""
         return cls(f"{family}: {reason}. {cure}")

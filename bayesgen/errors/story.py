@@ -240,6 +240,6 @@ class StoryRefuses(BayesgenError, ValueError):
         """The method needs a closed form."""
         return cls(
             f"inference is {shown(found)}; a story of your own has no closed form. Allowed: "
-            '"auto" and "nuts" (draws), "map", "mle", bg.NUTS(), bg.MAP(), bg.MLE(). Pass '
+            '"auto" and "nuts" (draws), "map", "svi", "mle", bg.NUTS(), bg.MAP(), bg.MLE(). Pass '
             'inference="nuts".'
         )

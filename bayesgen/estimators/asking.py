@@ -5,12 +5,12 @@ import functools
 from collections.abc import Mapping
 
 import numpy as np
-from sklearn.utils import check_random_state
 
-from bayesgen import explain
+from bayesgen import arguments, explain
 from bayesgen.errors import UnsupportedInference
 from bayesgen.estimators.looking import Looking
-from bayesgen.estimators.valuing import Asker, Valuing, check_draws
+from bayesgen.estimators.seeds import generator
+from bayesgen.estimators.valuing import Asker, Valuing
 from bayesgen.schema import Column, Schema
 from bayesgen.schema.blocks import decoded_cells
 from bayesgen.table import Name, Table, fill_table, read_table
@@ -50,8 +50,8 @@ class Asking(Looking, Valuing, abc.ABC):
             >>> bg.QDA().fit(X, y).impute(holes, random_state=0).petal_width.round(1).tolist()
             [0.2, 0.2]
         """
-        check_draws(draws, 1)
-        rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
+        draws = arguments.count("draws", draws)
+        rng = generator(random_state)
         posterior, encoded, n_rows = self._cells_of(X, "impute()")
         table = self._own_columns(X, "impute()")
         filled = (explain.filled(posterior, encoded, n_rows, rng) for _ in range(draws))

@@ -24,7 +24,7 @@ def check(numbers: Numbers) -> None:
         InvalidArgument: neither None nor "yeo-johnson".
     """
     if numbers not in (None, "yeo-johnson"):
-        raise InvalidArgument.not_one_of("numbers", numbers, ["None", "yeo-johnson"])
+        raise InvalidArgument.not_one_of("numbers", numbers, ["yeo-johnson", None])
 
 
 def learn_bent(

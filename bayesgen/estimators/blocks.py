@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 
 from bayesgen.errors import InvalidArgument, UnknownColumns
+from bayesgen.errors.base import Code
 from bayesgen.likelihoods import Categorical, Likelihood, Normal
 from bayesgen.likelihoods.averaged import settled
 from bayesgen.schema import BlockSpec
@@ -39,10 +40,9 @@ def assign(spec: Spec, table: Table, remainder: str | None = None) -> Blocks:
         return {_block_name(spec): (settled(spec), table.names)}
     if isinstance(spec, Mapping):
         return _by_column(spec, table, remainder)
-    if spec != "auto":
-        raise InvalidArgument.not_one_of(
-            "likelihood", spec, ["auto", "bg.Normal()", "{column: ...}"]
-        )
+    if not (isinstance(spec, str) and spec == "auto"):
+        allowed = ["auto", Code("bg.Normal()"), Code("{column: ...}")]
+        raise _no_likelihood("likelihood", spec, allowed)
     return _automatic(table, table.names, {})
 
 
@@ -66,7 +66,7 @@ def _by_column(spec: Mapping, table: Table, remainder: str | None) -> Blocks:
     taken: list = []
     for key, likelihood in spec.items():
         if not isinstance(likelihood, Likelihood):
-            raise InvalidArgument.not_one_of(f"likelihood of {key!r}", likelihood, ["bg.Normal()"])
+            raise _no_likelihood(f"likelihood[{key!r}]", likelihood, [Code("bg.Normal()")])
         columns = _columns(key, table.names)
         taken += columns
         blocks[_free("_".join(map(str, columns)), blocks)] = (settled(likelihood), columns)
@@ -79,9 +79,18 @@ def _by_column(spec: Mapping, table: Table, remainder: str | None) -> Blocks:
         raise UnknownColumns.left_out(left_out)
     if not blocks and remainder == "drop":
         raise InvalidArgument.out_of_range(
-            "likelihood", dict(spec), 'with remainder="drop" only a mapping of at least one column'
+            "likelihood",
+            dict(spec),
+            "with remainder='drop' a mapping of at least one column",
+            "Pass remainder='auto', or name a column.",
         )
     return _automatic(table, left_out, blocks) if remainder == "auto" else blocks
+
+
+def _no_likelihood(name: str, value: object, allowed: list) -> InvalidArgument:
+    if isinstance(value, type) and issubclass(value, Likelihood):
+        return InvalidArgument.not_made(name, value)
+    return InvalidArgument.not_one_of(name, value, allowed)
 
 
 def _automatic(table: Table, names: Names, blocks: Blocks) -> Blocks:

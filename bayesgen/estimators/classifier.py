@@ -7,10 +7,10 @@ import os
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from bayesgen import predict
+from bayesgen import arguments, predict
 from bayesgen.classes import Spec, known_prior
 from bayesgen.errors import NoPosterior, TooFewClasses
 from bayesgen.estimators import rows
@@ -21,6 +21,7 @@ from bayesgen.estimators.learning import Learning
 from bayesgen.estimators.linear import Linear
 from bayesgen.estimators.plotting import Plotting
 from bayesgen.estimators.saved import save
+from bayesgen.estimators.seeds import generator
 from bayesgen.estimators.tempering import Seen, temperature, tempered
 from bayesgen.estimators.undoing import whole_or_undone
 from bayesgen.inference import Posterior, Report
@@ -33,7 +34,8 @@ class Classifier(Learning, Linear, Plotting, Asking, ClassifierMixin, BaseEstima
 
     Attributes:
         classes_: the labels in sorted order, shape (class,).
-        inference_: the method that ran ("exact", "mle", "map", "nuts", "augmentation").
+        inference_: the method that ran ("exact", "expected", "mle", "map", "nuts",
+            "augmentation"); inference="svi" is a way to the "map".
         report_: its account: seconds, verdict, details.
         posterior_: the posterior in the units of the columns.
         log_evidence_: log p(rows, labels), parameters integrated out; exact fits only. Where
@@ -134,7 +136,7 @@ class Classifier(Learning, Linear, Plotting, Asking, ClassifierMixin, BaseEstima
         Each row comes from its own draw of the parameters: rows of the posterior predictive.
         """
         self._answering()
-        rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
+        n, rng = arguments.count("n", n), generator(random_state)
         encoded, y = self._simulate(n, rng)
         return self._learned_.schema.decode(encoded, n), self.classes_[y]
 

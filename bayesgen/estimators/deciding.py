@@ -6,8 +6,8 @@ import math
 import numpy as np
 from jaxtyping import Bool, Float, Shaped
 
+from bayesgen import arguments
 from bayesgen.decide import Loss, Losses, blanked, losses, patterns, tail_share
-from bayesgen.errors import InvalidArgument
 from bayesgen.estimators.predicting import Predicting
 from bayesgen.predict import log_density
 from bayesgen.typing import Traceable
@@ -80,8 +80,8 @@ class Deciding(Predicting, abc.ABC):
         reject_label: object,
     ) -> Losses:
         """Return what each decision costs; where novelty is told, rejecting is one of them."""
-        if novelty is not None and not 0 < novelty < 1:
-            raise InvalidArgument.out_of_range("novelty", novelty, "a number above 0 and below 1")
+        if novelty is not None:
+            arguments.share("novelty", novelty, default=0.01)
         told = novelty is not None
         return losses(loss, self.classes_, reject=reject, reject_label=reject_label, novelty=told)
 
@@ -104,6 +104,7 @@ class Deciding(Predicting, abc.ABC):
             X: rows.
             draws: simulated rows.
         """
+        draws = arguments.count("draws", draws, default=DRAWS)
         posterior, encoded, n_rows = self._encoded(X)
         seen = log_density(posterior.log_joint(encoded, n_rows))
         simulated, out = self._simulated(draws), np.empty(n_rows)

@@ -27,11 +27,12 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils import check_random_state
 
 from bayesgen import diagnose, explain
+from bayesgen.arguments import is_number
 from bayesgen.errors import InvalidArgument, UnsupportedInference, UnsupportedTable
 from bayesgen.estimators.deciding import Deciding
+from bayesgen.estimators.seeds import generator
 from bayesgen.inference import Posterior
 from bayesgen.likelihoods.filling import together
 from bayesgen.predict import log_joint, require_posterior
@@ -115,7 +116,7 @@ class Explaining(Deciding, abc.ABC):
     ) -> explain.Reading:
         """Return in which order the columns are read, and for which classes."""
         shapley = order == "shapley"
-        rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
+        rng = generator(random_state)
         groups = self._groups(posterior, together_too=shapley)
         return explain.Reading(groups, contrast, every_order=shapley, rng=rng)
 
@@ -155,12 +156,16 @@ def check_reading(order: str, interval: float | str | None) -> None:
         raise InvalidArgument.not_one_of("order", order, ["columns", "shapley"])
     known = interval is None or _is_share(interval) or (interval, order) == ("orders", "shapley")
     if not known:
-        allowed = 'a number above 0 and below 1, or "orders" with order="shapley",'
-        raise InvalidArgument.out_of_range("interval", interval, allowed)
+        raise InvalidArgument.out_of_range(
+            "interval",
+            interval,
+            "a number above 0 and below 1, or 'orders' with order='shapley'",
+            "Pass interval=0.9.",
+        )
 
 
-def _is_share(interval: float | str | None) -> bool:
-    return isinstance(interval, float | int) and 0 < interval < 1
+def _is_share(interval: object) -> bool:
+    return is_number(interval) and 0 < interval < 1
 
 
 def _weighed(

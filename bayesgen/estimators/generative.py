@@ -64,9 +64,10 @@ class GenerativeClassifier(StoryTeller, Composed):
         class_prior: Dirichlet rows per class (1.0), "empirical", "uniform", or probabilities as an
             array or {class: probability}. Under maximum likelihood a number means frequencies. A
             story states its own prior; known probabilities take its place after the fit.
-        inference: "auto", "exact", "mle", "map", "nuts", or bg.Exact(), bg.MLE(), bg.MAP(),
-            bg.NUTS(). A story has no closed form: "auto" is "nuts", "map" the mode against the
-            scale-free measure (see bg.MAP), "mle" the highest density of rows.
+        inference: "auto", "exact", "expected", "mle", "map", "svi" (bg.MAP(solver="svi")), "nuts",
+            or bg.Exact(), bg.Expected(), bg.Augmentation(), bg.MLE(), bg.MAP(), bg.NUTS(). A story
+            has no closed form: "auto" is "nuts", "map" and "svi" the mode against the scale-free
+            measure (see bg.MAP), "mle" the highest density of rows.
         unseen: "missing" takes a level that fitting did not see as missing, with a warning;
             "error" refuses it.
         numbers: None, as they are; or "yeo-johnson": columns that normal likelihoods read are bent,

@@ -5,13 +5,13 @@ from collections.abc import Collection
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import check_random_state
 
 from bayesgen.errors import NoRows
 from bayesgen.estimators import rows
 from bayesgen.estimators.bending import Numbers, check, learn_bent
 from bayesgen.estimators.blocks import Blocks, specs
 from bayesgen.estimators.fitted import Learned, add, learn
+from bayesgen.estimators.seeds import drawn_seed
 from bayesgen.estimators.tempering import Seen, Temper
 from bayesgen.inference import NUTS, Method
 from bayesgen.schema import Schema
@@ -101,4 +101,4 @@ class Learning(abc.ABC):
             kept = self.inference.kept_seed()
             if kept is not None:
                 return kept
-        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        return drawn_seed(self.random_state)

@@ -4,7 +4,6 @@ import abc
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
-from sklearn.utils import check_random_state
 
 from bayesgen import diagnose, predict
 from bayesgen.classes import Spec
@@ -13,6 +12,7 @@ from bayesgen.estimators import rows
 from bayesgen.estimators.deciding import Deciding
 from bayesgen.estimators.fitted import Learned, columns, complete, level_names
 from bayesgen.estimators.inferring import leave_one_out
+from bayesgen.estimators.seeds import generator
 from bayesgen.inference import Draws, Posterior, Report
 from bayesgen.typing import Encoded, Labels, Weights
 
@@ -63,7 +63,7 @@ class Looking(Deciding, abc.ABC):
         """
         if X is None or y is None:
             X, y, _ = self._rows_of_fit("to_datatree")
-        rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
+        rng = generator(random_state)
         posterior = diagnose.draws_of(self._answering(), rng, draws)
         words, encoded, codes = self._words(), self._encoded(X)[1], self._codes(y)
         prior = self._prior(rng, draws, encoded, codes)
@@ -92,7 +92,7 @@ class Looking(Deciding, abc.ABC):
             >>> round(float(table.loc["normal.mean[setosa, petal_length]", "mean"]), 1)
             1.5
         """
-        rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
+        rng = generator(random_state)
         posterior, words = diagnose.draws_of(self._answering(), rng, draws), self._words()
         groups = {"posterior": self._shown(posterior.params, words)}
         return diagnose.summary(diagnose.datatree(groups, words.coords(), {}), options)

@@ -5,7 +5,7 @@ import abc
 import numpy as np
 from jaxtyping import Float, Shaped
 
-from bayesgen import predict
+from bayesgen import arguments, predict
 from bayesgen.inference import Posterior
 from bayesgen.typing import Joint, Traceable
 
@@ -56,6 +56,7 @@ class Predicting(abc.ABC):
         Central intervals over theta given the data and the row. predict_proba is the mean over the
         same distribution, and may lie outside when that is skewed.
         """
+        prob = arguments.share("prob", prob)
         return predict.interval(*self._encoded(X), prob)
 
     def predict_draws(self, X: object) -> object:

@@ -22,6 +22,8 @@ from bayesgen.table import (
     read_sparse,
     read_table,
     read_target,
+    require_array,
+    require_container,
 )
 from bayesgen.typing import Encoded, Traceable, Weights
 
@@ -163,6 +165,7 @@ def read(estimator: object, X: object, unread: Unread, *, reset: bool) -> Table:
     Raises:
         BayesgenError: what cannot be read.
     """
+    require_container(X)
     if is_sparse(X):
         options = {"accept_sparse": "csr", "dtype": None, "ensure_all_finite": False}
         return read_sparse(validate_data(estimator, X, reset=reset, **options))
@@ -175,6 +178,7 @@ def read(estimator: object, X: object, unread: Unread, *, reset: bool) -> Table:
     # infinities are refused by read_table, which names the column
     if not reset and _is_like_fitted(estimator, X):
         return read_table(X, unread)
+    require_array(X)
     array = validate_data(estimator, X, dtype=None, ensure_all_finite=False, reset=reset)
     return read_table(array, unread)
 

@@ -16,14 +16,14 @@ import warnings
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
-from sklearn.utils import check_random_state
 
-from bayesgen import explain
+from bayesgen import arguments, explain
 from bayesgen.errors import BayesgenWarning, UnsupportedInference
 from bayesgen.estimators.asking import fill_holes
 from bayesgen.estimators.classifier import Classifier
+from bayesgen.estimators.seeds import generator
 from bayesgen.estimators.stack_rows import StackRows, with_density
-from bayesgen.estimators.valuing import Asker, Valuing, check_draws
+from bayesgen.estimators.valuing import Asker, Valuing
 from bayesgen.inference import Posterior, Stacked, normalised
 from bayesgen.likelihoods.filling import require_fillable
 from bayesgen.likelihoods.moments import blocks
@@ -73,8 +73,8 @@ class StackAsking(StackRows, Valuing, abc.ABC):
             >>> stack.impute(holes, random_state=0).petal_width.round(1).tolist()[0]
             0.2
         """
-        check_draws(draws, 1)
-        rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
+        draws = arguments.count("draws", draws)
+        rng = generator(random_state)
         _, encoded, n_rows = self._encoded(X)
         able, table = self._able("impute()"), self._read(X, reset=False)
         schema = next(iter(able.values()))._learned_.schema

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from bayesgen import explain
+from bayesgen import arguments, explain
 from bayesgen.errors import UnsupportedInference, each_once
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.plotting import Plotting
@@ -62,7 +62,7 @@ class StackRows(Plotting, abc.ABC):
         self._answering()
         weights = np.array(list(self.weights_.values()))
         weights = weights * with_density(self.members_, self.weights_)
-        rng = check_random_state(random_state)
+        n, rng = arguments.count("n", n), check_random_state(arguments.seed(random_state))
         counts = rng.multinomial(n, weights / weights.sum())
         parts = [
             member.sample(int(count), rng)

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from bayesgen import diagnose
+from bayesgen import arguments, diagnose
 from bayesgen.classes import Spec as ClassPriorSpec
 from bayesgen.errors import (
     BayesgenError,
@@ -25,6 +25,7 @@ from bayesgen.errors import (
     each_once,
     warn,
 )
+from bayesgen.errors.base import Code
 from bayesgen.estimators import rows
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.held_out import Batches, held_out
@@ -41,6 +42,7 @@ from bayesgen.typing import Joint, Labels, Weights
 
 VERDICT = "Members are weighed by what they say of rows left out."
 
+ALLOWED = ("auto", Code("[bg.LDA()]"))
 Members = str | Sequence[Classifier] | Mapping[str, Classifier]
 
 
@@ -116,6 +118,7 @@ class StackedClassifier(StackAsking, ClassifierMixin, BaseEstimator):
         """
         with whole_or_undone(self):
             start = time.perf_counter()
+            arguments.seed(self.random_state)
             table, labels, _ = rows.training_rows(
                 lambda: self._read(X, reset=True), y, sample_weight
             )
@@ -157,13 +160,12 @@ class StackedClassifier(StackAsking, ClassifierMixin, BaseEstimator):
 
     def _listed(self, table: Table) -> dict[str, Classifier]:
         """Return the members by name."""
-        if not self.members:
-            raise InvalidArgument.not_one_of("members", self.members, ["auto", "[bg.LDA()]"])
+        if not isinstance(self.members, Mapping | Sequence) or not self.members:
+            raise InvalidArgument.not_one_of("members", self.members, ALLOWED)
         if isinstance(self.members, Mapping):
             return {name: _own(member) for name, member in self.members.items()}
         if isinstance(self.members, str):
-            if self.members != "auto":
-                raise InvalidArgument.not_one_of("members", self.members, ["auto", "[bg.LDA()]"])
+            arguments.one_of("members", self.members, ALLOWED)
             options = {"unseen": self.unseen, "random_state": self.random_state}
             return automatic(table, class_prior=self.class_prior, **options)
         return {f"{type(m).__name__} {i}": _own(m) for i, m in enumerate(self.members, start=1)}
@@ -292,5 +294,7 @@ def _as_it_is(member: Classifier) -> Classifier:
 def _own(member: object) -> Classifier:
     """Return a member, which must be a classifier of this library with statistics of its own."""
     if not isinstance(member, Classifier):
-        raise InvalidArgument.not_one_of("member", member, ["bg.LDA()", "bg.NaiveBayes()"])
+        if isinstance(member, type):
+            raise InvalidArgument.not_made("member", member)
+        raise InvalidArgument.not_one_of("member", member, [Code("bg.LDA()")])
     return member

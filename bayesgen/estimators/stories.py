@@ -12,6 +12,7 @@ from bayesgen.classes import class_prior
 from bayesgen.errors import (
     InvalidStory,
     InvalidTable,
+    InvalidValues,
     NotConverged,
     StoryRefuses,
     StoryRows,
@@ -28,7 +29,7 @@ from bayesgen.inference.programs import Observed, infer_story
 from bayesgen.inference.story_draws import OWNER, StoryDraws
 from bayesgen.model import ModelStatistics
 from bayesgen.schema import BlockSpec, Schema
-from bayesgen.table import Table, is_frame, is_sparse, read_table
+from bayesgen.table import Table, is_frame, is_sparse, read_table, require_container
 from bayesgen.typing import Encoded, Traceable
 from bayesgen.user_story import SINGLE, UserStory, sizes_of
 
@@ -235,6 +236,7 @@ def read(estimator: object, X: object, *, reset: bool) -> StoryTable:
         if len(set(lengths.values())) != 1:
             raise StoryRows.lengths(lengths)
         return _table(arrays, DICT)
+    require_container(X)
     if is_sparse(X):
         raise UnsupportedTable.sparse_for("A story of your own")
     if is_frame(X):
@@ -266,6 +268,8 @@ def _numbers(name: object, array: np.ndarray) -> np.ndarray:
     """Return an array of whole numbers, truth values or float64, NaN the only strange one."""
     if array.dtype.kind in "iub":
         return array
+    if array.dtype.kind == "c":
+        raise InvalidValues.complex_array()
     try:
         array = array.astype(np.float64)
     except (TypeError, ValueError):

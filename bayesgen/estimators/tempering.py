@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 
+from bayesgen.arguments import is_number
 from bayesgen.classes import Spec
 from bayesgen.errors import InvalidArgument, NoRows, UnsupportedInference
 from bayesgen.estimators.fitted import Learned
@@ -46,7 +47,7 @@ def tempered(
         return posterior
     if isinstance(temper, str):
         if temper != "learn":
-            raise InvalidArgument.not_one_of("temper", temper, ["None", "learn", "0.5"])
+            raise InvalidArgument.not_one_of("temper", temper, ["learn", None, 0.5])
         found = powers.learned(*left_out(posterior, learned, prior, seen, unseen=unseen))
         return Tempered(posterior.reader, posterior.report, posterior, *found)
     return Tempered(posterior.reader, posterior.report, posterior, *stated_powers(temper))
@@ -58,9 +59,10 @@ def stated_powers(temper: Temper) -> tuple[powers.Powers, powers.Powers]:
     Raises:
         InvalidArgument: no number above 0.
     """
-    number = isinstance(temper, int | float | np.number) and not isinstance(temper, bool)
-    if not number or not (np.isfinite(temper) and temper > 0):
-        raise InvalidArgument.out_of_range("temper", temper, "None, 'learn' or a power above 0")
+    if not (is_number(temper) and temper > 0):
+        raise InvalidArgument.out_of_range(
+            "temper", temper, "None, 'learn' or a power above 0", "Pass temper='learn'."
+        )
     return np.array([float(temper)]), np.ones(1)
 
 

@@ -4,12 +4,11 @@ import abc
 from collections.abc import Callable, Mapping
 
 import numpy as np
-from sklearn.utils import check_random_state
 
-from bayesgen import diagnose, explain
+from bayesgen import arguments, diagnose, explain
 from bayesgen.decide import Loss, losses
-from bayesgen.errors import InvalidArgument
 from bayesgen.estimators.explaining import Explaining, index_of
+from bayesgen.estimators.seeds import drawn_seed
 from bayesgen.table import Name
 
 CELLS = 256
@@ -59,8 +58,8 @@ class Valuing(Explaining, abc.ABC):
                  sex  age  passengerClass
             0  0.138  NaN           0.047
         """
-        check_draws(draws, 2)
-        askers = self._askers(X, gain_of(loss, self.classes_), int(draws))
+        draws = arguments.count("draws", draws, least=2, default=CELLS)
+        askers = self._askers(X, gain_of(loss, self.classes_), draws)
         found = worths(askers, random_state)
         values = diagnose.frame({name: one.value for name, one in found.items()}, index_of(X))
         errors = diagnose.frame({name: one.error for name, one in found.items()}, index_of(X))
@@ -69,16 +68,10 @@ class Valuing(Explaining, abc.ABC):
 
 def worths(askers: Mapping[Name, Asker], random_state: object) -> dict[Name, explain.Asked]:
     """Return the worth of cells by column; each column has random numbers of its own."""
-    seed = check_random_state(random_state).randint(2**31 - 1)
+    seed = drawn_seed(random_state)
     return {
         name: ask(np.random.default_rng((seed, i))) for i, (name, ask) in enumerate(askers.items())
     }
-
-
-def check_draws(draws: object, least: int) -> None:
-    """Refuse what is no number of draws."""
-    if not isinstance(draws, int | np.integer) or draws < least:
-        raise InvalidArgument.out_of_range("draws", draws, f"a whole number from {least}")
 
 
 def gain_of(loss: Loss, classes: np.ndarray) -> explain.Gain:

@@ -1,5 +1,8 @@
 """Inference: one argument, five answers, all of one type."""
 
+import functools
+from collections.abc import Callable
+
 from bayesgen.errors import NoClosedForm, UnsupportedInference, warn
 from bayesgen.inference.augmentation import Augmentation as Augmentation
 from bayesgen.inference.exact import Exact as Exact
@@ -20,7 +23,29 @@ from bayesgen.inference.tempered import Tempered as Tempered
 from bayesgen.model import Model, ModelStatistics
 
 Method = Exact | Expected | MLE | MAP | NUTS | Augmentation
-BY_NAME = {"exact": Exact, "expected": Expected, "mle": MLE, "map": MAP, "nuts": NUTS}
+BY_NAME: dict[str, Callable[[], Method]] = {
+    "exact": Exact,
+    "expected": Expected,
+    "mle": MLE,
+    "map": MAP,
+    "svi": functools.partial(MAP, solver="svi"),
+    "nuts": NUTS,
+}
+
+
+def method_of(inference: object) -> Method:
+    """Return the method that an argument other than "auto" names, or is.
+
+    Raises:
+        UnsupportedInference: it is neither, or a class where an instance of it is needed.
+    """
+    if isinstance(inference, str) and inference in BY_NAME:
+        return BY_NAME[inference]()
+    if isinstance(inference, Method):
+        return inference
+    if isinstance(inference, type) and issubclass(inference, Method):
+        raise UnsupportedInference.not_made(inference.__name__)
+    raise UnsupportedInference.unknown(inference, ["auto", *BY_NAME])
 
 
 def choose(inference: str | Method, model: Model, statistics: ModelStatistics) -> Method:
@@ -35,10 +60,7 @@ def choose(inference: str | Method, model: Model, statistics: ModelStatistics) -
         if not model.conjugate:
             return NUTS()
         return Augmentation() if holes else Exact()
-    if isinstance(inference, str):
-        if inference not in BY_NAME:
-            raise UnsupportedInference.unknown(inference, ["auto", *BY_NAME])
-        inference = BY_NAME[inference]()
+    inference = method_of(inference)
     if isinstance(inference, Exact) and model.conjugate and holes:
         warn(NoClosedForm.holes())
         return Augmentation(draws=inference.draws)

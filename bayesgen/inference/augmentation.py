@@ -5,6 +5,7 @@ import time
 
 import numpy as np
 
+from bayesgen import arguments
 from bayesgen.inference.convergence import agree
 from bayesgen.inference.holes import holes
 from bayesgen.inference.posterior import Draws
@@ -26,6 +27,12 @@ class Augmentation:
     draws: int = 1000
     warmup: int = 200
     chains: int = 4
+
+    def __post_init__(self) -> None:
+        """Refuse what is no number of draws or chains."""
+        arguments.count("draws", self.draws, default=1000)
+        arguments.count("warmup", self.warmup, least=0, default=200)
+        arguments.count("chains", self.chains, default=4)
 
     def infer(self, model: Model, statistics: ModelStatistics, reader: Reader, seed: int) -> Draws:
         """Return draws of every parameter and the verdict on them."""

@@ -3,6 +3,7 @@
 import dataclasses
 import time
 
+from bayesgen import arguments
 from bayesgen.inference.posterior import Exact as ExactPosterior
 from bayesgen.inference.report import Report
 from bayesgen.model import Model, ModelStatistics, Reader
@@ -18,6 +19,10 @@ class Exact:
     """
 
     draws: int = 1000
+
+    def __post_init__(self) -> None:
+        """Refuse what is no number of draws."""
+        arguments.count("draws", self.draws, default=1000)
 
     def infer(
         self, model: Model, statistics: ModelStatistics, reader: Reader, seed: int

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+from bayesgen import arguments
 from bayesgen.inference.climb import STOPPED
 from bayesgen.inference.exact import Exact
 from bayesgen.inference.holes import expected_statistics
@@ -28,6 +29,10 @@ class Expected:
     """
 
     draws: int = 1000
+
+    def __post_init__(self) -> None:
+        """Refuse what is no number of draws."""
+        arguments.count("draws", self.draws, default=1000)
 
     def infer(
         self, model: Model, statistics: ModelStatistics, reader: Reader, seed: int

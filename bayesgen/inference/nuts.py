@@ -14,6 +14,7 @@ from typing import Literal
 
 import numpy as np
 
+from bayesgen import arguments
 from bayesgen.errors import InvalidCheckpoint, UnsupportedInference
 from bayesgen.errors.sampling import interrupted
 from bayesgen.inference import worths
@@ -78,8 +79,14 @@ class NUTS:
     checkpoint: str | os.PathLike | None = None
 
     def __post_init__(self) -> None:
-        """Keep the path of the checkpoint as text, which files of models can hold."""
+        """Refuse arguments that are none; keep the path as text, which files of models can hold."""
+        arguments.count("draws", self.draws, default=1000)
+        arguments.count("warmup", self.warmup, least=0, default=1000)
+        arguments.count("chains", self.chains, default=4)
+        arguments.share("target_accept", self.target_accept, default=0.8)
+        arguments.one_of("progress", self.progress, ["auto", True, False])
         if self.checkpoint is not None:
+            arguments.path("checkpoint", self.checkpoint, default="run.nc")
             object.__setattr__(self, "checkpoint", os.fspath(self.checkpoint))
 
     def kept_seed(self) -> int | None:

@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 
+from bayesgen import arguments
 from bayesgen.errors import UnsupportedInference
 from bayesgen.inference.climb import STOPPED
 from bayesgen.inference.holes import complete_statistics, holes
@@ -16,6 +17,7 @@ from bayesgen.likelihoods import Finding
 from bayesgen.model import Model, ModelStatistics, Reader
 
 Solver = Literal["auto", "svi"]
+SOLVERS = ("auto", "svi")
 Params = dict[str, dict[str, np.ndarray]]
 
 
@@ -36,14 +38,20 @@ class MLE:
     solver: Solver = "auto"
     variance_floor: float = 1e-9
 
-    def infer(self, model: Model, statistics: ModelStatistics, reader: Reader, seed: int) -> Draws:
-        """Return the maximum-likelihood estimate as a posterior of one draw."""
+    def __post_init__(self) -> None:
+        """Refuse arguments that are none."""
+        arguments.one_of("bias_corrected", self.bias_corrected, [False, True])
+        arguments.one_of("solver", self.solver, SOLVERS)
+        arguments.not_negative("variance_floor", self.variance_floor, default=1e-9)
         if self.bias_corrected and self.solver == "svi":
             raise UnsupportedInference.because(
                 "MLE(bias_corrected=True)",
                 "a divisor of n - 1 maximises no likelihood, so no optimiser can find it",
-                'Leave solver="auto".',
+                "Leave out one of the two: MLE(bias_corrected=True), or MLE(solver='svi').",
             )
+
+    def infer(self, model: Model, statistics: ModelStatistics, reader: Reader, seed: int) -> Draws:
+        """Return the maximum-likelihood estimate as a posterior of one draw."""
         start = time.perf_counter()
         if self.solver == "svi":
             return _by_svi("mle", model, statistics, reader, MLE_TERMS)
@@ -88,6 +96,10 @@ class MAP:
     """
 
     solver: Solver = "auto"
+
+    def __post_init__(self) -> None:
+        """Refuse a solver that is none."""
+        arguments.one_of("solver", self.solver, SOLVERS)
 
     def infer(self, model: Model, statistics: ModelStatistics, reader: Reader, seed: int) -> Draws:
         """Return the posterior mode as a posterior of one draw."""

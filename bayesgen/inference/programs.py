@@ -23,7 +23,7 @@ from bayesgen.model import Reader
 from bayesgen.typing import Labels, Weights
 from bayesgen.user_story import Arrays, Facts, StoryTarget, UserStory, examine
 
-BY_NAME = {"auto": NUTS, "nuts": NUTS, "map": MAP, "mle": MLE}
+BY_NAME = {"auto": NUTS, "nuts": NUTS, "map": MAP, "svi": MAP, "mle": MLE}
 TERMS: dict[type, tuple[str, ...]] = {NUTS: NUTS_TERMS, MAP: MAP_TERMS, MLE: MLE_TERMS}
 SHARE = 8
 """Rows are filled up by at most one in so many, so that tables of about one size share a shape."""
@@ -66,6 +66,8 @@ def chosen(inference: object) -> NUTS | MAP | MLE:
     """Return the method that an argument means."""
     if isinstance(inference, str) and inference in BY_NAME:
         return BY_NAME[inference]()
+    if isinstance(inference, type) and issubclass(inference, NUTS | MAP | MLE):
+        raise UnsupportedInference.not_made(inference.__name__)
     if not isinstance(inference, NUTS | MAP | MLE):
         raise StoryRefuses.inference(inference)
     if isinstance(inference, MLE) and inference.bias_corrected:

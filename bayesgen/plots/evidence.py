@@ -80,8 +80,9 @@ class EvidenceDisplay:
         """
         table = read_table(np.asarray(row) if isinstance(row, list) else row)
         if table.n_rows != 1:
-            allowed = "a table of one row, X.iloc[[0]],"
-            raise InvalidArgument.out_of_range("row", f"a table of {table.n_rows} rows", allowed)
+            raise InvalidArgument.out_of_range(
+                "row", f"a table of {table.n_rows} rows", "a table of one row", "Pass X[:1]."
+            )
         target, against = _pair(clf, row, target, against)
         found = clf.evidence(row, target, against, order=order, interval=interval)
         parts = [part.iloc[0].to_numpy() for part in (found if interval else [found])]

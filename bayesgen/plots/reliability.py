@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bayesgen import arguments
 from bayesgen.calibrate import ReliabilityCurve, reliability
 from bayesgen.plots.style import FAINT, INK, Axes, Fitted, Option, colour, panels, tidy
 
@@ -79,7 +80,7 @@ class ReliabilityDisplay:
         """
         labels = np.asarray(classes)
         codes = np.searchsorted(labels, np.asarray(y))
-        rng = np.random.default_rng(random_state)
+        rng = np.random.default_rng(arguments.seed(random_state))
         curves = reliability(
             codes,
             np.asarray(probability, float),

@@ -22,5 +22,7 @@ from bayesgen.table.indicators import levels_of as levels_of
 from bayesgen.table.joined import concatenated as concatenated
 from bayesgen.table.reading import is_frame as is_frame
 from bayesgen.table.reading import read_table as read_table
+from bayesgen.table.reading import require_array as require_array
+from bayesgen.table.reading import require_container as require_container
 from bayesgen.table.target import read_target as read_target
 from bayesgen.table.texts import read_texts as read_texts

@@ -28,6 +28,8 @@ def read_array(values: np.ndarray, unread: Unread) -> Table:
     """
     if values.ndim != 2:
         raise InvalidTable.not_two_dimensional(values.ndim)
+    if values.dtype.kind == "c":
+        raise InvalidValues.complex_array()
     names = tuple(f"x{i}" for i in range(values.shape[1]))
     skipped = unread(names)
     if values.dtype.kind in "fiu":

@@ -1,13 +1,19 @@
 """One door for everything a person may pass as X."""
 
+import os
+from collections.abc import Mapping
+
 import narwhals.stable.v2 as nw
 import numpy as np
 from narwhals.exceptions import DuplicateError
 
-from bayesgen.errors import InvalidTable, UnsupportedTable
+from bayesgen.errors import InvalidTable, InvalidValues, UnsupportedTable
 from bayesgen.table.arrays import as_array, read_array
 from bayesgen.table.columns import Table, Unread, none, plain_names
 from bayesgen.table.frames import read_frame
+
+RUNS = ("toPandas", "collect", "compute", "df")
+"""What runs a query: of Spark, of polars, of Dask, of DuckDB."""
 
 
 def read_table(X: object, unread: Unread = none) -> Table:
@@ -40,12 +46,53 @@ def read_table(X: object, unread: Unread = none) -> Table:
         >>> table.names, table.columns[1].kind, table.columns[1].values
         (('x0', 'x1'), 'number', array([ 2., nan]))
     """
+    require_container(X)
     table = read_array(X, unread) if isinstance(X, np.ndarray) else _read_other(X, unread)
     if not table.columns:
         raise InvalidTable.no_columns(table.n_rows)
     if not table.n_rows:
         raise InvalidTable.no_rows(len(table.columns))
     return table
+
+
+def require_container(X: object) -> None:
+    """Refuse what holds no rows, or holds them in a form that nothing here reads.
+
+    Raises:
+        UnsupportedTable: a query that has not run, the path of a file, a dict of columns or a list
+            of dicts, each with what makes a table of it.
+        InvalidTable: one column alone.
+    """
+    if isinstance(X, np.ndarray) or hasattr(X, "tocsr"):  # some sparse ones are dicts
+        return
+    if isinstance(X, str | os.PathLike):
+        raise UnsupportedTable.path(X)
+    if isinstance(X, Mapping):
+        raise UnsupportedTable.records(X)
+    if isinstance(X, list | tuple) and X and all(isinstance(row, Mapping) for row in X):
+        raise UnsupportedTable.records(X)
+    try:
+        frame = nw.from_native(X, allow_series=True, pass_through=True)
+    except DuplicateError:
+        return
+    if isinstance(frame, nw.Series):
+        raise InvalidTable.series(X)
+    runs = [method for method in RUNS if hasattr(X, method)]
+    if isinstance(frame, nw.LazyFrame) and runs:
+        raise UnsupportedTable.lazy(X, runs[0])
+
+
+def require_array(X: object) -> None:
+    """Refuse numbers that are complex or have not two axes, and what becomes no array.
+
+    Raises:
+        UnsupportedTable, InvalidTable, InvalidValues: which of these.
+    """
+    values = X if isinstance(X, np.ndarray) else as_array(X)
+    if values.ndim != 2:
+        raise InvalidTable.not_two_dimensional(values.ndim)
+    if values.dtype.kind == "c":
+        raise InvalidValues.complex_array()
 
 
 def is_frame(X: object) -> bool:
@@ -61,16 +108,12 @@ def is_frame(X: object) -> bool:
 
 def _read_other(X: object, unread: Unread) -> Table:
     try:
-        frame = nw.from_native(X, eager_only=True, allow_series=True, pass_through=True)
+        frame = nw.from_native(X, eager_only=True, pass_through=True)
     except DuplicateError:
         plain_names(getattr(X, "column_names", getattr(X, "columns", ())))
         raise
     if isinstance(frame, nw.DataFrame):
         return read_frame(frame, unread)
-    if isinstance(frame, nw.Series):
-        raise InvalidTable.not_two_dimensional(1)
-    if hasattr(X, "collect"):
-        raise UnsupportedTable.lazy(X)
     if hasattr(X, "tocsr"):
         raise UnsupportedTable.sparse()
     if hasattr(X, "__arrow_c_stream__") or hasattr(X, "to_struct_array"):

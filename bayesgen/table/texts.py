@@ -37,7 +37,7 @@ def _values(X: object) -> list | None:
         return list(X)
     if isinstance(X, np.ndarray):
         return X.tolist() if X.ndim == 1 and X.dtype.kind in "OUT" else None
-    if hasattr(X, "columns"):  # a table, whose names nobody has checked yet
+    if hasattr(type(X), "columns"):  # a table, whose names nobody has checked yet
         return None
     series = nw.from_native(X, eager_only=True, allow_series=True, pass_through=True)
     return series.to_list() if isinstance(series, nw.Series) else None

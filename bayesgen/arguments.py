@@ -1,0 +1,114 @@
+"""Arguments of every public call, checked by kind: a count, a share, a cost, a seed, a word.
+
+Each returns the argument as plain Python, or refuses it with a sentence that names it.
+"""
+
+import os
+from typing import TypeGuard, TypeVar
+
+import numpy as np
+
+from bayesgen.errors import InvalidArgument
+
+MOST_SEED = 2**32 - 1
+Seed = int | np.random.RandomState | None
+T = TypeVar("T")
+
+
+def is_count(value: object, least: int = 1) -> TypeGuard[int]:
+    """Return whether a value is a whole number of at least so much; True is none."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    return whole and bool(value >= least)
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Return whether a value is a finite real number; True is none."""
+    real = isinstance(value, int | float | np.integer | np.floating)
+    return real and not isinstance(value, bool) and bool(np.isfinite(value))
+
+
+def count(name: str, value: object, *, least: int = 1, default: int | None = None) -> int:
+    """Return a whole number of at least `least`.
+
+    Args:
+        name: of the argument.
+        value: what was passed.
+        least: the smallest that is allowed.
+        default: what the sentence advises; None: the smallest.
+
+    Raises:
+        InvalidArgument: a fraction, a boolean, text, or less than that.
+    """
+    if is_count(value, least):
+        return int(value)
+    advised = least if default is None else default
+    raise InvalidArgument.out_of_range(
+        name, value, f"a whole number of at least {least}", f"Pass {name}={advised}."
+    )
+
+
+def share(name: str, value: object, *, default: float = 0.9) -> float:
+    """Return a number above 0 and below 1.
+
+    Raises:
+        InvalidArgument: it is none.
+    """
+    if is_number(value) and 0 < value < 1:
+        return float(value)
+    raise InvalidArgument.out_of_range(
+        name, value, "a number above 0 and below 1", f"Pass {name}={default}."
+    )
+
+
+def not_negative(name: str, value: object, *, default: float) -> float:
+    """Return a finite number of at least 0.
+
+    Raises:
+        InvalidArgument: it is none.
+    """
+    if is_number(value) and value >= 0:
+        return float(value)
+    raise InvalidArgument.out_of_range(
+        name, value, "a finite number of at least 0", f"Pass {name}={default}."
+    )
+
+
+def one_of(name: str, value: T, allowed: tuple | list) -> T:
+    """Return one of the allowed values, the first of which the sentence advises.
+
+    Raises:
+        InvalidArgument: it is another one, or of another type.
+    """
+    for choice in allowed:
+        if type(value) is type(choice) and value == choice:
+            return value
+    raise InvalidArgument.not_one_of(name, value, allowed)
+
+
+def seed(value: object) -> Seed:
+    """Return what `random_state` may be: None, a whole number, or a numpy.random.RandomState.
+
+    These are the seeds of scikit-learn; numpy.random itself, NumPy's global generator, is None.
+
+    Raises:
+        InvalidArgument: it is none of them.
+    """
+    if value is None or value is np.random:
+        return None
+    if isinstance(value, np.random.RandomState):
+        return value
+    if is_count(value, 0) and value <= MOST_SEED:
+        return int(value)
+    allowed = "None, a whole number from 0 to 2**32 - 1 and a numpy.random.RandomState"
+    raise InvalidArgument.out_of_range("random_state", value, allowed, "Pass random_state=0.")
+
+
+def path(name: str, value: object, *, default: str) -> None:
+    """Refuse what is no path.
+
+    Raises:
+        InvalidArgument: it is none.
+    """
+    if not isinstance(value, str | os.PathLike):
+        allowed = "the path of a file"
+        raise InvalidArgument.out_of_range(name, value, allowed, f"Pass {name}={default!r}.")
