@@ -20,7 +20,7 @@ from bayesgen.likelihoods.simplexes import (
 from bayesgen.typing import Traceable, Transform
 
 Counts = Float[np.ndarray, " class"]
-Spec = float | int | str | np.ndarray | Sequence[float] | Mapping
+Spec = float | int | str | np.ndarray | Sequence[float | int] | Mapping
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class ClassPrior(Arrays):
     def log_evidence(self, count: Counts) -> float:
         """Return log p(labels), as a sequence."""
         if self.known:
-            return float(np.where(count > 0, count * _log(self.probs), 0.0).sum())
+            return float((count[count > 0] * _log(self.probs[count > 0])).sum())
         before, after = self.rows * self.probs, self.rows * self.probs + count
         return float(
             gammaln(self.rows) - gammaln(after.sum()) + (gammaln(after) - gammaln(before)).sum()
@@ -156,7 +156,7 @@ def known_prior(spec: Spec, classes: np.ndarray) -> ClassPrior:
 
 
 def given_probabilities(spec: Spec, classes: np.ndarray) -> Counts:
-    """Return probabilities stated by a user, checked: one per class, positive, summing to one."""
+    """Return probabilities stated by a user, checked: one per class, from 0 to 1, sum one."""
     if isinstance(spec, Mapping):
         wanted = list(classes)
         if set(spec) != set(wanted):
@@ -165,11 +165,24 @@ def given_probabilities(spec: Spec, classes: np.ndarray) -> Counts:
     probs = np.asarray(spec, dtype=float)
     if probs.shape != (len(classes),):
         raise InvalidPrior.wrong_shape("class_prior", "probabilities", probs.shape, (len(classes),))
-    if not (np.isfinite(probs).all() and (probs > 0).all()):
-        raise InvalidPrior.not_probabilities("class_prior", "probabilities", spec)
+    if not (np.isfinite(probs).all() and (probs >= 0).all()):
+        raise InvalidPrior.not_probabilities("class_prior", "probabilities", spec, "from 0 to 1")
     if abs(probs.sum() - 1) > 1e-8:
         raise InvalidPrior.does_not_sum_to_one("class_prior", probs.sum())
     return probs
+
+
+def require_possible(spec: Spec, classes: np.ndarray) -> None:
+    """Refuse to fit with stated probabilities of 0: rows of such a class could not be.
+
+    Raises:
+        InvalidPrior: names the classes.
+    """
+    if isinstance(spec, str | int | float | np.number):
+        return
+    impossible = classes[given_probabilities(spec, classes) == 0]
+    if len(impossible):
+        raise InvalidPrior.impossible_class(spec, impossible.tolist())
 
 
 def _log(probs: np.ndarray) -> np.ndarray:

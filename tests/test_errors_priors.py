@@ -111,7 +111,7 @@ REFUSED = [
         "a negative worth of a covariance, told at fit",
         lambda: bg.QDA(covariance_rows=-1.0).fit(NUMBERS, Y),
         errors.InvalidPrior,
-        "MultivariateNormal: covariance_rows is -1.0",
+        "QDA: covariance_rows is -1.0",
     ),
     (
         "a guess outside (0, 1)",
@@ -123,7 +123,7 @@ REFUSED = [
         "a singular user covariance",
         lambda: bg.QDA(scale=np.ones((2, 2))).fit(NUMBERS, Y),
         errors.InvalidPrior,
-        "MultivariateNormal: scale is not symmetric and positive definite.*1e-6",
+        "QDA: scale is not symmetric and positive definite.*1e-6",
     ),
     (
         "a user covariance that is not symmetric",
@@ -135,7 +135,7 @@ REFUSED = [
         "a user covariance of another size",
         lambda: bg.QDA(scale=np.eye(3)).fit(NUMBERS, Y),
         errors.InvalidPrior,
-        "MultivariateNormal: scale has the shape \\(3, 3\\)",
+        "QDA: scale has the shape \\(3, 3\\)",
     ),
     (
         "a guess of another size",
@@ -147,7 +147,7 @@ REFUSED = [
         "the reference prior with p > n",
         lambda: bg.QDA(prior="reference").fit(NUMBERS.assign(c=1.5 * NUMBERS["a"] ** 2), Y),
         errors.InvalidPrior,
-        "prior='reference'\\) needs at least 4 complete rows .*default prior",
+        "QDA\\(prior='reference'\\) needs at least 4 complete rows .*default prior",
     ),
     (
         "an unknown method",

@@ -7,6 +7,7 @@ Errors are also ValueError or TypeError, as scikit-learn's callers expect.
 
 from bayesgen.errors.arguments import InvalidArgument as InvalidArgument
 from bayesgen.errors.arguments import MissingPackage as MissingPackage
+from bayesgen.errors.arguments import UnknownArgument as UnknownArgument
 from bayesgen.errors.base import BayesgenError as BayesgenError
 from bayesgen.errors.base import BayesgenWarning as BayesgenWarning
 from bayesgen.errors.base import each_once as each_once

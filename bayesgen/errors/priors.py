@@ -22,11 +22,22 @@ class InvalidPrior(BayesgenError, ValueError):
         return cls(f"{family} has no {name}, which is stated; it would change nothing. {cure}.")
 
     @classmethod
-    def not_probabilities(cls, family: str, name: str, value: object) -> "InvalidPrior":
+    def not_probabilities(
+        cls, family: str, name: str, value: object, allowed: str = "above 0 and below 1"
+    ) -> "InvalidPrior":
         """Something is not a set of probabilities."""
         return cls(
-            f"{family}: {name} is {shown(value)}; probabilities above 0 and below 1 are allowed. "
+            f"{family}: {name} is {shown(value)}; probabilities {allowed} are allowed. "
             "Divide positive numbers by their sum."
+        )
+
+    @classmethod
+    def impossible_class(cls, value: object, labels: list) -> "InvalidPrior":
+        """A class that y has is to have the probability 0."""
+        return cls(
+            f"class_prior: probabilities is {shown(value)}; y has rows of class {listed(labels)}, "
+            "which needs a probability above 0 to be fitted. Pass class_prior='empirical'; after "
+            f"the fit clf.with_class_prior({shown(value)}) rules it out."
         )
 
     @classmethod

@@ -1,6 +1,6 @@
 """Bags of words: texts, or counts of their words, classified by the words alone."""
 
-from typing import Literal, Protocol, no_type_check, runtime_checkable
+from typing import ClassVar, Literal, Protocol, no_type_check, runtime_checkable
 
 import numpy as np
 from scipy.sparse import issparse
@@ -67,6 +67,8 @@ class BagOfWords(Classifier):
         >>> bag.predict_proba(["food for the king"]).round(3)
         array([[0.625, 0.375]])
     """
+
+    _likelihood_names: ClassVar[tuple[str, ...]] = (Multinomial.__name__, Bernoulli.__name__)
 
     @no_type_check  # anything goes here, and fit says what is wrong: scikit-learn's convention
     def __init__(

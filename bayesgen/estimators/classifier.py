@@ -3,10 +3,11 @@
 import abc
 import copy
 import os
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,6 +20,7 @@ from bayesgen.estimators.fitted import Learned, complete
 from bayesgen.estimators.inferring import infer
 from bayesgen.estimators.learning import Learning
 from bayesgen.estimators.linear import Linear
+from bayesgen.estimators.parameters import Estimator
 from bayesgen.estimators.plotting import Plotting
 from bayesgen.estimators.saved import save
 from bayesgen.estimators.seeds import generator
@@ -29,7 +31,7 @@ from bayesgen.table import Table
 from bayesgen.typing import Traceable
 
 
-class Classifier(Learning, Linear, Plotting, Asking, ClassifierMixin, BaseEstimator, abc.ABC):
+class Classifier(Learning, Linear, Plotting, Asking, ClassifierMixin, Estimator, abc.ABC):
     """Fit, predict and sample; a subclass says only which blocks it builds.
 
     Attributes:
@@ -44,6 +46,8 @@ class Classifier(Learning, Linear, Plotting, Asking, ClassifierMixin, BaseEstima
     """
 
     class_prior: Spec
+    _likelihood_names: ClassVar[tuple[str, ...]] = ()
+    """The likelihoods that it makes of arguments of its own; errors of priors name it instead."""
 
     # -- fitting ---------------------------------------------------------------------------------
 
@@ -176,7 +180,8 @@ class Classifier(Learning, Linear, Plotting, Asking, ClassifierMixin, BaseEstima
         """Return a fitted copy that answers under other, known class probabilities.
 
         Args:
-            class_prior: "uniform", an array in the order of `classes_`, or {class: probability}.
+            class_prior: "uniform", an array in the order of `classes_`, or {class: probability}; a
+                class of probability 0 is ruled out.
         """
         posterior = self._answering()
         prior = known_prior(class_prior, self.classes_)

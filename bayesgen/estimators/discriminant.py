@@ -31,6 +31,7 @@ class Discriminant(Classifier):
     """One multivariate normal over all columns; a subclass says whose the covariance is."""
 
     _covariance: ClassVar[Covariance]
+    _likelihood_names: ClassVar[tuple[str, ...]] = (MultivariateNormal.__name__,)
 
     @no_type_check  # anything goes here, and fit says what is wrong: scikit-learn's convention
     def __init__(

@@ -5,7 +5,7 @@ from collections.abc import Generator, Iterable
 
 import numpy as np
 
-from bayesgen.classes import Spec, class_prior
+from bayesgen.classes import Spec, class_prior, require_possible
 from bayesgen.errors import (
     BayesgenWarning,
     DegenerateVariance,
@@ -31,6 +31,7 @@ def infer(learned: Learned, inference: str | Method, prior: Spec, seed: int) -> 
     """Return the posterior and warn of what a person should know about it."""
     frequencies = isinstance(inference, MLE) or inference == "mle"
     model, statistics, reader = complete(learned, prior, frequencies=frequencies)
+    require_possible(prior, learned.classes)
     method = choose(inference, model, statistics)
     joint = [name for name, part in model.blocks.items() if part.joint]
     with told_by_columns(name for block in joint for name in columns(learned, reader, block)):

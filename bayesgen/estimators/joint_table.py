@@ -1,6 +1,6 @@
 """The joint table: one probability for every combination of levels, and no naivety."""
 
-from typing import Literal, no_type_check
+from typing import ClassVar, Literal, no_type_check
 
 import numpy as np
 from jaxtyping import Num
@@ -38,6 +38,8 @@ class JointTable(Classifier):
         >>> table.predict_proba(X.iloc[:1]).round(3)
         array([[0.729, 0.271]])
     """
+
+    _likelihood_names: ClassVar[tuple[str, ...]] = (JointCategorical.__name__,)
 
     @no_type_check  # anything goes here, and fit says what is wrong: scikit-learn's convention
     def __init__(

@@ -9,7 +9,7 @@ from typing import no_type_check
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -30,6 +30,7 @@ from bayesgen.estimators import rows
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.held_out import Batches, held_out
 from bayesgen.estimators.members import WIDEST, automatic, too_wide
+from bayesgen.estimators.parameters import Estimator
 from bayesgen.estimators.saved import save
 from bayesgen.estimators.stack_asking import StackAsking
 from bayesgen.estimators.stack_rows import stack_of
@@ -46,7 +47,7 @@ ALLOWED = ("auto", Code("[bg.LDA()]"))
 Members = str | Sequence[Classifier] | Mapping[str, Classifier]
 
 
-class StackedClassifier(StackAsking, ClassifierMixin, BaseEstimator):
+class StackedClassifier(StackAsking, ClassifierMixin, Estimator):
     r"""Generative classifiers of several structures, stacked and tempered by exact leave-one-out.
 
     P(y given x) = mean over powers eta of Q(y given x)^eta, normalised, where Q is the weighted

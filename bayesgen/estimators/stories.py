@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayesgen import diagnose
-from bayesgen.classes import class_prior
+from bayesgen.classes import class_prior, require_possible
 from bayesgen.errors import (
     InvalidStory,
     InvalidTable,
@@ -161,6 +161,7 @@ class StoryTeller(Classifier):
         if number:
             return posterior
         count = learned.statistics.count
+        require_possible(self.class_prior, learned.classes)
         known = class_prior(self.class_prior, learned.classes, count, frequencies=False)
         return posterior.with_classes(known)
 

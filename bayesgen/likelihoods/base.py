@@ -6,13 +6,14 @@ density once (see `exponential`); the others keep the rows (see `rows`).
 """
 
 import abc
+import copy
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from bayesgen.errors import InvalidPrior, UnsupportedInference
+from bayesgen.errors import InvalidArgument, InvalidPrior, UnsupportedInference
 from bayesgen.likelihoods.arrays import Arrays, Axes, spread
 from bayesgen.typing import (
     Block,
@@ -261,6 +262,35 @@ class Likelihood(Arrays, Generic[S]):
     def move_params(self, params: Params, origin: np.ndarray) -> Params:
         """Return parameters of x + origin when these are of x."""
         return {k: v + origin if k in self.location else v for k, v in params.items()}
+
+    def get_params(self, deep: bool = True) -> dict[str, object]:  # noqa: FBT001, FBT002
+        """Return the constructor's arguments by name, as scikit-learn asks an estimator for them.
+
+        deep: without effect; it is scikit-learn's.
+        """
+        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.init}
+
+    def set_params(self: L, **params: object) -> L:
+        """Return a likelihood with other arguments; this one, which others may hold, stays.
+
+        Raises:
+            InvalidArgument: an argument that the likelihood does not have.
+            InvalidPrior: a value that makes no prior.
+
+        Example:
+            >>> import bayesgen as bg
+            >>> bg.Normal(mean_rows=2).set_params(variance_rows=3)
+            Normal(mean_rows=2, variance_rows=3)
+        """
+        known = list(self.get_params())
+        for name in params:
+            if name not in known:
+                raise InvalidArgument.unknown_to(type(self).__name__, name, known)
+        return dataclasses.replace(self, **params)
+
+    def __sklearn_clone__(self: L) -> L:
+        """Return a copy: what scikit-learn's clone makes of a likelihood in an argument."""
+        return copy.deepcopy(self)
 
     def __repr__(self) -> str:
         """Show only what differs from the defaults, as it would be typed."""
