@@ -19,7 +19,7 @@ from jaxtyping import Bool, Float, Int
 from sklearn.utils import check_random_state
 
 from bayesgen import explain
-from bayesgen.errors import BayesgenWarning, UnsupportedInference
+from bayesgen.errors import BayesgenWarning, UnsupportedInference, each_once
 from bayesgen.estimators.asking import fill_holes
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.stack_rows import StackRows, with_density
@@ -47,6 +47,7 @@ class StackAsking(StackRows, Valuing, abc.ABC):
         ['sex']
     """
 
+    @each_once()
     def impute(self, X: object, draws: int = 1, *, random_state: object = None) -> object:
         """Return the table with its missing cells drawn from p(missing given observed, data).
 

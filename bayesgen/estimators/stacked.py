@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import functools
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayesgen import diagnose
 from bayesgen.classes import Spec as ClassPriorSpec
 from bayesgen.errors import (
+    AbsentColumns,
     BayesgenError,
     InvalidArgument,
     LeftOut,
@@ -36,7 +38,7 @@ from bayesgen.estimators.tempering import Temper, stated_powers
 from bayesgen.estimators.undoing import whole_or_undone
 from bayesgen.inference import Report, stacking
 from bayesgen.inference import tempered as powers
-from bayesgen.table import SparseTable, Table
+from bayesgen.table import SparseTable, Table, check_labelled
 from bayesgen.typing import Joint, Labels, Weights
 
 VERDICT = "Members are weighed by what they say of rows left out."
@@ -116,12 +118,12 @@ class StackedClassifier(StackAsking, ClassifierMixin, BaseEstimator):
         """
         with whole_or_undone(self):
             start = time.perf_counter()
-            table, labels, _ = rows.training_rows(
-                lambda: self._read(X, reset=True), y, sample_weight
-            )
+            read = functools.partial(self._read, X, reset=True)
+            table, labels, _ = rows.training_rows(read, y, sample_weight)
             classes = np.unique(labels)
             if len(classes) < 2:
                 raise TooFewClasses.found(classes.tolist())
+            check_labelled(classes)
             members = {name: clone(member) for name, member in self._listed(table).items()}
             batches = (rows.with_weight(X, y, sample_weight),)
             wide = self._without_wide(table)
@@ -139,10 +141,11 @@ class StackedClassifier(StackAsking, ClassifierMixin, BaseEstimator):
             return self.fit(X, y, sample_weight)
         if not self._batches:
             raise NoRows.to_learn_from("a stack")
-        self._check_columns(self._read(X, reset=False))
+        self._read(X, reset=False)
         start, more = time.perf_counter(), rows.with_weight(X, y, sample_weight)
         batches = (*self._batches, more)
         every = np.union1d(self.classes_, rows.labels_of(more[1]) if classes is None else classes)
+        check_labelled(every)
         members = {name: _as_it_is(member) for name, member in self.members_.items()}
         added = self._attempted(
             members, batches, every, lambda m: m.partial_fit(more[0], more[1], every, more[2])
@@ -153,17 +156,17 @@ class StackedClassifier(StackAsking, ClassifierMixin, BaseEstimator):
         table = rows.read(self, X, lambda names: (), reset=reset)
         if isinstance(table, SparseTable):
             raise UnsupportedTable.sparse_for(type(self).__name__)
+        if not reset:
+            self._check_columns(table)
         return table
 
     def _listed(self, table: Table) -> dict[str, Classifier]:
         """Return the members by name."""
-        if not self.members:
+        if not self.members or (isinstance(self.members, str) and self.members != "auto"):
             raise InvalidArgument.not_one_of("members", self.members, ["auto", "[bg.LDA()]"])
         if isinstance(self.members, Mapping):
             return {name: _own(member) for name, member in self.members.items()}
         if isinstance(self.members, str):
-            if self.members != "auto":
-                raise InvalidArgument.not_one_of("members", self.members, ["auto", "[bg.LDA()]"])
             options = {"unseen": self.unseen, "random_state": self.random_state}
             return automatic(table, class_prior=self.class_prior, **options)
         return {f"{type(m).__name__} {i}": _own(m) for i, m in enumerate(self.members, start=1)}
@@ -186,7 +189,7 @@ class StackedClassifier(StackAsking, ClassifierMixin, BaseEstimator):
     ) -> tuple[dict[str, Classifier], np.ndarray, dict[str, str]]:
         """Return members that could be fitted, what they say of rows left out, and who failed."""
         kept, said, failed = {}, [], {}
-        with each_once():
+        with each_once(AbsentColumns):  # which were told of when the rows were read
             for name, member in members.items():
                 try:
                     fit(member)

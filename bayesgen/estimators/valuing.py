@@ -8,7 +8,7 @@ from sklearn.utils import check_random_state
 
 from bayesgen import diagnose, explain
 from bayesgen.decide import Loss, losses
-from bayesgen.errors import InvalidArgument
+from bayesgen.errors import InvalidArgument, each_once
 from bayesgen.estimators.explaining import Explaining, index_of
 from bayesgen.table import Name
 
@@ -24,6 +24,7 @@ class Valuing(Explaining, abc.ABC):
     def _askers(self, X: object, gain: explain.Gain, draws: int) -> Mapping[Name, Asker]:
         """Return by column what says how much its missing cells are expected to gain."""
 
+    @each_once()
     def feature_value(
         self,
         X: object,
