@@ -8,9 +8,10 @@ import pytest
 from pyarrow import parquet
 
 from bayesgen import datasets
-from bayesgen.cli import main, show
+from bayesgen.cli import main
 from bayesgen.cli.files import NULLS, read
 from bayesgen.cli.models import classifiers
+from bayesgen.errors.merged import merged
 from bayesgen.table import read_table
 
 FAST = ("--methods", "mle,exact", "--cv", "3")
@@ -128,7 +129,7 @@ def test_notes_go_to_stderr(csv, capsys):
 
 def test_warnings_that_differ_in_their_numbers_are_told_once():
     texts = ("3 rows of 'x1' are odd", "4 rows of 'x1' are odd", "4 rows of 'x2' are odd")
-    assert show.shortened({"MLE": texts, "MAP": texts[1:2]}) == [
+    assert merged({"MLE": texts, "MAP": texts[1:2]}) == [
         "MLE, MAP: 3 rows of 'x1' are odd (and 1 more like it)",
         "MLE: 4 rows of 'x2' are odd",
     ]

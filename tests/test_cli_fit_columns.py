@@ -9,7 +9,7 @@ from pyarrow import csv, parquet
 
 import bayesgen as bg
 from bayesgen.cli import streams
-from bayesgen.cli.entry import each_once
+from bayesgen.errors.merged import merged_texts
 
 
 @pytest.fixture
@@ -17,13 +17,15 @@ def iris(tmp_path):
     return saved_iris(tmp_path)
 
 
+@pytest.mark.filterwarnings("default")
 def test_absent_columns_are_missing_and_others_are_ignored(iris, tmp_path, capsys):
     X, _ = bg.datasets.load_iris()
     X.drop(columns="petal_width").assign(extra="x").to_csv(tmp_path / "rows.csv", index=False)
     capsys.readouterr()
     assert run("predict", iris, tmp_path / "rows.csv", "--out", tmp_path / "p.parquet") == 0
     output = capsys.readouterr()
-    assert "lacks columns of the model, which count as missing: 'petal_width'." in output.err
+    told = [line for line in output.err.splitlines() if line.startswith("note: X lacks")]
+    assert len(told) == 1 and "the column 'petal_width'; it counts as missing" in told[0]
     found = parquet.read_table(tmp_path / "p.parquet").to_pandas()
     expected = bg.load(iris).predict_proba(X.assign(petal_width=np.nan))
     np.testing.assert_array_equal(found.filter(like="probability_"), expected)
@@ -65,7 +67,7 @@ def test_types_hold_for_the_whole_file(tmp_path, monkeypatch):
 
 def test_repeated_notes_are_told_once():
     notes = [f"column 'c{c}' has 'q' in {n} of 99 rows" for c, n in ((1, 3), (1, 20), (2, 3))]
-    assert each_once(notes) == [f"{notes[0]} (and 1 more like it)", notes[2]]
+    assert merged_texts(notes) == [f"{notes[0]} (and 2 more like it: 2 columns)"]
 
 
 @pytest.mark.filterwarnings("default")

@@ -167,19 +167,13 @@ REFUSED = [
         "wrong columns",
         lambda: after(naive()).predict(table().rename(columns={"dose": "doses"})),
         errors.UnknownColumns,
-        "unseen at fit time:\n- doses\n.*now missing:\n- dose\n.*feature_names_in_",
+        "unseen at fit time:\n- doses\n.*missing:\n- dose\n.*X.rename\\(columns={'doses': 'dose'}",
     ),
     (
         "an extra column",
         lambda: after(naive()).predict(table(extra=1.0)),
         errors.UnknownColumns,
         "unseen at fit time:\n- extra\n",
-    ),
-    (
-        "reordered columns",
-        lambda: after(naive()).predict(table()[["colour", "dose", "smoker"]]),
-        errors.UnknownColumns,
-        "must be in the same order as they were in fit.\n.*feature_names_in_",
     ),
     (
         "another number of columns",

@@ -240,7 +240,9 @@ def test_several_draws_are_a_list(passengers):
 def test_an_absent_column_is_added(passengers):
     clf, X = passengers
     X = X.dropna()
-    found = clf.impute(X.drop(columns=["sex", "age"]), random_state=0)
+    with pytest.warns(BayesgenWarning, match="lacks 2 of the 5 fitted columns") as caught:
+        found = clf.impute(X.drop(columns=["sex", "age"]), random_state=0)
+    assert len(caught) == 1
     assert list(found.columns) == list(X.columns) and not found.isna().any(axis=None)
     assert set(found["sex"]) <= {"female", "male"}
     pd.testing.assert_frame_equal(found.iloc[:, 2:], X.iloc[:, 2:])

@@ -8,12 +8,13 @@ from cyclopts import App
 from bayesgen import datasets
 from bayesgen.cli import show
 from bayesgen.cli.arguments import DataName, Flag, Folds, Methods, Missing, Model, Seed
-from bayesgen.cli.files import Data, read
+from bayesgen.cli.files import Data, classes_in, grouped, read
 from bayesgen.cli.fitting import fit_model
 from bayesgen.cli.models import classifiers, in_words, unfitted
 from bayesgen.cli.predicting import predict_rows
 from bayesgen.cli.reporting import report_page
 from bayesgen.compare import Comparison, compare
+from bayesgen.errors.merged import merged
 from bayesgen.table import Table, read_table
 
 HELP = "Class probabilities you can act on: Bayesian generative classification."
@@ -21,6 +22,7 @@ EXAMPLES = {
     "compare": (
         "bayesgen compare titanic_passengers --target survived",
         "bayesgen compare rows.csv --target species --model qda --methods mle,exact",
+        "bayesgen compare rows.csv --target ill --groups patient",
         "bayesgen compare rows.parquet --target churned --json > scores.json",
     ),
     "fit": (
@@ -75,6 +77,7 @@ def compare_methods(
     target: str | None = None,
     model: Model = "naive-bayes",
     cv: Folds = 5,
+    groups: str | None = None,
     methods: Methods = ("mle", "map", "exact", "nuts", "stacked"),
     seed: Seed = 0,
     missing: Missing = (),
@@ -91,24 +94,27 @@ def compare_methods(
         target: Column that holds the classes; a bundled data set knows its own.
         model: Which one.
         cv: Number of stratified folds; lowered to the rows of the smallest class.
+        groups: Column, such as a patient's number, whose rows stay together in every fold; it is
+            not a feature.
         methods: Which of mle, map, exact, nuts, stacked, separated by commas; stacked is a stack of
             structures that suit the columns, whatever the model.
         seed: Seed of the folds and of every sampler.
         missing: One more text.
         json: Print JSON: more digits, warnings in full; infinite log loss is the text "inf".
     """
-    rows = read(data, target, missing)
+    rows, together = grouped(read(data, target, missing), groups)
     table = read_table(rows.X)
     rivals = classifiers(model, methods, seed, table)
     words = in_words(model, unfitted(model, "auto", seed), table)
-    comparison = compare(rivals, rows.X, rows.y, cv=cv, random_state=seed)
+    with classes_in(rows.target):
+        comparison = compare(rivals, rows.X, rows.y, cv=cv, groups=together, random_state=seed)
     facts = _facts(rows, table, comparison, words)
     if json:
         print(show.as_json({**facts, "seed": seed, **_scores(comparison)}))
         return
     show.print_facts(_told(facts, comparison))
     show.print_comparison(comparison)
-    show.print_notes([*comparison.notes, *show.shortened(comparison.warnings)])
+    show.print_notes([*comparison.notes, *merged(comparison.warnings)])
 
 
 def list_datasets(*, json: Flag = False) -> None:

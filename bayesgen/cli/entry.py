@@ -1,12 +1,12 @@
 """Where the command starts and how it ends: exit codes 0 (done), 1 (refused), 2 (usage)."""
 
 import os
-import re
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from bayesgen.errors import BayesgenError
+from bayesgen.errors.merged import merged_texts
 
 
 def main(tokens: Sequence[str] | None = None) -> int:
@@ -21,30 +21,9 @@ def main(tokens: Sequence[str] | None = None) -> int:
     """
     with warnings.catch_warnings(record=True) as caught:
         code = _exit_code(sys.argv[1:] if tokens is None else list(tokens))
-    for sentence in each_once(str(warning.message) for warning in caught):
+    for sentence in merged_texts(str(warning.message) for warning in caught):
         print(f"note: {sentence}", file=sys.stderr)
     return code
-
-
-def each_once(sentences: Iterable[str]) -> list[str]:
-    """Return sentences without repetition; those that differ only in their numbers are counted.
-
-    Examples:
-        >>> each_once(["3 of 9 rows", "no rows", "4 of 9 rows"])
-        ['3 of 9 rows (and 1 more like it)', 'no rows']
-    """
-    alike: dict[str, list[str]] = {}
-    for sentence in sentences:
-        alike.setdefault(numberless(sentence), []).append(sentence)
-    return [
-        first + (f" (and {len(rest):,} more like it)" if rest else "")
-        for first, *rest in alike.values()
-    ]
-
-
-def numberless(text: str) -> str:
-    """Return a sentence without its numbers; those inside quotes belong to names and stay."""
-    return re.sub(r"('[^']*')|\d[\d.,]*", lambda match: match[1] or "#", text)
 
 
 def _exit_code(tokens: list[str]) -> int:

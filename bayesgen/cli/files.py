@@ -1,8 +1,9 @@
 """DATA of the command line: a CSV or Parquet file, or the name of a bundled data set."""
 
+import contextlib
 import dataclasses
 import difflib
-from collections.abc import Mapping
+from collections.abc import Generator, Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,8 @@ from jaxtyping import Shaped
 from pyarrow import csv, parquet
 
 from bayesgen import datasets
-from bayesgen.errors import BayesgenError
+from bayesgen.errors import BayesgenError, UnlabelledRows
+from bayesgen.errors.base import listed
 
 NULLS = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None", "none")
 """Cells of a CSV file that mean "missing", quoted or not."""
@@ -95,6 +97,15 @@ class UnusableData(BayesgenError, ValueError):
         )
 
     @classmethod
+    def unlabelled(cls, target: str, labels: Iterable) -> "UnusableData":
+        """-1 marks rows without a class."""
+        return cls(
+            f"column {target!r} holds -1 beside {listed(labels)}: -1 marks a row without a class, "
+            "and every row needs one. Remove these rows from the file, or, if -1 is a class, write "
+            "it as a word."
+        )
+
+    @classmethod
     def no_features(cls, data: str, target: str) -> "UnusableData":
         """Nothing but the target."""
         return cls(f"{data!r} has no column besides {target!r}: there is nothing to predict from.")
@@ -129,6 +140,21 @@ def read(data: str, target: str | None, missing: tuple[str, ...] = ()) -> Data:
     table = _arrow_table(located(data), missing)
     target = target_of(data, target, table.column_names)
     return Data(data, target, *apart(table, target))
+
+
+def grouped(rows: Data, groups: str | None) -> tuple[Data, list | None]:
+    """Return rows without the column of their groups, and the group of each row.
+
+    Raises:
+        UnusableData: there is no such column.
+    """
+    if groups is None:
+        return rows, None
+    require_names(rows.name, (groups,), rows.X.column_names)
+    rest = dataclasses.replace(rows, X=rows.X.drop_columns(groups))
+    if not rest.X.num_columns:
+        raise UnusableData.no_features(rows.name, rows.target)
+    return rest, rows.X.column(groups).to_pylist()
 
 
 def located(data: str) -> Path:
@@ -181,6 +207,15 @@ def apart(table: pa.Table, target: str) -> tuple[pa.Table, np.ndarray]:
     if labels.null_count:
         raise UnusableData.missing_labels(target, labels.null_count, len(labels))
     return table.drop_columns(target), np.array(labels.to_pylist())
+
+
+@contextlib.contextmanager
+def classes_in(target: str) -> Generator[None]:
+    """Name the column of the file in what is said of its labels."""
+    try:
+        yield
+    except UnlabelledRows as error:
+        raise UnusableData.unlabelled(target, error.labels) from error
 
 
 def _arrow_table(path: Path, missing: tuple[str, ...]) -> pa.Table:

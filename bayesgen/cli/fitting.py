@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from bayesgen.cli import show
 from bayesgen.cli.arguments import AnyModel, DataName, Flag, Missing, Rows, Seed
-from bayesgen.cli.files import apart, located, target_of
+from bayesgen.cli.files import apart, classes_in, located, target_of
 from bayesgen.cli.models import (
     Fitted,
     InferenceName,
@@ -60,7 +60,8 @@ def fit_model(
     target, first, rows = _begun(data, target, missing, batch)
     require_columns(model, first)
     classifier = unfitted(model, inference, seed)
-    _fit(classifier, show.counted(rows, "rows read"))
+    with classes_in(target):
+        _fit(classifier, show.counted(rows, "rows read"))
     words = in_words(model, classifier, first)
     classifier.save(out)
     facts = _facts(classifier, data, target, first, words)

@@ -51,7 +51,6 @@ def predict_rows(
     there = column_names(located(data))
     require_names(data, keep, there)
     wanted = reading(classifier, data, there)
-    show.print_notes(wanted.notes)
     types = wanted.beside(keep)
     rows = batches(located(data), list(types), types, missing=missing, rows=batch)
     answers = _answers(classifier, wanted, rows, keep, interval)

@@ -16,12 +16,10 @@ class Reading:
 
     types: of each column to read, by its name in the file: what a CSV file holds there.
     names: what the model calls these columns; None: they have no names but an order.
-    notes: what a person should know of them.
     """
 
     types: dict[str, pa.DataType]
     names: list | None
-    notes: tuple[str, ...] = ()
 
     def beside(self, keep: tuple[str, ...]) -> dict[str, pa.DataType]:
         """Return the types of columns to copy too, which stay as they are written: 007 is text."""
@@ -53,11 +51,7 @@ def reading(classifier: Fitted, data: str, there: list[str]) -> Reading:
     if container in ("pandas", "polars", "pyarrow"):
         if not found:
             raise UnusableData.other_columns(data, [str(name) for name in known], there)
-        absent = [repr(name) for name in known if name not in found]
-        told = ", ".join(absent[:5]) + (" and more" if absent[5:] else "")
-        note = f"{data!r} lacks columns of the model, which count as missing: {told}."
-        notes = (note,) if absent else ()
-        return Reading({str(name): types[name] for name in found}, found, notes)
+        return Reading({str(name): types[name] for name in found}, found)
     if len(found) == len(known):
         return Reading({str(name): types[name] for name in known}, None)
     given = itertools.zip_longest(there, known[: len(there)])
@@ -78,9 +72,7 @@ def _types_of(classifier: Fitted) -> dict:
 def _names_of(classifier: Fitted) -> tuple[list, str]:
     """Return the columns of the table that was fitted, in their order, and what it was."""
     part = parts_of(classifier)[0]
-    made, schema = part._made(), part._learned_.schema
-    names = (made[name].name if name in made else name for name in schema.names)
-    return list(dict.fromkeys(names)), schema.container
+    return list(part._columns()), part._learned_.schema.container
 
 
 def _types(columns: Columns) -> dict:

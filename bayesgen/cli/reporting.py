@@ -4,7 +4,7 @@ from pathlib import Path
 
 from bayesgen.cli import show
 from bayesgen.cli.arguments import AnyModel, DataName, Flag, Folds, Missing, Seed
-from bayesgen.cli.files import Data, read
+from bayesgen.cli.files import Data, classes_in, read
 from bayesgen.cli.models import (
     STACK,
     AnyModelName,
@@ -90,7 +90,8 @@ def _compared(rows: Data, model: AnyModelName, cv: int, seed: int) -> Comparison
         else classifiers(model, ("exact", "mle"), seed, table)
     )
     rivals[LOGISTIC] = logistic_regression(table)
-    return compare(rivals, rows.X, rows.y, cv=cv, random_state=seed)
+    with classes_in(rows.target):
+        return compare(rivals, rows.X, rows.y, cv=cv, random_state=seed)
 
 
 def _bayes(comparison: Comparison) -> str:

@@ -13,7 +13,6 @@ from rich.progress import Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table as Grid
 
 from bayesgen.calibrate import BINS
-from bayesgen.cli.entry import numberless
 from bayesgen.compare import Comparison
 from bayesgen.table import Table
 
@@ -90,30 +89,13 @@ def print_comparison(comparison: Comparison) -> None:
 
 def spread(value: float, error: float) -> str:
     """Return "0.466±.013", or the value alone where there is no standard error."""
-    shown = f"{value:.3f}"
+    shown = f"{value:z.3f}"
     return f"{shown}±{error:.3f}".replace("±0.", "±.") if math.isfinite(error) else shown
 
 
 def seconds(value: float) -> str:
     """Return a duration with about two digits."""
     return f"{value:.2f}" if value < 10 else f"{value:,.0f}"
-
-
-def shortened(warnings: Mapping[str, tuple[str, ...]]) -> list[str]:
-    """Return the warnings of all classifiers, those that differ only in their numbers once.
-
-    Numbers inside quotes belong to names and tell warnings apart.
-    """
-    groups: dict[str, dict[str, list[str]]] = {}
-    for name, texts in warnings.items():
-        for text in texts:
-            groups.setdefault(numberless(text), {}).setdefault(name, []).append(text)
-    sentences = []
-    for group in groups.values():
-        alike = max(map(len, group.values())) - 1
-        more = f" (and {alike} more like it)" if alike else ""
-        sentences.append(f"{', '.join(group)}: {next(iter(group.values()))[0]}{more}")
-    return sentences
 
 
 def counts(table: Table) -> dict[str, int]:

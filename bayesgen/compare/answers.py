@@ -76,6 +76,7 @@ def methods(answers: list[Answer]) -> str:
     return "/".join(dict.fromkeys(a.method for a in answers))
 
 
-def distinct_warnings(answers: list[Answer]) -> tuple[str, ...]:
-    """Return each text once, in order."""
-    return tuple(dict.fromkeys(text for a in answers for text in a.warnings))
+def distinct_warnings(answers: list[Answer], notes: tuple[str, ...]) -> tuple[str, ...]:
+    """Return each text once, in order; those that notes say of the whole table are left out."""
+    texts = dict.fromkeys(text for a in answers for text in a.warnings)
+    return tuple(text for text in texts if text not in notes)

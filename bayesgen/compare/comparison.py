@@ -11,6 +11,7 @@ from bayesgen import arguments, calibrate, plots
 from bayesgen.calibrate.thresholds import THRESHOLDS
 from bayesgen.compare.display import LEGEND, shown
 from bayesgen.errors import InvalidArgument
+from bayesgen.errors.merged import merged
 from bayesgen.plots.style import Axes
 from bayesgen.typing import Joint, Labels
 
@@ -29,7 +30,7 @@ class Comparison:
             + uncertainty), calibration_error (top label, 15 bins of equal width), accuracy, each
             over all out-of-fold predictions; auc, the mean over folds of the area under the ROC
             curve (several classes: the mean of each against the rest; NaN where a fold lacks a
-            class); each with its standard error over folds (log_loss_se, ...);
+            class); each with its standard error over folds (log_loss_se, ...; NaN of inf);
             log_loss_difference, log_loss_lower, log_loss_upper: difference to the first classifier
             and its 95 % interval, see `differences`; fit_seconds and predict_seconds (mean of one
             fold, with standard errors); method (what the classifier says in `inference_`, empty if
@@ -47,6 +48,7 @@ class Comparison:
         folds: number of folds that ran.
         notes: sentences about the comparison as a whole.
         warnings: for each classifier the distinct warnings of its fits and predictions, in order.
+            Printed, those that differ in columns, classes and numbers only are one sentence.
         probabilities: for each classifier its out-of-fold probabilities, shape (row, class), the
             rows of the first fold first.
         y: class codes of these rows, shape (row,).
@@ -199,4 +201,4 @@ class Comparison:
         return f"{self.folds} folds over {self.n_rows:,} rows, {holes}"
 
     def _told(self) -> list[str]:
-        return [f"{name}: {text}" for name, texts in self.warnings.items() for text in texts]
+        return merged(self.warnings)

@@ -43,12 +43,16 @@ def shown(table: pd.DataFrame) -> pd.DataFrame:
 
 def _against_first(table: pd.DataFrame) -> list[str]:
     columns = [table[f"log_loss_{name}"] for name in ("difference", "lower", "upper")]
-    return [
-        "" if math.isnan(value) else f"{value:+.3f} [{low:+.3f}, {high:+.3f}]"
-        for value, low, high in zip(*columns, strict=True)
-    ]
+    return [_interval(*numbers) for numbers in zip(*columns, strict=True)]
+
+
+def _interval(value: float, low: float, high: float) -> str:
+    if math.isnan(value):
+        return ""
+    # a difference to or of an infinite loss has no spread
+    return f"{value:+z.3f}" + ("" if math.isnan(low) else f" [{low:+z.3f}, {high:+z.3f}]")
 
 
 def _spread(value: float, error: float) -> str:
-    shown = f"{value:.3f}"
+    shown = "" if math.isnan(value) else f"{value:z.3f}"
     return shown if math.isnan(error) else f"{shown}±{error:.3f}".replace("±0.", "±.")

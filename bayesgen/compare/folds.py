@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Int, Shaped
 
 from bayesgen import arguments
@@ -17,7 +18,11 @@ Fold = tuple[Int[np.ndarray, " _"], Int[np.ndarray, " _"]]
 
 
 def split(
-    y: Labels, classes: Shaped[np.ndarray, " class"], cv: object, random_state: int | None
+    y: Labels,
+    classes: Shaped[np.ndarray, " class"],
+    cv: object,
+    random_state: int | None,
+    groups: object = None,
 ) -> tuple[list[Fold], tuple[str, ...]]:
     """Return the folds, and a sentence if there are fewer than were asked for.
 
@@ -27,49 +32,90 @@ def split(
         cv: a number of stratified, shuffled folds, or a scikit-learn splitter, or an iterable of
             (rows to fit, rows to score).
         random_state: seed of the shuffling; a splitter has its own.
+        groups: one for each row, shape (row,); those of a number of folds stay together.
 
     Raises:
         TooFewClasses: fewer than two classes.
-        InvalidArgument: cv is a number below 2.
-        InvalidTarget: a class has one row, which cannot be both fitted and scored.
+        InvalidArgument: cv is a number below 2, or needs groups; groups are not one for each row.
+        InvalidTarget: a class has one row, or rows of one group, which cannot be both fitted and
+            scored.
     """
+    together = None if groups is None else _groups(groups, len(y))
     if len(classes) < 2:
         raise TooFewClasses.found(classes.tolist())
     if not isinstance(cv, str) and (hasattr(cv, "split") or isinstance(cv, Iterable)):
-        return _of_splitter(y, cv), ()
+        return _of_splitter(y, cv, together), ()
     cv = arguments.count("cv", cv, least=2, default=5)
-    from sklearn.model_selection import StratifiedKFold
+    from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
-    folds, notes = _feasible(y, classes, cv)
-    splitter = StratifiedKFold(folds, shuffle=True, random_state=random_state)
-    return list(splitter.split(y, y)), notes
+    folds, notes = _feasible(y, classes, cv, together)
+    kind = StratifiedKFold if together is None else StratifiedGroupKFold
+    splitter = kind(folds, shuffle=True, random_state=random_state)
+    return list(splitter.split(y, y, together)), notes
+
+
+def _groups(groups: object, n_rows: int) -> Int[np.ndarray, " row"]:
+    """Return the number of each row's group."""
+    array = np.asarray(groups)
+    if array.shape != (n_rows,):
+        raise InvalidArgument(
+            f"groups has the shape {array.shape}, and X has {n_rows:,} rows; one group for each "
+            f"row, the shape ({n_rows},), is needed. Pass a column, groups=X['patient']."
+        )
+    missing = int(pd.isna(array).sum())
+    if missing:
+        raise InvalidArgument(
+            f"groups is missing in {missing:,} of {n_rows:,} rows; every row needs one. Leave "
+            "these rows out, or give each a group of its own."
+        )
+    return pd.factorize(array)[0]
 
 
 def _feasible(
-    y: Labels, classes: Shaped[np.ndarray, " class"], cv: int
+    y: Labels,
+    classes: Shaped[np.ndarray, " class"],
+    cv: int,
+    groups: Int[np.ndarray, " row"] | None,
 ) -> tuple[int, tuple[str, ...]]:
-    count = np.bincount(y, minlength=len(classes))
+    """Return how many folds can have every class, and a sentence if these are fewer than wanted."""
+    apart = np.arange(len(y)) if groups is None else groups
+    count = np.array([len(np.unique(apart[y == k])) for k in range(len(classes))])
+    unit = "row" if groups is None else "group"
     fewest, label = int(count.min()), classes[[count.argmin()]].tolist()[0]
     if fewest < 2:
         raise InvalidTarget(
-            f"class {label!r} has 1 row; cross-validation needs at least 2 of each class, one to "
-            "fit and one to score. Leave the row out, or merge its class with another."
+            f"class {label!r} has 1 {unit}; cross-validation needs at least 2 of each class, one "
+            f"to fit and one to score. Leave the {unit} out, or merge its class with another."
         )
     if fewest >= cv:
         return cv, ()
     note = (
-        f"class {label!r} has only {fewest} rows, so there are {fewest} folds instead of {cv}: "
-        "every fold scores at least one row of each class."
+        f"class {label!r} has only {fewest} {unit}s, so there are {fewest} folds instead of {cv}: "
+        f"every fold {'scores' if groups is None else 'can score'} at least one {unit} of each "
+        "class."
     )
     return fewest, (note,)
 
 
-def _of_splitter(y: Labels, cv: object) -> list[Fold]:
+def _of_splitter(y: Labels, cv: object, groups: Int[np.ndarray, " row"] | None) -> list[Fold]:
     from sklearn.model_selection import check_cv
 
-    every = np.arange(len(y))
+    splitter, every = check_cv(cv), np.arange(len(y))
+    if groups is None and _needs_groups(splitter):
+        raise InvalidArgument(
+            f"cv is {cv!r}, which needs the group of each row, and groups is None. Pass one for "
+            "each row: compare(..., groups=X['patient'])."
+        )
     # boolean masks are allowed, as in scikit-learn
-    return [(every[fit], every[scored]) for fit, scored in check_cv(cv).split(y[:, None], y)]
+    parts = splitter.split(y[:, None], y, groups)
+    return [(every[fit], every[scored]) for fit, scored in parts]
+
+
+def _needs_groups(splitter: object) -> bool:
+    from sklearn.utils.metadata_routing import get_routing_for_object
+
+    asks = getattr(get_routing_for_object(splitter), "split", None)
+    return asks is not None and asks.requests.get("groups") is True
 
 
 def subset(y: Labels, size: int, rng: np.random.Generator) -> Int[np.ndarray, " _"]:

@@ -5,8 +5,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from bayesgen.errors import IdentifierColumn
-from bayesgen.schema.columns import FEW_ROWS
+from bayesgen.schema import suspicion
 from bayesgen.table import Table, TableColumn, require_array, require_container
 
 
@@ -52,17 +51,17 @@ def declare_levels(X: object, table: Table) -> object:
     return frame.with_columns(casts).to_native() if casts else X
 
 
-def identifiers(table: Table) -> tuple[str, ...]:
-    """Return a sentence for each text column that looks like an identifier.
+def suspicions(table: Table) -> tuple[str, ...]:
+    """Return a sentence for each column that looks like something other than a feature.
 
     Declared levels keep the classifiers from saying so themselves.
     """
-    n_rows = table.n_rows
-    return tuple(
-        str(IdentifierColumn.column(c.name, len(c.levels), n_rows))
-        for c in table.columns
-        if c.kind == "level" and not c.declared and FEW_ROWS < n_rows < 2 * len(c.levels)
+    named = table.container != "numpy"
+    found = (
+        suspicion(column, len(column.levels), named=named, first=position == 0)
+        for position, column in enumerate(table.columns)
     )
+    return tuple(str(one) for one in found if one is not None)
 
 
 def _pandas(X: pd.DataFrame, text: dict[str | int, TableColumn]) -> pd.DataFrame:

@@ -12,10 +12,10 @@ from bayesgen.compare.answers import Answer, distinct_warnings, methods, seconds
 from bayesgen.compare.comparison import Comparison
 from bayesgen.compare.folds import Fold, shrunk, split, whole_numbers
 from bayesgen.compare.jobs import Outcome, Progress, Rows, Splits, run
-from bayesgen.compare.rows import declare_levels, identifiers, selectable
+from bayesgen.compare.rows import declare_levels, selectable, suspicions
 from bayesgen.compare.scores import Scored, differences, score
 from bayesgen.errors import InvalidArgument, InvalidTarget
-from bayesgen.table import Table, read_table, read_target
+from bayesgen.table import Table, check_labelled, read_table, read_target
 from bayesgen.typing import Labels
 
 
@@ -25,6 +25,7 @@ def compare(
     y: object,
     *,
     cv: object = 5,
+    groups: object = None,
     train_sizes: Sequence[int | float] | None = None,
     random_state: int | None = 0,
     n_jobs: int | None = 1,
@@ -32,16 +33,16 @@ def compare(
 ) -> Comparison:
     """Return cross-validated scores of several classifiers on the same folds.
 
-    A clone is fitted to each fold. Text columns become categories with the levels of the whole
-    table first. One that fails on missing cells or levels is put behind a Pipeline of means, most
-    frequent levels and 0/1 columns, as the table says. Warnings are in `Comparison.warnings`.
+    Text columns become categories with the levels of the whole table. A classifier that fails on
+    missing cells or levels is put behind a Pipeline of means, most frequent levels and 0/1 columns.
 
     Args:
         classifiers: name -> scikit-learn classifier with predict_proba; the first is the reference.
         X: dataframe (pandas, polars, pyarrow) or array, shape (row, feature), holes allowed.
         y: one label for each row.
         cv: number of stratified, shuffled folds, or a scikit-learn splitter. A number is lowered,
-            with a note, to the rows of the smallest class.
+            with a note, to the rows (or groups) of the smallest class.
+        groups: shape (row,), such as patients, of which no fold both fits and scores one.
         train_sizes: also fit to so many of a fold's rows, or (up to 1.0) to such a share, each set
             part of the next and with every class in proportion; see `Comparison.curves`.
         random_state: seed of the shuffling. Seeds of the classifiers are their own.
@@ -49,8 +50,7 @@ def compare(
         progress: "auto" shows a bar on stderr in a terminal; True or False force it.
 
     Raises:
-        BayesgenError: a table, labels or sizes that cannot be used, no classifier, or one without
-            predict_proba. An error of a fit is raised with a note naming classifier and fold.
+        BayesgenError: what cannot be used. Errors of a fit have a note of classifier and fold.
 
     Example:
         >>> import bayesgen as bg
@@ -61,9 +61,11 @@ def compare(
     """
     _check(classifiers, random_state, n_jobs, progress)
     rows, codes = _rows(X, y)
-    plan = _plan(rows, codes, cv, () if train_sizes is None else train_sizes, random_state)
-    outcome = run(classifiers, rows, plan.splits, n_jobs=n_jobs, progress=progress)
-    return _comparison(rows, codes, plan, outcome)
+    plan = _plan(
+        rows, codes, (cv, groups), () if train_sizes is None else train_sizes, random_state
+    )
+    ran = run(classifiers, rows, plan.splits, n_jobs=n_jobs, progress=progress)
+    return _comparison(rows, codes, plan, ran)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -83,20 +85,21 @@ def _rows(X: object, y: object) -> tuple[Rows, Labels]:
     if len(labels) != table.n_rows:
         raise InvalidTarget.wrong_length(len(labels), table.n_rows)
     classes, codes = np.unique(labels, return_inverse=True)
+    check_labelled(classes)
     return Rows(declare_levels(X, table), table, labels, classes), codes
 
 
 def _plan(
     rows: Rows,
     codes: Labels,
-    cv: object,
+    how: tuple[object, object],
     train_sizes: Sequence[int | float],
     random_state: int | None,
 ) -> _Plan:
-    folds, notes = split(codes, rows.classes, cv, random_state)
+    folds, notes = split(codes, rows.classes, how[0], random_state, how[1])
     sizes = whole_numbers(train_sizes, folds, codes)
     splits = _splits(folds, sizes, codes, random_state)
-    return _Plan(folds, sizes, splits, (*notes, *identifiers(rows.table)))
+    return _Plan(folds, sizes, splits, (*notes, *suspicions(rows.table)))
 
 
 def _splits(
@@ -134,7 +137,9 @@ def _comparison(rows: Rows, codes: Labels, plan: _Plan, outcome: Outcome) -> Com
         folds=count,
         notes=plan.notes,
         warnings={
-            n: texts for n, part in outcome.answers.items() if (texts := distinct_warnings(part))
+            name: texts
+            for name, part in outcome.answers.items()
+            if (texts := distinct_warnings(part, plan.notes))
         },
         probabilities=said,
         y=y,

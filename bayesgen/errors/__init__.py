@@ -12,7 +12,7 @@ from bayesgen.errors.base import BayesgenError as BayesgenError
 from bayesgen.errors.base import BayesgenWarning as BayesgenWarning
 from bayesgen.errors.base import each_once as each_once
 from bayesgen.errors.base import warn as warn
-from bayesgen.errors.columns import IdentifierColumn as IdentifierColumn
+from bayesgen.errors.columns import AbsentColumns as AbsentColumns
 from bayesgen.errors.columns import MissingCells as MissingCells
 from bayesgen.errors.columns import NotBinary as NotBinary
 from bayesgen.errors.columns import NotCounts as NotCounts
@@ -49,6 +49,7 @@ from bayesgen.errors.labels import InvalidWeights as InvalidWeights
 from bayesgen.errors.labels import MissingLabels as MissingLabels
 from bayesgen.errors.labels import NoRows as NoRows
 from bayesgen.errors.labels import TooFewClasses as TooFewClasses
+from bayesgen.errors.labels import UnlabelledRows as UnlabelledRows
 from bayesgen.errors.priors import InvalidPrior as InvalidPrior
 from bayesgen.errors.sampling import CheckpointNotWritten as CheckpointNotWritten
 from bayesgen.errors.sampling import InvalidCheckpoint as InvalidCheckpoint
@@ -57,5 +58,7 @@ from bayesgen.errors.story import InvalidStory as InvalidStory
 from bayesgen.errors.story import StoryRefuses as StoryRefuses
 from bayesgen.errors.story_rows import StoryNotFinite as StoryNotFinite
 from bayesgen.errors.story_rows import StoryRows as StoryRows
+from bayesgen.errors.suspects import IdentifierColumn as IdentifierColumn
+from bayesgen.errors.suspects import TextNumbers as TextNumbers
 from bayesgen.errors.texts import EmptyDocuments as EmptyDocuments
 from bayesgen.errors.texts import InvalidTexts as InvalidTexts

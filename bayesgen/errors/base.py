@@ -1,6 +1,7 @@
 """What every error and warning of the library is, and how values are written into sentences."""
 
 import contextlib
+import shlex
 import warnings
 from collections.abc import Generator, Iterable
 from pathlib import Path
@@ -10,7 +11,8 @@ import numpy as np
 Count = int | np.integer
 Real = float | int | np.number
 
-_PACKAGE = str(Path(__file__).parents[1])
+_INSIDE = str(Path(__file__).parents[1]), contextlib.__file__
+"""Where no warning points to: the library, and what `each_once` is run by."""
 
 
 class BayesgenError(Exception):
@@ -23,17 +25,27 @@ class BayesgenWarning(UserWarning):
 
 def warn(warning: BayesgenWarning) -> None:
     """Issue a warning that points at the first line outside the library."""
-    warnings.warn(warning, skip_file_prefixes=(_PACKAGE,), stacklevel=2)
+    warnings.warn(warning, skip_file_prefixes=_INSIDE, stacklevel=2)
 
 
 @contextlib.contextmanager
-def each_once() -> Generator[None]:
-    """Issue each warning of what runs inside once, at its end: several models say the same."""
+def each_once(*silent: type[BayesgenWarning]) -> Generator[None]:
+    """Issue each warning of what runs inside once, at its end: several models say the same.
+
+    Usable as a decorator too.
+
+    Args:
+        silent: kinds of warnings that are not issued at all.
+    """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
-    for text in dict.fromkeys((type(w.message), str(w.message)) for w in caught):
-        first = next(w for w in caught if (type(w.message), str(w.message)) == text)
+    firsts: dict[tuple[type, str], warnings.WarningMessage] = {}
+    for one in caught:
+        firsts.setdefault((type(one.message), str(one.message)), one)
+    for first in firsts.values():
+        if isinstance(first.message, silent):
+            continue
         if isinstance(first.message, BayesgenWarning):
             warn(first.message)
         else:
@@ -62,6 +74,23 @@ def listed(values: Iterable, limit: int = 5) -> str:
 def rows(count: Count) -> str:
     """Return "1 row" or "1,234 rows"."""
     return f"{count:,} row" + ("" if count == 1 else "s")
+
+
+def in_rows(cells: list[tuple[str, int]], limit: int = 5) -> str:
+    """Return "'12,5' in row 17", rows counted from 0."""
+    text = ", ".join(f"{shown(cell)} in row {row:,}" for cell, row in cells[:limit])
+    more = len(cells) - limit
+    return f"{text} and {more:,} more" if more > 0 else text
+
+
+def to_numbers(column: object, cells: list[tuple[str, int]]) -> str:
+    """Return what makes some cells of a column missing, in Python and on the command line."""
+    name, texts = shown(column), list(dict.fromkeys(text for text, _ in cells))
+    options = " ".join(f"--missing {shlex.quote(text)}" for text in texts[:5])
+    return (
+        f"If they mean missing, X[{name}] = pandas.to_numeric(X[{name}], "
+        f"errors='coerce'); on the command line {options}"
+    ) + (" and so on" if len(texts) > 5 else "")
 
 
 def to_type(*lines: str) -> str:

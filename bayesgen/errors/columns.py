@@ -3,7 +3,17 @@
 import math
 from collections.abc import Iterable, Mapping
 
-from bayesgen.errors.base import BayesgenError, BayesgenWarning, Count, Real, listed, rows, shown
+from bayesgen.errors.base import (
+    BayesgenError,
+    BayesgenWarning,
+    Count,
+    Real,
+    in_rows,
+    listed,
+    rows,
+    shown,
+    to_numbers,
+)
 
 
 class NotNumeric(BayesgenError, ValueError):
@@ -16,6 +26,22 @@ class NotNumeric(BayesgenError, ValueError):
             f"column {shown(column)} holds the levels {listed(levels)}; its likelihood needs "
             f"numbers. Give it one for levels, likelihood={{{shown(column)}: Categorical()}}, or, "
             "if it is a number, pass X[column].astype(float)."
+        )
+
+    @classmethod
+    def text(cls, column: object) -> "NotNumeric":
+        """Every cell is a number, and all are text."""
+        return cls(
+            f"column {shown(column)} holds numbers that are written as text; its likelihood needs "
+            f"numbers. Pass X.astype({{{shown(column)}: float}})."
+        )
+
+    @classmethod
+    def cells(cls, column: object, cells: list[tuple[str, int]]) -> "NotNumeric":
+        """Most cells are numbers, and `cells`, (text, row), are not."""
+        return cls(
+            f"column {shown(column)} holds {in_rows(cells)}; its likelihood needs numbers. "
+            f"{to_numbers(column, cells)}."
         )
 
 
@@ -127,22 +153,36 @@ class UnknownColumns(BayesgenError, ValueError):
         )
 
     @classmethod
-    def mismatch(cls, missing: tuple, unseen: tuple) -> "UnknownColumns":
-        """A frame has other columns than the fitted one (worded as in scikit-learn)."""
-        text = "The feature names should match those that were passed during fit.\n"
-        if unseen:
-            text += "Feature names unseen at fit time:\n" + _bullets(unseen)
-        if missing:
-            text += "Feature names seen at fit time, yet now missing:\n" + _bullets(missing)
-        return cls(text + "Pass the fitted columns only: X[list(clf.feature_names_in_)].")
+    def unseen(
+        cls, unseen: tuple, absent: tuple, *, nothing_known: bool = False
+    ) -> "UnknownColumns":
+        """A frame has columns that fitting did not see (the first words are scikit-learn's).
+
+        absent: fitted ones that it lacks. nothing_known: the frame has no fitted column at all.
+        """
+        text = (
+            "The feature names should match those that were passed during fit.\n"
+            f"Feature names unseen at fit time:\n{_bullets(unseen)}"
+        )
+        cures = []
+        if not nothing_known:
+            few = f"X.drop(columns=[{listed(unseen)}])"
+            cures.append(few if len(unseen) <= 5 else "X.filter(items=clf.feature_names_in_)")
+            cures[0] = f"leave out what fitting did not see, {cures[0]}"
+        if absent:
+            text += f"Feature names seen at fit time, yet now missing:\n{_bullets(absent)}"
+            rename = f"X.rename(columns={{{shown(unseen[0])}: {shown(absent[0])}}})"
+            cures.append(f"name columns as they were named at fit, {rename}")
+        cure = ", or ".join(cures)
+        return cls(f"{text}{cure[0].upper()}{cure[1:]}.")
 
     @classmethod
-    def wrong_order(cls) -> "UnknownColumns":
-        """A frame has the fitted columns in another order (worded as in scikit-learn)."""
+    def none_used(cls, there: Iterable, used: tuple) -> "UnknownColumns":
+        """A frame has none of the columns that the classifier reads."""
         return cls(
-            "The feature names should match those that were passed during fit.\n"
-            "Feature names must be in the same order as they were in fit.\n"
-            "Pass X[list(clf.feature_names_in_)]."
+            f"X has the columns {listed(there)} and none of those that the classifier reads, "
+            f"{listed(used)}; at least one is needed. Add one, X.assign(**{{{shown(used[0])}: "
+            "None}) if nothing is known of any row."
         )
 
     @classmethod
@@ -204,16 +244,27 @@ class UnseenLevel(BayesgenWarning):
         )
 
 
-class IdentifierColumn(BayesgenWarning):
-    """A column has about as many levels as rows: it names rows, and says little about classes."""
+class AbsentColumns(BayesgenWarning):
+    """Rows lack columns of the fit; they count as missing."""
 
     @classmethod
-    def column(cls, column: object, n_levels: Count, n_rows: Count) -> "IdentifierColumn":
-        """More than half of the rows have a level of their own."""
+    def named(cls, absent: tuple, n_columns: Count) -> "AbsentColumns":
+        """`absent` are some of the `n_columns` that were fitted."""
+        what = (
+            f"the column {shown(absent[0])}"
+            if len(absent) == 1
+            else f"the columns {listed(absent)}"
+        )
+        many = "it counts" if len(absent) == 1 else "they count"
+        text = (
+            f"X lacks {len(absent):,} of the {n_columns:,} fitted columns, {what}; {many} as "
+            "missing in every row. Add what is known"
+        )
+        if not all(isinstance(name, str) for name in absent):
+            return cls(f"{text} to X.")
         return cls(
-            f"column {shown(column)} has {n_levels:,} levels in {rows(n_rows)}; it looks like an "
-            "identifier, and a new row will have a level that fitting never saw. Leave it out: "
-            f"X.drop(columns={shown(column)})."
+            f"{text} to X; X.reindex(columns=clf.feature_names_in_) adds empty columns, and no "
+            "warning follows."
         )
 
 

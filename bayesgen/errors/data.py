@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from bayesgen.errors.base import BayesgenError, Count, Real, listed, rows, shown
+from bayesgen.errors.base import BayesgenError, Count, Real, in_rows, listed, rows, shown
 
 
 class UnsupportedTable(BayesgenError, TypeError):
@@ -200,12 +200,16 @@ class UnsupportedColumn(BayesgenError, TypeError):
         )
 
     @classmethod
-    def mixed(cls, column: object, found: Iterable[str]) -> "UnsupportedColumn":
-        """Cells of one column are of several types."""
+    def mixed(
+        cls, column: object, found: Iterable[str], texts: list[tuple[str, int]]
+    ) -> "UnsupportedColumn":
+        """Cells of one column are of several types; `texts` are (text, row)."""
+        name = shown(column)
+        where = f" ({in_rows(texts)})" if texts else ""
         return cls(
-            f"column {shown(column)} mixes values of the types {', '.join(found)}; one type is "
-            "allowed. For categories pass X[column].astype(str), for numbers "
-            "pandas.to_numeric(X[column])."
+            f"column {name} mixes values of the types {', '.join(found)}{where}; one type is "
+            f"allowed. For categories X[{name}] = X[{name}].astype(str), for numbers X[{name}] = "
+            f"pandas.to_numeric(X[{name}], errors='coerce'), which makes other cells missing."
         )
 
     @classmethod

@@ -86,6 +86,28 @@ class MissingLabels(BayesgenError, ValueError):
         )
 
 
+class UnlabelledRows(MissingLabels):
+    """Labels are -1, which scikit-learn marks rows without a label by.
+
+    labels: the others.
+    """
+
+    labels: list
+
+    @classmethod
+    def beside(cls, labels: Iterable) -> "UnlabelledRows":
+        """`labels` are the others, at least two of them 0 or more."""
+        labels = list(labels)
+        error = cls(
+            f"y holds -1 beside the labels {listed(labels)}: -1 marks a row without a label, as in "
+            "scikit-learn, and every row needs one. Leave these rows out: keep = numpy.asarray(y) "
+            "!= -1; fit(X[keep], y[keep]). If -1 is a class, give classes names: "
+            "numpy.asarray(y).astype(str)."
+        )
+        error.labels = labels
+        return error
+
+
 class TooFewClasses(BayesgenError, ValueError):
     """Fewer than two classes."""
 
@@ -145,6 +167,16 @@ class NoRows(BayesgenError, ValueError):
             f"loo takes each row of the fit away: class {label!r} has {found:g} rows here, weights "
             f"summed, and the fit had {fitted:g}. Pass exactly the rows, labels and weights of the "
             "fit; for other rows use predict_log_proba."
+        )
+
+    @classmethod
+    def without_columns(cls, absent: Iterable) -> "NoRows":
+        """Rows to be taken away lack columns that they had when they were added."""
+        absent = list(absent)
+        noun = "column" if len(absent) == 1 else "columns"
+        return cls(
+            f"loo takes each row of the fit away, and X lacks the {noun} {listed(absent)}, which "
+            "the rows of the fit had. Pass exactly these rows."
         )
 
     @classmethod

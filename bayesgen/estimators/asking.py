@@ -7,13 +7,13 @@ from collections.abc import Mapping
 import numpy as np
 
 from bayesgen import arguments, explain
-from bayesgen.errors import UnsupportedInference
+from bayesgen.errors import NoRows, UnsupportedInference, each_once
 from bayesgen.estimators.looking import Looking
 from bayesgen.estimators.seeds import generator
 from bayesgen.estimators.valuing import Asker, Valuing
-from bayesgen.schema import Column, Schema
+from bayesgen.schema import Column, Schema, absent_columns
 from bayesgen.schema.blocks import decoded_cells
-from bayesgen.table import Name, Table, fill_table, read_table
+from bayesgen.table import Name, Names, Table, fill_table, is_frame, read_table
 from bayesgen.typing import Encoded
 
 
@@ -24,6 +24,7 @@ class Asking(Looking, Valuing, abc.ABC):
     def _read(self, X: object, *, reset: bool) -> Table:
         """Return the table of rows."""
 
+    @each_once()
     def impute(self, X: object, draws: int = 1, *, random_state: object = None) -> object:
         """Return the table with its missing cells drawn from p(missing given observed, data).
 
@@ -98,6 +99,23 @@ class Asking(Looking, Valuing, abc.ABC):
         """Return the place of each column."""
         return {name: (place,) for name, place in self._places().items()}
 
+    def _check_complete(self, X: object) -> None:
+        if is_frame(X):
+            named = read_table(X, unread=lambda names: names)
+            container = self._learned_.schema.container
+            absent = absent_columns(self._columns(), self._used(), container, named)
+            if absent:
+                raise NoRows.without_columns(absent)
+
+    def _columns(self) -> Names:
+        """Return the columns of the table that was fitted."""
+        return self._learned_.schema.names
+
+    def _used(self) -> set[Name]:
+        """Return those of them that a block reads."""
+        made, used = self._made(), self._learned_.schema.used()
+        return {made[name].name if name in made else name for name in used}
+
     def _made(self) -> dict[Name, Column]:
         """Return the column of the table behind each column that was made of it."""
         return {}
@@ -126,6 +144,9 @@ def fill_holes(
         cells[own] = missing, values
         if name in levels:
             declared[own] = levels[name]
-    by_name = set(table.names) <= set(schema.names)
-    names = [n for n in schema.names if n in cells or n in table.names]
-    return fill_table(X, table.container, names if by_name else table.names, cells, declared)
+    there = tuple(table.names)
+    fitted = [name for name in schema.names if name in cells or name in there]
+    # in the order of the fit, unless the table has one of its own
+    ordered = [name for name in fitted if name in there] == list(there)
+    names = fitted if ordered else dict.fromkeys([*there, *cells])
+    return fill_table(X, table.container, tuple(names), cells, declared)

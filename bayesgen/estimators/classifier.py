@@ -27,7 +27,8 @@ from bayesgen.estimators.seeds import generator
 from bayesgen.estimators.tempering import Seen, temperature, tempered
 from bayesgen.estimators.undoing import whole_or_undone
 from bayesgen.inference import Posterior, Report
-from bayesgen.table import Table
+from bayesgen.schema import check_columns
+from bayesgen.table import SparseTable, Table
 from bayesgen.typing import Traceable
 
 
@@ -57,7 +58,10 @@ class Classifier(Learning, Linear, Plotting, Asking, ClassifierMixin, Estimator,
         Args:
             X: DataFrame (pandas, polars, pyarrow) or array of shape (row, feature); NaN, None and
                 NA are missing cells. Where every likelihood reads sparse rows (Multinomial,
-                Bernoulli, Poisson) also a sparse matrix, in which an absent cell is 0.
+                Bernoulli, Poisson) also a sparse matrix, in which an absent cell is 0. Later, in
+                every method that takes X, a frame's columns are known by name: they may stand in
+                any order, absent ones are missing values (with one warning that names them), and
+                others than these are refused. Those of an array are known by position.
             y: one label for each row.
             sample_weight: one non-negative number for each row: 2 is the row twice, 0 is no row.
 
@@ -127,6 +131,11 @@ class Classifier(Learning, Linear, Plotting, Asking, ClassifierMixin, Estimator,
     def _encode_plain(self, table: Table) -> dict[str, Traceable]:
         """Return the rows of a table of which nothing was made yet."""
         return self._encode(table)
+
+    def _check_columns(self, table: Table) -> None:
+        if not isinstance(table, SparseTable):
+            container = self._learned_.schema.container
+            check_columns(self._columns(), self._used(), container, table, type(self).__name__)
 
     def _answering(self) -> Posterior:
         check_is_fitted(self, "_learned_")

@@ -8,6 +8,7 @@ from jaxtyping import Bool, Float, Shaped
 
 from bayesgen import arguments
 from bayesgen.decide import Loss, Losses, blanked, losses, patterns, tail_share
+from bayesgen.errors import each_once
 from bayesgen.estimators.predicting import Predicting
 from bayesgen.predict import log_density
 from bayesgen.typing import Traceable
@@ -26,6 +27,7 @@ class Deciding(Predicting, abc.ABC):
     def _simulated(self, n: int) -> dict[str, Traceable]:
         """Return n rows of the posterior predictive, as `_encoded` returns rows, from one seed."""
 
+    @each_once()
     def decide(
         self,
         X: object,

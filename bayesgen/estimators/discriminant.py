@@ -18,7 +18,7 @@ from bayesgen.likelihoods import MultivariateNormal
 from bayesgen.likelihoods.averaged import settled
 from bayesgen.likelihoods.guesses import Guess
 from bayesgen.schema import Column
-from bayesgen.table import Name, Table
+from bayesgen.table import Name, Names, Table
 from bayesgen.table.indicators import indicators, levels_of
 from bayesgen.typing import Traceable
 
@@ -93,6 +93,14 @@ class Discriminant(Classifier):
             return {}
         columns = [Column(name, "levels", levels) for name, levels in self._levels.items()]
         return {f"{c.name}={level}": c for c in columns for level in c.levels[1:]}
+
+    def _columns(self) -> Names:
+        if self.levels != "indicators":
+            return super()._columns()
+        made, names = self._made(), self._learned_.schema.names
+        # of a column with one level nothing was made
+        sources = [*(made[name].name if name in made else name for name in names), *self._levels]
+        return tuple(dict.fromkeys(sources))
 
     def _blocks(self, table: Table) -> Blocks:
         likelihood = MultivariateNormal(

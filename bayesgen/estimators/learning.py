@@ -15,7 +15,7 @@ from bayesgen.estimators.seeds import drawn_seed
 from bayesgen.estimators.tempering import Seen, Temper
 from bayesgen.inference import NUTS, Method
 from bayesgen.schema import Schema
-from bayesgen.table import Name, Names, SparseTable, Table
+from bayesgen.table import Name, Names, SparseTable, Table, check_labelled
 
 
 class Learning(abc.ABC):
@@ -55,6 +55,7 @@ class Learning(abc.ABC):
         earlier = self._learned_
         these = rows.distinct(labels) if classes is None else np.unique(classes)
         every = np.union1d(earlier.classes, these)
+        check_labelled(every)
         rows.check_declared(labels, every)
         rows.check_sparse(table, earlier.likelihoods)
         schema = earlier.schema.merge(table, estimator=type(self).__name__)
@@ -79,13 +80,28 @@ class Learning(abc.ABC):
         return rows.training_rows(lambda: self._read(X, reset=reset), y, sample_weight)
 
     def _read(self, X: object, *, reset: bool) -> Table:
-        """Return the table of rows, to fit for the first time (reset) or later on."""
-        unread = self._unread if reset else self._learned_.schema.unread
-        return rows.read(self, X, unread, reset=reset)
+        """Return the table of rows, to fit for the first time (reset) or later on.
+
+        Later on columns of a frame may stand in any order, and absent ones are missing, with a
+        warning.
+
+        Raises:
+            UnknownColumns: columns that fitting did not see.
+        """
+        if reset:
+            return rows.read(self, X, self._unread, reset=True)
+        table = rows.read(self, X, self._learned_.schema.unread, reset=False)
+        self._check_columns(table)
+        return table
+
+    @abc.abstractmethod
+    def _check_columns(self, table: Table) -> None:
+        """Compare the columns of later rows with those of the fit."""
 
     def _learned(
         self, table: Table, labels: np.ndarray, classes: np.ndarray, weight: np.ndarray
     ) -> Learned:
+        check_labelled(classes)
         blocks = self._blocks(table)
         likelihoods = {name: likelihood for name, (likelihood, _) in blocks.items()}
         rows.check_sparse(table, likelihoods)

@@ -14,6 +14,7 @@ from bayesgen.estimators.fitted import Learned, columns, complete, level_names
 from bayesgen.estimators.inferring import leave_one_out
 from bayesgen.estimators.seeds import generator
 from bayesgen.inference import Draws, Posterior, Report
+from bayesgen.table import check_labelled
 from bayesgen.typing import Encoded, Labels, Weights
 
 DRAWS = 1000
@@ -128,6 +129,8 @@ class Looking(Deciding, abc.ABC):
             )
         if X is None or y is None:
             X, y, sample_weight = self._rows_of_fit("loo")
+        else:
+            self._check_complete(X)
         posterior, encoded, n_rows = self._encoded(X)
         codes, weight = self._codes(y), rows.weights_of(sample_weight, n_rows)
         self._check_rows_of_fit(codes, weight)
@@ -144,6 +147,10 @@ class Looking(Deciding, abc.ABC):
             raise NoRows.pass_them(what)
         return training
 
+    @abc.abstractmethod
+    def _check_complete(self, X: object) -> None:
+        """Refuse rows of the fit that lack columns which they had."""
+
     def _check_rows_of_fit(self, codes: Labels, weight: Weights) -> None:
         """Refuse rows that cannot be taken away: fewer, more or other ones than the fit had."""
         count = self._learned_.statistics.count
@@ -155,6 +162,7 @@ class Looking(Deciding, abc.ABC):
 
     def _codes(self, y: object) -> np.ndarray:
         labels = rows.labels_of(y)
+        check_labelled(np.union1d(self.classes_, labels))
         rows.check_declared(labels, self.classes_)
         return np.searchsorted(self.classes_, labels)
 

@@ -7,6 +7,7 @@ from jaxtyping import Float, Shaped
 
 from bayesgen import arguments, predict
 from bayesgen.inference import Posterior
+from bayesgen.table import check_labelled, read_target
 from bayesgen.typing import Joint, Traceable
 
 
@@ -28,7 +29,10 @@ class Predicting(abc.ABC):
         return predict.log_joint(*self._encoded(X))
 
     def predict_proba(self, X: object) -> Joint:
-        """Return P(y = k given x, data), shape (row, class), missing cells marginalised."""
+        """Return P(y = k given x, data), shape (row, class), missing cells marginalised.
+
+        As everywhere, columns that a frame lacks are missing values, with one warning.
+        """
         joint = self.predict_joint_log_proba(X)
         return predict.class_proba(joint, self._answering().log_classes())
 
@@ -41,6 +45,14 @@ class Predicting(abc.ABC):
         """Return the most probable class of each row; ties go to the first in `classes_`."""
         best = np.argmax(self.predict_proba(X), axis=1)
         return self.classes_[best]
+
+    def score(self, X: object, y: object, sample_weight: object = None) -> float:
+        """Return the share of rows whose most probable class is their label: the accuracy."""
+        from sklearn.metrics import accuracy_score
+
+        labels = read_target(y)
+        check_labelled(np.union1d(self.classes_, labels))
+        return float(accuracy_score(labels, self.predict(X), sample_weight=sample_weight))
 
     def decision_function(self, X: object) -> Float[np.ndarray, "row ..."]:
         """Return log-odds of classes_[1], shape (row,), or of each class against the rest."""

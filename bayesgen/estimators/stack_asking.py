@@ -18,7 +18,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from bayesgen import arguments, explain
-from bayesgen.errors import BayesgenWarning, UnsupportedInference
+from bayesgen.errors import BayesgenWarning, UnsupportedInference, each_once
 from bayesgen.estimators.asking import fill_holes
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.seeds import generator
@@ -47,6 +47,7 @@ class StackAsking(StackRows, Valuing, abc.ABC):
         ['sex']
     """
 
+    @each_once()
     def impute(self, X: object, draws: int = 1, *, random_state: object = None) -> object:
         """Return the table with its missing cells drawn from p(missing given observed, data).
 

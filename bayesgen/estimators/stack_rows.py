@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from bayesgen import arguments, explain
-from bayesgen.errors import UnsupportedInference, each_once
+from bayesgen.errors import AbsentColumns, UnsupportedInference, each_once
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.plotting import Plotting
 from bayesgen.estimators.tempering import temperature
@@ -17,6 +17,7 @@ from bayesgen.inference import Posterior, Report, Stacked, Tempered
 from bayesgen.model import Reader
 from bayesgen.plots import WeightDisplay
 from bayesgen.plots.style import Axes
+from bayesgen.schema import check_columns
 from bayesgen.table import Name, Table, concatenated
 from bayesgen.typing import Traceable
 
@@ -46,7 +47,8 @@ class StackRows(Plotting, abc.ABC):
     def _encoded(self, X: object) -> tuple[Posterior, dict[str, Traceable], int]:
         posterior = self._answering()
         n_rows = self._read(X, reset=False).n_rows
-        with each_once():
+        # what the members lack of their columns has been said of all columns
+        with each_once(AbsentColumns):
             encoded = {
                 f"{name}/{block}": x
                 for name, member in self.members_.items()
@@ -110,19 +112,15 @@ class StackRows(Plotting, abc.ABC):
 
     def _names(self) -> tuple[Name, ...]:
         """Return the columns of the table that was fitted, in their order."""
-        for member in self.members_.values():
-            made, names = member._made(), member._learned_.schema.names
-            if names:
-                sources = (made[name].name if name in made else name for name in names)
-                return tuple(dict.fromkeys(sources))
-        return ()
+        found = (tuple(member._columns()) for member in self.members_.values())
+        return next((names for names in found if names), ())
 
     def _check_columns(self, table: Table) -> None:
-        """Refuse other columns than those of the fit, or in another order."""
-        for member in self.members_.values():
-            if member._places() and not member._made():
-                member._learned_.schema.holes(table)
-                return
+        """Compare the columns of a frame with those of the fit: some member may read each."""
+        container = next(iter(self.members_.values()))._learned_.schema.container
+        name, read = type(self).__name__, self._every_place()
+        if read:  # a program of the user's own reads rows as a whole
+            check_columns(self._names(), read, container, table, name)
 
     def _groups(self, posterior: Posterior, *, together_too: bool) -> list[list[explain.Cell]]:
         """Return the columns: in a stack every cell changes what the others say."""

@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import functools
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayesgen import arguments, diagnose
 from bayesgen.classes import Spec as ClassPriorSpec
 from bayesgen.errors import (
+    AbsentColumns,
     BayesgenError,
     InvalidArgument,
     LeftOut,
@@ -38,7 +40,7 @@ from bayesgen.estimators.tempering import Temper, stated_powers
 from bayesgen.estimators.undoing import whole_or_undone
 from bayesgen.inference import Report, stacking
 from bayesgen.inference import tempered as powers
-from bayesgen.table import SparseTable, Table
+from bayesgen.table import SparseTable, Table, check_labelled
 from bayesgen.typing import Joint, Labels, Weights
 
 VERDICT = "Members are weighed by what they say of rows left out."
@@ -120,12 +122,12 @@ class StackedClassifier(StackAsking, ClassifierMixin, Estimator):
         with whole_or_undone(self):
             start = time.perf_counter()
             arguments.seed(self.random_state)
-            table, labels, _ = rows.training_rows(
-                lambda: self._read(X, reset=True), y, sample_weight
-            )
+            read = functools.partial(self._read, X, reset=True)
+            table, labels, _ = rows.training_rows(read, y, sample_weight)
             classes = np.unique(labels)
             if len(classes) < 2:
                 raise TooFewClasses.found(classes.tolist())
+            check_labelled(classes)
             members = {name: clone(member) for name, member in self._listed(table).items()}
             batches = (rows.with_weight(X, y, sample_weight),)
             wide = self._without_wide(table)
@@ -143,10 +145,11 @@ class StackedClassifier(StackAsking, ClassifierMixin, Estimator):
             return self.fit(X, y, sample_weight)
         if not self._batches:
             raise NoRows.to_learn_from("a stack")
-        self._check_columns(self._read(X, reset=False))
+        self._read(X, reset=False)
         start, more = time.perf_counter(), rows.with_weight(X, y, sample_weight)
         batches = (*self._batches, more)
         every = np.union1d(self.classes_, rows.labels_of(more[1]) if classes is None else classes)
+        check_labelled(every)
         members = {name: _as_it_is(member) for name, member in self.members_.items()}
         added = self._attempted(
             members, batches, every, lambda m: m.partial_fit(more[0], more[1], every, more[2])
@@ -157,6 +160,8 @@ class StackedClassifier(StackAsking, ClassifierMixin, Estimator):
         table = rows.read(self, X, lambda names: (), reset=reset)
         if isinstance(table, SparseTable):
             raise UnsupportedTable.sparse_for(type(self).__name__)
+        if not reset:
+            self._check_columns(table)
         return table
 
     def _listed(self, table: Table) -> dict[str, Classifier]:
@@ -189,7 +194,7 @@ class StackedClassifier(StackAsking, ClassifierMixin, Estimator):
     ) -> tuple[dict[str, Classifier], np.ndarray, dict[str, str]]:
         """Return members that could be fitted, what they say of rows left out, and who failed."""
         kept, said, failed = {}, [], {}
-        with each_once():
+        with each_once(AbsentColumns):  # which were told of when the rows were read
             for name, member in members.items():
                 try:
                     fit(member)

@@ -28,8 +28,15 @@ from bayesgen.inference import Posterior
 from bayesgen.inference.programs import Observed, infer_story
 from bayesgen.inference.story_draws import OWNER, StoryDraws
 from bayesgen.model import ModelStatistics
-from bayesgen.schema import BlockSpec, Schema
-from bayesgen.table import Table, is_frame, is_sparse, read_table, require_container
+from bayesgen.schema import BlockSpec, Schema, check_columns
+from bayesgen.table import (
+    Table,
+    check_labelled,
+    is_frame,
+    is_sparse,
+    read_table,
+    require_container,
+)
 from bayesgen.typing import Encoded, Traceable
 from bayesgen.user_story import SINGLE, UserStory, sizes_of
 
@@ -129,13 +136,25 @@ class StoryTeller(Classifier):
             return super()._read(X, reset=reset)
         if not (isinstance(self.likelihood, str) and self.likelihood == "auto"):
             raise InvalidStory.with_likelihood()
-        return read(self, X, reset=reset)
+        table = read(self, X, reset=reset)
+        if not reset:
+            self._check_columns(table)
+        return table
+
+    def _check_columns(self, table: Table) -> None:
+        schema = self._learned_.schema
+        if not isinstance(schema, StorySchema):
+            super()._check_columns(table)
+        elif schema.columns is not None and isinstance(table, StoryTable) and table.frame:
+            names, container = schema.columns.names, schema.columns.container
+            check_columns(names, names, container, table.frame, type(self).__name__)
 
     def _learned(
         self, table: Table, labels: np.ndarray, classes: np.ndarray, weight: np.ndarray
     ) -> Learned:
         if self.story is None or not isinstance(table, StoryTable):
             return super()._learned(table, labels, classes, weight)
+        check_labelled(classes)
         if not callable(self.story):
             raise InvalidStory.not_a_program(self.story)
         schema = StorySchema.of(table)

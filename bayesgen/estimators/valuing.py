@@ -7,6 +7,7 @@ import numpy as np
 
 from bayesgen import arguments, diagnose, explain
 from bayesgen.decide import Loss, losses
+from bayesgen.errors import each_once
 from bayesgen.estimators.explaining import Explaining, index_of
 from bayesgen.estimators.seeds import drawn_seed
 from bayesgen.table import Name
@@ -23,6 +24,7 @@ class Valuing(Explaining, abc.ABC):
     def _askers(self, X: object, gain: explain.Gain, draws: int) -> Mapping[Name, Asker]:
         """Return by column what says how much its missing cells are expected to gain."""
 
+    @each_once()
     def feature_value(
         self,
         X: object,

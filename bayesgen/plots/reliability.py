@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from bayesgen import arguments
 from bayesgen.calibrate import ReliabilityCurve, reliability
 from bayesgen.plots.style import FAINT, INK, Axes, Fitted, Option, colour, panels, tidy
+from bayesgen.table import check_labelled
 
 COUNTS_SHARE = 0.18
 """Height of the histogram of rows at the foot of a panel, as a share of it."""
@@ -79,6 +80,7 @@ class ReliabilityDisplay:
             random_state: their seed.
         """
         labels = np.asarray(classes)
+        check_labelled(np.union1d(labels, np.asarray(y)))
         codes = np.searchsorted(labels, np.asarray(y))
         rng = np.random.default_rng(arguments.seed(random_state))
         curves = reliability(

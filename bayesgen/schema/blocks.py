@@ -5,12 +5,13 @@ import dataclasses
 import numpy as np
 from jaxtyping import Num
 
-from bayesgen.errors import InvalidValues, NotNumeric
+from bayesgen.errors import InvalidValues
 from bayesgen.schema.bends import Bend, Bends
 from bayesgen.schema.cells import binary_values, level_codes
 from bayesgen.schema.columns import BlockSpec, Column, Columns, learned, merged
 from bayesgen.schema.integers import integer_codes, integer_levels
 from bayesgen.schema.origins import check_spread, less, origins
+from bayesgen.schema.suspects import not_numeric
 from bayesgen.table import TableColumn, check_counts
 from bayesgen.table.columns import LARGEST
 from bayesgen.typing import Block
@@ -153,7 +154,7 @@ def _encoded_numbers(
         elif found.is_missing:
             numbers[:, j] = np.nan
         else:
-            raise NotNumeric.column(column.name, found.levels)
+            raise not_numeric(dataclasses.replace(found, name=column.name))
     return numbers
 
 

@@ -7,12 +7,10 @@ from typing import overload
 
 import numpy as np
 
-from bayesgen.errors import IdentifierColumn, NotBinary, NotLevels, NotNumeric, warn
+from bayesgen.errors import NotBinary, NotLevels
 from bayesgen.schema.bends import Bend
+from bayesgen.schema.suspects import not_numeric
 from bayesgen.table import Name, Names, TableColumn
-
-FEW_ROWS = 20
-"""With so few rows, a level for every row is no sign of an identifier."""
 
 
 @dataclass(frozen=True)
@@ -85,14 +83,11 @@ def learned(found: TableColumn, kind: str, levels: tuple | None = None) -> Colum
     if kind == "levels":
         if levels is None:
             levels = found.levels if found.kind == "level" else whole_levels(found)
-        n_rows = len(found.values)
-        if not found.declared and n_rows > FEW_ROWS and 2 * len(levels) > n_rows:
-            warn(IdentifierColumn.column(found.name, len(levels), n_rows))
         return Column(found.name, kind, levels, found.declared, origin=0.0)
     if found.kind == "number":
         return Column(found.name, kind, origin=float("nan") if kind == "numbers" else 0.0)
     if kind != "binary":
-        raise NotNumeric.column(found.name, found.levels)
+        raise not_numeric(found)
     if len(found.levels) != 2 or not found.declared:
         raise NotBinary.levels(found.name, found.levels)
     numeric = all(isinstance(level, bool | int | float) for level in found.levels)

@@ -1,36 +1,62 @@
 """Which column of a table is which fitted one: frames by name, arrays by position."""
 
-from bayesgen.errors import UnknownColumns
+from collections.abc import Collection
+
+from bayesgen.errors import AbsentColumns, UnknownColumns, warn
 from bayesgen.table import SPARSE, Name, Names, Table, TableColumn
 
 
-def matched(
-    names: Names, read: set[Name], container: str, table: Table, estimator: str
-) -> tuple[TableColumn | None, ...]:
-    """Return the table's columns in the order of the fitted names; None for an absent one.
+def check_columns(
+    names: Names, read: Collection[Name], container: str, table: Table, estimator: str
+) -> None:
+    """Compare the columns of a table with the fitted ones: warn of absent ones, refuse others.
+
+    Columns of a frame may stand in any order. An absent one is missing in every row, which one
+    warning says of all of them.
 
     Args:
         names: the fitted columns.
-        read: those of them that blocks read; of the others none is missed.
+        read: those of them that are used; others may be absent without a warning.
         container: what the fitted rows came in.
         table: the rows at hand. If either came in an array, columns are known by position.
         estimator: named in the error about a wrong number of columns.
 
     Raises:
-        UnknownColumns: unknown names, another order, or more than half of the read columns
-            absent; for arrays another number of columns.
+        UnknownColumns: a name that fitting did not see; for arrays another number of columns.
+    """
+    if by_position(container, table):
+        check_number(names, table, estimator)
+        return
+    absent, known = absent_columns(names, read, container, table), set(names)
+    unseen = tuple(name for name in table.names if name not in known)
+    if unseen:
+        raise UnknownColumns.unseen(unseen, absent, nothing_known=len(unseen) == len(table.names))
+    if absent:
+        warn(AbsentColumns.named(absent, len(read)))
+
+
+def absent_columns(
+    names: Names, read: Collection[Name], container: str, table: Table
+) -> tuple[Name, ...]:
+    """Return which of the fitted columns that are used a table lacks, in their order."""
+    if by_position(container, table):
+        return ()
+    there = set(table.names)
+    return tuple(name for name in names if name in read and name not in there)
+
+
+def matched(
+    names: Names, container: str, table: Table, estimator: str
+) -> tuple[TableColumn | None, ...]:
+    """Return the table's columns in the order of the fitted names; None for an absent one.
+
+    Raises:
+        UnknownColumns: for arrays another number of columns.
     """
     if by_position(container, table):
         check_number(names, table, estimator)
         return tuple(table.columns)
     by_name = {column.name: column for column in table.columns}
-    known = set(names)
-    unseen = tuple(name for name in by_name if name not in known)
-    missing = tuple(name for name in names if name in read and name not in by_name)
-    if unseen or 2 * len(missing) > len(read):
-        raise UnknownColumns.mismatch(missing, unseen)
-    if list(by_name) != [name for name in names if name in by_name]:
-        raise UnknownColumns.wrong_order()
     return tuple(by_name.get(name) for name in names)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.sparse import issparse
 
-from bayesgen.errors import InvalidArgument, UnknownColumns
+from bayesgen.errors import InvalidArgument, UnknownColumns, warn
 from bayesgen.schema.bends import Bends
 from bayesgen.schema.blocks import (
     bends_of,
@@ -21,6 +21,7 @@ from bayesgen.schema.blocks import (
 from bayesgen.schema.columns import BlockSpec, Columns, PlainColumns
 from bayesgen.schema.compressed import decoded_sparse, encoded_sparse, learned_sparse
 from bayesgen.schema.matching import check_number, matched
+from bayesgen.schema.suspects import suspicion
 from bayesgen.table import SPARSE, Name, Names, SparseTable, Table, TableColumn, build_frame
 from bayesgen.typing import Block, Encoded
 
@@ -64,13 +65,20 @@ class Schema:
             )
             for block, spec in blocks.items()
         }
+        for columns in learned.values():
+            for column in columns:
+                found, first = by_name[column.name], position[column.name] == 0
+                named = table.container != "numpy"
+                told = suspicion(found, len(column.levels), named=named, first=first)
+                if told is not None:
+                    warn(told)
         return cls(learned, table.names, table.container)
 
     def merge(self, table: Table, *, estimator: str = "Classifier") -> "Schema":
         """Return the schema after one more batch: new levels at the end, first origins set.
 
         Raises:
-            UnknownColumns: the batch has other columns.
+            UnknownColumns: an array has another number of columns.
             NotLevels: a column of text meets numbers, or a level is a fraction.
         """
         if isinstance(table, SparseTable):
@@ -95,12 +103,13 @@ class Schema:
         dtype, in which NaN is missing. Arrays may be views of the user's: never write.
 
         Args:
-            table: rows of the same columns; in a frame some may be absent, which means missing.
+            table: rows of the same columns; those of a frame may stand in any order, and absent
+                ones are missing (`check_columns` warns of them, and refuses others).
             unseen: a level that fitting did not see is "missing" (with a warning) or an "error".
             estimator: named in the error about a wrong number of columns.
 
         Raises:
-            UnknownColumns: other columns than at fit.
+            UnknownColumns: an array has another number of columns than at fit.
             NotNumeric, NotBinary, NotCounts: a column no longer suits its block.
             UnseenLevelError: as said by `unseen`.
         """
@@ -110,8 +119,7 @@ class Schema:
             check_number(self.names, table, estimator)
             return encoded_sparse(table, self.names, self.blocks)
         found = self._matched(table, estimator)
-        whole = len(table.columns) == len(self.names)
-        matrix = table.matrix if whole else None
+        matrix = table.matrix if tuple(found.values()) == tuple(table.columns) else None
         position = {name: i for i, name in enumerate(self.names)}
         return {
             block: encoded_block(
@@ -150,7 +158,11 @@ class Schema:
 
     def unread(self, names: Names) -> set[Name]:
         """Return which of some columns are known and belong to no block."""
-        return set(names).intersection(self.names) - self._read()
+        return set(names).intersection(self.names) - self.used()
+
+    def used(self) -> set[Name]:
+        """Return the columns that blocks read."""
+        return {column.name for columns in self.blocks.values() for column in columns}
 
     def holes(self, table: Table) -> dict[Name, tuple[Name, Bool[np.ndarray, " row"]]]:
         """Return, for each column that a block reads, its name in a table and its missing cells.
@@ -159,7 +171,7 @@ class Schema:
         """
         out = {}
         for name, found in self._matched(table, "Classifier").items():
-            if name not in self._read():
+            if name not in self.used():
                 continue
             if found is None:
                 out[name] = name, np.ones(table.n_rows, dtype=bool)
@@ -200,11 +212,8 @@ class Schema:
         )
 
     def _matched(self, table: Table, estimator: str) -> dict[Name, TableColumn | None]:
-        columns = matched(self.names, self._read(), self.container, table, estimator)
+        columns = matched(self.names, self.container, table, estimator)
         return dict(zip(self.names, columns, strict=True))
-
-    def _read(self) -> set[Name]:
-        return {column.name for columns in self.blocks.values() for column in columns}
 
 
 def _slice(matrix: np.ndarray | None, positions: list[int]) -> np.ndarray | None:

@@ -6,6 +6,7 @@ from bayesgen.table.columns import Names as Names
 from bayesgen.table.columns import Table as Table
 from bayesgen.table.columns import TableColumn as TableColumn
 from bayesgen.table.columns import Unread as Unread
+from bayesgen.table.columns import is_number as is_number
 from bayesgen.table.columns import with_column as with_column
 from bayesgen.table.compressed import SPARSE as SPARSE
 from bayesgen.table.compressed import PositionNames as PositionNames
@@ -24,5 +25,6 @@ from bayesgen.table.reading import is_frame as is_frame
 from bayesgen.table.reading import read_table as read_table
 from bayesgen.table.reading import require_array as require_array
 from bayesgen.table.reading import require_container as require_container
+from bayesgen.table.target import check_labelled as check_labelled
 from bayesgen.table.target import read_target as read_target
 from bayesgen.table.texts import read_texts as read_texts

@@ -10,6 +10,7 @@ from bayesgen.table.columns import (
     Unread,
     boolean_column,
     check_magnitude,
+    is_number,
     level_column,
     matrix_table,
     number_column,
@@ -98,7 +99,8 @@ def _object_column(name: Name, values: np.ndarray) -> TableColumn:
         isinstance(v, str | bool | int | float | np.number | np.bool_) for v in values[~missing]
     )
     if simple:
-        raise UnsupportedColumn.mixed(name, types)
+        texts = [(v, i) for i, v in enumerate(values) if isinstance(v, str) and not is_number(v)]
+        raise UnsupportedColumn.mixed(name, types, texts)
     raise UnsupportedColumn.nested(name, ", ".join(types))
 
 

@@ -1,5 +1,6 @@
 """What a table is once it has been read: columns of numbers and columns of levels."""
 
+import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -31,6 +32,7 @@ class TableColumn:
         for booleans), otherwise those found, sorted.
     declared: whether the dtype itself names the levels (boolean, pandas Categorical, polars Enum,
         Arrow dictionary).
+    whole: whether the dtype of a column of a frame is one of integers.
     """
 
     name: Name
@@ -38,6 +40,7 @@ class TableColumn:
     values: Num[np.ndarray, " row"]
     levels: tuple = ()
     declared: bool = False
+    whole: bool = False
 
     @property
     def is_missing(self) -> bool:
@@ -116,11 +119,25 @@ def unread_column(name: Name, n_rows: int) -> TableColumn:
     return TableColumn(name, "number", np.broadcast_to(np.nan, n_rows))
 
 
-def number_column(name: Name, values: np.ndarray) -> TableColumn:
+def number_column(name: Name, values: np.ndarray, *, whole: bool = False) -> TableColumn:
     """Return a column of numbers from an array of any real dtype, shape (row,)."""
     values = np.asarray(values, dtype=np.float64)
     check_magnitude((name,), values[:, None])
-    return TableColumn(name, "number", values)
+    return TableColumn(name, "number", values, whole=whole)
+
+
+NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*", re.ASCII | re.IGNORECASE)
+"""What pandas.to_numeric reads as a finite number."""
+
+
+def is_number(text: str) -> bool:
+    """Say whether a text is a finite number as it is written in files.
+
+    Examples:
+        >>> [is_number(text) for text in ("12.5", "-1e3", "12,5", "nan", "1_000", "")]
+        [True, True, False, False, False, False]
+    """
+    return NUMBER.fullmatch(text) is not None
 
 
 def boolean_column(name: Name, codes: Int[np.ndarray, " row"]) -> TableColumn:

@@ -54,7 +54,7 @@ def _frame_column(name: Name, series: Series) -> TableColumn:
     if dtype == nw.Boolean:
         return boolean_column(name, _boolean_codes(series))
     if dtype.is_integer() or dtype.is_float():
-        return number_column(name, series.to_numpy())
+        return number_column(name, series.to_numpy(), whole=dtype.is_integer())
     if dtype.is_numeric():
         return number_column(name, series.cast(nw.Float64).to_numpy())
     if dtype == nw.String:

@@ -3,7 +3,7 @@
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from bayesgen.errors import InvalidTarget, MissingLabels
+from bayesgen.errors import InvalidTarget, MissingLabels, UnlabelledRows
 
 
 def read_target(y: object) -> np.ndarray:
@@ -38,6 +38,24 @@ def read_target(y: object) -> np.ndarray:
     if missing:
         raise MissingLabels.in_rows(missing, len(labels))
     return _one_type(labels) if labels.dtype == object else labels
+
+
+def check_labelled(classes: np.ndarray) -> None:
+    """Refuse -1 among numbers that are labels, where it marks rows without one.
+
+    It does where at least two labels are 0 or more; in {-1, 1} and {-1, k} it is a class.
+
+    Args:
+        classes: all distinct labels, or more of them than are distinct.
+
+    Raises:
+        UnlabelledRows: with the other labels.
+    """
+    if classes.dtype.kind not in "if" or not (classes == -1).any():
+        return
+    others = np.unique(classes[classes != -1])
+    if np.count_nonzero(others >= 0) >= 2:
+        raise UnlabelledRows.beside(others.tolist())
 
 
 def _as_array(y: object) -> np.ndarray:
