@@ -5,7 +5,7 @@ from jaxtyping import Float
 from scipy.sparse import csr_array, issparse, vstack
 
 from bayesgen.errors import ImpossibleRows, LowSampleSize, NoPosterior, warn
-from bayesgen.inference import Draws, Posterior, likeliest, normalised
+from bayesgen.inference import Draws, Posterior, likeliest
 from bayesgen.likelihoods.moments import blocks
 from bayesgen.typing import Encoded, Joint, Traceable
 
@@ -34,33 +34,11 @@ def log_joint(posterior: Posterior, encoded: Encoded, n_rows: int) -> Joint:
     return joint
 
 
-def class_proba(joint: Joint, log_classes: Float[np.ndarray, " class"]) -> Joint:
-    """Return P(y = k given x, data); rows impossible under every class get the class prior."""
+def tell_impossible(joint: Joint) -> None:
+    """Warn of rows that are impossible under every class: they are answered by the class prior."""
     impossible = int(np.isneginf(likeliest(joint)).sum())
     if impossible:
         warn(ImpossibleRows.found(impossible, len(joint)))
-    return normalised(joint, log_classes)
-
-
-def log_class_proba(joint: Joint, log_classes: Float[np.ndarray, " class"]) -> Joint:
-    """Return log P(y = k given x, data), exact also where the probability underflows."""
-    impossible = np.isneginf(likeliest(joint))[:, None]
-    if impossible.any():
-        warn(ImpossibleRows.found(int(impossible.sum()), len(joint)))
-    joint = np.where(impossible, log_classes, joint)
-    # from the likeliest class on: at -1e9 a logarithm has seven digits behind the point left
-    joint = joint - likeliest(joint)[:, None]
-    return joint - np.logaddexp.reduce(joint, axis=1, keepdims=True)
-
-
-def log_odds(joint: Joint) -> Float[np.ndarray, "row ..."]:
-    """Return log-odds of the second of two classes, (row,), or of each against the rest."""
-    impossible = np.isneginf(joint).all(axis=1, keepdims=True)
-    joint = np.where(impossible, 0.0, joint)
-    if joint.shape[1] == 2:
-        return joint[:, 1] - joint[:, 0]
-    rest = [np.logaddexp.reduce(np.delete(joint, k, axis=1), axis=1) for k in range(joint.shape[1])]
-    return joint - np.stack(rest, axis=1)
 
 
 def log_density(joint: Joint) -> Float[np.ndarray, " row"]:

@@ -87,6 +87,74 @@ def test_columns_that_repeat_each_other_are_found_out():
     assert abs(loss[0] - loss[1]) < 0.01
 
 
+def overlapping(n=600):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, n)
+    return rng.standard_normal((n, 1)) + y[:, None], y
+
+
+def learned_variance(clf, X):
+    """Return the posterior variance of the log power around 1: one over its Fisher information."""
+    odds, proba = clf.decision_function(X), clf.predict_proba(X)
+    return 1 / (proba.prod(axis=1) * odds**2).sum()
+
+
+def naive_stack(temper):
+    return bg.StackedClassifier([bg.NaiveBayes()], temper=temper)
+
+
+@pytest.mark.parametrize(
+    ("make", "copies"),
+    [
+        (bg.NaiveBayes, 30),
+        (naive_stack, 30),
+        pytest.param(bg.NaiveBayes, 300, marks=pytest.mark.slow),
+    ],
+)
+def test_any_number_of_copies_says_what_one_column_says(make, copies):
+    """The temperature goes as far as it must."""
+    x, y = overlapping(200)
+    row = np.array([[-2.0], [0.4], [3.0]])
+    one = bg.NaiveBayes(bg.Normal(spread="shared")).fit(x, y)
+    single = make(temper="learn").fit(x, y)
+    many = make(temper="learn").fit(np.repeat(x, copies, axis=1), y)
+    # prior weights of powers differ by at most the fifth power of what they are multiplied by: a
+    # shift of 5 variances of the log power. Twice that, as the posterior is no normal
+    slack = 10 * learned_variance(one, x)
+    assert slack < 0.4
+    assert abs(np.log(many.temperature_ / single.temperature_ / copies)) < slack
+    found, expected = (
+        clf.decision_function(np.repeat(row, wide, axis=1))
+        for clf, wide in ((many, copies), (single, 1))
+    )
+    np.testing.assert_allclose(found, expected, rtol=slack, atol=slack)
+
+
+def test_a_story_that_counts_too_little_is_found_out_too():
+    """A variance stated a hundred times too large divides log-odds by a hundred."""
+    x, y = overlapping()
+    right, wide = (
+        bg.NaiveBayes(bg.Normal(variance=v, variance_rows=1e7), class_prior="uniform", temper=t)
+        for v, t in ((1.0, None), (100.0, "learn"))
+    )
+    right.fit(x, y)
+    wide.fit(x, y)
+    # five standard errors of the log power, and what the prior weight, a fourth power, costs
+    variance = learned_variance(right, x)
+    assert abs(np.log(100 * wide.temperature_)) < 5 * np.sqrt(variance) + 4 * variance < 0.5
+
+
+def test_columns_that_say_nothing_end_at_the_class_prior():
+    """Powers have an end where no power helps: noise, fifty times."""
+    x, y = np.random.default_rng(3).standard_normal((40, 1)), np.resize([0, 1], 40)
+    clf = bg.NaiveBayes(temper="learn").fit(np.repeat(x, 50, axis=1), y)
+    assert 50 < clf.temperature_ < 1e5
+    proba = clf.predict_proba(np.repeat(x, 50, axis=1))
+    # not further from it than one column
+    one = bg.NaiveBayes().fit(x, y).predict_proba(x)
+    assert np.abs(proba - 0.5).max() <= np.abs(one - 0.5).max()
+
+
 def test_intervals_are_tempered_too():
     X, y = few()
     clf = bg.NaiveBayes(temper=0.3, random_state=0).fit(X, y)

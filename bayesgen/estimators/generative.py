@@ -76,8 +76,8 @@ class GenerativeClassifier(StoryTeller, Composed):
             and guesses that you state, those of bent ones, which near a column's mean are the same.
             Powers stay when `loo` leaves a row out.
         temper: None, the story as it is; a power above 0 of the likelihood; or "learn": a power
-            averaged over .1 to 2 by how well it predicts each row from the others (see
-            `temperature_`).
+            averaged over .1 to 2, and further where the rows prefer an end, by how well it predicts
+            each row from the others (see `temperature_`).
         random_state: seed of simulated draws; they are drawn once a fit.
 
     Example:

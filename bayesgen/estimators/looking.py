@@ -13,7 +13,7 @@ from bayesgen.estimators.deciding import Deciding
 from bayesgen.estimators.fitted import Learned, columns, complete, level_names
 from bayesgen.estimators.inferring import leave_one_out
 from bayesgen.estimators.seeds import generator
-from bayesgen.inference import Draws, Posterior, Report
+from bayesgen.inference import Draws, Posterior, Report, log_normalised
 from bayesgen.table import check_labelled
 from bayesgen.typing import Encoded, Labels, Weights
 
@@ -135,7 +135,8 @@ class Looking(Deciding, abc.ABC):
         codes, weight = self._codes(y), rows.weights_of(sample_weight, n_rows)
         self._check_rows_of_fit(codes, weight)
         joint, _ = leave_one_out(self._learned_, self.class_prior, encoded, codes, weight, weight)
-        proba = predict.log_class_proba(joint, posterior.log_classes())
+        predict.tell_impossible(joint)
+        proba = log_normalised(joint, posterior.log_classes())
         own = np.arange(n_rows), codes
         return diagnose.frame({"log_proba": proba[own], "log_joint": joint[own]})
 

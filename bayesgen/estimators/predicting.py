@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float, Shaped
 
 from bayesgen import arguments, predict
-from bayesgen.inference import Posterior
+from bayesgen.inference import Posterior, log_normalised, log_odds, normalised
 from bayesgen.table import check_labelled, read_target
 from bayesgen.typing import Joint, Traceable
 
@@ -31,15 +31,14 @@ class Predicting(abc.ABC):
     def predict_proba(self, X: object) -> Joint:
         """Return P(y = k given x, data), shape (row, class), missing cells marginalised.
 
-        As everywhere, columns that a frame lacks are missing values, with one warning.
+        As everywhere, columns that a frame lacks are missing values, with one warning; and a row
+        that is impossible under every class has the class prior, with a warning.
         """
-        joint = self.predict_joint_log_proba(X)
-        return predict.class_proba(joint, self._answering().log_classes())
+        return normalised(*self._joint_and_prior(X))
 
     def predict_log_proba(self, X: object) -> Joint:
         """Return log P(y = k given x, data), exact also where the probability underflows."""
-        joint = self.predict_joint_log_proba(X)
-        return predict.log_class_proba(joint, self._answering().log_classes())
+        return log_normalised(*self._joint_and_prior(X))
 
     def predict(self, X: object) -> Shaped[np.ndarray, " row"]:
         """Return the most probable class of each row; ties go to the first in `classes_`."""
@@ -55,8 +54,11 @@ class Predicting(abc.ABC):
         return float(accuracy_score(labels, self.predict(X), sample_weight=sample_weight))
 
     def decision_function(self, X: object) -> Float[np.ndarray, "row ..."]:
-        """Return log-odds of classes_[1], shape (row,), or of each class against the rest."""
-        return predict.log_odds(self.predict_joint_log_proba(X))
+        """Return log-odds of classes_[1], shape (row,), or of each class against the rest.
+
+        They are the logits of `predict_proba`: log P - log(1 - P).
+        """
+        return log_odds(*self._joint_and_prior(X))
 
     def score_samples(self, X: object) -> Float[np.ndarray, " row"]:
         """Return log p(x given data), shape (row,): low for rows unlike every class."""
@@ -78,3 +80,9 @@ class Predicting(abc.ABC):
         is predict_proba.
         """
         return predict.class_draws(*self._encoded(X), self.classes_)
+
+    def _joint_and_prior(self, X: object) -> tuple[Joint, Float[np.ndarray, " class"]]:
+        """Return the log joint, and what rows impossible under every class are answered by."""
+        joint = self.predict_joint_log_proba(X)
+        predict.tell_impossible(joint)
+        return joint, self._answering().log_classes()

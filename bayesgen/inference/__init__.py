@@ -16,6 +16,8 @@ from bayesgen.inference.optimise import MLE as MLE
 from bayesgen.inference.posterior import Draws as Draws
 from bayesgen.inference.posterior import Posterior as Posterior
 from bayesgen.inference.probabilities import likeliest as likeliest
+from bayesgen.inference.probabilities import log_normalised as log_normalised
+from bayesgen.inference.probabilities import log_odds as log_odds
 from bayesgen.inference.probabilities import normalised as normalised
 from bayesgen.inference.report import Report as Report
 from bayesgen.inference.stacking import Stacked as Stacked

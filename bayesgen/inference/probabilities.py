@@ -1,4 +1,7 @@
-"""From joint log densities of a row to its class probabilities."""
+"""From joint log densities of a row to its class probabilities, their logarithms and log-odds.
+
+All readings start from the same logarithms, so that they cannot disagree.
+"""
 
 import functools
 
@@ -7,6 +10,8 @@ from jaxtyping import Float
 
 from bayesgen.typing import Joint
 
+LogClasses = Float[np.ndarray, " class"]
+
 
 def likeliest(joint: Joint) -> Float[np.ndarray, " row"]:
     """Return the largest entry of each row."""
@@ -14,15 +19,39 @@ def likeliest(joint: Joint) -> Float[np.ndarray, " row"]:
     return functools.reduce(np.maximum, joint.T)
 
 
-def normalised(joint: Joint, log_classes: Float[np.ndarray, " class"]) -> Joint:
+def normalised(joint: Joint, log_classes: LogClasses) -> Joint:
     """Return class probabilities; a row impossible under every class gets the class prior."""
+    odds = _relative(joint, log_classes)
+    # in place: fresh pages cost as much as the exponentials
+    np.exp(odds, out=odds)
+    odds /= functools.reduce(np.add, odds.T)[:, None]
+    return odds
+
+
+def log_normalised(joint: Joint, log_classes: LogClasses) -> Joint:
+    """Return the logarithms of `normalised`, exact also where the probability underflows."""
+    logs = _relative(joint, log_classes)
+    return logs - np.logaddexp.reduce(logs, axis=1, keepdims=True)
+
+
+def log_odds(joint: Joint, log_classes: LogClasses) -> Float[np.ndarray, "row ..."]:
+    """Return the logits of `normalised`: of the second of two classes, (row,), or of each."""
+    logs = _relative(joint, log_classes)
+    if logs.shape[1] == 2:
+        return logs[:, 1] - logs[:, 0]
+    rest = [np.logaddexp.reduce(np.delete(logs, k, axis=1), axis=1) for k in range(logs.shape[1])]
+    return logs - np.stack(rest, axis=1)
+
+
+def _relative(joint: Joint, log_classes: LogClasses) -> Joint:
+    """Return logs of what the probabilities are in proportion to: 0 for the likeliest class.
+
+    From the likeliest class on because at -1e9 a logarithm has seven digits behind the point left.
+    A row impossible under every class says nothing, and the class prior stands.
+    """
     top = likeliest(joint)[:, None]
     impossible = np.isneginf(top)
     if impossible.any():
         joint = np.where(impossible, log_classes, joint)
         top = np.where(impossible, log_classes.max(), top)
-    # in place: fresh pages cost as much as the exponentials
-    odds = joint - top
-    np.exp(odds, out=odds)
-    odds /= functools.reduce(np.add, odds.T)[:, None]
-    return odds
+    return joint - top

@@ -18,13 +18,23 @@ from bayesgen.likelihoods import Likelihood
 from bayesgen.typing import Encoded, Joint, Labels, Weights
 
 POWERS = np.concatenate([np.geomspace(0.1, 1.0, 24), np.geomspace(1.0, 2.0, 8)[1:]])
-"""The powers that are averaged over: evenly spaced logarithms."""
-TRUST = np.where(POWERS <= 1, POWERS, POWERS**-4)
-"""Their prior weights, highest for the story as it is. Stories seldom count too little, so that
-many rows have to ask for powers above 1."""
+"""The powers that are averaged over, unless rows ask for others: evenly spaced logarithms."""
+BEYOND = 10 ** (np.arange(1, 8) / 23)
+"""What an end is multiplied or divided by to go on, as evenly: to about twice or half of it."""
+PREFERRED = 0.01
+"""Share of the weight from which the first or last power is preferred, and others lie beyond it.
+Few rows, which hardly tell a power of 0.1 from one of 0.2, keep to those above."""
 
 Powers = Float[np.ndarray, " power"]
 LogClasses = Float[np.ndarray, "#row class"]
+
+
+def trust(powers: Powers) -> Powers:
+    """Return the prior weights of powers, highest for the story as it is.
+
+    Stories seldom count too little, so that many rows have to ask for powers above 1.
+    """
+    return np.where(powers <= 1, powers, powers**-4)
 
 
 def learned(
@@ -32,16 +42,31 @@ def learned(
 ) -> tuple[Powers, Powers]:
     """Return powers and their weights, proportional to prior weight times exp(sum of log P(y_i)).
 
-    The prior favours the story as it is, which matters where few rows say little.
+    The prior favours the story as it is, which matters where few rows say little. Powers go on at
+    either end for as long as the end is preferred: thirty copies of a column ask for 1/30. No end
+    is preferred for ever: scores are bounded (by the class prior's below, by 0 above), and prior
+    weights fall to nothing.
 
     log_joint: of each row given the others; log_classes: the part of it that is no likelihood.
     """
     rows = np.arange(len(y))
-    own = np.array([tempered(log_classes, log_joint, power)[rows, y] for power in POWERS])
-    # a row whose class is ruled out without it is so under every power, and says nothing of them
-    scores = np.where(np.isneginf(own), 0.0, own) @ weight
-    share = TRUST * np.exp(scores - scores.max())
-    return POWERS, share / share.sum()
+
+    def scores_of(powers: Powers) -> Powers:
+        own = [tempered(log_classes, log_joint, power)[rows, y] for power in powers]
+        # a row whose class is ruled out without it is so under every power: it says nothing of them
+        return np.array([np.where(np.isneginf(logs), 0.0, logs) @ weight for logs in own])
+
+    powers, scores = POWERS, scores_of(POWERS)
+    while True:
+        share = trust(powers) * np.exp(scores - scores.max())
+        share /= share.sum()
+        lower, higher = share[[0, -1]] > PREFERRED
+        if not (lower or higher):
+            return powers, share
+        below = powers[0] / BEYOND[::-1] if lower else BEYOND[:0]
+        above = powers[-1] * BEYOND if higher else BEYOND[:0]
+        powers = np.concatenate([below, powers, above])
+        scores = np.concatenate([scores_of(below), scores, scores_of(above)])
 
 
 def tempered(log_classes: LogClasses, log_joint: Joint, power: float) -> Joint:

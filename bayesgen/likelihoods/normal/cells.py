@@ -28,8 +28,8 @@ def residual_density(
     def log_density(x: Block) -> np.ndarray:
         out = np.empty((len(x), len(centre)))
         for rows in blocks(len(x)):
-            # rows side by side, as in `student_t`
-            block = np.ascontiguousarray(x[rows].T)
+            # rows side by side, as in `student_t`; a copy also where they lie so already
+            block = np.array(x[rows].T, order="C")
             observed = ~np.isnan(block)
             block[~observed] = 0.0
             for k in range(len(centre)):
