@@ -12,6 +12,7 @@ from bayesgen.classes import class_prior
 from bayesgen.errors import (
     InvalidStory,
     InvalidTable,
+    NoEvidence,
     NotConverged,
     StoryRefuses,
     StoryRows,
@@ -216,7 +217,7 @@ class StoryTeller(Classifier):
         """Log p(rows, labels), parameters integrated out: a closed form of exact fits."""
         check_is_fitted(self, "_learned_")
         if self.story is not None:
-            raise StoryRefuses.log_evidence()
+            raise NoEvidence.no_closed_form("a program of your own")
         return super().log_evidence_
 
 

@@ -98,7 +98,7 @@ class NUTS:
         if any(isinstance(part, Averaged) for part in model.blocks.values()):
             return self._worths(model, statistics, reader, seed)
         for name, part in model.blocks.items():
-            if getattr(part, "prior", None) == "reference":
+            if part.improper:
                 raise UnsupportedInference.because(
                     f"block {name!r}",
                     "prior='reference' is improper and cannot be sampled",
