@@ -125,7 +125,7 @@ def prior_draws(model: Model, rng: np.random.Generator, n: int) -> Params:
     """Return n draws of every parameter from the prior; improper priors are left out."""
     out = {"class": model.classes.draw(rng, n)}
     for name, part in model.blocks.items():
-        if getattr(part, "prior", None) == "reference":
+        if part.improper:
             continue
         out[name] = part.draw(rng, n) if part.conjugate else told(part, name, rng, n)
     return chained(out, n)

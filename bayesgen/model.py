@@ -97,6 +97,11 @@ class Model:
         blocks = {n: part.posterior(statistics.blocks[n]) for n, part in self.blocks.items()}
         return Model(self.classes.posterior(statistics.count), blocks)
 
+    def require_evidence(self) -> None:
+        """Refuse, with `NoEvidence`, where a block has none."""
+        for part in self.blocks.values():
+            part.require_evidence()
+
     def log_evidence(self, statistics: ModelStatistics) -> float:
         """Return log p(rows and labels), parameters integrated out."""
         blocks = (part.log_evidence(statistics.blocks[n]) for n, part in self.blocks.items())

@@ -177,7 +177,7 @@ REFUSED = [
         "an interval of a point",
         lambda: after(naive(inference="mle")).predict_interval(table()),
         errors.NoPosterior,
-        "predict_interval needs a posterior.*inference='exact'",
+        "predict_interval needs a posterior.*inference='auto'",
     ),
 ]
 

@@ -100,15 +100,6 @@ def test_leaps_of_em_stay_above_the_floors(make, rng):
     assert np.isfinite(clf.predict_proba(twice)).all()
 
 
-def test_draws_that_never_vary_are_in_agreement(rng):
-    """The probability of the only level is 1 in every draw: 0/0 in r_hat."""
-    constant = np.ones((2, 100, 1))
-    assert convergence.agreement(constant) == {"r_hat": 1.0, "ess": 200.0}
-    draws = rng.standard_normal((2, 100, 1))
-    both = np.concatenate([constant, draws], axis=2)
-    assert convergence.agreement(both) == convergence.agreement(draws)
-
-
 def test_what_is_mended_is_known():
     floor = np.array([1e-9, 1e-9])
     for wild in (np.diag([1.0, 1e-6]), np.array([[1.0, 0.0], [1.0, 1e-6]]), np.diag([1.0, np.inf])):

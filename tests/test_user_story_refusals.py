@@ -11,6 +11,7 @@ from stories_told import HOLES, X, Y, told
 import bayesgen as bg
 from bayesgen.errors import (
     InvalidStory,
+    NoEvidence,
     NotConverged,
     StoryNotFinite,
     StoryRefuses,
@@ -97,7 +98,7 @@ def test_options_that_do_not_go_together(options, error, sentence):
 def test_what_a_story_cannot_be_asked(by_map):
     with pytest.raises(StoryRefuses, match="partial_fit needs statistics that add up"):
         told().partial_fit(X, Y)
-    with pytest.raises(StoryRefuses, match="log_evidence_ is a closed form"):
+    with pytest.raises(NoEvidence, match="log_evidence_ is a closed form"):
         _ = by_map.log_evidence_
 
 

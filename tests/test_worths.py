@@ -210,7 +210,7 @@ def test_what_is_refused():
     columns = list(X)
     mixed = {columns[0]: bg.Normal(mean_rows="learn"), columns[1]: bg.KernelDensity(bandwidth=None)}
     for likelihood, words in (
-        (bg.MultivariateNormal(prior="lkj", mean_rows="learn"), "has no closed form"),
+        (bg.MultivariateNormal(prior="lkj", mean_rows="learn"), "or use prior='conjugate'"),
         (mixed, "State the worths"),
     ):
         if likelihood is mixed and bg.KernelDensity(bandwidth=None).conjugate:

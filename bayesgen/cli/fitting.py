@@ -115,7 +115,7 @@ def _facts(
         "verdict": report.verdict,
         "seconds": report.seconds,
     }
-    if isinstance(classifier, Classifier) and report.method == "exact":
+    if isinstance(classifier, Classifier) and hasattr(classifier, "log_evidence_"):
         facts["log_evidence"] = classifier.log_evidence_
     return facts
 

@@ -8,6 +8,9 @@ Errors are also ValueError or TypeError, as scikit-learn's callers expect.
 from bayesgen.errors.arguments import InvalidArgument as InvalidArgument
 from bayesgen.errors.arguments import MissingPackage as MissingPackage
 from bayesgen.errors.arguments import UnknownArgument as UnknownArgument
+from bayesgen.errors.attributes import NoAttribute as NoAttribute
+from bayesgen.errors.attributes import NoEvidence as NoEvidence
+from bayesgen.errors.attributes import NoPosterior as NoPosterior
 from bayesgen.errors.base import BayesgenError as BayesgenError
 from bayesgen.errors.base import BayesgenWarning as BayesgenWarning
 from bayesgen.errors.base import each_once as each_once
@@ -33,7 +36,6 @@ from bayesgen.errors.estimates import PooledEstimate as PooledEstimate
 from bayesgen.errors.estimates import SingularCovariance as SingularCovariance
 from bayesgen.errors.estimates import UninformativeColumn as UninformativeColumn
 from bayesgen.errors.families import InvalidDistribution as InvalidDistribution
-from bayesgen.errors.families import NoEvidence as NoEvidence
 from bayesgen.errors.families import OutOfSupport as OutOfSupport
 from bayesgen.errors.files import InvalidModelFile as InvalidModelFile
 from bayesgen.errors.files import UnsavableModel as UnsavableModel
@@ -41,7 +43,6 @@ from bayesgen.errors.files import UnwritableFile as UnwritableFile
 from bayesgen.errors.inference import ImpossibleRows as ImpossibleRows
 from bayesgen.errors.inference import LowSampleSize as LowSampleSize
 from bayesgen.errors.inference import NoClosedForm as NoClosedForm
-from bayesgen.errors.inference import NoPosterior as NoPosterior
 from bayesgen.errors.inference import NotConverged as NotConverged
 from bayesgen.errors.inference import UnsupportedInference as UnsupportedInference
 from bayesgen.errors.labels import InvalidTarget as InvalidTarget

@@ -120,19 +120,6 @@ class OutOfSupport(BayesgenError, ValueError):
         )
 
 
-class NoEvidence(BayesgenError, ValueError):
-    """The probability of the rows was asked of a model that has none."""
-
-    @classmethod
-    def plug_in(cls, family: str) -> "NoEvidence":
-        """The density is built from the very rows whose probability is asked."""
-        return cls(
-            f"{family} has no evidence: its density is built from the rows themselves, and no "
-            "parameter is integrated out. Compare it with other models on rows it has not seen, "
-            "bg.compare(...)."
-        )
-
-
 def _name(value: object) -> str:
     if isinstance(value, str):
         return shown(value)

@@ -9,11 +9,12 @@ class UnsupportedInference(BayesgenError, ValueError):
     """This likelihood, or this table, cannot be served by the inference that was asked for."""
 
     @classmethod
-    def no_closed_form(cls, family: str) -> "UnsupportedInference":
-        """The family has no conjugate update."""
+    def no_closed_form(cls, family: str, asked: object = None) -> "UnsupportedInference":
+        """The family has no conjugate update; `asked` is the method that rests on one."""
+        needs = "" if asked is None else f", on which inference={shown(asked)} rests"
         return cls(
-            f"{family} has no closed form; it can be sampled or optimised. Pass inference='nuts' "
-            "or inference='map'."
+            f"{family} has no closed form{needs}; it can be sampled or optimised. Pass "
+            "inference='nuts' or inference='map'."
         )
 
     @classmethod
@@ -43,18 +44,6 @@ class UnsupportedInference(BayesgenError, ValueError):
     def because(cls, family: str, reason: str, cure: str) -> "UnsupportedInference":
         """Any other reason, with what to type."""
         return cls(f"{family}: {reason}. {cure}")
-
-
-class NoPosterior(BayesgenError, ValueError):
-    """Something that needs a posterior was asked of a point estimate."""
-
-    @classmethod
-    def point_estimate(cls, method: str, inference: str) -> "NoPosterior":
-        """MLE and MAP give one set of parameters and no spread."""
-        return cls(
-            f"{method} needs a posterior, and inference={shown(inference)} gives one point without "
-            "a spread. Fit with inference='exact' or inference='nuts'."
-        )
 
 
 class NoClosedForm(BayesgenWarning):

@@ -108,8 +108,11 @@ class UnlabelledRows(MissingLabels):
         return error
 
 
-class TooFewClasses(BayesgenError, ValueError):
-    """Fewer than two classes."""
+class TooFewClasses(BayesgenError, ValueError, AttributeError):
+    """Fewer than two classes: so far nothing can be predicted, and attributes have no value.
+
+    As scikit-learn's NotFittedError, it is an AttributeError, which hasattr and displays expect.
+    """
 
     @classmethod
     def found(cls, classes: Iterable) -> "TooFewClasses":

@@ -228,14 +228,6 @@ class StoryRefuses(BayesgenError, ValueError):
         )
 
     @classmethod
-    def log_evidence(cls) -> "StoryRefuses":
-        """There is no closed form."""
-        return cls(
-            "log_evidence_ is a closed form of exact fits, and a story of your own has none. "
-            "Compare stories by rows held out: bg.compare({...}, X, y)."
-        )
-
-    @classmethod
     def inference(cls, found: object) -> "StoryRefuses":
         """The method needs a closed form."""
         return cls(

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.utils import Tags
 
 from bayesgen.classes import Spec as ClassPriorSpec
-from bayesgen.errors import EmptyDocuments, InvalidArgument, InvalidTexts, warn
+from bayesgen.errors import EmptyDocuments, InvalidArgument, InvalidTexts, NoAttribute, warn
 from bayesgen.estimators.blocks import Blocks
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.fitted import Learned
@@ -101,7 +101,7 @@ class BagOfWords(Classifier):
         """The fitted vectorizer, remade from its words where those are all that was kept."""
         if vars(self).get("_vectorizer") is None:
             if vars(self).get("_known_words") is None:
-                raise AttributeError("vectorizer_ exists where texts were fitted, not counts")
+                raise NoAttribute.counts()
             self._vectorizer = _counter(vocabulary=self._known_words)
         return self._vectorizer
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesgen import arguments, predict
 from bayesgen.classes import Spec, known_prior
-from bayesgen.errors import NoPosterior, TooFewClasses
+from bayesgen.errors import InvalidPrior, NoEvidence, TooFewClasses
 from bayesgen.estimators import rows
 from bayesgen.estimators.asking import Asking
 from bayesgen.estimators.fitted import Learned, complete
@@ -26,7 +26,7 @@ from bayesgen.estimators.saved import save
 from bayesgen.estimators.seeds import generator
 from bayesgen.estimators.tempering import Seen, temperature, tempered
 from bayesgen.estimators.undoing import whole_or_undone
-from bayesgen.inference import Posterior, Report
+from bayesgen.inference import Posterior, Report, any_holes
 from bayesgen.schema import check_columns
 from bayesgen.table import SparseTable, Table
 from bayesgen.typing import Traceable
@@ -215,11 +215,21 @@ class Classifier(Learning, Linear, Plotting, Asking, ClassifierMixin, Estimator,
 
     @property
     def log_evidence_(self) -> float:
-        """Log p(rows, labels), parameters integrated out: a closed form of exact fits."""
-        check_is_fitted(self, "_learned_")
+        """Log p(rows, labels), parameters integrated out: a closed form of exact fits.
+
+        Raises:
+            NoEvidence: the fit was not exact, or a prior or likelihood has no evidence.
+        """
+        self._answering()
+        try:
+            model, statistics, _ = complete(self._learned_, self.class_prior, frequencies=False)
+        except InvalidPrior as error:
+            raise NoEvidence.invalid_prior(error) from error
+        model.require_evidence()
+        if any_holes(model, statistics):
+            raise NoEvidence.missing_values()
         if self.inference_ != "exact":
-            raise NoPosterior.point_estimate("log_evidence_", self.inference_)
-        model, statistics, _ = complete(self._learned_, self.class_prior, frequencies=False)
+            raise NoEvidence.not_exact(self.inference_)
         return model.log_evidence(statistics) + self._learned_.log_slope
 
     @property

@@ -167,13 +167,15 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Discriminant):
         At the centre of the posterior; the weighted mean of the class means is the origin, and a
         missing cell stands at the class means' weighted mean.
         """
-        posterior, encoded, _ = self._encoded(X)
+        posterior, encoded, n_rows = self._encoded(X)
+        if BLOCK not in posterior.families:
+            return np.empty((n_rows, 0))
         x, (axes, centre) = posterior.reader.read(encoded)[BLOCK], self._axes()
         return np.where(np.isnan(x), 0.0, x - centre) @ axes
 
     @property
     def _n_features_out(self) -> int:
-        return self._axes()[0].shape[1]
+        return self._axes()[0].shape[1] if BLOCK in self._answering().families else 0
 
     def _axes(self) -> tuple[np.ndarray, np.ndarray]:
         centre = centre_of(self._answering(), BLOCK)

@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Float
 from sklearn.utils.validation import check_is_fitted
 
+from bayesgen.errors import NoAttribute
 from bayesgen.inference import Draws, Posterior
 from bayesgen.likelihoods import Likelihood, MultivariateNormal, Normal
 
@@ -61,11 +62,7 @@ class Linear(abc.ABC):
         check_is_fitted(self, "_learned_")
         found = linear_discriminant(self.posterior_)
         if found is None:
-            raise AttributeError(
-                "coef_ and intercept_ exist for point estimates with one covariance for all, of "
-                "columns as they are: LDA(inference='mle') or "
-                "NaiveBayes(Normal(spread='shared'), inference='mle')."
-            )
+            raise NoAttribute.not_linear()
         return found
 
 

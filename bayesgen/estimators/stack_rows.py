@@ -80,12 +80,13 @@ class StackRows(Plotting, abc.ABC):
     @property
     def posterior_(self) -> Posterior:
         """The members' posteriors in the units of the columns, weighed and tempered."""
+        posterior = self._answering()
         origin = {
             f"{name}/{block}": own
             for name, member in self.members_.items()
             for block, own in member._kept_origin().items()
         }
-        return self._answering().moved(origin)
+        return posterior.moved(origin)
 
     def plot_weights(self, ax: Axes = None) -> WeightDisplay:
         """Draw who is trusted: the members' weights, and the temperature in words."""

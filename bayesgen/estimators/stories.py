@@ -13,6 +13,7 @@ from bayesgen.errors import (
     InvalidStory,
     InvalidTable,
     InvalidValues,
+    NoEvidence,
     NotConverged,
     StoryRefuses,
     StoryRows,
@@ -237,7 +238,7 @@ class StoryTeller(Classifier):
         """Log p(rows, labels), parameters integrated out: a closed form of exact fits."""
         check_is_fitted(self, "_learned_")
         if self.story is not None:
-            raise StoryRefuses.log_evidence()
+            raise NoEvidence.no_closed_form("a program of your own")
         return super().log_evidence_
 
 

@@ -7,7 +7,7 @@ from bayesgen.errors import NoClosedForm, UnsupportedInference, warn
 from bayesgen.inference.augmentation import Augmentation as Augmentation
 from bayesgen.inference.exact import Exact as Exact
 from bayesgen.inference.expected import Expected as Expected
-from bayesgen.inference.holes import any_holes
+from bayesgen.inference.holes import any_holes as any_holes
 from bayesgen.inference.joint_normal import NormalHoles as NormalHoles
 from bayesgen.inference.joint_table import TableHoles as TableHoles
 from bayesgen.inference.nuts import NUTS as NUTS
@@ -25,6 +25,8 @@ from bayesgen.inference.tempered import Tempered as Tempered
 from bayesgen.model import Model, ModelStatistics
 
 Method = Exact | Expected | MLE | MAP | NUTS | Augmentation
+CLOSED = Exact | Expected | Augmentation
+"""Methods that rest on a closed form: of all rows, or of rows whose missing cells were filled."""
 BY_NAME: dict[str, Callable[[], Method]] = {
     "exact": Exact,
     "expected": Expected,
@@ -56,14 +58,26 @@ def choose(inference: str | Method, model: Model, statistics: ModelStatistics) -
     "auto" is exact where every block is conjugate, data augmentation where only holes in a joint
     block stand in the way, and NUTS otherwise. "exact" gives the same posterior by augmentation,
     with a warning, where holes stand in the way.
+
+    Raises:
+        UnsupportedInference: an unknown name, or a method that rests on a closed form where some
+            block has none.
     """
-    holes = any_holes(model, statistics)
+    method = _named(inference, model)
+    if isinstance(method, CLOSED):
+        for name, part in model.blocks.items():
+            if not part.conjugate:
+                family = f"block {name!r}, {part.title},"
+                raise UnsupportedInference.no_closed_form(family, inference)
+    if isinstance(method, Exact) and any_holes(model, statistics):
+        if inference != "auto":
+            warn(NoClosedForm.holes())
+        return Augmentation(draws=method.draws)
+    return method
+
+
+def _named(inference: str | Method, model: Model) -> Method:
+    """Return the method that an argument stands for."""
     if isinstance(inference, str) and inference == "auto":
-        if not model.conjugate:
-            return NUTS()
-        return Augmentation() if holes else Exact()
-    inference = method_of(inference)
-    if isinstance(inference, Exact) and model.conjugate and holes:
-        warn(NoClosedForm.holes())
-        return Augmentation(draws=inference.draws)
-    return inference
+        return Exact() if model.conjugate else NUTS()
+    return method_of(inference)

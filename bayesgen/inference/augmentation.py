@@ -6,7 +6,7 @@ import time
 import numpy as np
 
 from bayesgen import arguments
-from bayesgen.inference.convergence import agree
+from bayesgen.inference.convergence import agree, disagreement
 from bayesgen.inference.holes import holes
 from bayesgen.inference.posterior import Draws
 from bayesgen.inference.report import Report
@@ -52,15 +52,19 @@ class Augmentation:
             params[name], found = gaps.augment(
                 rng, draws=self.draws, warmup=self.warmup, chains=self.chains
             )
-            details["r_hat"] = max(details["r_hat"], found["r_hat"])
-            details["ess"] = min(details["ess"], found["ess_bulk"])
+            # unlike max and min, these keep NaN, which says that draws are too few to tell
+            details["r_hat"] = float(np.maximum(details["r_hat"], found["r_hat"]))
+            details["ess"] = float(np.minimum(details["ess"], found["ess_bulk"]))
         seconds = time.perf_counter() - start
         good = agree(details, self.chains)
         verdict = f"r_hat {details['r_hat']:.3f}, {details['ess']:.0f} effective draws at least."
         if not good:
+            defaults = Augmentation()
+            more = max(2 * self.draws, defaults.draws), max(2 * self.warmup, defaults.warmup)
+            alone = ", chains=1" if self.chains == 1 else ""
             verdict += (
-                " The chains do not agree yet: ask for more, "
-                f"bg.Augmentation(draws={2 * self.draws}, warmup={2 * self.warmup}), state guesses "
+                f" {disagreement(self.chains)}: ask for more, "
+                f"bg.Augmentation(draws={more[0]}, warmup={more[1]}{alone}), state guesses "
                 "worth more rows, or leave out columns with few observed cells."
             )
         report = Report("augmentation", seconds, good, verdict, details)

@@ -220,8 +220,10 @@ def _varied(
 ) -> Float[np.ndarray, "chain draw some"]:
     """Return draws of the most uncertain of the cells in which rows with holes may lie.
 
-    Chains of the other cells cannot disagree, and certain ones hardly matter to any answer.
+    Chains of the other cells cannot disagree, and certain ones hardly matter to any answer; the
+    probability of the only cell, 1 in every draw, does not at all.
     """
     touched = np.unique(np.concatenate([gap.fits.ravel() for gap in gaps]))
     spread = probs[..., touched].var(axis=(0, 1))
+    touched, spread = touched[spread > 0], spread[spread > 0]
     return probs[..., touched[np.argsort(-spread, kind="stable")[:WATCHED]]]

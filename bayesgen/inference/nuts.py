@@ -19,7 +19,7 @@ from bayesgen.errors import InvalidCheckpoint, UnsupportedInference
 from bayesgen.errors.sampling import interrupted
 from bayesgen.inference import worths
 from bayesgen.inference.checkpoint import DENSITY_ROUNDING, Keeper, Progress, Run, found
-from bayesgen.inference.convergence import agree, agreement
+from bayesgen.inference.convergence import agree, agreement, disagreement
 from bayesgen.inference.driver import CHUNK, Driver, compiled
 from bayesgen.inference.holes import complete_statistics
 from bayesgen.inference.leaves import joined
@@ -105,7 +105,7 @@ class NUTS:
         if any(isinstance(part, Averaged) for part in model.blocks.values()):
             return self._worths(model, statistics, reader, seed)
         for name, part in model.blocks.items():
-            if getattr(part, "prior", None) == "reference":
+            if part.improper:
                 raise UnsupportedInference.because(
                     f"block {name!r}",
                     "prior='reference' is improper and cannot be sampled",
@@ -237,9 +237,12 @@ def _report(coordinates: dict, stats: dict, seconds: float, warmup: int) -> Repo
             "(NUTS(target_accept=0.95)) or state a stronger prior."
         )
     elif not agree(details, chains):
+        defaults = NUTS()
+        more = max(2 * draws, defaults.draws), max(2 * warmup, defaults.warmup)
+        alone = ", chains=1" if chains == 1 else ""
         verdict = (
-            f"The chains do not agree yet ({told}): "
-            f"ask for more, NUTS(draws={2 * draws}, warmup={2 * max(warmup, 1)})."
+            f"{disagreement(chains)} ({told}): "
+            f"ask for more, NUTS(draws={more[0]}, warmup={more[1]}{alone})."
         )
     else:
         verdict = f"{told} at least, no divergence."

@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import ClassVar, TypeVar
 
 import numpy as np
@@ -70,3 +70,18 @@ def spread(
             grown[(*[slice(None)] * position, index)] = array
             array = grown
     return array
+
+
+def changed_fields(owner: Arrays) -> Iterator[str]:
+    """Yield "name=value" of the fields that differ from their defaults, as they would be typed."""
+    for field in (field for field in dataclasses.fields(owner) if field.init):
+        value = getattr(owner, field.name)
+        default = field.default
+        if value is default or (np.isscalar(value) and value == default):
+            continue
+        text = (
+            np.array2string(value, precision=4, threshold=12)
+            if isinstance(value, np.ndarray)
+            else repr(value)
+        )
+        yield f"{field.name}={text}"

@@ -10,7 +10,7 @@ from jaxtyping import Float
 
 from bayesgen.errors import UnsupportedInference
 from bayesgen.likelihoods.base import Finding, Likelihood, Statistics
-from bayesgen.likelihoods.guesses import is_learned
+from bayesgen.likelihoods.guesses import LEARN, is_learned
 from bayesgen.typing import Block, Evidence, Joint, Kept, Labels, Params, Traceable, Weights
 
 NEGLIGIBLE = 1e-9
@@ -280,7 +280,18 @@ def settled(family: Likelihood) -> Likelihood:
 
     That is a simpler twin where there is one, averaged over the grids of the settings that say
     "learn".
+
+    Raises:
+        UnsupportedInference: "learn" under a prior without evidence.
     """
+    names = [field.name for field in dataclasses.fields(family)]
+    typed = [f"{name}={LEARN!r}" for name in names if is_learned(getattr(family, name))]
+    if typed and getattr(family, "prior", "conjugate") != "conjugate":
+        raise UnsupportedInference.because(
+            f"{family.title} with {', '.join(typed)}",
+            "the evidence of the rows decides what is learned, and this prior has none",
+            f"Leave out {' and '.join(typed)}, or use prior='conjugate'.",
+        )
     family = family.specialised()
     settings = family.grids.items()
     wanted = {name: grid for name, grid in settings if is_learned(getattr(family, name))}

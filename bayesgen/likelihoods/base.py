@@ -8,13 +8,13 @@ density once (see `exponential`); the others keep the rows (see `rows`).
 import abc
 import copy
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from bayesgen.errors import InvalidArgument, InvalidPrior, UnsupportedInference
-from bayesgen.likelihoods.arrays import Arrays, Axes, spread
+from bayesgen.errors import InvalidArgument, InvalidPrior, NoEvidence, UnsupportedInference
+from bayesgen.likelihoods.arrays import Arrays, Axes, changed_fields, spread
 from bayesgen.typing import (
     Block,
     Evidence,
@@ -104,6 +104,30 @@ class Likelihood(Arrays, Generic[S]):
     def conjugate(self) -> bool:
         """Whether the family has closed forms."""
         return True
+
+    @property
+    def improper(self) -> bool:
+        """Whether the prior integrates to infinity: a reference prior before it has seen rows."""
+        reference = getattr(self, "prior", None) == "reference"
+        return reference and bool((np.asarray(getattr(self, "mean_rows", 1.0)) <= 0).any())
+
+    @property
+    def title(self) -> str:
+        """The family, and its prior if that is another than the default, as they are typed."""
+        prior = getattr(self, "prior", "conjugate")
+        return type(self).__name__ + ("" if prior == "conjugate" else f"(prior={prior!r})")
+
+    def require_closed_form(self) -> None:
+        """Refuse, with `UnsupportedInference`, where there is no closed form."""
+        if not self.conjugate:
+            raise UnsupportedInference.no_closed_form(self.title)
+
+    def require_evidence(self) -> None:
+        """Refuse, with `NoEvidence`, where rows have no probability, parameters integrated out."""
+        if not self.conjugate:
+            raise NoEvidence.no_closed_form(self.title)
+        if self.improper:
+            raise NoEvidence.improper(self.title)
 
     def specialised(self) -> "Likelihood":
         """Return the family that the settings name: where one has a simpler twin, that twin."""
@@ -294,18 +318,4 @@ class Likelihood(Arrays, Generic[S]):
 
     def __repr__(self) -> str:
         """Show only what differs from the defaults, as it would be typed."""
-        return f"{type(self).__name__}({', '.join(_changed_fields(self))})"
-
-
-def _changed_fields(owner: Likelihood) -> Iterator[str]:
-    for field in (field for field in dataclasses.fields(owner) if field.init):
-        value = getattr(owner, field.name)
-        default = field.default
-        if value is default or (np.isscalar(value) and value == default):
-            continue
-        text = (
-            np.array2string(value, precision=4, threshold=12)
-            if isinstance(value, np.ndarray)
-            else repr(value)
-        )
-        yield f"{field.name}={text}"
+        return f"{type(self).__name__}({', '.join(changed_fields(self))})"

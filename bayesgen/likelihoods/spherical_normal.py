@@ -57,7 +57,7 @@ class SphericalNormal(ExponentialFamily[NormalStatistics]):
             > 0; a number or one per class. None: 1 for a shared variance, 8 for own ones.
         spread: "per_class", or "shared" for one variance that all classes share.
         prior: "conjugate" as above, or "reference": p(mu, sigma2) proportional to 1 / sigma2 (no
-            guess is used; every class then needs two rows).
+            guess is used, there is no evidence, and every class needs two rows).
         columns: p, the number of cells a row of variance_rows has. None: as many as the block has.
 
     Raises:
@@ -169,6 +169,7 @@ class SphericalNormal(ExponentialFamily[NormalStatistics]):
 
     def log_evidence(self, statistics: NormalStatistics) -> Evidence:
         """Return log p(columns given classes) in closed form (a product of Gamma ratios)."""
+        self.require_evidence()
         after, n = self.posterior(statistics), statistics.count
         means = 0.5 * np.log(self.mean_rows / after.mean_rows) - 0.5 * n * np.log(np.pi)
         spreads = _log_normaliser(after) - _log_normaliser(self)
@@ -241,10 +242,9 @@ class SphericalNormal(ExponentialFamily[NormalStatistics]):
         mean, variance = statistics.pooled_over_columns()
         mean = np.where(np.isnan(mean), np.mean(self.mean, axis=0), mean)
         variance = variance if np.isfinite(variance) else np.mean(self.variance)
-        shape = statistics.mean.shape
         return {
-            "mean": np.broadcast_to(mean, shape),
-            "variance": np.broadcast_to(variance, self._wide(shape)),
+            "mean": np.broadcast_to(mean, statistics.mean.shape),
+            "variance": np.broadcast_to(variance, self._wide(statistics.mean.shape)),
         }
 
     def features(self, x: Block) -> Float[np.ndarray, "row natural"]:

@@ -64,6 +64,11 @@ class LearntKernelDensity(Likelihood[Values]):
         """Never: there is no closed form."""
         return False
 
+    @property
+    def title(self) -> str:
+        """The family as it is typed."""
+        return "KernelDensity(bandwidth='posterior')"
+
     def statistics(
         self,
         x: Block,

@@ -135,8 +135,12 @@ class KernelDensity(Likelihood[Values]):
         """Return this: the rows came in by `complete`, and nothing is left to learn."""
         return self
 
-    def log_evidence(self, statistics: Values) -> float:
+    def require_evidence(self) -> None:
         """Refuse: the density is made of the rows themselves."""
+        raise NoEvidence.plug_in("KernelDensity")
+
+    def log_evidence(self, statistics: Values) -> float:
+        """Refuse, as `require_evidence` does."""
         raise NoEvidence.plug_in("KernelDensity")
 
     def predictive(self) -> Callable[[Block], np.ndarray]:

@@ -166,7 +166,8 @@ def conjugate_twin(prior: Likelihood, count: np.ndarray) -> Likelihood:
     rows = prior.covariance_rows
     n = count.sum(axis=-1, keepdims=True) if rows.shape[-1] < count.shape[-1] else count
     many = n >= MANY_ROWS * prior.mean.shape[-1]
-    return prior.with_arrays({"covariance_rows": np.where(many, FAINT * n, rows)})
+    faint = np.where(many, FAINT * n, rows)
+    return prior.with_arrays({"prior": "conjugate", "covariance_rows": faint})
 
 
 def widths(rows: np.ndarray) -> np.ndarray:

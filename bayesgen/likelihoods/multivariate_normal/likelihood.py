@@ -53,7 +53,7 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
         covariance_rows: how many rows that guess is worth, > 0. None: 1 for a shared covariance,
             8 for own ones (lowest log loss on small tables), else that of the structure's family.
         prior: "conjugate" as above; "reference", p(mu, Sigma) proportional to |Sigma|^-(p+1)/2 (no
-            guess is used; needs more rows than columns); or "lkj": correlations ~
+            guess is used, no evidence; needs more rows than columns); or "lkj": correlations ~
             LKJ(concentration) and standard deviations ~ half-normal with mean sqrt(scale_jj), for
             MAP and NUTS.
         concentration: of the LKJ prior; 1 is uniform over correlation matrices.
@@ -156,6 +156,7 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
 
     def posterior(self, statistics: MultivariateNormalStatistics) -> "MultivariateNormal":
         """Return the updated prior (formula above); rows must be complete."""
+        self.require_closed_form()
         if statistics.has_holes:
             raise UnsupportedInference.holes("MultivariateNormal")
         n, delta = statistics.count, statistics.mean - self.mean
@@ -186,6 +187,7 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
 
     def log_evidence(self, statistics: MultivariateNormalStatistics) -> Evidence:
         """Return log p(rows given classes) in closed form."""
+        self.require_evidence()
         after, n = self.posterior(statistics), statistics.count
         p = self.mean.shape[-1]
         means = p / 2 * (np.log(self.mean_rows / after.mean_rows) - n * np.log(np.pi))
@@ -212,8 +214,7 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
 
     def mode(self) -> Params:
         """Return the mode against |Sigma|^-(p+1)/2: Psi / (degrees + means that share Sigma)."""
-        if not self.conjugate:
-            raise UnsupportedInference.no_closed_form("MultivariateNormal(prior='lkj')")
+        self.require_closed_form()
         means = len(self.mean) if self.shared else 1
         share = self.covariance_rows / (self.degrees + means)
         return {

@@ -48,7 +48,7 @@ class Normal(ExponentialFamily[NormalStatistics]):
             log loss on tables of 24 rows and of all rows (benchmarks/calibration.py).
         spread: "per_class", or "shared" for one variance per column that all classes share.
         prior: "conjugate" as above, or "reference": p(mu, sigma2) proportional to 1 / sigma2 (no
-            guess is used; every class then needs two rows).
+            guess is used, there is no evidence, and every class needs two rows).
 
     Raises:
         InvalidPrior: a worth or a variance is not positive and finite.
@@ -165,6 +165,7 @@ class Normal(ExponentialFamily[NormalStatistics]):
 
     def log_evidence(self, statistics: NormalStatistics) -> Evidence:
         """Return log p(columns given classes) in closed form (a product of Gamma ratios)."""
+        self.require_evidence()
         after, n = self.posterior(statistics), statistics.count
         means = 0.5 * np.log(self.mean_rows / after.mean_rows) - 0.5 * n * np.log(np.pi)
         before_half, after_half = self.variance_rows / 2, after.variance_rows / 2
