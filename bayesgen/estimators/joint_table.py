@@ -1,6 +1,6 @@
 """The joint table: one probability for every combination of levels, and no naivety."""
 
-from typing import Literal, no_type_check
+from typing import Literal
 
 import numpy as np
 from jaxtyping import Num
@@ -12,6 +12,7 @@ from bayesgen.estimators.tempering import Temper
 from bayesgen.inference import Method
 from bayesgen.likelihoods import JointCategorical
 from bayesgen.table import Table
+from bayesgen.typing import unchecked
 
 BLOCK = "table"
 
@@ -39,7 +40,7 @@ class JointTable(Classifier):
         array([[0.729, 0.271]])
     """
 
-    @no_type_check  # anything goes here, and fit says what is wrong: scikit-learn's convention
+    @unchecked  # anything goes here, and fit says what is wrong: scikit-learn's convention
     def __init__(
         self,
         *,

@@ -13,6 +13,7 @@ import abc
 import dataclasses
 import functools
 import warnings
+from typing import Literal, overload
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -20,7 +21,7 @@ from sklearn.utils import check_random_state
 
 from bayesgen import explain
 from bayesgen.errors import BayesgenWarning, UnsupportedInference
-from bayesgen.estimators.asking import fill_holes
+from bayesgen.estimators.asking import T, fill_holes
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.stack_rows import StackRows, with_density
 from bayesgen.estimators.valuing import Asker, Valuing, check_draws
@@ -47,7 +48,11 @@ class StackAsking(StackRows, Valuing, abc.ABC):
         ['sex']
     """
 
-    def impute(self, X: object, draws: int = 1, *, random_state: object = None) -> object:
+    @overload
+    def impute(self, X: T, draws: Literal[1] = ..., *, random_state: object = ...) -> T: ...
+    @overload
+    def impute(self, X: T, draws: int, *, random_state: object = ...) -> list[T]: ...
+    def impute(self, X: T, draws: int = 1, *, random_state: object = None) -> T | list[T]:
         """Return the table with its missing cells drawn from p(missing given observed, data).
 
         As `GenerativeClassifier.impute`. Every row is filled in by one member, drawn with
