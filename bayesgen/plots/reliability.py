@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayesgen.calibrate import ReliabilityCurve, reliability
-from bayesgen.plots.style import FAINT, INK, Axes, Fitted, Option, colour, panels, tidy
+from bayesgen.plots.style import FAINT, INK, Axes, Fitted, Option, colour, panels, pyplot, tidy
 
 COUNTS_SHARE = 0.18
 """Height of the histogram of rows at the foot of a panel, as a share of it."""
@@ -52,6 +52,7 @@ class ReliabilityDisplay:
             ax: axes to draw on, one for each panel; None makes them.
             options: `prob`, `resamples` and `random_state` of the bands.
         """
+        pyplot()  # refuse before anything is computed
         return cls.from_predictions(y, clf.predict_proba(X), clf.classes_, ax=ax, **options)
 
     @classmethod
@@ -77,6 +78,7 @@ class ReliabilityDisplay:
             resamples: behind the bands.
             random_state: their seed.
         """
+        pyplot()  # refuse before anything is computed
         labels = np.asarray(classes)
         codes = np.searchsorted(labels, np.asarray(y))
         rng = np.random.default_rng(random_state)
