@@ -4,6 +4,8 @@ A generative classifier is a class prior times one likelihood per block of colum
 each prior by its posterior; predicting averages joint densities over it, then normalises.
 """
 
+from importlib.metadata import version
+
 from bayesgen import datasets as datasets
 from bayesgen import errors as errors
 from bayesgen import plots as plots
@@ -37,3 +39,5 @@ from bayesgen.likelihoods import SharedCorrelationNormal as SharedCorrelationNor
 from bayesgen.likelihoods import SphericalNormal as SphericalNormal
 from bayesgen.likelihoods import TreeCategorical as TreeCategorical
 from bayesgen.likelihoods import TreeNormal as TreeNormal
+
+__version__ = version("bayesgen")

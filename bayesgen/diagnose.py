@@ -6,18 +6,25 @@ the user's own words.
 """
 
 import dataclasses
-from collections.abc import Mapping
+import functools
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
 
 from bayesgen import arguments
+from bayesgen.errors import UnsupportedInference
 from bayesgen.inference import Draws, Posterior, Tempered
 from bayesgen.inference.posterior import flat
 from bayesgen.likelihoods import Likelihood
 from bayesgen.model import Model
+from bayesgen.story import log_priors as log_priors_of
 from bayesgen.story import told
-from bayesgen.typing import Encoded, Labels
+from bayesgen.table import free_names
+from bayesgen.typing import DataFrame, DataTree, ELPDData, Encoded, Labels
+
+SAMPLES, STACKED = ("chain", "draw"), ("sample",)
+"""The axes of draws in arviz, and the name that it gives to both as one."""
 
 CHAINS = 4
 """Independent draws are dealt to as many chains: arviz's diagnostics want several."""
@@ -48,10 +55,20 @@ class Words:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Group:
-    """Arrays of one group by name, and the axes of each after chain and draw."""
+    """Arrays of one group by name, and the axes of each after those of the samples.
 
-    arrays: dict[str, np.ndarray]
-    dims: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
+    samples: the leading axes of every array.
+    """
+
+    arrays: Mapping[Any, np.ndarray]
+    dims: Mapping[Any, tuple[str, ...]] = dataclasses.field(default_factory=dict)
+    samples: tuple[str, ...] = SAMPLES
+
+    def axes(self, name: Hashable) -> tuple[str, ...]:
+        """Return the axes of one array after those of the samples; those without a name get one."""
+        dims, size = self.dims.get(name, ()), self.arrays[name].ndim - len(self.samples)
+        text = str(name).replace("/", "_")
+        return (*dims, *(f"{text}_dim_{i}" for i in range(size - len(dims))))
 
 
 def parameters(params: Params, families: Mapping[str, Likelihood], words: Words) -> Group:
@@ -101,8 +118,11 @@ def draws_of(posterior: Posterior, rng: np.random.Generator, n: int) -> Draws:
 
 
 def chained(params: Params, n: int) -> dict[str, dict[str, np.ndarray]]:
-    """Return n independent draws (draw, ...) as (chain, draw, ...); one chain if n does not fit."""
-    chains = CHAINS if n % CHAINS == 0 else 1
+    """Return n independent draws (draw, ...) as (chain, draw, ...); one chain if n does not fit.
+
+    arviz warns of more chains than draws.
+    """
+    chains = CHAINS if n % CHAINS == 0 and n >= CHAINS**2 else 1
     return {
         owner: {name: v.reshape(chains, n // chains, *v.shape[1:]) for name, v in values.items()}
         for owner, values in params.items()
@@ -131,6 +151,30 @@ def prior_draws(model: Model, rng: np.random.Generator, n: int) -> Params:
     return chained(out, n)
 
 
+def log_priors(model: Model, params: Params) -> dict[str, np.ndarray]:
+    """Return the log density of each part's prior at draws of its parameters, each (chain, draw).
+
+    A density over the parameters that `parameters` shows: where L stands for Sigma = L L', with
+    dSigma = prod_i 2 L_ii^(p + 1 - i) dL (Muirhead 1982, theorem 2.1.9). Empty where one of the
+    priors is improper, or is written as no program (forests of columns, learned prior strengths).
+    """
+    if any(getattr(part, "prior", None) == "reference" for part in model.blocks.values()):
+        return {}
+    each = {o: {k: flat(v) for k, v in values.items()} for o, values in params.items()}
+    try:
+        out = log_priors_of(model, each)
+    except UnsupportedInference:
+        return {}
+    for owner in out:
+        if "cholesky" in each[owner]:
+            factor = each[owner]["cholesky"]
+            powers = np.arange(factor.shape[-1], 0, -1) + 0.0
+            logs = np.log(np.diagonal(factor, axis1=-2, axis2=-1))
+            out[owner] = out[owner] - (np.log(2) + powers * logs).sum(axis=(1, 2))
+    shape = params["class"]["probs"].shape[:2]
+    return {owner: density.reshape(shape) for owner, density in out.items()}
+
+
 def replicated(
     params: Params, families: Mapping[str, Likelihood], y: Labels, rng: np.random.Generator, n: int
 ) -> dict[str, np.ndarray]:
@@ -156,41 +200,92 @@ def replicated(
 
 def datatree(
     groups: Mapping[str, Group], coords: Mapping[str, list], attrs: Mapping[str, object]
-) -> object:
-    """Return an arviz DataTree of groups; empty ones are left out."""
-    from arviz_base import from_dict
+) -> DataTree:
+    """Return an arviz DataTree of groups; empty ones are left out.
+
+    A variable keeps its name, in every group the same, unless it is the name of a dim beside it.
+    """
+    import xarray as xr
+    from arviz_base import dict_to_dataset
 
     found = {name: group for name, group in groups.items() if group.arrays}
-    dims = {name: list(axes) for group in found.values() for name, axes in group.dims.items()}
-    used = {axis for axes in dims.values() for axis in axes}
-    return from_dict(
-        {name: group.arrays for name, group in found.items()},
-        dims={"y": ["row"], "xy": ["row"], **dims},
-        coords={axis: values for axis, values in coords.items() if axis in used},
-        attrs={"/": dict(attrs)},
+    taken: dict[Hashable, set[str]] = {}
+    for group in found.values():
+        axes = (axis for name in group.arrays for axis in group.axes(name))
+        dims = {*group.samples, *STACKED, *axes}
+        for name in group.arrays:
+            taken.setdefault(name, set()).update(dims)
+    names = free_names(taken)
+    datasets = {
+        name: dict_to_dataset(
+            {names[variable]: array for variable, array in group.arrays.items()},
+            dims={names[variable]: list(group.axes(variable)) for variable in group.arrays},
+            coords=dict(coords),
+            sample_dims=list(group.samples),
+        )
+        for name, group in found.items()
+    }
+    tree = xr.DataTree.from_dict(datasets)
+    tree.attrs = dict(attrs)
+    return tree
+
+
+def elpd(after: np.ndarray, before: np.ndarray, weight: np.ndarray) -> ELPDData:
+    """Return arviz's ELPDData of log predictive densities of rows, known exactly.
+
+    p, the effective number of parameters, is sum(before) - sum(after). No posterior is sampled and
+    no importance weight smoothed: n_samples is 0, and pareto_k and good_k are None.
+
+    Args:
+        after: of each row given the others, shape (row,).
+        before: of each row given all rows, shape (row,).
+        weight: how often each row counts, shape (row,); rows that never do are absent.
+    """
+    import arviz_stats.utils
+    import xarray as xr
+
+    seen = np.flatnonzero(weight > 0)
+    after, before = (weight[seen] * part[seen] for part in (after, before))
+    # before arviz-stats 1.3 one class stood for every kind
+    loo = getattr(arviz_stats.utils, "ELPDDataLOO", None)
+    make = loo or functools.partial(arviz_stats.utils.ELPDData, kind="loo")
+    return make(
+        elpd=float(after.sum()),
+        se=float(np.sqrt(len(after)) * after.std()),
+        p=float(before.sum() - after.sum()),
+        n_samples=0,
+        n_data_points=len(after),
+        scale="log",
+        warning=False,
+        good_k=None,
+        elpd_i=xr.DataArray(after, {"row": seen}, "row", name="elpd_i"),
     )
 
 
-def frame(columns: Mapping, index: Any = None) -> object:
+def frame(columns: Mapping, index: Any = None) -> DataFrame:
     """Return columns as a pandas DataFrame; names that are tuples make levels of names."""
     import pandas as pd
 
     return pd.DataFrame(columns, index=index)
 
 
-def summary(tree: object, options: Mapping[str, object]) -> object:
+def summary(tree: DataTree, options: Mapping[str, Any]) -> DataFrame:
     """Return arviz's summary table of the posterior."""
     from arviz_stats import summary as table
 
     return table(tree, **options)
 
 
-def trees_of_members(trees: Mapping[str, object], weights: Mapping[str, float]) -> object:
-    """Return an xarray.DataTree of the members' weights, with each one's tree under its name."""
+def trees_of_members(trees: Mapping[str, DataTree], weights: Mapping[str, float]) -> DataTree:
+    """Return an xarray.DataTree of the members' weights, with each one's tree under its name.
+
+    The names are free of slashes, and of the names of the weights, as those of variables are.
+    """
     import xarray as xr
 
     values = ("member", list(weights.values()))
     tree = xr.DataTree(xr.Dataset({"weight": values}, {"member": list(weights)}), name="stack")
+    names = free_names(dict.fromkeys(trees, ("weight", "member")))
     for name, part in trees.items():
-        tree[name] = part
+        tree[names[name]] = part
     return tree

@@ -7,7 +7,7 @@ from scipy.sparse import csr_array, issparse, vstack
 from bayesgen.errors import ImpossibleRows, LowSampleSize, NoPosterior, warn
 from bayesgen.inference import Draws, Posterior, likeliest
 from bayesgen.likelihoods.moments import blocks
-from bayesgen.typing import Encoded, Joint, Traceable
+from bayesgen.typing import DataArray, Encoded, Joint, Traceable
 
 SIMULATED_FLOATS = 10_000_000
 """Parameters drawn at once to simulate rows: 80 MB."""
@@ -68,7 +68,9 @@ def quantile(
     return np.take_along_axis(np.take_along_axis(values, order, axis=0), place[None], axis=0)[0]
 
 
-def class_draws(posterior: Posterior, encoded: Encoded, n_rows: int, classes: np.ndarray) -> object:
+def class_draws(
+    posterior: Posterior, encoded: Encoded, n_rows: int, classes: np.ndarray
+) -> DataArray:
     """Return an xarray.DataArray (draw, row, class) of P(y = k given x, theta).
 
     Its coordinate "weight" (draw, row) sums to one for each row.

@@ -1,10 +1,34 @@
 """Array aliases with the axis words of the library: row, feature, class, level, draw, chain."""
 
-from collections.abc import Mapping
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, no_type_check, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Int, Num, Shaped
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from arviz_stats.utils import ELPDData
+    from pandas import DataFrame, Series
+    from xarray import DataArray, DataTree
+
+    F = TypeVar("F", bound=Callable)
+
+    def unchecked(function: F) -> F:
+        """Keep the run-time type checker from what a function takes; editors still know it."""
+        return function
+else:
+    # for people and their editors: importing these packages takes longer than a fit, and the
+    # run-time type checker takes no Self
+    DataArray = DataFrame = DataTree = ELPDData = Self = Series = Any
+    unchecked = no_type_check
+
+__all__ = [
+    *("DataArray", "DataFrame", "DataTree", "ELPDData", "Self", "Series", "unchecked"),
+    *("Block", "Codes", "Encoded", "Evidence", "Joint", "JointDraws", "Kept", "Labels", "Numbers"),
+    *("Params", "Traceable", "Transform", "Weights"),
+]
 
 Numbers = Float[np.ndarray, "row feature"]
 Codes = Int[np.ndarray, "row feature"]

@@ -9,7 +9,7 @@ import bayesgen as bg
 from bayesgen.errors import InvalidTarget, NoRows
 
 ROWS = ("log_likelihood", "log_likelihood_joint", "observed_data", "constant_data")
-EVERY = {"posterior", "prior", *ROWS, "posterior_predictive", "prior_predictive"}
+EVERY = {"posterior", "prior", "log_prior", *ROWS, "posterior_predictive", "prior_predictive"}
 
 
 @pytest.fixture(scope="module")
@@ -126,6 +126,7 @@ def test_improper_prior_has_no_groups():
     X, y = bg.datasets.load_iris()
     tree = bg.QDA(prior="reference", random_state=0).fit(X, y).to_datatree(draws=40, replicates=2)
     assert "prior_predictive" not in tree.children
+    assert "log_prior" not in tree.children
     assert set(tree["prior"].data_vars) == {"class.probs"}
 
 
@@ -196,11 +197,14 @@ def test_a_story_of_the_users_own():
     X, y = bg.datasets.load_iris()
     clf = bg.GenerativeClassifier(story=petals, inference="map").fit(X[["petal_length"]], y)
     tree = clf.to_datatree(draws=400, replicates=2)
-    assert set(tree.children) == {"posterior", "prior", *ROWS}
+    assert set(tree.children) == {"posterior", "prior", "log_prior", *ROWS}
     assert set(tree["posterior"].data_vars) == {"class.probs", "probs", "middle"}
     prior = tree["prior"]["middle"].values
     assert prior.shape == (4, 100, 3) and abs(prior.mean() - 4) < 5 * 2 / np.sqrt(1200)
     middle = tree["posterior"]["middle"].values[0, 0]
+    found = tree["log_prior"]["middle"].values
+    np.testing.assert_allclose(found, [[stats.norm.logpdf(middle, 4, 2).sum()]])
+    assert tree["log_prior"]["probs"].values == pytest.approx(np.log(2))  # 1 / (area of a simplex)
     own = np.searchsorted(clf.classes_, y)
     expected = stats.norm.logpdf(X.petal_length, middle[own], 0.5)
     expected += np.log(tree["posterior"]["probs"].values[0, 0][own])

@@ -38,6 +38,10 @@ LAZY = {"jax", "jaxlib", "numpyro", "matplotlib", *(name for name in HOMES if "a
 def imports(node: ast.AST, *, inside: bool = False) -> Iterator[tuple[str, bool]]:
     """Yield each imported module below a node, and whether a function contains the import."""
     for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
+            # never runs: type checkers alone read it
+            yield from imports(ast.Module(child.orelse, []), inside=inside)
+            continue
         if isinstance(child, ast.Import):
             yield from ((alias.name, inside) for alias in child.names)
         elif isinstance(child, ast.ImportFrom):

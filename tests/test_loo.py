@@ -194,3 +194,76 @@ def test_rows_that_the_fit_did_not_see_cannot_be_taken_away():
     X, y = bg.datasets.load_iris()
     with pytest.raises(NoRows, match=r"class 'setosa' has 49 rows here.*the fit had 50"):
         bg.LDA().fit(X, y).loo(X[1:], y[1:])
+
+
+# --- as arviz's ELPDData ------------------------------------------------------------------------
+
+
+def test_elpd_is_the_exact_leave_one_out():
+    X, y = bg.datasets.load_iris()
+    clf = bg.LDA().fit(X, y)
+    found, exact = clf.loo(kind="elpd"), clf.loo()["log_proba"].to_numpy()
+    np.testing.assert_array_equal(found.elpd_i.values, exact)
+    assert found.elpd == pytest.approx(exact.sum(), rel=1e-12)
+    # the standard error of a sum of 150 independent terms
+    assert found.se == pytest.approx(np.sqrt(150 * np.mean((exact - exact.mean()) ** 2)), rel=1e-12)
+    own = np.searchsorted(clf.classes_, y)
+    whole = clf.predict_log_proba(X)[np.arange(150), own].sum()
+    assert found.p == pytest.approx(whole - exact.sum(), rel=1e-9) and found.p > 0
+    assert (found.kind, found.scale, found.n_data_points) == ("loo", "log", 150)
+    # nothing was sampled or smoothed
+    assert (found.n_samples, found.pareto_k, found.good_k) == (0, None, None)
+    assert f"{found.elpd:.2f}" in str(found) and "Pareto" not in str(found)
+
+
+def test_compare_of_arviz_ranks_by_exact_values():
+    import arviz_stats as az
+
+    X, y = bg.datasets.load_iris()
+    parts = {"lda": bg.LDA(), "qda": bg.QDA(), "naive": bg.NaiveBayes()}
+    elpds = {name: clf.fit(X, y).loo(kind="elpd") for name, clf in parts.items()}
+    found = az.compare(elpds, round_to="none")
+    expected = {name: clf.loo()["log_proba"] for name, clf in parts.items()}
+    assert found.index.tolist() == sorted(expected, key=lambda name: -expected[name].sum())
+    best = expected[found.index[0]]
+    for name in found.index[1:]:
+        difference = expected[name] - best
+        assert found.loc[name, "elpd_diff"] == pytest.approx(difference.sum(), rel=1e-9)
+        error = np.sqrt(150) * difference.std(ddof=0)
+        assert found.loc[name, "dse"] == pytest.approx(error, rel=1e-9)
+    assert (found["diag_elpd"] == "").all()
+
+
+@pytest.mark.filterwarnings("ignore:Estimated shape parameter")
+def test_elpd_is_near_that_of_arviz_where_importance_sampling_is_good():
+    """Of 4,000 draws; .05 a row and .002 in the mean, as of `loo()` above."""
+    import arviz_stats as az
+
+    X, y = bg.datasets.load_iris()
+    clf = bg.NaiveBayes(random_state=0).fit(X, y)
+    found = az.loo(clf.to_datatree(draws=4000, replicates=1), pointwise=True)
+    exact, good = clf.loo(kind="elpd"), found.pareto_k.values < 0.5
+    error = (found.elpd_i.values - exact.elpd_i.values)[good]
+    assert good.mean() > 0.5 and np.abs(error).max() < 0.05 and abs(error.mean()) < 0.002
+
+
+def test_elpd_counts_a_row_by_its_weight():
+    """A row of weight w is taken away whole and counts w times; of weight 0 it is absent."""
+    X, y = bg.datasets.load_iris()
+    X, y = X[::5].reset_index(drop=True), y[::5].reset_index(drop=True)
+    weight = np.tile([0.0, 1.0, 2.5], 10)
+    clf = bg.NaiveBayes().fit(X, y, sample_weight=weight)
+    found, seen = clf.loo(kind="elpd"), weight > 0
+    rows = clf.loo()["log_proba"].to_numpy()
+    np.testing.assert_allclose(found.elpd_i.values, (weight * rows)[seen], rtol=1e-12)
+    np.testing.assert_array_equal(found.elpd_i["row"].values, np.flatnonzero(seen))
+    alone = bg.NaiveBayes().fit(X[seen], y[seen], sample_weight=weight[seen]).loo(kind="elpd")
+    assert found.n_data_points == alone.n_data_points == 20
+    for name in ("elpd", "se", "p"):
+        assert found[name] == pytest.approx(alone[name], rel=1e-9)
+
+
+def test_loo_of_an_unknown_kind():
+    X, y = bg.datasets.load_iris()
+    with pytest.raises(bg.errors.InvalidArgument, match="kind is 'waic'; allowed: 'rows', 'elpd'"):
+        bg.LDA().fit(X, y).loo(kind="waic")

@@ -16,6 +16,7 @@ from bayesgen.cli.models import (
 )
 from bayesgen.compare import Comparison, compare
 from bayesgen.estimators.loading import load_classifier
+from bayesgen.plots.style import pyplot
 from bayesgen.report import report_html
 from bayesgen.table import read_table
 
@@ -54,6 +55,7 @@ def report_page(
         missing: One more text.
         json: Print JSON: where the page is and how the fit ended.
     """
+    pyplot()  # refuse before anything is read or fitted
     rows = read(data, target, missing)
     if fitted is not None:
         classifier, comparison = load_classifier(fitted), None

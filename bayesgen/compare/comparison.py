@@ -12,7 +12,7 @@ from bayesgen.calibrate.thresholds import THRESHOLDS
 from bayesgen.compare.display import LEGEND, shown
 from bayesgen.errors import InvalidArgument
 from bayesgen.errors.merged import merged
-from bayesgen.plots.style import Axes
+from bayesgen.plots.style import Axes, pyplot
 from bayesgen.typing import Joint, Labels
 
 Event = tuple[Bool[np.ndarray, " row"], Float[np.ndarray, " row"]]
@@ -140,12 +140,14 @@ class Comparison:
 
     def plot_reliability(self, name: str, *, ax: Axes = None) -> plots.ReliabilityDisplay:
         """Draw the reliability of a classifier's out-of-fold probabilities."""
+        pyplot()  # refuse before anything is computed
         return plots.ReliabilityDisplay(self.reliability(name)).plot(ax=ax)
 
     def plot_roc(
         self, names: Sequence[str] | None = None, *, positive: Hashable = None, ax: Axes = None
     ) -> plots.RocDisplay:
         """Draw the ROC curves of some classifiers (all) for a class (of two the second)."""
+        pyplot()  # refuse before anything is computed
         every = list(self.probabilities) if names is None else names
         curves = {name: self.roc(name, positive=positive) for name in every}
         event = self.classes.tolist()[-1] if positive is None else positive
@@ -155,12 +157,14 @@ class Comparison:
         self, name: str, *, threshold: float | None = None, ax: Axes = None
     ) -> plots.ConfusionDisplay:
         """Draw how many rows of each class a classifier decided for which."""
+        pyplot()  # refuse before anything is computed
         return plots.ConfusionDisplay(self.confusion(name, threshold=threshold)).plot(ax=ax)
 
     def plot_learning_curves(
         self, score: str = "log_loss", *, ax: Axes = None
     ) -> plots.LearningCurveDisplay:
         """Draw a score against training rows; compare(..., train_sizes=...) computes it."""
+        pyplot()  # refuse before anything is computed
         if not len(self.curves):
             raise InvalidArgument.out_of_range(
                 "train_sizes",

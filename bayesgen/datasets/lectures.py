@@ -1,9 +1,10 @@
 """Tables that lectures on generative classification compute with, a loader for each."""
 
 from bayesgen.datasets.reading import load
+from bayesgen.typing import DataFrame, Series
 
 
-def load_biopsy():
+def load_biopsy() -> tuple[DataFrame, Series]:
     """Nine marks given to cells of 699 breast tumours, benign or malignant.
 
     699 rows; V1 to V9 are marks from 1 to 10 (V1 clump thickness, V2 and V3 uniformity of cell size
@@ -26,7 +27,7 @@ def load_biopsy():
     return load("biopsy")
 
 
-def load_bow4():
+def load_bow4() -> tuple[DataFrame, Series]:
     """Four documents as words present (1) or not (0): Science or History?
 
     4 rows, 4 columns (king, food, equals, proof), no holes. Classes: History 1, Science 3. The
@@ -47,7 +48,7 @@ def load_bow4():
     return load("bow4")
 
 
-def load_housevotes84():
+def load_housevotes84() -> tuple[DataFrame, Series]:
     """Votes of the 435 members of the House of Representatives in 1984, and their party.
 
     435 rows, 16 text columns (V1 to V16: y, n), 392 holes where a member's stand is not known.
@@ -69,7 +70,7 @@ def load_housevotes84():
     return load("housevotes84")
 
 
-def load_spam():
+def load_spam() -> tuple[DataFrame, Series]:
     """Frequencies of words and signs in 4601 e-mails of 1998, spam or not.
 
     4601 rows, 57 numeric columns without holes: 48 words and 6 signs in per cent of all words or
@@ -93,7 +94,7 @@ def load_spam():
     return load("spam")
 
 
-def load_voters():
+def load_voters() -> tuple[DataFrame, Series]:
     """Eight voters, their last vote, income and state, and whom they voted for in 2016.
 
     8 rows: Voted2012 (Y, N) and State are text, IncomeK is in thousands of dollars; no holes.
@@ -115,7 +116,7 @@ def load_voters():
     return load("voters")
 
 
-def load_voters_missing():
+def load_voters_missing() -> tuple[DataFrame, Series]:
     """The eight voters of `load_voters` with three holes: two in Voted2012, one in State.
 
     Source: typed in from a lecture on missing values.

@@ -1,9 +1,10 @@
 """One loader for each bundled table, with what it holds and where it comes from."""
 
 from bayesgen.datasets.reading import load
+from bayesgen.typing import DataFrame, Series
 
 
-def load_crabs():
+def load_crabs() -> tuple[DataFrame, Series]:
     """Five body lengths of 200 Leptograpsus crabs; the class is colour form and sex.
 
     200 rows, 5 numeric columns in millimetres (FL frontal lobe, RW rear width, CL carapace length,
@@ -25,7 +26,7 @@ def load_crabs():
     return load("crabs")
 
 
-def load_iris():
+def load_iris() -> tuple[DataFrame, Series]:
     """Sepal and petal sizes of 150 iris flowers of three species.
 
     150 rows, 4 numeric columns in centimetres, no holes. Classes: setosa, versicolor, virginica, 50
@@ -47,7 +48,7 @@ def load_iris():
     return load("iris")
 
 
-def load_penguins():
+def load_penguins() -> tuple[DataFrame, Series]:
     """Island, sex and body measurements of 344 penguins of three species near Palmer Station.
 
     344 rows; island and sex are text, two bill sizes and the flipper length are in millimetres, the
@@ -70,7 +71,7 @@ def load_penguins():
     return load("penguins")
 
 
-def load_play_tennis():
+def load_play_tennis() -> tuple[DataFrame, Series]:
     """Fourteen days of weather, and whether tennis was played.
 
     14 rows, 4 text columns (Outlook, Temperature, Humidity, Wind), no holes. Classes: No 5, Yes 9.
@@ -91,7 +92,7 @@ def load_play_tennis():
     return load("play_tennis")
 
 
-def load_titanic():
+def load_titanic() -> tuple[DataFrame, Series]:
     """All 2201 people aboard the Titanic by class, sex and age group, and who survived.
 
     2201 rows, 3 text columns: Class (1st, 2nd, 3rd, Crew), Sex (Male, Female), Age (Child, Adult);
@@ -113,7 +114,7 @@ def load_titanic():
     return load("titanic")
 
 
-def load_titanic_passengers():
+def load_titanic_passengers() -> tuple[DataFrame, Series]:
     """The 1309 passengers of the Titanic, mixed columns with missing ages, and who survived.
 
     1309 rows; sex (female, male) and passengerClass (1st, 2nd, 3rd) are text, age is in years with

@@ -1,9 +1,10 @@
 """From a bundled file to rows and classes."""
 
 from bayesgen.datasets.tables import path, target
+from bayesgen.typing import DataFrame, Series
 
 
-def load(name: str):
+def load(name: str) -> tuple[DataFrame, Series]:
     """Return the features, a pandas DataFrame, and the classes, a pandas Series, of a table."""
     import pandas as pd
 

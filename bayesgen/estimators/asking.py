@@ -3,6 +3,7 @@
 import abc
 import functools
 from collections.abc import Mapping
+from typing import Literal, TypeVar, cast, overload
 
 import numpy as np
 
@@ -16,6 +17,9 @@ from bayesgen.schema.blocks import decoded_cells
 from bayesgen.table import Name, Names, Table, fill_table, is_frame, read_table
 from bayesgen.typing import Encoded
 
+T = TypeVar("T")
+"""A table of any kind: what is asked of one is answered by another of the same."""
+
 
 class Asking(Looking, Valuing, abc.ABC):
     """Which missing cell is worth asking for, and what it may hold."""
@@ -24,8 +28,12 @@ class Asking(Looking, Valuing, abc.ABC):
     def _read(self, X: object, *, reset: bool) -> Table:
         """Return the table of rows."""
 
+    @overload
+    def impute(self, X: T, draws: Literal[1] = ..., *, random_state: object = ...) -> T: ...
+    @overload
+    def impute(self, X: T, draws: int, *, random_state: object = ...) -> list[T]: ...
     @each_once()
-    def impute(self, X: object, draws: int = 1, *, random_state: object = None) -> object:
+    def impute(self, X: T, draws: int = 1, *, random_state: object = None) -> T | list[T]:
         """Return the table with its missing cells drawn from p(missing given observed, data).
 
         The class of a row is drawn from what the row shows, then its cells given that class, with
@@ -120,7 +128,7 @@ class Asking(Looking, Valuing, abc.ABC):
         """Return the column of the table behind each column that was made of it."""
         return {}
 
-    def _put(self, X: object, table: Table, filled: Encoded) -> object:
+    def _put(self, X: T, table: Table, filled: Encoded) -> T:
         """Return the table with the holes of its columns filled from encoded rows."""
         return fill_holes(X, table, self._learned_.schema, self._written(filled))
 
@@ -133,9 +141,7 @@ class Asking(Looking, Valuing, abc.ABC):
         }
 
 
-def fill_holes(
-    X: object, table: Table, schema: Schema, written: Mapping[Name, np.ndarray]
-) -> object:
+def fill_holes(X: T, table: Table, schema: Schema, written: Mapping[Name, np.ndarray]) -> T:
     """Return X, of which `table` was read, with holes of its columns filled from whole columns."""
     levels = {c.name: c.levels for part in schema.blocks.values() for c in part if c.declared}
     holes, cells, declared = schema.holes(table), {}, {}
@@ -149,4 +155,4 @@ def fill_holes(
     # in the order of the fit, unless the table has one of its own
     ordered = [name for name in fitted if name in there] == list(there)
     names = fitted if ordered else dict.fromkeys([*there, *cells])
-    return fill_table(X, table.container, tuple(names), cells, declared)
+    return cast(T, fill_table(X, table.container, tuple(names), cells, declared))

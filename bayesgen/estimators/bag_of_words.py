@@ -1,6 +1,6 @@
 """Bags of words: texts, or counts of their words, classified by the words alone."""
 
-from typing import ClassVar, Literal, Protocol, no_type_check, runtime_checkable
+from typing import ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from scipy.sparse import issparse
@@ -18,7 +18,7 @@ from bayesgen.likelihoods import Bernoulli, Likelihood, Multinomial
 from bayesgen.likelihoods.guesses import Stated
 from bayesgen.likelihoods.multinomial import ROWS_PER_WORD
 from bayesgen.table import Table, named, presence, read_texts
-from bayesgen.typing import Traceable
+from bayesgen.typing import Self, Traceable, unchecked
 
 BLOCK = "words"
 
@@ -70,7 +70,7 @@ class BagOfWords(Classifier):
 
     _likelihood_names: ClassVar[tuple[str, ...]] = (Multinomial.__name__, Bernoulli.__name__)
 
-    @no_type_check  # anything goes here, and fit says what is wrong: scikit-learn's convention
+    @unchecked  # anything goes here, and fit says what is wrong: scikit-learn's convention
     def __init__(
         self,
         *,
@@ -149,9 +149,7 @@ class BagOfWords(Classifier):
         self._pending = vectorizer
         return counts, _words(vectorizer)
 
-    def _settle(
-        self, learned: Learned, seed: int, seen: tuple[Seen, ...] | None = None
-    ) -> "Classifier":
+    def _settle(self, learned: Learned, seed: int, seen: tuple[Seen, ...] | None = None) -> Self:
         settled = super()._settle(learned, seed, seen)
         if "_pending" in vars(self):
             self._vectorizer = vars(self).pop("_pending")

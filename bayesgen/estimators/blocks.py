@@ -8,7 +8,7 @@ from bayesgen.errors.base import Code
 from bayesgen.likelihoods import Categorical, Likelihood, Normal
 from bayesgen.likelihoods.averaged import settled
 from bayesgen.schema import BlockSpec
-from bayesgen.table import Name, Names, SparseTable, Table
+from bayesgen.table import Name, Names, SparseTable, Table, free
 
 Spec = str | Likelihood | Mapping
 Blocks = dict[str, tuple[Likelihood, Names]]
@@ -69,7 +69,9 @@ def _by_column(spec: Mapping, table: Table, remainder: str | None) -> Blocks:
             raise _no_likelihood(f"likelihood[{key!r}]", likelihood, [Code("bg.Normal()")])
         columns = _columns(key, table.names)
         taken += columns
-        blocks[_free("_".join(map(str, columns)), blocks)] = (settled(likelihood), columns)
+        # part of the names of parameters, in which arviz's trees allow no slash
+        name = "_".join(map(str, columns)).replace("/", "_")
+        blocks[_free(name, blocks)] = (settled(likelihood), columns)
     entries = Counter(taken)
     twice = [name for name, count in entries.items() if count > 1]
     if twice:
@@ -118,10 +120,7 @@ def _column(key: object, names: Names) -> Name:
 
 
 def _free(name: str, blocks: Blocks) -> str:
-    """Return the name, with as many underscores behind it as make it the only one."""
-    while name in blocks or name in TAKEN:
-        name += "_"
-    return name
+    return free(name, {*blocks, *TAKEN})
 
 
 def _block_name(likelihood: Likelihood) -> str:

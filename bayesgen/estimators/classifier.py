@@ -29,7 +29,7 @@ from bayesgen.estimators.undoing import whole_or_undone
 from bayesgen.inference import Posterior, Report, any_holes
 from bayesgen.schema import check_columns
 from bayesgen.table import SparseTable, Table
-from bayesgen.typing import Traceable
+from bayesgen.typing import Self, Traceable
 
 
 class Classifier(Learning, Linear, Plotting, Asking, ClassifierMixin, Estimator, abc.ABC):
@@ -52,7 +52,7 @@ class Classifier(Learning, Linear, Plotting, Asking, ClassifierMixin, Estimator,
 
     # -- fitting ---------------------------------------------------------------------------------
 
-    def fit(self, X: object, y: object, sample_weight: object = None) -> "Classifier":
+    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Fit to rows X and labels y; returns self.
 
         Args:
@@ -81,7 +81,7 @@ class Classifier(Learning, Linear, Plotting, Asking, ClassifierMixin, Estimator,
 
     def partial_fit(
         self, X: object, y: object, classes: ArrayLike | None = None, sample_weight: object = None
-    ) -> "Classifier":
+    ) -> Self:
         """Add rows to what was fitted; any split in any order gives the fit of the whole.
 
         Classes and levels may arrive late. `classes` names those of this call before their rows
@@ -90,9 +90,7 @@ class Classifier(Learning, Linear, Plotting, Asking, ClassifierMixin, Estimator,
         with whole_or_undone(self):
             return self._settle(*self._grown(X, y, classes, sample_weight))
 
-    def _settle(
-        self, learned: Learned, seed: int, seen: tuple[Seen, ...] | None = None
-    ) -> "Classifier":
+    def _settle(self, learned: Learned, seed: int, seen: tuple[Seen, ...] | None = None) -> Self:
         """Run inference and set what a fit leaves behind, last and all at once.
 
         seen: the rows, which are kept only where powers are learned from them.
@@ -185,7 +183,7 @@ class Classifier(Learning, Linear, Plotting, Asking, ClassifierMixin, Estimator,
 
     # -- looking and changing ----------------------------------------------------------------------
 
-    def with_class_prior(self, class_prior: Spec) -> "Classifier":
+    def with_class_prior(self, class_prior: Spec) -> Self:
         """Return a fitted copy that answers under other, known class probabilities.
 
         Args:

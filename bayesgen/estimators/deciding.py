@@ -2,6 +2,7 @@
 
 import abc
 import math
+from typing import Literal, overload
 
 import numpy as np
 from jaxtyping import Bool, Float, Shaped
@@ -27,6 +28,28 @@ class Deciding(Predicting, abc.ABC):
     def _simulated(self, n: int) -> dict[str, Traceable]:
         """Return n rows of the posterior predictive, as `_encoded` returns rows, from one seed."""
 
+    @overload
+    def decide(
+        self,
+        X: object,
+        loss: Loss = ...,
+        reject: float | int | None = ...,
+        *,
+        novelty: float | None = ...,
+        reject_label: object = ...,
+        return_loss: Literal[False] = ...,
+    ) -> Decisions: ...
+    @overload
+    def decide(
+        self,
+        X: object,
+        loss: Loss = ...,
+        reject: float | int | None = ...,
+        *,
+        novelty: float | None = ...,
+        reject_label: object = ...,
+        return_loss: Literal[True],
+    ) -> tuple[Decisions, Float[np.ndarray, " row"]]: ...
     @each_once()
     def decide(
         self,

@@ -1,6 +1,6 @@
 """Linear and quadratic discriminant analysis: one multivariate normal over all columns."""
 
-from typing import ClassVar, Literal, no_type_check
+from typing import ClassVar, Literal
 
 import numpy as np
 from jaxtyping import Float
@@ -20,7 +20,7 @@ from bayesgen.likelihoods.guesses import Guess
 from bayesgen.schema import Column
 from bayesgen.table import Name, Names, Table
 from bayesgen.table.indicators import indicators, levels_of
-from bayesgen.typing import Traceable
+from bayesgen.typing import Traceable, unchecked
 
 BLOCK = "normal"
 Prior = Literal["conjugate", "reference", "lkj"]
@@ -33,7 +33,7 @@ class Discriminant(Classifier):
     _covariance: ClassVar[Covariance]
     _likelihood_names: ClassVar[tuple[str, ...]] = (MultivariateNormal.__name__,)
 
-    @no_type_check  # anything goes here, and fit says what is wrong: scikit-learn's convention
+    @unchecked  # anything goes here, and fit says what is wrong: scikit-learn's convention
     def __init__(
         self,
         *,

@@ -24,6 +24,7 @@ Source: Good (1985), Weight of evidence: a brief survey, Bayesian Statistics 2, 
 
 import abc
 from collections.abc import Hashable, Sequence
+from typing import Literal, overload
 
 import numpy as np
 from scipy.sparse import issparse
@@ -37,7 +38,7 @@ from bayesgen.inference import Posterior
 from bayesgen.likelihoods.filling import together
 from bayesgen.predict import log_joint, require_posterior
 from bayesgen.table import Name, is_frame
-from bayesgen.typing import Encoded, Traceable
+from bayesgen.typing import DataFrame, Encoded, Traceable
 
 DRAWS = 1000
 PRIOR = "(prior)"
@@ -46,6 +47,30 @@ PRIOR = "(prior)"
 class Explaining(Deciding, abc.ABC):
     """Why a row is given its class."""
 
+    @overload
+    def evidence(
+        self,
+        X: object,
+        target: Hashable = ...,
+        against: Hashable = ...,
+        *,
+        order: str = ...,
+        interval: None = ...,
+        return_error: Literal[False] = ...,
+        random_state: object = ...,
+    ) -> DataFrame: ...
+    @overload
+    def evidence(
+        self,
+        X: object,
+        target: Hashable = ...,
+        against: Hashable = ...,
+        *,
+        order: str = ...,
+        interval: float | str | None = ...,
+        return_error: bool = ...,
+        random_state: object = ...,
+    ) -> tuple[DataFrame, ...]: ...
     def evidence(
         self,
         X: object,
@@ -56,7 +81,7 @@ class Explaining(Deciding, abc.ABC):
         interval: float | str | None = None,
         return_error: bool = False,
         random_state: object = 0,
-    ) -> object:
+    ) -> DataFrame | tuple[DataFrame, ...]:
         """Return what each cell of each row says for a class, in nats: its weight of evidence.
 
         A DataFrame (row, feature), in front "(prior)", the log-odds before anything is seen. A cell
@@ -138,7 +163,7 @@ class Explaining(Deciding, abc.ABC):
         groups: Sequence[Sequence[explain.Cell]],
         names: list,
         X: object,
-    ) -> object:
+    ) -> DataFrame:
         """Return (part, row, contrast) as a DataFrame with features in the table's order."""
         part = {cell: i for i, cell in enumerate((c for group in groups for c in group), start=1)}
         order = {PRIOR: 0, **{name: part[cell] for name, cell in self._every_place().items()}}

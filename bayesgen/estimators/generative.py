@@ -1,7 +1,6 @@
 """Classifiers composed of likelihoods for columns, and the general one among them."""
 
 from collections.abc import Callable, Collection, Mapping
-from typing import no_type_check
 
 from bayesgen.classes import Spec as ClassPriorSpec
 from bayesgen.estimators.bending import Numbers
@@ -12,12 +11,13 @@ from bayesgen.estimators.tempering import Temper
 from bayesgen.inference import Method
 from bayesgen.likelihoods import Likelihood
 from bayesgen.table import Name, Names, Table
+from bayesgen.typing import unchecked
 
 
 class Composed(Classifier):
     """A classifier whose user says which likelihood reads which column."""
 
-    @no_type_check  # anything goes here, and fit says what is wrong: scikit-learn's convention
+    @unchecked  # anything goes here, and fit says what is wrong: scikit-learn's convention
     def __init__(
         self,
         likelihood: Spec = "auto",
@@ -112,7 +112,7 @@ class GenerativeClassifier(StoryTeller, Composed):
                [0.  , 0.24, 0.76]])
     """
 
-    @no_type_check  # anything goes here, and fit says what is wrong: scikit-learn's convention
+    @unchecked  # anything goes here, and fit says what is wrong: scikit-learn's convention
     def __init__(
         self,
         likelihood: Spec = "auto",

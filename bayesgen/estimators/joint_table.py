@@ -1,6 +1,6 @@
 """The joint table: one probability for every combination of levels, and no naivety."""
 
-from typing import ClassVar, Literal, no_type_check
+from typing import ClassVar, Literal
 
 import numpy as np
 from jaxtyping import Num
@@ -12,6 +12,7 @@ from bayesgen.estimators.tempering import Temper
 from bayesgen.inference import Method
 from bayesgen.likelihoods import JointCategorical
 from bayesgen.table import Table
+from bayesgen.typing import unchecked
 
 BLOCK = "table"
 
@@ -41,7 +42,7 @@ class JointTable(Classifier):
 
     _likelihood_names: ClassVar[tuple[str, ...]] = (JointCategorical.__name__,)
 
-    @no_type_check  # anything goes here, and fit says what is wrong: scikit-learn's convention
+    @unchecked  # anything goes here, and fit says what is wrong: scikit-learn's convention
     def __init__(
         self,
         *,

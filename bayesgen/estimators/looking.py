@@ -1,24 +1,26 @@
 """What a person looks at after a fit: arviz's DataTree and a table of parameters."""
 
 import abc
+from typing import Any, Literal, overload
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from bayesgen import diagnose, predict
 from bayesgen.classes import Spec
-from bayesgen.errors import NoRows, UnsupportedInference
+from bayesgen.errors import InvalidArgument, NoRows, UnsupportedInference
 from bayesgen.estimators import rows
 from bayesgen.estimators.deciding import Deciding
 from bayesgen.estimators.fitted import Learned, columns, complete, level_names
 from bayesgen.estimators.inferring import leave_one_out
 from bayesgen.estimators.seeds import generator
 from bayesgen.inference import Draws, Posterior, Report, log_normalised
-from bayesgen.table import check_labelled
-from bayesgen.typing import Encoded, Labels, Weights
+from bayesgen.table import Name, check_labelled
+from bayesgen.typing import DataFrame, DataTree, ELPDData, Encoded, Labels, Weights
 
 DRAWS = 1000
 REPLICATES = 100
+ROW = ("row",)
 
 
 class Looking(Deciding, abc.ABC):
@@ -40,13 +42,20 @@ class Looking(Deciding, abc.ABC):
         draws: int = DRAWS,
         replicates: int = REPLICATES,
         random_state: object = 0,
-    ) -> object:
+    ) -> DataTree:
         """Return an arviz DataTree under the names of your classes, columns and levels.
 
-        Groups: posterior, sample_stats (of NUTS), prior, and of the rows X, y: log_likelihood
-        (log p(y given x, theta), which arviz's loo wants), log_likelihood_joint (log p(x, y given
-        theta)), posterior_predictive and prior_predictive (tables simulated for the same labels),
-        observed_data and constant_data. Levels stand as codes; an improper prior has no groups.
+        Groups: posterior, sample_stats (of NUTS), prior, log_prior (the log density of each part's
+        prior at the posterior's draws), and of the rows X, y: log_likelihood (log p(y given x,
+        theta), which arviz's loo wants), log_likelihood_joint (log p(x, y given theta)),
+        posterior_predictive and prior_predictive (tables simulated for the same labels),
+        observed_data and constant_data. Levels stand as codes. Every row counts once, whatever its
+        weight at fit. An improper prior has no groups; log_prior is absent with it, and wherever
+        there is no density of the whole prior (maximum likelihood, forests of columns, learned
+        prior strengths).
+
+        A column keeps its name; one that is also the name of a dim beside it (row, chain, draw,
+        sample) ends in an underscore, and a slash, which names no variable, becomes one.
 
         Args:
             X: rows; by default those of the last fit.
@@ -61,6 +70,15 @@ class Looking(Deciding, abc.ABC):
             >>> tree = bg.QDA().fit(X, y).to_datatree(draws=100, replicates=5)
             >>> tree["posterior"]["normal.mean"].sel({"class": "setosa"}).shape
             (4, 25, 4)
+
+            Sensitivity to powers of prior and likelihood. arviz reads log_likelihood, where the
+            likelihood that the parameters were learned from belongs:
+
+            >>> import arviz_stats as az
+            >>> tree["log_likelihood"] = tree["log_likelihood_joint"]
+            >>> found = az.psense_summary(tree, var_names=["class.probs"])
+            >>> bool((found["prior"] < found["likelihood"]).all())
+            True
         """
         if X is None or y is None:
             X, y, _ = self._rows_of_fit("to_datatree")
@@ -72,13 +90,14 @@ class Looking(Deciding, abc.ABC):
             "posterior": self._shown(posterior.params, words),
             "sample_stats": diagnose.Group(posterior.sample_stats),
             "prior": self._shown(prior, words),
+            "log_prior": diagnose.Group(self._log_priors(posterior, encoded, codes)),
             **self._of_rows(posterior, encoded, codes),
             **self._simulated_rows(posterior, prior, codes, rng, replicates),
         }
         attrs = {"inference": self.inference_, "verdict": self.report_.verdict}
         return diagnose.datatree(groups, words.coords(), attrs)
 
-    def summary(self, *, draws: int = DRAWS, random_state: object = 0, **options: object) -> object:
+    def summary(self, *, draws: int = DRAWS, random_state: object = 0, **options: Any) -> DataFrame:
         """Return a DataFrame of every parameter: mean, sd, interval, effective draws, r_hat.
 
         Args:
@@ -98,7 +117,32 @@ class Looking(Deciding, abc.ABC):
         groups = {"posterior": self._shown(posterior.params, words)}
         return diagnose.summary(diagnose.datatree(groups, words.coords(), {}), options)
 
-    def loo(self, X: object = None, y: object = None, sample_weight: object = None) -> object:
+    @overload
+    def loo(
+        self,
+        X: object = ...,
+        y: object = ...,
+        sample_weight: object = ...,
+        *,
+        kind: Literal["rows"] = ...,
+    ) -> DataFrame: ...
+    @overload
+    def loo(
+        self,
+        X: object = ...,
+        y: object = ...,
+        sample_weight: object = ...,
+        *,
+        kind: Literal["elpd"],
+    ) -> ELPDData: ...
+    def loo(
+        self,
+        X: object = None,
+        y: object = None,
+        sample_weight: object = None,
+        *,
+        kind: str = "rows",
+    ) -> DataFrame | ELPDData:
         """Return exact leave-one-out log densities, a DataFrame with a line for each row.
 
         Columns: log_proba, log p(y_i given x_i, D without i), and log_joint, log p(x_i, y_i given D
@@ -106,10 +150,19 @@ class Looking(Deciding, abc.ABC):
         row's statistics are taken away from those of all rows, so nothing is fitted again; only
         where the posterior is a closed form.
 
+        kind="elpd" gives log_proba as arviz's ELPDData, for arviz's `compare`: elpd is its sum, se
+        the standard error of that, and p, the effective number of parameters, is sum of
+        log p(y_i given x_i, D) - elpd. Nothing is estimated by importance sampling, so n_samples is
+        0, and pareto_k is None.
+
+        A row is taken away with all of its weight. In the DataFrame it has one line whatever that
+        is; in ELPDData a row of weight w counts w times, and one of weight 0 is absent.
+
         Args:
             X: the rows of the fit; by default those of the last one.
             y: their labels.
             sample_weight: their weights, if the fit had some.
+            kind: "rows" or "elpd".
 
         Raises:
             UnsupportedInference: the fit was not exact.
@@ -118,9 +171,16 @@ class Looking(Deciding, abc.ABC):
         Example:
             >>> import bayesgen as bg
             >>> X, y = bg.datasets.load_iris()
-            >>> float(bg.LDA().fit(X, y).loo()["log_proba"].mean().round(3))
+            >>> lda, qda = bg.LDA().fit(X, y), bg.QDA().fit(X, y)
+            >>> float(lda.loo()["log_proba"].mean().round(3))
             -0.069
+            >>> import arviz_stats as az
+            >>> found = az.compare({"lda": lda.loo(kind="elpd"), "qda": qda.loo(kind="elpd")})
+            >>> found.index.tolist(), float(found.loc["lda", "elpd"])
+            (['qda', 'lda'], -10.0)
         """
+        if kind not in ("rows", "elpd"):
+            raise InvalidArgument.not_one_of("kind", kind, ["rows", "elpd"])
         if self.inference_ not in ("exact", "expected"):
             raise UnsupportedInference.because(
                 "loo()",
@@ -136,9 +196,13 @@ class Looking(Deciding, abc.ABC):
         self._check_rows_of_fit(codes, weight)
         joint, _ = leave_one_out(self._learned_, self.class_prior, encoded, codes, weight, weight)
         predict.tell_impossible(joint)
-        proba = log_normalised(joint, posterior.log_classes())
         own = np.arange(n_rows), codes
-        return diagnose.frame({"log_proba": proba[own], "log_joint": joint[own]})
+        proba = log_normalised(joint, posterior.log_classes())[own]
+        if kind == "rows":
+            return diagnose.frame({"log_proba": proba, "log_joint": joint[own]})
+        whole = posterior.log_joint(encoded, n_rows)
+        before = log_normalised(whole, posterior.log_classes())[own]
+        return diagnose.elpd(proba, before, weight)
 
     # -- the pieces -----------------------------------------------------------------------------
 
@@ -174,6 +238,13 @@ class Looking(Deciding, abc.ABC):
         model = complete(self._learned_, self.class_prior, frequencies=False)[0]
         return diagnose.prior_draws(model, rng, draws)
 
+    def _log_priors(self, posterior: Draws, encoded: Encoded, y: Labels) -> dict[str, np.ndarray]:
+        """Return the log density of each part's prior at the draws; none of maximum likelihood."""
+        if self.inference_ == "mle":
+            return {}
+        model = complete(self._learned_, self.class_prior, frequencies=False)[0]
+        return diagnose.log_priors(model, posterior.params)
+
     def _words(self) -> diagnose.Words:
         learned, reader = self._learned_, self._answering().reader
         features = {name: columns(learned, reader, name) for name in reader.kept}
@@ -194,10 +265,10 @@ class Looking(Deciding, abc.ABC):
         """Return the groups of what was seen, and of how likely it is."""
         conditional, joint = diagnose.log_likelihoods(posterior, encoded, y)
         return {
-            "log_likelihood": diagnose.Group({"y": conditional}),
-            "log_likelihood_joint": diagnose.Group({"xy": joint}),
+            "log_likelihood": diagnose.Group({"y": conditional}, {"y": ROW}),
+            "log_likelihood_joint": diagnose.Group({"xy": joint}, {"xy": ROW}),
             "observed_data": self._observed(encoded, len(y)),
-            "constant_data": diagnose.Group({"y": y}, {"y": ("row",)}),
+            "constant_data": diagnose.Group({"y": y}, {"y": ROW}, samples=()),
         }
 
     def _simulated_rows(
@@ -225,13 +296,13 @@ class Looking(Deciding, abc.ABC):
         encoded = rows.whole(self._learned_, self._answering(), flat, n * n_rows)
         columns = self._cells({name: encoded[name] for name in simulated})
         shaped = {name: cells.reshape(1, n, n_rows) for name, cells in columns.items()}
-        return diagnose.Group(shaped, dict.fromkeys(shaped, ("row",)))
+        return diagnose.Group(shaped, dict.fromkeys(shaped, ROW))
 
     def _observed(self, encoded: Encoded, n_rows: int) -> diagnose.Group:
         cells = self._cells({name: encoded[name] for name in self._answering().reader.kept})
-        return diagnose.Group(cells, dict.fromkeys(cells, ("row",)))
+        return diagnose.Group(cells, dict.fromkeys(cells, ROW), samples=())
 
-    def _cells(self, encoded: Encoded) -> dict[str, np.ndarray]:
+    def _cells(self, encoded: Encoded) -> dict[Name, np.ndarray]:
         """Return encoded rows by column: numbers in their own units, codes of levels or NaN."""
         out = {}
         for name, x in encoded.items():
@@ -239,7 +310,7 @@ class Looking(Deciding, abc.ABC):
             x = np.where(x < 0, np.nan, x) if x.dtype.kind == "i" else x
             shifted = x + self._learned_.schema.origin(name)
             for j, column in enumerate(self._learned_.schema.blocks[name]):
-                out[str(column.name)] = shifted[:, j]
+                out[column.name] = shifted[:, j]
         return out
 
     @abc.abstractmethod

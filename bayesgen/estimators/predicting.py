@@ -8,7 +8,7 @@ from jaxtyping import Float, Shaped
 from bayesgen import arguments, predict
 from bayesgen.inference import Posterior, log_normalised, log_odds, normalised
 from bayesgen.table import check_labelled, read_target
-from bayesgen.typing import Joint, Traceable
+from bayesgen.typing import DataArray, Joint, Traceable
 
 
 class Predicting(abc.ABC):
@@ -73,7 +73,7 @@ class Predicting(abc.ABC):
         prob = arguments.share("prob", prob)
         return predict.interval(*self._encoded(X), prob)
 
-    def predict_draws(self, X: object) -> object:
+    def predict_draws(self, X: object) -> DataArray:
         """Return an xarray.DataArray (draw, row, class) of P(y = k given x, theta).
 
         Its coordinate "weight" (draw, row) sums to one for each row: the weighted mean over draws

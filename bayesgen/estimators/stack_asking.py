@@ -13,13 +13,14 @@ import abc
 import dataclasses
 import functools
 import warnings
+from typing import Literal, overload
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from bayesgen import arguments, explain
 from bayesgen.errors import BayesgenWarning, UnsupportedInference, each_once
-from bayesgen.estimators.asking import fill_holes
+from bayesgen.estimators.asking import T, fill_holes
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.seeds import generator
 from bayesgen.estimators.stack_rows import StackRows, with_density
@@ -47,8 +48,12 @@ class StackAsking(StackRows, Valuing, abc.ABC):
         ['sex']
     """
 
+    @overload
+    def impute(self, X: T, draws: Literal[1] = ..., *, random_state: object = ...) -> T: ...
+    @overload
+    def impute(self, X: T, draws: int, *, random_state: object = ...) -> list[T]: ...
     @each_once()
-    def impute(self, X: object, draws: int = 1, *, random_state: object = None) -> object:
+    def impute(self, X: T, draws: int = 1, *, random_state: object = None) -> T | list[T]:
         """Return the table with its missing cells drawn from p(missing given observed, data).
 
         As `GenerativeClassifier.impute`. Every row is filled in by one member, drawn with

@@ -6,7 +6,7 @@ import functools
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import no_type_check
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -41,7 +41,7 @@ from bayesgen.estimators.undoing import whole_or_undone
 from bayesgen.inference import Report, stacking
 from bayesgen.inference import tempered as powers
 from bayesgen.table import SparseTable, Table, check_labelled
-from bayesgen.typing import Joint, Labels, Weights
+from bayesgen.typing import DataTree, Joint, Labels, Self, Weights, unchecked
 
 VERDICT = "Members are weighed by what they say of rows left out."
 
@@ -95,7 +95,7 @@ class StackedClassifier(StackAsking, ClassifierMixin, Estimator):
         'petal_width'
     """
 
-    @no_type_check  # anything goes here, and fit says what is wrong: scikit-learn's convention
+    @unchecked  # anything goes here, and fit says what is wrong: scikit-learn's convention
     def __init__(
         self,
         members: Members = "auto",
@@ -113,7 +113,7 @@ class StackedClassifier(StackAsking, ClassifierMixin, Estimator):
 
     # -- fitting ---------------------------------------------------------------------------------
 
-    def fit(self, X: object, y: object, sample_weight: object = None) -> "StackedClassifier":
+    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Fit every member to rows X and labels y, weigh them, and temper; returns self.
 
         Raises:
@@ -136,7 +136,7 @@ class StackedClassifier(StackAsking, ClassifierMixin, Estimator):
 
     def partial_fit(
         self, X: object, y: object, classes: ArrayLike | None = None, sample_weight: object = None
-    ) -> "StackedClassifier":
+    ) -> Self:
         """Add rows: members add statistics, and weights and powers are learned from all rows again.
 
         The rows are kept for that. Columns of the first call decide which members there are.
@@ -217,7 +217,7 @@ class StackedClassifier(StackAsking, ClassifierMixin, Estimator):
         classes: np.ndarray,
         start: float,
         before: dict[str, str],
-    ) -> "StackedClassifier":
+    ) -> Self:
         """Weigh the members by what they `said` of rows left out, (member, row, class)."""
         labels = np.concatenate([rows.labels_of(y) for _, y, _ in batches])
         parts = [rows.weights_of(w, len(rows.labels_of(y))) for _, y, w in batches]
@@ -252,7 +252,7 @@ class StackedClassifier(StackAsking, ClassifierMixin, Estimator):
         check_is_fitted(self, "members_")
         save(self, path)
 
-    def with_class_prior(self, class_prior: ClassPriorSpec) -> "StackedClassifier":
+    def with_class_prior(self, class_prior: ClassPriorSpec) -> Self:
         """Return a fitted copy that answers under other, known class probabilities."""
         self._answering()
         members = {name: m.with_class_prior(class_prior) for name, m in self.members_.items()}
@@ -260,8 +260,8 @@ class StackedClassifier(StackAsking, ClassifierMixin, Estimator):
         other.class_prior, other.members_ = class_prior, members
         return other
 
-    @no_type_check  # options are those of the members
-    def to_datatree(self, **options: object) -> object:
+    @unchecked  # options are those of the members
+    def to_datatree(self, **options: Any) -> DataTree:
         """Return an xarray.DataTree: the weights, and under each member's name its own tree.
 
         options: of the members' `to_datatree`.

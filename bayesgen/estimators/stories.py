@@ -24,8 +24,9 @@ from bayesgen.errors import (
 from bayesgen.estimators.blocks import Spec
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.fitted import Learned
+from bayesgen.estimators.looking import ROW
 from bayesgen.estimators.tempering import Seen
-from bayesgen.inference import Posterior
+from bayesgen.inference import Draws, Posterior
 from bayesgen.inference.programs import Observed, infer_story
 from bayesgen.inference.story_draws import OWNER, StoryDraws
 from bayesgen.model import ModelStatistics
@@ -33,12 +34,13 @@ from bayesgen.schema import BlockSpec, Schema, check_columns
 from bayesgen.table import (
     Table,
     check_labelled,
+    free,
     is_frame,
     is_sparse,
     read_table,
     require_container,
 )
-from bayesgen.typing import Encoded, Traceable
+from bayesgen.typing import Encoded, Self, Traceable
 from bayesgen.user_story import SINGLE, UserStory, sizes_of
 
 DICT = "dict"
@@ -185,9 +187,7 @@ class StoryTeller(Classifier):
         known = class_prior(self.class_prior, learned.classes, count, frequencies=False)
         return posterior.with_classes(known)
 
-    def _settle(
-        self, learned: Learned, seed: int, seen: tuple[Seen, ...] | None = None
-    ) -> Classifier:
+    def _settle(self, learned: Learned, seed: int, seen: tuple[Seen, ...] | None = None) -> Self:
         super()._settle(learned, seed, seen)
         if isinstance(learned, StoryLearned):
             self._learned_ = dataclasses.replace(learned, rows=None)
@@ -215,19 +215,26 @@ class StoryTeller(Classifier):
             return super()._prior(rng, draws, encoded, y)
         return diagnose.chained(posterior.prior(draws, rng, encoded, y), draws)
 
+    def _log_priors(
+        self, posterior: Draws, encoded: Encoded, y: np.ndarray
+    ) -> dict[str, np.ndarray]:
+        if not isinstance(posterior, StoryDraws):
+            return super()._log_priors(posterior, encoded, y)
+        return {} if self.inference_ == "mle" else posterior.log_priors(encoded, y)
+
     def _shown(self, params: diagnose.Params, words: diagnose.Words) -> diagnose.Group:
         group = super()._shown(params, words)
-        sites = params.get(OWNER, {})
+        sites = {free(site, group.arrays): value for site, value in params.get(OWNER, {}).items()}
         return diagnose.Group({**group.arrays, **sites}, group.dims)
 
     def _observed(self, encoded: Encoded, n_rows: int) -> diagnose.Group:
         if self.story is None:
             return super()._observed(encoded, n_rows)
-        return diagnose.Group(dict(encoded), dict.fromkeys(encoded, ("row",)))
+        return diagnose.Group(dict(encoded), dict.fromkeys(encoded, ROW), samples=())
 
     def partial_fit(
         self, X: object, y: object, classes: ArrayLike | None = None, sample_weight: object = None
-    ) -> Classifier:
+    ) -> Self:
         """Add rows to what was fitted (see `Classifier`); a story of your own refuses."""
         if self.story is not None:
             raise StoryRefuses.partial_fit()

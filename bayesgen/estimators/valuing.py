@@ -2,6 +2,7 @@
 
 import abc
 from collections.abc import Callable, Mapping
+from typing import Literal, overload
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from bayesgen.errors import each_once
 from bayesgen.estimators.explaining import Explaining, index_of
 from bayesgen.estimators.seeds import drawn_seed
 from bayesgen.table import Name
+from bayesgen.typing import DataFrame
 
 CELLS = 256
 
@@ -24,6 +26,26 @@ class Valuing(Explaining, abc.ABC):
     def _askers(self, X: object, gain: explain.Gain, draws: int) -> Mapping[Name, Asker]:
         """Return by column what says how much its missing cells are expected to gain."""
 
+    @overload
+    def feature_value(
+        self,
+        X: object,
+        loss: Loss = ...,
+        *,
+        draws: int = ...,
+        return_error: Literal[False] = ...,
+        random_state: object = ...,
+    ) -> DataFrame: ...
+    @overload
+    def feature_value(
+        self,
+        X: object,
+        loss: Loss = ...,
+        *,
+        draws: int = ...,
+        return_error: Literal[True],
+        random_state: object = ...,
+    ) -> tuple[DataFrame, DataFrame]: ...
     @each_once()
     def feature_value(
         self,
@@ -33,7 +55,7 @@ class Valuing(Explaining, abc.ABC):
         draws: int = CELLS,
         return_error: bool = False,
         random_state: object = 0,
-    ) -> object:
+    ) -> DataFrame | tuple[DataFrame, DataFrame]:
         """Return what each missing cell is worth: how much measuring it is expected to tell.
 
         A DataFrame (row, feature), NaN where a cell is observed, else at least 0: the expected fall

@@ -12,7 +12,7 @@ from bayesgen.errors import InvalidStory, StoryNotFinite
 from bayesgen.inference.posterior import DENSITY_FLOATS, Draws
 from bayesgen.likelihoods.moments import blocks
 from bayesgen.typing import Encoded, Traceable
-from bayesgen.user_story import SINGLE, UserStory, prior, simulate
+from bayesgen.user_story import SINGLE, UserStory, log_priors, prior, simulate
 
 LANES = 4096
 """Densities evaluated at once (draws x rows x classes): what a program needs for each of them is
@@ -95,6 +95,14 @@ class StoryDraws(Draws):
         """
         values = prior(self.story, tuple(self.params[OWNER]), x, y, int(rng.integers(2**31)), n)
         return {"class": {"probs": class_probs(self.story, values, x)}, OWNER: values}
+
+    def log_priors(self, x: Encoded, y: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the log density of each parameter's prior at the draws, by site, (chain, draw).
+
+        Rows x and labels y say how large everything is. Empty where a prior is improper.
+        """
+        found = log_priors(self.story, self.values, x, y)
+        return {site: density.reshape(self.shape) for site, density in found.items()}
 
     def with_classes(self, classes: ClassPrior) -> "StoryDraws":
         """Return the same posterior under another class prior, which must be known."""

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 
 from bayesgen.plots import probing
-from bayesgen.plots.style import Axes, Fitted, colour, line, marker, panels, tidy
+from bayesgen.plots.style import Axes, Fitted, colour, line, marker, panels, pyplot, tidy
 
 POINTS = 120
 LEVELS = (0.9, 0.5, 0.1)
@@ -63,6 +63,7 @@ class DensityDisplay:
             points: of the grid along each.
             ax: axes to draw on; None makes them.
         """
+        pyplot()  # refuse before anything is computed
         table = probing.read(X)
         pair, across, up, values = probing.grid(table, features, points)
         density = probing.log_class_density(clf, table, values).T.reshape(-1, points, points)

@@ -8,7 +8,7 @@ from jaxtyping import Float
 from scipy.special import expit
 
 from bayesgen.errors import InvalidArgument
-from bayesgen.plots.style import FAINT, INK, Axes, Fitted, colour, panels, tidy
+from bayesgen.plots.style import FAINT, INK, Axes, Fitted, colour, panels, pyplot, tidy
 from bayesgen.table import Table, read_table
 
 MOST = 15
@@ -78,6 +78,7 @@ class EvidenceDisplay:
         Raises:
             InvalidArgument: another number of rows.
         """
+        pyplot()  # refuse before anything is computed
         table = read_table(np.asarray(row) if isinstance(row, list) else row)
         if table.n_rows != 1:
             raise InvalidArgument.out_of_range(

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 
 from bayesgen.plots import probing
-from bayesgen.plots.style import Axes, Fitted, colour, line, panels, tidy
+from bayesgen.plots.style import Axes, Fitted, colour, line, panels, pyplot, tidy
 from bayesgen.table import Table, TableColumn
 
 POINTS = 200
@@ -69,6 +69,7 @@ class FeatureDisplay:
             features: columns by name or by position; None: the first twelve.
             ax: axes to draw on, one for each column; None makes them.
         """
+        pyplot()  # refuse before anything is computed
         table = probing.read(X)
         names = table.names[:12] if features is None else features
         found = [_density(clf, table, probing.named(table, name)) for name in names]

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float, Shaped
 from numpy.typing import ArrayLike
 
-from bayesgen.plots.style import FAINT, INK, Axes, Fitted, colour, marker, panels, tidy
+from bayesgen.plots.style import FAINT, INK, Axes, Fitted, colour, marker, panels, pyplot, tidy
 
 MOST_ROWS = 80
 """Bars that still can be told apart in one panel."""
@@ -65,6 +65,7 @@ class IntervalDisplay:
             prob: level of the intervals.
             ax: axes to draw on; None makes them.
         """
+        pyplot()  # refuse before anything is computed
         classes = clf.classes_.tolist()
         name = classes[-1] if target is None else target
         k = classes.index(name)

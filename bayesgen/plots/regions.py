@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from bayesgen.plots import probing
 from bayesgen.plots.densities import scatter
-from bayesgen.plots.style import INK, Axes, Fitted, panels, rgb, tidy
+from bayesgen.plots.style import INK, Axes, Fitted, panels, pyplot, rgb, tidy
 
 POINTS = 60
 
@@ -75,6 +75,7 @@ class RegionDisplay:
             novelty: outline where `typicality` falls below this; None: not shown.
             ax: axes to draw on; None makes them.
         """
+        pyplot()  # refuse before anything is computed
         table = probing.read(X)
         pair, across, up, values = probing.grid(table, features, points)
         frame, square = probing.probe(table, values), (points, points)

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from bayesgen import arguments
 from bayesgen.calibrate import ReliabilityCurve, reliability
-from bayesgen.plots.style import FAINT, INK, Axes, Fitted, Option, colour, panels, tidy
+from bayesgen.plots.style import FAINT, INK, Axes, Fitted, Option, colour, panels, pyplot, tidy
 from bayesgen.table import check_labelled
 
 COUNTS_SHARE = 0.18
@@ -54,6 +54,7 @@ class ReliabilityDisplay:
             ax: axes to draw on, one for each panel; None makes them.
             options: `prob`, `resamples` and `random_state` of the bands.
         """
+        pyplot()  # refuse before anything is computed
         return cls.from_predictions(y, clf.predict_proba(X), clf.classes_, ax=ax, **options)
 
     @classmethod
@@ -79,6 +80,7 @@ class ReliabilityDisplay:
             resamples: behind the bands.
             random_state: their seed.
         """
+        pyplot()  # refuse before anything is computed
         labels = np.asarray(classes)
         check_labelled(np.union1d(labels, np.asarray(y)))
         codes = np.searchsorted(labels, np.asarray(y))

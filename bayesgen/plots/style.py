@@ -44,7 +44,10 @@ def rgb(k: int) -> Float[np.ndarray, "3"]:
 
 
 def pyplot() -> Any:
-    """Return matplotlib.pyplot; MissingPackage where matplotlib is not installed."""
+    """Return matplotlib.pyplot; MissingPackage where matplotlib is not installed.
+
+    What draws calls this first, so that it is refused before anything is computed.
+    """
     try:
         import matplotlib.pyplot as plt
     except ImportError:

@@ -6,7 +6,7 @@ import textwrap
 import numpy as np
 from jaxtyping import Float
 
-from bayesgen.plots.style import INK, Axes, Fitted, colour, panels, tidy
+from bayesgen.plots.style import INK, Axes, Fitted, colour, panels, pyplot, tidy
 
 PLAIN = 0.05
 """A temperature this near to 1 changes no probability that anyone would read."""
@@ -45,6 +45,7 @@ class WeightDisplay:
             clf: a fitted `StackedClassifier`.
             ax: axes to draw on; None makes them.
         """
+        pyplot()  # refuse before anything is computed
         names = sorted(clf.weights_, key=lambda name: -clf.weights_[name])
         weights = np.array([clf.weights_[name] for name in names])
         return cls(names, weights, clf.temperature_, list(clf.left_out_)).plot(ax=ax)

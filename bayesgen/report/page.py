@@ -11,10 +11,10 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from bayesgen.compare import Comparison
-from bayesgen.errors import MissingPackage
 from bayesgen.estimators import StackedClassifier
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.likelihoods import Likelihood
+from bayesgen.plots.style import pyplot
 from bayesgen.report.holes import accounts
 from bayesgen.report.pictures import svg
 from bayesgen.table import read_table
@@ -51,8 +51,9 @@ def report_html(
         notes: sentences to print under the heading, such as the warnings of the fit.
 
     Raises:
-        MissingPackage: jinja2 or matplotlib is not installed.
+        MissingPackage: matplotlib is not installed.
     """
+    pyplot()  # refuse before anything is computed
     return _rendered(
         title=title,
         clf=clf,
@@ -73,10 +74,8 @@ def report_html(
 
 def _rendered(**parts: object) -> str:
     """Return the template with its parts filled in."""
-    try:
-        import jinja2
-    except ImportError:
-        raise MissingPackage.named("jinja2", "reports", "plots") from None
+    import jinja2
+
     page = resources.files("bayesgen.report").joinpath("page.html").read_text(encoding="utf-8")
     return jinja2.Environment(autoescape=True, trim_blocks=True).from_string(page).render(**parts)
 

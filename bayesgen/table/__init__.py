@@ -21,6 +21,8 @@ from bayesgen.table.filled import fill_table as fill_table
 from bayesgen.table.indicators import indicators as indicators
 from bayesgen.table.indicators import levels_of as levels_of
 from bayesgen.table.joined import concatenated as concatenated
+from bayesgen.table.names import free as free
+from bayesgen.table.names import free_names as free_names
 from bayesgen.table.reading import is_frame as is_frame
 from bayesgen.table.reading import read_table as read_table
 from bayesgen.table.reading import require_array as require_array

@@ -9,7 +9,7 @@ import numpy as np
 from bayesgen.errors import InvalidStory
 from bayesgen.tracing import ONE_PROGRAM
 from bayesgen.typing import Traceable
-from bayesgen.user_story.program import SINGLE, UserStory
+from bayesgen.user_story.program import SINGLE, UserStory, log_prob
 
 
 def simulate(
@@ -47,6 +47,27 @@ def prior(
     with jax.enable_x64(True):
         keys = jax.random.split(jax.random.key(seed), n)
         return jax.device_get(_prior(story, names)(keys, dict(x), y))
+
+
+def log_priors(
+    story: UserStory, values: Mapping[str, np.ndarray], x: Mapping, y: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Return the log density of each parameter's prior at values (draw, ...), by site, (draw,).
+
+    Rows x and labels y say how large everything is. Empty where a prior is improper.
+    """
+    import jax
+    from numpyro import distributions as dist
+
+    def one(point: Mapping, x: Mapping, y: Traceable) -> dict:
+        trace = story.sites(x, y, lambda site: point.get(site["name"]))
+        if any(isinstance(trace[name]["fn"], dist.ImproperUniform) for name in point):
+            return {}
+        return {name: log_prob(trace[name]).sum() for name in point}
+
+    with jax.enable_x64(True):
+        each = jax.vmap(one, in_axes=(0, None, None))
+        return jax.device_get(jax.jit(each)(dict(values), dict(x), y))
 
 
 @functools.lru_cache(maxsize=32)

@@ -1,0 +1,137 @@
+"""Every README line and every command, in an environment of the wheel and what it requires.
+
+What an extra brings is absent here, and must be asked for by one sentence that names it.
+"""
+
+import contextlib
+import io
+import re
+import shlex
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from importlib.metadata import metadata
+from importlib.util import find_spec
+from inspect import signature
+from pathlib import Path
+
+BIN = Path(sys.prefix) / "bin"
+SENTENCE = "pip install 'bayesgen[plots]'"
+README = Path("README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+
+
+def block(language: str, number: int) -> str:
+    """Return the text of one block of the README."""
+    return [text for found, text in BLOCKS if found == language][number]
+
+
+def command(line: str, *, code: int = 0) -> str:
+    """Run one command line and return what it printed; its exit code must be the one expected."""
+    words = shlex.split(line)
+    found = subprocess.run([BIN / words[0], *words[1:]], capture_output=True, text=True)
+    assert found.returncode == code, (line, found.returncode, found.stdout, found.stderr)
+    assert "Traceback" not in found.stderr, (line, found.stderr)
+    return found.stdout + found.stderr
+
+
+def package() -> None:
+    """What is installed is the wheel, whole, and no extra with it."""
+    import bayesgen as bg
+
+    assert Path(bg.__file__).is_relative_to(sys.prefix), bg.__file__
+    assert (Path(bg.__file__).parent / "py.typed").is_file()
+    found = metadata("bayesgen")
+    assert bg.__version__ == found["Version"] == command("bayesgen --version").strip()
+    assert found["Author"] and found["License-Expression"] and found.get_all("Project-URL")
+    for absent in ("matplotlib", "arviz_plots", "polars", "pytest", "IPython"):
+        assert find_spec(absent) is None, absent
+
+
+def readme() -> None:
+    """The Python blocks run, and the first prints what the page says."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(block("python", 0), {})
+    assert out.getvalue() == block("text", 0), out.getvalue()
+    exec(
+        f"import jax.numpy as jnp, numpyro, numpyro.distributions as dist\n{block('python', 1)}", {}
+    )
+
+
+def library() -> None:
+    """What needs other packages than a fit does: tables of draws, files, samplers, frames."""
+    import arviz_stats as az
+
+    import bayesgen as bg
+
+    X, y = bg.datasets.load_iris()
+    lda, qda = bg.LDA(random_state=0).fit(X, y), bg.QDA(random_state=0).fit(X, y)
+    assert len(lda.summary()) and len(qda.summary(kind="stats"))
+    tree = qda.to_datatree(draws=100, replicates=2)
+    tree["log_likelihood"] = tree["log_likelihood_joint"]
+    assert len(az.psense_summary(tree, var_names=["class.probs"]))
+    assert len(az.compare({"lda": lda.loo(kind="elpd"), "qda": qda.loo(kind="elpd")}))
+    tree.to_netcdf("draws.nc", engine="h5netcdf")
+    method = bg.NUTS(draws=20, warmup=20, chains=2, progress=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", bg.errors.BayesgenWarning)
+        bg.NaiveBayes(inference=method, random_state=0).fit(X, y).predict_proba(X)
+    lda.save("lda.nc")
+    assert (bg.load("lda.nc").predict_proba(X) == lda.predict_proba(X)).all()
+    stack = bg.StackedClassifier([bg.LDA(), bg.QDA()]).fit(X, y)
+    for owner in (lda, stack, bg.compare({"lda": lda}, X, y, cv=2)):
+        assert owner._repr_html_()
+        for name in (name for name in dir(owner) if name.startswith("plot_")):
+            named(getattr(owner, name))
+
+
+def named(plot: Callable) -> None:
+    """A picture is refused by the sentence that names the extra, whatever it would be of."""
+    from bayesgen.errors import MissingPackage
+
+    required = [p for p in signature(plot).parameters.values() if p.default is p.empty]
+    wanted = [p for p in required if p.kind is p.POSITIONAL_OR_KEYWORD]
+    try:
+        plot(*[None] * len(wanted))
+    except MissingPackage as error:
+        assert SENTENCE in str(error), error
+    else:
+        raise AssertionError(f"{plot} drew without matplotlib")
+
+
+def commands() -> None:
+    """Every command runs, or names the extra that it needs."""
+    helped = command("bayesgen --help")
+    lines = {
+        "datasets": ("", " --json"),
+        "compare": (" titanic_passengers --methods mle,exact,stacked",),
+        "fit": (" titanic_passengers --out titanic.nc", " iris --model qda --out iris.nc"),
+        "predict": (
+            " titanic.nc titanic_passengers --out answers.parquet",
+            " titanic.nc titanic_passengers --out answers.csv",
+            " iris.nc iris --json",
+        ),
+    }
+    needing = {
+        "report": (" iris --html page.html", " iris --fitted iris.nc --html page.html"),
+    }
+    assert set(re.findall(r"^│ (\w+)  ", helped, re.MULTILINE)) == {*lines, *needing}, helped
+    for name, tails in lines.items():
+        for tail in tails:
+            assert command(f"bayesgen {name}{tail}") or "--out" in tail
+    for name, tails in needing.items():
+        for tail in tails:
+            found = command(f"bayesgen {name}{tail}", code=1)
+            assert found.count("\n") == 1 and SENTENCE in found, found
+    assert Path("answers.parquet").stat().st_size and Path("answers.csv").stat().st_size
+    assert not Path("page.html").exists()
+
+
+if __name__ == "__main__":
+    for part in (package, readme, library, commands):
+        start = time.perf_counter()
+        part()
+        print(f"{part.__name__}: {part.__doc__} {time.perf_counter() - start:.0f} s")
