@@ -34,6 +34,15 @@ def log_joint(posterior: Posterior, encoded: Encoded, n_rows: int) -> Joint:
     return joint
 
 
+def joint_and_prior(
+    posterior: Posterior, encoded: Encoded, n_rows: int
+) -> tuple[Joint, Float[np.ndarray, " class"]]:
+    """Return the log joint, and what rows impossible under every class are answered by."""
+    joint = log_joint(posterior, encoded, n_rows)
+    tell_impossible(joint)
+    return joint, posterior.log_classes()
+
+
 def tell_impossible(joint: Joint) -> None:
     """Warn of rows that are impossible under every class: they are answered by the class prior."""
     impossible = int(np.isneginf(likeliest(joint)).sum())

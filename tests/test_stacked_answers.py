@@ -248,5 +248,5 @@ def test_members_that_learn_from_all_rows_take_part_in_partial_fit():
 def test_other_columns_are_refused_in_partial_fit():
     X, y = iris()
     stack = bg.StackedClassifier([bg.NaiveBayes()]).fit(X, y)
-    with pytest.raises(ValueError, match="same order"):
-        stack.partial_fit(X[X.columns[::-1]], y)
+    with pytest.raises(ValueError, match="unseen at fit time:\n- extra\n"):
+        stack.partial_fit(X.assign(extra=1.0), y)

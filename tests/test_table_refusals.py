@@ -86,7 +86,7 @@ UNREADABLE = {
     "mixed": (
         pd.DataFrame({"m": [1, "a"]}),
         errors.UnsupportedColumn,
-        "'m' mixes .* types int, str;",
+        "'m' mixes .* types int, str .'a' in row 1.;",
     ),
     "flags and text": (
         pd.DataFrame({"m": [True, "a"]}),

@@ -131,9 +131,10 @@ class Classifier(Learning, Linear, Plotting, Asking, ClassifierMixin, Estimator,
         return self._encode(table)
 
     def _check_columns(self, table: Table) -> None:
-        if not isinstance(table, SparseTable):
+        names = self._columns()
+        if not isinstance(table, SparseTable) and tuple(table.names) != tuple(names):
             container = self._learned_.schema.container
-            check_columns(self._columns(), self._used(), container, table, type(self).__name__)
+            check_columns(names, self._used(), container, table, type(self).__name__)
 
     def _answering(self) -> Posterior:
         check_is_fitted(self, "_learned_")

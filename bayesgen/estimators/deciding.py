@@ -5,14 +5,14 @@ import math
 from typing import Literal, overload
 
 import numpy as np
-from jaxtyping import Bool, Float, Shaped
+from jaxtyping import Float, Shaped
 
 from bayesgen import arguments
 from bayesgen.decide import Loss, Losses, blanked, losses, patterns, tail_share
-from bayesgen.errors import each_once
 from bayesgen.estimators.predicting import Predicting
-from bayesgen.predict import log_density
-from bayesgen.typing import Traceable
+from bayesgen.inference import Posterior, normalised
+from bayesgen.predict import joint_and_prior, log_density
+from bayesgen.typing import Encoded, Traceable
 
 DRAWS = 1000
 NOVELTY_DRAWS = 40
@@ -50,7 +50,6 @@ class Deciding(Predicting, abc.ABC):
         reject_label: object = ...,
         return_loss: Literal[True],
     ) -> tuple[Decisions, Float[np.ndarray, " row"]]: ...
-    @each_once()
     def decide(
         self,
         X: object,
@@ -86,12 +85,12 @@ class Deciding(Predicting, abc.ABC):
             >>> clf.decide(X.iloc[[0, 2, 15]], {("yes", "no"): 5, ("no", "yes"): 1}, reject=0.3)
             array(['yes', 'yes', 'reject'], dtype='<U6')
         """
-        rule = self._rule(loss, reject, novelty, reject_label)
-        proba = self.predict_proba(X)
+        rule, read = self._rule(loss, reject, novelty, reject_label), self._encoded(X)
+        proba = normalised(*joint_and_prior(*read))
         decided = rule.best(proba)
         expected = rule.expected(proba)[np.arange(len(decided)), decided]
         if novelty is not None:
-            strange = self._strange(X, novelty)
+            strange = self._typicality(*read, enough_draws(novelty)) < novelty
             decided = np.where(strange, len(rule.decisions) - 1, decided)
             expected = np.where(strange, np.nan if reject is None else reject, expected)
         labels = rule.decisions[decided]
@@ -110,11 +109,6 @@ class Deciding(Predicting, abc.ABC):
         told = novelty is not None
         return losses(loss, self.classes_, reject=reject, reject_label=reject_label, novelty=told)
 
-    def _strange(self, X: object, novelty: float) -> Bool[np.ndarray, " row"]:
-        """Return which rows are less typical than that, by enough draws to tell."""
-        draws = max(DRAWS, math.ceil(NOVELTY_DRAWS / novelty))
-        return self.typicality(X, draws=draws) < novelty
-
     def typicality(self, X: object, *, draws: int = DRAWS) -> Float[np.ndarray, " row"]:
         """Return P(p(x_rep given D) <= p(x given D)) for each row: small for no known class.
 
@@ -130,10 +124,19 @@ class Deciding(Predicting, abc.ABC):
             draws: simulated rows.
         """
         draws = arguments.count("draws", draws, default=DRAWS)
-        posterior, encoded, n_rows = self._encoded(X)
+        return self._typicality(*self._encoded(X), draws)
+
+    def _typicality(
+        self, posterior: Posterior, encoded: Encoded, n_rows: int, draws: int
+    ) -> Float[np.ndarray, " row"]:
         seen = log_density(posterior.log_joint(encoded, n_rows))
         simulated, out = self._simulated(draws), np.empty(n_rows)
         for rows, missing in patterns(encoded, n_rows):
             reference = posterior.log_joint(blanked(simulated, missing), draws)
             out[rows] = tail_share(log_density(reference), seen[rows])
         return out
+
+
+def enough_draws(novelty: float) -> int:
+    """Return how many simulated rows tell whether one is less typical than that."""
+    return max(DRAWS, math.ceil(NOVELTY_DRAWS / novelty))

@@ -34,11 +34,11 @@ class Predicting(abc.ABC):
         As everywhere, columns that a frame lacks are missing values, with one warning; and a row
         that is impossible under every class has the class prior, with a warning.
         """
-        return normalised(*self._joint_and_prior(X))
+        return normalised(*predict.joint_and_prior(*self._encoded(X)))
 
     def predict_log_proba(self, X: object) -> Joint:
         """Return log P(y = k given x, data), exact also where the probability underflows."""
-        return log_normalised(*self._joint_and_prior(X))
+        return log_normalised(*predict.joint_and_prior(*self._encoded(X)))
 
     def predict(self, X: object) -> Shaped[np.ndarray, " row"]:
         """Return the most probable class of each row; ties go to the first in `classes_`."""
@@ -58,7 +58,7 @@ class Predicting(abc.ABC):
 
         They are the logits of `predict_proba`: log P - log(1 - P).
         """
-        return log_odds(*self._joint_and_prior(X))
+        return log_odds(*predict.joint_and_prior(*self._encoded(X)))
 
     def score_samples(self, X: object) -> Float[np.ndarray, " row"]:
         """Return log p(x given data), shape (row,): low for rows unlike every class."""
@@ -80,9 +80,3 @@ class Predicting(abc.ABC):
         is predict_proba.
         """
         return predict.class_draws(*self._encoded(X), self.classes_)
-
-    def _joint_and_prior(self, X: object) -> tuple[Joint, Float[np.ndarray, " class"]]:
-        """Return the log joint, and what rows impossible under every class are answered by."""
-        joint = self.predict_joint_log_proba(X)
-        predict.tell_impossible(joint)
-        return joint, self._answering().log_classes()

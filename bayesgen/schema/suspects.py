@@ -6,13 +6,9 @@ These are warnings: codes such as ICD's mix numbers and text, and a sorted colum
 import re
 
 import numpy as np
+from jaxtyping import Bool
 
-from bayesgen.errors import (
-    BayesgenWarning,
-    IdentifierColumn,
-    NotNumeric,
-    TextNumbers,
-)
+from bayesgen.errors import BayesgenWarning, IdentifierColumn, NotNumeric, TextNumbers
 from bayesgen.table import TableColumn, is_number
 
 FEW_ROWS = 20
@@ -44,10 +40,11 @@ def suspicion(
         return None
     n_rows = len(found.values)
     if found.kind == "level":
-        cells, numbers, different = unreadable(found)
-        observed = numbers + len(cells)
-        if cells and different >= FEWEST_NUMBERS and numbers >= NUMBERS_SHARE * observed:
-            return TextNumbers.cells(found.name, cells, observed)
+        number = _are_numbers(found)
+        seen = number[found.values[found.values >= 0]]
+        mixed = seen.mean() if len(seen) else 0.0
+        if number.sum() >= FEWEST_NUMBERS and NUMBERS_SHARE <= mixed < 1:
+            return TextNumbers.cells(found.name, _others(found, number), len(seen))
     if n_rows > FEW_ROWS and 2 * n_levels > n_rows:
         return IdentifierColumn.column(found.name, n_levels, n_rows)
     return None
@@ -55,34 +52,29 @@ def suspicion(
 
 def not_numeric(found: TableColumn) -> NotNumeric:
     """Return what is wrong with a column of levels where numbers are needed."""
-    cells, numbers, _ = unreadable(found)
-    if found.declared or numbers <= len(cells):
+    number = _are_numbers(found)
+    seen = number[found.values[found.values >= 0]]
+    if found.declared or 2 * seen.sum() <= len(seen):
         return NotNumeric.column(found.name, found.levels)
-    return NotNumeric.cells(found.name, cells) if cells else NotNumeric.text(found.name)
+    if seen.all():
+        return NotNumeric.text(found.name)
+    return NotNumeric.cells(found.name, _others(found, number))
 
 
-def unreadable(found: TableColumn) -> tuple[list[tuple[str, int]], int, int]:
-    """Return the cells of a column of levels that are no numbers.
+def _are_numbers(found: TableColumn) -> Bool[np.ndarray, " level"]:
+    """Return which levels of a column are numbers that are written as text."""
+    return np.array([isinstance(v, str) and is_number(v) for v in found.levels], dtype=bool)
 
-    Returns:
-        (text, row) of each such cell in the order of rows; how many cells are numbers; how many
-        different numbers these are. Nothing of levels that are no text.
-    """
-    if not all(isinstance(level, str) for level in found.levels):
-        return [], 0, 0
-    number = np.array([is_number(level) for level in found.levels] + [False])
-    observed = found.values >= 0
-    rows = np.flatnonzero(observed & ~number[found.values])
-    cells = [(found.levels[found.values[row]], int(row)) for row in rows]
-    return cells, int(observed.sum()) - len(cells), int(number.sum())
+
+def _others(found: TableColumn, number: Bool[np.ndarray, " level"]) -> list[tuple[str, int]]:
+    """Return (text, row) of the observed cells that are not numbers, in the order of rows."""
+    rows = np.flatnonzero((found.values >= 0) & ~np.append(number, True)[found.values])
+    return [(found.levels[found.values[row]], int(row)) for row in rows]
 
 
 def _counts_rows(found: TableColumn) -> bool:
     """Say whether a column holds whole numbers that rise from every row to the next."""
-    values = found.values
-    return (
-        found.whole
-        and len(values) > FEW_ROWS
-        and not np.isnan(values).any()
-        and bool((np.diff(values) > 0).all())
-    )
+    if not found.whole or len(found.values) <= FEW_ROWS:
+        return False
+    # most columns fall among the first rows; a difference to a missing cell is not above 0
+    return all((np.diff(values) > 0).all() for values in (found.values[:FEW_ROWS], found.values))
