@@ -25,7 +25,7 @@ class Predicting(abc.ABC):
 
     def predict_joint_log_proba(self, X: object) -> Joint:
         """Return log p(x, y = k given data), shape (row, class); -inf where impossible."""
-        return predict.log_joint(*self._encoded(X))
+        return predict.log_joint(*self._encoded(X), densities=True)
 
     def predict_proba(self, X: object) -> Joint:
         """Return P(y = k given x, data), shape (row, class), missing cells marginalised.
@@ -73,6 +73,7 @@ class Predicting(abc.ABC):
 
     def _joint_and_prior(self, X: object) -> tuple[Joint, Float[np.ndarray, " class"]]:
         """Return the log joint, and what rows impossible under every class are answered by."""
-        joint = self.predict_joint_log_proba(X)
+        posterior, encoded, n_rows = self._encoded(X)
+        joint = predict.log_joint(posterior, encoded, n_rows)
         predict.tell_impossible(joint)
-        return joint, self._answering().log_classes()
+        return joint, posterior.log_classes()
