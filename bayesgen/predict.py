@@ -15,22 +15,33 @@ WIDE = 1000
 """Features above which simulated rows of mostly zeros are kept compressed."""
 
 LOW_SAMPLE_SIZE = 20
-"""Effective draws below which a probability is called rough: its standard error may pass .1."""
+"""Effective draws below which a log density is called rough: its standard error may pass .2."""
+UNCERTAIN = 0.02
+"""Monte Carlo error from which a probability is called rough."""
 
 
-def log_joint(posterior: Posterior, encoded: Encoded, n_rows: int) -> Joint:
+def log_joint(
+    posterior: Posterior, encoded: Encoded, n_rows: int, *, densities: bool = False
+) -> Joint:
     """Return log p(x, y = k given data), shape (row, class).
 
     From draws it is the log of the mean of joint densities. (The mean of p(y given x, theta) is
     another number: with 3 and 6 rows in two one-column classes it was .74 where the exact answer
-    is .97.)
+    is .97.) Warns where that leaves probabilities open, or with `densities` log densities.
     """
     if not isinstance(posterior, Draws) or posterior.point:
         return posterior.log_joint(encoded, n_rows)
-    joint, size = posterior.log_joint_and_sample_size(encoded, n_rows)
-    low = size < LOW_SAMPLE_SIZE
+    joint, error = posterior.log_joint_and_error(encoded, n_rows)
+    low = error.sample_size < LOW_SAMPLE_SIZE if densities else error.probability > UNCERTAIN
     if low.any():
-        warn(LowSampleSize.found(int(low.sum()), n_rows, float(np.nanmin(size))))
+        cure = more_draws(posterior)
+        count = int(low.sum())
+        if densities:
+            smallest = float(np.nanmin(error.sample_size))
+            warn(LowSampleSize.densities(count, n_rows, smallest, cure))
+        else:
+            worst = float(error.probability.max())
+            warn(LowSampleSize.probabilities(count, n_rows, UNCERTAIN, worst, cure))
     return joint
 
 
@@ -41,6 +52,22 @@ def joint_and_prior(
     joint = log_joint(posterior, encoded, n_rows)
     tell_impossible(joint)
     return joint, posterior.log_classes()
+
+
+def more_draws(posterior: Draws) -> str:
+    """Return what to type where draws are too few: a closed form, or four times as many draws."""
+    chains, draws = posterior.shape
+    name = "Augmentation" if posterior.report.method == "augmentation" else "NUTS"
+    more = f"inference=bg.{name}(draws={4 * draws}, chains={chains})"
+    families = posterior.families.values()
+    if not families or not all(family.conjugate for family in families):
+        return f"Pass {more}."
+    if any(family.joint for family in families):
+        return (
+            "Pass inference='exact' if no fitted row lacks a cell of a block of dependent columns, "
+            f"else {more}."
+        )
+    return "Pass inference='exact'."
 
 
 def tell_impossible(joint: Joint) -> None:

@@ -84,12 +84,22 @@ class LowSampleSize(BayesgenWarning):
     """Predictions from draws rest on few of them."""
 
     @classmethod
-    def found(cls, count: Count, n_rows: Count, smallest: Real) -> "LowSampleSize":
-        """`count` of `n_rows` rows have a small effective sample size of draws."""
+    def probabilities(
+        cls, count: Count, n_rows: Count, limit: Real, worst: Real, cure: str
+    ) -> "LowSampleSize":
+        """Class probabilities of `count` of `n_rows` rows may be off by more than `limit`."""
         return cls(
-            f"{count:,} of {rows(n_rows)} lie so far from the data that their probabilities rest "
-            f"on few draws (the smallest effective sample size is {smallest:.0f}). Use "
-            "inference='exact', or NUTS(draws=...) with more draws."
+            f"{count:,} of {rows(n_rows)} lie so far from the data that few draws speak for them: "
+            f"their probabilities may be off by more than {limit:g} (by {worst:.2g} in the worst "
+            f"of them). {cure}"
+        )
+
+    @classmethod
+    def densities(cls, count: Count, n_rows: Count, smallest: Real, cure: str) -> "LowSampleSize":
+        """Log densities of `count` of `n_rows` rows have a small effective sample size."""
+        return cls(
+            f"{count:,} of {rows(n_rows)} lie so far from the data that their log densities rest "
+            f"on few draws (the smallest effective sample size is {smallest:.0f}). {cure}"
         )
 
 

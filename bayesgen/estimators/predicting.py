@@ -26,7 +26,7 @@ class Predicting(abc.ABC):
 
     def predict_joint_log_proba(self, X: object) -> Joint:
         """Return log p(x, y = k given data), shape (row, class); -inf where impossible."""
-        return predict.log_joint(*self._encoded(X))
+        return predict.log_joint(*self._encoded(X), densities=True)
 
     def predict_proba(self, X: object) -> Joint:
         """Return P(y = k given x, data), shape (row, class), missing cells marginalised.

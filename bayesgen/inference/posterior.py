@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from bayesgen.classes import ClassPrior
+from bayesgen.inference.monte_carlo_error import MonteCarloError, batch_starts, monte_carlo_error
 from bayesgen.inference.ordering import by_holes
 from bayesgen.inference.probabilities import normalised
 from bayesgen.inference.report import Report
@@ -186,34 +187,38 @@ class Draws(Posterior):
 
     def log_joint(self, encoded: Encoded, n_rows: int) -> Joint:
         """Return the log of the mean over draws of the joint density."""
-        return self.log_joint_and_sample_size(encoded, n_rows)[0]
-
-    def log_joint_and_sample_size(
-        self, encoded: Encoded, n_rows: int
-    ) -> tuple[Joint, Float[np.ndarray, " row"]]:
-        """Return the log joint and the effective number of draws that speak for each row.
-
-        Draws are weighed by p(x given theta); the effective number is (sum w)^2 / sum w^2.
-        """
         out = np.empty((n_rows, self.params["class"]["probs"].shape[-1]))
-        size = np.empty(n_rows)
+        for rows, sums, top in self._batch_sums(encoded, n_rows):
+            out[rows] = self._log_mean(sums, top)
+        return out + self.reader.log_slope(encoded)
+
+    def log_joint_and_error(self, encoded: Encoded, n_rows: int) -> tuple[Joint, MonteCarloError]:
+        """Return the log joint of several draws, and how far off the mean over them may be."""
+        out = np.empty((n_rows, self.params["class"]["probs"].shape[-1]))
+        error = MonteCarloError(np.empty(n_rows), np.empty(n_rows))
+        log_classes, n_draws = self.log_classes(), int(np.prod(self.shape))
+        for rows, sums, top in self._batch_sums(encoded, n_rows):
+            out[rows] = self._log_mean(sums, top)
+            error.probability[rows], error.sample_size[rows] = monte_carlo_error(
+                sums, top, log_classes, n_draws
+            )
+        return out + self.reader.log_slope(encoded), error
+
+    def _log_mean(self, sums: np.ndarray, top: Joint) -> Joint:
+        with np.errstate(divide="ignore"):
+            return np.log(sums.sum(axis=2) / np.prod(self.shape)) + top
+
+    def _batch_sums(self, encoded: Encoded, n_rows: int) -> Iterator[tuple[np.ndarray, ...]]:
+        """Yield (rows, sums over batches of draws of joint densities / exp(top), top)."""
         for rows, joint in self.joint_draws(encoded, n_rows):
             # draws last: NumPy reduces along a long last axis 15 times as fast (measured)
             joint = np.ascontiguousarray(np.swapaxes(joint, 1, 2))
             # each class from its own top: far out one lies 1e-300 and more below the other
             top = joint.max(axis=2)
-            shift = np.where(np.isneginf(top), 0.0, top)
-            np.subtract(joint, shift[:, :, None], out=joint)
+            top = np.where(np.isneginf(top), 0.0, top)
+            np.subtract(joint, top[:, :, None], out=joint)
             np.exp(joint, out=joint)
-            with np.errstate(divide="ignore"):
-                out[rows] = np.log(joint.mean(axis=2)) + shift
-            best = top.max(axis=1, keepdims=True)
-            share = np.exp(top - np.where(np.isneginf(best), 0.0, best))
-            weight = (share[:, None] @ joint)[:, 0]
-            squares = (weight**2).sum(axis=1)
-            total, unknown = weight.sum(axis=1), np.full_like(squares, np.nan)
-            size[rows] = np.divide(total**2, squares, out=unknown, where=squares > 0)
-        return out + self.reader.log_slope(encoded), size
+            yield rows, np.add.reduceat(joint, batch_starts(joint.shape[2]), axis=2), top
 
     def joint_draws(self, encoded: Encoded, n_rows: int):
         """Yield (rows, log p(x, y = k, given theta) of shape (row, draw, class)) block by block."""
