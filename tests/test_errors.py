@@ -65,7 +65,7 @@ REFUSED = [
         "text in a Normal column",
         lambda: after(naive({"dose": bg.Normal(), "colour": bg.Normal(), "smoker": bg.Normal()})),
         errors.NotNumeric,
-        "column 'colour' holds the levels 'blue', 'red'; .*likelihood={'colour': Categorical",
+        "column 'colour' holds the levels 'blue', 'red'; .*likelihood={'colour': bg.Categorical",
     ),
     (
         "text for LDA",

@@ -37,7 +37,7 @@ UNREADABLE = {
     "lazy": (pl.LazyFrame({"a": [1]}), errors.UnsupportedTable, r"Pass X.collect\(\)"),
     "sparse": (scipy.sparse.csr_array(np.eye(2)), errors.UnsupportedTable, "sparse input is not"),
     "mapping": ({"a": [1]}, errors.UnsupportedTable, "X is a dict; a table is needed"),
-    "ragged": ([[1], [1, 2]], errors.UnsupportedTable, "X is of type list"),
+    "ragged": ([[1], [1, 2]], errors.UnsupportedTable, "X is a list of rows of different lengths"),
     "arrow array": (pa.array([1]), errors.BayesgenError, "Expected 2D array|X is of type"),
     "infinite": (
         np.array([[1.0], [np.inf]]),

@@ -24,8 +24,8 @@ class NotNumeric(BayesgenError, ValueError):
         """The column holds `levels`."""
         return cls(
             f"column {shown(column)} holds the levels {listed(levels)}; its likelihood needs "
-            f"numbers. Give it one for levels, likelihood={{{shown(column)}: Categorical()}}, or, "
-            "if it is a number, pass X[column].astype(float)."
+            f"numbers. Give it one for levels, likelihood={{{shown(column)}: bg.Categorical(), "
+            "...}, or, if it is a number, pass X[column].astype(float)."
         )
 
     @classmethod
@@ -54,7 +54,7 @@ class NotLevels(BayesgenError, ValueError):
         return cls(
             f"column {shown(column)} holds {shown(value)}; its likelihood needs levels, and only "
             "whole numbers, text, booleans and categories are levels. Give it one for numbers, "
-            f"likelihood={{{shown(column)}: Normal()}}, or cut it into levels, "
+            f"likelihood={{{shown(column)}: bg.Normal(), ...}}, or cut it into levels, "
             "pandas.cut(X[column], 5)."
         )
 
@@ -76,7 +76,7 @@ class NotBinary(BayesgenError, ValueError):
         return cls(
             f"column {shown(column)} holds {shown(value)}; Bernoulli takes booleans, the numbers 0 "
             f"and 1, and declared categories of two levels. Pass X[column] > 0, or use Normal: "
-            f"likelihood={{{shown(column)}: Normal()}}."
+            f"likelihood={{{shown(column)}: bg.Normal(), ...}}."
         )
 
     @classmethod
@@ -85,7 +85,7 @@ class NotBinary(BayesgenError, ValueError):
         return cls(
             f"column {shown(column)} holds {len(levels):,} levels, {listed(levels)}; Bernoulli "
             "takes booleans, the numbers 0 and 1, and declared categories of two levels. Use "
-            f"Categorical: likelihood={{{shown(column)}: Categorical()}}."
+            f"Categorical: likelihood={{{shown(column)}: bg.Categorical(), ...}}."
         )
 
 
@@ -99,7 +99,7 @@ class NotCounts(BayesgenError, ValueError):
         return cls(
             f"{first} {shown(column)} holds {shown(value)}; its likelihood needs counts: 0, 1, 2, "
             f"... (of texts those of CountVectorizer, no weights). For a measured number use "
-            f"Normal: likelihood={{{shown(column)}: Normal()}}."
+            f"Normal: likelihood={{{shown(column)}: bg.Normal(), ...}}."
         )
 
 

@@ -18,6 +18,14 @@ class UnsupportedTable(BayesgenError, TypeError):
         )
 
     @classmethod
+    def ragged(cls) -> "UnsupportedTable":
+        """X is a list of rows of different lengths."""
+        return cls(
+            "X is a list of rows of different lengths; every row needs the same number of cells. "
+            "Write None where a cell is missing."
+        )
+
+    @classmethod
     def lazy(cls, found: object, method: str) -> "UnsupportedTable":
         """X is a query that has not run; the method runs it."""
         return cls(
@@ -44,7 +52,7 @@ class UnsupportedTable(BayesgenError, TypeError):
     @classmethod
     def sparse(cls) -> "UnsupportedTable":
         """X is a SciPy sparse matrix."""
-        return cls("X is a sparse matrix; sparse input is not supported. Pass X.toarray().")
+        return cls("X is a sparse matrix, which is not read here. Pass X.toarray().")
 
     @classmethod
     def sparse_of(cls, found: str) -> "UnsupportedTable":
@@ -59,7 +67,7 @@ class UnsupportedTable(BayesgenError, TypeError):
         """A likelihood reads no sparse rows."""
         return cls(
             f"X is a sparse matrix, and {family} does not read sparse rows; Multinomial, Bernoulli "
-            "and Poisson do. Pass X.toarray(), or likelihood=Multinomial() for counts of words."
+            "and Poisson do. Pass X.toarray(), or likelihood=bg.Multinomial() for counts of words."
         )
 
 
@@ -171,11 +179,11 @@ class InvalidValues(BayesgenError, ValueError):
         )
 
     @classmethod
-    def complex_array(cls) -> "InvalidValues":
-        """X is an array of complex numbers. The first words are scikit-learn's."""
+    def complex_array(cls, module: str = "numpy") -> "InvalidValues":
+        """X is an array, or a sparse matrix, of complex numbers (scikit-learn's first words)."""
         return cls(
             "Complex data not supported: X holds complex numbers; real ones are allowed. Pass "
-            "their parts side by side: numpy.hstack([X.real, X.imag])."
+            f"their parts side by side: {module}.hstack([X.real, X.imag])."
         )
 
 

@@ -41,6 +41,27 @@ class UnsupportedInference(BayesgenError, ValueError):
         )
 
     @classmethod
+    def loses_no_row(
+        cls, what: str, method: str, *, closed: bool, otherwise: str
+    ) -> "UnsupportedInference":
+        """Rows are to be left out of a posterior that was not updated in closed form.
+
+        closed: whether the model has a closed form, which another inference would take; where a
+        joint block misses cells that is the one of expected statistics. otherwise: the cure where
+        there is none.
+        """
+        cure = (
+            "Pass inference='expected': it is exact where no cell of a joint block is missing, and "
+            "close where some are"
+            if closed
+            else otherwise
+        )
+        return cls(
+            f"{what} takes rows away from a closed form, and the inference that ran is "
+            f"{shown(method)}. {cure}."
+        )
+
+    @classmethod
     def because(cls, family: str, reason: str, cure: str) -> "UnsupportedInference":
         """Any other reason, with what to type."""
         return cls(f"{family}: {reason}. {cure}")

@@ -182,10 +182,12 @@ class Looking(Deciding, abc.ABC):
         if kind not in ("rows", "elpd"):
             raise InvalidArgument.not_one_of("kind", kind, ["rows", "elpd"])
         if self.inference_ not in ("exact", "expected"):
-            raise UnsupportedInference.because(
-                "loo()",
-                f"inference was {self.inference_!r}, and only a closed form can lose a row exactly",
-                "Use inference='exact', or arviz's loo on to_datatree().",
+            posterior = self._answering()
+            elsewhere = "Score rows held out by bg.compare({'this': clf}, X, y)"
+            if not posterior.point:
+                elsewhere = "Estimate it from the draws: arviz_stats.loo(clf.to_datatree())"
+            raise UnsupportedInference.loses_no_row(
+                "loo()", self.inference_, closed=posterior.closed, otherwise=elsewhere
             )
         if X is None or y is None:
             X, y, sample_weight = self._rows_of_fit("loo")

@@ -81,10 +81,11 @@ def left_out(
         NoRows: they were not kept.
     """
     if posterior.report.method not in ("exact", "expected"):
-        raise UnsupportedInference.because(
+        raise UnsupportedInference.loses_no_row(
             "temper='learn'",
-            f"inference was {posterior.report.method!r}, and only a closed form can lose a row",
-            "Use inference='exact', or state a power: temper=0.5.",
+            posterior.report.method,
+            closed=posterior.closed,
+            otherwise="State a power: temper=0.5",
         )
     if not seen:
         raise NoRows.to_learn_from("temper='learn'")

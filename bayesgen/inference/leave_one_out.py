@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from bayesgen.classes import ClassPrior
-from bayesgen.inference.holes import holes
+from bayesgen.inference.holes import expected_statistics, holes
 from bayesgen.likelihoods import Likelihood, Statistics
 from bayesgen.likelihoods.arrays import spread
 from bayesgen.likelihoods.moments import blocks, class_moments
@@ -238,5 +238,7 @@ def scored(likelihood: Likelihood, rest: Statistics, x: Block, n_classes: int) -
     model, kept, reader = complete_model(uniform, {"": likelihood}, counts)
     if not model.blocks:
         return np.zeros(n_classes)
-    posterior = model.posterior(kept).blocks[""]
+    # where a joint block misses cells: the closed form of what is expected of them
+    filled = expected_statistics(model, kept)[0]
+    posterior = model.posterior(filled).blocks[""]
     return posterior.log_predictive(reader.read({"": x})[""])[0]

@@ -50,6 +50,12 @@ class Posterior(abc.ABC):
     def families(self) -> dict[str, Likelihood]:
         """The likelihood of each block."""
 
+    @property
+    def closed(self) -> bool:
+        """Whether the model has a closed form, be this posterior one or not."""
+        families = self.families.values()
+        return bool(families) and all(family.conjugate for family in families)
+
     @abc.abstractmethod
     def log_joint(self, encoded: Encoded, n_rows: int) -> Joint:
         """Return log p(x, y = k given data), shape (row, class)."""

@@ -144,7 +144,7 @@ def as_array(found: object) -> np.ndarray:
         if values.dtype.kind in "US" and not hasattr(found, "__array__"):
             values = np.asarray(found, dtype=object)
     except ValueError:  # rows of different lengths
-        raise UnsupportedTable.of_type(found) from None
+        raise UnsupportedTable.ragged() from None
     if values.ndim == 0:
         raise UnsupportedTable.of_type(found)
     return values

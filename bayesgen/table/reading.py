@@ -64,6 +64,8 @@ def require_container(X: object) -> None:
         InvalidTable: one column alone.
     """
     if isinstance(X, np.ndarray) or hasattr(X, "tocsr"):  # some sparse ones are dicts
+        if not isinstance(X, np.ndarray) and getattr(X, "dtype", np.dtype(float)).kind == "c":
+            raise InvalidValues.complex_array("scipy.sparse")
         return
     if isinstance(X, str | os.PathLike):
         raise UnsupportedTable.path(X)
@@ -88,6 +90,8 @@ def require_array(X: object) -> None:
     Raises:
         UnsupportedTable, InvalidTable, InvalidValues: which of these.
     """
+    if hasattr(X, "tocsr"):
+        raise UnsupportedTable.sparse()
     values = X if isinstance(X, np.ndarray) else as_array(X)
     if values.ndim != 2:
         raise InvalidTable.not_two_dimensional(values.ndim)
