@@ -1,4 +1,4 @@
-"""No function is longer than a screen, no file longer than a sitting: measured in lines."""
+"""No function is longer than a screen, no file longer than a sitting: measured in lines of code."""
 
 import ast
 from collections.abc import Iterator
@@ -9,8 +9,8 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PARTS = ("bayesgen", "models", "benchmarks", "tests")
 MOST_IN_FUNCTION = 45
-"""Lines from def to the last one, docstring and all."""
-MOST_IN_FILE = 300
+"""Lines from def to the last one, without the docstring: users' methods need long ones."""
+MOST_IN_FILE = 500
 
 
 def long_parts(name: str, source: str) -> Iterator[str]:
@@ -19,8 +19,14 @@ def long_parts(name: str, source: str) -> Iterator[str]:
         yield name
     for node in ast.walk(ast.parse(source)):
         is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        if is_function and node.end_lineno - node.lineno >= MOST_IN_FUNCTION:
+        if is_function and lines(node) > MOST_IN_FUNCTION:
             yield f"{name}: {node.name}"
+
+
+def lines(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Return the number of lines of a function, its docstring left out."""
+    found = ast.get_docstring(node, clean=False)
+    return node.end_lineno - node.lineno + 1 - (len(found.splitlines()) if found else 0)
 
 
 def test_no_function_and_no_file_is_long():
@@ -46,9 +52,11 @@ def function(lines: int, *, indent: str = "") -> str:
         (function(46), ["a.py: f"]),
         (f"class A:\n{function(46, indent='    ')}", ["a.py: f"]),
         (f"async {function(46)}", ["a.py: f"]),
-        ("a = 1\n" * 300, []),
-        ("a = 1\n" * 301, ["a.py"]),
-        ("a = 1\n" * 300 + "a = 1", ["a.py"]),
+        (function(45).replace(":", ':\n    """One.\n\n    Two.\n    """', 1), []),
+        (function(46).replace(":", ':\n    """One.\n\n    Two.\n    """', 1), ["a.py: f"]),
+        ("a = 1\n" * 500, []),
+        ("a = 1\n" * 501, ["a.py"]),
+        ("a = 1\n" * 500 + "a = 1", ["a.py"]),
     ],
 )
 def test_planted_lengths_are_found(source, found):
