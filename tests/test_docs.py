@@ -27,6 +27,25 @@ def test_every_lecture_test_is_in_the_table_and_every_row_has_one():
     assert all("`test_row" in cells[5] for cells in rows)
 
 
+@pytest.mark.parametrize(
+    ("row", "figures"),
+    [
+        (4, [".204583"]),
+        (5, [".279933", ".245603", ".281714", ".340263"]),
+        (6, [".621212", "1/5", "0/0"]),
+        (7, [".874975", ".954536", ".933319"]),
+        (11, ["103/157"]),
+        (13, [".98239", ".00897", ".00864", ".76"]),
+        (18, ["2dx"]),
+        (20, [".969", ".950"]),
+        (24, ["1364 / 362 / 126 / 349", ".77828"]),
+    ],
+)
+def test_a_row_shows_the_figures_of_the_lecture(row, figures):
+    cells = next(line for line in LECTURES.splitlines() if line.startswith(f"| {row} |")).split("|")
+    assert all(figure in cells[4] for figure in figures)
+
+
 def test_a_block_is_at_most_a_few_lines():
     code = [code for language, code in blocks(LECTURES) if language == "python"]
     assert max(len(c.strip().splitlines()) for c in code) <= 9

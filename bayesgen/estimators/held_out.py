@@ -1,6 +1,7 @@
 """What a classifier says of rows that it has not seen: exactly where it can, else by folds."""
 
 import numpy as np
+from jaxtyping import Bool
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
@@ -40,6 +41,12 @@ def held_out(member: Classifier, batches: Batches, classes: np.ndarray) -> Joint
             "Call fit with all rows.",
         )
     return _by_folds(member, *batches[0], classes)
+
+
+def marginal(member: Classifier, batches: Batches) -> Bool[np.ndarray, " row"]:
+    """Return for which rows a fitted member integrates over their missing values."""
+    parts = (member._encoded(X) for X, _, _ in batches)
+    return np.concatenate([posterior.is_marginal(x, n) for posterior, x, n in parts])
 
 
 def _left_out(member: Classifier, batches: Batches) -> Joint:

@@ -1,5 +1,6 @@
 """The structures that a stack is made of, from naive to quadratic, for the columns of a table."""
 
+import numpy as np
 from sklearn.base import clone
 
 from bayesgen.classes import Spec as ClassPriorSpec
@@ -28,6 +29,11 @@ QUADRATIC_ROWS = (16.0, 128.0)
 """Worths of the pooled covariance in quadratic members; the stack weighs them by rows left out,
 because evidence picks too small ones."""
 
+DIAGONAL_ROWS = 16.0
+"""Rows that the diagonal guess counts for in the quadratic member of tables with missing numbers.
+With 40 % of the cells missing the mean log loss of wine was .148 (64 rows: .159, trees: .159), of
+heart_cleveland .487 (trees: .487), of iris .183 (trees: .183)."""
+
 
 def automatic(
     table: Table, *, class_prior: ClassPriorSpec, unseen: str, random_state: object
@@ -35,14 +41,16 @@ def automatic(
     """Return the members that suit a table, by name.
 
     Numbers: naive (own variances, shared ones), linear (columns bent and as they are), quadratic
-    between linear and free, and trees; levels: naive and trees; the leading ones in pairs; and
-    linear ones over indicators.
+    between linear and free, and trees, or where numbers are missing, over which trees have no
+    integral, quadratic between naive and free; levels: naive and trees; the leading ones in pairs;
+    and linear ones over indicators.
     """
+    missing = any(c.kind == "number" and np.isnan(c.values).any() for c in table.columns)
     numbers = tuple(c.name for c in table.columns if c.kind == "number")
     levels = tuple(c.name for c in table.columns if c.kind == "level")
     options: dict = {"class_prior": class_prior, "unseen": unseen, "random_state": random_state}
     members: dict[str, Classifier] = {}
-    for name, blocks in _pairs(numbers, levels).items():
+    for name, blocks in _pairs(numbers, levels, missing=missing).items():
         bent = BENT if "bent" in name.split(", ") else None
         members[name] = GenerativeClassifier(blocks, inference="expected", numbers=bent, **options)
     width = len(numbers) + sum(max(len(c.levels) - 1, 0) for c in table.columns)
@@ -65,9 +73,9 @@ def too_wide(table: Table) -> list[str]:
     return [*found, "linear over indicators"] if levels and width > WIDEST else found
 
 
-def _pairs(numbers: tuple, levels: tuple) -> dict[str, dict[tuple, Likelihood]]:
+def _pairs(numbers: tuple, levels: tuple, *, missing: bool) -> dict[str, dict[tuple, Likelihood]]:
     """Return likelihoods of all columns by the name of the structure."""
-    ours, theirs = _of_numbers(len(numbers)), _of_levels(len(levels))
+    ours, theirs = _of_numbers(len(numbers), missing=missing), _of_levels(len(levels))
     if not levels:
         return {name: {numbers: part} for name, part in ours.items()}
     if not numbers:
@@ -84,7 +92,7 @@ def _pairs(numbers: tuple, levels: tuple) -> dict[str, dict[tuple, Likelihood]]:
     }
 
 
-def _of_numbers(n: int) -> dict[str, Likelihood]:
+def _of_numbers(n: int, *, missing: bool = False) -> dict[str, Likelihood]:
     found: dict[str, Likelihood] = {
         "naive, bent": Normal(mean_rows="learn", variance_rows="learn"),
         "naive, shared variances": Normal(
@@ -98,7 +106,10 @@ def _of_numbers(n: int) -> dict[str, Likelihood]:
             found[f"quadratic, {rows:g} rows pooled"] = MultivariateNormal(
                 covariance_rows=rows, correlation=0.99
             )
-        found["trees, bent"] = TreeNormal()
+        if missing:
+            found["quadratic, bent"] = MultivariateNormal(covariance_rows=DIAGONAL_ROWS)
+        else:
+            found["trees, bent"] = TreeNormal()
     return found
 
 

@@ -26,6 +26,7 @@ from bayesgen.estimators.seeds import generator
 from bayesgen.estimators.stack_rows import StackRows, with_density
 from bayesgen.estimators.valuing import Asker, Valuing
 from bayesgen.inference import Posterior, Stacked, normalised
+from bayesgen.inference.stacking import shares
 from bayesgen.likelihoods.filling import require_fillable
 from bayesgen.likelihoods.moments import blocks
 from bayesgen.schema import Column
@@ -126,7 +127,9 @@ class StackAsking(StackRows, Valuing, abc.ABC):
     ) -> Float[np.ndarray, "row member"]:
         """Return how probable it is that a row comes from each member, given what it shows."""
         stack = self._untempered()
-        weights = np.array([self.weights_[name] for name in able])
+        some = np.array([name in able for name in self.members_])
+        weights = np.array(list(self.weights_.values()))[some]
+        share = shares(weights, stack.able(encoded, n_rows)[:, some])
         density = np.stack(
             [
                 np.logaddexp.reduce(member.log_joint(rows, n_rows), axis=1)
@@ -134,7 +137,11 @@ class StackAsking(StackRows, Valuing, abc.ABC):
             ],
             axis=1,
         )
-        return normalised(density + np.log(weights), np.log(weights / weights.sum()))
+        with np.errstate(divide="ignore"):
+            share = np.log(share)
+        joint = density + share
+        never = np.isneginf(joint).all(axis=1, keepdims=True)
+        return normalised(np.where(never, share, joint), np.log(weights))
 
     def _filled(
         self,

@@ -30,7 +30,7 @@ from bayesgen.errors import (
 from bayesgen.errors.base import Code
 from bayesgen.estimators import rows
 from bayesgen.estimators.classifier import Classifier
-from bayesgen.estimators.held_out import Batches, held_out
+from bayesgen.estimators.held_out import Batches, held_out, marginal
 from bayesgen.estimators.members import WIDEST, automatic, too_wide
 from bayesgen.estimators.parameters import Estimator
 from bayesgen.estimators.saved import save
@@ -46,6 +46,8 @@ from bayesgen.typing import DataTree, Joint, Labels, Self, Weights, unchecked
 VERDICT = "Members are weighed by what they say of rows left out."
 
 ALLOWED = ("auto", Code("[bg.LDA()]"))
+Held = tuple[np.ndarray, np.ndarray]
+"""What members say of rows left out, (member, row, class), and of which they can, (row, member)."""
 Members = str | Sequence[Classifier] | Mapping[str, Classifier]
 
 
@@ -62,6 +64,11 @@ class StackedClassifier(StackAsking, ClassifierMixin, Estimator):
     class_prior="empirical" every member rules the class out, and the row judges nobody.) A row of
     weight 2 is the row twice, of which one is left out; one without a cell has the class prior.
 
+    A row with missing values is answered by the members that integrate over them, with their
+    weights normalized: by all but trees. (Trees sum over missing levels of up to 64 combinations.
+    They answer where no other member is left.) So it is where members are weighed, and in
+    everything that a stack answers.
+
     What tempering gives up: the probabilities are no longer those of one generative model, and a
     power below 1 says that the story counts evidence more than once (`temperature_`).
 
@@ -69,9 +76,9 @@ class StackedClassifier(StackAsking, ClassifierMixin, Estimator):
     Dunson (2019), Journal of the American Statistical Association 114, 1113-1125.
 
     Args:
-        members: "auto" (naive, linear, quadratic and tree-shaped structures that suit the columns),
-            a sequence of classifiers, or {name: classifier}. Members without a closed form (NUTS, a
-            story of your own) are judged by ten folds.
+        members: "auto" (naive, linear, quadratic and tree-shaped structures that suit the columns
+            and whether numbers are missing), a sequence of classifiers, or {name: classifier}.
+            Members without a closed form (NUTS, a story of your own) are judged by ten folds.
         temper: "learn", None (the weighted mean as it is), or a power above 0.
         class_prior, unseen, random_state: of automatic members, as in GenerativeClassifier.
 
@@ -191,14 +198,15 @@ class StackedClassifier(StackAsking, ClassifierMixin, Estimator):
         batches: Batches,
         classes: np.ndarray,
         fit: Callable[[Classifier], object],
-    ) -> tuple[dict[str, Classifier], np.ndarray, dict[str, str]]:
+    ) -> tuple[dict[str, Classifier], Held, dict[str, str]]:
         """Return members that could be fitted, what they say of rows left out, and who failed."""
-        kept, said, failed = {}, [], {}
+        kept, said, able, failed = {}, [], [], {}
         with each_once(AbsentColumns):  # which were told of when the rows were read
             for name, member in members.items():
                 try:
                     fit(member)
                     said.append(held_out(member, batches, classes))
+                    able.append(marginal(member, batches))
                 except (BayesgenError, np.linalg.LinAlgError, FloatingPointError) as error:
                     failed[name] = str(error)
                     warn(LeftOut.member(name, error))
@@ -206,26 +214,28 @@ class StackedClassifier(StackAsking, ClassifierMixin, Estimator):
                 kept[name] = member
         if not kept:
             raise InvalidArgument.no_member_left(list(members))
-        return kept, np.stack(said), failed
+        return kept, (np.stack(said), np.stack(able, axis=1)), failed
 
     def _settle(
         self,
         members: dict[str, Classifier],
-        said: np.ndarray,
+        held: Held,
         failed: dict[str, str],
         batches: Batches,
         classes: np.ndarray,
         start: float,
         before: dict[str, str],
     ) -> Self:
-        """Weigh the members by what they `said` of rows left out, (member, row, class)."""
+        """Weigh the members by what they said of rows left out."""
         labels = np.concatenate([rows.labels_of(y) for _, y, _ in batches])
         parts = [rows.weights_of(w, len(rows.labels_of(y))) for _, y, w in batches]
         codes, weight = np.searchsorted(classes, labels), np.concatenate(parts)
-        share = stacking.weights_of(said[:, np.arange(len(codes)), codes], weight)
-        told = Report("stacked", 0.0, converged=True, verdict=VERDICT)
+        said, able = held
+        share = stacking.weights_of(said[:, np.arange(len(codes)), codes], weight, able)
+        told = Report("stacked", 0.0, converged=True, verdict=_verdict(members))
         logs = stack_of(members, share, told).log_classes()
-        self._powers = self._learned_powers(logs, stacking.stacked(said, share), codes, weight)
+        mean = stacking.stacked(said, stacking.shares(share, able))
+        self._powers = self._learned_powers(logs, mean, codes, weight)
         self.members_, self.classes_, self._batches = members, classes, batches
         self.weights_ = dict(zip(members, share.tolist(), strict=True))
         self.left_out_ = before | failed
@@ -285,6 +295,17 @@ class StackedClassifier(StackAsking, ClassifierMixin, Estimator):
     def __sklearn_is_fitted__(self) -> bool:
         """Return whether any rows were seen."""
         return hasattr(self, "members_")
+
+
+def _verdict(members: Mapping[str, Classifier]) -> str:
+    """Return how members are weighed, and which of them some rows may be answered without."""
+    names = [name for name, member in members.items() if member._answering().caveat]
+    if not names:
+        return VERDICT
+    return (
+        f"{VERDICT} Rows are answered without {', '.join(map(repr, names))} where these do not "
+        "integrate over the missing values, unless no other member is left."
+    )
 
 
 def _as_it_is(member: Classifier) -> Classifier:

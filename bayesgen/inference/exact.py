@@ -8,10 +8,12 @@ from bayesgen.inference.posterior import Exact as ExactPosterior
 from bayesgen.inference.report import Report
 from bayesgen.model import Model, ModelStatistics, Reader
 
+VERDICT = "Closed form: nothing approximated."
+
 
 @dataclasses.dataclass(frozen=True)
 class Exact:
-    """The posterior in closed form; nothing is approximated.
+    """The posterior in closed form; nothing is approximated, or the report says what is.
 
     Args:
         draws: how many draws intervals rest on. They are independent; the Monte Carlo standard
@@ -31,10 +33,11 @@ class Exact:
         start = time.perf_counter()
         posterior = model.posterior(statistics)
         seconds = time.perf_counter() - start
-        report = Report(
-            "exact", seconds, converged=True, verdict="Closed form: nothing approximated."
-        )
+        report = Report("exact", seconds, converged=True, verdict=VERDICT)
         answer = ExactPosterior(reader, report, posterior, seed, self.draws)
+        if answer.caveat:
+            report = dataclasses.replace(report, verdict=f"Closed form. {answer.caveat}")
+            answer = dataclasses.replace(answer, report=report)
         if any(part.joint for part in posterior.blocks.values()):
             # kept; a matrix that rounds to a singular one says so here, not at the first prediction
             _ = answer.predictives

@@ -47,7 +47,7 @@ class Expected:
             posterior.report,
             method="expected",
             converged=converged,
-            verdict=VERDICT if converged else STOPPED,
+            verdict=f"{VERDICT if converged else STOPPED} {posterior.caveat}".rstrip(),
             details={k: v for name, one in accounts.items() for k, v in one.details(name).items()},
         )
         return dataclasses.replace(posterior, report=report)

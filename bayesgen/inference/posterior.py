@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from bayesgen.classes import ClassPrior
 from bayesgen.inference.monte_carlo_error import MonteCarloError, batch_starts, monte_carlo_error
@@ -59,6 +59,15 @@ class Posterior(abc.ABC):
     @abc.abstractmethod
     def log_joint(self, encoded: Encoded, n_rows: int) -> Joint:
         """Return log p(x, y = k given data), shape (row, class)."""
+
+    def is_marginal(self, encoded: Encoded, n_rows: int) -> Bool[np.ndarray, " row"]:
+        """Return for which rows `log_joint` is the integral over their missing values: all."""
+        return np.ones(n_rows, dtype=bool)
+
+    @property
+    def caveat(self) -> str:
+        """What is not answered exactly, in sentences; "" where everything is."""
+        return ""
 
     @abc.abstractmethod
     def log_classes(self) -> Float[np.ndarray, " class"]:
@@ -116,6 +125,19 @@ class Exact(Posterior):
     def predictives(self) -> dict[str, Callable]:
         """What each block says of any row: x -> log density, shape (row, class)."""
         return {name: part.predictive() for name, part in self.model.blocks.items()}
+
+    def is_marginal(self, encoded: Encoded, n_rows: int) -> Bool[np.ndarray, " row"]:
+        """Return for which rows every block's predictive is the integral over missing values."""
+        rows = self.reader.read(encoded)
+        out = np.ones(n_rows, dtype=bool)
+        for name, part in self.model.blocks.items():
+            out &= part.is_marginal(rows[name])
+        return out
+
+    @property
+    def caveat(self) -> str:
+        """What some block does not answer exactly."""
+        return " ".join(sorted({part.caveat for part in self.families.values()} - {""}))
 
     def log_classes(self) -> np.ndarray:
         """Return log P(y = k given data)."""

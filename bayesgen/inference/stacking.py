@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from bayesgen.classes import ClassPrior
 from bayesgen.inference.posterior import ClassDraws, Posterior
@@ -26,24 +26,32 @@ FEWEST_DRAWS = 50
 
 
 def weights_of(
-    log_proba: Float[np.ndarray, "member row"], weight: Weights
+    log_proba: Float[np.ndarray, "member row"],
+    weight: Weights,
+    able: Bool[np.ndarray, "row member"] | None = None,
 ) -> Float[np.ndarray, " member"]:
-    """Return the mode of sum_i weight_i log sum_m w_m P_m(y_i) + (2/M) sum_m log w_m, by EM.
+    """Return the mode of sum_i weight_i log sum_m s_im P_m(y_i) + (2/M) sum_m log w_m.
 
-    That is a Dirichlet(1 + 2/M) prior, worth two rows in all: no member is ever quite left out.
+    s_i are the weights of the members that can answer row i, normalized (`shares`). The prior is
+    Dirichlet(1 + 2/M), two rows in all: no member is ever quite left out. Where all members answer
+    all rows the steps are those of EM; otherwise minus the log of a sum of weights is bounded by
+    its tangent (Hunter 2004, Annals of Statistics 32, 384-406).
 
     Args:
         log_proba: log P_m(y_i given x_i, the rows without i); -inf where a member rules it out.
         weight: of the rows.
+        able: which members can answer a row; None: all.
     """
     size = len(log_proba)
+    heard = np.ones(log_proba.shape, dtype=bool) if able is None else _heard(able).T
+    said = np.where(heard, log_proba, -np.inf)
     with np.errstate(invalid="ignore"):
-        odds = np.exp(log_proba - log_proba.max(axis=0))
-    odds = np.where(np.isnan(odds), 1.0, odds)  # a row that every member rules out says nothing
+        odds = np.exp(said - said.max(axis=0))
+    odds = np.where(np.isnan(odds), heard, odds)  # a row that every member rules out says nothing
     out = np.full(size, 1 / size)
     for _ in range(EM_STEPS):
-        mixed = out @ odds
-        share = out * (odds @ (weight / mixed)) + PRIOR_ROWS / size
+        share = out * (odds @ (weight / (out @ odds))) + PRIOR_ROWS / size
+        share /= heard @ (weight / (out @ heard)) + PRIOR_ROWS
         share /= share.sum()
         moved, out = np.abs(share - out).max(), share
         if moved < TOLERANCE:
@@ -51,9 +59,24 @@ def weights_of(
     return out
 
 
-def stacked(log_proba: Float[np.ndarray, "member row class"], weights: np.ndarray) -> Joint:
+def shares(
+    weights: Float[np.ndarray, " member"], able: Bool[np.ndarray, "row member"]
+) -> Float[np.ndarray, "row member"]:
+    """Return the weights of the members that can answer a row, of all where none can."""
+    out = _heard(able) * weights
+    return out / out.sum(axis=1, keepdims=True)
+
+
+def _heard(able: Bool[np.ndarray, "row member"]) -> Bool[np.ndarray, "row member"]:
+    return able | ~able.any(axis=1, keepdims=True)
+
+
+def stacked(
+    log_proba: Float[np.ndarray, "member row class"], share: Float[np.ndarray, "row member"]
+) -> Joint:
     """Return log of the weighted mean of class probabilities, shape (row, class)."""
-    return np.logaddexp.reduce(np.log(weights)[:, None, None] + log_proba, axis=0)
+    with np.errstate(divide="ignore"):
+        return np.logaddexp.reduce(np.log(share).T[..., None] + log_proba, axis=0)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -61,7 +84,8 @@ class Stacked(Posterior):
     """A weighted mean of the class probabilities of several posteriors.
 
     P(y = k given x) = sum over members of weight times P_member(y = k given x); p(x) is the mean of
-    those members whose densities are over the same columns (`densities`).
+    those members whose densities are over the same columns (`densities`). Of a row with missing
+    values only members speak that integrate over them, if there is one.
 
     Rows come encoded for each member, under "member/block".
     """
@@ -92,10 +116,17 @@ class Stacked(Posterior):
         impossible = np.isneginf(density)
         classes = np.stack([m.log_classes() for m in self.members.values()])[:, None]
         shifted = joints - np.where(impossible, 0.0, density)[..., None]
-        proba = stacked(np.where(impossible[..., None], classes, shifted), self.weights)
-        same = np.array(self.densities)
-        share = np.log(self.weights[same] / self.weights[same].sum())
-        return np.logaddexp.reduce(share[:, None] + density[same], axis=0)[:, None] + proba
+        able, same = self.able(encoded, n_rows), np.array(self.densities)
+        share = shares(self.weights, able)
+        proba = stacked(np.where(impossible[..., None], classes, shifted), share)
+        share = shares(self.weights[same], able[:, same])
+        return stacked(density[same][..., None], share) + proba
+
+    def able(self, encoded: Encoded, n_rows: int) -> Bool[np.ndarray, "row member"]:
+        """Return which members integrate over the missing values of a row."""
+        rows = self.by_member(encoded)
+        each = [m.is_marginal(rows[name], n_rows) for name, m in self.members.items()]
+        return np.stack(each, axis=1)
 
     def by_member(self, encoded: Encoded) -> dict[str, dict[str, Traceable]]:
         """Return what each member reads of rows that are encoded for all of them."""
@@ -119,10 +150,10 @@ class Stacked(Posterior):
         """Yield the draws of all members, each with its member's weight."""
         size = len(self.log_classes())
         parts = []
-        rows = self.by_member(encoded)
-        for (name, member), weight in zip(self.members.items(), self.weights, strict=True):
-            part = _every_row(_fewer(member, weight), rows[name], n_rows, size)
-            parts.append((part[0], weight * part[1]))
+        rows, share = self.by_member(encoded), shares(self.weights, self.able(encoded, n_rows))
+        for i, (name, member) in enumerate(self.members.items()):
+            part = _every_row(_fewer(member, self.weights[i]), rows[name], n_rows, size)
+            parts.append((part[0], share[:, i] * part[1]))
         probs = np.concatenate([probs for probs, _ in parts])
         yield np.arange(n_rows), probs, np.concatenate([weight for _, weight in parts])
 

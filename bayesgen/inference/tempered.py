@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Iterator
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from bayesgen.classes import ClassPrior
 from bayesgen.inference.posterior import ClassDraws, Posterior
@@ -122,6 +122,15 @@ class Tempered(Posterior):
                 for power, weight in zip(self.powers, self.weights, strict=True)
             ]
         return density + np.logaddexp.reduce(parts, axis=0)
+
+    def is_marginal(self, encoded: Encoded, n_rows: int) -> Bool[np.ndarray, " row"]:
+        """Return for which rows the other posterior integrates over missing values."""
+        return self.base.is_marginal(encoded, n_rows)
+
+    @property
+    def caveat(self) -> str:
+        """What the other posterior does not answer exactly."""
+        return self.base.caveat
 
     def log_classes(self) -> Float[np.ndarray, " class"]:
         """Return log P(y = k given data), shape (class,)."""

@@ -90,6 +90,8 @@ class Likelihood(Arrays, Generic[S]):
     """Whether people are told of columns that say nothing."""
     most_cells: ClassVar[int | None] = None
     """Largest number of combinations of levels that a block may have; None where any may be."""
+    caveat: ClassVar[str] = ""
+    """What the closed form does not answer exactly, in a sentence."""
     closed_maximum: ClassVar[bool] = True
     """Whether maximum likelihood has a closed form."""
     grids: ClassVar[Mapping[str, tuple]] = {}
@@ -181,6 +183,10 @@ class Likelihood(Arrays, Generic[S]):
     def predictive(self) -> Callable[[Block], np.ndarray]:
         """Return x -> log p(x given y = k), shape (row, class), parameters integrated out."""
         raise UnsupportedInference.no_closed_form(type(self).__name__)
+
+    def is_marginal(self, x: Block) -> np.ndarray:
+        """Return for which rows `predictive` is the integral over their missing values, (row,)."""
+        return np.ones(x.shape[0], dtype=bool)
 
     def log_predictive(self, x: Block) -> np.ndarray:
         """Return log p(x given y = k), shape (row, class), parameters integrated out."""

@@ -41,6 +41,10 @@ class Tree(Likelihood[S]):
         """Return which cells count."""
 
     @abc.abstractmethod
+    def n_columns(self) -> int:
+        """Return how many columns a complete row shows."""
+
+    @abc.abstractmethod
     def log_odds(self) -> Float[np.ndarray, "*batch class"]:
         """Return the log of the prior odds of an edge."""
 
@@ -63,6 +67,10 @@ class Tree(Likelihood[S]):
     def mutual(self) -> bool:
         """Return whether edges are known to weigh the same both ways."""
         return False
+
+    @abc.abstractmethod
+    def gaps(self) -> bool:
+        """Return whether some pair of columns has seen fewer rows than either of the two."""
 
     @abc.abstractmethod
     def log_drawn(
@@ -113,9 +121,23 @@ class Tree(Likelihood[S]):
 
         return log_predictive
 
+    def is_marginal(self, x: Block) -> Bool[np.ndarray, " row"]:
+        """Return for which rows `predictive` is the integral over their missing values.
+
+        Complete rows and those that show nothing. Of one that shows a single cell, too, if all
+        fitted rows were complete: every forest then gives a column the same density. Between these
+        the sum over forests of their marginals is no determinant: where a missing column has
+        several neighbours in a forest, its integral ties these to each other.
+        """
+        shown = self.observed(x).sum(axis=1)
+        return (shown <= (0 if self.gaps() else 1)) | (shown == self.n_columns())
+
     def log_predictive_each(self, x: Block) -> Joint:
         """Return what the i-th of priors along a leading axis says of row i, (row, class)."""
-        weights, seen = self.log_weights(), self.observed(x)
+        return self._each(x, self.log_weights())
+
+    def _each(self, x: Block, weights: np.ndarray) -> Joint:
+        seen = self.observed(x)
         whole = forests.log_partition(among(weights, seen[:, None]))
         return self._scores(x, seen, weights, each=True) - whole
 

@@ -1,6 +1,8 @@
 """Levels in trees: prior, update, predictive and parameters."""
 
+import copy
 import dataclasses
+import functools
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Literal
 
@@ -13,9 +15,14 @@ from bayesgen.likelihoods.base import Finding
 from bayesgen.likelihoods.guesses import Guess, broadcast_guess, require_positive
 from bayesgen.likelihoods.levels import narrowed, widened
 from bayesgen.likelihoods.simplexes import kept_levels, log_gammas, segments
-from bayesgen.likelihoods.tree_categorical import estimates, pairs, parameters
-from bayesgen.likelihoods.tree_categorical.statistics import PairCounts, gather, places
-from bayesgen.likelihoods.trees import Tree
+from bayesgen.likelihoods.tree_categorical import estimates, missing, pairs, parameters
+from bayesgen.likelihoods.tree_categorical.statistics import (
+    PairCounts,
+    gather,
+    indicators,
+    places,
+)
+from bayesgen.likelihoods.trees import Tree, among
 from bayesgen.typing import Block, Labels, Params, Traceable, Weights
 
 FAMILY = "TreeCategorical"
@@ -35,10 +42,12 @@ class TreeCategorical(Tree[PairCounts]):
     R_uv = p(x_u, x_v) / p(x_u) p(x_v) and Z is the sum over all forests, a determinant
     (`bayesgen.likelihoods.forests`).
 
-    Rows with holes: at fit a column counts all its cells and a pair the rows that show both, where
+    Missing values: at fit a column counts all its cells and a pair the rows that show both, where
     a child then follows its parent by the conditional probabilities of these rows (the predictive
-    still sums to one). At predict a row is scored by the forests over the columns it shows. That is
-    the model of these columns alone, not the sum over the missing cells of all columns' model.
+    still sums to one). At predict missing cells are summed out where they have up to 64
+    combinations of levels. Beyond, a row is scored by the forests over the columns it shows: the
+    model of these columns alone, not the sum over the missing cells of all columns' model.
+    `report_` says so, and a stack answers such a row without trees.
 
     Exact for complete rows. Source: Meila and Jaakkola (2006), Tractable Bayesian learning of tree
     belief networks; Dawid and Lauritzen (1993), Hyper Markov laws.
@@ -71,6 +80,12 @@ class TreeCategorical(Tree[PairCounts]):
     """Rows seen so far, by pair of levels: what `posterior` adds to."""
     n_levels: tuple[int, ...] = ()
 
+    caveat: ClassVar[str] = (
+        "TreeCategorical is exact for complete rows. A fitted row with missing values counts in "
+        "the pairs of columns that it shows; another is summed over its missing values where they "
+        "have at most 64 combinations, and beyond is answered by the forests over the columns that "
+        "it shows."
+    )
     kind: ClassVar[str] = "levels"
     joint: ClassVar[bool] = True
     batched: ClassVar[bool] = True
@@ -176,6 +191,90 @@ class TreeCategorical(Tree[PairCounts]):
         if known.ndim > 1:
             return (x >= 0) & np.take_along_axis(known, at, axis=-1)
         return (x >= 0) & known[at]
+
+    def n_columns(self) -> int:
+        """Return how many columns have a level."""
+        return int((np.array(self.n_levels) > 0).sum())
+
+    def gaps(self) -> bool:
+        """Return whether some pair of columns has seen fewer rows than either of the two."""
+        return bool(PairCounts(self.count, self.n_levels).gaps().any())
+
+    def is_marginal(self, x: Block) -> np.ndarray:
+        """Return for which rows `predictive` is the sum over their missing values."""
+        return super().is_marginal(x) | missing.are_few(self._known(x), self.n_levels)
+
+    def predictive(self) -> Callable[[Block], np.ndarray]:
+        """Return x -> log p(x given y = k); missing levels of few combinations are summed out."""
+        score = super().predictive()
+
+        def of_rows(rows: np.ndarray, x: Block) -> np.ndarray:
+            return np.where(self._possible(x), score(x), -np.inf)
+
+        return lambda x: missing.summed(of_rows, self._known(x), self.n_levels)
+
+    def log_predictive_each(self, x: Block) -> np.ndarray:
+        """Return what the i-th of priors along a leading axis says of row i, (row, class)."""
+        weights, arrays = self.log_weights(), self.arrays()
+
+        def of_rows(rows: np.ndarray, x: Block) -> np.ndarray:
+            own = self.with_arrays({name: value[rows] for name, value in arrays.items()})
+            return np.where(own._possible(x), own._each(x, weights[rows]), -np.inf)
+
+        return missing.summed(of_rows, self._known(x), self.n_levels)
+
+    def density_draws(
+        self, rng: np.random.Generator, n: int
+    ) -> Callable[[Block, np.ndarray], np.ndarray]:
+        """Return densities under theta updated by each row's own class (see the base class).
+
+        Where missing levels are few, theta is updated by the row as it may be: by one combination
+        of levels, drawn given what the row shows and its class.
+        """
+        seed = int(copy.deepcopy(rng).integers(2**63))
+        plain = super().density_draws(rng, n)
+        drawn = functools.cache(lambda: self.draw(np.random.default_rng((seed, 2)), n))
+
+        def log_density(x: Block, own: np.ndarray) -> np.ndarray:
+            x = self._known(x)
+            shown = (x >= 0) | (np.array(self.n_levels) == 0)
+            some = ~shown.all(axis=1) & shown.any(axis=1) & missing.are_few(x, self.n_levels)
+            out = np.empty((*own.shape, len(self.probs)))
+            out[:, ~some] = plain(x[~some], own[:, ~some])
+            for r in np.flatnonzero(some):
+                fresh = np.random.default_rng((seed, 3))
+                params = self._updated_draws(fresh, drawn(), x[r], own[:, r])
+                out[:, r] = self.density(params)(x[r : r + 1])[0]
+            return out
+
+        return log_density
+
+    def _updated_draws(
+        self, rng: np.random.Generator, drawn: Params, row: np.ndarray, own: np.ndarray
+    ) -> Params:
+        """Return draws, those of the own class drawn again given a row with missing cells."""
+        full, at = missing.completed(row[None], self.n_levels), np.arange(len(own))
+        logs = super().predictive()(full).T
+        steps = np.exp(logs - logs.max(axis=1, keepdims=True)).cumsum(axis=1)[own]
+        which = (rng.random((len(own), 1)) * steps[:, -1:] >= steps[:, :-1]).sum(axis=1)
+        edges = self.log_weights() + self.log_pieces(full, each=False)[1]
+        edges = among(edges, self.observed(full)[:, None])
+        stages = forests.Stages(edges.reshape(-1, *edges.shape[2:]))
+        parent = stages.draw(rng, which * len(self.probs) + own)
+        levels = indicators(full, self.n_levels)[which]
+        tables = self.concentration()[own] + levels[:, :, None] * levels[:, None]
+        mine = parameters.draw(rng, tables[:, None], parent[:, None], self.n_levels)
+        out = {name: value.copy() for name, value in drawn.items()}
+        for name, value in mine.items():
+            out[name][at, own] = value[:, 0]
+        return out
+
+    def _known(self, x: Block) -> Block:
+        """Return rows in which levels without a probability are missing."""
+        return np.where(self.observed(x), x, -1)
+
+    def _possible(self, x: Block) -> np.ndarray:
+        return (self.observed(x) | (x < 0)).all(axis=1, keepdims=True)
 
     def log_odds(self) -> np.ndarray:
         """Return the log of the prior odds of an edge."""

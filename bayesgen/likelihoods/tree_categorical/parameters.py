@@ -71,7 +71,7 @@ def normalised(weight: np.ndarray, parent: Parents, n_levels: Levels, other: np.
 
 def draw(
     rng: np.random.Generator,
-    concentration: Float[np.ndarray, "class level level"],
+    concentration: Float[np.ndarray, "*table level level"],
     parent: Parents,
     n_levels: Levels,
 ) -> Params:

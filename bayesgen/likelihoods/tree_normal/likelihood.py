@@ -38,10 +38,12 @@ class TreeNormal(Tree[PairMoments]):
     R_uv = p(x_u, x_v) / p(x_u) p(x_v) and Z is the sum over all forests, a determinant
     (`bayesgen.likelihoods.forests`).
 
-    Rows with holes: at fit a column counts all its cells and a pair the rows that show both, where
+    Missing values: at fit a column counts all its cells and a pair the rows that show both, where
     a child then follows its parent by the regression on these rows (the predictive still integrates
     to one). At predict a row is scored by the forests over the columns it shows. That is the model
-    of these columns alone, not the integral over the missing cells of all columns' model.
+    of these columns alone, not the integral over the missing cells of all columns' model, which
+    has no closed form: where a missing column has several neighbours in a forest, its integral ties
+    them to each other. `report_` says so, and a stack answers such a row without trees.
 
     Exact for complete rows. Source: Meila and Jaakkola (2006), Tractable Bayesian learning of tree
     belief networks; Dawid and Lauritzen (1993), Hyper Markov laws.
@@ -81,6 +83,11 @@ class TreeNormal(Tree[PairMoments]):
     square: Guess = None
     cross: Guess = None
 
+    caveat: ClassVar[str] = (
+        "TreeNormal is exact for complete rows. A fitted row with missing values counts in the "
+        "pairs of columns that it shows; another is answered by the forests over the columns that "
+        "it shows, which is not the integral over its missing values."
+    )
     kind: ClassVar[str] = "numbers"
     joint: ClassVar[bool] = True
     batched: ClassVar[bool] = True
@@ -157,6 +164,10 @@ class TreeNormal(Tree[PairMoments]):
         """Return which cells hold a number of a column that has a unit."""
         return ~np.isnan(x) & ~self.inert()
 
+    def n_columns(self) -> int:
+        """Return how many columns have a unit."""
+        return int((~self.inert()).sum())
+
     def log_odds(self) -> np.ndarray:
         """Return the log of the prior odds of an edge."""
         return np.log(self.odds)
@@ -177,7 +188,11 @@ class TreeNormal(Tree[PairMoments]):
 
     def mutual(self) -> bool:
         """Return whether the rows of every pair are those of its columns: no holes at fit."""
-        return not self._seen().gaps().any()
+        return not self.gaps()
+
+    def gaps(self) -> bool:
+        """Return whether some pair of columns has seen fewer rows than either of the two."""
+        return bool(self._seen().gaps().any())
 
     def log_drawn(
         self, rng: np.random.Generator, row: np.ndarray, parent: np.ndarray, mine: np.ndarray
