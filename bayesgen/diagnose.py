@@ -6,7 +6,6 @@ the user's own words.
 """
 
 import dataclasses
-import functools
 from collections.abc import Hashable, Mapping
 from typing import Any
 
@@ -241,15 +240,12 @@ def elpd(after: np.ndarray, before: np.ndarray, weight: np.ndarray) -> ELPDData:
         before: of each row given all rows, shape (row,).
         weight: how often each row counts, shape (row,); rows that never do are absent.
     """
-    import arviz_stats.utils
     import xarray as xr
+    from arviz_stats.utils import ELPDDataLOO
 
     seen = np.flatnonzero(weight > 0)
     after, before = (weight[seen] * part[seen] for part in (after, before))
-    # before arviz-stats 1.3 one class stood for every kind
-    loo = getattr(arviz_stats.utils, "ELPDDataLOO", None)
-    make = loo or functools.partial(arviz_stats.utils.ELPDData, kind="loo")
-    return make(
+    return ELPDDataLOO(
         elpd=float(after.sum()),
         se=float(np.sqrt(len(after)) * after.std()),
         p=float(before.sum() - after.sum()),

@@ -199,7 +199,7 @@ def test_wrong_usage_exits_with_2(arguments, capsys):
         (["{ragged}", "--target", "y"], "as a table: CSV parse error"),
         (["{empty}", "--target", "y"], "as a table: Empty CSV file"),
         (["{bytes}", "--target", "y"], "column 'y' of"),
-        (["{fake}", "--target", "y"], "as a table: Could not open Parquet"),
+        (["{fake}", "--target", "y"], "Could not open Parquet"),
     ],
 )
 def test_refused_data_exits_with_1_and_one_sentence(arguments, sentence, csv, tmp_path, capsys):

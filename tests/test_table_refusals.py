@@ -35,7 +35,11 @@ UNREADABLE = {
         "named by a tuple; text",
     ),
     "lazy": (pl.LazyFrame({"a": [1]}), errors.UnsupportedTable, r"Pass X.collect\(\)"),
-    "sparse": (scipy.sparse.csr_array(np.eye(2)), errors.UnsupportedTable, "sparse input is not"),
+    "sparse": (
+        scipy.sparse.csr_array(np.eye(2)),
+        errors.UnsupportedTable,
+        "which is not read here",
+    ),
     "mapping": ({"a": [1]}, errors.UnsupportedTable, "X is a dict; a table is needed"),
     "ragged": ([[1], [1, 2]], errors.UnsupportedTable, "X is a list of rows of different lengths"),
     "arrow array": (pa.array([1]), errors.BayesgenError, "Expected 2D array|X is of type"),
