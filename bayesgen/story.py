@@ -172,6 +172,32 @@ def transform(structure: Structure, tree: Tree, site: str) -> Transform:
     return part.transform(parameter, *tree["blocks"][name]["coordinates"][parameter])
 
 
+def placed(
+    structure: Structure, tree: Tree, u: Mapping[str, Traceable]
+) -> tuple[dict[str, Traceable], Traceable]:
+    """Return the parameters at unit-scale coordinates u, by site, and their Jacobian (traced).
+
+    The latter is the sum of log |d parameters / d u|.
+    """
+    values, jacobian = {}, 0.0
+    for site, coordinate in _sheared(structure, tree, u).items():
+        to_site = transform(structure, tree, site)
+        values[site] = to_site(coordinate)
+        jacobian += to_site.log_abs_det_jacobian(coordinate, values[site]).sum()
+    return values, jacobian
+
+
+def _sheared(structure: Structure, tree: Tree, u: Mapping[str, Traceable]) -> dict[str, Traceable]:
+    out = dict(u)
+    for name, part, _ in structure.blocks:
+        sites = {site.rpartition(".")[2]: site for site in u if site.rpartition(".")[0] == name}
+        if sites:
+            own = {parameter: u[site] for parameter, site in sites.items()}
+            moved = part.sheared(own, tree["blocks"][name]["coordinates"])
+            out |= {sites[parameter]: value for parameter, value in moved.items()}
+    return out
+
+
 def terms(structure: Structure, tree: Tree, u: Mapping[str, Traceable]) -> dict[str, Traceable]:
     """Return the log densities at unit-scale coordinates u (traced).
 
@@ -182,11 +208,7 @@ def terms(structure: Structure, tree: Tree, u: Mapping[str, Traceable]) -> dict[
     from jax import random
     from numpyro import handlers
 
-    values, jacobian = {}, 0.0
-    for site, coordinate in u.items():
-        to_site = transform(structure, tree, site)
-        values[site] = to_site(coordinate)
-        jacobian += to_site.log_abs_det_jacobian(coordinate, values[site]).sum()
+    values, jacobian = placed(structure, tree, u)
     model, statistics = structure.filled(tree)
     story = handlers.substitute(program(model, statistics), data=values)
     # blocked: the optimiser's own program, in which this one runs, must not see its sites

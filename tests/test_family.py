@@ -30,7 +30,7 @@ def fitted(family, x, y=Y, n_classes=3):
 
 def densities(part, found, x):
     """Return log densities, (row, class), at u = the modes."""
-    u = np.stack([mode for mode, _ in found.values()], axis=-1)
+    u = np.stack([mode for mode, *_ in found.values()], axis=-1)
     with jax.enable_x64(True):
         params = jax.device_get(part.declaration.params(u))
     return part.density(params)(x[:, None])
@@ -96,7 +96,7 @@ def test_what_rows_do_not_tell_is_capped():
     part, found, _ = fitted(Family(dist.StudentT), np.linspace(-1.0, 1.0, N))
     assert 1.5 < part.factor[0, 0, 0] <= 2
     assert 2 < part.centre[0, 0, 0] < 6
-    assert all((width > 0).all() and (mode < 10).all() for mode, width in found.values())
+    assert all((width > 0).all() and (mode < 10).all() for mode, width, _ in found.values())
 
 
 def test_map_is_that_of_the_conjugate_twin():
@@ -176,8 +176,8 @@ HOSTILE = {
 def test_hostile_columns_are_finite():
     """Also where the likelihood has no maximum: modes, widths, and densities."""
     part, found, _ = fitted(Family(dist.StudentT), np.stack([*HOSTILE.values()], axis=1))
-    modes = np.stack([mode for mode, _ in found.values()], axis=-1)
-    widths = np.stack([width for _, width in found.values()], axis=-1)
+    modes = np.stack([mode for mode, *_ in found.values()], axis=-1)
+    widths = np.stack([width for _, width, _ in found.values()], axis=-1)
     with jax.enable_x64(True):
         params = jax.device_get(part.declaration.params(modes))
     cells = np.array([-1e9, 0.0, 1.0, np.nan, 1e140])

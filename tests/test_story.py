@@ -18,7 +18,7 @@ from bayesgen.classes import ClassPrior
 from bayesgen.inference.holes import complete_statistics
 from bayesgen.likelihoods import Bernoulli, Categorical, Multinomial, MultivariateNormal, Normal
 from bayesgen.model import complete_model, model_statistics
-from bayesgen.story import arrays, program, sites, structure, terms, transform
+from bayesgen.story import arrays, placed, program, sites, structure, terms, transform
 
 N = 30
 DIRICHLET = ClassPrior(np.array([0.2, 0.3, 0.5]), 6.0)
@@ -52,16 +52,18 @@ def evaluate(model: object, statistics: object, seed: int = 3) -> tuple[dict, di
         u = {s: jnp.asarray(rng.normal(0, 0.7, size)) for s, size in sizes.items()}
 
         def jacobian(site: str) -> object:
-            size = u[site].shape
+            size, block = u[site].shape, site.rsplit(".", 1)[0]
+            beside = {s: v for s, v in u.items() if s.rsplit(".", 1)[0] == block}
 
             def free(flat: object) -> object:
-                value = transform(kind, tree, site)(flat.reshape(size))
+                # given the other parameters of its block: volumes of a shear are those of its steps
+                value = placed(kind, tree, beside | {site: flat.reshape(size)})[0][site]
                 return value[free_entries(site, value.shape)]
 
             return jnp.linalg.slogdet(jax.jacfwd(free)(u[site].ravel()))[1]
 
         def everything(u: dict) -> tuple:
-            values = {s: transform(kind, tree, s)(v) for s, v in u.items()}
+            values = placed(kind, tree, u)[0]
             return terms(kind, tree, u), values, {s: jacobian(s) for s in u}
 
         return jax.device_get(jax.jit(everything)(u))

@@ -1,8 +1,7 @@
 """Where the density of a program is highest, and how wide it is there: a program does not say.
 
-The limited-memory quasi-Newton method of Byrd, Lu, Nocedal and Zhu (1995), in SciPy, with gradients
-by JAX. A program's gradient costs a look at every row, so that the thousands of steps which Adam
-takes on statistics (svi.py) would be too many.
+By the quasi-Newton method alone, with gradients by JAX. A program's gradient costs a look at every
+row, so that the thousands of steps which Adam takes on statistics (svi.py) would be too many.
 """
 
 import dataclasses
@@ -11,15 +10,14 @@ import itertools
 from collections.abc import Callable, Mapping
 
 import numpy as np
-from jaxtyping import Float
 
+from bayesgen.inference.quasi_newton import Flat, lowest
 from bayesgen.inference.target import total
 from bayesgen.typing import Traceable
 from bayesgen.user_story import StoryTarget
 
 ROUNDS = 6
-STEPS = 500
-"""Rounds of at most so many steps; each round measures the coordinates anew."""
+"""Rounds of descent; each measures the coordinates anew."""
 ENOUGH = 1e-3
 """Norm of the gradient in units of the posterior's width that ends the rounds."""
 PROBES = 100
@@ -32,7 +30,6 @@ STARTS = 20
 """Points that are tried where the middle of the priors is impossible."""
 
 Coordinates = dict[str, np.ndarray]
-Flat = Float[np.ndarray, " coordinate"]
 Depth = Callable[[Flat, Flat, Flat], tuple[float, Flat]]
 """(u, centre, width) -> minus the log density at centre + width u, and its gradient by u."""
 
@@ -99,7 +96,7 @@ def _peak(depth: Depth, centre: Flat, width: Flat) -> tuple[Flat, Flat, float]:
         return centre, width, np.inf
     centre, gradient = start, np.inf
     for _ in range(ROUNDS):
-        centre = _climb(depth, centre, width)
+        centre = centre + width * lowest(_around(depth, centre, width), np.zeros_like(centre))
         width, gradient = _measure(depth, centre, width)
         if gradient <= ENOUGH:
             break
@@ -117,22 +114,8 @@ def _possible(depth: Depth, centre: Flat, width: Flat) -> Flat | None:
     return None
 
 
-def _climb(depth: Depth, centre: Flat, width: Flat) -> Flat:
-    """Return the highest point in reach."""
-    from scipy.optimize import minimize
-
-    wall = 1e3 * (1 + abs(depth(np.zeros_like(centre), centre, width)[0]))
-
-    def bounded(u: Flat) -> tuple[float, Flat]:
-        value, slope = depth(u, centre, width)
-        finite = np.isfinite(value) and np.isfinite(slope).all()
-        # impossible: the line search turns back from there
-        return (value, slope) if finite else (wall, np.zeros_like(u))
-
-    # it ends where rounding does
-    options = {"maxiter": STEPS, "maxcor": 20, "ftol": 1e-15, "gtol": 1e-9}
-    found = minimize(bounded, np.zeros_like(centre), jac=True, method="L-BFGS-B", options=options)
-    return centre + width * found.x
+def _around(depth: Depth, centre: Flat, width: Flat) -> Callable[[Flat], tuple[float, Flat]]:
+    return lambda u: depth(u, centre, width)
 
 
 def _measure(depth: Depth, centre: Flat, width: Flat) -> tuple[Flat, float]:

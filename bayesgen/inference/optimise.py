@@ -29,7 +29,8 @@ class MLE:
         bias_corrected: divide squares by n - 1 (own variances) or n - classes (shared ones) instead
             of n. Needs solver="auto".
         solver: "auto" takes closed forms, EM where a joint block has holes, and stochastic
-            variational inference for the rest; "svi" forces the last.
+            variational inference, ended by a quasi-Newton descent, for the rest; "svi" forces the
+            last.
         variance_floor: share of a column's variance that replaces a smaller variance within a
             class; each replacement warns, naming column and class.
     """
@@ -92,7 +93,8 @@ class MAP:
 
     Args:
         solver: "auto" takes closed forms, EM where a joint block has holes, and stochastic
-            variational inference for the rest; "svi" forces the last.
+            variational inference, ended by a quasi-Newton descent, for the rest; "svi" forces the
+            last.
     """
 
     solver: Solver = "auto"

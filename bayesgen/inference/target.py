@@ -10,7 +10,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from bayesgen.model import Model, ModelStatistics
-from bayesgen.story import Structure, sites, structure, terms, transform
+from bayesgen.story import Structure, placed, sites, structure, terms, transform
 from bayesgen.typing import Traceable
 
 MAP_TERMS = ("prior", "rows", "measure")
@@ -60,7 +60,7 @@ class ModelTarget:
 
     def values(self, tree: dict, u: Mapping[str, Traceable]) -> dict[str, Traceable]:
         """Return the parameters at u, by site."""
-        return {site: transform(self.structure, tree, site)(value) for site, value in u.items()}
+        return placed(self.structure, tree, u)[0]
 
 
 def model_target(model: Model, statistics: ModelStatistics) -> ModelTarget:

@@ -274,6 +274,14 @@ class Likelihood(Arrays, Generic[S]):
         """Return, per parameter, the arrays of `transform`: where the posterior sits, how wide."""
         raise UnsupportedInference.no_closed_form(type(self).__name__)
 
+    def sheared(self, u: Params, arrays: Mapping[str, tuple]) -> Params:
+        """Return the coordinates that `transform` takes, from u in which a posterior is round.
+
+        u: by parameter. arrays: those of `coordinates`. Where parameters depend on each other, a
+        coordinate gains a multiple of those before it: volumes stay as they are (traced).
+        """
+        return u
+
     def transform(self, parameter: str, *arrays: Traceable) -> Transform:
         """Return the numpyro transform from unit-scale real coordinates to one parameter."""
         raise UnsupportedInference.no_closed_form(type(self).__name__)

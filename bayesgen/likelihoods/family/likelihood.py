@@ -196,16 +196,33 @@ class Family(Likelihood[Values]):
         return params
 
     def coordinates(self, statistics: Values) -> dict[str, tuple[np.ndarray, ...]]:
-        """Return mode and width of the posterior of u, by parameter."""
-        mode, width = own(self.declaration, statistics, self.centre, self.factor)
+        """Return where the posterior of u sits, by parameter.
+
+        Its mode, its width given the parameters before it, and how many such widths it moves with
+        each of those: (class, feature), the same, and (class, feature, parameter). A shape and a
+        rate may be so nearly one parameter that only together they are known at all.
+        """
+        mode, factor = own(self.declaration, statistics, self.centre, self.factor)
+        width = np.diagonal(factor, axis1=-2, axis2=-1)
+        slopes = np.tril(factor, -1) / width[..., None]
         names = enumerate(self.declaration.names)
-        return {name: (mode[..., i], width[..., i]) for i, name in names}
+        return {name: (mode[..., i], width[..., i], slopes[..., i, :]) for i, name in names}
+
+    def sheared(self, u: Params, arrays: Mapping[str, tuple]) -> Params:
+        """Return to each coordinate what those of the parameters before it add."""
+        names = self.declaration.names
+        return {
+            name: u[name] + sum(arrays[name][2][..., j] * u[names[j]] for j in range(i))
+            for i, name in enumerate(names)
+        }
 
     def transform(self, parameter: str, *arrays: Traceable) -> Transform:
-        """Return the parameter at u = centre + width times the coordinate."""
+        """Return the parameter at u = centre + width times the sheared coordinate."""
         from numpyro.distributions.transforms import AffineTransform, ComposeTransform
 
-        return ComposeTransform([AffineTransform(*arrays), self.declaration.bijection(parameter)])
+        centre, width, _ = arrays
+        affine = AffineTransform(centre, width)
+        return ComposeTransform([affine, self.declaration.bijection(parameter)])
 
     def __repr__(self) -> str:
         """Show the call as it would be typed."""

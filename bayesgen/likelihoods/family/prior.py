@@ -55,20 +55,21 @@ def pooled(declaration: Declaration, values: Values, rows: float) -> tuple[np.nd
     weight = values.count().sum(axis=0)
     information = (top.information[:n_features] - ridge) / np.maximum(weight, 1.0)[:, None, None]
     widest = _widest(declaration, scales)[:n_features]
-    covariance = _covariance(rows * information, widest)
+    root = _root(rows * information, widest)
     silent = (weight == 0) | _constant(declaration, values)
     return (
         np.where(silent[:, None], np.nan, top.u[:n_features]),
-        np.where(silent[:, None, None], np.nan, _factor(covariance, declaration.stated)),
+        np.where(silent[:, None, None], np.nan, _factor(root, declaration.stated)),
     )
 
 
 def own(
     declaration: Declaration, values: Values, centre: np.ndarray, factor: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return mode and widths of each class's posterior, each (class, feature, parameter).
+    """Return mode and Cholesky factor of the covariance of each class's posterior.
 
-    In the real coordinates behind the parameters.
+    (class, feature, parameter) and (class, feature, parameter, parameter), in the real coordinates
+    behind the parameters: the normal that has the posterior's curvature at the mode.
     """
     shape = (values.n_classes, values.n_features, len(declaration.names))
     n_groups, n_names = shape[0] * shape[1], shape[2]
@@ -85,9 +86,8 @@ def own(
         starts, around, precision.reshape(n_groups, n_names, n_names), low, high, priors=True
     )
     top = climb(declaration, values, group, problem)
-    covariance = _covariance(top.information, _widest(declaration, scales))
-    variance = np.diagonal(covariance, axis1=-2, axis2=-1)
-    return top.u.reshape(shape), np.sqrt(variance).reshape(shape)
+    root = _root(top.information, _widest(declaration, scales))
+    return top.u.reshape(shape), _triangular(root).reshape(*shape, n_names)
 
 
 def _constant(declaration: Declaration, values: Values) -> np.ndarray:
@@ -119,20 +119,29 @@ def _widest(declaration: Declaration, scales: list[Moments]) -> np.ndarray:
     return np.where(declaration.real(), far[:, None], CAP)
 
 
-def _covariance(information: np.ndarray, widest: np.ndarray) -> np.ndarray:
-    """Return the inverse of information, no direction of it wider than `widest`."""
+def _root(information: np.ndarray, widest: np.ndarray) -> np.ndarray:
+    """Return a matrix A with A A' = the inverse of information, no direction wider than `widest`.
+
+    Never A A' itself, whose smallest variance is lost in rounding where one is 1e16 of another.
+    """
     scaled = information * widest[:, :, None] * widest[:, None, :]
     scaled = np.nan_to_num(scaled + np.swapaxes(scaled, -1, -2)) / 2
     values, vectors = np.linalg.eigh(scaled)
-    inverse = (vectors / np.maximum(values, 1.0)[:, None, :]) @ np.swapaxes(vectors, -1, -2)
-    return inverse * widest[:, :, None] * widest[:, None, :]
+    return widest[:, :, None] * vectors / np.sqrt(np.maximum(values, 1.0))[:, None, :]
 
 
-def _factor(covariance: np.ndarray, stated: np.ndarray) -> np.ndarray:
+def _triangular(root: np.ndarray) -> np.ndarray:
+    """Return the Cholesky factor of A A'."""
+    upper = np.linalg.qr(np.swapaxes(root, -1, -2), mode="r")
+    sign = np.where(np.diagonal(upper, axis1=-2, axis2=-1) < 0, -1.0, 1.0)
+    return np.swapaxes(upper * sign[..., None], -1, -2)
+
+
+def _factor(root: np.ndarray, stated: np.ndarray) -> np.ndarray:
+    """Return the Cholesky factor of the covariance of what has no stated prior, zeros elsewhere."""
     free = np.flatnonzero(~stated)
-    out = np.zeros_like(covariance)
-    at = np.ix_(range(len(out)), free, free)
-    out[at] = np.linalg.cholesky(covariance[at])
+    out = np.zeros_like(root)
+    out[np.ix_(range(len(out)), free, free)] = _triangular(root[:, free])
     return out
 
 
