@@ -103,3 +103,26 @@ def highest_posterior(x, y, weight, prior):
         )
 
     return brute_force(objective, len(prior.scale))
+
+
+def around(x, y, weight, prior, mean, factor):
+    """Return the log posterior of moves of means by L u and of covariances to L (I + U) L'.
+
+    U is symmetric with norm |u|.
+    """
+    wide = len(prior.scale)
+
+    def objective(move):
+        i, j = np.triu_indices(P)
+        change = np.zeros((wide, P, P))
+        change[:, i, j] = move[K * P :].reshape(wide, -1) * np.where(i == j, 1.0, np.sqrt(0.5))
+        change[:, j, i] = change[:, i, j]
+        covariance = factor @ (np.eye(P) + change) @ np.swapaxes(factor, 1, 2)
+        moved = mean + np.einsum(
+            "kij,kj->ki", np.broadcast_to(factor, (K, P, P)), move[: K * P].reshape(K, P)
+        )
+        return row_log_likelihood(x, y, weight, moved, covariance) + log_prior(
+            prior, moved, covariance
+        )
+
+    return objective, np.eye(K * P + wide * P * (P + 1) // 2)

@@ -1,4 +1,4 @@
-"""EM against brute force: rows one by one, and a general optimiser on what was observed."""
+"""Modes of rows with missing values against brute force: rows one by one, a general optimiser."""
 
 import numpy as np
 import pytest
@@ -6,6 +6,7 @@ from rows_with_holes import (
     K,
     P,
     agrees,
+    around,
     highest_posterior,
     log_prior,
     maximum,
@@ -16,8 +17,8 @@ from rows_with_holes import (
 )
 from scipy.stats import invwishart, multivariate_normal
 
-import bayesgen as bg
-from bayesgen.inference import cells, climb, em
+from bayesgen.inference import cells, newton
+from bayesgen.inference import incomplete_normal as em
 from bayesgen.likelihoods import Finding, MultivariateNormal
 
 
@@ -105,30 +106,13 @@ def test_expected_statistics_are_those_of_rows_filled_one_by_one(case, rng):
         np.testing.assert_allclose(moment, second, rtol=1e-11)
 
 
-def test_gradient_norm_where_em_has_not_ended(case, monkeypatch):
+def test_gradient_norm_where_newton_has_not_ended(case, monkeypatch):
     x, y, weight, prior, statistics = case
-    monkeypatch.setattr(em, "MAX_STEPS", 2)
+    monkeypatch.setattr(newton, "MAX_STEPS", 2)
     params, report = em.mode(prior, statistics)
     assert not report.converged
-    wide = len(prior.scale)
-
-    def objective(move):
-        """Move means by L u and covariances to L (I + U) L', U symmetric with norm |u|."""
-        factor, mean = params["cholesky"], params["mean"]
-        i, j = np.triu_indices(P)
-        change = np.zeros((wide, P, P))
-        change[:, i, j] = move[K * P :].reshape(wide, -1) * np.where(i == j, 1.0, np.sqrt(0.5))
-        change[:, j, i] = change[:, i, j]
-        covariance = factor @ (np.eye(P) + change) @ np.swapaxes(factor, 1, 2)
-        mean = mean + np.einsum(
-            "kij,kj->ki", np.broadcast_to(factor, (K, P, P)), move[: K * P].reshape(K, P)
-        )
-        return row_log_likelihood(x, y, weight, mean, covariance) + log_prior(
-            prior, mean, covariance
-        )
-
-    steps = 1e-5 * np.eye(K * P + wide * P * (P + 1) // 2)
-    gradient = [(objective(step) - objective(-step)) / 2e-5 for step in steps]
+    objective, moves = around(x, y, weight, prior, params["mean"], params["cholesky"])
+    gradient = [(objective(1e-5 * m) - objective(-1e-5 * m)) / 2e-5 for m in moves]
     n = weight[~np.isnan(x).all(axis=1)].sum()
     assert report.gradient_norm == pytest.approx(np.linalg.norm(gradient) / n, rel=1e-5)
 
@@ -227,28 +211,10 @@ def test_mode_of_a_class_without_rows_is_that_of_its_prior(rng):
 
 
 def test_fewer_rows_than_columns_have_no_maximum_and_say_so(rng, monkeypatch):
-    monkeypatch.setattr(em, "MAX_STEPS", 200)
+    monkeypatch.setattr(newton, "MAX_STEPS", 200)
     x, y, weight = table(rng, n=12, p=5, n_classes=2, holes=0.2)
     likelihood = MultivariateNormal()
     statistics = likelihood.statistics(x, y, weight, n_classes=2)
     params, findings, _ = em.maximum_likelihood(likelihood, statistics)
     assert Finding("singular", 0) in findings
     assert (np.diagonal(params["cholesky"], axis1=1, axis2=2) > 0).all()
-
-
-@pytest.mark.filterwarnings("ignore::bayesgen.errors.NotConverged")
-def test_em_ends_where_it_leads_to(monkeypatch):
-    """Steps are short where much is missing, long before the end: 1e-10 was 5e-9 away from it."""
-    rng = np.random.default_rng(1)
-    X, y = rng.normal(size=(24, 3)), np.arange(24) % 2
-    X[:, 1] += 2 * X[:, 0]
-    X[:, 2] -= X[:, 1]
-    X[rng.random(X.shape) < 0.5] = np.nan
-    weight = 10.0 ** rng.integers(-4, 5, len(X))
-    ended = bg.LDA(inference="map").fit(X, y, weight)
-    assert ended.report_.converged
-    monkeypatch.setattr(climb, "TOLERANCE", 1e-15)
-    monkeypatch.setattr(em, "MAX_STEPS", 40_000)
-    further = bg.LDA(inference="map").fit(X, y, weight)
-    new = np.nan_to_num(X[:6])
-    np.testing.assert_allclose(ended.predict_proba(new), further.predict_proba(new), 0, 1e-9)

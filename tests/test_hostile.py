@@ -29,7 +29,7 @@ PARTS = ("part",)
 SCORED = ("part", "weights")
 # draws: another order, or another table, has others
 DRAWN = ("order", "names", "units", "part", "weights", "batches", "frames")
-# EM stops where a step changes nothing to 1e-8; where a covariance is singular there are many tops
+# where a covariance is singular there are many tops
 TOPS = ("order", "names", "units", "part", "weights", "batches")
 FEW_STEPS = bg.NUTS(draws=20, warmup=30, chains=1)
 FEW = bg.Augmentation(draws=20, warmup=10, chains=2)
@@ -51,7 +51,7 @@ MODELS = {
     # eigenvalues raised to 1e-9 leave log densities of -1e10, whose last digit is worth 2e-6
     "lda mle": Model(plain(bg.LDA, inference="mle"), "complete joint numbers", PARTS, 2e-5),
     "lda em": Model(plain(bg.LDA, inference="mle"), "joint numbers", TOPS),
-    # weights of 1e8 beside 1e-4: rounding moves where EM ends by 2e-5, however long it runs
+    # weights of 1e8 beside 1e-4: rounding moves the mode by 2e-5
     "lda map": Model(plain(bg.LDA, inference="map"), "joint numbers", PARTS, 1e-4),
     "lda expected": Model(plain(bg.LDA, inference="expected"), "joint numbers", PARTS, 1e-5),
     # the levels are those of the first batch

@@ -1,6 +1,5 @@
 """What hostile tables found, one small table for each."""
 
-import functools
 import warnings
 
 import numpy as np
@@ -10,7 +9,7 @@ import pytest
 
 import bayesgen as bg
 from bayesgen import errors
-from bayesgen.inference import cells, climb, convergence, em, joint_table, leave_one_out
+from bayesgen.inference import cells, convergence, incomplete_normal, leave_one_out, newton
 from bayesgen.likelihoods.moments import class_moments
 from bayesgen.likelihoods.multivariate_normal import parameters, priors
 
@@ -184,7 +183,7 @@ def test_a_column_of_text_without_any_cell(inference, beside):
 
 def test_a_leap_that_lands_infinitely_high_is_not_taken(monkeypatch):
     """It rounds to a singular matrix, whose density has no bound: a column twice, and a hole."""
-    monkeypatch.setattr(em, "MAX_STEPS", 60)
+    monkeypatch.setattr(newton, "MAX_STEPS", 60)
     a, c = [-0.536953, 0.581118, 1.364572, 2.294132, 0.028422], [-0.05, 1262.67, -7.7, 0.001, 25.5]
     X = pd.DataFrame({"a": a, "b": [2, 2, np.nan, 1.5, 2], "c": c, "d": a})
     weight = [1.1, 1e3, 1e6, 1e6, 1e6]
@@ -193,13 +192,6 @@ def test_a_leap_that_lands_infinitely_high_is_not_taken(monkeypatch):
         clf = bg.LDA(inference="map").fit(X, list("zzyxz"), sample_weight=weight)
     assert (clf.predict(X) == list("zzyxz")).all()
     assert np.isfinite(clf.posterior_.params["normal"]["cholesky"]).all()
-
-
-def test_a_leap_of_a_table_starts_where_a_cell_was_0():
-    """A leap may land so low that a share is 0, and a row with holes may raise it again."""
-    path = [[0.0, 0.6, 0.4], [0.1, 0.5, 0.4], [0.2, 0.4, 0.4]]
-    found = joint_table._leap(*({"probs": np.array([probs])} for probs in path))["probs"]
-    assert (found > 0).all() and np.isclose(found.sum(), 1)
 
 
 @pytest.mark.filterwarnings("ignore::bayesgen.errors.UninformativeColumn")
@@ -214,12 +206,11 @@ def test_expected_statistics_say_where_em_did_not_converge(make, monkeypatch):
     """They rested on wherever EM stood, and called it a closed form."""
     cell = ["u", "v"] if make is bg.JointTable else [1.0, 2.5]
     X = pd.DataFrame({"a": [*cell, None, cell[0]], "b": [cell[1], cell[0], cell[0], None]})
-    monkeypatch.setattr(em, "MAX_STEPS", 3)
-    monkeypatch.setattr(joint_table, "climb", functools.partial(climb.climb, max_steps=3))
-    with pytest.warns(errors.NotConverged, match=r"EM stopped.*inference='exact'"):
+    monkeypatch.setattr(newton, "MAX_STEPS", 1)
+    with pytest.warns(errors.NotConverged, match=r"optimiser stopped.*inference='exact'"):
         clf = make(inference="expected").fit(X, [0, 1, 0, 1])
     assert not clf.report_.converged
-    assert [v for k, v in clf.report_.details.items() if k.endswith("em_converged")] == [0]
+    assert [v for k, v in clf.report_.details.items() if k.endswith(".converged")] == [0]
     monkeypatch.undo()
     assert make(inference="expected").fit(X, [0, 1, 0, 1]).report_.converged
 
@@ -244,7 +235,7 @@ def test_a_covariance_that_rounds_to_a_singular_one_is_told_by_its_columns(make,
     def singular(*_):
         raise np.linalg.LinAlgError("Matrix is not positive definite")
 
-    monkeypatch.setattr(em, "mode", singular)
+    monkeypatch.setattr(incomplete_normal, "mode", singular)
     X = pd.DataFrame(rng.standard_normal((30, 2)), columns=["height", "weight"])
     X.iloc[0, 0] = np.nan
     says = r"columns 'height', 'weight' rounds to a singular one: .* Leave out a column"

@@ -1,4 +1,4 @@
-"""Point estimates by SVI: they land on closed forms, on EM where rows have holes, on LKJ's mode.
+"""Point estimates by SVI: they land on closed forms, on modes where rows have holes, on LKJ's.
 
 All families sit in one model, so that each objective is compiled once.
 """
@@ -51,7 +51,7 @@ def same_params(found: dict, expected: dict, rtol: float = 1e-4) -> None:
                 found[name][parameter],
                 value,
                 rtol=rtol,
-                # EM leaves 1e-100 of a probability of 0
+                # a probability of 0 is left at 1e-13
                 atol=max(rtol * size * (parameter == "cholesky"), 1e-9),
                 err_msg=f"{name}.{parameter}",
             )
@@ -65,7 +65,7 @@ def everything():
 @pytest.mark.slow
 @pytest.mark.parametrize("method", [MAP, MLE])
 def test_svi_lands_on_the_closed_form(method, everything):
-    """Joint normals have holes here, so that their closed form is EM."""
+    """Joint normals have holes here, so that Newton's method stands in for their closed form."""
     svi = method(solver="svi").infer(*everything, seed=0)
     closed = method().infer(*everything, seed=0)
     assert svi.report.converged, svi.report

@@ -22,7 +22,7 @@ class UnsupportedInference(BayesgenError, ValueError):
         """A joint block has missing cells at fit: no closed form."""
         return cls(
             f"{family} has no closed form while some fitted rows miss a cell; they can be filled "
-            "by data augmentation or EM. Pass inference='auto' or inference='map'."
+            "by data augmentation or summed out. Pass inference='auto' or inference='map'."
         )
 
     @classmethod

@@ -3,9 +3,9 @@
 import dataclasses
 
 from bayesgen import arguments
-from bayesgen.inference.climb import STOPPED
 from bayesgen.inference.exact import Exact
 from bayesgen.inference.holes import expected_statistics
+from bayesgen.inference.newton import STOPPED
 from bayesgen.inference.posterior import Exact as ExactPosterior
 from bayesgen.model import Model, ModelStatistics, Reader
 
@@ -17,7 +17,7 @@ VERDICT = (
 
 @dataclasses.dataclass(frozen=True)
 class Expected:
-    """The closed form of the statistics that are expected of the filled rows, given the mode (EM).
+    """The closed form of the statistics that are expected of the filled rows, given the mode.
 
     Without holes in joint blocks it is `Exact`. With holes it is an approximation that takes
     milliseconds where `Augmentation`, which is exact, draws samples: the posterior is too narrow

@@ -10,7 +10,7 @@ import functools
 import numpy as np
 
 from bayesgen.errors import UnsupportedInference
-from bayesgen.inference.climb import EMReport
+from bayesgen.inference.newton import OptimumReport
 from bayesgen.likelihoods import Finding, Likelihood, Statistics
 from bayesgen.model import Model, ModelStatistics
 from bayesgen.typing import Block, Labels, Params, Weights
@@ -26,11 +26,11 @@ class Holes(abc.ABC):
     @abc.abstractmethod
     def maximum_likelihood(
         self, *, bias_corrected: bool, variance_floor: float
-    ) -> tuple[Params, list[Finding], EMReport]:
-        """Return the parameters of greatest likelihood of what was observed, by EM."""
+    ) -> tuple[Params, list[Finding], OptimumReport]:
+        """Return the parameters of greatest likelihood of what was observed."""
 
     @abc.abstractmethod
-    def mode(self) -> tuple[Params, EMReport]:
+    def mode(self) -> tuple[Params, OptimumReport]:
         """Return the mode of the posterior given what was observed (see `Likelihood.mode`)."""
 
     @abc.abstractmethod
@@ -44,7 +44,7 @@ class Holes(abc.ABC):
         """
 
     @abc.abstractmethod
-    def expected(self) -> tuple[Statistics, EMReport]:
+    def expected(self) -> tuple[Statistics, OptimumReport]:
         """Return expected statistics of the filled rows, given what was observed and the mode."""
 
     def expected_alone(self, x: Block, y: Labels, weight: Weights) -> Statistics:
@@ -77,8 +77,8 @@ def complete_statistics(model: Model, statistics: ModelStatistics) -> ModelStati
 
 def expected_statistics(
     model: Model, statistics: ModelStatistics
-) -> tuple[ModelStatistics, dict[str, EMReport]]:
-    """Return the same, and for every block that has such rows how its EM ended."""
+) -> tuple[ModelStatistics, dict[str, OptimumReport]]:
+    """Return the same, and for every block that has such rows how the search for its mode ended."""
     blocks, accounts = dict(statistics.blocks), {}
     for name, part in model.blocks.items():
         found = holes(part, statistics.blocks[name])

@@ -1,14 +1,14 @@
-"""A joint normal whose rows have holes: EM and data augmentation on statistics."""
+"""A joint normal whose rows have holes: modes and data augmentation on statistics."""
 
 import dataclasses
 import functools
 
 import numpy as np
 
-from bayesgen.inference import em
+from bayesgen.inference import incomplete_normal
 from bayesgen.inference.augment import augment
-from bayesgen.inference.climb import EMReport
 from bayesgen.inference.holes import Holes, holes
+from bayesgen.inference.newton import OptimumReport
 from bayesgen.likelihoods import Finding, MultivariateNormal, Statistics
 from bayesgen.likelihoods.averaged import Averaged
 from bayesgen.likelihoods.multivariate_normal import MultivariateNormalStatistics
@@ -25,18 +25,18 @@ class NormalHoles(Holes):
 
     def maximum_likelihood(
         self, *, bias_corrected: bool, variance_floor: float
-    ) -> tuple[Params, list[Finding], EMReport]:
+    ) -> tuple[Params, list[Finding], OptimumReport]:
         """Return means and Cholesky factors of greatest likelihood."""
-        return em.maximum_likelihood(
+        return incomplete_normal.maximum_likelihood(
             self.likelihood,
             self.statistics,
             bias_corrected=bias_corrected,
             variance_floor=variance_floor,
         )
 
-    def mode(self) -> tuple[Params, EMReport]:
+    def mode(self) -> tuple[Params, OptimumReport]:
         """Return the mode of the posterior under the conjugate prior."""
-        return em.mode(self.likelihood, self.statistics)
+        return incomplete_normal.mode(self.likelihood, self.statistics)
 
     def augment(
         self, rng: np.random.Generator, *, draws: int, warmup: int, chains: int
@@ -46,15 +46,15 @@ class NormalHoles(Holes):
             self.likelihood, self.statistics, rng, draws=draws, warmup=warmup, chains=chains
         )
 
-    def expected(self) -> tuple[MultivariateNormalStatistics, EMReport]:
+    def expected(self) -> tuple[MultivariateNormalStatistics, OptimumReport]:
         """Return expected moments at the mode under the conjugate prior, whatever the prior is."""
         params, account = self._conjugate_mode
-        return em.expected(self.statistics, params), account
+        return incomplete_normal.expected(self.statistics, params), account
 
     @functools.cached_property
-    def _conjugate_mode(self) -> tuple[Params, EMReport]:
+    def _conjugate_mode(self) -> tuple[Params, OptimumReport]:
         conjugate = self.likelihood.with_arrays({"prior": "conjugate"})
-        return em.mode(conjugate, self.statistics)
+        return incomplete_normal.mode(conjugate, self.statistics)
 
     def expected_alone(self, x: Block, y: Labels, weight: Weights) -> MultivariateNormalStatistics:
         """Return the expected moments of each row by itself, shape (row, ...)."""
@@ -62,7 +62,7 @@ class NormalHoles(Holes):
         mode, _ = self._conjugate_mode
         factor = mode["cholesky"]
         own = {"mean": mode["mean"][y], "cholesky": factor if len(factor) == 1 else factor[y]}
-        return em.expected(alone, own)
+        return incomplete_normal.expected(alone, own)
 
 
 @holes.register(Averaged)

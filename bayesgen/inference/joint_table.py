@@ -1,8 +1,8 @@
-"""A joint table whose rows have holes: EM, and posterior draws by data augmentation.
+"""A joint table whose rows lack cells: its mode, and posterior draws by data augmentation.
 
-A row with holes could lie in any of the cells S that fit what it shows, so that rows of weight w
-have the likelihood (sum of p over S)^w. EM spreads w over S in the proportions of p. Augmentation
-draws that spread from a multinomial.
+A row with missing values could lie in any of the cells S that fit what it shows, so that rows of
+weight w have the likelihood (sum of p over S)^w. Spreading w over S in the proportions of p gives
+its gradient (`observed_table`). Augmentation draws that spread from a multinomial.
 
 Integer weights. Rows of one pattern have no cell in common, so that given the other patterns'
 fillings each S has shares Dirichlet(concentration + count) of its own: a pattern is filled anew
@@ -25,14 +25,15 @@ of Incomplete Multivariate Data (1997), 7.3. The form for weights is derived her
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from bayesgen.inference.climb import EMReport, climb, extrapolated
 from bayesgen.inference.convergence import agreement
 from bayesgen.inference.holes import Holes, holes
+from bayesgen.inference.newton import OptimumReport, maximise
+from bayesgen.inference.observed_table import TablePoint
 from bayesgen.likelihoods import Finding, JointCategorical
 from bayesgen.likelihoods.joint_categorical import JointStatistics, tables
 from bayesgen.likelihoods.simplexes import log_gammas
@@ -57,27 +58,24 @@ class TableHoles(Holes):
 
     def maximum_likelihood(
         self, *, bias_corrected: bool = False, variance_floor: float = 0.0
-    ) -> tuple[Params, list[Finding], EMReport]:
+    ) -> tuple[Params, list[Finding], OptimumReport]:
         """Return the table of greatest likelihood of what was observed.
 
-        Rows with holes may leave several such tables, alike for whatever was observed; the one
-        returned is where EM leads from the overall fractions with one row of the guess added.
+        Rows with missing values may leave several such tables, alike for whatever was observed; the
+        one returned is where the climb leads from the overall fractions with one row of the guess
+        added.
         """
-
-        def step(params: Params) -> Params:
-            return self.likelihood.maximum_likelihood(self._filled(params))[0]
-
-        params, report = self._climb(step, np.zeros_like(self.likelihood.probs))
-        _, findings = self.likelihood.maximum_likelihood(self._filled(params))
+        start = self.likelihood.start(self.statistics)
+        start, _ = self.likelihood.maximum_likelihood(self._filled(start))
+        params, report = self._climb(start, np.zeros_like(self.likelihood.probs))
+        params, findings = self.likelihood.maximum_likelihood(self._filled(params))
         return params, findings, report
 
-    def mode(self) -> tuple[Params, EMReport]:
+    def mode(self) -> tuple[Params, OptimumReport]:
         """Return the mode of the posterior in log-odds."""
-
-        def step(params: Params) -> Params:
-            return self.likelihood.posterior(self._filled(params)).mode()
-
-        return self._climb(step, self.likelihood.concentration())
+        start = self.likelihood.start(self.statistics)
+        start = self.likelihood.posterior(self._filled(start)).mode()
+        return self._climb(start, self.likelihood.concentration())
 
     def augment(
         self, rng: np.random.Generator, *, draws: int, warmup: int, chains: int
@@ -97,7 +95,7 @@ class TableHoles(Holes):
         found = agreement(_varied(probs.reshape(chains, draws, -1), gaps))
         return {"probs": probs}, {"r_hat": found["r_hat"], "ess_bulk": found["ess"]}
 
-    def expected(self) -> tuple[JointStatistics, EMReport]:
+    def expected(self) -> tuple[JointStatistics, OptimumReport]:
         """Return expected counts at the mode."""
         params, account = self.mode()
         return self._filled(params), account
@@ -106,46 +104,19 @@ class TableHoles(Holes):
         return self.statistics.expected(params["probs"])
 
     def _climb(
-        self, step: Callable[[Params], Params], added: Float[np.ndarray, "class cell"]
-    ) -> tuple[Params, EMReport]:
+        self, start: Params, added: Float[np.ndarray, "class cell"]
+    ) -> tuple[Params, OptimumReport]:
         """Climb log likelihood + sum of added * log p."""
-
-        def log_likelihood(params: Params) -> float:
-            one_draw = {"probs": params["probs"][None]}
-            return float(self.likelihood.log_likelihood(one_draw, self.statistics)[0])
-
-        def objective(params: Params) -> float:
-            logs = np.log(np.where(added > 0, params["probs"], 1.0))
-            return log_likelihood(params) + float((added * logs).sum())
-
-        start = self.likelihood.start(self.statistics)
-        params, converged, steps = climb(step, objective, start, change=_change, leap=_leap)
-        # the gradient of what was observed is that of its expectation (Fisher's identity)
-        filled = self._filled(params).count + added
-        slope = filled - filled.sum(axis=1, keepdims=True) * params["probs"]
-        norm = np.sqrt((slope**2).sum()) / max(float(filled.sum()), 1.0)
-        return params, EMReport(converged, steps, float(norm), log_likelihood(params))
+        top, converged, steps = maximise(TablePoint(self.statistics, added, start["probs"]))
+        one_draw = {"probs": top.params["probs"][None]}
+        log_likelihood = float(self.likelihood.log_likelihood(one_draw, self.statistics)[0])
+        return top.params, OptimumReport(converged, steps, top.gradient_norm, log_likelihood)
 
 
 @holes.register(JointCategorical)
 def table_holes(likelihood: JointCategorical, statistics: JointStatistics) -> Holes | None:
     """Return what stands in for the closed form of a joint table, if rows have holes."""
     return TableHoles(likelihood, statistics) if statistics.has_holes else None
-
-
-def _change(new: Params, old: Params) -> float:
-    return float(np.abs(new["probs"] - old["probs"]).max())
-
-
-def _leap(start: Params, first: Params, second: Params) -> Params:
-    """Return where two steps lead in logarithms; a cell that was 0 is where the second leads."""
-    path = [p["probs"] for p in (start, first, second)]
-    free = np.minimum.reduce(path) > 0
-    with np.errstate(divide="ignore"):
-        logs = np.log(second["probs"])
-    logs[free] = extrapolated(*(np.log(probs[free]) for probs in path))
-    odds = np.exp(logs - logs.max(axis=1, keepdims=True))
-    return {"probs": odds / odds.sum(axis=1, keepdims=True)}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -8,8 +8,8 @@ import numpy as np
 
 from bayesgen import arguments
 from bayesgen.errors import UnsupportedInference
-from bayesgen.inference.climb import STOPPED
 from bayesgen.inference.holes import complete_statistics, holes
+from bayesgen.inference.newton import STOPPED
 from bayesgen.inference.posterior import Draws, point_estimate
 from bayesgen.inference.report import Report
 from bayesgen.inference.svi import GRADIENT_TOLERANCE, MAP_TERMS, MLE_TERMS, optimise
@@ -28,9 +28,9 @@ class MLE:
     Args:
         bias_corrected: divide squares by n - 1 (own variances) or n - classes (shared ones) instead
             of n. Needs solver="auto".
-        solver: "auto" takes closed forms, EM where a joint block has holes, and stochastic
-            variational inference, ended by a quasi-Newton descent, for the rest; "svi" forces the
-            last.
+        solver: "auto" takes closed forms, Newton's method where a joint block has missing values, and
+            stochastic variational inference, ended by a quasi-Newton descent, for the rest; "svi"
+            forces the last.
         variance_floor: share of a column's variance that replaces a smaller variance within a
             class; each replacement warns, naming column and class.
     """
@@ -92,9 +92,9 @@ class MAP:
     m-estimate.
 
     Args:
-        solver: "auto" takes closed forms, EM where a joint block has holes, and stochastic
-            variational inference, ended by a quasi-Newton descent, for the rest; "svi" forces the
-            last.
+        solver: "auto" takes closed forms, Newton's method where a joint block has missing values, and
+            stochastic variational inference, ended by a quasi-Newton descent, for the rest; "svi"
+            forces the last.
     """
 
     solver: Solver = "auto"
@@ -159,7 +159,7 @@ def _report(
     method: str, seconds: float, details: dict[str, float], findings: list | tuple = ()
 ) -> Report:
     gradient = details.get("gradient_norm", 0.0)
-    ended = all(value for name, value in details.items() if name.endswith("em_converged"))
+    ended = all(value for name, value in details.items() if name.endswith(".converged"))
     if gradient > GRADIENT_TOLERANCE:
         verdict = (
             f"The optimiser stopped with a gradient of norm {gradient:.2g}, above "

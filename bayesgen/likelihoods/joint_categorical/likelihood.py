@@ -31,9 +31,10 @@ class JointCategorical(Likelihood[JointStatistics]):
     Not naive: columns may depend on each other in any way, at the price of a table that grows with
     every column. Update with counts c of n complete rows: rows' = rows + n,
     probs' = (rows probs + c) / rows'. The predictive of a combination is its probs'; missing
-    columns are summed out. Rows with holes at fit have no closed form: they are met by EM (MLE,
-    MAP), by data augmentation (the posterior) or by NUTS, no row dropped and nothing imputed once.
-    Levels are those declared or seen in any class, and every combination of them is a cell.
+    columns are summed out. Rows with holes at fit have no closed form: Newton's method finds the
+    mode or maximum (MAP, MLE), data augmentation or NUTS draws from the posterior; no row is
+    dropped and nothing imputed once. Levels are those declared or seen in any class, and every
+    combination of them is a cell.
 
     Exact. Source: Gelman et al., Bayesian Data Analysis (3rd ed.), section 3.4.
 
