@@ -66,6 +66,7 @@ def test_rows_off_by_002_are_warned_of_and_rows_that_are_right_seldom():
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.NotConverged")
 def test_draws_of_nuts_are_warned_of_alike():
     nuts = bg.NUTS(draws=250, warmup=200, chains=2)
     hits, alarms = hits_and_false_alarms(nuts, [("crabs", 20)], [naive, bg_qda])
