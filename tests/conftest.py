@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import hypothesis
 import jax
+import jaxtyping
 import numpy as np
 import numpyro  # first of all: arviz leaves a lazy one behind, which loses its submodules
 import pytest
@@ -59,6 +60,14 @@ def compiled_programs_of_a_module_go_with_it() -> Iterator[None]:
     """
     yield
     jax.clear_caches()
+
+
+@pytest.fixture
+def no_type_checks() -> Iterator[None]:
+    """For tests that pass what no annotation allows: users have no run-time type checker."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 @pytest.fixture

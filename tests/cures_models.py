@@ -273,8 +273,33 @@ INFERENCE = {
     ),
     "NoPosterior.point_estimate": (
         lambda: naive(inference="mle").predict_interval(table()),
+        "inference='auto'",
+        lambda: naive(inference="auto").predict_interval(table()),
+    ),
+    "NoAttribute.not_linear": (
+        lambda: lda().coef_,
+        "LDA(inference='mle')",
+        lambda: lda(inference="mle").coef_,
+    ),
+    "NoAttribute.counts": (
+        lambda: words(COUNTS).vectorizer_,
+        "Fit texts",
+        lambda: words(TEXTS).vectorizer_,
+    ),
+    "NoEvidence.improper": (
+        lambda: qda(prior="reference").log_evidence_,
+        "prior='conjugate'",
+        lambda: qda(prior="conjugate").log_evidence_,
+    ),
+    "NoEvidence.missing_values": (
+        lambda: holey().log_evidence_,
+        "bg.compare({'one': ..., 'other': ...}, X, y)",
+        lambda: bg.compare({"one": bg.LDA(), "other": bg.QDA()}, *iris(), cv=2, progress=False),
+    ),
+    "NoEvidence.not_exact": (
+        lambda: qda(inference="mle").log_evidence_,
         "inference='exact'",
-        lambda: naive(inference="exact").predict_interval(table()),
+        lambda: qda(inference="exact").log_evidence_,
     ),
     "ImpossibleRows.found": (
         lambda: impossible("mle"),

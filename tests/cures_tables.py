@@ -264,7 +264,7 @@ TABLES = {
     ),
     "UnsupportedColumn.mixed": (
         lambda: naive(table(dose=[1, "2", 3, 4, 5, 6])),
-        "pandas.to_numeric(X[column])",
+        "X['dose'] = pandas.to_numeric(X['dose'], errors='coerce')",
         lambda: naive(table(dose=pd.to_numeric(pd.Series([1, "2", 3, 4, 5, 6])))),
     ),
     "UnsupportedColumn.text_numbers": (

@@ -3,8 +3,8 @@
 import laws
 import numpy as np
 
-from bayesgen.likelihoods import TreeCategorical, TreeNormal, forests, trees
-from bayesgen.likelihoods.tree_categorical import PairCounts, pairs, parameters
+from bayesgen.likelihoods import TreeCategorical, TreeNormal, forests
+from bayesgen.likelihoods.tree_categorical import PairCounts, missing, pairs, parameters
 from bayesgen.likelihoods.tree_categorical import likelihood as levels
 from bayesgen.likelihoods.tree_normal import PairMoments, statistics
 from bayesgen.likelihoods.tree_normal import pairs as normal_pairs
@@ -45,21 +45,9 @@ def divides_by_all_forests_of_the_prior(right):
     return wrong
 
 
-def divides_by_the_forests_of_all_columns(right):
-    """Also where a row shows some of them only."""
-
-    def wrong(self):
-        score, weights = right(self), self.log_weights()
-        whole = forests.log_partition(weights)
-
-        def scored(x):
-            seen = self.observed(x)
-            own = forests.log_partition(trees.among(weights, seen[:, None]))
-            return score(x) + own - whole
-
-        return scored
-
-    return wrong
+def takes_the_forests_of_the_columns_shown(right):
+    """Instead of the sum over the levels of those that are not."""
+    return lambda score, x, n_levels: score(np.arange(len(x)), x)
 
 
 def lets_the_parent_follow_the_child(right):
@@ -136,7 +124,7 @@ LEVELS = [
     (laws.law_sequence, TreeCategorical, "posterior", forgets_the_rows_before),
     (laws.law_total, pairs, "log_cells", lets_the_parent_follow_the_child),
     (laws.law_total, TreeCategorical, "predictive", divides_by_all_forests_of_the_prior),
-    (laws.law_marginal, TreeCategorical, "predictive", divides_by_the_forests_of_all_columns),
+    (laws.law_marginal, missing, "summed", takes_the_forests_of_the_columns_shown),
     (laws.law_marginal, parameters, "_log_sums", hides_nothing),
     (laws.law_average, TreeCategorical, "draw_forests", draws_from_the_prior_of_forests),
     (laws.law_update, TreeCategorical, "log_pieces", keeps_the_forest_of_the_other_rows),

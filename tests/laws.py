@@ -273,7 +273,7 @@ def law_marginal(case: Case, likelihood: Likelihood) -> None:
     for seen in ([0], [2], [0, 2], [1, 2]):
         left_out = np.isin(range(3), seen, invert=True)
         holes = np.where(left_out, case.blank, fresh)
-        # forests over fewer columns are another model: summed in test_trees_missing.py
+        # forests over fewer columns are another model
         if likelihood.conjugate and not isinstance(likelihood, TreeCategorical):
             index = np.flatnonzero(np.isin(np.repeat(range(3), sizes), seen))
             part = after.take(after.inert_axis, index)
@@ -286,6 +286,9 @@ def law_marginal(case: Case, likelihood: Likelihood) -> None:
                 total = weight @ np.exp(prior.density(one)(filled))
                 expected = np.exp(prior.density(one)(hole[None])[0])
                 np.testing.assert_allclose(total, expected, rtol=1e-7)
+                if isinstance(likelihood, TreeCategorical):
+                    total = weight @ np.exp(after.log_predictive(filled))
+                    close(total, np.exp(after.log_predictive(hole[None])[0]))
     nothing = np.full((1, 3), case.blank, dtype=x.dtype)
     assert (prior.density(one)(nothing) == 0).all()
 

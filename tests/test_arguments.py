@@ -16,6 +16,8 @@ import pytest
 import bayesgen as bg
 from bayesgen import errors
 
+pytestmark = pytest.mark.usefixtures("no_type_checks")
+
 NO_COUNT = (0, -1, 1.5, True, "3", None)
 NO_SHARE = (0, 1, -0.5, 1.5, True, "a", np.nan, None)
 NO_SEED = ("x", -1, 1.5, True, 2**32, np.random.default_rng(0))

@@ -8,6 +8,8 @@ from cures import ROWS
 
 from bayesgen import errors
 
+pytestmark = pytest.mark.usefixtures("no_type_checks")
+
 KINDS = {
     name: kind
     for name, kind in vars(errors).items()
@@ -62,6 +64,9 @@ def test_cure_of_a_sentence_works(key, monkeypatch):
 FILES = "names a file that is damaged, foreign or in no place to write; tests/test_persist_file.py"
 STORY = "a line of the user's own program; tests/test_user_story_refusals.py meets each"
 CHECKPOINT = "another run's checkpoint; tests/test_checkpoint.py and test_checkpoint_disk.py"
+ABSENT = "columns absent or unknown at predict; tests/test_absent_columns.py types each cure"
+SUSPECT = "columns that are no features; tests/test_suspicious_columns.py types each cure"
+DRAWS = "needs more draws; tests/test_monte_carlo_error.py types each cure"
 NO_ROW = {
     **dict.fromkeys((c for c in CONSTRUCTORS if c.split(".")[0] == "InvalidModelFile"), FILES),
     **dict.fromkeys((c for c in CONSTRUCTORS if c.split(".")[0] == "UnsavableModel"), FILES),
@@ -69,17 +74,24 @@ NO_ROW = {
     **dict.fromkeys((c for c in CONSTRUCTORS if "Story" in c.split(".")[0]), STORY),
     **dict.fromkeys((c for c in CONSTRUCTORS if "Checkpoint" in c.split(".")[0]), CHECKPOINT),
     "MissingPackage.named": "needs an environment without the package",
-    "UnknownColumns.mismatch": "columns absent or unknown at predict; tests/test_errors.py",
-    "UnknownColumns.wrong_order": "columns absent or unknown at predict; tests/test_errors.py",
+    **dict.fromkeys(
+        ("AbsentColumns.named", "NoRows.without_columns", "UnknownColumns.none_used"), ABSENT
+    ),
+    "UnknownColumns.unseen": ABSENT,
+    **dict.fromkeys(
+        ("IdentifierColumn.ascending", "IdentifierColumn.unnamed", "TextNumbers.cells"), SUSPECT
+    ),
+    **dict.fromkeys(("NotNumeric.cells", "NotNumeric.text"), SUSPECT),
+    "UnlabelledRows.beside": "tests/test_unlabelled_rows.py types each cure",
+    "NoEvidence.invalid_prior": "repeats the sentence about the prior; tests/test_displays.py",
+    "NoEvidence.no_closed_form": "its cure compiles; tests/test_closed_form.py",
     "UnknownColumns.wrong_number": "columns absent or unknown at predict; tests/test_errors.py",
     "UnknownColumns.two_numbers": "draws a picture; tests/test_plots.py",
     "InvalidTable.no_rows": "nothing to type: the filter that made it is not known",
     "InvalidTable.no_columns": "nothing to type: the selection that made it is not known",
     "InvalidValues.no_covariance": "nothing to type; tests/test_scatter.py",
     "UnsupportedTable.sparse_of": "SciPy's matrices hold numbers and booleans only",
-    "LowSampleSize.found": "needs more draws; tests/test_predict.py",
-    "NotConverged.optimiser": "written nowhere; the verdict of the report is the sentence",
-    "NotConverged.sampler": "written nowhere; the verdict of the report is the sentence",
+    **dict.fromkeys(("LowSampleSize.probabilities", "LowSampleSize.densities"), DRAWS),
     "UnsupportedInference.no_closed_form": "its cure compiles; tests/test_svi.py",
     "UnsupportedInference.holes": "its cure compiles; tests/test_worths.py",
     "EmptyDocuments.counts": "nothing to type",

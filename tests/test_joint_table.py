@@ -237,7 +237,7 @@ REFUSED = [
         "a probability of zero",
         lambda: bg.JointTable(probs=[0.5, 0.5, 0.0]).fit(NUMBERS, Y),
         bg.errors.InvalidPrior,
-        "JointCategorical: probs is",
+        "JointTable: probs is",
     ),
     (
         "probabilities that sum to two",

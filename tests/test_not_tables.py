@@ -13,6 +13,8 @@ import pytest
 import bayesgen as bg
 from bayesgen import errors
 
+pytestmark = pytest.mark.usefixtures("no_type_checks")
+
 
 @cache
 def iris():

@@ -65,6 +65,7 @@ def test_play_tennis_smoothed(key, likelihood, class_prior, inference):
     np.testing.assert_allclose(clf.predict_proba(TEST_DAY)[0, 1], expected, rtol=0, atol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.AbsentColumns")
 @pytest.mark.parametrize("how", ["empty cell", "absent column"])
 @pytest.mark.parametrize("column", list(TEST_DAY))
 def test_play_tennis_leaves_a_missing_factor_out(column, how):

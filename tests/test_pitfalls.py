@@ -136,6 +136,7 @@ def test_pitfall_12_missing_in_nonsense_out(fit, rng):
 
 
 @pytest.mark.filterwarnings("ignore::bayesgen.errors.NotConverged")
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.LowSampleSize")
 @pytest.mark.parametrize("inference", ["map", pit.FEW])
 def test_pitfall_13_holes_in_a_full_covariance(joint, inference, rng):
     """Pairwise covariances were not positive definite (pomegranate, numpyro #1150, pyro #2654)."""

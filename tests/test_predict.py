@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import logit
+from sklearn.base import clone
 
 import bayesgen as bg
 from bayesgen import predict
@@ -48,7 +49,7 @@ every_case = pytest.mark.parametrize("name", CASES)
 
 def fitted(name, **params):
     clf, X, y = CASES[name]
-    return type(clf)(**{**clf.get_params(), **params}).fit(X, y), X, y
+    return clone(clf).set_params(**params).fit(X, y), X, y
 
 
 # -- one joint, many readings ------------------------------------------------------------------
@@ -255,7 +256,7 @@ def test_evidence_is_the_product_of_one_step_ahead_predictions(name):
         "bernoulli": bg.Bernoulli(prob=0.5, rows=2),
     }
     clf, X, y = CASES[name]
-    params = clf.get_params()
+    params = clf.get_params(deep=False)
     params |= {"likelihood": stated[name]} if name in stated else {"mean": 5.0, "scale": 0.3}
     if name == "categorical":
         X = X.apply(lambda column: pd.Categorical(column, categories=sorted(set(column))))

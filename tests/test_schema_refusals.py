@@ -50,7 +50,7 @@ UNSUITED = {
         pd.DataFrame({"a": ["u", "v"]}),
         "numbers",
         errors.NotNumeric,
-        "column 'a' holds the levels 'u', 'v'; its likelihood needs numbers.*'a': Categorical",
+        "column 'a' holds the levels 'u', 'v'; its likelihood needs numbers.*'a': bg.Categorical",
     ),
     "categories as counts": (
         pd.DataFrame({"a": pd.Categorical([1])}),
@@ -62,7 +62,7 @@ UNSUITED = {
         pd.DataFrame({"a": [1.0, 1.7]}),
         "levels",
         errors.NotLevels,
-        r"column 'a' holds 1.7; .*only whole.*'a': Normal\(\)",
+        r"column 'a' holds 1.7; .*only whole.*'a': bg.Normal\(\)",
     ),
     "fractions as counts": (
         pd.DataFrame({"a": [1, 0.5]}),
@@ -86,7 +86,7 @@ UNSUITED = {
         pd.DataFrame({"a": ["u", "v"]}),
         "binary",
         errors.NotBinary,
-        r"'a' holds 2 levels, 'u', 'v'; Bernoulli takes.*Use Categorical: likelihood=\{'a': Cat",
+        r"'a' holds 2 levels, 'u', 'v'; Bernoulli takes.*Use Categorical: likelihood=\{'a': bg.Cat",
     ),
     "three categories": (
         pd.DataFrame({"a": pd.Categorical(["u"], categories=["u", "v", "w"])}),

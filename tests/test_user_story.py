@@ -120,6 +120,7 @@ def test_copies_answer_alike(by_map):
 # --- draws ------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.LowSampleSize")  # of 120 draws
 def test_draws_answer_what_other_draws_do(by_nuts, capfd):
     posterior = by_nuts.posterior_
     assert posterior.shape == (2, 60) and by_nuts.inference_ == "nuts"
@@ -141,6 +142,7 @@ def test_draws_answer_what_other_draws_do(by_nuts, capfd):
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.LowSampleSize")  # of 120 draws
 def test_equal_seeds_and_no_second_compilation(by_nuts):
     """Tables of about one size share compiled code; the caller's configuration stays."""
     by_nuts.predict_proba(X)

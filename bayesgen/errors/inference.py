@@ -83,23 +83,6 @@ class NoClosedForm(BayesgenWarning):
 class NotConverged(BayesgenWarning):
     """An optimiser or a sampler stopped before its answer could be trusted."""
 
-    @classmethod
-    def optimiser(cls, steps: Count, gradient: Real) -> "NotConverged":
-        """The gradient is not small at the last step."""
-        return cls(
-            f"the optimiser stopped after {steps:,} steps with a gradient norm of {gradient:.2g}; "
-            "the estimate may be off. Use more steps, standardise the columns, or inference='nuts'."
-        )
-
-    @classmethod
-    def sampler(cls, rhat: Real, ess: Real, divergences: Count) -> "NotConverged":
-        """R-hat, effective sample size or divergences are bad."""
-        return cls(
-            f"the sampler has R-hat {rhat:.3f} (at most 1.01 is good), an effective sample size of "
-            f"{ess:.0f} (at least 400 is good) and {divergences:,} divergences (0 is good). Pass "
-            "NUTS(warmup=2000, draws=2000, target_accept=0.95)."
-        )
-
 
 class LowSampleSize(BayesgenWarning):
     """Predictions from draws rest on few of them."""
@@ -110,17 +93,16 @@ class LowSampleSize(BayesgenWarning):
     ) -> "LowSampleSize":
         """Class probabilities of `count` of `n_rows` rows may be off by more than `limit`."""
         return cls(
-            f"{count:,} of {rows(n_rows)} lie so far from the data that few draws speak for them: "
-            f"their probabilities may be off by more than {limit:g} (by {worst:.2g} in the worst "
-            f"of them). {cure}"
+            f"the probabilities of {count:,} of {rows(n_rows)} rest on too few draws, and may be "
+            f"off by more than {limit:g} (by {worst:.2g} in the worst of them). {cure}"
         )
 
     @classmethod
     def densities(cls, count: Count, n_rows: Count, smallest: Real, cure: str) -> "LowSampleSize":
         """Log densities of `count` of `n_rows` rows have a small effective sample size."""
         return cls(
-            f"{count:,} of {rows(n_rows)} lie so far from the data that their log densities rest "
-            f"on few draws (the smallest effective sample size is {smallest:.0f}). {cure}"
+            f"the log densities of {count:,} of {rows(n_rows)} rest on too few draws (the smallest "
+            f"effective sample size is {smallest:.0f}). {cure}"
         )
 
 

@@ -28,9 +28,9 @@ class MLE:
     Args:
         bias_corrected: divide squares by n - 1 (own variances) or n - classes (shared ones) instead
             of n. Needs solver="auto".
-        solver: "auto" takes closed forms, Newton's method where a joint block has missing values, and
-            stochastic variational inference, ended by a quasi-Newton descent, for the rest; "svi"
-            forces the last.
+        solver: "auto" takes closed forms, Newton's method where a joint block has missing values,
+            and stochastic variational inference, ended by a quasi-Newton descent, for the rest;
+            "svi" forces the last.
         variance_floor: share of a column's variance that replaces a smaller variance within a
             class; each replacement warns, naming column and class.
     """
@@ -92,9 +92,9 @@ class MAP:
     m-estimate.
 
     Args:
-        solver: "auto" takes closed forms, Newton's method where a joint block has missing values, and
-            stochastic variational inference, ended by a quasi-Newton descent, for the rest; "svi"
-            forces the last.
+        solver: "auto" takes closed forms, Newton's method where a joint block has missing values,
+            and stochastic variational inference, ended by a quasi-Newton descent, for the rest;
+            "svi" forces the last.
     """
 
     solver: Solver = "auto"
