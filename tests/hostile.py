@@ -139,7 +139,7 @@ LABELS: dict[str, Callable[[np.ndarray], object]] = {
     "list": lambda k: [["no", "yes", "c", "d", "e"][i] for i in k],
     "categories": lambda k: pd.Series(pd.Categorical.from_codes(k, list("zyxwvu"))),
     "booleans": lambda k: k % 2 == 0,
-    "floats": lambda k: k.astype(float) - 2,
+    "floats": lambda k: 2.0 * k - 4,
 }
 BAD_LABELS: dict[str, Callable[[np.ndarray], object]] = {
     "fractions": lambda k: k + 0.5 * (k > 0),

@@ -19,7 +19,7 @@ import bayesgen as bg
 Make = Callable[[], object]
 CURE = re.compile(
     r"\b(Pass|Use|Leave|Choose|Rename|Give|Check|Reshape|Declare|Fit|Say|Unpack|Name|Add|State|"
-    r"Select|Call|Cut|Type|Divide|Convert)\b",
+    r"Select|Call|Cut|Type|Divide|Convert|Score)\b",
     re.IGNORECASE,
 )
 ABOUT_COLUMNS = (

@@ -207,9 +207,9 @@ def test_joint_table_leaves_rows_with_missing_cells_out(temper):
     for i in range(14):
         rest = bg.JointTable(inference="expected").fit(X.drop(index=i), np.delete(y, i))
         own = rest.predict_joint_log_proba(X.loc[[i]])[0, y[i]]
-        # each EM ends within 6e-10 of its fixed point (bayesgen/inference/climb.py), and a log
-        # density moves by at most that over the smallest probability, which is above .01
-        np.testing.assert_allclose(found[i], own, atol=1e-6)
+        # each mode is found to where rounding hides the gain, 1e-13 of the terms: parameters to the
+        # root of that, 3e-7, and a log density to that over the smallest probability, above .01
+        np.testing.assert_allclose(found[i], own, atol=3e-5)
 
 
 # --- as arviz's ELPDData ------------------------------------------------------------------------

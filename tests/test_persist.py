@@ -206,6 +206,7 @@ def test_columns_that_say_nothing(tmp_path, rng):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The chains do not agree yet")
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.LowSampleSize")
 @pytest.mark.parametrize("name", ["NaiveBayes", "QDA", "QDA with holes"])
 def test_draws_of_nuts(name, tmp_path, rng):
     make, data = MODELS[name]

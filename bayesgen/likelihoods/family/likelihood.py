@@ -11,7 +11,7 @@ from bayesgen.likelihoods.base import Likelihood
 from bayesgen.likelihoods.family.declaration import Declaration
 from bayesgen.likelihoods.family.declared import declared, shown, spelled
 from bayesgen.likelihoods.family.density import log_density, simulated
-from bayesgen.likelihoods.family.prior import own, pooled
+from bayesgen.likelihoods.family.prior import own, pooled, resolvable_normal
 from bayesgen.likelihoods.guesses import require_positive
 from bayesgen.likelihoods.values import Values, distinct_values
 from bayesgen.typing import Block, Labels, Params, Traceable, Transform, Weights
@@ -190,7 +190,8 @@ class Family(Likelihood[Values]):
                 width, bijection = self.factor[:, i, i], self.declaration.bijection(parameter)
                 pull = sum(self.factor[:, i, j] * step for j, step in enumerate(steps))
                 mean = self.centre[..., i] + pull
-                prior = dist.TransformedDistribution(dist.Normal(mean, width), bijection)
+                normal = resolvable_normal() if self.declaration.pure()[i] else dist.Normal
+                prior = dist.TransformedDistribution(normal(mean, width), bijection)
                 params[parameter] = numpyro.sample(site, prior)
                 steps.append((bijection.inv(params[parameter]) - mean) / width)
         return params

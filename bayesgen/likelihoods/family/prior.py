@@ -10,12 +10,15 @@ Source: Kass and Wasserman, "A reference Bayesian test for nested hypotheses and
 the Schwarz criterion", JASA 90 (1995) 928-934.
 """
 
+import functools
+
 import numpy as np
 
 from bayesgen.likelihoods.family.declaration import Declaration
 from bayesgen.likelihoods.family.guesses import Moments, first_guesses, moments
 from bayesgen.likelihoods.family.newton import Problem, climb
 from bayesgen.likelihoods.values import Values
+from bayesgen.typing import Traceable
 
 CAP = 2.0
 """Greatest standard deviation of a logarithm or of log-odds: a factor of e^4 covers 95 %."""
@@ -26,6 +29,8 @@ FAR = 100.0
 BOUND = 30.0
 """How far a logarithm or log-odds may go from where it starts: the density of a column of ties has
 no maximum."""
+LARGEST = 32.0
+"""Logarithm or log-odds of a pure number, 8e13, beyond which densities of a row have no digit."""
 
 
 def pooled(declaration: Declaration, values: Values, rows: float) -> tuple[np.ndarray, np.ndarray]:
@@ -88,6 +93,23 @@ def own(
     top = climb(declaration, values, group, problem)
     root = _root(top.information, _widest(declaration, scales))
     return top.u.reshape(shape), _triangular(root).reshape(*shape, n_names)
+
+
+@functools.cache
+def resolvable_normal() -> type:
+    """Return the class of normals whose density is 0 beyond LARGEST.
+
+    There the densities of NumPyro's distributions are differences of larger numbers, of which
+    rounding leaves anything: a chain that leapt to 1e16 degrees of freedom stayed for their sake.
+    """
+    import jax.numpy as jnp
+    from numpyro.distributions import Normal
+
+    class ResolvableNormal(Normal):
+        def log_prob(self, value: Traceable) -> Traceable:
+            return jnp.where(jnp.abs(value) <= LARGEST, super().log_prob(value), -jnp.inf)
+
+    return ResolvableNormal
 
 
 def _constant(declaration: Declaration, values: Values) -> np.ndarray:
