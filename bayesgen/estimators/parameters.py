@@ -6,12 +6,12 @@ replaces it by another likelihood, so that nobody else's changes.
 
 import inspect
 from collections.abc import Hashable, Iterator, Mapping
-from typing import Self
 
 from sklearn.base import BaseEstimator
 
 from bayesgen.errors import InvalidArgument, UnknownArgument
 from bayesgen.likelihoods import Likelihood
+from bayesgen.typing import Self
 
 
 class Estimator(BaseEstimator):
