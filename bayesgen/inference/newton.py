@@ -144,12 +144,12 @@ def _newton(here: Point, tolerance: float) -> Flat:
     for _ in range(min(4 * len(left), MOST_PRODUCTS)):
         if square <= enough:
             break
-        bent = here.product(along)
-        curvature = along @ bent
+        curved = here.product(along)
+        curvature = along @ curved
         if curvature <= 1e-14 * (along**2 @ here.curvature):
             return way if way.any() else along
         way = way + square / curvature * along
-        left = left - square / curvature * bent
+        left = left - square / curvature * curved
         scaled = left / here.curvature
         before, square = square, left @ scaled
         along = scaled + square / before * along
