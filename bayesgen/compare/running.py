@@ -33,8 +33,9 @@ def compare(
 ) -> Comparison:
     """Return cross-validated scores of several classifiers on the same folds.
 
-    Text columns become categories with the levels of the whole table. A classifier that fails on
-    missing cells or levels is put behind a Pipeline of means, most frequent levels and 0/1 columns.
+    A clone is fitted to each fold. Text columns become categories with the levels of the whole
+    table. A classifier that fails on missing cells or levels is put behind a Pipeline of means,
+    most frequent levels and 0/1 columns. Warnings are in `Comparison.warnings`.
 
     Args:
         classifiers: name -> scikit-learn classifier with predict_proba; the first is the reference.
