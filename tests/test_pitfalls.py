@@ -250,6 +250,8 @@ def test_pitfall_24_mean_of_conditionals(rng):
 
 
 @pytest.mark.slow
+# which draws a chain takes depends on how a CPU rounds, and so does whether they are called few
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.LowSampleSize")
 def test_pitfall_24_nuts_meets_the_closed_form(make):
     """The same through NUTS: predictions from draws are those of the closed form."""
     X, y = (part[50:][::5] for part in iris())
