@@ -9,8 +9,8 @@ from jaxtyping import Float, Int
 from scipy.special import gammaln
 
 from bayesgen.errors import InvalidPrior
-from bayesgen.likelihoods.arrays import Arrays
-from bayesgen.likelihoods.simplexes import (
+from bayesgen.likelihoods.axes_dataclass import Arrays
+from bayesgen.likelihoods.dirichlet import (
     dirichlets,
     log_gammas,
     log_ratios,
@@ -69,7 +69,7 @@ class ClassPrior(Arrays):
         logs = log_gammas(rng, self.rows * self.probs, n)
         return {"probs": np.exp(logs - log_sums(logs, (logs.shape[1],)))}
 
-    def density_draws(
+    def log_density_draws_given_row(
         self, rng: np.random.Generator, n: int
     ) -> Callable[[Int[np.ndarray, "draw row"]], Float[np.ndarray, "draw row class"]]:
         """Return own -> log P(y = k given probs), probs updated by one row of class own."""
@@ -102,20 +102,20 @@ class ClassPrior(Arrays):
         prior = dirichlets()(self.rows * self.probs, (len(self.probs),))
         return {"probs": numpyro.sample("class.probs", prior)}
 
-    def log_measure(self, params: dict) -> Traceable:
+    def log_scale_free_jacobian(self, params: dict) -> Traceable:
         """Return sum of log probs: the Jacobian of softmax."""
         if self.known:
             return np.zeros(())
         return params["probs"].__array_namespace__().log(params["probs"]).sum()
 
-    def coordinates(self, count: Counts) -> dict[str, tuple[np.ndarray, ...]]:
+    def whitening(self, count: Counts) -> dict[str, tuple[np.ndarray, ...]]:
         """Return which classes are free, and centre and width of their posterior log-ratios."""
         if self.known:
             return {}
         after = self.posterior(count)
         return {"probs": log_ratios(after.rows * after.probs, (len(count),))}
 
-    def transform(self, parameter: str, *arrays: Traceable) -> Transform:
+    def bijector(self, parameter: str, *arrays: Traceable) -> Transform:
         """Return the softmax of centre + width u."""
         return simplexes_transform()(*arrays, arrays[0].shape[-1:])
 
@@ -148,7 +148,7 @@ def class_prior(spec: Spec, classes: np.ndarray, count: Counts, *, frequencies: 
     return ClassPrior(given_probabilities(spec, classes), np.inf)
 
 
-def known_prior(spec: Spec, classes: np.ndarray) -> ClassPrior:
+def stated_prior(spec: Spec, classes: np.ndarray) -> ClassPrior:
     """Return class probabilities that are known: "uniform", an array or {class: probability}."""
     uniform = isinstance(spec, str) and spec == "uniform"
     even = np.full(len(classes), 1 / len(classes))

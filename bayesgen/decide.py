@@ -138,13 +138,16 @@ def _labels(decisions: list) -> np.ndarray:
 
 def patterns(encoded: Encoded, n_rows: int) -> list[tuple[np.ndarray, dict[str, np.ndarray]]]:
     """Return groups of rows with the same missing cells: (rows, block -> missing columns)."""
-    holes = {name: _missing(x) for name, x in encoded.items() if isinstance(x, np.ndarray)}
-    if not any(h.any() for h in holes.values()):
+    missing_cells = {name: _missing(x) for name, x in encoded.items() if isinstance(x, np.ndarray)}
+    if not any(h.any() for h in missing_cells.values()):
         return [(np.arange(n_rows), {})]
-    packed = np.packbits(np.concatenate(list(holes.values()), axis=1), axis=1)
+    packed = np.packbits(np.concatenate(list(missing_cells.values()), axis=1), axis=1)
     _, first, group = np.unique(packed, axis=0, return_index=True, return_inverse=True)
     return [
-        (np.flatnonzero(group.ravel() == g), {name: hole[i] for name, hole in holes.items()})
+        (
+            np.flatnonzero(group.ravel() == g),
+            {name: missing_cells[i] for name, missing_cells in missing_cells.items()},
+        )
         for g, i in enumerate(first)
     ]
 
@@ -158,8 +161,8 @@ def blanked(encoded: Encoded, missing: Mapping[str, np.ndarray]) -> dict[str, Tr
 
 
 def _missing(x: np.ndarray) -> np.ndarray:
-    holes = np.isnan(x) if x.dtype.kind == "f" else x < 0
-    return holes.reshape(len(x), -1)
+    missing_cells = np.isnan(x) if x.dtype.kind == "f" else x < 0
+    return missing_cells.reshape(len(x), -1)
 
 
 def tail_share(

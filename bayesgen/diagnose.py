@@ -13,7 +13,7 @@ import numpy as np
 
 from bayesgen import arguments
 from bayesgen.errors import UnsupportedInference
-from bayesgen.inference import Draws, Posterior, Tempered
+from bayesgen.inference import Draws, Posterior, PowerPosterior
 from bayesgen.inference.posterior import flat
 from bayesgen.likelihoods import Likelihood
 from bayesgen.model import Model
@@ -108,7 +108,7 @@ def draws_of(posterior: Posterior, rng: np.random.Generator, n: int) -> Draws:
         InvalidArgument: n, the argument draws= of a user, is no count.
     """
     arguments.count("draws", n, default=1000)
-    if isinstance(posterior, Tempered):
+    if isinstance(posterior, PowerPosterior):
         return draws_of(posterior.base, rng, n)
     if isinstance(posterior, Draws):
         return posterior

@@ -8,7 +8,7 @@ from jaxtyping import Float
 
 from bayesgen.classes import ClassPrior
 from bayesgen.likelihoods import Likelihood, Statistics
-from bayesgen.schema import Bends
+from bayesgen.schema import PowerTransforms
 from bayesgen.typing import Encoded, Labels, Traceable, Weights
 
 
@@ -33,7 +33,7 @@ class ModelStatistics:
         """Return a copy over `size` classes; old class k is at index[k]."""
         count = np.zeros(size)
         count[index] = self.count
-        blocks = {name: part.spread("class", index, size) for name, part in self.blocks.items()}
+        blocks = {name: part.reindex("class", index, size) for name, part in self.blocks.items()}
         return ModelStatistics(count, blocks)
 
 
@@ -48,32 +48,41 @@ class Reader:
 
     full: dict[str, Likelihood]
     kept: dict[str, np.ndarray | None]
-    bends: dict[str, Bends] = dataclasses.field(default_factory=dict)
+    power_transforms: dict[str, PowerTransforms] = dataclasses.field(default_factory=dict)
 
     def read(self, encoded: Encoded) -> dict[str, Traceable]:
         """Return each block's rows as its likelihood sees them."""
         return {
-            name: encoded[name] if kept is None else self.full[name].view(encoded[name], kept)
+            name: encoded[name] if kept is None else self.full[name].select(encoded[name], kept)
             for name, kept in self.kept.items()
         }
 
-    def log_slope(self, encoded: Encoded) -> Float[np.ndarray, "row 1"] | float:
+    def log_abs_det_jacobian(self, encoded: Encoded) -> Float[np.ndarray, "row 1"] | float:
         """Return what makes log densities of bent cells those of cells; 0 without bends."""
-        return log_slope(self.bends, encoded)
+        return log_abs_det_jacobian(self.power_transforms, encoded)
 
-    def inert_columns(self) -> dict[str, np.ndarray]:
+    def uninformative_columns(self) -> dict[str, np.ndarray]:
         """Return the columns of each block that say nothing at all, by position."""
         out = {}
         for name, kept in self.kept.items():
-            inert = self.full[name].inert()
-            if kept is not None and inert is not None and self.full[name].inert_axis == "feature":
-                out[name] = np.flatnonzero(inert)
+            uninformative = self.full[name].uninformative()
+            if (
+                kept is not None
+                and uninformative is not None
+                and self.full[name].subset_axis == "feature"
+            ):
+                out[name] = np.flatnonzero(uninformative)
         return out
 
 
-def log_slope(bends: Mapping[str, Bends], encoded: Encoded) -> Float[np.ndarray, "row 1"] | float:
+def log_abs_det_jacobian(
+    power_transforms: Mapping[str, PowerTransforms], encoded: Encoded
+) -> Float[np.ndarray, "row 1"] | float:
     """Return log |d bent / d cell| of encoded rows, summed over their cells; 0 without bends."""
-    return sum((b.log_slope(encoded[name])[:, None] for name, b in bends.items()), start=0.0)
+    return sum(
+        (b.log_abs_det_jacobian(encoded[name])[:, None] for name, b in power_transforms.items()),
+        start=0.0,
+    )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -146,7 +155,7 @@ def complete_model(
     reader = Reader({n: full[n] for n in live}, {n: kept[n] for n in live})
     priors, parts = {}, {}
     for name in live:
-        axis, index = full[name].inert_axis, kept[name]
+        axis, index = full[name].subset_axis, kept[name]
         whole = index is None
         priors[name] = full[name] if whole else full[name].take(axis, index)
         parts[name] = (
@@ -156,5 +165,7 @@ def complete_model(
 
 
 def _kept(likelihood: Likelihood) -> np.ndarray | None:
-    inert = likelihood.inert()
-    return None if inert is None or not inert.any() else np.flatnonzero(~inert)
+    uninformative = likelihood.uninformative()
+    return (
+        None if uninformative is None or not uninformative.any() else np.flatnonzero(~uninformative)
+    )

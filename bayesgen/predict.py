@@ -5,8 +5,8 @@ from jaxtyping import Float
 from scipy.sparse import csr_array, issparse, vstack
 
 from bayesgen.errors import ImpossibleRows, LowSampleSize, NoPosterior, warn
-from bayesgen.inference import Draws, Posterior, likeliest
-from bayesgen.likelihoods.moments import blocks
+from bayesgen.inference import Draws, Posterior, row_max
+from bayesgen.likelihoods.normal_statistics import row_chunks
 from bayesgen.typing import DataArray, Encoded, Joint, Traceable
 
 SIMULATED_FLOATS = 10_000_000
@@ -50,7 +50,7 @@ def joint_and_prior(
 ) -> tuple[Joint, Float[np.ndarray, " class"]]:
     """Return the log joint, and what rows impossible under every class are answered by."""
     joint = log_joint(posterior, encoded, n_rows)
-    tell_impossible(joint)
+    warn_impossible_rows(joint)
     return joint, posterior.log_classes()
 
 
@@ -70,9 +70,9 @@ def more_draws(posterior: Draws) -> str:
     return "Pass inference='exact'."
 
 
-def tell_impossible(joint: Joint) -> None:
+def warn_impossible_rows(joint: Joint) -> None:
     """Warn of rows that are impossible under every class: they are answered by the class prior."""
-    impossible = int(np.isneginf(likeliest(joint)).sum())
+    impossible = int(np.isneginf(row_max(joint)).sum())
     if impossible:
         warn(ImpossibleRows.found(impossible, len(joint)))
 
@@ -137,7 +137,7 @@ def simulate(
     """
     arrays = (value for part in posterior.families.values() for value in part.arrays().values())
     width = max(1, sum(np.size(value) for value in arrays))
-    sizes = [part.stop - part.start for part in blocks(n, max(1, SIMULATED_FLOATS // width))]
+    sizes = [part.stop - part.start for part in row_chunks(n, max(1, SIMULATED_FLOATS // width))]
     parts = [_simulated(posterior, size, rng) for size in sizes]
     rows = {name: [part[name] for part, _ in parts] for name in parts[0][0]}
     stacked = {

@@ -141,13 +141,13 @@ def arrays(model: Model, statistics: ModelStatistics, centres: ModelStatistics) 
         "class": {
             "prior": {"probs": model.classes.probs, "rows": np.asarray(model.classes.rows, float)},
             "count": statistics.count,
-            "coordinates": model.classes.coordinates(centres.count),
+            "whitening": model.classes.whitening(centres.count),
         },
         "blocks": {
             name: {
                 "prior": part.arrays(),
                 "statistics": statistics.blocks[name].arrays(),
-                "coordinates": part.coordinates(centres.blocks[name]),
+                "whitening": part.whitening(centres.blocks[name]),
             }
             for name, part in model.blocks.items()
         },
@@ -158,7 +158,7 @@ def sites(model: Model, statistics: ModelStatistics) -> dict[str, tuple[int, ...
     """Return the shape of every parameter, by site name."""
     out = {} if model.classes.known else {"class.probs": statistics.count.shape}
     for name, part in model.blocks.items():
-        for parameter, value in part.start(statistics.blocks[name]).items():
+        for parameter, value in part.initial_params(statistics.blocks[name]).items():
             out[f"{name}.{parameter}"] = value.shape
     return out
 
@@ -167,9 +167,9 @@ def transform(structure: Structure, tree: Tree, site: str) -> Transform:
     """Return the transform from unit-scale coordinates to one site (traced)."""
     name, parameter = site.rsplit(".", 1)
     if name == "class":
-        return structure.classes.transform(parameter, *tree["class"]["coordinates"][parameter])
+        return structure.classes.bijector(parameter, *tree["class"]["whitening"][parameter])
     part = next(part for block, part, _ in structure.blocks if block == name)
-    return part.transform(parameter, *tree["blocks"][name]["coordinates"][parameter])
+    return part.bijector(parameter, *tree["blocks"][name]["whitening"][parameter])
 
 
 def placed(
@@ -193,7 +193,7 @@ def _sheared(structure: Structure, tree: Tree, u: Mapping[str, Traceable]) -> di
         sites = {site.rpartition(".")[2]: site for site in u if site.rpartition(".")[0] == name}
         if sites:
             own = {parameter: u[site] for parameter, site in sites.items()}
-            moved = part.sheared(own, tree["blocks"][name]["coordinates"])
+            moved = part.sheared(own, tree["blocks"][name]["whitening"])
             out |= {sites[parameter]: value for parameter, value in moved.items()}
     return out
 
@@ -228,5 +228,5 @@ def _measure(model: Model, values: Mapping[str, Traceable]) -> Traceable:
         by_owner.setdefault(name, {})[parameter] = value
     total: Traceable = np.zeros(())
     for name, params in by_owner.items():
-        total = total + owners[name].log_measure(params)
+        total = total + owners[name].log_scale_free_jacobian(params)
     return total

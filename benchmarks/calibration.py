@@ -40,7 +40,7 @@ def main() -> None:
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the report here too")
     parser.add_argument("--quick", action="store_true", help="two tables: does everything run?")
     arguments = parser.parse_args()
-    report = _worths(arguments) if arguments.worths is not None else _scores(arguments)
+    report = _hyperparameters(arguments) if arguments.worths is not None else _scores(arguments)
     print(report)
     if arguments.markdown:
         arguments.markdown.write_text(report, encoding="utf-8")
@@ -54,7 +54,7 @@ def _scores(arguments: argparse.Namespace) -> str:
     return markdown(score_all(tables, splits, arguments.rivals, arguments.json))
 
 
-def _worths(arguments: argparse.Namespace) -> str:
+def _hyperparameters(arguments: argparse.Namespace) -> str:
     tables = load(arguments.tables, arguments.only)
     splits = {"small": arguments.draws, "full": arguments.seeds}
     parts = []

@@ -22,7 +22,7 @@ from subjects import GROUPS, SUBJECTS
 from uniformity import bands, chi_square, ecdf
 
 from bayesgen.inference import Exact
-from bayesgen.likelihoods.averaged import Averaged
+from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture
 
 N_ROWS = 24
 FALSE_ALARM = 0.01
@@ -120,7 +120,7 @@ def exact_ranks(
         posterior = Exact().infer(model, rows, simulated.reader, 0)
         drawn: dict[str, Mapping] = dict(posterior.parameters(rng, draws))
         for name, part in posterior.model.blocks.items():
-            if isinstance(part, Averaged):
+            if isinstance(part, HyperparameterMixture):
                 member = rng.choice(len(part.members), draws, p=np.exp(part.log_weight))
                 prior = worths_of(model.blocks[name])
                 drawn[f"{name}.worths"] = {n: values[member] for n, values in prior.items()}
@@ -140,7 +140,9 @@ def nuts_ranks(
         drawn: dict[str, dict] = {}
         for site, value in values.items():
             name, parameter = site.rsplit(".", 1)
-            learned = name != "class" and isinstance(simulated.model.blocks[name], Averaged)
+            learned = name != "class" and isinstance(
+                simulated.model.blocks[name], HyperparameterMixture
+            )
             drawn.setdefault(f"{name}.worths" if learned else name, {})[parameter] = value
         every.append(_ranked(simulated, drawn, rng))
     return _stacked(every)

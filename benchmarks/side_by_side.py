@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from bayesgen.inference import worths
-from bayesgen.inference.driver import CHUNK, Driver, compiled
-from bayesgen.inference.holes import complete_statistics
+from bayesgen.inference import hyperparameter_sampling
+from bayesgen.inference.compiled_nuts import CHUNK, CompiledNUTS, compiled
+from bayesgen.inference.incomplete_data import complete_statistics
 from bayesgen.inference.target import Target, model_target
-from bayesgen.likelihoods.averaged import Averaged
+from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture
 from bayesgen.model import Model, ModelStatistics
 from bayesgen.story import arrays
 
@@ -37,8 +37,8 @@ class Chains:
 
 def density(model: Model, statistics: ModelStatistics) -> tuple[Target, dict]:
     """Return what NUTS samples of a model, and its numbers."""
-    if any(isinstance(part, Averaged) for part in model.blocks.values()):
-        return worths.target(model, statistics)
+    if any(isinstance(part, HyperparameterMixture) for part in model.blocks.values()):
+        return hyperparameter_sampling.target(model, statistics)
     tree = arrays(model, statistics, complete_statistics(model, statistics))
     return model_target(model, statistics), tree
 
@@ -96,7 +96,7 @@ def _lanes(target: Target, trees: list[dict], chains: Chains, seed: int) -> tupl
 
 
 @functools.cache
-def side_by_side(run: Driver) -> tuple[Callable, Callable, Callable]:
+def side_by_side(run: CompiledNUTS) -> tuple[Callable, Callable, Callable]:
     """Return start, advance and values over fits: leading axes of keys, states and trees."""
     import jax
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from bayesgen.classes import ClassPrior
 from bayesgen.likelihoods import KernelDensity, Likelihood
-from bayesgen.likelihoods.averaged import Averaged, settled
-from bayesgen.likelihoods.evidences import given
-from bayesgen.likelihoods.kernel_density import LearntKernelDensity
+from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture, resolve_family
+from bayesgen.likelihoods.kernel_density import LearnedKernelDensity
+from bayesgen.likelihoods.log_evidence import given
 from bayesgen.model import Model, ModelStatistics, Reader
 from bayesgen.story import told
 
@@ -61,7 +61,7 @@ class Simulated:
         part, probs = self.model.blocks[name], self.truth["class"]["probs"][0]
         y = (rng.random(n) >= probs[0]).astype(int)
         x = part.simulate(first(self.truth[name]), y, rng)
-        joint = np.log(probs) + part.density(self.truth[name])(x).reshape(n, N_CLASSES)
+        joint = np.log(probs) + part.log_density_fn(self.truth[name])(x).reshape(n, N_CLASSES)
         return x, np.exp(joint - np.logaddexp.reduce(joint, axis=1, keepdims=True))
 
 
@@ -72,7 +72,7 @@ def first(params: Params) -> Params:
 
 def stated(likelihood: Likelihood, width: int, n_levels: tuple[int, ...] = ()) -> Likelihood:
     """Return a prior of the declared shapes: nothing is left for rows to fill."""
-    likelihood = settled(likelihood)
+    likelihood = resolve_family(likelihood)
     nothing = np.zeros((0, width), int if n_levels else float)
     return likelihood.complete(_statistics(likelihood, nothing, np.zeros(0, int), n_levels))
 
@@ -116,7 +116,7 @@ def _prior_draws(
     if _made_of_rows(prior):
         yield from (({}, {}) for _ in range(times))
         return
-    if isinstance(prior, Averaged):
+    if isinstance(prior, HyperparameterMixture):
         for _ in range(times):
             member, worths = _member(prior, inference, rng)
             yield member.draw(rng, 1), worths
@@ -129,17 +129,17 @@ def _prior_draws(
 # -- learned worths ------------------------------------------------------------------------------
 
 
-def worths_of(prior: Averaged) -> dict[str, np.ndarray]:
+def worths_of(prior: HyperparameterMixture) -> dict[str, np.ndarray]:
     """Return the worths in which the members differ, each of shape (member,)."""
     each = {
         name: np.array([float(np.ravel(getattr(m, name))[0]) for m in prior.members])
-        for name in prior.first.grids
+        for name in prior.first.hyperparameter_grid
     }
     return {name: values for name, values in each.items() if values.min() < values.max()}
 
 
 def _member(
-    prior: Averaged, inference: str, rng: np.random.Generator
+    prior: HyperparameterMixture, inference: str, rng: np.random.Generator
 ) -> tuple[Likelihood, dict[str, float]]:
     """Return a member: one of the grid, or for NUTS one between its ends, even over logarithms."""
     grids = worths_of(prior)
@@ -157,7 +157,7 @@ def _member(
 
 
 def _made_of_rows(prior: Likelihood) -> bool:
-    return isinstance(prior, KernelDensity | LearntKernelDensity)
+    return isinstance(prior, KernelDensity | LearnedKernelDensity)
 
 
 def some_lumps(rng: np.random.Generator, y: np.ndarray, width: int) -> np.ndarray:

@@ -23,7 +23,7 @@ from bayesgen.likelihoods import (
     TreeCategorical,
     TreeNormal,
 )
-from bayesgen.likelihoods.kernel_density import LearntKernelDensity
+from bayesgen.likelihoods.kernel_density import LearnedKernelDensity
 
 MEAN = np.array([[0.0, 1.0], [1.0, -1.0]])
 VARIANCE = np.array([[1.0, 2.0], [0.5, 1.5]])
@@ -120,8 +120,8 @@ SUBJECTS: dict[str, Subject] = {
     ),
     "TreeNormal": line(TreeNormal(mean=PLACES, mean_rows=1.0, **LEAN), "exact", width=3),
     "KernelDensity": Subject(lambda: KernelDensity(bandwidth=GUESS), ("exact",)),
-    "LearntKernelDensity": Subject(
-        lambda: LearntKernelDensity(bandwidth_guess=GUESS, bandwidth_rows=WORTH), ("nuts",)
+    "LearnedKernelDensity": Subject(
+        lambda: LearnedKernelDensity(bandwidth_guess=GUESS, bandwidth_rows=WORTH), ("nuts",)
     ),
     "Family Gamma": family("Gamma", SIZES),
     "Family StudentT": family(
@@ -140,7 +140,7 @@ SUBJECTS: dict[str, Subject] = {
     "Bernoulli, worths": line(Bernoulli(prob=0.4, rows="learn")),
     "Poisson, worths": line(Poisson(rate=2.0, rows="learn")),
 }
-"""By name; learned worths are those of `bayesgen.likelihoods.averaged`."""
+"""By name; learned worths are those of `bayesgen.likelihoods.hyperparameter_mixture`."""
 
 TOGETHER = (
     ("Normal", "Normal shared", "SphericalNormal", "SphericalNormal shared"),

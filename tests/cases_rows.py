@@ -12,7 +12,7 @@ import numpyro.distributions as dist
 from case import Case, Table, some_classes
 
 from bayesgen.likelihoods import Family, KernelDensity, Likelihood
-from bayesgen.likelihoods.kernel_density import LearntKernelDensity
+from bayesgen.likelihoods.kernel_density import LearnedKernelDensity
 
 UNITS = np.array([1.0, 20.0, 0.3])
 
@@ -79,7 +79,7 @@ def near_the_centre(part: Family, rng: np.random.Generator, n: int) -> dict:
         return jax.device_get(part.declaration.params(u))
 
 
-def near_the_guess(part: LearntKernelDensity, rng: np.random.Generator, n: int) -> dict:
+def near_the_guess(part: LearnedKernelDensity, rng: np.random.Generator, n: int) -> dict:
     """Return bandwidths near the guess."""
     away = rng.standard_normal((n, *part.width.shape))
     return {"bandwidth": part.bandwidth_guess * np.exp(0.2 * away)}
@@ -124,9 +124,9 @@ ROWS = {
             "law_bayes": "the density is made of the rows, so that they have no evidence",
         },
     ),
-    "LearntKernelDensity": Case(
-        LearntKernelDensity(bandwidth_guess=BANDWIDTH, bandwidth_rows=WORTH),
-        LearntKernelDensity(),
+    "LearnedKernelDensity": Case(
+        LearnedKernelDensity(bandwidth_guess=BANDWIDTH, bandwidth_rows=WORTH),
+        LearnedKernelDensity(),
         some_lumps,
         np.nan,
         lump_line,

@@ -261,7 +261,7 @@ INFERENCE = {
         "inference='auto'",
         lambda: naive(inference="auto"),
     ),
-    "UnsupportedInference.not_made": (
+    "UnsupportedInference.not_an_instance": (
         lambda: naive(inference=bg.Exact),
         "inference=bg.Exact()",
         lambda: naive(inference=bg.Exact()),
@@ -417,7 +417,7 @@ def tabled(inference):
 
 
 MORE = {
-    "NoClosedForm.holes": (
+    "NoClosedForm.missing_cells": (
         lambda: qda(HOLES, inference=bg.Exact(draws=50)),
         "inference='auto'",
         lambda: quietly(partial(qda, HOLES, inference="auto")),

@@ -121,7 +121,7 @@ ARGUMENTS = {
         "{'LDA 0': classifiers[0]}",
         lambda: bg.compare({"LDA 0": bg.LDA()}, *iris(), cv=2, progress=False),
     ),
-    "InvalidArgument.not_made": (
+    "InvalidArgument.not_an_instance": (
         lambda: naive(NUMBERS, likelihood=bg.Normal),
         "likelihood=bg.Normal()",
         lambda: naive(NUMBERS, likelihood=bg.Normal()),
@@ -227,7 +227,7 @@ TABLES = {
         "divide the column by a constant",
         lambda: naive(table(dose=np.arange(6) * 1e160 / 1e160)),
     ),
-    "InvalidValues.too_far_to_bend": (
+    "InvalidValues.too_far_to_transform": (
         lambda: transformed(numbers="yeo-johnson").predict([[1e140], [-1e140]]),
         "leave out numbers='yeo-johnson'",
         lambda: transformed().predict([[1e140], [-1e140]]),

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from bayesgen.likelihoods import Bernoulli, Categorical, MultivariateNormal, Normal
-from bayesgen.likelihoods.moments import NormalStatistics
 from bayesgen.likelihoods.multivariate_normal import MultivariateNormalStatistics, parameters
+from bayesgen.likelihoods.normal_statistics import NormalStatistics
 
 FAULTS = [
     pytest.param(*fault, id=fault[-1].__name__)
@@ -119,7 +119,7 @@ def leaves_out_rows_with_holes(right):
     return lambda params, statistics: np.zeros(len(params["mean"]))
 
 
-@planted(laws.law_story, "Categorical", Categorical, "density")
+@planted(laws.law_story, "Categorical", Categorical, "log_density_fn")
 def scores_the_neighbour_of_a_level(right):
     return lambda self, params: right(self, {"probs": np.roll(params["probs"], 1, axis=-1)})
 
@@ -174,7 +174,7 @@ def takes_the_mode_of_the_simplex(right):
     return wrong
 
 
-@planted(laws.law_mode, "MultivariateNormal", MultivariateNormal, "log_measure")
+@planted(laws.law_mode, "MultivariateNormal", MultivariateNormal, "log_scale_free_jacobian")
 def turns_the_jacobian_upside_down(right):
     def wrong(self, params):
         logs = np.log(np.diagonal(params["cholesky"], axis1=-2, axis2=-1))
@@ -197,13 +197,17 @@ def draws_the_mean_only(right):
     return wrong
 
 
-@planted(laws.law_average, "Normal", Normal, "density_draws")
+@planted(laws.law_average, "Normal", Normal, "log_density_draws_given_row")
 def averages_conditional_probabilities(right):
     """The draws of the posterior itself: the mean of p(y given x, theta) is another number."""
-    return lambda self, rng, n: lambda x, own: np.swapaxes(self.density(self.draw(rng, n))(x), 0, 1)
+    return lambda self, rng, n: (
+        lambda x, own: np.swapaxes(self.log_density_fn(self.draw(rng, n))(x), 0, 1)
+    )
 
 
-@planted(laws.law_update, "MultivariateNormal shared", MultivariateNormal, "density_draws")
+@planted(
+    laws.law_update, "MultivariateNormal shared", MultivariateNormal, "log_density_draws_given_row"
+)
 def updates_another_class(right):
     def wrong(self, rng, n):
         score = right(self, rng, n)
@@ -212,7 +216,7 @@ def updates_another_class(right):
     return wrong
 
 
-@planted(laws.law_update, "Bernoulli", Bernoulli, "density_draws")
+@planted(laws.law_update, "Bernoulli", Bernoulli, "log_density_draws_given_row")
 def updates_nothing(right):
     def wrong(self, rng, n):
         score = right(self, rng, n)
@@ -242,7 +246,7 @@ def pools_denominators(right):
     return wrong
 
 
-@planted(laws.law_total, "MultivariateNormal lkj", MultivariateNormal, "density")
+@planted(laws.law_total, "MultivariateNormal lkj", MultivariateNormal, "log_density_fn")
 def forgets_half_of_the_log_determinant(right):
     def wrong(self, params):
         score = right(self, params)
@@ -291,7 +295,7 @@ def conditions_instead_of_marginalising(right):
     return wrong
 
 
-@planted(laws.law_marginal, "Categorical", Categorical, "density")
+@planted(laws.law_marginal, "Categorical", Categorical, "log_density_fn")
 def takes_missing_for_the_first_level(right):
     def wrong(self, params):
         score = right(self, params)

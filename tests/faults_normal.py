@@ -11,7 +11,7 @@ from bayesgen.likelihoods import (
 )
 from bayesgen.likelihoods.multivariate_normal import parameters
 from bayesgen.likelihoods.multivariate_student_t import density
-from bayesgen.likelihoods.multivariate_student_t.rows import PatternedRows
+from bayesgen.likelihoods.multivariate_student_t.statistics import PatternedRows
 from bayesgen.likelihoods.normal.student_t import student_t
 
 
@@ -163,18 +163,24 @@ FAULTS = [
     (laws.law_mode, ROUND, SphericalNormal, "mode", forgets_that_columns_share_the_variance),
     (laws.law_mode, ROUND, SphericalNormal, "maximum_likelihood", divides_squares_by_rows),
     (laws.law_average, ROUND, SphericalNormal, "draw", draws_one_noise_for_all_columns),
-    (laws.law_update, ROUND, SphericalNormal, "density_draws", updates_another_class),
+    (laws.law_update, ROUND, SphericalNormal, "log_density_draws_given_row", updates_another_class),
     (laws.law_total, ROUND, spherical_normal, "diagonal_t", fills_holes_with_the_mean),
     (laws.law_marginal, ONE, spherical_normal, "diagonal_t", fills_holes_with_the_mean),
     (laws.law_units, ROUND, SphericalNormal, "complete", guesses_a_variance_of_one),
     (laws.law_weight, ALIKE, SharedCorrelationNormal, "statistics", imputes_the_mean),
     (laws.law_story, ALIKE, SharedCorrelationNormal, "log_likelihood", scales_all_as_the_first),
     (laws.law_story, ALIKE, parameters, "cells_log_likelihood", leaves_out_rows_with_holes),
-    (laws.law_total, ALIKE, SharedCorrelationNormal, "density", forgets_the_sizes_of_columns),
-    (laws.law_marginal, ALIKE, SharedCorrelationNormal, "density", puts_the_mean_into_holes),
+    (
+        laws.law_total,
+        ALIKE,
+        SharedCorrelationNormal,
+        "log_density_fn",
+        forgets_the_sizes_of_columns,
+    ),
+    (laws.law_marginal, ALIKE, SharedCorrelationNormal, "log_density_fn", puts_the_mean_into_holes),
     (laws.law_addition, HEAVY, PatternedRows, "__add__", forgets_the_rows_of_the_other),
     (laws.law_weight, HEAVY, MultivariateStudentT, "statistics", ignores_weights),
     (laws.law_story, HEAVY, density, "log_likelihood", scores_each_distinct_row_once),
     (laws.law_total, HEAVY, density, "constants", counts_missing_columns_as_degrees),
-    (laws.law_marginal, HEAVY, MultivariateStudentT, "density", puts_the_mean_into_holes),
+    (laws.law_marginal, HEAVY, MultivariateStudentT, "log_density_fn", puts_the_mean_into_holes),
 ]

@@ -4,9 +4,13 @@ import laws
 import numpy as np
 
 from bayesgen.likelihoods import Family, KernelDensity
+from bayesgen.likelihoods.distinct_values import Values
 from bayesgen.likelihoods.family import likelihood as family
-from bayesgen.likelihoods.kernel_density import LearntKernelDensity, learnt, likelihood
-from bayesgen.likelihoods.values import Values
+from bayesgen.likelihoods.kernel_density import (
+    LearnedKernelDensity,
+    bandwidth_posterior,
+    likelihood,
+)
 
 
 def adds_the_first_column_only(right):
@@ -123,10 +127,16 @@ FAULTS = [
     (laws.law_marginal, "KernelDensity", Values, "take", keeps_the_first_columns),
     (
         laws.law_total,
-        "LearntKernelDensity",
-        learnt,
+        "LearnedKernelDensity",
+        bandwidth_posterior,
         "log_densities",
         takes_a_bandwidth_for_its_square,
     ),
-    (laws.law_marginal, "LearntKernelDensity", LearntKernelDensity, "density", looks_at_holes),
+    (
+        laws.law_marginal,
+        "LearnedKernelDensity",
+        LearnedKernelDensity,
+        "log_density_fn",
+        looks_at_holes,
+    ),
 ]

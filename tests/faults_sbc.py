@@ -23,7 +23,7 @@ from bayesgen.likelihoods import (
     TreeCategorical,
     TreeNormal,
 )
-from bayesgen.likelihoods.averaged import Averaged
+from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture
 
 
 def divides_by_n_minus_one(right):
@@ -129,6 +129,9 @@ FAULTS = [
     ("TreeNormal", TreeNormal, "log_ratios", forests_hear_nothing_of_the_rows),
     ("KernelDensity", ClassPrior, "posterior", counts_rows_twice),
     ("Normal, worths", Normal, "log_evidence", drops_a_gamma_term),
-    ("MultivariateNormal, worths", Averaged, "_evidences", weighs_members_evenly),
-    *((f"{name}, worths", Averaged, "_evidences", weighs_members_evenly) for name in DISCRETE),
+    ("MultivariateNormal, worths", HyperparameterMixture, "_evidences", weighs_members_evenly),
+    *(
+        (f"{name}, worths", HyperparameterMixture, "_evidences", weighs_members_evenly)
+        for name in DISCRETE
+    ),
 ]

@@ -4,7 +4,12 @@ import laws
 import numpy as np
 
 from bayesgen.likelihoods import JointCategorical
-from bayesgen.likelihoods.joint_categorical import JointStatistics, guesses, likelihood, tables
+from bayesgen.likelihoods.joint_categorical import (
+    JointStatistics,
+    hyperparameters,
+    likelihood,
+    tables,
+)
 
 
 def forgets_the_holes_of_the_other(right):
@@ -143,11 +148,11 @@ TABLE = [
     (laws.law_mode, JointCategorical, "mode", takes_the_mode_of_the_simplex),
     (laws.law_mode, JointCategorical, "maximum_likelihood", adds_one_to_every_cell),
     (laws.law_update, JointCategorical, "draw", draws_the_centre),
-    (laws.law_average, JointCategorical, "density_draws", updates_nothing),
-    (laws.law_update, JointCategorical, "density_draws", updates_another_class),
+    (laws.law_average, JointCategorical, "log_density_draws_given_row", updates_nothing),
+    (laws.law_update, JointCategorical, "log_density_draws_given_row", updates_another_class),
     (laws.law_total, tables, "summed", averages_over_missing_levels),
     (laws.law_marginal, tables, "cells", counts_cells_with_the_first_column_fastest),
-    (laws.law_units, guesses, "_fractions", guesses_that_low_codes_are_frequent),
+    (laws.law_units, hyperparameters, "_fractions", guesses_that_low_codes_are_frequent),
     (laws.law_marginal, tables, "summed", takes_the_likeliest_cell_that_fits),
     (laws.law_marginal, likelihood, "kept_cells", keeps_one_level_instead_of_the_sum),
 ]

@@ -3,7 +3,7 @@
 import laws
 import numpy as np
 
-from bayesgen.likelihoods import TreeCategorical, TreeNormal, forests
+from bayesgen.likelihoods import TreeCategorical, TreeNormal, forest_sums
 from bayesgen.likelihoods.tree_categorical import PairCounts, missing, pairs, parameters
 from bayesgen.likelihoods.tree_categorical import likelihood as levels
 from bayesgen.likelihoods.tree_normal import PairMoments, statistics
@@ -39,7 +39,7 @@ def divides_by_all_forests_of_the_prior(right):
     def wrong(self):
         score = right(self)
         prior = np.broadcast_to(np.log(self.odds)[:, None, None], self.log_weights().shape)
-        shift = forests.log_partition(self.log_weights()) - forests.log_partition(prior)
+        shift = forest_sums.log_partition(self.log_weights()) - forest_sums.log_partition(prior)
         return lambda x: score(x) + shift
 
     return wrong
@@ -136,7 +136,7 @@ NUMBERS = [
     (laws.law_addition, PairMoments, "__add__", counts_the_pairs_of_the_last_part),
     (laws.law_sequence, TreeNormal, "posterior", forgets_the_rows_before),
     (laws.law_total, normal_pairs, "log_cells", takes_the_spread_of_the_parent),
-    (laws.law_average, forests.Stages, "draw", draws_naive_forests),
+    (laws.law_average, forest_sums.Stages, "draw", draws_naive_forests),
     (laws.law_update, TreeNormal, "log_drawn", updates_another_class),
     (laws.law_units, normal_pairs, "updated", measures_in_units_of_its_own),
 ]

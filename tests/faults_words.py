@@ -10,7 +10,7 @@ from bayesgen.likelihoods.multinomial import MultinomialStatistics, likelihood, 
 
 def plugs_in_the_mean_urn(right):
     """What scikit-learn's MultinomialNB does: 75 words then count as if the urn were known."""
-    return lambda self: self.density({"probs": self.probs})
+    return lambda self: self.log_density_fn({"probs": self.probs})
 
 
 def forgets_the_orders_of_words(right):

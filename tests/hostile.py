@@ -193,7 +193,7 @@ def tables(draw: st.DrawFn, suits: str) -> Hostile:
     cells = [pd.Series(makers[kind](rng, every)) for kind in kinds]
     cells += [cells[0]] * draw(st.integers(0, 1))  # a column twice
     if not complete:
-        cells = [_with_holes(rng, c, draw(st.sampled_from([0, 0, 0, 0.2, 0.9]))) for c in cells]
+        cells = [_with_missing(rng, c, draw(st.sampled_from([0, 0, 0, 0.2, 0.9]))) for c in cells]
     names = draw(st.permutations(draw(st.sampled_from([NAMES, NAMES, NUMBERED]))))
     if fault == "names":
         cells = cells * 2
@@ -223,6 +223,6 @@ def _codes(draw: st.DrawFn, rng: np.random.Generator, n: int) -> np.ndarray:
     return rng.permutation(np.concatenate([np.arange(size), rest]))
 
 
-def _with_holes(rng: np.random.Generator, column: pd.Series, share: float) -> pd.Series:
+def _with_missing(rng: np.random.Generator, column: pd.Series, share: float) -> pd.Series:
     """Return a column that misses a share of its cells, in whatever way its dtype says so."""
     return column.mask(rng.random(len(column)) < share) if share else column

@@ -239,8 +239,8 @@ def check(model: Model, t: Hostile, law: str, seed: int) -> str:
             return "probabilities; the law is not claimed"
         # an optimiser that stopped on its way may stop elsewhere at the next fit; draws are the
         # same for the same rows, however few they are
-        settled = clf.report_.converged or clf.report_.method in SAMPLED
-        if not settled and law not in OF_ONE_FIT:
+        resolve_family = clf.report_.converged or clf.report_.method in SAMPLED
+        if not resolve_family and law not in OF_ONE_FIT:
             return "probabilities; the fit says that it did not converge"
         try:
             LAWS[law](model, t, clf, proba, np.random.default_rng(seed))

@@ -13,7 +13,7 @@ from case import N_CLASSES, Case
 from hypothesis import strategies as st
 
 from bayesgen.likelihoods import Likelihood, Statistics, TreeCategorical
-from bayesgen.likelihoods.arrays import Arrays
+from bayesgen.likelihoods.axes_dataclass import Arrays
 
 ERRORS = 5.0
 DRAWS = 4000
@@ -140,7 +140,7 @@ def law_weight(case: Case, likelihood: Likelihood) -> None:
         args = {"n_classes": N_CLASSES, "n_levels": case.n_levels[at]}
         light = likelihood.statistics(x[:, at], y, 1.0 - holes[:, j], **args)
         index = np.flatnonzero((column == j) | likelihood.joint)
-        same(light, whole.take(likelihood.inert_axis, index))
+        same(light, whole.take(likelihood.subset_axis, index))
 
 
 def law_sequence(case: Case, likelihood: Likelihood) -> None:
@@ -159,11 +159,11 @@ def law_story(case: Case, likelihood: Likelihood) -> None:
     rows = statistics(case, likelihood, x, y, weight)
     prior = likelihood.complete(rows)
     params = case.params(prior, rng, 7)
-    by_row = prior.density(params)(x)[np.arange(30), :, y]
+    by_row = prior.log_density_fn(params)(x)[np.arange(30), :, y]
     close(weight @ by_row, prior.log_likelihood(params, rows))
     for i in range(7):
         one = {name: value[i] for name, value in params.items()}
-        close(prior.density(one)(x)[np.arange(30), y], by_row[:, i])
+        close(prior.log_density_fn(one)(x)[np.arange(30), y], by_row[:, i])
 
 
 def law_bayes(case: Case, likelihood: Likelihood) -> None:
@@ -186,7 +186,7 @@ def law_mode(case: Case, likelihood: Likelihood) -> None:
     def log_density(params: dict) -> np.ndarray:
         n = len(next(iter(params.values())))
         each = [{name: value[i] for name, value in params.items()} for i in range(n)]
-        return story_density(after, params) + [after.log_measure(one) for one in each]
+        return story_density(after, params) + [after.log_scale_free_jacobian(one) for one in each]
 
     nothing_higher(after, after.mode(), log_density)
     best, findings = prior.maximum_likelihood(rows)
@@ -208,12 +208,12 @@ def law_average(case: Case, likelihood: Likelihood) -> None:
     _, after, _, x, _ = fitted(case, likelihood, holes=True)
     x = np.concatenate([case.rows(np.random.default_rng(6), 4)[0], x[:4]])
     rng = np.random.default_rng(7)
-    density = np.exp(after.density(after.draw(rng, DRAWS))(x))
+    density = np.exp(after.log_density_fn(after.draw(rng, DRAWS))(x))
     averages_to(density, np.exp(after.log_predictive(x)), axis=1)
     probs = softmax(after.log_predictive(x))
     strata = (np.arange(DRAWS) + rng.random(DRAWS)) / DRAWS
     own = (strata[:, None, None] > probs.cumsum(axis=1)[:, :-1]).sum(axis=2)
-    updated = softmax(after.density_draws(rng, DRAWS)(x, own))
+    updated = softmax(after.log_density_draws_given_row(rng, DRAWS)(x, own))
     averages_to(updated, probs, axis=0)
 
 
@@ -221,11 +221,13 @@ def law_update(case: Case, likelihood: Likelihood) -> None:
     """Draws updated by a row have the density that draws of the updated posterior have."""
     _, after, _, _, _ = fitted(case, likelihood)
     x, y = case.rows(np.random.default_rng(8), 6)
-    scores = after.density_draws(np.random.default_rng(9), DRAWS)(x, np.tile(y, (DRAWS, 1)))
+    scores = after.log_density_draws_given_row(np.random.default_rng(9), DRAWS)(
+        x, np.tile(y, (DRAWS, 1))
+    )
     for i in range(len(x)):
         row = x[i : i + 1], y[i : i + 1]
         draws = after.posterior(statistics(case, after, *row)).draw(np.random.default_rng(i), DRAWS)
-        direct = after.density(draws)(row[0])[0]
+        direct = after.log_density_fn(draws)(row[0])[0]
         for power in (1, 2):
             a, b = scores[:, i] ** power, direct**power
             error = np.sqrt((a.var(axis=0) + b.var(axis=0)) / DRAWS)
@@ -241,7 +243,7 @@ def law_total(case: Case, likelihood: Likelihood) -> None:
     """Densities sum or integrate to one over all that a column, or two, may hold."""
     prior, after, _, x, _ = fitted(case, likelihood)
     one = {k: v[0] for k, v in case.params(after, np.random.default_rng(10), 1).items()}
-    scores = [prior.density(one)] + ([after.log_predictive] if likelihood.conjugate else [])
+    scores = [prior.log_density_fn(one)] + ([after.log_predictive] if likelihood.conjugate else [])
     for score in scores:
         for values, weight in case.spaces(x):
             np.testing.assert_allclose(weight @ np.exp(score(values)), 1.0, rtol=1e-8)
@@ -261,7 +263,7 @@ def law_units(case: Case, likelihood: Likelihood) -> None:
         close(change, change[0, 0])
         if part.centred:
             origin = np.array([3.0, -2.0, 50.0])
-            close(mine.moved(origin).log_predictive(fresh + origin), mine.log_predictive(fresh))
+            close(mine.shifted(origin).log_predictive(fresh + origin), mine.log_predictive(fresh))
 
 
 def law_marginal(case: Case, likelihood: Likelihood) -> None:
@@ -276,21 +278,21 @@ def law_marginal(case: Case, likelihood: Likelihood) -> None:
         # forests over fewer columns are another model
         if likelihood.conjugate and not isinstance(likelihood, TreeCategorical):
             index = np.flatnonzero(np.isin(np.repeat(range(3), sizes), seen))
-            part = after.take(after.inert_axis, index)
-            view = after.view(fresh, index if after.inert_axis == "level" else np.array(seen))
+            part = after.take(after.subset_axis, index)
+            view = after.select(fresh, index if after.subset_axis == "level" else np.array(seen))
             close(part.log_predictive(view), after.log_predictive(holes))
         if left_out.sum() == 1:
             values, weight = case.line(x, int(np.flatnonzero(left_out)[0]))
             for row, hole in zip(fresh, holes, strict=True):
                 filled = np.where(left_out, values[:, None], row).astype(x.dtype)
-                total = weight @ np.exp(prior.density(one)(filled))
-                expected = np.exp(prior.density(one)(hole[None])[0])
+                total = weight @ np.exp(prior.log_density_fn(one)(filled))
+                expected = np.exp(prior.log_density_fn(one)(hole[None])[0])
                 np.testing.assert_allclose(total, expected, rtol=1e-7)
                 if isinstance(likelihood, TreeCategorical):
                     total = weight @ np.exp(after.log_predictive(filled))
                     close(total, np.exp(after.log_predictive(hole[None])[0]))
     nothing = np.full((1, 3), case.blank, dtype=x.dtype)
-    assert (prior.density(one)(nothing) == 0).all()
+    assert (prior.log_density_fn(one)(nothing) == 0).all()
 
 
 EVERYWHERE = [law_addition, law_weight, law_story, law_total, law_marginal]

@@ -10,7 +10,11 @@ from scipy.special import logsumexp
 
 import bayesgen as bg
 from bayesgen.errors import InvalidPrior, UnsupportedInference
-from bayesgen.likelihoods.averaged import Averaged, averaged, settled
+from bayesgen.likelihoods.hyperparameter_mixture import (
+    HyperparameterMixture,
+    averaged,
+    resolve_family,
+)
 
 LEARNED = {
     "Normal": {"mean_rows": (0.3, 3.0), "variance_rows": (1.0, 16.0)},
@@ -62,17 +66,23 @@ def test_the_evidence_is_that_of_one_step_at_a_time(name):
 
 def test_a_fault_is_caught(monkeypatch):
     """Members weighed evenly, whatever the rows say: the sequence of updates shows it."""
-    monkeypatch.setattr(Averaged, "_evidences", lambda self, statistics: self.log_weight)
+    monkeypatch.setattr(
+        HyperparameterMixture, "_evidences", lambda self, statistics: self.log_weight
+    )
     with pytest.raises(AssertionError):
         test_the_evidence_is_that_of_one_step_at_a_time("Normal")
 
 
 def test_learn_is_the_product_of_the_grids():
-    prior = settled(bg.Normal(mean_rows="learn", variance_rows="learn"))
+    prior = resolve_family(bg.Normal(mean_rows="learn", variance_rows="learn"))
     assert len(prior.members) == 6 * 7
-    assert {m.variance_rows for m in prior.members} == set(bg.Normal.grids["variance_rows"])
-    assert settled(bg.Normal()) == bg.Normal() or isinstance(settled(bg.Normal()), bg.Normal)
-    slides = settled(bg.MultivariateNormal(scale="learn"))
+    assert {m.variance_rows for m in prior.members} == set(
+        bg.Normal.hyperparameter_grid["variance_rows"]
+    )
+    assert resolve_family(bg.Normal()) == bg.Normal() or isinstance(
+        resolve_family(bg.Normal()), bg.Normal
+    )
+    slides = resolve_family(bg.MultivariateNormal(scale="learn"))
     assert [m.correlation for m in slides.members] == [0.0, 0.5, 0.9, 0.99]
 
 

@@ -267,7 +267,7 @@ def test_every_answer(inference):
 
 def test_words_name_columns():
     clf = bag().fit(TEXTS, LABELS)
-    assert list(clf._learned_.schema.names)[:3] == ["and", "ate", "by"]
+    assert list(clf._state_.schema.names)[:3] == ["and", "ate", "by"]
 
 
 def test_scikit_learn_tools():

@@ -6,7 +6,7 @@ import pytest
 from scipy import integrate, stats
 
 import bayesgen as bg
-from bayesgen.schema.bends import POWERS, Bends, learned
+from bayesgen.schema.power_transform import POWERS, PowerTransforms, learned
 
 EVERY = [bg.NaiveBayes, bg.LDA, bg.QDA]
 every = pytest.mark.parametrize("make", EVERY)
@@ -23,19 +23,19 @@ def skewed(rng):
 @pytest.mark.parametrize("power", [0.0, 0.3, 1.0, 1.6, 2.0])
 def test_a_bend_is_that_of_scipy_and_comes_back(power, rng):
     x = np.array([-1e6, -3.0, -0.2, 0.0, 1e-9, 0.4, 5.0, 1e6])
-    bends = Bends(np.array([2.5]), np.array([power]))
-    bent = bends.bent(x[:, None])
+    bends = PowerTransforms(np.array([2.5]), np.array([power]))
+    bent = bends.forward(x[:, None])
     expected = 2.5 * stats.yeojohnson(x / 2.5, power)
     np.testing.assert_allclose(bent[:, 0], expected, rtol=1e-12)
-    np.testing.assert_allclose(bends.straight(bent)[:, 0], x, rtol=1e-9, atol=1e-15)
+    np.testing.assert_allclose(bends.inverse(bent)[:, 0], x, rtol=1e-9, atol=1e-15)
 
 
 @pytest.mark.parametrize("power", [0.0, 0.3, 1.6, 2.0])
 def test_the_slope_is_the_derivative(power):
     x, step = np.array([[-4.0], [-0.3], [0.7], [6.0]]), 1e-6
-    bends = Bends(np.array([1.7]), np.array([power]))
-    rise = bends.bent(x + step) - bends.bent(x - step)
-    found = bends.log_slope(bends.bent(x))
+    bends = PowerTransforms(np.array([1.7]), np.array([power]))
+    rise = bends.forward(x + step) - bends.forward(x - step)
+    found = bends.log_abs_det_jacobian(bends.forward(x))
     np.testing.assert_allclose(found, np.log(rise[:, 0] / (2 * step)), atol=1e-8)
 
 
@@ -45,8 +45,10 @@ def test_the_power_is_scipys_where_rows_are_many(skew, rng):
     x = np.sign(skew) * np.exp(abs(skew) * rng.standard_normal(4000))
     z = (x - x.mean()) / x.std()
     expected = POWERS[np.argmax([stats.yeojohnson_llf(power, z) for power in POWERS])]
-    centre, bend = learned(x, np.zeros(4000, dtype=int), np.ones(4000))
-    assert (bend.power, centre, bend.scale) == pytest.approx((expected, x.mean(), x.std()))
+    centre, transform = learned(x, np.zeros(4000, dtype=int), np.ones(4000))
+    assert (transform.power, centre, transform.scale) == pytest.approx(
+        (expected, x.mean(), x.std())
+    )
 
 
 def test_normal_columns_stay_as_they_are():
@@ -93,14 +95,14 @@ def test_densities_are_those_of_the_cells(inference, skewed):
     X, y = skewed
     X.loc[4, "b"] = np.nan
     clf = bg.NaiveBayes(numbers="yeo-johnson", inference=inference).fit(X[["b"]], y)
-    (column,) = clf._learned_.schema.blocks["normal"]
-    assert column.bend.power < 0.5
+    (column,) = clf._state_.schema.blocks["normal"]
+    assert column.transform.power < 0.5
 
     def density(u):
         # over log distances from the column's mean, where the tails are short
-        x = column.origin + column.bend.scale * np.sinh(u)
+        x = column.origin + column.transform.scale * np.sinh(u)
         logs = clf.score_samples(pd.DataFrame({"b": np.atleast_1d(x)}))
-        return np.exp(logs) * column.bend.scale * np.cosh(u)
+        return np.exp(logs) * column.transform.scale * np.cosh(u)
 
     u = np.linspace(-40, 60, 200_001)
     assert integrate.simpson(density(u), x=u) == pytest.approx(1, abs=1e-5)
@@ -151,11 +153,11 @@ def test_it_answers_samples_and_is_kept(make, skewed, tmp_path):
 def test_loo_keeps_the_powers_and_takes_the_row_away(skewed):
     X, y = skewed
     clf = bg.LDA(numbers="yeo-johnson").fit(X, y)
-    schema = clf._learned_.schema
+    schema = clf._state_.schema
     bent = schema.encode(clf._read(X, reset=False))["normal"]
     plain = bg.LDA().fit(bent, y)
     np.testing.assert_allclose(clf.loo()["log_proba"], plain.loo()["log_proba"], atol=1e-9)
-    slope = schema.bends()["normal"].log_slope(bent)
+    slope = schema.power_transforms()["normal"].log_abs_det_jacobian(bent)
     difference = clf.loo()["log_joint"].to_numpy() - plain.loo()["log_joint"].to_numpy()
     np.testing.assert_allclose(difference, slope, atol=1e-9)
 

@@ -14,7 +14,7 @@ from interrupted import classifier, draws, rows
 import bayesgen as bg
 from bayesgen.errors import InvalidCheckpoint, NotConverged
 from bayesgen.inference import checkpoint, nuts
-from bayesgen.inference.driver import Driver
+from bayesgen.inference.compiled_nuts import CompiledNUTS
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayesgen.errors.NotConverged")
 
@@ -36,14 +36,14 @@ def runs_apart(tmp_path_factory):
 
 def stop_after(monkeypatch, steps):
     """Let Ctrl-C come after so many looks at the keyboard, and then no more."""
-    taken, left = Driver.taken, iter([*[False] * steps, True])
+    taken, left = CompiledNUTS.taken, iter([*[False] * steps, True])
 
     def stopped(self, *arguments, **options):
         if (arguments[2] or not steps) and next(left, False):
             raise KeyboardInterrupt
         return taken(self, *arguments, **options)
 
-    monkeypatch.setattr(Driver, "taken", stopped)
+    monkeypatch.setattr(CompiledNUTS, "taken", stopped)
 
 
 # --- stopped and taken up again -----------------------------------------------------------------
@@ -60,8 +60,8 @@ def test_ctrl_c_and_again_is_bitwise_the_whole(monkeypatch, path, whole, steps, 
     # 170 steps of warm-up are four pieces
     had = {0: "none", 2: "none", 4: "none", 5: 50, 10: 300}[steps]
     assert f"had {had} of 330 draws of each of 2 chains. '{path}' holds" in stop.value.__notes__[0]
-    taken, calls = Driver.taken, []
-    monkeypatch.setattr(Driver, "taken", lambda *a, **k: calls.append(a[3]) or taken(*a, **k))
+    taken, calls = CompiledNUTS.taken, []
+    monkeypatch.setattr(CompiledNUTS, "taken", lambda *a, **k: calls.append(a[3]) or taken(*a, **k))
     same(draws(classifier(path).fit(*rows())), whole)
     # nothing is sampled twice
     assert len([n for n in calls if n]) == 11 - steps
@@ -69,7 +69,7 @@ def test_ctrl_c_and_again_is_bitwise_the_whole(monkeypatch, path, whole, steps, 
 
 def test_a_finished_run_gives_its_draws_without_sampling(monkeypatch, path, whole):
     first = classifier(path).fit(*rows())
-    monkeypatch.setattr(Driver, "taken", lambda *_: pytest.fail("it samples again"))
+    monkeypatch.setattr(CompiledNUTS, "taken", lambda *_: pytest.fail("it samples again"))
     again = classifier(path).fit(*rows())
     same(draws(again), whole)
     same(draws(first), whole)

@@ -7,7 +7,7 @@ from arviz_stats.base import array_stats
 from scipy import stats
 
 import bayesgen as bg
-from bayesgen.inference import convergence
+from bayesgen.inference import chain_diagnostics
 
 RNG = np.random.default_rng(0)
 Y = np.arange(40) % 2
@@ -34,7 +34,7 @@ def by_hand(chain):
 def test_agreement_of_chains_is_that_of_arviz(shape, walk):
     draws = RNG.standard_normal(shape)
     draws = draws.cumsum(axis=1) if walk else draws
-    found = convergence.agreement(draws)
+    found = chain_diagnostics.chain_diagnostics(draws)
     expected = array_stats.rhat(draws, chain_axis=0, draw_axis=1).max()
     np.testing.assert_allclose(found["r_hat"], expected, rtol=1e-12)
 
@@ -43,30 +43,32 @@ def test_agreement_of_chains_is_that_of_arviz(shape, walk):
 def test_agreement_of_one_chain_is_that_of_its_halves(size):
     draws = RNG.standard_normal((1, size, 4))
     expected = max(by_hand(chain) for chain in draws[0].T)
-    np.testing.assert_allclose(convergence.agreement(draws)["r_hat"], expected, rtol=1e-12)
+    np.testing.assert_allclose(
+        chain_diagnostics.chain_diagnostics(draws)["r_hat"], expected, rtol=1e-12
+    )
 
 
 def test_one_chain_of_independent_draws_agrees_and_one_that_drifts_does_not():
     # r_hat^2 - 1 is about z^2 / 1000, z normal: 6 standard errors stay below the limit of 1.02
     draws = RNG.standard_normal((1, 1000, 1))
-    assert convergence.agree(convergence.agreement(draws), 1)
+    assert chain_diagnostics.has_converged(chain_diagnostics.chain_diagnostics(draws), 1)
     drift = draws + np.linspace(0, 2, 1000)[:, None]
-    assert not convergence.agree(convergence.agreement(drift), 1)
+    assert not chain_diagnostics.has_converged(chain_diagnostics.chain_diagnostics(drift), 1)
 
 
 @pytest.mark.parametrize("chains", [1, 2])
 @pytest.mark.filterwarnings("error")
 def test_chains_that_stand_still_do_not_agree(chains):
     draws = np.concatenate([np.ones((chains, 400, 1)), RNG.standard_normal((chains, 400, 1))], 2)
-    assert not convergence.agree(convergence.agreement(draws), chains)
+    assert not chain_diagnostics.has_converged(chain_diagnostics.chain_diagnostics(draws), chains)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
 @pytest.mark.filterwarnings("error")
 def test_a_few_draws_do_not_agree(size):
-    found = convergence.agreement(RNG.standard_normal((1, size, 2)))
+    found = chain_diagnostics.chain_diagnostics(RNG.standard_normal((1, size, 2)))
     assert np.isnan(found["r_hat"])
-    assert not convergence.agree(found, 1)
+    assert not chain_diagnostics.has_converged(found, 1)
 
 
 # -- what a user sees --------------------------------------------------------------------------

@@ -68,7 +68,7 @@ def test_the_family_that_stands_for_a_structure(structure, family, guesses):
     scale = np.diag(SCALE) * np.eye(3) if family is Normal else 2.0 * np.eye(3)
     named = MultivariateNormal(
         structure, mean=JOINT["mean"], mean_rows=mean_rows, scale=scale, covariance_rows=3
-    ).specialised()
+    ).equivalent_family()
     worth = mean_rows[:, None]
     plain = family(mean=JOINT["mean"], mean_rows=worth, variance_rows=3, **guesses)
     assert isinstance(named, family) and named.spread == plain.spread
@@ -76,7 +76,7 @@ def test_the_family_that_stands_for_a_structure(structure, family, guesses):
     rows = plain.statistics(x, y, np.ones(30), n_classes=N_CLASSES)
     for name, value in plain.complete(rows).arrays().items():
         np.testing.assert_array_equal(getattr(named.complete(rows), name), value)
-    default = MultivariateNormal(structure, prior="reference").specialised()
+    default = MultivariateNormal(structure, prior="reference").equivalent_family()
     spread = {key: value for key, value in guesses.items() if key == "spread"}
     assert repr(default) == repr(family(prior="reference", **spread))
 
@@ -90,7 +90,7 @@ def test_a_diagonal_guess_has_the_marginals_of_a_full_one():
         part.complete(part.statistics(*none, n_classes=N_CLASSES))
         for part in (
             MultivariateNormal(**guess),
-            MultivariateNormal("diagonal", **guess).specialised(),
+            MultivariateNormal("diagonal", **guess).equivalent_family(),
         )
     )
     for j in range(3):
@@ -131,7 +131,7 @@ REFUSED = [
 @pytest.mark.parametrize(("settings", "error", "sentence"), REFUSED)
 def test_refused(settings, error, sentence):
     with pytest.raises(error, match=sentence):
-        MultivariateNormal(**settings).specialised()
+        MultivariateNormal(**settings).equivalent_family()
 
 
 @pytest.mark.parametrize("name", ["covariance", "prior"])

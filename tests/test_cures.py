@@ -49,7 +49,7 @@ def met(call, key, monkeypatch):
     return told[0] if told[0] not in sentences and kind is errors.InvalidPrior else sentences[-1]
 
 
-SLOW = {"NoClosedForm.holes", "LeftOut.too_wide"}
+SLOW = {"NoClosedForm.missing_cells", "LeftOut.too_wide"}
 EVERY = [pytest.param(k, marks=pytest.mark.slow) if k in SLOW else k for k in ROWS]
 
 
@@ -93,7 +93,7 @@ NO_ROW = {
     "UnsupportedTable.sparse_of": "SciPy's matrices hold numbers and booleans only",
     **dict.fromkeys(("LowSampleSize.probabilities", "LowSampleSize.densities"), DRAWS),
     "UnsupportedInference.no_closed_form": "its cure compiles; tests/test_svi.py",
-    "UnsupportedInference.holes": "its cure compiles; tests/test_worths.py",
+    "UnsupportedInference.missing_cells": "its cure compiles; tests/test_worths.py",
     "EmptyDocuments.counts": "nothing to type",
 }
 """Constructors of sentences whose cure is not tried here, and why."""

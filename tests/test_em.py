@@ -17,9 +17,17 @@ from rows_with_holes import (
 )
 from scipy.stats import invwishart, multivariate_normal
 
-from bayesgen.inference import cells, newton
-from bayesgen.inference import incomplete_normal as em
-from bayesgen.likelihoods import Finding, MultivariateNormal
+from bayesgen.inference import expected_moments, newton
+from bayesgen.inference.incomplete_normal import IncompleteNormal
+from bayesgen.likelihoods import MultivariateNormal, Repair
+
+
+def maximum_likelihood(likelihood, statistics, **options):
+    return IncompleteNormal(likelihood, statistics).maximum_likelihood(**options)
+
+
+def mode(prior, statistics):
+    return IncompleteNormal(prior, statistics).mode()
 
 
 @pytest.fixture(params=["per_class", "shared"])
@@ -32,7 +40,7 @@ def case(request, rng):
 
 def test_maximum_likelihood_is_that_of_an_optimiser_on_rows(case):
     x, y, weight, prior, statistics = case
-    params, findings, report = em.maximum_likelihood(prior, statistics)
+    params, findings, report = maximum_likelihood(prior, statistics)
     assert agrees(params, *maximum(x, y, weight, prior))
     covariance = params["cholesky"] @ np.swapaxes(params["cholesky"], 1, 2)
     by_rows = row_log_likelihood(x, y, weight, params["mean"], covariance)
@@ -44,7 +52,7 @@ def test_maximum_likelihood_is_that_of_an_optimiser_on_rows(case):
 
 def test_mode_is_that_of_an_optimiser_on_rows(case):
     x, y, weight, prior, statistics = case
-    params, report = em.mode(prior, statistics)
+    params, report = mode(prior, statistics)
     assert agrees(params, *highest_posterior(x, y, weight, prior))
     assert report.converged
     assert report.gradient_norm < 1e-8
@@ -69,22 +77,22 @@ def test_prior_of_the_oracle_is_that_of_scipy(rng):
 
 def test_dropping_the_conditional_covariance_is_found(case, monkeypatch):
     x, y, weight, prior, statistics = case
-    right = cells.regression
+    right = expected_moments.regression
 
     def without_noise(statistics, params):
         slope, root = right(statistics, params)
         return slope, 0.0 * root
 
-    monkeypatch.setattr(cells, "regression", without_noise)
-    params, _, _ = em.maximum_likelihood(prior, statistics)
+    monkeypatch.setattr(expected_moments, "regression", without_noise)
+    params, _, _ = maximum_likelihood(prior, statistics)
     assert not agrees(params, *maximum(x, y, weight, prior))
 
 
 def test_expected_statistics_are_those_of_rows_filled_one_by_one(case, rng):
     x, y, weight, prior, statistics = case
     params = {name: value[0] for name, value in prior.draw(rng, 1).items()}
-    found = em.expected(statistics, params)
-    assert not found.has_holes
+    found = expected_moments.expected(statistics, params)
+    assert not found.has_missing
     for k in range(K):
         first, second = np.zeros(P), np.zeros((P, P))
         factor = params["cholesky"][min(k, len(params["cholesky"]) - 1)]
@@ -109,7 +117,7 @@ def test_expected_statistics_are_those_of_rows_filled_one_by_one(case, rng):
 def test_gradient_norm_where_newton_has_not_ended(case, monkeypatch):
     x, y, weight, prior, statistics = case
     monkeypatch.setattr(newton, "MAX_STEPS", 2)
-    params, report = em.mode(prior, statistics)
+    params, report = mode(prior, statistics)
     assert not report.converged
     objective, moves = around(x, y, weight, prior, params["mean"], params["cholesky"])
     gradient = [(objective(1e-5 * m) - objective(-1e-5 * m)) / 2e-5 for m in moves]
@@ -123,24 +131,22 @@ def test_without_holes_em_is_the_closed_form(rng, covariance, bias_corrected):
     x, y, weight = table(rng, holes=0.0)
     likelihood = MultivariateNormal(covariance=covariance)
     statistics = likelihood.statistics(x, y, weight, n_classes=K)
-    params, _, report = em.maximum_likelihood(likelihood, statistics, bias_corrected=bias_corrected)
+    params, _, report = maximum_likelihood(likelihood, statistics, bias_corrected=bias_corrected)
     exact, _ = likelihood.maximum_likelihood(statistics, bias_corrected=bias_corrected)
     for name, value in exact.items():
         np.testing.assert_allclose(params[name], value, rtol=1e-10, atol=1e-12)
     assert report.iterations <= 3
     prior = likelihood.complete(statistics)
     for name, value in prior.posterior(statistics).mode().items():
-        np.testing.assert_allclose(
-            em.mode(prior, statistics)[0][name], value, rtol=1e-10, atol=1e-12
-        )
+        np.testing.assert_allclose(mode(prior, statistics)[0][name], value, rtol=1e-10, atol=1e-12)
 
 
 def test_bias_correction_counts_the_observed_cells_of_each_column(rng):
     x, y, weight = table(rng)
     likelihood = MultivariateNormal()
     statistics = likelihood.statistics(x, y, weight, n_classes=K)
-    plain, _, _ = em.maximum_likelihood(likelihood, statistics)
-    corrected, _, _ = em.maximum_likelihood(likelihood, statistics, bias_corrected=True)
+    plain, _, _ = maximum_likelihood(likelihood, statistics)
+    corrected, _, _ = maximum_likelihood(likelihood, statistics, bias_corrected=True)
     n = statistics.marginal().count
     ratio = (corrected["cholesky"] ** 2).sum(-1) / (plain["cholesky"] ** 2).sum(-1)
     np.testing.assert_allclose(ratio, n / (n - 1), rtol=1e-10)
@@ -154,7 +160,7 @@ def test_weight_two_is_the_row_twice(rng, covariance):
     once = likelihood.statistics(x, y, weight, n_classes=K)
     rows = (np.repeat(x, times, axis=0), np.repeat(y, times), np.ones(times.sum()))
     often = likelihood.statistics(*rows, n_classes=K)
-    for fit in (em.maximum_likelihood, lambda b, s: em.mode(b.complete(s), s)):
+    for fit in (maximum_likelihood, lambda b, s: mode(b.complete(s), s)):
         for name, value in fit(likelihood, once)[0].items():
             np.testing.assert_allclose(fit(likelihood, often)[0][name], value, rtol=1e-8, atol=1e-9)
 
@@ -166,7 +172,7 @@ def test_another_unit_moves_the_answer_along(rng, covariance):
     likelihood = MultivariateNormal(covariance=covariance)
     here = likelihood.statistics(x, y, weight, n_classes=K)
     there = likelihood.statistics(x * unit + origin, y, weight, n_classes=K)
-    for fit in (em.maximum_likelihood, lambda b, s: em.mode(b.complete(s), s)):
+    for fit in (maximum_likelihood, lambda b, s: mode(b.complete(s), s)):
         mine, theirs = fit(likelihood, here)[0], fit(likelihood, there)[0]
         np.testing.assert_allclose((theirs["mean"] - origin) / unit, mine["mean"], rtol=1e-7)
         factor = theirs["cholesky"] / unit[:, None]
@@ -187,25 +193,25 @@ def corners(rng, *, p=4):
 def test_empty_classes_and_columns_end_finite_and_are_reported(rng, covariance, bias_corrected):
     likelihood = MultivariateNormal(covariance=covariance)
     statistics = likelihood.statistics(*corners(rng), n_classes=4)
-    params, findings, report = em.maximum_likelihood(
+    params, findings, report = maximum_likelihood(
         likelihood, statistics, bias_corrected=bias_corrected
     )
     assert all(np.isfinite(value).all() for value in params.values())
     assert np.isfinite([report.gradient_norm, report.log_likelihood]).all()
-    expected = {Finding("pooled", 1, 2), Finding("pooled", 2, 1), Finding("pooled", 3)}
+    expected = {Repair("pooled", 1, 2), Repair("pooled", 2, 1), Repair("pooled", 3)}
     if covariance == "per_class":
-        expected.add(Finding("singular", 2))
+        expected.add(Repair("singular", 2))
     assert set(findings) == expected
     assert len(findings) == len(expected)
-    mode, _ = em.mode(likelihood.complete(statistics), statistics)
-    assert all(np.isfinite(value).all() for value in mode.values())
+    highest, _ = mode(likelihood.complete(statistics), statistics)
+    assert all(np.isfinite(value).all() for value in highest.values())
 
 
 def test_mode_of_a_class_without_rows_is_that_of_its_prior(rng):
     prior = MultivariateNormal(mean=1.0, scale=2.0)
     statistics = prior.statistics(*corners(rng), n_classes=4)
     prior = prior.complete(statistics)
-    found, (nothing,) = em.mode(prior, statistics)[0], [prior.mode()]
+    found, (nothing,) = mode(prior, statistics)[0], [prior.mode()]
     np.testing.assert_allclose(found["mean"][3], nothing["mean"][3])
     np.testing.assert_allclose(found["cholesky"][3], nothing["cholesky"][3])
 
@@ -215,6 +221,6 @@ def test_fewer_rows_than_columns_have_no_maximum_and_say_so(rng, monkeypatch):
     x, y, weight = table(rng, n=12, p=5, n_classes=2, holes=0.2)
     likelihood = MultivariateNormal()
     statistics = likelihood.statistics(x, y, weight, n_classes=2)
-    params, findings, _ = em.maximum_likelihood(likelihood, statistics)
-    assert Finding("singular", 0) in findings
+    params, findings, _ = maximum_likelihood(likelihood, statistics)
+    assert Repair("singular", 0) in findings
     assert (np.diagonal(params["cholesky"], axis1=1, axis2=2) > 0).all()

@@ -12,10 +12,10 @@ from sklearn.base import clone
 import bayesgen as bg
 from bayesgen.errors import ImpossibleRows
 from bayesgen.likelihoods import Family
+from bayesgen.likelihoods.distinct_values import distinct_values
 from bayesgen.likelihoods.family import prior
-from bayesgen.likelihoods.family.guesses import first_guesses, moments
-from bayesgen.likelihoods.family.newton import Problem, climb
-from bayesgen.likelihoods.values import distinct_values
+from bayesgen.likelihoods.family.hyperparameters import first_guesses, moments
+from bayesgen.likelihoods.family.newton import Problem, newton_mode
 
 pytestmark = pytest.mark.usefixtures("compile_quickly")
 
@@ -25,7 +25,7 @@ def fitted(family, x, y=Y, n_classes=3):
     x = x[:, None] if x.ndim == 1 else x
     rows = family.statistics(x, y, np.ones(len(x)), n_classes=n_classes)
     part = family.complete(rows)
-    return part, part.coordinates(rows), rows
+    return part, part.whitening(rows), rows
 
 
 def densities(part, found, x):
@@ -33,7 +33,7 @@ def densities(part, found, x):
     u = np.stack([mode for mode, *_ in found.values()], axis=-1)
     with jax.enable_x64(True):
         params = jax.device_get(part.declaration.params(u))
-    return part.density(params)(x[:, None])
+    return part.log_density_fn(params)(x[:, None])
 
 
 # -- estimates -------------------------------------------------------------------------------------
@@ -56,7 +56,7 @@ def test_newton_lands_on_the_fit_of_scipy(name):
         bound,
         priors=False,
     )
-    top = climb(family.declaration, rows, rows.y, problem)
+    top = newton_mode(family.declaration, rows, rows.y, problem)
     with jax.enable_x64(True):
         found = jax.device_get(family.declaration.params(top.u))
     for k in range(3):
@@ -186,7 +186,7 @@ def test_hostile_columns_are_finite():
         assert (widths[:, j] > 0).all(), name
         alone = np.full((5, len(HOSTILE)), np.nan)
         alone[:, j] = cells
-        assert not np.isnan(part.density(params)(alone)).any(), name
+        assert not np.isnan(part.log_density_fn(params)(alone)).any(), name
 
 
 def test_a_column_that_says_nothing_is_left_out(gamma):

@@ -47,9 +47,9 @@ def test_counts_are_checked_and_bounded():
 
 def test_edges_belong_to_the_support_where_densities_are_finite():
     x = np.array([[-np.pi], [np.pi], [np.nan]])
-    assert not Family(dist.VonMises).outside(x).any()
+    assert not Family(dist.VonMises).out_of_support(x).any()
     ends = np.array([[0.0], [1.0], [0.5], [np.nan]])
-    assert Family(dist.Beta).outside(ends).ravel().tolist() == [True, True, False, False]
+    assert Family(dist.Beta).out_of_support(ends).ravel().tolist() == [True, True, False, False]
 
 
 # -- what is declared ------------------------------------------------------------------------------

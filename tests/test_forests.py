@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from rooted_forests import log_weights_of, rooted_forests
 
-from bayesgen.likelihoods import forests
+from bayesgen.likelihoods import forest_sums
 
 SCALES = (1.0, 50.0, 400.0, 6000.0)
 
@@ -29,7 +29,7 @@ def by_hand(log_weight: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]
 def test_the_sum_is_that_over_all_forests(q, scale):
     log_weight = weights(q, scale)
     expected = by_hand(log_weight)[2]
-    found = forests.log_partition(log_weight)
+    found = forest_sums.log_partition(log_weight)
     np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-12)
 
 
@@ -42,7 +42,7 @@ def test_edges_have_their_probability(q, scale):
     for parent, prob in zip(every, probs, strict=True):
         child = np.flatnonzero(parent != np.arange(q))
         expected[:, child, parent[child]] += prob[:, None]
-    np.testing.assert_allclose(forests.edge_probs(log_weight), expected, atol=1e-11)
+    np.testing.assert_allclose(forest_sums.edge_probs(log_weight), expected, atol=1e-11)
 
 
 @pytest.mark.parametrize("q", [1, 2, 3, 4])
@@ -52,7 +52,7 @@ def test_forests_are_drawn_by_weight(q, scale):
     log_weight, n = weights(q, scale, lanes=2), 20_000
     every, probs, _ = by_hand(log_weight)
     lane = np.tile([0, 1], n)
-    drawn = forests.Stages(log_weight).draw(np.random.default_rng(1), lane)
+    drawn = forest_sums.Stages(log_weight).draw(np.random.default_rng(1), lane)
     for k in (0, 1):
         same = (drawn[lane == k][:, None] == every).all(axis=-1)
         assert (same.sum(axis=1) == 1).all()
@@ -67,8 +67,10 @@ def test_an_elimination_without_subtraction_keeps_what_a_determinant_loses():
     small = np.exp(-1.0)
     # the pair as one node of root weight 2, linked to the third by 2 small: 2 + 4 small + 2 small
     expected = 1000.0 + np.log(2 + 6 * small)
-    np.testing.assert_allclose(forests.log_partition(log_weight), expected, rtol=1e-15)
-    drawn = forests.Stages(log_weight[None]).draw(np.random.default_rng(0), np.zeros(9, dtype=int))
+    np.testing.assert_allclose(forest_sums.log_partition(log_weight), expected, rtol=1e-15)
+    drawn = forest_sums.Stages(log_weight[None]).draw(
+        np.random.default_rng(0), np.zeros(9, dtype=int)
+    )
     assert ((drawn[:, 0] == 1) != (drawn[:, 1] == 0)).all()
 
 
@@ -80,18 +82,18 @@ def test_mutual_edges_are_read_below_the_diagonal_only(q, scale):
     below[rng.random(below.shape) < 0.2] = -np.inf
     both = np.where(np.tri(q, dtype=bool), below, np.swapaxes(below, 1, 2))
     nonsense = np.where(np.tri(q, k=-1, dtype=bool), below, 7.0)
-    expected = forests.log_partition(both)
-    found = forests.log_partition(nonsense, mutual=True)
+    expected = forest_sums.log_partition(both)
+    found = forest_sums.log_partition(nonsense, mutual=True)
     np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-12)
 
 
 def test_many_lanes_agree_with_one_at_a_time():
     log_weight = np.random.default_rng(0).normal(size=(7, 3, 30, 30)) * [[[[1.0]], [[30]], [[300]]]]
-    found = forests.log_partition(log_weight)
-    one = [[forests.log_partition(w) for w in some] for some in log_weight]
+    found = forest_sums.log_partition(log_weight)
+    one = [[forest_sums.log_partition(w) for w in some] for some in log_weight]
     np.testing.assert_allclose(found, one, rtol=1e-13)
-    one = np.array(forests.edge_probs(log_weight[0])[1])
-    np.testing.assert_allclose(one, forests.edge_probs(log_weight[0, 1]), atol=1e-12)
+    one = np.array(forest_sums.edge_probs(log_weight[0])[1])
+    np.testing.assert_allclose(one, forest_sums.edge_probs(log_weight[0, 1]), atol=1e-12)
 
 
 @pytest.mark.parametrize("whole", [False, True])
@@ -102,7 +104,7 @@ def test_the_heaviest_forest(q, whole):
     every = rooted_forests(q)
     if whole:
         every = every[(every == np.arange(q)).sum(axis=1) == 1]
-    found = forests.heaviest(log_weight, whole=whole)
+    found = forest_sums.heaviest(log_weight, whole=whole)
     best = log_weights_of(every, log_weight).max(axis=0)
     reached = [log_weights_of(f[None], w)[0] for f, w in zip(found, log_weight, strict=True)]
     assert (found[:, None] == every).all(axis=-1).any(axis=1).all()
@@ -111,7 +113,7 @@ def test_the_heaviest_forest(q, whole):
 
 def test_parents_come_first():
     every = rooted_forests(4)
-    order = forests.downwards(every)
+    order = forest_sums.downwards(every)
     place = np.argsort(order, axis=1)
     above = np.take_along_axis(place, every, axis=1)
     assert ((above < place) | (every == np.arange(4))).all()

@@ -62,7 +62,7 @@ def test_counts_of_heavy_rows_keep_their_digits():
     each = dataclasses.replace(
         after, rate=np.repeat(after.rate[None], 4, 0), rows=np.repeat(after.rows[None], 4, 0)
     )
-    np.testing.assert_allclose(each.log_predictive_each(x), known, atol=2e-8)
+    np.testing.assert_allclose(each.log_predictive_paired(x), known, atol=2e-8)
 
 
 @pytest.mark.parametrize("covariance", ["per_class", "shared"])
@@ -126,8 +126,10 @@ def test_what_is_nearly_always_so_may_still_not_be(form):
     zeros = np.array([4 * guess + 1e-9, 4 * guess]) / (4 + np.array([1e8, 1e7]))
     zero = form(np.zeros((1, 1)))
     np.testing.assert_allclose(after.predictive()(zero), np.log(zeros)[None], rtol=1e-14)
-    np.testing.assert_allclose(after.log_predictive_each(np.zeros((1, 1))), np.log(zeros)[None])
-    drawn = after.density_draws(np.random.default_rng(0), 50)(zero, np.zeros((50, 1), int))
+    np.testing.assert_allclose(after.log_predictive_paired(np.zeros((1, 1))), np.log(zeros)[None])
+    drawn = after.log_density_draws_given_row(np.random.default_rng(0), 50)(
+        zero, np.zeros((50, 1), int)
+    )
     assert np.isfinite(drawn[..., 0]).all()
     clf = bg.NaiveBayes(prior).fit(x, y, sample_weight=weight)
     assert np.isfinite(clf.predict_interval(x)).all()

@@ -9,9 +9,15 @@ import pytest
 
 import bayesgen as bg
 from bayesgen import errors
-from bayesgen.inference import cells, convergence, incomplete_normal, leave_one_out, newton
-from bayesgen.likelihoods.moments import class_moments
+from bayesgen.inference import (
+    chain_diagnostics,
+    expected_moments,
+    incomplete_normal,
+    leave_one_out,
+    newton,
+)
 from bayesgen.likelihoods.multivariate_normal import parameters, priors
+from bayesgen.likelihoods.normal_statistics import class_moments
 
 
 def test_names_of_two_types_are_refused_by_name(rng):
@@ -75,7 +81,7 @@ def test_regression_on_observed_columns_bears_any_units(rng):
     for unit in (np.ones(3), units):
         rows = bg.MultivariateNormal().statistics(x * unit, y, np.ones(30), n_classes=2)
         params = {"mean": np.zeros((2, 3)), "cholesky": factor * unit[:, None]}
-        filled = cells.expected(rows, params)
+        filled = expected_moments.expected(rows, params)
         found.append((filled.mean / unit, filled.scatter / unit / unit[:, None]))
     for plain, moved in zip(*found, strict=True):
         np.testing.assert_allclose(moved, plain, rtol=1e-9, atol=1e-12)
@@ -93,7 +99,7 @@ def test_leaps_of_em_stay_above_the_floors(make, rng):
     twice = np.column_stack([x, x[:, 0], np.arange(40) % 2])
     twice[rng.random(twice.shape) < 0.3] = np.nan
     clf = make(inference="mle").fit(twice, np.arange(40) % 2)
-    floor = 1e-9 * clf._learned_.statistics.blocks["normal"].marginal().pooled()[1]
+    floor = 1e-9 * clf._state_.statistics.blocks["normal"].marginal().pooled()[1]
     for factor in clf.posterior_.params["normal"]["cholesky"][0, 0]:
         assert parameters.is_mended(factor, floor)
     assert np.isfinite(clf.predict_proba(twice)).all()
@@ -217,7 +223,7 @@ def test_expected_statistics_say_where_em_did_not_converge(make, monkeypatch):
 
 def test_chains_that_stand_still_apart_do_not_agree():
     still = np.broadcast_to(np.array([1.0, 2.0])[:, None, None], (2, 20, 1))
-    assert not convergence.agree(convergence.agreement(still), 2)
+    assert not chain_diagnostics.has_converged(chain_diagnostics.chain_diagnostics(still), 2)
 
 
 def test_indicators_of_columns_without_a_second_level():
@@ -235,7 +241,7 @@ def test_a_covariance_that_rounds_to_a_singular_one_is_told_by_its_columns(make,
     def singular(*_):
         raise np.linalg.LinAlgError("Matrix is not positive definite")
 
-    monkeypatch.setattr(incomplete_normal, "mode", singular)
+    monkeypatch.setattr(incomplete_normal.IncompleteNormal, "mode", singular)
     X = pd.DataFrame(rng.standard_normal((30, 2)), columns=["height", "weight"])
     X.iloc[0, 0] = np.nan
     says = r"columns 'height', 'weight' rounds to a singular one: .* Leave out a column"
@@ -247,7 +253,7 @@ def test_a_covariance_that_rounds_to_a_singular_one_is_told_by_its_columns(make,
         make(random_state=0).fit(X, np.arange(30) % 2)
 
 
-@pytest.mark.parametrize("step", ["predictive", "log_predictive_after"])
+@pytest.mark.parametrize("step", ["predictive", "log_predictive_updated"])
 def test_matrices_that_round_to_singular_ones_are_told_by_fit_and_by_loo(step, rng, monkeypatch):
     """The matrix below, of a column twice whose classes lie far apart, lost all that held it."""
     one = np.ones(1)

@@ -12,7 +12,7 @@ from explained import FITS, WORDS, cells, fitted
 
 import bayesgen as bg
 from bayesgen.errors import BayesgenWarning, InvalidArgument, UnsupportedInference
-from bayesgen.likelihoods import MultivariateNormal, SphericalNormal, filling
+from bayesgen.likelihoods import MultivariateNormal, SphericalNormal, conditional_draws
 
 FILLED = [
     (name, method, j)
@@ -142,7 +142,7 @@ def test_tempering_changes_no_draw():
 
 def test_faults_are_found(monkeypatch):
     """Degrees of freedom without the observed cells, and a variance that learns nothing of them."""
-    right = filling.filled
+    right = conditional_draws.filled
 
     def fewer_degrees(x, own, rng, *, mean, matrices, degrees):
         return right(x, own, rng, mean=mean, matrices=matrices * 1.5, degrees=degrees)
@@ -152,17 +152,17 @@ def test_faults_are_found(monkeypatch):
         drawn = family.mean[own] + spread * rng.standard_normal(x.shape)
         return np.where(np.isnan(x), drawn + spread, x)
 
-    monkeypatch.setattr(filling, "filled", fewer_degrees)
+    monkeypatch.setattr(conditional_draws, "filled", fewer_degrees)
     with pytest.raises(AssertionError):
         quiet_check("MultivariateNormal", "exact", 0)
-    original = filling.fill.dispatch(SphericalNormal)
-    filling.fill.register(SphericalNormal)(plain)
+    original = conditional_draws.fill.dispatch(SphericalNormal)
+    conditional_draws.fill.register(SphericalNormal)(plain)
     try:
         with pytest.raises(AssertionError):
             quiet_check("SphericalNormal", "exact", 0)
     finally:
-        filling.fill.register(SphericalNormal)(original)
-    assert filling.fill.dispatch(MultivariateNormal) is not original
+        conditional_draws.fill.register(SphericalNormal)(original)
+    assert conditional_draws.fill.dispatch(MultivariateNormal) is not original
 
 
 # --- tables --------------------------------------------------------------------------------------

@@ -17,8 +17,8 @@ from scipy.sparse import csr_array
 
 import bayesgen as bg
 from bayesgen.errors import BayesgenError
-from bayesgen.likelihoods import Likelihood, filling
-from bayesgen.likelihoods.arrays import Arrays
+from bayesgen.likelihoods import Likelihood, conditional_draws
+from bayesgen.likelihoods.axes_dataclass import Arrays
 
 ROWS = 24
 pytestmark = pytest.mark.usefixtures("compile_quickly")
@@ -74,10 +74,10 @@ def asked_of_statistics(case: Case, prior: Likelihood, after: Likelihood, rows: 
         lambda: prior.log_evidence(rows),
         lambda: prior.maximum_likelihood(rows, variance_floor=1e-9),
         after.mode,
-        lambda: prior.start(rows),
+        lambda: prior.initial_params(rows),
         lambda: after.draw(rng, 3),
         lambda: rows - rows,
-        prior.inert,
+        prior.uninformative,
     ):
         with contextlib.suppress(BayesgenError):
             ask()
@@ -89,31 +89,31 @@ def test_a_likelihood_writes_into_nothing_that_it_is_given(name, width):
     case, rng = CASES[name], np.random.default_rng(7)
     prior, after, rows, x, y = updated(case, width)
     asked_of_statistics(case, prior, after, rows)
-    draws = [{k: np.stack([v, v]) for k, v in prior.start(rows).items()}]
+    draws = [{k: np.stack([v, v]) for k, v in prior.initial_params(rows).items()}]
     if width == 3:
         draws.append(case.params(after, rng, 2))
     for layout, block in layouts(case, prior, x):
         block, own = read_only(block), read_only(y[: block.shape[0]])
         for params in map(read_only, draws):
-            score = prior.density(params)
+            score = prior.log_density_fn(params)
             again = score(block)
             np.testing.assert_array_equal(score(block), again, err_msg=layout)
         if prior.conjugate:
             score = after.predictive()
             again = score(block)
             np.testing.assert_array_equal(score(block), again, err_msg=layout)
-            after.density_draws(rng, 2)(block, read_only(np.tile(own, (2, 1))))
+            after.log_density_draws_given_row(rng, 2)(block, read_only(np.tile(own, (2, 1))))
         if layout == "sparse":
             continue
         one = read_only({k: v[0] for k, v in draws[0].items()})
         prior.simulate(one, own, rng)
-        prior.outside(block)
+        prior.out_of_support(block)
         # families that cannot fill their cells say so
         with contextlib.suppress(BayesgenError):
-            filling.fill_given(prior, one, block, own, rng)
+            conditional_draws.fill_given(prior, one, block, own, rng)
         if prior.conjugate:
             with contextlib.suppress(BayesgenError):
-                filling.fill(after, block, own, rng)
+                conditional_draws.fill(after, block, own, rng)
 
 
 # -- through public names ----------------------------------------------------------------------

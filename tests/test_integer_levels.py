@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from bayesgen.likelihoods import counts
-from bayesgen.schema import integers
+from bayesgen.likelihoods import level_counts
+from bayesgen.schema import integer_levels
 from bayesgen.schema.blocks import encoded_block, learned_block
 from bayesgen.schema.columns import BlockSpec
 from bayesgen.table import read_table
@@ -26,7 +26,7 @@ TABLES = {
 
 @pytest.mark.parametrize("name", TABLES)
 def test_levels_and_codes_are_those_of_single_columns(rng, name, monkeypatch):
-    monkeypatch.setattr(integers, "BLOCK_ROWS", 64)
+    monkeypatch.setattr(integer_levels, "BLOCK_ROWS", 64)
     X = np.asarray(TABLES[name](rng))
     kept, table = X.copy(), read_table(X)
     spec = BlockSpec("levels", table.names)
@@ -50,11 +50,11 @@ def test_a_level_that_was_not_seen_is_not_taken_for_a_code(rng, strange):
     for j in range(4):
         other = X.copy()
         other[7, j] = strange
-        assert integers.integer_codes(columns, other) is None
+        assert integer_levels.integer_codes(columns, other) is None
     other = X.copy()
     other[7, 2] = 4  # a level of its neighbours
-    assert integers.integer_codes(columns, other) is None
-    np.testing.assert_array_equal(integers.integer_codes(columns, X), X)
+    assert integer_levels.integer_codes(columns, other) is None
+    np.testing.assert_array_equal(integer_levels.integer_codes(columns, X), X)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -62,7 +62,7 @@ def test_a_level_that_was_not_seen_is_not_taken_for_a_code(rng, strange):
 def test_cross_tables_are_counts_of_one_column_and_class_at_a_time(
     rng, monkeypatch, weighted, holes
 ):
-    monkeypatch.setattr(counts, "COUNTED_ROWS", 64)
+    monkeypatch.setattr(level_counts, "COUNTED_ROWS", 64)
     n_levels = (2, 1, 5, 3)
     codes = np.stack([rng.integers(0, size, 300) for size in n_levels], axis=1)
     codes[rng.random(codes.shape) < holes] = -1
@@ -78,6 +78,6 @@ def test_cross_tables_are_counts_of_one_column_and_class_at_a_time(
         for k in range(3)
     ]
     kept = codes.copy()
-    found = counts.cross_tables(codes, y, weight, 3, n_levels)
+    found = level_counts.cross_tables(codes, y, weight, 3, n_levels)
     np.testing.assert_array_equal(found, expected)
     np.testing.assert_array_equal(codes, kept)

@@ -25,8 +25,8 @@ from tables_with_holes import (
 )
 
 from bayesgen.classes import ClassPrior
-from bayesgen.inference.holes import complete_statistics, holes
-from bayesgen.likelihoods import Finding, JointCategorical
+from bayesgen.inference.incomplete_data import complete_statistics, missing_cells
+from bayesgen.likelihoods import JointCategorical, Repair
 from bayesgen.likelihoods.joint_categorical import tables
 from bayesgen.model import Model, ModelStatistics
 from bayesgen.story import program
@@ -47,7 +47,7 @@ def highest(x, y, weight, added):
 
 def test_maximum_likelihood_is_that_of_an_optimiser_on_rows(rng):
     x, y, weight = table(rng)
-    found = holes(*completed(x, y, weight))
+    found = missing_cells(*completed(x, y, weight))
     params, findings, report = found.maximum_likelihood(bias_corrected=False, variance_floor=0.0)
     probs, top = highest(x, y, weight, 0.0)
     np.testing.assert_allclose(params["probs"], probs, atol=2e-5)
@@ -60,7 +60,7 @@ def test_maximum_likelihood_is_that_of_an_optimiser_on_rows(rng):
 def test_mode_is_that_of_an_optimiser_on_rows(rng):
     x, y, weight = table(rng)
     prior, statistics = completed(x, y, weight)
-    params, report = holes(prior, statistics).mode()
+    params, report = missing_cells(prior, statistics).mode()
     concentration = prior.rows[:, None] * prior.probs
     np.testing.assert_allclose(params["probs"], highest(x, y, weight, concentration)[0], atol=2e-5)
     assert report.converged and report.gradient_norm < 1e-8
@@ -72,7 +72,7 @@ def test_dropping_or_spreading_evenly_is_found(rng):
     expected = highest(x, y, weight, prior.concentration())[0]
     dropped = statistics.with_arrays({"partial_weight": 0 * statistics.partial_weight})
     evenly = prior.posterior(statistics.expected(np.ones_like(prior.probs))).mode()
-    for wrong in (holes(prior, dropped).mode()[0], evenly):
+    for wrong in (missing_cells(prior, dropped).mode()[0], evenly):
         assert np.abs(wrong["probs"] - expected).max() > 0.01
 
 
@@ -83,7 +83,7 @@ def test_mode_under_uneven_weights_has_no_gradient(seed):
     x, y, _ = table(rng, some=0.5)
     weight = 10.0 ** rng.integers(-4, 6, len(y))
     prior, statistics = completed(x, y, weight)
-    params, report = holes(prior, statistics).mode()
+    params, report = missing_cells(prior, statistics).mode()
     probs, filled = params["probs"], prior.concentration().copy()
     for k, times, fits in zip(y, weight, fitting(x), strict=True):
         filled[k] += times * fits * probs[k] / (fits * probs[k]).sum() * fits.any()
@@ -95,14 +95,14 @@ def test_mode_under_uneven_weights_has_no_gradient(seed):
 
 def test_without_holes_nothing_stands_in_for_the_closed_form(rng):
     x, y, weight = table(rng, some=0.0)
-    assert holes(*completed(x, y, weight)) is None
+    assert missing_cells(*completed(x, y, weight)) is None
     # a hole in a column of one level leaves no choice
     constant = np.where(x < 0, x, x * [0, 1])
     statistics = PRIOR.statistics(constant, y, weight, n_classes=K, n_levels=(1, 3))
     part = JointCategorical.laplace(1).complete(statistics)
     constant[5, 0] = -1
     again = PRIOR.statistics(constant, y, weight, n_classes=K, n_levels=(1, 3))
-    assert holes(part, again) is None
+    assert missing_cells(part, again) is None
     np.testing.assert_array_equal(part.posterior(again).probs, part.posterior(statistics).probs)
 
 
@@ -110,15 +110,15 @@ def test_corners_end_finite_and_are_reported(rng):
     x, y, weight = table(rng)
     y[:] = 0
     prior, statistics = completed(x, y, weight)
-    params, findings, _ = holes(prior, statistics).maximum_likelihood(
+    params, findings, _ = missing_cells(prior, statistics).maximum_likelihood(
         bias_corrected=False, variance_floor=0.0
     )
-    assert findings == [Finding("pooled", 1)]
+    assert findings == [Repair("pooled", 1)]
     np.testing.assert_allclose(params["probs"][1], params["probs"][0])
     # rows of one column each: many tables are equally likely, one of them is found
     x = np.array([[0, -1], [0, -1], [1, -1], [-1, 0], [-1, 1], [-1, 2]])
     prior, statistics = completed(x, np.zeros(6, int), np.ones(6))
-    params, _, report = holes(prior, statistics).maximum_likelihood(
+    params, _, report = missing_cells(prior, statistics).maximum_likelihood(
         bias_corrected=False, variance_floor=0.0
     )
     found = params["probs"][0].reshape(LEVELS)
@@ -133,8 +133,8 @@ def test_expected_statistics_are_those_of_the_mode(rng):
     model = Model(ClassPrior(np.array([0.4, 0.6]), 5.0), {"t": prior})
     rows = ModelStatistics(np.bincount(y, weight), {"t": statistics})
     found = complete_statistics(model, rows).blocks["t"]
-    assert not found.has_holes
-    mode = holes(prior, statistics).mode()[0]["probs"]
+    assert not found.has_missing
+    mode = missing_cells(prior, statistics).mode()[0]["probs"]
     np.testing.assert_allclose(prior.posterior(found).probs, mode, atol=1e-9)
     share = fitting(x) * mode[y]
     share = weight[:, None] * share / share.sum(axis=1, keepdims=True)
@@ -153,13 +153,13 @@ def test_few_rows_are_scored_as_many_are(rng, n, monkeypatch):
     params = {"probs": rng.dirichlet(np.ones(120), (7, K))}
     part = JointCategorical(n_levels=n_levels)
     x = rng.integers(-1, n_levels, size=(n, 4))
-    kept = part.density(params)(x)
+    kept = part.log_density_fn(params)(x)
     every = np.array(np.unravel_index(np.arange(120), n_levels)).T
     fits = ((x[:, None] == every) | (x[:, None] < 0)).all(axis=2)
     expected = np.log(np.einsum("rc,dkc->rdk", fits, params["probs"]))
     np.testing.assert_allclose(kept, expected, atol=1e-12)
     monkeypatch.setattr(tables, "CACHED_FLOATS", 0)
-    np.testing.assert_allclose(part.density(params)(x), expected, atol=1e-12)
+    np.testing.assert_allclose(part.log_density_fn(params)(x), expected, atol=1e-12)
 
 
 def test_rows_of_tiny_probability_keep_their_logs(rng):

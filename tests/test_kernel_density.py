@@ -11,12 +11,12 @@ from scipy import integrate, stats
 from sklearn import neighbors
 
 import bayesgen as bg
-from bayesgen.likelihoods.kernel_density import LearntKernelDensity
+from bayesgen.likelihoods.distinct_values import distinct_values
+from bayesgen.likelihoods.kernel_density import LearnedKernelDensity
+from bayesgen.likelihoods.kernel_density.bandwidth_grid import log_densities
 from bayesgen.likelihoods.kernel_density.bandwidths import rule_of_thumb
 from bayesgen.likelihoods.kernel_density.kernels import KERNELS, blur, log_density
-from bayesgen.likelihoods.kernel_density.leave_one_out import leave_one_out, read, tabled
-from bayesgen.likelihoods.kernel_density.many import log_densities
-from bayesgen.likelihoods.values import distinct_values
+from bayesgen.likelihoods.kernel_density.loo_bandwidth import leave_one_out, read, tabled
 
 PROGRAM = Path(__file__).parent.parent / "models" / "kernel_density_naive_bayes.py"
 
@@ -192,7 +192,7 @@ def test_agrees_with_the_plain_program():
     x[rng.random((40, 3)) < 0.2] = np.nan
     x[0, 1], x[1:3, 0] = 2.0, 0.5
     guess, new = np.array([0.5, 2.0, 0.05]), np.where(np.eye(3), np.nan, [0.3, 1.0, 1.5])
-    part = LearntKernelDensity(bandwidth_guess=guess, bandwidth_rows=3.0)
+    part = LearnedKernelDensity(bandwidth_guess=guess, bandwidth_rows=3.0)
     rows = part.statistics(x, y, np.ones(40), n_classes=3)
     part = part.complete(rows)
     h = np.exp(part.log_mode + part.width * rng.normal(size=(4, 3, 3)))
@@ -221,5 +221,5 @@ def test_agrees_with_the_plain_program():
         pairs = np.repeat(np.vstack([new, np.full(3, np.nan)]), 3, axis=0), np.tile(range(3), 4)
         scored = jax.device_get(alone(*pairs)).reshape(4, 3)
     np.testing.assert_allclose(np.ptp(fitted - mine), 0, atol=1e-6)
-    found = part.density({"bandwidth": h[0]})(new)
+    found = part.log_density_fn({"bandwidth": h[0]})(new)
     np.testing.assert_allclose(found, scored[:3] - scored[3], atol=1e-9)

@@ -15,7 +15,7 @@ from bayesgen.errors import (
     UnsupportedInference,
 )
 from bayesgen.likelihoods import KernelDensity
-from bayesgen.likelihoods.kernel_density.leave_one_out import leave_one_out
+from bayesgen.likelihoods.kernel_density.loo_bandwidth import leave_one_out
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +115,7 @@ def test_the_mode_is_found_by_svi(iris):
     found = clf.posterior_.params["kernel_density"]["bandwidth"][0, 0]
     np.testing.assert_allclose(found, np.exp(part.log_mode), rtol=1e-6)
     assert (clf.predict(X) == y).mean() > 0.95
-    assert repr(part).startswith("LearntKernelDensity(bandwidth_guess=")
+    assert repr(part).startswith("LearnedKernelDensity(bandwidth_guess=")
 
 
 def test_what_makes_no_kernel_density_is_refused():

@@ -6,7 +6,7 @@ import pytest
 import bayesgen as bg
 from bayesgen.estimators.fitted import codes_of
 from bayesgen.estimators.rows import check_declared, distinct, weights_of
-from bayesgen.schema.origins import FIRST_ROWS, TOGETHER, less
+from bayesgen.schema.centering import FIRST_ROWS, TOGETHER, less
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def test_a_stated_guess_stands_where_a_column_says_nothing(name, constant):
     x[:, 1] = x[0, 1] if constant else case.blank
     rows = laws.statistics(case, case.prior, x, y)
     prior = case.prior.complete(rows)
-    points = [prior.start(rows)]
+    points = [prior.initial_params(rows)]
     if constant or not prior.joint:
         points += [
             prior.posterior(rows).mode(),
@@ -50,4 +50,6 @@ def test_a_stated_guess_stands_where_a_column_says_nothing(name, constant):
     for point in points:
         assert all(np.isfinite(value).all() for value in point.values())
         # 0 for a level that was never seen
-        assert not np.isnan(prior.density(point)(case.table(np.random.default_rng(2), 9)[0])).any()
+        assert not np.isnan(
+            prior.log_density_fn(point)(case.table(np.random.default_rng(2), 9)[0])
+        ).any()

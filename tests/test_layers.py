@@ -18,7 +18,7 @@ ORDER = (
 EVERYWHERE = {*sys.stdlib_module_names, "numpy", "scipy", "jaxtyping"}
 FRAMES = ("table", "datasets", "cli", "calibrate", "compare", "diagnose", "report")
 TRACED = ("likelihoods", "classes", "story", "user_story", "inference")
-ARVIZ = ("diagnose", "inference.convergence")
+ARVIZ = ("diagnose", "inference.chain_diagnostics")
 HOMES = {
     "sklearn": ("estimators", "calibrate", "compare"),
     **dict.fromkeys(("arviz", "arviz_base", "arviz_stats", "arviz_plots"), ARVIZ),
@@ -93,14 +93,17 @@ def test_imports_go_downhill(path):
     [
         ("table", "from bayesgen.schema import Schema"),
         ("table", "from bayesgen import schema"),
-        ("likelihoods.normal", "def story():\n    from bayesgen.inference.convergence import NUTS"),
+        (
+            "likelihoods.normal",
+            "def story():\n    from bayesgen.inference.chain_diagnostics import NUTS",
+        ),
         ("predict", "import bayesgen"),
         ("errors", "from bayesgen.unheard_of import x"),
         ("unheard_of", ""),
         ("likelihoods.normal", "from .base import Likelihood"),
         ("likelihoods.normal", "import jax.numpy as jnp"),
         (
-            "inference.convergence",
+            "inference.chain_diagnostics",
             "try:\n    from numpyro.infer import MCMC\nexcept ImportError:\n    pass",
         ),
         ("plots", "class Plot:\n    import matplotlib.pyplot as plt"),
@@ -122,7 +125,7 @@ def test_planted_violation_is_found(module, source):
         ("schema", "from bayesgen import table\nfrom bayesgen.errors import BayesgenError"),
         ("likelihoods.normal", "import numpy as np\nfrom bayesgen.likelihoods.base import Block"),
         (
-            "inference.convergence",
+            "inference.chain_diagnostics",
             "def ess():\n    import arviz_stats\n    import jax, numpyro.infer",
         ),
         ("estimators.naive_bayes", "from sklearn.base import BaseEstimator"),

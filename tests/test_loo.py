@@ -42,7 +42,7 @@ def alone(prior, case, x, y, weight, i):
 def test_every_family_leaves_a_row_out(name, guess):
     """Guesses that come from the columns are made again without the row, which has its weight."""
     case, rng = CASES[name], np.random.default_rng(3)
-    prior = getattr(case, guess).specialised()
+    prior = getattr(case, guess).equivalent_family()
     x, y = case.rows(rng, 24, holes=not prior.joint)
     weight = rng.choice([0.5, 1.0, 2.0], len(y))
     whole = laws.statistics(case, prior, x, y, weight)
@@ -164,7 +164,7 @@ def test_what_has_no_exact_loo():
 def test_every_family_leaves_a_part_of_a_row_out(name):
     """A row of weight 2 is the row twice, and one of the two stays."""
     case, rng = CASES[name], np.random.default_rng(4)
-    prior = case.vague.specialised()
+    prior = case.vague.equivalent_family()
     x, y = case.rows(rng, 12, holes=not prior.joint)
     times = np.tile([1.0, 2.0, 3.0], 4)
     rows = leave_one_out.Rows(x, y, times, np.ones(12), laws.N_CLASSES, case.n_levels)

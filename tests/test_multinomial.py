@@ -15,7 +15,7 @@ from sklearn.naive_bayes import MultinomialNB
 
 import bayesgen as bg
 from bayesgen import errors
-from bayesgen.likelihoods.rising import log_rising
+from bayesgen.likelihoods.rising import log_rising_factorial
 
 MODELS = Path(__file__).parent.parent / "models"
 PRIOR = bg.Multinomial(probs=URNS, rows=WORTH)
@@ -59,14 +59,14 @@ def test_rare_words_that_are_repeated_and_frequent_ones_beyond_the_table():
 @pytest.mark.parametrize("n", [0, 1, 2, 7, 1000])
 def test_rising_factorials_keep_their_digits(a, n):
     exact = float(np.sum(np.log(np.longdouble(a) + np.arange(n, dtype=np.longdouble))))
-    found = log_rising(np.array([a]), np.array([float(n)]))
+    found = log_rising_factorial(np.array([a]), np.array([float(n)]))
     np.testing.assert_allclose(found, exact, rtol=1e-14, atol=1e-14)
 
 
 @pytest.mark.parametrize("a", [1e-5, 0.3, 15.9, 16.0, 1e3, 1e8, 1e14])
 def test_rising_factorials_of_halves_keep_their_digits(a):
     """Gamma(a + 1/2) / Gamma(a) times Gamma(a + 1) / Gamma(a + 1/2) is a: t densities need both."""
-    both = log_rising(a, 0.5) + log_rising(a + 0.5, 0.5)
+    both = log_rising_factorial(a, 0.5) + log_rising_factorial(a + 0.5, 0.5)
     np.testing.assert_allclose(both, np.log(a), rtol=1e-14, atol=1e-14)
 
 
@@ -124,7 +124,7 @@ def test_missing_words_leave_the_urn(predictive):
     """p(x given N) = p(how many words are known given N) p(known words given how many)."""
     after = fitted()
     urn = after.draw(np.random.default_rng(6), 1)["probs"][0]
-    score = after.predictive() if predictive else after.density({"probs": urn})
+    score = after.predictive() if predictive else after.log_density_fn({"probs": urn})
     x = np.array([[2.0, 3.0, 4.0], [0.0, 1.0, 7.0]])
     known = np.where([True, True, False], x, np.nan)
     n, m = x.sum(axis=1), x[:, :2].sum(axis=1)
@@ -154,7 +154,7 @@ def test_updated_draws_average_to_the_answer_with_words_missing():
     probs /= probs.sum()
     rng = np.random.default_rng(7)
     own = rng.choice(3, (n, 1), p=probs)
-    joint = after.density_draws(rng, n)(x, own)[:, 0]
+    joint = after.log_density_draws_given_row(rng, n)(x, own)[:, 0]
     found = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
     error = found.std(axis=0) / np.sqrt(n)
     # five standard errors: a right program fails with probability 1e-6
@@ -237,15 +237,15 @@ def test_rows_follow_the_plain_program_with_words_missing():
         story = handlers.seed(handlers.substitute(program, given), 0)
         trace = handlers.trace(story).get_trace(x, y, n_classes=3)
         oracle = np.asarray(trace["x"]["fn"].log_prob(trace["x"]["value"]))
-    found = fitted().density({"probs": urn})(x)[np.arange(12), y]
+    found = fitted().log_density_fn({"probs": urn})(x)[np.arange(12), y]
     np.testing.assert_allclose(found, oracle, rtol=1e-9, atol=1e-9)
 
 
 def test_log_density_of_a_stated_urn_is_the_multinomial():
     urn = URNS
     x = np.array([[3.0, 0.0, 2.0], [0.0, 0.0, 0.0]])
-    found = PRIOR.density({"probs": urn})(x)
+    found = PRIOR.log_density_fn({"probs": urn})(x)
     oracle = [[stats.multinomial(int(row.sum()), p).logpmf(row) for p in urn] for row in x]
     np.testing.assert_allclose(found, oracle, atol=1e-12)
-    never = PRIOR.density({"probs": np.array([[1.0, 0.0, 0.0]] * 3)})(x)
+    never = PRIOR.log_density_fn({"probs": np.array([[1.0, 0.0, 0.0]] * 3)})(x)
     assert np.isneginf(never[0]).all() and (never[1] == 0).all()

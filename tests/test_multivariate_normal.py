@@ -155,7 +155,7 @@ def test_taking_columns_is_reading_those_columns(rng):
 def test_spreading_classes_is_reading_with_other_codes(rng):
     x, y, weight = table(rng, holes=0.3)
     prior, index = MultivariateNormal(), np.array([2, 0])
-    spread = prior.statistics(x, y, weight, n_classes=K).spread("class", index, 3)
+    spread = prior.statistics(x, y, weight, n_classes=K).reindex("class", index, 3)
     other = prior.statistics(x, index[y], weight, n_classes=3)
     # cells come in order of class in one and in old order in the other; adding nothing sorts them
     nothing = prior.statistics(x[:0], y[:0], weight[:0], n_classes=3)

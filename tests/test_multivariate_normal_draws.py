@@ -22,7 +22,7 @@ def test_density_is_that_of_scipy(rng, covariance, seen):
     posterior, seen = fitted(covariance, rng), np.array(seen)
     params = posterior.draw(rng, 4)
     x = 3 * rng.standard_normal((5, P))
-    found = posterior.density(params)(with_pattern(x, seen))
+    found = posterior.log_density_fn(params)(with_pattern(x, seen))
     assert found.shape == (5, 4, K)
     if not seen.any():
         np.testing.assert_array_equal(found, 0.0)
@@ -40,7 +40,7 @@ def test_log_likelihood_of_statistics_is_the_sum_over_rows(rng, covariance, hole
     x, y, weight = table(rng, holes=holes)
     posterior = fitted(covariance, rng)
     params = posterior.draw(rng, 3)
-    density = posterior.density(params)(x)
+    density = posterior.log_density_fn(params)(x)
     by_row = density[np.arange(len(y)), :, y]
     statistics = posterior.statistics(x, y, weight, n_classes=K)
     found = posterior.log_likelihood(params, statistics)
@@ -117,7 +117,7 @@ def test_average_density_of_draws_is_the_predictive(rng, covariance):
     posterior = fitted(covariance, rng)
     # near the means: far out the average hangs on draws too rare to meet
     x = with_pattern(posterior.mean.mean(0) + rng.standard_normal((8, P)), np.array(PATTERNS))
-    density = np.exp(posterior.density(posterior.draw(rng, 20_000))(x))
+    density = np.exp(posterior.log_density_fn(posterior.draw(rng, 20_000))(x))
     error = density.std(axis=1) / np.sqrt(density.shape[1])
     gap = density.mean(axis=1) - np.exp(posterior.log_predictive(x))
     assert (np.abs(gap) <= 5 * error + 1e-15).all()
@@ -128,7 +128,7 @@ def mixture_deviates(posterior, x, rng, n=8_000):
     log_joint = posterior.log_predictive(x) + np.log([0.3, 0.7])
     probabilities = softmax(log_joint, axis=1)
     own = (rng.random((n, len(x), 1)) > np.cumsum(probabilities, axis=1)[:, :-1]).sum(axis=-1)
-    log_density = posterior.density_draws(rng, n)(x, own)
+    log_density = posterior.log_density_draws_given_row(rng, n)(x, own)
     answers = softmax(log_density + np.log([0.3, 0.7]), axis=2)
     error = answers.std(axis=0) / np.sqrt(n)
     return np.abs(answers.mean(axis=0) - probabilities) / (error + 1e-12)
@@ -165,7 +165,7 @@ def test_three_classes_and_one_column(rng, covariance):
     probabilities = softmax(posterior.log_predictive(ask), axis=1)
     n = 8_000
     own = np.stack([rng.choice(3, size=n, p=row) for row in probabilities], axis=1)
-    answers = softmax(posterior.density_draws(rng, n)(ask, own), axis=2)
+    answers = softmax(posterior.log_density_draws_given_row(rng, n)(ask, own), axis=2)
     error = answers.std(axis=0) / np.sqrt(n)
     assert (np.abs(answers.mean(axis=0) - probabilities) < 5 * error).all()
 
@@ -175,11 +175,11 @@ def test_mixture_without_the_update_is_found(rng, covariance, monkeypatch):
     """The fault: theta from the plain posterior, whatever class the row is given to."""
 
     def not_updated(posterior, rng, n):
-        density = posterior.density(posterior.draw(rng, n))
+        density = posterior.log_density_fn(posterior.draw(rng, n))
         return lambda x, own: np.swapaxes(density(x), 0, 1)
 
     posterior, x = few_rows(covariance, rng), rows_to_ask(rng)
-    monkeypatch.setattr(MultivariateNormal, "density_draws", not_updated)
+    monkeypatch.setattr(MultivariateNormal, "log_density_draws_given_row", not_updated)
     assert mixture_deviates(posterior, x, rng).max() > 5
 
 
@@ -189,14 +189,14 @@ def test_updated_densities_are_those_of_the_updated_posterior(rng, covariance):
     posterior, n = few_rows(covariance, rng), 8_000
     x = rows_to_ask(rng)[[-1, -2, 5, 1]]
     for c in range(K):
-        found = posterior.density_draws(rng, n)(x, np.full((n, len(x)), c))
+        found = posterior.log_density_draws_given_row(rng, n)(x, np.full((n, len(x)), c))
         for r, row in enumerate(x):
             # a row that shows only some columns updates the model of those columns
             seen = np.flatnonzero(~np.isnan(row))
             part = posterior.take("feature", seen)
             one = part.statistics(row[None, seen], np.array([c]), np.ones(1), n_classes=K)
             after = part.posterior(one)
-            plain = after.density(after.draw(rng, n))(row[None, seen])[0]
+            plain = after.log_density_fn(after.draw(rng, n))(row[None, seen])[0]
             for power in (1, 2):
                 a, b = found[:, r] ** power, plain**power
                 error = np.sqrt((a.var(0) + b.var(0)) / n)
@@ -206,9 +206,11 @@ def test_updated_densities_are_those_of_the_updated_posterior(rng, covariance):
 def test_a_row_is_answered_alike_alone_and_in_company(rng):
     posterior, x = few_rows("shared", rng), rows_to_ask(rng)
     own = rng.integers(K, size=(50, len(x)))
-    together = posterior.density_draws(np.random.default_rng(1), 50)(x, own)
+    together = posterior.log_density_draws_given_row(np.random.default_rng(1), 50)(x, own)
     for r in range(len(x)):
-        alone = posterior.density_draws(np.random.default_rng(1), 50)(x[[r]], own[:, [r]])
+        alone = posterior.log_density_draws_given_row(np.random.default_rng(1), 50)(
+            x[[r]], own[:, [r]]
+        )
         np.testing.assert_allclose(alone[:, 0], together[:, r], rtol=1e-9, atol=1e-9)
 
 
@@ -217,7 +219,7 @@ def test_lkj_is_whitened_by_the_rows_alone_where_they_are_many(rng, covariance):
     """Columns that are almost one: a guess worth rows would hide how near to one they are."""
     x, y = almost_one(rng, 40)
     prior, rows = lkj(covariance, x, y)
-    factor = prior.coordinates(rows)["cholesky"][0]
+    factor = prior.whitening(rows)["cholesky"][0]
     scatter = rows.pooled_scatter / 80 if covariance == "shared" else rows.scatter / 40
     inverse = np.linalg.inv(np.linalg.cholesky(scatter))
     # a guess worth three rows would make it 270
@@ -229,7 +231,7 @@ def test_lkj_is_whitened_by_the_guess_too_where_rows_are_few(rng, covariance):
     x, y = almost_one(rng, 2)
     prior, rows = lkj(covariance, x, y)
     twin = MultivariateNormal(covariance, **prior.arrays()).posterior(rows)
-    found = prior.coordinates(rows)["cholesky"][0]
+    found = prior.whitening(rows)["cholesky"][0]
     np.testing.assert_allclose(found, np.linalg.cholesky(twin.scale), rtol=1e-12)
 
 
@@ -238,7 +240,7 @@ def test_lkj_has_coordinates_where_a_column_comes_twice(rng, weight):
     """The guess keeps the matrix from being singular at any weight of the rows."""
     x, y = almost_one(rng, 40)
     prior, rows = lkj("per_class", x[:, [0, 1, 1]], y, weight)
-    assert np.isfinite(prior.coordinates(rows)["cholesky"][0]).all()
+    assert np.isfinite(prior.whitening(rows)["cholesky"][0]).all()
 
 
 def almost_one(rng, n):

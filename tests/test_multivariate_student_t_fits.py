@@ -99,7 +99,7 @@ def test_nothing_near_the_maximum_is_higher(maximum):
 def test_coordinates_sit_near_the_maximum(maximum):
     _, params, _, _, _, (model, statistics, _) = maximum
     for name in params:
-        centre = model.blocks[name].coordinates(statistics.blocks[name])
+        centre = model.blocks[name].whitening(statistics.blocks[name])
         mean, width = centre["mean"]
         away = np.linalg.solve(width, (params[name]["mean"] - mean)[..., None])
         assert np.abs(away).max() < 3
@@ -132,7 +132,7 @@ def told():
         assert fit.report.converged
         for name, part in model.blocks.items():
             params = {k: v[0, 0] for k, v in fit.params[name].items()}
-            joint = part.density(params)(np.delete(x, [60, 61], axis=0))
+            joint = part.log_density_fn(params)(np.delete(x, [60, 61], axis=0))
             out[name].append(softmax(joint, axis=1))
         out["degrees"].append(float(fit.params["learnt"]["degrees"][0, 0]))
         normal = bg.LDA(inference="map").fit(table, y)

@@ -61,7 +61,7 @@ def test_a_loaded_classifier_answers_with_the_same_bits(name, method, tmp_path, 
     clf = make(inference=method, random_state=5).fit(X[half], y[half])
     found = saved_and_loaded(clf, tmp_path)
     assert repr(found) == repr(clf)
-    require_same(found._learned_, clf._learned_)
+    require_same(found._state_, clf._state_)
     require_same(found._posterior, clf._posterior)
     require_same(found.posterior_, clf.posterior_)
     require_same(found.report_, clf.report_)
@@ -88,9 +88,9 @@ def test_every_type_of_level_and_integer_classes(tmp_path, rng):
     X, y, spec = mixed(rng)
     clf = bg.GenerativeClassifier(spec, class_prior={0: 0.1, 1: 0.2, 2: 0.3, 3: 0.4}).fit(X, y)
     found = saved_and_loaded(clf, tmp_path)
-    require_same(found._learned_.schema, clf._learned_.schema)
+    require_same(found._state_.schema, clf._state_.schema)
     require_same(found.get_params(deep=False), clf.get_params(deep=False))
-    levels = {c.name: c.levels for c in found._learned_.schema.blocks["colour_smoker_grade_7"]}
+    levels = {c.name: c.levels for c in found._state_.schema.blocks["colour_smoker_grade_7"]}
     assert [type(level) for level in levels["smoker"]] == [bool, bool]
     assert levels["grade"] == (2.5, 1.5, 9.0)
     assert {type(level) for level in levels["7"]} == {int}
@@ -235,7 +235,7 @@ COMPILED = [
 @pytest.mark.parametrize("name", COMPILED)
 def test_every_family_and_its_statistics_come_back(name, tmp_path, rng):
     case = CASES[name]
-    x, y = case.rows(rng, 40, holes=case.prior.missing_at_fit)
+    x, y = case.rows(rng, 40, holes=case.prior.allows_missing_at_fit)
     weight = rng.integers(0, 3, 40).astype(float)
     shape = {"n_classes": N_CLASSES, "n_levels": case.n_levels}
     value = {}

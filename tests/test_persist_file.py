@@ -87,8 +87,8 @@ def test_the_file_is_netcdf_with_the_words_of_the_axes(tmp_path):
     bg.NaiveBayes().fit(X, y).save(tmp_path / "model.nc")
     for options in ({}, {"engine": "h5netcdf"}):
         with xr.open_datatree(tmp_path / "model.nc", **options) as file:
-            assert sorted(file.children) == ["learned", "posterior"]
-            found = file["learned"]["statistics.blocks.normal.mean"]
+            assert sorted(file.children) == ["posterior", "state"]
+            found = file["state"]["statistics.blocks.normal.mean"]
             assert found.dims == ("class", "feature")
             assert list(file.attrs) == ["bayesgen"]
             assert json.loads(file.attrs["bayesgen"])["format"] == 1

@@ -140,7 +140,7 @@ def test_no_file(tmp_path):
         (with_value("class", "likelihood.Likelihood"), r"asks for 'likelihood.Likelihood'"),
         (with_value("class", "value.Schema"), r"Schema has the fields estimator"),
         (with_value("class", ["value.Record"]), r"unhashable"),
-        (with_value("_learned_", None), r"does not say what was learned|_learned_ is a NoneType"),
+        (with_value("_state_", None), r"does not say what was learned|_state_ is a NoneType"),
         (with_value("_seed", "x"), r"_seed is a str, which does not belong there"),
         (with_value("_posterior", 3), r"_posterior is a int"),
         (with_value("inference_", None), r"inference_ is a NoneType"),

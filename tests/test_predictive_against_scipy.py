@@ -114,7 +114,7 @@ def given(name):
     case, rng = CASES[name], np.random.default_rng(6)
     prior, x = fitted(case, case.prior)[0], case.table(rng, 12)[0]
     params = {key: value[0] for key, value in case.params(prior, rng, 1).items()}
-    return params, x, prior.density(params)(x)
+    return params, x, prior.log_density_fn(params)(x)
 
 
 def test_lkj_normal_given_its_parameters():

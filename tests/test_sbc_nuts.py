@@ -8,7 +8,7 @@ from side_by_side import Chains
 from subjects import SUBJECTS
 from test_sbc import least
 
-from bayesgen.inference import driver
+from bayesgen.inference import compiled_nuts
 
 pytestmark = pytest.mark.slow
 
@@ -19,7 +19,7 @@ MODELS = (
     ("MultivariateNormal lkj shared",),
     ("MultivariateStudentT shared",),
     ("Family Gamma",),
-    ("LearntKernelDensity",),
+    ("LearnedKernelDensity",),
 )
 
 
@@ -47,11 +47,11 @@ def test_ranks_are_uniform_and_rows_counted_twice_are_caught(names, monkeypatch)
 
 
 def test_a_missing_jacobian_is_caught(monkeypatch):
-    monkeypatch.setattr(driver, "NUTS_TERMS", ("prior", "rows"))
-    for cache in (driver.compiled, side_by_side.side_by_side):
+    monkeypatch.setattr(compiled_nuts, "NUTS_TERMS", ("prior", "rows"))
+    for cache in (compiled_nuts.compiled, side_by_side.side_by_side):
         cache.cache_clear()
     try:
-        assert least(found("LearntKernelDensity"))
+        assert least(found("LearnedKernelDensity"))
     finally:
-        for cache in (driver.compiled, side_by_side.side_by_side):
+        for cache in (compiled_nuts.compiled, side_by_side.side_by_side):
             cache.cache_clear()

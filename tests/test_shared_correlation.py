@@ -87,7 +87,7 @@ def test_coordinates_sit_at_the_maximum(maximum):
     """Without holes the flip-flop of moments is the maximum; with holes it is near."""
     _, params, _, _, _, (model, statistics, _) = maximum
     for name, most in (("whole", 0.05), ("holed", 4.0)):
-        centre, width = model.blocks[name].coordinates(statistics.blocks[name])["deviation"]
+        centre, width = model.blocks[name].whitening(statistics.blocks[name])["deviation"]
         away = np.log(params[name]["deviation"]) - centre
         assert np.abs(np.linalg.solve(width, away[..., None])).max() < most
 
@@ -113,8 +113,8 @@ def test_one_class_is_the_lkj_prior_of_a_full_covariance():
     densities = story_density(part, params), story_density(plain, joined) + jacobian
     np.testing.assert_allclose(*densities, rtol=1e-10)
     measures = [
-        part.log_measure({k: v[i] for k, v in params.items()})
-        - plain.log_measure({k: v[i] for k, v in joined.items()})
+        part.log_scale_free_jacobian({k: v[i] for k, v in params.items()})
+        - plain.log_scale_free_jacobian({k: v[i] for k, v in joined.items()})
         for i in range(5)
     ]
     np.testing.assert_allclose(measures, -jacobian, rtol=1e-10, atol=1e-10)
@@ -122,7 +122,7 @@ def test_one_class_is_the_lkj_prior_of_a_full_covariance():
 
 def test_one_column_has_no_correlations():
     """What is left of a table may be one column: sampled, scored and transformed."""
-    part = MultivariateNormal("shared_correlation", mean=0.0, scale=1.0).specialised()
+    part = MultivariateNormal("shared_correlation", mean=0.0, scale=1.0).equivalent_family()
     x, y = alike(np.random.default_rng(5), 12)
     rows = part.statistics(x[:, :1], y, np.ones(12), n_classes=N_CLASSES)
     prior = part.complete(rows)
@@ -130,8 +130,8 @@ def test_one_column_has_no_correlations():
     params["correlation_cholesky"] = np.ones((1, 1, 1))
     assert np.isfinite(story_density(prior, params)).all()
     with jax.enable_x64(True):
-        centre, width = prior.coordinates(rows)["correlation_cholesky"]
-        to_factor = prior.transform("correlation_cholesky", centre, width)
+        centre, width = prior.whitening(rows)["correlation_cholesky"]
+        to_factor = prior.bijector("correlation_cholesky", centre, width)
         np.testing.assert_array_equal(to_factor(np.zeros(0)), np.ones((1, 1)))
         assert to_factor.inverse_shape((1, 1)) == (0,)
         np.testing.assert_array_equal(to_factor.log_abs_det_jacobian(np.zeros(0), np.eye(1)), 0)
@@ -165,7 +165,7 @@ def test_nuts_with_one_class_agrees_with_lkj():
     found = []
     for part in (
         MultivariateNormal(prior="lkj", **guess),
-        MultivariateNormal("shared_correlation", **guess).specialised(),
+        MultivariateNormal("shared_correlation", **guess).equivalent_family(),
     ):
         blocks, y = {"b": part}, np.zeros(60, int)
         sizes = {"n_classes": 1, "n_levels": {"b": ()}}

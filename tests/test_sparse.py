@@ -239,7 +239,7 @@ def test_wide_rows_are_never_made_dense(name):
     tracemalloc.stop()
     np.testing.assert_allclose(proba.sum(axis=1), 1.0)
     assert peak < 80e6
-    assert len(clf._learned_.schema.blocks["_".join([name.lower()])]) == 50_000
+    assert len(clf._state_.schema.blocks["_".join([name.lower()])]) == 50_000
 
 
 def test_many_columns_without_a_say_are_told_of_at_once():

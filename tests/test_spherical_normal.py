@@ -10,7 +10,7 @@ from scipy.stats import multivariate_t
 
 import bayesgen as bg
 from bayesgen.errors import DegenerateVariance, InvalidPrior
-from bayesgen.likelihoods import Finding, Normal, SphericalNormal
+from bayesgen.likelihoods import Normal, Repair, SphericalNormal
 
 K, P = 3, 3
 SPREADS = ["per_class", "shared"]
@@ -67,7 +67,10 @@ def test_one_column_is_the_normal_family(rng, spread):
     np.testing.assert_allclose(one.log_predictive(fresh), other.log_predictive(fresh), rtol=1e-12)
     np.testing.assert_allclose(one.mode()["variance"], other.mode()["variance"][:, 0])
     own = rng.integers(K, size=(7, 9))
-    drawn = [part.density_draws(np.random.default_rng(1), 7)(fresh, own) for part in (one, other)]
+    drawn = [
+        part.log_density_draws_given_row(np.random.default_rng(1), 7)(fresh, own)
+        for part in (one, other)
+    ]
     np.testing.assert_allclose(*drawn, rtol=1e-12)
 
 
@@ -110,16 +113,16 @@ def test_what_says_nothing(rng):
     x[:, 1], x[:, 2] = np.nan, 7.0
     part = SphericalNormal()
     done = part.complete(statistics_of(part, x, y))
-    np.testing.assert_array_equal(done.inert(), [False, True, False])
+    np.testing.assert_array_equal(done.uninformative(), [False, True, False])
     assert done.columns == 2
     without = part.complete(statistics_of(part, x[:, [0, 2]], y))
     kept = done.take("feature", np.array([0, 2]))
     for name, value in without.arrays().items():
         np.testing.assert_allclose(getattr(kept, name), value)
     constant = part.complete(statistics_of(part, np.full_like(x, 3.0), y))
-    assert constant.inert().all()
+    assert constant.uninformative().all()
     stated = SphericalNormal(mean=0.0, variance=1.0)
-    assert not stated.complete(statistics_of(stated, x, y)).inert().any()
+    assert not stated.complete(statistics_of(stated, x, y)).uninformative().any()
 
 
 def test_classes_that_do_not_vary_or_have_no_cell(rng):
@@ -129,8 +132,8 @@ def test_classes_that_do_not_vary_or_have_no_cell(rng):
     rows = statistics_of(SphericalNormal(), x, y)
     part = SphericalNormal().complete(rows)
     best, findings = part.maximum_likelihood(rows, variance_floor=1e-6)
-    assert findings == [Finding("pooled", 2, 0), Finding("floored", 1, None)]
-    assert best["variance"][1] == 1e-6 * part.start(rows)["variance"][0]
+    assert findings == [Repair("pooled", 2, 0), Repair("floored", 1, None)]
+    assert best["variance"][1] == 1e-6 * part.initial_params(rows)["variance"][0]
     np.testing.assert_allclose(best["mean"][2, 0], np.nanmean(x[:, 0]))
 
 

@@ -15,7 +15,7 @@ from numpyro import handlers
 from scipy import stats
 
 from bayesgen.classes import ClassPrior
-from bayesgen.inference.holes import complete_statistics
+from bayesgen.inference.incomplete_data import complete_statistics
 from bayesgen.likelihoods import Bernoulli, Categorical, Multinomial, MultivariateNormal, Normal
 from bayesgen.model import complete_model, model_statistics
 from bayesgen.story import arrays, placed, program, sites, structure, terms, transform
@@ -116,8 +116,8 @@ def test_rows_term_is_the_likelihood_in_numpy(everything):
 
 def test_measure_term_is_that_of_numpy(everything):
     model, _, found, params, _ = everything
-    measure = sum(part.log_measure(params[name]) for name, part in model.blocks.items())
-    measure += model.classes.log_measure(params["class"])
+    measure = sum(part.log_scale_free_jacobian(params[name]) for name, part in model.blocks.items())
+    measure += model.classes.log_scale_free_jacobian(params["class"])
     np.testing.assert_allclose(found["measure"], measure, rtol=1e-9)
 
 
@@ -133,7 +133,7 @@ def test_coordinates_have_unit_scale():
         x, y = case.table(rng, 20_000)
         rows = case.prior.statistics(x, y, np.ones(len(x)), n_classes=N_CLASSES)
         after = case.prior.complete(rows).posterior(rows)
-        centre, width = case.prior.complete(rows).coordinates(rows)["mean"]
+        centre, width = case.prior.complete(rows).whitening(rows)["mean"]
         away = after.draw(rng, 2000)["mean"] - centre
         solve = name.startswith("Normal")
         u = away / width if solve else np.linalg.solve(width, away[..., None])[..., 0]

@@ -103,7 +103,9 @@ def test_mode_under_lkj(holes):
         for k in best
     }
     height = story_density(part, near) + part.log_likelihood(near, rows)
-    height = height + [part.log_measure({k: v[i] for k, v in near.items()}) for i in range(81)]
+    height = height + [
+        part.log_scale_free_jacobian({k: v[i] for k, v in near.items()}) for i in range(81)
+    ]
     assert (height <= height[0] + 1e-7).all()
     closed = model.blocks["Bernoulli"].posterior(statistics.blocks["Bernoulli"]).mode()
     np.testing.assert_allclose(found.params["Bernoulli"]["prob"][0, 0], closed["prob"])

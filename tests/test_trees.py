@@ -144,7 +144,7 @@ def test_priors_along_a_leading_axis_are_those_without_a_row(name, guess, holes)
     for k, v in alone.arrays().items():
         apart[k][np.arange(25), y] = v
     rest = whole - alone.with_arrays(apart)
-    found = part.complete(rest).posterior(rest).log_predictive_each(x)
+    found = part.complete(rest).posterior(rest).log_predictive_paired(x)
     evidence = part.complete(rest).log_evidence(rest)
     for i in range(25):
         others = np.arange(25) != i

@@ -14,7 +14,7 @@ from scipy import stats
 
 import bayesgen as bg
 from bayesgen.errors import UnsupportedInference
-from bayesgen.likelihoods import forests
+from bayesgen.likelihoods import forest_sums
 
 
 @pytest.mark.parametrize("name", TREES)
@@ -25,7 +25,7 @@ def test_densities_of_complete_rows_add_up_to_the_likelihood_of_pairs(name):
     rows = laws.statistics(case, case.prior, x, y, weight)
     prior = case.prior.complete(rows)
     params = prior.posterior(rows).draw(rng, 7)
-    by_row = prior.density(params)(x)[np.arange(30), :, y]
+    by_row = prior.log_density_fn(params)(x)[np.arange(30), :, y]
     laws.close(weight @ by_row, prior.log_likelihood(params, rows))
     holes = laws.statistics(case, case.prior, *case.rows(rng, 30, holes=True))
     with pytest.raises(UnsupportedInference, match="rows with holes"):
@@ -47,7 +47,7 @@ def test_updated_draws_of_rows_with_holes_average_to_the_predictive(name):
     rng = np.random.default_rng(7)
     strata = (np.arange(n) + rng.random(n)) / n
     own = (strata[:, None, None] > probs.cumsum(axis=1)[:, :-1]).sum(axis=2)
-    score = after.density_draws(rng, n)
+    score = after.log_density_draws_given_row(rng, n)
     updated = score(x, own)
     laws.averages_to(laws.softmax(updated), probs, axis=0)
     # a row's answer does not depend on its company
@@ -72,7 +72,7 @@ def test_simulated_rows_have_the_density(name):
         assert stats.kstest(z[:, 0], "norm").pvalue > 1e-4
         return
     table = np.stack(np.unravel_index(np.arange(12), case.n_levels), axis=1)
-    expected = np.exp(after.density(one)(table)[:, 1])
+    expected = np.exp(after.log_density_fn(one)(table)[:, 1])
     shown = (x[:, None] == table).all(axis=-1).mean(axis=0)
     error = np.sqrt(expected * (1 - expected) / n)
     assert (np.abs(shown - expected) <= 5 * error + 1e-12).all()
@@ -93,7 +93,7 @@ def test_no_tree_has_a_higher_likelihood(name):
     for parent in forest:
         parents = np.tile(parent, (N_CLASSES, 1))
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(forests, "heaviest", lambda w, *, whole, p=parents: p)
+            patch.setattr(forest_sums, "heaviest", lambda w, *, whole, p=parents: p)
             found.append(prior.log_likelihood(prior.maximum_likelihood(rows)[0], rows))
     assert max(found) <= top + 1e-9 and (np.array(found) < top - 1e-6).any()
     if name == "TreeNormal":

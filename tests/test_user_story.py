@@ -18,7 +18,7 @@ from stories_told import HOLES, RANDOM, X, Y, told
 
 import bayesgen as bg
 from bayesgen.errors import InvalidStory, NoPosterior, NotConverged, StoryRows
-from bayesgen.inference.driver import STATS
+from bayesgen.inference.compiled_nuts import STATS
 
 TINY = bg.NUTS(draws=60, warmup=100, chains=2)
 

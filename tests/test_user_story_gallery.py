@@ -119,7 +119,7 @@ def test_densities_follow_the_formula(name):
     np.testing.assert_allclose(np.exp(clf._posterior.log_classes()), point["class_probs"])
 
 
-def log_measure(point: dict[str, np.ndarray]) -> float:
+def log_scale_free_jacobian(point: dict[str, np.ndarray]) -> float:
     """Return the log measure of the two programs that the library cannot compose, site by site."""
     total = 0.0
     for site, value in point.items():
@@ -156,7 +156,7 @@ def test_mode_where_the_library_has_none(name):
             else:
                 near[site] = value + step * np.abs(value)
         with jax.enable_x64(True):
-            return float(density(near)) + log_measure(near)
+            return float(density(near)) + log_scale_free_jacobian(near)
 
     top = height(0.0)
     assert max(height(1e-3) for _ in range(40)) <= top + 1e-6

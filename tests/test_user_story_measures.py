@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from numpyro.distributions import biject_to, constraints
 
-from bayesgen.user_story.measures import log_measure
+from bayesgen.user_story.measures import log_scale_free_jacobian
 
 pytestmark = pytest.mark.usefixtures("compile_quickly")
 
 
 def measure(constraint: object, value: jax.Array) -> jax.Array:
     to_site = biject_to(constraint)
-    return log_measure(constraint, to_site, to_site.inv(value), value)
+    return log_scale_free_jacobian(constraint, to_site, to_site.inv(value), value)
 
 
 def lower(matrix: jax.Array) -> jax.Array:

@@ -12,10 +12,10 @@ from scipy.special import logsumexp
 import bayesgen as bg
 from bayesgen.classes import ClassPrior
 from bayesgen.errors import UnsupportedInference
-from bayesgen.inference import NUTS, driver
-from bayesgen.inference import worths as learning
-from bayesgen.likelihoods import evidences
-from bayesgen.likelihoods.averaged import Averaged, averaged
+from bayesgen.inference import NUTS, compiled_nuts
+from bayesgen.inference import hyperparameter_sampling as learning
+from bayesgen.likelihoods import log_evidence
+from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture, averaged
 from bayesgen.model import Model, ModelStatistics, Reader
 
 LEARNED = {
@@ -44,8 +44,9 @@ def traced(part, statistics, worths):
     """Return the evidence as JAX computes it."""
     family = part.first
     with jax.enable_x64(True):
-        found = evidences.EVIDENCES[type(family)](
-            evidences.numbers(part.members, statistics) | worths, shared=evidences.shares(family)
+        found = log_evidence.EVIDENCES[type(family)](
+            log_evidence.numbers(part.members, statistics) | worths,
+            shared=log_evidence.shares(family),
         )
         return float(found)
 
@@ -56,24 +57,24 @@ def test_evidence_is_that_of_the_family(name):
     rng = np.random.default_rng(0)
     for _ in range(8):
         worths = {n: rng.uniform(low, high) for n, (low, high) in LEARNED[name].items()}
-        wanted = evidences.given(part.members, worths).log_evidence(statistics)
+        wanted = log_evidence.given(part.members, worths).log_evidence(statistics)
         assert traced(part, statistics, worths) == pytest.approx(float(wanted), rel=1e-10)
     for member in part.members:
         own = {n: float(np.ravel(getattr(member, n))[0]) for n in LEARNED[name]}
         wanted = float(member.log_evidence(statistics))
         assert traced(part, statistics, own) == pytest.approx(wanted, rel=1e-10)
     if name == "sliding":
-        assert np.abs(evidences.slide(part.members)[1]).max() > 0.01
+        assert np.abs(log_evidence.shrinkage_path(part.members)[1]).max() > 0.01
 
 
 def test_a_wrong_evidence_is_caught(monkeypatch):
     """Half a row too many in the normal's degrees of freedom."""
-    right = evidences.normal
+    right = log_evidence.normal
 
     def wrong(at, *, shared):
         return right({**at, "variance_rows": at["variance_rows"] + 0.5}, shared=shared)
 
-    monkeypatch.setitem(evidences.EVIDENCES, bg.Normal, wrong)
+    monkeypatch.setitem(log_evidence.EVIDENCES, bg.Normal, wrong)
     with pytest.raises(AssertionError):
         test_evidence_is_that_of_the_family("Normal")
 
@@ -146,7 +147,7 @@ def test_every_family_meets_a_fine_grid(name):
 @pytest.mark.slow
 def test_a_prior_of_another_measure_is_caught(monkeypatch):
     """Even over the worth in place of its logarithm."""
-    right = learning.WorthsTarget.terms
+    right = learning.HyperparameterTarget.terms
 
     def wrong(self, tree, u):
         import jax.numpy as jnp
@@ -154,13 +155,13 @@ def test_a_prior_of_another_measure_is_caught(monkeypatch):
         found, values = right(self, tree, u), self.values(tree, u)
         return found | {"prior": sum(jnp.log(value) for value in values.values())}
 
-    monkeypatch.setattr(learning.WorthsTarget, "terms", wrong)
-    driver.compiled.cache_clear()
+    monkeypatch.setattr(learning.HyperparameterTarget, "terms", wrong)
+    compiled_nuts.compiled.cache_clear()
     try:
         with pytest.raises(AssertionError):
             meets_the_grid("Normal")
     finally:
-        driver.compiled.cache_clear()
+        compiled_nuts.compiled.cache_clear()
 
 
 @pytest.mark.slow
@@ -177,7 +178,7 @@ def test_a_whole_table():
     clf = bg.GenerativeClassifier(likelihood, inference=short, random_state=0).fit(X, y)
     exact = bg.GenerativeClassifier(likelihood, random_state=0).fit(X, y)
     assert clf.inference_ == "nuts"
-    assert isinstance(clf.posterior_.model.blocks["age"], Averaged)
+    assert isinstance(clf.posterior_.model.blocks["age"], HyperparameterMixture)
     proba = clf.predict_proba(X)
     np.testing.assert_allclose(proba, exact.predict_proba(X), atol=0.03)
     interval = clf.predict_interval(X[:9])

@@ -130,7 +130,7 @@ def list_datasets(*, json: Flag = False) -> None:
         found[name] = {
             "rows": table.n_rows,
             "columns": show.counts(table),
-            "missing_cells": sum(show.holes(table).values()),
+            "missing_cells": sum(show.missing_cells(table).values()),
             "target": rows.target,
             "classes": len(set(rows.y.tolist())),
         }
@@ -160,7 +160,7 @@ def _facts(rows: Data, table: Table, comparison: Comparison, words: str) -> dict
         "classes": dict(zip(map(str, labels), count.tolist(), strict=True)),
         "missing_cells": comparison.n_missing_cells,
         "rows_with_missing": comparison.n_rows_with_missing,
-        "missing_by_column": show.holes(table),
+        "missing_by_column": show.missing_cells(table),
         "model": words,
         "folds": comparison.folds,
     }
@@ -176,15 +176,15 @@ def _scores(comparison: Comparison) -> dict[str, object]:
 
 
 def _told(facts: dict, comparison: Comparison) -> dict[str, str]:
-    holes = "none"
+    missing_cells = "none"
     if facts["missing_cells"]:
         where = show.listing(facts["missing_by_column"])
         cells, rows = facts["missing_cells"], facts["rows_with_missing"]
-        holes = f"{cells:,} cells in {rows:,} rows ({where})"
+        missing_cells = f"{cells:,} cells in {rows:,} rows ({where})"
     return {
         "data": f"{facts['data']}: {facts['rows']:,} rows, {show.of_kinds(facts['columns'])}",
         "target": f"{facts['target']}: {show.listing(facts['classes'])}",
-        "missing": holes,
+        "missing": missing_cells,
         "model": facts["model"],
         "folds": f"{comparison.folds}, stratified, the same for every row below",
     }

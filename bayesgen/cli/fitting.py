@@ -99,7 +99,7 @@ def _begun(
 def _facts(
     classifier: Fitted, data: str, target: str, first: Table, words: str
 ) -> dict[str, object]:
-    count = parts_of(classifier)[0]._learned_.statistics.count
+    count = parts_of(classifier)[0]._state_.statistics.count
     report = classifier.report_
     facts = {
         "data": data,

@@ -67,7 +67,7 @@ def _answers(
     interval: float,
 ) -> Iterator[pa.Table]:
     """Yield the answers about each batch of rows."""
-    share = None if classifier._answering().point else interval
+    share = None if classifier._fitted_posterior().point else interval
     table = None
     for table in rows:
         yield beside(table, keep, answered(classifier, wanted.rows(table), share))

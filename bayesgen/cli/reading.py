@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from bayesgen.cli.files import UnusableData
 from bayesgen.cli.models import Fitted, parts_of
-from bayesgen.schema import Column, Columns, PlainColumns
+from bayesgen.schema import Column, Columns, NumericColumns
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ def _types_of(classifier: Fitted) -> dict:
     types = {}
     for part in parts_of(classifier):
         made = part._made()
-        found = {n: t for c in part._learned_.schema.blocks.values() for n, t in _types(c).items()}
+        found = {n: t for c in part._state_.schema.blocks.values() for n, t in _types(c).items()}
         types |= {name: kind for name, kind in found.items() if name not in made}
         types |= {made[name].name: _type(made[name]) for name in found if name in made}
     return types
@@ -72,11 +72,11 @@ def _types_of(classifier: Fitted) -> dict:
 def _names_of(classifier: Fitted) -> tuple[list, str]:
     """Return the columns of the table that was fitted, in their order, and what it was."""
     part = parts_of(classifier)[0]
-    return list(part._columns()), part._learned_.schema.container
+    return list(part._columns()), part._state_.schema.container
 
 
 def _types(columns: Columns) -> dict:
-    if isinstance(columns, PlainColumns):
+    if isinstance(columns, NumericColumns):
         return dict.fromkeys(columns.names, pa.float64())
     return {column.name: _type(column) for column in columns}
 

@@ -122,7 +122,7 @@ def counted(batches: Iterable[B], words: str) -> Iterator[B]:
             progress.advance(task, len(batch[0] if isinstance(batch, tuple) else batch))
 
 
-def holes(table: Table) -> dict[str, int]:
+def missing_cells(table: Table) -> dict[str, int]:
     """Return the missing cells of each column that has any."""
     found = {
         c.name: c.values < 0 if c.kind == "level" else np.isnan(c.values) for c in table.columns

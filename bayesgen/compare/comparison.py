@@ -201,8 +201,10 @@ class Comparison:
         return f"<p>{escape(self._heading())}</p>{shown(self.table).to_html()}{sentences}"
 
     def _heading(self) -> str:
-        holes = f"{self.n_missing_cells:,} missing cells in {self.n_rows_with_missing:,} rows"
-        return f"{self.folds} folds over {self.n_rows:,} rows, {holes}"
+        missing_cells = (
+            f"{self.n_missing_cells:,} missing cells in {self.n_rows_with_missing:,} rows"
+        )
+        return f"{self.folds} folds over {self.n_rows:,} rows, {missing_cells}"
 
     def _told(self) -> list[str]:
         return merged(self.warnings)

@@ -35,7 +35,7 @@ def needs_preparing(error: Exception, estimator: object, table: Table) -> bool:
     tags = get_tags(estimator).input_tags
     if tags.allow_nan and tags.categorical and tags.string:
         return False
-    return any(column.kind == "level" or _has_holes(column) for column in table.columns)
+    return any(column.kind == "level" or _has_missing(column) for column in table.columns)
 
 
 def prepared(estimator: object, table: Table) -> Pipeline:
@@ -46,12 +46,12 @@ def prepared(estimator: object, table: Table) -> Pipeline:
     codes by its tags, as CategoricalNB does, gets the codes instead. To be fitted to `as_matrix`.
     """
     kinds = np.array([column.kind for column in table.columns])
-    holes = np.array([_has_holes(column) for column in table.columns])
+    missing_cells = np.array([_has_missing(column) for column in table.columns])
     steps = []
     for kind, strategy in {"number": "mean", "level": "most_frequent"}.items():
         of = np.flatnonzero(kinds == kind)
         parts: list[tuple[str, BaseEstimator]] = []
-        if holes[of].any():
+        if missing_cells[of].any():
             parts.append(("fill", SimpleImputer(strategy=strategy, keep_empty_features=True)))
         if kind == "level" and len(of) and not get_tags(estimator).input_tags.categorical:
             parts.append(("encode", _one_hot([table.columns[int(j)] for j in of])))
@@ -81,6 +81,6 @@ def _as_numbers(column: TableColumn) -> np.ndarray:
     return values if column.kind == "number" else np.where(column.values < 0, np.nan, values)
 
 
-def _has_holes(column: TableColumn) -> bool:
+def _has_missing(column: TableColumn) -> bool:
     missing = np.isnan(column.values) if column.kind == "number" else column.values < 0
     return bool(missing.any())

@@ -126,15 +126,15 @@ def _comparison(rows: Rows, codes: Labels, plan: _Plan, outcome: Outcome) -> Com
     said = {name: np.concatenate([a.probability for a in part]) for name, part in whole.items()}
     scores = {name: score(y, probability, fold) for name, probability in said.items()}
     compared = differences(scores, np.array([len(fit) for fit, _ in folds]), held_out)
-    holes = _holes(rows.table)
+    missing_cells = _holes(rows.table)
     return Comparison(
         table=_table(scores, compared, whole, outcome.prepared),
         differences=compared,
         curves=_curves(outcome.answers, plan.sizes, y, fold),
         classes=rows.classes,
         n_rows=rows.table.n_rows,
-        n_missing_cells=int(holes.sum()),
-        n_rows_with_missing=int(holes.any(axis=1).sum()),
+        n_missing_cells=int(missing_cells.sum()),
+        n_rows_with_missing=int(missing_cells.any(axis=1).sum()),
         folds=count,
         notes=plan.notes,
         warnings={

@@ -13,7 +13,7 @@ from bayesgen.errors.attributes import NoEvidence as NoEvidence
 from bayesgen.errors.attributes import NoPosterior as NoPosterior
 from bayesgen.errors.base import BayesgenError as BayesgenError
 from bayesgen.errors.base import BayesgenWarning as BayesgenWarning
-from bayesgen.errors.base import each_once as each_once
+from bayesgen.errors.base import deduplicate_warnings as deduplicate_warnings
 from bayesgen.errors.base import warn as warn
 from bayesgen.errors.columns import AbsentColumns as AbsentColumns
 from bayesgen.errors.columns import MissingCells as MissingCells

@@ -35,7 +35,7 @@ class InvalidArgument(BayesgenError, ValueError):
         )
 
     @classmethod
-    def not_made(cls, name: str, found: type) -> "InvalidArgument":
+    def not_an_instance(cls, name: str, found: type) -> "InvalidArgument":
         """The argument is a class, and an instance of it is needed."""
         return cls(
             f"{name} is the class {found.__name__}; an instance is needed. Pass {found.__name__}()"

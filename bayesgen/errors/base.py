@@ -12,7 +12,7 @@ Count = int | np.integer
 Real = float | int | np.number
 
 _INSIDE = str(Path(__file__).parents[1]), contextlib.__file__
-"""Where no warning points to: the library, and what `each_once` is run by."""
+"""Where no warning points to: the library, and what `deduplicate_warnings` is run by."""
 
 
 class BayesgenError(Exception):
@@ -29,7 +29,7 @@ def warn(warning: BayesgenWarning) -> None:
 
 
 @contextlib.contextmanager
-def each_once(*silent: type[BayesgenWarning]) -> Generator[None]:
+def deduplicate_warnings(*silent: type[BayesgenWarning]) -> Generator[None]:
     """Issue each warning of what runs inside once, at its end: several models say the same.
 
     Usable as a decorator too.

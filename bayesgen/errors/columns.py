@@ -153,19 +153,17 @@ class UnknownColumns(BayesgenError, ValueError):
         )
 
     @classmethod
-    def unseen(
-        cls, unseen: tuple, absent: tuple, *, nothing_known: bool = False
-    ) -> "UnknownColumns":
+    def unseen(cls, unseen: tuple, absent: tuple, *, no_columns: bool = False) -> "UnknownColumns":
         """A frame has columns that fitting did not see (the first words are scikit-learn's).
 
-        absent: fitted ones that it lacks. nothing_known: the frame has no fitted column at all.
+        absent: fitted ones that it lacks. no_columns: the frame has no fitted column at all.
         """
         text = (
             "The feature names should match those that were passed during fit.\n"
             f"Feature names unseen at fit time:\n{_bullets(unseen)}"
         )
         cures = []
-        if not nothing_known:
+        if not no_columns:
             few = f"X.drop(columns=[{listed(unseen)}])"
             cures.append(few if len(unseen) <= 5 else "X.filter(items=clf.feature_names_in_)")
             cures[0] = f"leave out what fitting did not see, {cures[0]}"

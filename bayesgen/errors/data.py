@@ -143,7 +143,7 @@ class InvalidValues(BayesgenError, ValueError):
         )
 
     @classmethod
-    def too_far_to_bend(cls, column: object, value: Real, power: float) -> "InvalidValues":
+    def too_far_to_transform(cls, column: object, value: Real, power: float) -> "InvalidValues":
         """Squares of the bent values would overflow."""
         return cls(
             f"column {shown(column)} holds {value:.3g}, and numbers='yeo-johnson' raises how far "

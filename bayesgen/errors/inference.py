@@ -18,7 +18,7 @@ class UnsupportedInference(BayesgenError, ValueError):
         )
 
     @classmethod
-    def holes(cls, family: str) -> "UnsupportedInference":
+    def missing_cells(cls, family: str) -> "UnsupportedInference":
         """A joint block has missing cells at fit: no closed form."""
         return cls(
             f"{family} has no closed form while some fitted rows miss a cell; they can be filled "
@@ -33,7 +33,7 @@ class UnsupportedInference(BayesgenError, ValueError):
         )
 
     @classmethod
-    def not_made(cls, name: str) -> "UnsupportedInference":
+    def not_an_instance(cls, name: str) -> "UnsupportedInference":
         """The argument is the class of a method, not an instance."""
         return cls(
             f"inference is the class {name}; an instance is needed. Pass {name}(), with "
@@ -71,7 +71,7 @@ class NoClosedForm(BayesgenWarning):
     """The exact posterior was asked for and had to be simulated."""
 
     @classmethod
-    def holes(cls) -> "NoClosedForm":
+    def missing_cells(cls) -> "NoClosedForm":
         """Rows with holes in a joint block."""
         return cls(
             "some fitted rows miss a cell of a joint block, for which no closed form exists; the "

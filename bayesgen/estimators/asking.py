@@ -8,7 +8,7 @@ from typing import Literal, TypeVar, cast, overload
 import numpy as np
 
 from bayesgen import arguments, explain
-from bayesgen.errors import NoRows, UnsupportedInference, each_once
+from bayesgen.errors import NoRows, UnsupportedInference, deduplicate_warnings
 from bayesgen.estimators.looking import Looking
 from bayesgen.estimators.seeds import generator
 from bayesgen.estimators.valuing import Asker, Valuing
@@ -32,7 +32,7 @@ class Asking(Looking, Valuing, abc.ABC):
     def impute(self, X: T, draws: Literal[1] = ..., *, random_state: object = ...) -> T: ...
     @overload
     def impute(self, X: T, draws: int, *, random_state: object = ...) -> list[T]: ...
-    @each_once()
+    @deduplicate_warnings()
     def impute(self, X: T, draws: int = 1, *, random_state: object = None) -> T | list[T]:
         """Return the table with its missing cells drawn from p(missing given observed, data).
 
@@ -71,11 +71,11 @@ class Asking(Looking, Valuing, abc.ABC):
 
     def _askers(self, X: object, gain: explain.Gain, draws: int) -> dict[Name, Asker]:
         rows = self._cells_of(X, "feature_value()")
-        schema = self._learned_.schema
-        holes = schema.holes(self._own_columns(X, "feature_value()"))
+        schema = self._state_.schema
+        missing_cells = schema.missing_cells(self._own_columns(X, "feature_value()"))
         askers: dict[Name, Asker] = {}
-        for name, (block, j) in self._places().items():
-            column, asked = schema.blocks[block][j], np.flatnonzero(holes[name][1])
+        for name, (block, j) in self._column_positions().items():
+            column, asked = schema.blocks[block][j], np.flatnonzero(missing_cells[name][1])
             size = len(column.levels)
             question = explain.Question((block, j), column.kind, size, gain, draws)
             askers[name] = functools.partial(explain.worth, *rows, question, asked)
@@ -93,9 +93,9 @@ class Asking(Looking, Valuing, abc.ABC):
             )
         return table
 
-    def _places(self) -> dict[Name, explain.Place]:
+    def _column_positions(self) -> dict[Name, explain.Place]:
         """Return where each column that a block reads is encoded, in the order of the table."""
-        schema = self._learned_.schema
+        schema = self._state_.schema
         found = {
             column.name: (block, j)
             for block, columns in schema.blocks.items()
@@ -105,23 +105,23 @@ class Asking(Looking, Valuing, abc.ABC):
 
     def _every_place(self) -> dict[Name, explain.Cell]:
         """Return the place of each column."""
-        return {name: (place,) for name, place in self._places().items()}
+        return {name: (place,) for name, place in self._column_positions().items()}
 
     def _check_complete(self, X: object) -> None:
         if is_frame(X):
             named = read_table(X, unread=lambda names: names)
-            container = self._learned_.schema.container
+            container = self._state_.schema.container
             absent = absent_columns(self._columns(), self._used(), container, named)
             if absent:
                 raise NoRows.without_columns(absent)
 
     def _columns(self) -> Names:
         """Return the columns of the table that was fitted."""
-        return self._learned_.schema.names
+        return self._state_.schema.names
 
     def _used(self) -> set[Name]:
         """Return those of them that a block reads."""
-        made, used = self._made(), self._learned_.schema.used()
+        made, used = self._made(), self._state_.schema.used()
         return {made[name].name if name in made else name for name in used}
 
     def _made(self) -> dict[Name, Column]:
@@ -130,23 +130,23 @@ class Asking(Looking, Valuing, abc.ABC):
 
     def _put(self, X: T, table: Table, filled: Encoded) -> T:
         """Return the table with the holes of its columns filled from encoded rows."""
-        return fill_holes(X, table, self._learned_.schema, self._written(filled))
+        return fill_missing(X, table, self._state_.schema, self._written(filled))
 
     def _written(self, encoded: Encoded) -> dict[Name, np.ndarray]:
         """Return the cells of encoded rows by column, as a person writes them."""
-        blocks = self._learned_.schema.blocks
+        blocks = self._state_.schema.blocks
         return {
             name: decoded_cells(blocks[block][j], encoded[block][:, j])
-            for name, (block, j) in self._places().items()
+            for name, (block, j) in self._column_positions().items()
         }
 
 
-def fill_holes(X: T, table: Table, schema: Schema, written: Mapping[Name, np.ndarray]) -> T:
+def fill_missing(X: T, table: Table, schema: Schema, written: Mapping[Name, np.ndarray]) -> T:
     """Return X, of which `table` was read, with holes of its columns filled from whole columns."""
     levels = {c.name: c.levels for part in schema.blocks.values() for c in part if c.declared}
-    holes, cells, declared = schema.holes(table), {}, {}
+    missing_cells, cells, declared = schema.missing_cells(table), {}, {}
     for name, values in written.items():
-        own, missing = holes[name]
+        own, missing = missing_cells[name]
         cells[own] = missing, values
         if name in levels:
             declared[own] = levels[name]

@@ -11,11 +11,11 @@ from bayesgen.classes import Spec as ClassPriorSpec
 from bayesgen.errors import EmptyDocuments, InvalidArgument, InvalidTexts, NoAttribute, warn
 from bayesgen.estimators.blocks import Blocks
 from bayesgen.estimators.classifier import Classifier
-from bayesgen.estimators.fitted import Learned
+from bayesgen.estimators.fitted import TrainingState
 from bayesgen.estimators.tempering import Seen, Temper
 from bayesgen.inference import Method, Posterior
 from bayesgen.likelihoods import Bernoulli, Likelihood, Multinomial
-from bayesgen.likelihoods.guesses import Stated
+from bayesgen.likelihoods.hyperparameters import Stated
 from bayesgen.likelihoods.multinomial import ROWS_PER_WORD
 from bayesgen.table import Table, named, presence, read_texts
 from bayesgen.typing import Self, Traceable, unchecked
@@ -149,15 +149,17 @@ class BagOfWords(Classifier):
         self._pending = vectorizer
         return counts, _words(vectorizer)
 
-    def _settle(self, learned: Learned, seed: int, seen: tuple[Seen, ...] | None = None) -> Self:
-        settled = super()._settle(learned, seed, seen)
+    def _finish_fit(
+        self, learned: TrainingState, seed: int, seen: tuple[Seen, ...] | None = None
+    ) -> Self:
+        resolve_family = super()._finish_fit(learned, seed, seen)
         if "_pending" in vars(self):
             self._vectorizer = vars(self).pop("_pending")
             self._known_words = None if self._vectorizer is None else _words(self._vectorizer)
-        return settled
+        return resolve_family
 
-    def _encoded(self, X: object) -> tuple[Posterior, dict[str, Traceable], int]:
-        posterior, encoded, n_rows = super()._encoded(X)
+    def _encode_rows(self, X: object) -> tuple[Posterior, dict[str, Traceable], int]:
+        posterior, encoded, n_rows = super()._encode_rows(X)
         empty = int(_without_words(posterior, encoded[BLOCK], only_kept=not self.binary).sum())
         if empty:
             tell = EmptyDocuments.presence if self.binary else EmptyDocuments.counts

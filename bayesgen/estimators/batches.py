@@ -28,9 +28,9 @@ def fit_batches(classifier: C, batches: Iterable[tuple[object, object]]) -> C:
     classes = np.empty(0, dtype=object)
     classifier._seen = None
     for X, y in batches:
-        classifier._learned_, classifier._seed, _ = classifier._grown(X, y, None, None)
-        classes = classifier._learned_.classes
+        classifier._state_, classifier._seed, _ = classifier._accumulate(X, y, None, None)
+        classes = classifier._state_.classes
     if len(classes) < 2:
         raise TooFewClasses.found(classes.tolist())
-    classifier._settle(classifier._learned_, classifier._seed)
+    classifier._finish_fit(classifier._state_, classifier._seed)
     return classifier

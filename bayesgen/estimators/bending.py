@@ -6,12 +6,12 @@ import functools
 import numpy as np
 
 from bayesgen.errors import InvalidArgument
-from bayesgen.estimators.fitted import Learned, add, learn
+from bayesgen.estimators.fitted import TrainingState, add, learn
 from bayesgen.estimators.tempering import Seen
 from bayesgen.likelihoods import Likelihood
-from bayesgen.model import log_slope
+from bayesgen.model import log_abs_det_jacobian
 from bayesgen.schema import Column, Schema
-from bayesgen.schema.bends import learned as learned_bend
+from bayesgen.schema.power_transform import learned as learned_transform
 
 Numbers = str | None
 """None: as they are; or "yeo-johnson"."""
@@ -27,14 +27,14 @@ def check(numbers: Numbers) -> None:
         raise InvalidArgument.not_one_of("numbers", numbers, ["yeo-johnson", None])
 
 
-def learn_bent(
+def learn_power_transforms(
     schema: Schema,
     likelihoods: dict[str, Likelihood],
     seen: tuple[Seen, ...],
     classes: np.ndarray,
     *,
     unseen: str,
-) -> Learned:
+) -> TrainingState:
     """Return what rows say of columns that are bent by the powers they choose.
 
     Powers are chosen from all rows together, so that any split of them gives the same.
@@ -44,12 +44,17 @@ def learn_bent(
         learn(rows.table, bent, likelihoods, rows.labels, classes, rows.weight, unseen=unseen)
         for rows in seen
     ]
-    bends = bent.bends()
+    power_transforms = bent.power_transforms()
     slopes = (
-        np.sum(rows.weight[:, None] * log_slope(bends, bent.encode(rows.table, unseen)))
+        np.sum(
+            rows.weight[:, None]
+            * log_abs_det_jacobian(power_transforms, bent.encode(rows.table, unseen))
+        )
         for rows in seen
     )
-    return dataclasses.replace(functools.reduce(add, parts), log_slope=float(sum(slopes)))
+    return dataclasses.replace(
+        functools.reduce(add, parts), log_abs_det_jacobian=float(sum(slopes))
+    )
 
 
 def _bent(
@@ -61,7 +66,7 @@ def _bent(
 ) -> Schema:
     """Return the schema with a bend for each column of a likelihood that follows any origin."""
     plain = {
-        name: tuple(dataclasses.replace(column, bend=None) for column in schema.blocks[name])
+        name: tuple(dataclasses.replace(column, transform=None) for column in schema.blocks[name])
         for name, part in likelihoods.items()
         if part.kind == "numbers" and part.centred
     }
@@ -72,13 +77,13 @@ def _bent(
     bent = {}
     for name, columns in plain.items():
         x = np.concatenate([part[name] for part in encoded])
-        found = [learned_bend(cells, codes, weight) for cells in x.T]
-        bent[name] = tuple(map(_with_bend, columns, found))
+        found = [learned_transform(cells, codes, weight) for cells in x.T]
+        bent[name] = tuple(map(_with_transform, columns, found))
     return dataclasses.replace(schema, blocks={**schema.blocks, **bent})
 
 
-def _with_bend(column: Column, found: tuple | None) -> Column:
+def _with_transform(column: Column, found: tuple | None) -> Column:
     if found is None:
         return column
-    centre, bend = found
-    return dataclasses.replace(column, origin=column.origin + centre, bend=bend)
+    centre, transform = found
+    return dataclasses.replace(column, origin=column.origin + centre, transform=transform)

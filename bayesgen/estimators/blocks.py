@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from bayesgen.errors import InvalidArgument, UnknownColumns
 from bayesgen.errors.base import Code
 from bayesgen.likelihoods import Categorical, Likelihood, Normal
-from bayesgen.likelihoods.averaged import settled
+from bayesgen.likelihoods.hyperparameter_mixture import resolve_family
 from bayesgen.schema import BlockSpec
 from bayesgen.table import Name, Names, SparseTable, Table, free
 
@@ -37,7 +37,7 @@ def assign(spec: Spec, table: Table, remainder: str | None = None) -> Blocks:
     if remainder not in (None, "auto", "drop"):
         raise InvalidArgument.not_one_of("remainder", remainder, ["auto", "drop", None])
     if isinstance(spec, Likelihood):
-        return {_block_name(spec): (settled(spec), table.names)}
+        return {_block_name(spec): (resolve_family(spec), table.names)}
     if isinstance(spec, Mapping):
         return _by_column(spec, table, remainder)
     if not (isinstance(spec, str) and spec == "auto"):
@@ -71,7 +71,7 @@ def _by_column(spec: Mapping, table: Table, remainder: str | None) -> Blocks:
         taken += columns
         # part of the names of parameters, in which arviz's trees allow no slash
         name = "_".join(map(str, columns)).replace("/", "_")
-        blocks[_free(name, blocks)] = (settled(likelihood), columns)
+        blocks[_free(name, blocks)] = (resolve_family(likelihood), columns)
     entries = Counter(taken)
     twice = [name for name, count in entries.items() if count > 1]
     if twice:
@@ -91,7 +91,7 @@ def _by_column(spec: Mapping, table: Table, remainder: str | None) -> Blocks:
 
 def _no_likelihood(name: str, value: object, allowed: list) -> InvalidArgument:
     if isinstance(value, type) and issubclass(value, Likelihood):
-        return InvalidArgument.not_made(name, value)
+        return InvalidArgument.not_an_instance(name, value)
     return InvalidArgument.not_one_of(name, value, allowed)
 
 

@@ -12,11 +12,11 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from bayesgen import arguments, predict
-from bayesgen.classes import Spec, known_prior
+from bayesgen.classes import Spec, stated_prior
 from bayesgen.errors import InvalidPrior, NoEvidence, TooFewClasses
 from bayesgen.estimators import rows
 from bayesgen.estimators.asking import Asking
-from bayesgen.estimators.fitted import Learned, complete
+from bayesgen.estimators.fitted import TrainingState, complete
 from bayesgen.estimators.inferring import infer
 from bayesgen.estimators.learning import Learning
 from bayesgen.estimators.linear import Linear
@@ -25,8 +25,8 @@ from bayesgen.estimators.plotting import Plotting
 from bayesgen.estimators.saved import save
 from bayesgen.estimators.seeds import generator
 from bayesgen.estimators.tempering import Seen, temperature, tempered
-from bayesgen.estimators.undoing import whole_or_undone
-from bayesgen.inference import Posterior, Report, any_holes
+from bayesgen.estimators.undoing import restore_on_failure
+from bayesgen.inference import Posterior, Report, any_missing
 from bayesgen.schema import check_columns
 from bayesgen.table import SparseTable, Table
 from bayesgen.typing import Self, Traceable
@@ -69,13 +69,13 @@ class Classifier(Learning, Linear, Plotting, Asking, ClassifierMixin, Estimator,
             BayesgenError: a table, labels, weights or a prior that cannot be used; the sentence
                 names the column, the class and the cure.
         """
-        with whole_or_undone(self):
+        with restore_on_failure(self):
             table, labels, weight = self._training_rows(X, y, sample_weight, reset=True)
             classes = rows.distinct(labels)
             if len(classes) < 2:
                 raise TooFewClasses.found(classes.tolist())
             learned = self._learned(table, labels, classes, weight)
-            self._settle(learned, self._new_seed(), (Seen(table, labels, weight),))
+            self._finish_fit(learned, self._new_seed(), (Seen(table, labels, weight),))
             self._training = (X, y, sample_weight)
         return self
 
@@ -87,10 +87,12 @@ class Classifier(Learning, Linear, Plotting, Asking, ClassifierMixin, Estimator,
         Classes and levels may arrive late. `classes` names those of this call before their rows
         come; labels outside it, and outside the classes known so far, are refused.
         """
-        with whole_or_undone(self):
-            return self._settle(*self._grown(X, y, classes, sample_weight))
+        with restore_on_failure(self):
+            return self._finish_fit(*self._accumulate(X, y, classes, sample_weight))
 
-    def _settle(self, learned: Learned, seed: int, seen: tuple[Seen, ...] | None = None) -> Self:
+    def _finish_fit(
+        self, learned: TrainingState, seed: int, seen: tuple[Seen, ...] | None = None
+    ) -> Self:
         """Run inference and set what a fit leaves behind, last and all at once.
 
         seen: the rows, which are kept only where powers are learned from them.
@@ -101,7 +103,7 @@ class Classifier(Learning, Linear, Plotting, Asking, ClassifierMixin, Estimator,
             posterior = tempered(
                 posterior, learned, self.temper, self.class_prior, seen, unseen=self.unseen
             )
-        self._learned_, self._posterior, self._seed = learned, posterior, seed
+        self._state_, self._posterior, self._seed = learned, posterior, seed
         self._seen = seen if self._from_rows() else None
         self._training = None
         self.classes_ = learned.classes
@@ -110,21 +112,21 @@ class Classifier(Learning, Linear, Plotting, Asking, ClassifierMixin, Estimator,
             self.inference_ = posterior.report.method
         return self
 
-    def _infer(self, learned: Learned, seed: int) -> Posterior:
+    def _infer(self, learned: TrainingState, seed: int) -> Posterior:
         return infer(learned, self.inference, self.class_prior, seed)
 
     # -- rows in and out -------------------------------------------------------------------------
 
-    def _encoded(self, X: object) -> tuple[Posterior, dict[str, Traceable], int]:
-        posterior = self._answering()
+    def _encode_rows(self, X: object) -> tuple[Posterior, dict[str, Traceable], int]:
+        posterior = self._fitted_posterior()
         table = self._read(X, reset=False)
-        rows.check_sparse(table, self._learned_.likelihoods)
+        rows.check_sparse(table, self._state_.likelihoods)
         return posterior, self._encode(table), table.n_rows
 
     def _encode(self, table: Table) -> dict[str, Traceable]:
         """Return the rows of a table that `_read` has read."""
         name = type(self).__name__
-        return self._learned_.schema.encode(table, unseen=self.unseen, estimator=name)
+        return self._state_.schema.encode(table, unseen=self.unseen, estimator=name)
 
     def _encode_plain(self, table: Table) -> dict[str, Traceable]:
         """Return the rows of a table of which nothing was made yet."""
@@ -133,11 +135,11 @@ class Classifier(Learning, Linear, Plotting, Asking, ClassifierMixin, Estimator,
     def _check_columns(self, table: Table) -> None:
         names = self._columns()
         if not isinstance(table, SparseTable) and tuple(table.names) != tuple(names):
-            container = self._learned_.schema.container
+            container = self._state_.schema.container
             check_columns(names, self._used(), container, table, type(self).__name__)
 
-    def _answering(self) -> Posterior:
-        check_is_fitted(self, "_learned_")
+    def _fitted_posterior(self) -> Posterior:
+        check_is_fitted(self, "_state_")
         if self._posterior is None:
             raise TooFewClasses.found(self.classes_.tolist())
         return self._posterior
@@ -147,22 +149,22 @@ class Classifier(Learning, Linear, Plotting, Asking, ClassifierMixin, Estimator,
 
         Each row comes from its own draw of the parameters: rows of the posterior predictive.
         """
-        self._answering()
+        self._fitted_posterior()
         n, rng = arguments.count("n", n), generator(random_state)
         encoded, y = self._simulate(n, rng)
-        return self._learned_.schema.decode(encoded, n), self.classes_[y]
+        return self._state_.schema.decode(encoded, n), self.classes_[y]
 
     def _simulated(self, n: int) -> dict[str, Traceable]:
-        self._answering()
+        self._fitted_posterior()
         return self._simulate(n, np.random.default_rng(self._seed))[0]
 
     def _simulate(
         self, n: int, rng: np.random.Generator
     ) -> tuple[dict[str, Traceable], np.ndarray]:
-        """Return n rows as `_encoded` returns rows, and their class codes."""
-        posterior = self._answering()
+        """Return n rows as `_encode_rows` returns rows, and their class codes."""
+        posterior = self._fitted_posterior()
         simulated, y = predict.simulate(posterior, n, rng)
-        return rows.whole(self._learned_, posterior, simulated, n), y
+        return rows.whole(self._state_, posterior, simulated, n), y
 
     # -- keeping -----------------------------------------------------------------------------------
 
@@ -179,7 +181,7 @@ class Classifier(Learning, Linear, Plotting, Asking, ClassifierMixin, Estimator,
             UnsavableModel: a part is no data, such as a program of your own.
             UnwritableFile: the path takes no file.
         """
-        check_is_fitted(self, "_learned_")
+        check_is_fitted(self, "_state_")
         save(self, path)
 
     # -- looking and changing ----------------------------------------------------------------------
@@ -191,8 +193,8 @@ class Classifier(Learning, Linear, Plotting, Asking, ClassifierMixin, Estimator,
             class_prior: "uniform", an array in the order of `classes_`, or {class: probability}; a
                 class of probability 0 is ruled out.
         """
-        posterior = self._answering()
-        prior = known_prior(class_prior, self.classes_)
+        posterior = self._fitted_posterior()
+        prior = stated_prior(class_prior, self.classes_)
         other = copy.copy(self)
         other.class_prior = class_prior
         other._posterior = posterior.with_classes(prior)
@@ -201,13 +203,13 @@ class Classifier(Learning, Linear, Plotting, Asking, ClassifierMixin, Estimator,
     @property
     def posterior_(self) -> Posterior:
         """The posterior in the units of the columns."""
-        return self._answering().moved(self._kept_origin())
+        return self._fitted_posterior().shifted(self._kept_origin())
 
     def _kept_origin(self) -> dict[str, np.ndarray]:
-        reader, origin = self._answering().reader, self._learned_.origin()
+        reader, origin = self._fitted_posterior().reader, self._state_.origin()
         return {
             name: origin[name]
-            if index is None or reader.full[name].inert_axis != "feature"
+            if index is None or reader.full[name].subset_axis != "feature"
             else origin[name][index]
             for name, index in reader.kept.items()
         }
@@ -219,17 +221,17 @@ class Classifier(Learning, Linear, Plotting, Asking, ClassifierMixin, Estimator,
         Raises:
             NoEvidence: the fit was not exact, or a prior or likelihood has no evidence.
         """
-        self._answering()
+        self._fitted_posterior()
         try:
-            model, statistics, _ = complete(self._learned_, self.class_prior, frequencies=False)
+            model, statistics, _ = complete(self._state_, self.class_prior, frequencies=False)
         except InvalidPrior as error:
             raise NoEvidence.invalid_prior(error) from error
         model.require_evidence()
-        if any_holes(model, statistics):
+        if any_missing(model, statistics):
             raise NoEvidence.missing_values()
         if self.inference_ != "exact":
             raise NoEvidence.not_exact(self.inference_)
-        return model.log_evidence(statistics) + self._learned_.log_slope
+        return model.log_evidence(statistics) + self._state_.log_abs_det_jacobian
 
     @property
     def temperature_(self) -> float:
@@ -238,7 +240,7 @@ class Classifier(Learning, Linear, Plotting, Asking, ClassifierMixin, Estimator,
         1 where nothing is tempered. 2 says that features repeat each other so much that a row is
         worth half of what the story takes it for; the story's own probabilities are overconfident.
         """
-        return temperature(self._answering())
+        return temperature(self._fitted_posterior())
 
     def __sklearn_tags__(self) -> Tags:
         """Say that missing cells, levels and text are welcome."""
@@ -259,4 +261,4 @@ class Classifier(Learning, Linear, Plotting, Asking, ClassifierMixin, Estimator,
 
     def __sklearn_is_fitted__(self) -> bool:
         """Return whether any rows were seen."""
-        return hasattr(self, "_learned_")
+        return hasattr(self, "_state_")

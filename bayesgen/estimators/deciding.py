@@ -10,7 +10,7 @@ from jaxtyping import Float, Shaped
 from bayesgen import arguments
 from bayesgen.decide import Loss, Losses, blanked, losses, patterns, tail_share
 from bayesgen.estimators.predicting import Predicting
-from bayesgen.inference import Posterior, normalised
+from bayesgen.inference import Posterior, class_probabilities
 from bayesgen.predict import joint_and_prior, log_density
 from bayesgen.typing import Encoded, Traceable
 
@@ -26,7 +26,7 @@ class Deciding(Predicting, abc.ABC):
 
     @abc.abstractmethod
     def _simulated(self, n: int) -> dict[str, Traceable]:
-        """Return n rows of the posterior predictive, as `_encoded` returns rows, from one seed."""
+        """Return n rows of the posterior predictive, as `_encode_rows` does, from one seed."""
 
     @overload
     def decide(
@@ -85,8 +85,8 @@ class Deciding(Predicting, abc.ABC):
             >>> clf.decide(X.iloc[[0, 2, 15]], {("yes", "no"): 5, ("no", "yes"): 1}, reject=0.3)
             array(['yes', 'yes', 'reject'], dtype='<U6')
         """
-        rule, read = self._rule(loss, reject, novelty, reject_label), self._encoded(X)
-        proba = normalised(*joint_and_prior(*read))
+        rule, read = self._rule(loss, reject, novelty, reject_label), self._encode_rows(X)
+        proba = class_probabilities(*joint_and_prior(*read))
         decided = rule.best(proba)
         expected = rule.expected(proba)[np.arange(len(decided)), decided]
         if novelty is not None:
@@ -124,7 +124,7 @@ class Deciding(Predicting, abc.ABC):
             draws: simulated rows.
         """
         draws = arguments.count("draws", draws, default=DRAWS)
-        return self._typicality(*self._encoded(X), draws)
+        return self._typicality(*self._encode_rows(X), draws)
 
     def _typicality(
         self, posterior: Posterior, encoded: Encoded, n_rows: int, draws: int

@@ -15,11 +15,11 @@ from bayesgen.estimators.linear import centre_of, discriminant_axes
 from bayesgen.estimators.tempering import Temper
 from bayesgen.inference import Method
 from bayesgen.likelihoods import MultivariateNormal
-from bayesgen.likelihoods.averaged import settled
-from bayesgen.likelihoods.guesses import Guess
+from bayesgen.likelihoods.hyperparameter_mixture import resolve_family
+from bayesgen.likelihoods.hyperparameters import Guess
 from bayesgen.schema import Column
 from bayesgen.table import Name, Names, Table
-from bayesgen.table.indicators import indicators, levels_of
+from bayesgen.table.one_hot import indicators, levels_of
 from bayesgen.typing import Traceable, unchecked
 
 BLOCK = "normal"
@@ -97,7 +97,7 @@ class Discriminant(Classifier):
     def _columns(self) -> Names:
         if self.levels != "indicators":
             return super()._columns()
-        made, names = self._made(), self._learned_.schema.names
+        made, names = self._made(), self._state_.schema.names
         # of a column with one level nothing was made
         sources = [*(made[name].name if name in made else name for name in names), *self._levels]
         return tuple(dict.fromkeys(sources))
@@ -111,7 +111,7 @@ class Discriminant(Classifier):
             covariance_rows=self.covariance_rows,
             prior=self.prior,
         )
-        return {BLOCK: (settled(likelihood), table.names)}
+        return {BLOCK: (resolve_family(likelihood), table.names)}
 
 
 class QDA(Discriminant):
@@ -167,7 +167,7 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Discriminant):
         At the centre of the posterior; the weighted mean of the class means is the origin, and a
         missing cell stands at the class means' weighted mean.
         """
-        posterior, encoded, n_rows = self._encoded(X)
+        posterior, encoded, n_rows = self._encode_rows(X)
         if BLOCK not in posterior.families:
             return np.empty((n_rows, 0))
         x, (axes, centre) = posterior.reader.read(encoded)[BLOCK], self._axes()
@@ -175,10 +175,10 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Discriminant):
 
     @property
     def _n_features_out(self) -> int:
-        return self._axes()[0].shape[1] if BLOCK in self._answering().families else 0
+        return self._axes()[0].shape[1] if BLOCK in self._fitted_posterior().families else 0
 
     def _axes(self) -> tuple[np.ndarray, np.ndarray]:
-        centre = centre_of(self._answering(), BLOCK)
-        weight = self._learned_.statistics.count / self._learned_.statistics.count.sum()
+        centre = centre_of(self._fitted_posterior(), BLOCK)
+        weight = self._state_.statistics.count / self._state_.statistics.count.sum()
         axes = discriminant_axes(centre["mean"], centre["covariance"], weight)
         return axes, weight @ centre["mean"]

@@ -35,7 +35,7 @@ from bayesgen.errors import InvalidArgument, UnsupportedInference, UnsupportedTa
 from bayesgen.estimators.deciding import Deciding
 from bayesgen.estimators.seeds import generator
 from bayesgen.inference import Posterior
-from bayesgen.likelihoods.filling import together
+from bayesgen.likelihoods.conditional_draws import together
 from bayesgen.predict import log_joint, require_posterior
 from bayesgen.table import Name, is_frame
 from bayesgen.typing import DataFrame, Encoded, Traceable
@@ -125,7 +125,7 @@ class Explaining(Deciding, abc.ABC):
 
     def _cells_of(self, X: object, what: str) -> tuple[Posterior, dict[str, Traceable], int]:
         """Return the posterior and encoded rows whose cells can be blanked one by one."""
-        posterior, encoded, n_rows = self._encoded(X)
+        posterior, encoded, n_rows = self._encode_rows(X)
         if not self._every_place():
             raise UnsupportedInference.because(
                 f"{what} of a story of your own",

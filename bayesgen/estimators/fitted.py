@@ -8,7 +8,7 @@ import numpy as np
 from bayesgen.classes import Spec, class_prior
 from bayesgen.errors import MissingCells, OutOfSupport, TooManyCells
 from bayesgen.likelihoods import Likelihood
-from bayesgen.likelihoods.moments import blocks
+from bayesgen.likelihoods.normal_statistics import row_chunks
 from bayesgen.likelihoods.sparse_rows import first_missing
 from bayesgen.model import (
     Model,
@@ -27,17 +27,17 @@ instead of asking the system for fresh pages (.4 s of .8 s for 1e6 rows, measure
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Learned:
+class TrainingState:
     """Everything that rows have said: columns, classes and statistics. It grows by addition.
 
-    log_slope: what makes the evidence of bent cells that of cells, to be added to its log.
+    log_abs_det_jacobian: of the power transforms, over all rows; added to the log evidence.
     """
 
     schema: Schema
     likelihoods: dict[str, Likelihood]
     classes: np.ndarray
     statistics: ModelStatistics
-    log_slope: float = dataclasses.field(default=0.0, kw_only=True)
+    log_abs_det_jacobian: float = dataclasses.field(default=0.0, kw_only=True)
 
     def origin(self) -> dict[str, np.ndarray]:
         """Return what encoding subtracted from the columns of each block."""
@@ -53,7 +53,7 @@ def learn(
     weight: Weights,
     *,
     unseen: str,
-) -> Learned:
+) -> TrainingState:
     """Return what the rows of one table say, read LEARN_ROWS at a time."""
     for name, likelihood in likelihoods.items():
         if likelihood.most_cells is not None:
@@ -63,7 +63,7 @@ def learn(
     parts = [
         model_statistics(
             likelihoods,
-            _encoded(
+            _encode_rows(
                 table if len(codes) <= LEARN_ROWS else table.take(rows),
                 schema,
                 likelihoods,
@@ -75,9 +75,9 @@ def learn(
             n_classes=len(classes),
             n_levels=n_levels,
         )
-        for rows in blocks(len(codes), LEARN_ROWS)
+        for rows in row_chunks(len(codes), LEARN_ROWS)
     ]
-    return Learned(schema, likelihoods, classes, sum(parts[1:], start=parts[0]))
+    return TrainingState(schema, likelihoods, classes, sum(parts[1:], start=parts[0]))
 
 
 def codes_of(labels: np.ndarray, classes: np.ndarray) -> Labels:
@@ -90,7 +90,7 @@ def codes_of(labels: np.ndarray, classes: np.ndarray) -> Labels:
     return np.searchsorted(classes, labels)
 
 
-def _encoded(
+def _encode_rows(
     table: Table, schema: Schema, likelihoods: dict[str, Likelihood], unseen: str, first: int
 ) -> dict[str, Traceable]:
     """Return encoded rows, complete for likelihoods that fit complete rows only.
@@ -99,7 +99,7 @@ def _encoded(
     """
     encoded = schema.encode(table, unseen)
     for name, likelihood in likelihoods.items():
-        if not likelihood.missing_at_fit:
+        if not likelihood.allows_missing_at_fit:
             missing = first_missing(encoded[name])
             if missing is not None:
                 column = schema.blocks[name][missing[0]].name
@@ -113,7 +113,7 @@ def _refuse_outside(
     likelihood: Likelihood, x: Traceable, schema: Schema, block: str, first: int
 ) -> None:
     """Refuse cells that have no density under any parameters."""
-    outside = likelihood.outside(x)
+    outside = likelihood.out_of_support(x)
     if outside is None or not outside.any():
         return
     row, column = (int(i) for i in np.argwhere(outside)[0])
@@ -136,7 +136,7 @@ def _check_cells(likelihood: Likelihood, columns: Columns) -> None:
         raise TooManyCells.block(n_levels, most)
 
 
-def grow(learned: Learned, schema: Schema, classes: np.ndarray) -> Learned:
+def grow(learned: TrainingState, schema: Schema, classes: np.ndarray) -> TrainingState:
     """Return the same statistics over a schema with more levels and over more classes."""
     statistics = learned.statistics
     if len(classes) > len(learned.classes):
@@ -144,59 +144,67 @@ def grow(learned: Learned, schema: Schema, classes: np.ndarray) -> Learned:
         statistics = statistics.spread_classes(index, len(classes))
     more = {n for n in learned.likelihoods if schema.n_levels(n) != learned.schema.n_levels(n)}
     blocks = {
-        name: part.spread_levels(learned.schema.level_index(schema, name), schema.n_levels(name))
+        name: part.reindex_levels(learned.schema.level_index(schema, name), schema.n_levels(name))
         if name in more
         else part
         for name, part in statistics.blocks.items()
     }
-    return Learned(
+    return TrainingState(
         schema, learned.likelihoods, classes, dataclasses.replace(statistics, blocks=blocks)
     )
 
 
-def add(earlier: Learned, later: Learned) -> Learned:
+def add(earlier: TrainingState, later: TrainingState) -> TrainingState:
     """Return what the rows of both say; both are over the later schema and classes."""
     grown = grow(earlier, later.schema, later.classes)
     return dataclasses.replace(later, statistics=grown.statistics + later.statistics)
 
 
 def complete(
-    learned: Learned, prior: Spec, *, frequencies: bool
+    learned: TrainingState, prior: Spec, *, frequencies: bool
 ) -> tuple[Model, ModelStatistics, Reader]:
     """Return the model with every guess filled in, its statistics, and the reader of rows."""
     origin = learned.origin()
-    blocks = {name: part.moved(-origin[name]) for name, part in learned.likelihoods.items()}
+    blocks = {name: part.shifted(-origin[name]) for name, part in learned.likelihoods.items()}
     count = learned.statistics.count
     classes = class_prior(prior, learned.classes, count, frequencies=frequencies)
     model, statistics, reader = complete_model(classes, blocks, learned.statistics)
-    return model, statistics, dataclasses.replace(reader, bends=learned.schema.bends())
+    return (
+        model,
+        statistics,
+        dataclasses.replace(reader, power_transforms=learned.schema.power_transforms()),
+    )
 
 
-def columns(learned: Learned, reader: Reader, block: str) -> list:
+def columns(learned: TrainingState, reader: Reader, block: str) -> list:
     """Return the names of the columns that a block's likelihood still sees."""
     names = [column.name for column in learned.schema.blocks[block]]
     kept = reader.kept[block]
-    whole = kept is None or reader.full[block].inert_axis != "feature"
+    whole = kept is None or reader.full[block].subset_axis != "feature"
     return names if whole else [names[i] for i in kept]
 
 
-def level_names(learned: Learned, reader: Reader, block: str) -> list[str]:
+def level_names(learned: TrainingState, reader: Reader, block: str) -> list[str]:
     """Return "column=level" for the levels that a block's likelihood still sees, side by side."""
     names = [f"{c.name}={level}" for c in learned.schema.blocks[block] for level in c.levels]
     kept = reader.kept[block]
     if kept is None or not names:
         return names
-    if reader.full[block].inert_axis == "level":
+    if reader.full[block].subset_axis == "level":
         return [names[i] for i in kept]
     columns = [learned.schema.blocks[block][i] for i in kept]
     return [f"{c.name}={level}" for c in columns for level in c.levels]
 
 
-def lost_columns(learned: Learned, reader: Reader) -> dict[str, np.ndarray]:
+def lost_columns(learned: TrainingState, reader: Reader) -> dict[str, np.ndarray]:
     """Return the columns that say nothing, by block and position."""
     lost = {name: np.arange(len(learned.schema.blocks[name])) for name in learned.likelihoods}
-    inert = reader.inert_columns()
-    told = {n: inert.get(n, lost[n][:0]) for n in reader.kept if learned.likelihoods[n].tells_inert}
+    uninformative = reader.uninformative_columns()
+    told = {
+        n: uninformative.get(n, lost[n][:0])
+        for n in reader.kept
+        if learned.likelihoods[n].warns_uninformative
+    }
     return {
         name: told.get(name, every[:0]) if name in reader.kept else every
         for name, every in lost.items()

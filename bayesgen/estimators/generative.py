@@ -70,10 +70,11 @@ class GenerativeClassifier(StoryTeller, Composed):
             measure (see bg.MAP), "mle" the highest density of rows.
         unseen: "missing" takes a level that fitting did not see as missing, with a warning;
             "error" refuses it.
-        numbers: None, as they are; or "yeo-johnson": columns that normal likelihoods read are bent,
-            each by a power that the rows choose, so that skewed ones look normal given the class
-            (`bayesgen.schema.bends`). Densities are those of the cells as they came; parameters,
-            and guesses that you state, those of bent ones, which near a column's mean are the same.
+        numbers: None, as they are; or "yeo-johnson": columns that normal likelihoods read are
+            power-transformed, each by a power that the rows choose, so that skewed ones look normal
+            given the class (`bayesgen.schema.power_transform`). Densities are those of the cells as
+            they came; parameters, and guesses that you state, those of transformed ones, which near
+            a column's mean are the same.
             Powers stay when `loo` leaves a row out.
         temper: None, the story as it is; a power above 0 of the likelihood; or "learn": a power
             averaged over .1 to 2, and further where the rows prefer an end, by how well it predicts

@@ -9,8 +9,8 @@ from bayesgen.errors import UnsupportedInference
 from bayesgen.estimators import rows
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.inferring import leave_one_out
-from bayesgen.inference import Posterior, Tempered
-from bayesgen.inference.tempered import tempered
+from bayesgen.inference import Posterior, PowerPosterior
+from bayesgen.inference.power_posterior import tempered
 from bayesgen.typing import Joint
 
 FOLDS = 10
@@ -45,29 +45,29 @@ def held_out(member: Classifier, batches: Batches, classes: np.ndarray) -> Joint
 
 def marginal(member: Classifier, batches: Batches) -> Bool[np.ndarray, " row"]:
     """Return for which rows a fitted member integrates over their missing values."""
-    parts = (member._encoded(X) for X, _, _ in batches)
+    parts = (member._encode_rows(X) for X, _, _ in batches)
     return np.concatenate([posterior.is_marginal(x, n) for posterior, x, n in parts])
 
 
 def _left_out(member: Classifier, batches: Batches) -> Joint:
-    read = [member._encoded(X) for X, _, _ in batches]
+    read = [member._encode_rows(X) for X, _, _ in batches]
     codes = np.concatenate([member._codes(y) for _, y, _ in batches])
     weight = np.concatenate(
         [rows.weights_of(w, n) for (_, _, n), (_, _, w) in zip(read, batches, strict=True)]
     )
     joint, of_classes = leave_one_out(
-        member._learned_,
+        member._state_,
         member.class_prior,
         rows.joined([encoded for _, encoded, _ in read]),
         codes,
         weight,
         rows.once(weight),
     )
-    return _log_proba(member._answering(), joint, of_classes)
+    return _log_proba(member._fitted_posterior(), joint, of_classes)
 
 
 def _log_proba(posterior: Posterior, joint: Joint, of_classes: Joint) -> Joint:
-    if not isinstance(posterior, Tempered):
+    if not isinstance(posterior, PowerPosterior):
         return tempered(of_classes, joint, 1.0)
     parts = [
         np.log(weight) + tempered(of_classes, joint, power)

@@ -16,25 +16,27 @@ from bayesgen.errors import (
     UninformativeColumn,
     warn,
 )
-from bayesgen.estimators.fitted import Learned, columns, complete, lost_columns
+from bayesgen.estimators.fitted import TrainingState, columns, complete, lost_columns
 from bayesgen.inference import MLE, Method, Posterior, choose
 from bayesgen.inference import leave_one_out as loo
-from bayesgen.likelihoods import Finding
-from bayesgen.model import log_slope
+from bayesgen.likelihoods import Repair
+from bayesgen.model import log_abs_det_jacobian
 from bayesgen.typing import Encoded, Joint, Labels, Weights
 
 MANY_COLUMNS = 20
 """Columns without a say above which one warning speaks of them all."""
 
 
-def infer(learned: Learned, inference: str | Method, prior: Spec, seed: int) -> Posterior:
+def infer(learned: TrainingState, inference: str | Method, prior: Spec, seed: int) -> Posterior:
     """Return the posterior and warn of what a person should know about it."""
     frequencies = isinstance(inference, MLE) or inference == "mle"
     model, statistics, reader = complete(learned, prior, frequencies=frequencies)
     require_possible(prior, learned.classes)
     method = choose(inference, model, statistics)
     joint = [name for name, part in model.blocks.items() if part.joint]
-    with told_by_columns(name for block in joint for name in columns(learned, reader, block)):
+    with name_columns_if_singular(
+        name for block in joint for name in columns(learned, reader, block)
+    ):
         posterior = method.infer(model, statistics, reader, seed)
     for name, positions in lost_columns(learned, reader).items():
         lost = [learned.schema.blocks[name][int(position)].name for position in positions]
@@ -51,7 +53,7 @@ def infer(learned: Learned, inference: str | Method, prior: Spec, seed: int) -> 
 
 
 def leave_one_out(
-    learned: Learned, prior: Spec, encoded: Encoded, y: Labels, weight: Weights, away: Weights
+    learned: TrainingState, prior: Spec, encoded: Encoded, y: Labels, weight: Weights, away: Weights
 ) -> tuple[Joint, Joint]:
     """Return log p(x_i, y = k given the rows without i), and its part log P(y = k given them).
 
@@ -75,16 +77,18 @@ def leave_one_out(
         count = np.where(count > 1e-9 * own, count, 0.0)
         classes = class_prior(prior, learned.classes, count, frequencies=False)
         classes_out[which == pair] = classes.posterior(count).log_predictive()
-    out = classes_out + log_slope(learned.schema.bends(), encoded)
+    out = classes_out + log_abs_det_jacobian(learned.schema.power_transforms(), encoded)
     for name, likelihood in learned.likelihoods.items():
         rows = loo.Rows(encoded[name], y, weight, away, size, learned.schema.n_levels(name))
-        with told_by_columns(column.name for column in learned.schema.blocks[name]):
-            out += loo.leave_one_out(likelihood.moved(-origin[name]), statistics.blocks[name], rows)
+        with name_columns_if_singular(column.name for column in learned.schema.blocks[name]):
+            out += loo.leave_one_out(
+                likelihood.shifted(-origin[name]), statistics.blocks[name], rows
+            )
     return out, classes_out
 
 
 @contextlib.contextmanager
-def told_by_columns(names: Iterable) -> Generator[None]:
+def name_columns_if_singular(names: Iterable) -> Generator[None]:
     """Say of a matrix that rounds to a singular one which columns it is of."""
     try:
         yield
@@ -94,7 +98,7 @@ def told_by_columns(names: Iterable) -> Generator[None]:
         raise InvalidValues.no_covariance(among) from error
 
 
-def _warning(finding: Finding, names: list, classes: np.ndarray) -> BayesgenWarning:
+def _warning(finding: Repair, names: list, classes: np.ndarray) -> BayesgenWarning:
     label = None if finding.cls is None else classes[finding.cls]
     label = label.item() if isinstance(label, np.generic) else label
     if finding.kind == "singular":

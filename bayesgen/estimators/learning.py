@@ -8,9 +8,9 @@ from numpy.typing import ArrayLike
 
 from bayesgen.errors import NoRows
 from bayesgen.estimators import rows
-from bayesgen.estimators.bending import Numbers, check, learn_bent
+from bayesgen.estimators.bending import Numbers, check, learn_power_transforms
 from bayesgen.estimators.blocks import Blocks, specs
-from bayesgen.estimators.fitted import Learned, add, learn
+from bayesgen.estimators.fitted import TrainingState, add, learn
 from bayesgen.estimators.seeds import drawn_seed
 from bayesgen.estimators.tempering import Seen, Temper
 from bayesgen.inference import NUTS, Method
@@ -29,7 +29,7 @@ class Learning(abc.ABC):
     numbers: Numbers = None
     unseen: str
     random_state: object
-    _learned_: Learned
+    _state_: TrainingState
     _seen: tuple[Seen, ...] | None
     _seed: int
 
@@ -41,18 +41,18 @@ class Learning(abc.ABC):
         """Return which columns of a table no block will read."""
         return ()
 
-    def _grown(
+    def _accumulate(
         self, X: object, y: object, classes: ArrayLike | None, sample_weight: object
-    ) -> tuple[Learned, int, tuple[Seen, ...]]:
+    ) -> tuple[TrainingState, int, tuple[Seen, ...]]:
         """Return what earlier rows and these say together, the seed, and the rows."""
-        first = not hasattr(self, "_learned_")
+        first = not hasattr(self, "_state_")
         table, labels, weight = self._training_rows(X, y, sample_weight, reset=first)
         if first:
             known = rows.distinct(labels) if classes is None else np.unique(classes)
             rows.check_declared(labels, known)
             learned = self._learned(table, labels, known, weight)
             return learned, self._new_seed(), (Seen(table, labels, weight),)
-        earlier = self._learned_
+        earlier = self._state_
         these = rows.distinct(labels) if classes is None else np.unique(classes)
         every = np.union1d(earlier.classes, these)
         check_labelled(every)
@@ -64,7 +64,9 @@ class Learning(abc.ABC):
                 raise NoRows.to_learn_from(f"{name}={value!r}")
         seen = (*(self._seen or ()), Seen(table, labels, weight))
         if self.numbers is not None:
-            again = learn_bent(schema, earlier.likelihoods, seen, every, unseen=self.unseen)
+            again = learn_power_transforms(
+                schema, earlier.likelihoods, seen, every, unseen=self.unseen
+            )
             return again, self._seed, seen
         later = learn(table, schema, earlier.likelihoods, labels, every, weight, unseen=self.unseen)
         return add(earlier, later), self._seed, seen
@@ -90,7 +92,7 @@ class Learning(abc.ABC):
         """
         if reset:
             return rows.read(self, X, self._unread, reset=True)
-        table = rows.read(self, X, self._learned_.schema.unread, reset=False)
+        table = rows.read(self, X, self._state_.schema.unread, reset=False)
         self._check_columns(table)
         return table
 
@@ -100,7 +102,7 @@ class Learning(abc.ABC):
 
     def _learned(
         self, table: Table, labels: np.ndarray, classes: np.ndarray, weight: np.ndarray
-    ) -> Learned:
+    ) -> TrainingState:
         check_labelled(classes)
         blocks = self._blocks(table)
         likelihoods = {name: likelihood for name, (likelihood, _) in blocks.items()}
@@ -109,7 +111,7 @@ class Learning(abc.ABC):
         check(self.numbers)
         if self.numbers is not None and not isinstance(table, SparseTable):
             seen = (Seen(table, labels, weight),)
-            return learn_bent(schema, likelihoods, seen, classes, unseen=self.unseen)
+            return learn_power_transforms(schema, likelihoods, seen, classes, unseen=self.unseen)
         return learn(table, schema, likelihoods, labels, classes, weight, unseen=self.unseen)
 
     def _new_seed(self) -> int:

@@ -26,7 +26,7 @@ def linear_discriminant(posterior: Posterior) -> tuple[np.ndarray, np.ndarray] |
     """
     if not isinstance(posterior, Draws) or not posterior.point or len(posterior.families) != 1:
         return None
-    if posterior.reader.bends:
+    if posterior.reader.power_transforms:
         return None
     ((name, family),) = posterior.families.items()
     if not _shares_covariance(family):
@@ -59,7 +59,7 @@ class Linear(abc.ABC):
         return self._linear()[1]
 
     def _linear(self) -> tuple[np.ndarray, np.ndarray]:
-        check_is_fitted(self, "_learned_")
+        check_is_fitted(self, "_state_")
         found = linear_discriminant(self.posterior_)
         if found is None:
             raise NoAttribute.not_linear()

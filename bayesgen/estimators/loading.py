@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from bayesgen.errors import InvalidModelFile
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.deciding import Deciding
-from bayesgen.estimators.saved import Assembly, known_classes, own_estimators
+from bayesgen.estimators.saved import Assembly, own_estimators, saved_classes
 from bayesgen.estimators.stacked import StackedClassifier
 from bayesgen.persist import read
 
@@ -36,7 +36,7 @@ def load(path: str | os.PathLike, *, classes: Iterable[type] = ()) -> Deciding:
     """
     yours = {f"yours.{cls.__name__}": cls for cls in classes}
     parts = Assembly(own_estimators() | yours)
-    made = read(path, known_classes(yours), parts.whole)
+    made = read(path, saved_classes(yours), parts.whole)
     if not isinstance(made, Deciding):
         raise InvalidModelFile.does_not_fit(path, "it holds no classifier")
     return made

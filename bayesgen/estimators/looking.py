@@ -11,7 +11,7 @@ from bayesgen.classes import Spec
 from bayesgen.errors import InvalidArgument, NoRows, UnsupportedInference
 from bayesgen.estimators import rows
 from bayesgen.estimators.deciding import Deciding
-from bayesgen.estimators.fitted import Learned, columns, complete, level_names
+from bayesgen.estimators.fitted import TrainingState, columns, complete, level_names
 from bayesgen.estimators.inferring import leave_one_out
 from bayesgen.estimators.seeds import generator
 from bayesgen.inference import Draws, Posterior, Report, log_normalised
@@ -30,7 +30,7 @@ class Looking(Deciding, abc.ABC):
     unseen: str
     inference_: str
     report_: Report
-    _learned_: Learned
+    _state_: TrainingState
     _posterior: Posterior | None
     _training: tuple[object, object, object] | None
 
@@ -83,8 +83,8 @@ class Looking(Deciding, abc.ABC):
         if X is None or y is None:
             X, y, _ = self._rows_of_fit("to_datatree")
         rng = generator(random_state)
-        posterior = diagnose.draws_of(self._answering(), rng, draws)
-        words, encoded, codes = self._words(), self._encoded(X)[1], self._codes(y)
+        posterior = diagnose.draws_of(self._fitted_posterior(), rng, draws)
+        words, encoded, codes = self._words(), self._encode_rows(X)[1], self._codes(y)
         prior = self._prior(rng, draws, encoded, codes)
         groups = {
             "posterior": self._shown(posterior.params, words),
@@ -113,7 +113,7 @@ class Looking(Deciding, abc.ABC):
             1.5
         """
         rng = generator(random_state)
-        posterior, words = diagnose.draws_of(self._answering(), rng, draws), self._words()
+        posterior, words = diagnose.draws_of(self._fitted_posterior(), rng, draws), self._words()
         groups = {"posterior": self._shown(posterior.params, words)}
         return diagnose.summary(diagnose.datatree(groups, words.coords(), {}), options)
 
@@ -182,7 +182,7 @@ class Looking(Deciding, abc.ABC):
         if kind not in ("rows", "elpd"):
             raise InvalidArgument.not_one_of("kind", kind, ["rows", "elpd"])
         if self.inference_ not in ("exact", "expected"):
-            posterior = self._answering()
+            posterior = self._fitted_posterior()
             elsewhere = "Score rows held out by bg.compare({'this': clf}, X, y)"
             if not posterior.point:
                 elsewhere = "Estimate it from the draws: arviz_stats.loo(clf.to_datatree())"
@@ -193,11 +193,11 @@ class Looking(Deciding, abc.ABC):
             X, y, sample_weight = self._rows_of_fit("loo")
         else:
             self._check_complete(X)
-        posterior, encoded, n_rows = self._encoded(X)
+        posterior, encoded, n_rows = self._encode_rows(X)
         codes, weight = self._codes(y), rows.weights_of(sample_weight, n_rows)
         self._check_rows_of_fit(codes, weight)
-        joint, _ = leave_one_out(self._learned_, self.class_prior, encoded, codes, weight, weight)
-        predict.tell_impossible(joint)
+        joint, _ = leave_one_out(self._state_, self.class_prior, encoded, codes, weight, weight)
+        predict.warn_impossible_rows(joint)
         own = np.arange(n_rows), codes
         proba = log_normalised(joint, posterior.log_classes())[own]
         if kind == "rows":
@@ -220,7 +220,7 @@ class Looking(Deciding, abc.ABC):
 
     def _check_rows_of_fit(self, codes: Labels, weight: Weights) -> None:
         """Refuse rows that cannot be taken away: fewer, more or other ones than the fit had."""
-        count = self._learned_.statistics.count
+        count = self._state_.statistics.count
         found = np.bincount(codes, weight, minlength=len(count))
         other = np.flatnonzero(~np.isclose(found, count, rtol=1e-6, atol=0))
         if len(other):
@@ -237,27 +237,27 @@ class Looking(Deciding, abc.ABC):
         self, rng: np.random.Generator, draws: int, encoded: Encoded, y: Labels
     ) -> diagnose.Params:
         """Return draws of every parameter before rows were seen."""
-        model = complete(self._learned_, self.class_prior, frequencies=False)[0]
+        model = complete(self._state_, self.class_prior, frequencies=False)[0]
         return diagnose.prior_draws(model, rng, draws)
 
     def _log_priors(self, posterior: Draws, encoded: Encoded, y: Labels) -> dict[str, np.ndarray]:
         """Return the log density of each part's prior at the draws; none of maximum likelihood."""
         if self.inference_ == "mle":
             return {}
-        model = complete(self._learned_, self.class_prior, frequencies=False)[0]
+        model = complete(self._state_, self.class_prior, frequencies=False)[0]
         return diagnose.log_priors(model, posterior.params)
 
     def _words(self) -> diagnose.Words:
-        learned, reader = self._learned_, self._answering().reader
+        learned, reader = self._state_, self._fitted_posterior().reader
         features = {name: columns(learned, reader, name) for name in reader.kept}
         levels = {name: level_names(learned, reader, name) for name in reader.kept}
         return diagnose.Words(self.classes_.tolist(), features, levels)
 
     def _shown(self, params: diagnose.Params, words: diagnose.Words) -> diagnose.Group:
         """Return parameters under the user's names and in the user's units."""
-        families, origin = self._answering().families, self._kept_origin()
+        families, origin = self._fitted_posterior().families, self._kept_origin()
         moved = {
-            name: family.move_params(dict(params[name]), origin[name])
+            name: family.shift_params(dict(params[name]), origin[name])
             for name, family in families.items()
             if name in params
         }
@@ -295,13 +295,13 @@ class Looking(Deciding, abc.ABC):
             return diagnose.Group({})
         n = len(next(iter(simulated.values())))
         flat = {name: x.reshape(n * n_rows, -1) for name, x in simulated.items()}
-        encoded = rows.whole(self._learned_, self._answering(), flat, n * n_rows)
+        encoded = rows.whole(self._state_, self._fitted_posterior(), flat, n * n_rows)
         columns = self._cells({name: encoded[name] for name in simulated})
         shaped = {name: cells.reshape(1, n, n_rows) for name, cells in columns.items()}
         return diagnose.Group(shaped, dict.fromkeys(shaped, ROW))
 
     def _observed(self, encoded: Encoded, n_rows: int) -> diagnose.Group:
-        cells = self._cells({name: encoded[name] for name in self._answering().reader.kept})
+        cells = self._cells({name: encoded[name] for name in self._fitted_posterior().reader.kept})
         return diagnose.Group(cells, dict.fromkeys(cells, ROW), samples=())
 
     def _cells(self, encoded: Encoded) -> dict[Name, np.ndarray]:
@@ -310,8 +310,8 @@ class Looking(Deciding, abc.ABC):
         for name, x in encoded.items():
             x = csr_array(x).toarray() if issparse(x) else x
             x = np.where(x < 0, np.nan, x) if x.dtype.kind == "i" else x
-            shifted = x + self._learned_.schema.origin(name)
-            for j, column in enumerate(self._learned_.schema.blocks[name]):
+            shifted = x + self._state_.schema.origin(name)
+            for j, column in enumerate(self._state_.schema.blocks[name]):
                 out[column.name] = shifted[:, j]
         return out
 

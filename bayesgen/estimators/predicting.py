@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float, Shaped
 
 from bayesgen import arguments, predict
-from bayesgen.inference import Posterior, log_normalised, log_odds, normalised
+from bayesgen.inference import Posterior, class_probabilities, log_normalised, log_odds
 from bayesgen.table import check_labelled, read_target
 from bayesgen.typing import DataArray, Joint, Traceable
 
@@ -17,16 +17,16 @@ class Predicting(abc.ABC):
     classes_: np.ndarray
 
     @abc.abstractmethod
-    def _answering(self) -> Posterior:
+    def _fitted_posterior(self) -> Posterior:
         """Return the posterior; an error where nothing was fitted."""
 
     @abc.abstractmethod
-    def _encoded(self, X: object) -> tuple[Posterior, dict[str, Traceable], int]:
+    def _encode_rows(self, X: object) -> tuple[Posterior, dict[str, Traceable], int]:
         """Return the posterior, the rows as it reads them, and their number."""
 
     def predict_joint_log_proba(self, X: object) -> Joint:
         """Return log p(x, y = k given data), shape (row, class); -inf where impossible."""
-        return predict.log_joint(*self._encoded(X), densities=True)
+        return predict.log_joint(*self._encode_rows(X), densities=True)
 
     def predict_proba(self, X: object) -> Joint:
         """Return P(y = k given x, data), shape (row, class), missing cells marginalised.
@@ -34,11 +34,11 @@ class Predicting(abc.ABC):
         As everywhere, columns that a frame lacks are missing values, with one warning; and a row
         that is impossible under every class has the class prior, with a warning.
         """
-        return normalised(*predict.joint_and_prior(*self._encoded(X)))
+        return class_probabilities(*predict.joint_and_prior(*self._encode_rows(X)))
 
     def predict_log_proba(self, X: object) -> Joint:
         """Return log P(y = k given x, data), exact also where the probability underflows."""
-        return log_normalised(*predict.joint_and_prior(*self._encoded(X)))
+        return log_normalised(*predict.joint_and_prior(*self._encode_rows(X)))
 
     def predict(self, X: object) -> Shaped[np.ndarray, " row"]:
         """Return the most probable class of each row; ties go to the first in `classes_`."""
@@ -58,7 +58,7 @@ class Predicting(abc.ABC):
 
         They are the logits of `predict_proba`: log P - log(1 - P).
         """
-        return log_odds(*predict.joint_and_prior(*self._encoded(X)))
+        return log_odds(*predict.joint_and_prior(*self._encode_rows(X)))
 
     def score_samples(self, X: object) -> Float[np.ndarray, " row"]:
         """Return log p(x given data), shape (row,): low for rows unlike every class."""
@@ -71,7 +71,7 @@ class Predicting(abc.ABC):
         same distribution, and may lie outside when that is skewed.
         """
         prob = arguments.share("prob", prob)
-        return predict.interval(*self._encoded(X), prob)
+        return predict.interval(*self._encode_rows(X), prob)
 
     def predict_draws(self, X: object) -> DataArray:
         """Return an xarray.DataArray (draw, row, class) of P(y = k given x, theta).
@@ -79,4 +79,4 @@ class Predicting(abc.ABC):
         Its coordinate "weight" (draw, row) sums to one for each row: the weighted mean over draws
         is predict_proba.
         """
-        return predict.class_draws(*self._encoded(X), self.classes_)
+        return predict.class_draws(*self._encode_rows(X), self.classes_)

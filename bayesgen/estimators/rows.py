@@ -8,7 +8,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from bayesgen.errors import InvalidTarget, InvalidWeights, UnsupportedColumn, UnsupportedTable
-from bayesgen.estimators.fitted import Learned
+from bayesgen.estimators.fitted import TrainingState
 from bayesgen.inference import Posterior
 from bayesgen.likelihoods import Likelihood
 from bayesgen.table import (
@@ -144,7 +144,9 @@ def check_sparse(table: Table, likelihoods: Mapping[str, Likelihood]) -> None:
             raise UnsupportedTable.sparse_for(type(likelihood).__name__)
 
 
-def whole(learned: Learned, posterior: Posterior, simulated: dict, n: int) -> dict[str, Traceable]:
+def whole(
+    learned: TrainingState, posterior: Posterior, simulated: dict, n: int
+) -> dict[str, Traceable]:
     """Return simulated rows as encoding returns rows: columns that were left out are missing."""
     out = {}
     for name, likelihood in learned.likelihoods.items():
@@ -154,7 +156,7 @@ def whole(learned: Learned, posterior: Posterior, simulated: dict, n: int) -> di
         blank = csr_array(shape) if compressed else np.full(shape, missing)
         kept = posterior.reader.kept.get(name)
         if rows is not None and kept is not None:
-            rows = posterior.reader.full[name].unview(rows, kept, blank)
+            rows = posterior.reader.full[name].restore(rows, kept, blank)
         out[name] = blank if rows is None else rows
     return out
 

@@ -11,10 +11,10 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
 from bayesgen.errors import UnsavableModel
-from bayesgen.estimators.fitted import Learned
+from bayesgen.estimators.fitted import TrainingState
 from bayesgen.inference import Posterior
 from bayesgen.persist import (
-    Misfit,
+    InvalidStructure,
     Record,
     UnknownClass,
     descendants,
@@ -33,7 +33,7 @@ VOCABULARY = ("vocabulary_", "fixed_vocabulary_")
 """What scikit-learn's counters of words are saved as, where no function is among their settings."""
 
 LEFT_BEHIND = {
-    "_learned_": Learned,
+    "_state_": TrainingState,
     "_posterior": Posterior | None,
     "_seed": int,
     "classes_": np.ndarray,
@@ -51,12 +51,12 @@ LEFT_BEHIND = {
 def save(estimator: BaseEstimator, path: str | os.PathLike) -> None:
     """Write a fitted estimator to a file of data without code; see `Classifier.save`."""
     parts = Assembly(own_estimators())
-    write(path, estimator, known_classes(), parts.apart, parts.whole)
+    write(path, estimator, saved_classes(), parts.apart, parts.whole)
 
 
-def known_classes(yours: Mapping[str, type] | None = None) -> dict[str, type]:
+def saved_classes(yours: Mapping[str, type] | None = None) -> dict[str, type]:
     """Return the dataclasses that a file may hold, by name; yours are of the user's own."""
-    return registry((Learned,), yours)
+    return registry((TrainingState,), yours)
 
 
 def own_estimators() -> dict[str, type]:
@@ -101,7 +101,7 @@ class Assembly:
         """Return a record as an estimator, and everything else as it is.
 
         Raises:
-            Misfit: the record does not belong to its class, or its parts contradict each other.
+            InvalidStructure: the record is not of its class, or its parts contradict each other.
         """
         if not isinstance(value, Record):
             return value
@@ -110,7 +110,7 @@ class Assembly:
         cls = self.estimators[value.estimator]
         names = inspect.signature(cls).parameters
         if set(value.parameters) - set(names):
-            raise Misfit.fields(cls.__name__, value.parameters, names)
+            raise InvalidStructure.fields(cls.__name__, value.parameters, names)
         _require_left_behind(cls, value.fitted)
         made = cls(**value.parameters)
         vars(made).update(value.fitted)
@@ -122,34 +122,36 @@ def _require_left_behind(cls: type, fitted: dict[str, object]) -> None:
     for name, part in fitted.items():
         known = inspect.getattr_static(cls, name, None)
         if not re.fullmatch(r"_?[a-z]\w*", name) or hasattr(type(known), "__get__"):
-            raise Misfit(f"{cls.__name__} has no place for {name!r}")
+            raise InvalidStructure(f"{cls.__name__} has no place for {name!r}")
         if not matches(part, LEFT_BEHIND.get(name, object)):
-            raise Misfit(f"{name} is a {type(part).__name__}, which does not belong there")
+            raise InvalidStructure(
+                f"{name} is a {type(part).__name__}, which does not belong there"
+            )
     if "members_" in fitted:
         _require_stack(fitted)
-    if "_learned_" in fitted:
-        _require_whole(*(fitted.get(name) for name in ("_learned_", "classes_", "_posterior")))
+    if "_state_" in fitted:
+        _require_whole(*(fitted.get(name) for name in ("_state_", "classes_", "_posterior")))
 
 
 def _require_stack(fitted: dict[str, object]) -> None:
     """Refuse a stack whose members, weights and classes do not belong together."""
     members, weights, classes = (fitted.get(n) for n in ("members_", "weights_", "classes_"))
     if not (isinstance(members, dict) and isinstance(weights, dict) and members):
-        raise Misfit("it does not say what it is made of")
+        raise InvalidStructure("it does not say what it is made of")
     if list(members) != list(weights) or not isinstance(classes, np.ndarray):
-        raise Misfit("its members have other names than their weights")
+        raise InvalidStructure("its members have other names than their weights")
     for member in members.values():
         known = getattr(member, "classes_", None)
         if not isinstance(known, np.ndarray) or known.tolist() != classes.tolist():
-            raise Misfit("a member has other classes")
+            raise InvalidStructure("a member has other classes")
     share = np.array(list(weights.values()), dtype=float)
     if not (share > 0).all() or abs(share.sum() - 1) > 1e-6:
-        raise Misfit("the weights of its members are none")
+        raise InvalidStructure("the weights of its members are none")
 
 
 def _require_whole(learned: object, classes: object, posterior: object) -> None:
-    if not (isinstance(learned, Learned) and isinstance(classes, np.ndarray)):
-        raise Misfit("it does not say what was learned")
+    if not (isinstance(learned, TrainingState) and isinstance(classes, np.ndarray)):
+        raise InvalidStructure("it does not say what was learned")
     if not isinstance(posterior, Posterior | None) or classes.tolist() != learned.classes.tolist():
-        raise Misfit("its classes are not those that were learned")
+        raise InvalidStructure("its classes are not those that were learned")
     require_fit(learned.schema, learned.likelihoods, classes, learned.statistics, posterior)

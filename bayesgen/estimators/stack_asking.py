@@ -19,16 +19,16 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from bayesgen import arguments, explain
-from bayesgen.errors import BayesgenWarning, UnsupportedInference, each_once
-from bayesgen.estimators.asking import T, fill_holes
+from bayesgen.errors import BayesgenWarning, UnsupportedInference, deduplicate_warnings
+from bayesgen.estimators.asking import T, fill_missing
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.seeds import generator
 from bayesgen.estimators.stack_rows import StackRows, with_density
 from bayesgen.estimators.valuing import Asker, Valuing
-from bayesgen.inference import Posterior, Stacked, normalised
+from bayesgen.inference import Posterior, Stacked, class_probabilities
 from bayesgen.inference.stacking import shares
-from bayesgen.likelihoods.filling import require_fillable
-from bayesgen.likelihoods.moments import blocks
+from bayesgen.likelihoods.conditional_draws import require_fillable
+from bayesgen.likelihoods.normal_statistics import row_chunks
 from bayesgen.schema import Column
 from bayesgen.table import Name, Table, with_column
 from bayesgen.typing import Encoded, Joint
@@ -53,7 +53,7 @@ class StackAsking(StackRows, Valuing, abc.ABC):
     def impute(self, X: T, draws: Literal[1] = ..., *, random_state: object = ...) -> T: ...
     @overload
     def impute(self, X: T, draws: int, *, random_state: object = ...) -> list[T]: ...
-    @each_once()
+    @deduplicate_warnings()
     def impute(self, X: T, draws: int = 1, *, random_state: object = None) -> T | list[T]:
         """Return the table with its missing cells drawn from p(missing given observed, data).
 
@@ -82,14 +82,14 @@ class StackAsking(StackRows, Valuing, abc.ABC):
         """
         draws = arguments.count("draws", draws)
         rng = generator(random_state)
-        _, encoded, n_rows = self._encoded(X)
+        _, encoded, n_rows = self._encode_rows(X)
         able, table = self._able("impute()"), self._read(X, reset=False)
-        schema = next(iter(able.values()))._learned_.schema
+        schema = next(iter(able.values()))._state_.schema
         tables = []
         for _ in range(draws):
             member = picked(self._likely(able, encoded, n_rows), rng.random(n_rows))
             written = self._filled(able, encoded, member, rng)
-            tables.append(fill_holes(X, table, schema, written))
+            tables.append(fill_missing(X, table, schema, written))
         return tables[0] if draws == 1 else tables
 
     # -- the pieces -----------------------------------------------------------------------------
@@ -98,10 +98,10 @@ class StackAsking(StackRows, Valuing, abc.ABC):
         posterior, encoded, _ = self._cells_of(X, "feature_value()")
         able, table = self._able("feature_value()"), self._read(X, reset=False)
         first = next(iter(able.values()))
-        holes = first._learned_.schema.holes(table)
+        missing_cells = first._state_.schema.missing_cells(table)
         askers: dict[Name, Asker] = {}
-        for name, place in first._places().items():
-            own, missing = holes[name]
+        for name, place in first._column_positions().items():
+            own, missing = missing_cells[name]
             asked = _Asked(self, posterior, table, name, own, place, gain, draws)
             askers[name] = functools.partial(asked.everywhere, able, encoded, missing)
         return askers
@@ -112,7 +112,7 @@ class StackAsking(StackRows, Valuing, abc.ABC):
         able = {
             name: member
             for (name, member), kept in zip(self.members_.items(), dense, strict=True)
-            if kept and member._places() and not member._made() and _fills(member)
+            if kept and member._column_positions() and not member._made() and _fills(member)
         }
         if not able:
             raise UnsupportedInference.because(
@@ -141,7 +141,7 @@ class StackAsking(StackRows, Valuing, abc.ABC):
             share = np.log(share)
         joint = density + share
         never = np.isneginf(joint).all(axis=1, keepdims=True)
-        return normalised(np.where(never, share, joint), np.log(weights))
+        return class_probabilities(np.where(never, share, joint), np.log(weights))
 
     def _filled(
         self,
@@ -190,7 +190,7 @@ class _Asked:
     ) -> explain.Asked:
         """Return the expected gain in all rows, NaN where the cell is not missing."""
         value, error = np.full((2, len(missing)), np.nan)
-        for part in blocks(int(missing.sum()), self.rows_at_once(able)):
+        for part in row_chunks(int(missing.sum()), self.rows_at_once(able)):
             rows = np.flatnonzero(missing)[part]
             value[rows], error[rows] = self.worth(able, encoded, rows, rng)
         return explain.Asked(value, error)
@@ -210,7 +210,7 @@ class _Asked:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the expected gain in some rows, and its standard errors."""
         name, first = next(iter(able.items()))
-        column, posterior = self._column(able), explain.untempered(first._answering())
+        column, posterior = self._column(able), explain.untempered(first._fitted_posterior())
         nothing = np.zeros(len(rows))
         if not len(rows) or not explain.has_a_say(posterior, self.place):
             return nothing, nothing
@@ -224,7 +224,7 @@ class _Asked:
         n = self._simulated(column)
         many = np.tile(rows, n)
         joint = self._joints(self._drawn(able, encoded, rows, n, rng), many, column)
-        after = normalised(joint, self.posterior.log_classes()).reshape(n, len(rows), -1)
+        after = class_probabilities(joint, self.posterior.log_classes()).reshape(n, len(rows), -1)
         gains = self.gain(np.broadcast_to(after.mean(axis=0), after.shape), after)
         return gains.mean(axis=0), gains.std(axis=0, ddof=1) / np.sqrt(n)
 
@@ -233,7 +233,7 @@ class _Asked:
 
     def _column(self, able: dict[str, Classifier]) -> Column:
         block, j = self.place
-        return next(iter(able.values()))._learned_.schema.blocks[block][j]
+        return next(iter(able.values()))._state_.schema.blocks[block][j]
 
     def _drawn(
         self,
@@ -291,7 +291,7 @@ def _listed(column: Column) -> tuple:
 def _fills(member: Classifier) -> bool:
     """Return whether every likelihood of a member can fill cells in."""
     try:
-        for family in member._answering().families.values():
+        for family in member._fitted_posterior().families.values():
             require_fillable(family)
     except UnsupportedInference:
         return False

@@ -9,11 +9,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from bayesgen import arguments, explain
-from bayesgen.errors import AbsentColumns, UnsupportedInference, each_once
+from bayesgen.errors import AbsentColumns, UnsupportedInference, deduplicate_warnings
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.plotting import Plotting
 from bayesgen.estimators.tempering import temperature
-from bayesgen.inference import Posterior, Report, Stacked, Tempered
+from bayesgen.inference import Posterior, PowerPosterior, Report, Stacked
 from bayesgen.model import Reader
 from bayesgen.plots import WeightDisplay
 from bayesgen.plots.style import Axes
@@ -34,25 +34,25 @@ class StackRows(Plotting, abc.ABC):
     def _read(self, X: object, *, reset: bool) -> Table:
         """Return the table of rows."""
 
-    def _answering(self) -> Posterior:
+    def _fitted_posterior(self) -> Posterior:
         posterior = self._untempered()
         if self._powers is None:
             return posterior
-        return Tempered(posterior.reader, posterior.report, posterior, *self._powers)
+        return PowerPosterior(posterior.reader, posterior.report, posterior, *self._powers)
 
     def _untempered(self) -> Stacked:
         check_is_fitted(self, "members_")
         return stack_of(self.members_, np.array(list(self.weights_.values())), self.report_)
 
-    def _encoded(self, X: object) -> tuple[Posterior, dict[str, Traceable], int]:
-        posterior = self._answering()
+    def _encode_rows(self, X: object) -> tuple[Posterior, dict[str, Traceable], int]:
+        posterior = self._fitted_posterior()
         n_rows = self._read(X, reset=False).n_rows
         # what the members lack of their columns has been said of all columns
-        with each_once(AbsentColumns):
+        with deduplicate_warnings(AbsentColumns):
             encoded = {
                 f"{name}/{block}": x
                 for name, member in self.members_.items()
-                for block, x in member._encoded(X)[1].items()
+                for block, x in member._encode_rows(X)[1].items()
             }
         return posterior, encoded, n_rows
 
@@ -61,7 +61,7 @@ class StackRows(Plotting, abc.ABC):
 
         Each row comes from one of the members with a density over the columns, picked by weight.
         """
-        self._answering()
+        self._fitted_posterior()
         weights = np.array(list(self.weights_.values()))
         weights = weights * with_density(self.members_, self.weights_)
         n, rng = arguments.count("n", n), check_random_state(arguments.seed(random_state))
@@ -75,18 +75,18 @@ class StackRows(Plotting, abc.ABC):
         return concatenated(tables), np.concatenate(labels)
 
     def _simulated(self, n: int) -> dict[str, Traceable]:
-        return self._encoded(self.sample(n, 0)[0])[1]
+        return self._encode_rows(self.sample(n, 0)[0])[1]
 
     @property
     def posterior_(self) -> Posterior:
         """The members' posteriors in the units of the columns, weighed and tempered."""
-        posterior = self._answering()
+        posterior = self._fitted_posterior()
         origin = {
             f"{name}/{block}": own
             for name, member in self.members_.items()
             for block, own in member._kept_origin().items()
         }
-        return posterior.moved(origin)
+        return posterior.shifted(origin)
 
     def plot_weights(self, ax: Axes = None) -> WeightDisplay:
         """Draw who is trusted: the members' weights, and the temperature in words."""
@@ -95,7 +95,7 @@ class StackRows(Plotting, abc.ABC):
     @property
     def temperature_(self) -> float:
         """What log-odds are divided by: 1 over the (geometric mean) power."""
-        return temperature(self._answering())
+        return temperature(self._fitted_posterior())
 
     # -- the cells of a column in all members ------------------------------------------------------
 
@@ -106,7 +106,7 @@ class StackRows(Plotting, abc.ABC):
             places[name] = []
         for name, member in self.members_.items():
             made = member._made()
-            for column, (block, j) in member._places().items():
+            for column, (block, j) in member._column_positions().items():
                 source = made[column].name if column in made else column
                 places.setdefault(source, []).append((f"{name}/{block}", j))
         return {column: tuple(cell) for column, cell in places.items() if cell}
@@ -118,7 +118,7 @@ class StackRows(Plotting, abc.ABC):
 
     def _check_columns(self, table: Table) -> None:
         """Compare the columns of a frame with those of the fit: some member may read each."""
-        container = next(iter(self.members_.values()))._learned_.schema.container
+        container = next(iter(self.members_.values()))._state_.schema.container
         name, read = type(self).__name__, self._every_place()
         if read:  # a program of the user's own reads rows as a whole
             check_columns(self._names(), read, container, table, name)
@@ -146,7 +146,7 @@ def stack_of(
     """Return the posterior of fitted members under their weights."""
     share = dict(zip(members, weights.tolist(), strict=True))
     densities = tuple(with_density(members, share).tolist())
-    parts = {name: member._answering() for name, member in members.items()}
+    parts = {name: member._fitted_posterior() for name, member in members.items()}
     return Stacked(Reader({}, {}), report, parts, weights, densities)
 
 
@@ -170,5 +170,7 @@ def _density_of(member: Classifier) -> frozenset:
     """Return the columns, with their kinds, that a member's density is over; none if made ones."""
     if member._made():
         return frozenset()
-    blocks = member._learned_.schema.blocks
-    return frozenset((name, blocks[b][j].kind) for name, (b, j) in member._places().items())
+    blocks = member._state_.schema.blocks
+    return frozenset(
+        (name, blocks[b][j].kind) for name, (b, j) in member._column_positions().items()
+    )

@@ -24,7 +24,7 @@ from bayesgen.errors import (
     NoRows,
     TooFewClasses,
     UnsupportedTable,
-    each_once,
+    deduplicate_warnings,
     warn,
 )
 from bayesgen.errors.base import Code
@@ -37,9 +37,9 @@ from bayesgen.estimators.saved import save
 from bayesgen.estimators.stack_asking import StackAsking
 from bayesgen.estimators.stack_rows import stack_of
 from bayesgen.estimators.tempering import Temper, stated_powers
-from bayesgen.estimators.undoing import whole_or_undone
+from bayesgen.estimators.undoing import restore_on_failure
 from bayesgen.inference import Report, stacking
-from bayesgen.inference import tempered as powers
+from bayesgen.inference import power_posterior as powers
 from bayesgen.table import SparseTable, Table, check_labelled
 from bayesgen.typing import DataTree, Joint, Labels, Self, Weights, unchecked
 
@@ -126,7 +126,7 @@ class StackedClassifier(StackAsking, ClassifierMixin, Estimator):
         Raises:
             BayesgenError: rows that cannot be used, or no member could be fitted.
         """
-        with whole_or_undone(self):
+        with restore_on_failure(self):
             start = time.perf_counter()
             arguments.seed(self.random_state)
             read = functools.partial(self._read, X, reset=True)
@@ -139,7 +139,7 @@ class StackedClassifier(StackAsking, ClassifierMixin, Estimator):
             batches = (rows.with_weight(X, y, sample_weight),)
             wide = self._without_wide(table)
             fitted = self._attempted(members, batches, classes, lambda m: m.fit(*batches[0]))
-            return self._settle(*fitted, batches, classes, start, wide)
+            return self._finish_fit(*fitted, batches, classes, start, wide)
 
     def partial_fit(
         self, X: object, y: object, classes: ArrayLike | None = None, sample_weight: object = None
@@ -161,7 +161,7 @@ class StackedClassifier(StackAsking, ClassifierMixin, Estimator):
         added = self._attempted(
             members, batches, every, lambda m: m.partial_fit(more[0], more[1], every, more[2])
         )
-        return self._settle(*added, batches, every, start, self.left_out_)
+        return self._finish_fit(*added, batches, every, start, self.left_out_)
 
     def _read(self, X: object, *, reset: bool) -> Table:
         table = rows.read(self, X, lambda names: (), reset=reset)
@@ -201,7 +201,7 @@ class StackedClassifier(StackAsking, ClassifierMixin, Estimator):
     ) -> tuple[dict[str, Classifier], Held, dict[str, str]]:
         """Return members that could be fitted, what they say of rows left out, and who failed."""
         kept, said, able, failed = {}, [], [], {}
-        with each_once(AbsentColumns):  # which were told of when the rows were read
+        with deduplicate_warnings(AbsentColumns):  # which were told of when the rows were read
             for name, member in members.items():
                 try:
                     fit(member)
@@ -216,7 +216,7 @@ class StackedClassifier(StackAsking, ClassifierMixin, Estimator):
             raise InvalidArgument.no_member_left(list(members))
         return kept, (np.stack(said), np.stack(able, axis=1)), failed
 
-    def _settle(
+    def _finish_fit(
         self,
         members: dict[str, Classifier],
         held: Held,
@@ -264,7 +264,7 @@ class StackedClassifier(StackAsking, ClassifierMixin, Estimator):
 
     def with_class_prior(self, class_prior: ClassPriorSpec) -> Self:
         """Return a fitted copy that answers under other, known class probabilities."""
-        self._answering()
+        self._fitted_posterior()
         members = {name: m.with_class_prior(class_prior) for name, m in self.members_.items()}
         other = copy.copy(self)
         other.class_prior, other.members_ = class_prior, members
@@ -276,7 +276,7 @@ class StackedClassifier(StackAsking, ClassifierMixin, Estimator):
 
         options: of the members' `to_datatree`.
         """
-        self._answering()
+        self._fitted_posterior()
         trees = {name: member.to_datatree(**options) for name, member in self.members_.items()}
         return diagnose.trees_of_members(trees, self.weights_)
 
@@ -299,7 +299,7 @@ class StackedClassifier(StackAsking, ClassifierMixin, Estimator):
 
 def _verdict(members: Mapping[str, Classifier]) -> str:
     """Return how members are weighed, and which of them some rows may be answered without."""
-    names = [name for name, member in members.items() if member._answering().caveat]
+    names = [name for name, member in members.items() if member._fitted_posterior().caveat]
     if not names:
         return VERDICT
     return (
@@ -322,6 +322,6 @@ def _own(member: object) -> Classifier:
     """Return a member, which must be a classifier of this library with statistics of its own."""
     if not isinstance(member, Classifier):
         if isinstance(member, type):
-            raise InvalidArgument.not_made("member", member)
+            raise InvalidArgument.not_an_instance("member", member)
         raise InvalidArgument.not_one_of("member", member, [Code("bg.LDA()")])
     return member

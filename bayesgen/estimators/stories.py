@@ -23,7 +23,7 @@ from bayesgen.errors import (
 )
 from bayesgen.estimators.blocks import Spec
 from bayesgen.estimators.classifier import Classifier
-from bayesgen.estimators.fitted import Learned
+from bayesgen.estimators.fitted import TrainingState
 from bayesgen.estimators.looking import ROW
 from bayesgen.estimators.tempering import Seen
 from bayesgen.inference import Draws, Posterior
@@ -120,7 +120,7 @@ class StorySchema(Schema):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class StoryLearned(Learned):
+class StoryLearned(TrainingState):
     """What rows have said to a program: how they look and the classes. rows: to fit, then None."""
 
     schema: StorySchema
@@ -145,7 +145,7 @@ class StoryTeller(Classifier):
         return table
 
     def _check_columns(self, table: Table) -> None:
-        schema = self._learned_.schema
+        schema = self._state_.schema
         if not isinstance(schema, StorySchema):
             super()._check_columns(table)
         elif schema.columns is not None and isinstance(table, StoryTable) and table.frame:
@@ -154,7 +154,7 @@ class StoryTeller(Classifier):
 
     def _learned(
         self, table: Table, labels: np.ndarray, classes: np.ndarray, weight: np.ndarray
-    ) -> Learned:
+    ) -> TrainingState:
         if self.story is None or not isinstance(table, StoryTable):
             return super()._learned(table, labels, classes, weight)
         check_labelled(classes)
@@ -166,7 +166,7 @@ class StoryTeller(Classifier):
         count = np.bincount(rows.y, weight, minlength=len(classes)).astype(float)
         return StoryLearned(schema, {}, classes, ModelStatistics(count, {}), story, rows)
 
-    def _infer(self, learned: Learned, seed: int) -> Posterior:
+    def _infer(self, learned: TrainingState, seed: int) -> Posterior:
         if not isinstance(learned, StoryLearned) or learned.rows is None:
             return super()._infer(learned, seed)
         for name, value in (("temper", self.temper), ("numbers", self.numbers)):
@@ -187,16 +187,18 @@ class StoryTeller(Classifier):
         known = class_prior(self.class_prior, learned.classes, count, frequencies=False)
         return posterior.with_classes(known)
 
-    def _settle(self, learned: Learned, seed: int, seen: tuple[Seen, ...] | None = None) -> Self:
-        super()._settle(learned, seed, seen)
+    def _finish_fit(
+        self, learned: TrainingState, seed: int, seen: tuple[Seen, ...] | None = None
+    ) -> Self:
+        super()._finish_fit(learned, seed, seen)
         if isinstance(learned, StoryLearned):
-            self._learned_ = dataclasses.replace(learned, rows=None)
+            self._state_ = dataclasses.replace(learned, rows=None)
         return self
 
     def _simulate(
         self, n: int, rng: np.random.Generator
     ) -> tuple[dict[str, Traceable], np.ndarray]:
-        learned, posterior = self._learned_, self._answering()
+        learned, posterior = self._state_, self._fitted_posterior()
         if not (isinstance(learned, StoryLearned) and isinstance(posterior, StoryDraws)):
             return super()._simulate(n, rng)
         forms = learned.schema.forms
@@ -210,7 +212,7 @@ class StoryTeller(Classifier):
     def _prior(
         self, rng: np.random.Generator, draws: int, encoded: Encoded, y: np.ndarray
     ) -> diagnose.Params:
-        posterior = self._answering()
+        posterior = self._fitted_posterior()
         if not isinstance(posterior, StoryDraws):
             return super()._prior(rng, draws, encoded, y)
         return diagnose.chained(posterior.prior(draws, rng, encoded, y), draws)
@@ -243,7 +245,7 @@ class StoryTeller(Classifier):
     @property
     def log_evidence_(self) -> float:
         """Log p(rows, labels), parameters integrated out: a closed form of exact fits."""
-        check_is_fitted(self, "_learned_")
+        check_is_fitted(self, "_state_")
         if self.story is not None:
             raise NoEvidence.no_closed_form("a program of your own")
         return super().log_evidence_

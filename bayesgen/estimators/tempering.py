@@ -7,11 +7,11 @@ import numpy as np
 from bayesgen.arguments import is_number
 from bayesgen.classes import Spec
 from bayesgen.errors import InvalidArgument, NoRows, UnsupportedInference
-from bayesgen.estimators.fitted import Learned
+from bayesgen.estimators.fitted import TrainingState
 from bayesgen.estimators.inferring import leave_one_out
 from bayesgen.estimators.rows import joined, once
-from bayesgen.inference import Posterior, Tempered
-from bayesgen.inference import tempered as powers
+from bayesgen.inference import Posterior, PowerPosterior
+from bayesgen.inference import power_posterior as powers
 from bayesgen.table import Table
 from bayesgen.typing import Joint, Labels, Weights
 
@@ -30,7 +30,7 @@ class Seen:
 
 def tempered(
     posterior: Posterior,
-    learned: Learned,
+    learned: TrainingState,
     temper: Temper,
     prior: Spec,
     seen: tuple[Seen, ...] | None,
@@ -49,8 +49,8 @@ def tempered(
         if temper != "learn":
             raise InvalidArgument.not_one_of("temper", temper, ["learn", None, 0.5])
         found = powers.learned(*left_out(posterior, learned, prior, seen, unseen=unseen))
-        return Tempered(posterior.reader, posterior.report, posterior, *found)
-    return Tempered(posterior.reader, posterior.report, posterior, *stated_powers(temper))
+        return PowerPosterior(posterior.reader, posterior.report, posterior, *found)
+    return PowerPosterior(posterior.reader, posterior.report, posterior, *stated_powers(temper))
 
 
 def stated_powers(temper: Temper) -> tuple[powers.Powers, powers.Powers]:
@@ -68,7 +68,7 @@ def stated_powers(temper: Temper) -> tuple[powers.Powers, powers.Powers]:
 
 def left_out(
     posterior: Posterior,
-    learned: Learned,
+    learned: TrainingState,
     prior: Spec,
     seen: tuple[Seen, ...] | None,
     *,
@@ -98,4 +98,4 @@ def left_out(
 
 def temperature(posterior: Posterior) -> float:
     """Return what the log-odds of the story are divided by: 1 where it is not tempered."""
-    return 1 / posterior.power if isinstance(posterior, Tempered) else 1.0
+    return 1 / posterior.power if isinstance(posterior, PowerPosterior) else 1.0

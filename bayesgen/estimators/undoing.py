@@ -8,7 +8,7 @@ from bayesgen.errors import InvalidPrior
 
 
 @contextlib.contextmanager
-def whole_or_undone(estimator: object) -> Generator[None]:
+def restore_on_failure(estimator: object) -> Generator[None]:
     """Put the attributes of an estimator back where the block stops early, by Ctrl-C or an error.
 
     What was fitted before goes on answering, with the names and the number of its own columns.

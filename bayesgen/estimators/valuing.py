@@ -8,7 +8,7 @@ import numpy as np
 
 from bayesgen import arguments, diagnose, explain
 from bayesgen.decide import Loss, losses
-from bayesgen.errors import each_once
+from bayesgen.errors import deduplicate_warnings
 from bayesgen.estimators.explaining import Explaining, index_of
 from bayesgen.estimators.seeds import drawn_seed
 from bayesgen.table import Name
@@ -46,7 +46,7 @@ class Valuing(Explaining, abc.ABC):
         return_error: Literal[True],
         random_state: object = ...,
     ) -> tuple[DataFrame, DataFrame]: ...
-    @each_once()
+    @deduplicate_warnings()
     def feature_value(
         self,
         X: object,

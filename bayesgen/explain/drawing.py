@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 
 from bayesgen import diagnose
 from bayesgen.explain.showing import Score
-from bayesgen.inference import Draws, Posterior, Stacked, Tempered
+from bayesgen.inference import Draws, Posterior, PowerPosterior, Stacked
 from bayesgen.typing import Encoded
 
 Drawn = tuple[Score, int, np.ndarray | float]
@@ -20,7 +20,7 @@ def drawn(posterior: Posterior, rng: np.random.Generator, n: int) -> Drawn:
     Of a stack every draw is one of a member's, and members have as many as their weights ask for:
     n draws of "which member, and its parameters".
     """
-    if isinstance(posterior, Tempered):
+    if isinstance(posterior, PowerPosterior):
         score, size, powers = drawn(posterior.base, rng, n)
         return score, size, powers * drawn_powers(posterior, size)
     if isinstance(posterior, Stacked):
@@ -40,7 +40,7 @@ def each_draw(draws: Draws) -> Score:
     return score
 
 
-def drawn_powers(posterior: Tempered, n: int) -> Float[np.ndarray, " draw"]:
+def drawn_powers(posterior: PowerPosterior, n: int) -> Float[np.ndarray, " draw"]:
     """Return a power for each of n draws, by their weight."""
     place = (np.arange(n) * 0.6180339887498949) % 1  # evenly spread, in no order
     return posterior.powers[np.searchsorted(posterior.weights.cumsum()[:-1], place)]
@@ -53,9 +53,13 @@ def _of_members(posterior: Stacked, rng: np.random.Generator, n: int) -> Drawn:
     for (name, member), count in members:
         if not count:
             continue
-        story = member.base if isinstance(member, Tempered) else member
+        story = member.base if isinstance(member, PowerPosterior) else member
         scores[name] = each_draw(_exactly(diagnose.draws_of(story, rng, int(count)), int(count)))
-        own = drawn_powers(member, int(count)) if isinstance(member, Tempered) else np.ones(count)
+        own = (
+            drawn_powers(member, int(count))
+            if isinstance(member, PowerPosterior)
+            else np.ones(count)
+        )
         powers.append(own)
 
     def score(encoded: Encoded, n_rows: int) -> np.ndarray:

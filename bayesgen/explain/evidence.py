@@ -17,7 +17,7 @@ import numpy as np
 from bayesgen.explain import orders
 from bayesgen.explain.contrasts import Contrast
 from bayesgen.explain.showing import Cell, Score, blank, missing, show, take
-from bayesgen.likelihoods.moments import blocks
+from bayesgen.likelihoods.normal_statistics import row_chunks
 from bayesgen.typing import Encoded
 
 FLOATS = 4_000_000
@@ -92,7 +92,7 @@ def explained(
         powers: of a score with draws: what each draw's evidence is tempered by, (draw,) or one.
     """
     parts = []
-    for part in blocks(n_rows, max(1, FLOATS // (reading.held * width))):
+    for part in row_chunks(n_rows, max(1, FLOATS // (reading.held * width))):
         ask = functools.partial(_ask, score, len(range(n_rows)[part]))
         found = _explained(ask, take(encoded, part), reading)
         parts.append(found if tails is None else _shares(found, tails, powers))
@@ -124,28 +124,33 @@ def _explained(ask: orders.Ask, encoded: Encoded, reading: Reading) -> Explained
     parts = [Explained(prior, prior, prior, np.zeros_like(prior))]
     for group in reading.groups:
         turns = reading.turns(ask, shown, encoded, group)
-        holes = [missing(encoded, cell) for cell in group]
-        parts += _gathered(turns, holes, reading.contrast, prior)
+        missing_cells = [missing(encoded, cell) for cell in group]
+        parts += _gathered(turns, missing_cells, reading.contrast, prior)
         shown = show(shown, encoded, group)
     return _stacked(parts, np.stack)
 
 
 def _gathered(
-    turns: Iterator[orders.Added], holes: list[np.ndarray], contrast: Contrast, like: np.ndarray
+    turns: Iterator[orders.Added],
+    missing_cells: list[np.ndarray],
+    contrast: Contrast,
+    like: np.ndarray,
 ) -> list[Explained]:
     """Return mean, range and error of what each cell of a group adds; missing cells add 0."""
-    shape = (len(holes), *like.shape)
+    shape = (len(missing_cells), *like.shape)
     mean, squares = np.zeros(shape), np.zeros(shape)
     least, most = np.full(shape, np.inf), np.full(shape, -np.inf)
     samples = 0
     for _, those in itertools.groupby(turns, key=lambda turn: turn[2]):
         one = np.zeros(shape)
         for i, weight, _, more in those:
-            more = contrast(np.where(holes[i].reshape(-1, *[1] * (more.ndim - 1)), 0.0, more))
+            more = contrast(
+                np.where(missing_cells[i].reshape(-1, *[1] * (more.ndim - 1)), 0.0, more)
+            )
             one[i] += weight * more
             least[i], most[i] = np.minimum(least[i], more), np.maximum(most[i], more)
         mean, squares, samples = mean + one, squares + one**2, samples + 1
     with np.errstate(invalid="ignore"):
         spread = np.maximum(samples * squares - mean**2, 0.0) / max(samples - 1, 1)
     error = np.sqrt(spread) if samples > 1 else np.zeros(shape)
-    return [Explained(mean[i], least[i], most[i], error[i]) for i in range(len(holes))]
+    return [Explained(mean[i], least[i], most[i], error[i]) for i in range(len(missing_cells))]

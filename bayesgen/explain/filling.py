@@ -3,16 +3,16 @@
 import numpy as np
 
 from bayesgen.explain.showing import take
-from bayesgen.inference import Draws, Posterior, Tempered, normalised
+from bayesgen.inference import Draws, Posterior, PowerPosterior, class_probabilities
 from bayesgen.inference.posterior import DENSITY_FLOATS, flat
-from bayesgen.likelihoods.filling import fill, fill_given, is_hole
-from bayesgen.likelihoods.moments import blocks
+from bayesgen.likelihoods.conditional_draws import fill, fill_given, is_missing_cell
+from bayesgen.likelihoods.normal_statistics import row_chunks
 from bayesgen.typing import Encoded, Labels, Traceable
 
 
 def untempered(posterior: Posterior) -> Posterior:
     """Return the posterior of the story itself."""
-    return posterior.base if isinstance(posterior, Tempered) else posterior
+    return posterior.base if isinstance(posterior, PowerPosterior) else posterior
 
 
 def filled(
@@ -29,7 +29,7 @@ def filled(
     posterior = untempered(posterior)
     if isinstance(posterior, Draws):
         return _from_draws(posterior, encoded, n_rows, rng, None)
-    probs = normalised(posterior.log_joint(encoded, n_rows), posterior.log_classes())
+    probs = class_probabilities(posterior.log_joint(encoded, n_rows), posterior.log_classes())
     return filled_given(posterior, encoded, _picked(probs, rng), rng)
 
 
@@ -63,7 +63,7 @@ def _from_draws(
     firsts = np.flatnonzero(np.diff(draw[order], prepend=-1))
     for at in np.split(order, firsts[1:]) if len(order) else []:
         for name, family in _families(posterior):
-            if not is_hole(parts[name][at]).any():
+            if not is_missing_cell(parts[name][at]).any():
                 continue
             params = {
                 key: flat(value)[draw[at[0]]]
@@ -79,7 +79,7 @@ def _draws_and_classes(
     """Return one draw of the parameters and one class for each row, given what it shows."""
     n_draws, n_classes = int(np.prod(posterior.shape)), len(posterior.log_classes())
     draw, classes = np.zeros(n_rows, dtype=int), np.zeros(n_rows, dtype=int)
-    for part in blocks(n_rows, max(1, DENSITY_FLOATS // (n_draws * n_classes))):
+    for part in row_chunks(n_rows, max(1, DENSITY_FLOATS // (n_draws * n_classes))):
         some = take(encoded, part)
         size = len(range(*part.indices(n_rows)))
         for at, joint in posterior.joint_draws(some, size):
@@ -110,6 +110,6 @@ def _whole(
         kept, x = posterior.reader.kept[name], encoded[name]
         if kept is not None:
             nothing = np.full_like(x, np.nan if x.dtype.kind == "f" else -1)
-            part = posterior.reader.full[name].unview(part, kept, nothing)
-        out[name] = np.where(is_hole(x), part, x)
+            part = posterior.reader.full[name].restore(part, kept, nothing)
+        out[name] = np.where(is_missing_cell(x), part, x)
     return out

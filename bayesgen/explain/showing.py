@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
-from bayesgen.likelihoods.filling import is_hole
+from bayesgen.likelihoods.conditional_draws import is_missing_cell
 from bayesgen.typing import Encoded, Traceable
 
 Score = Callable[[Encoded, int], np.ndarray]
@@ -49,7 +49,7 @@ def take(encoded: Encoded, rows: np.ndarray | slice) -> dict[str, Traceable]:
 
 def missing(encoded: Encoded, cell: Cell) -> np.ndarray:
     """Return whether each row misses the cell of a column."""
-    return np.all([is_hole(encoded[block][:, j]) for block, j in cell], axis=0)
+    return np.all([is_missing_cell(encoded[block][:, j]) for block, j in cell], axis=0)
 
 
 def _nothing(x: np.ndarray) -> float | int:

@@ -17,9 +17,9 @@ from jaxtyping import Float
 
 from bayesgen.explain.filling import filled_given, untempered
 from bayesgen.explain.showing import Place, put, take
-from bayesgen.inference import Posterior, normalised
-from bayesgen.likelihoods.filling import require_fillable
-from bayesgen.likelihoods.moments import blocks
+from bayesgen.inference import Posterior, class_probabilities
+from bayesgen.likelihoods.conditional_draws import require_fillable
+from bayesgen.likelihoods.normal_statistics import row_chunks
 from bayesgen.typing import Encoded
 
 LEFT_OUT = 1e-9
@@ -106,7 +106,7 @@ def worth(
     value[asked] = error[asked] = 0.0
     if not has_a_say(posterior, place):
         return Asked(value, error)
-    for part in blocks(len(asked), question.rows_at_once(len(posterior.log_classes()))):
+    for part in row_chunks(len(asked), question.rows_at_once(len(posterior.log_classes()))):
         rows = asked[part]
         found = _worth(posterior, take(encoded, rows), len(rows), question, rng)
         value[rows], error[rows] = found
@@ -145,7 +145,7 @@ def has_a_say(posterior: Posterior, place: Place) -> bool:
     if block not in reader.kept:
         return False
     kept = reader.kept[block]
-    return kept is None or reader.full[block].inert_axis != "feature" or j in kept
+    return kept is None or reader.full[block].subset_axis != "feature" or j in kept
 
 
 def kept_levels(posterior: Posterior, encoded: Encoded, place: Place, size: int) -> np.ndarray:
@@ -154,7 +154,7 @@ def kept_levels(posterior: Posterior, encoded: Encoded, place: Place, size: int)
     kept = posterior.reader.kept[block]
     codes = np.full((size, encoded[block].shape[1]), -1)
     codes[:, j] = np.arange(size)
-    seen = codes if kept is None else posterior.reader.full[block].view(codes, kept)
+    seen = codes if kept is None else posterior.reader.full[block].select(codes, kept)
     return seen[:, j] >= 0
 
 
@@ -207,14 +207,14 @@ def _simulated(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the expected gain over simulated cells, as many of every class, and its error."""
     base = untempered(posterior)
-    weight = normalised(base.log_joint(encoded, n_rows), base.log_classes())
+    weight = class_probabilities(base.log_joint(encoded, n_rows), base.log_classes())
     n_classes, draws, place = weight.shape[1], question.draws, question.place
     shape = (n_classes, draws, n_rows)
     many = take(encoded, np.tile(np.arange(n_rows), n_classes * draws))
     own = np.repeat(np.arange(n_classes), draws * n_rows)
     block, j = place
     cells = filled_given(posterior, many, own, rng)[block][:, j]
-    after = normalised(
+    after = class_probabilities(
         posterior.log_joint(put(many, place, cells), len(own)), posterior.log_classes()
     ).reshape(*shape, n_classes)
     # tempered probabilities need not average to those of before: then their own mean stands there

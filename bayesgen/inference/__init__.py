@@ -4,24 +4,24 @@ import functools
 from collections.abc import Callable
 
 from bayesgen.errors import NoClosedForm, UnsupportedInference, warn
-from bayesgen.inference.augmentation import Augmentation as Augmentation
+from bayesgen.inference.data_augmentation import Augmentation as Augmentation
 from bayesgen.inference.exact import Exact as Exact
-from bayesgen.inference.expected import Expected as Expected
-from bayesgen.inference.holes import any_holes as any_holes
-from bayesgen.inference.joint_normal import NormalHoles as NormalHoles
-from bayesgen.inference.joint_table import TableHoles as TableHoles
+from bayesgen.inference.expected_statistics import Expected as Expected
+from bayesgen.inference.incomplete_data import any_missing as any_missing
+from bayesgen.inference.incomplete_normal import IncompleteNormal as IncompleteNormal
+from bayesgen.inference.incomplete_table import IncompleteTable as IncompleteTable
+from bayesgen.inference.log_space import class_probabilities as class_probabilities
+from bayesgen.inference.log_space import log_normalised as log_normalised
+from bayesgen.inference.log_space import log_odds as log_odds
+from bayesgen.inference.log_space import row_max as row_max
 from bayesgen.inference.nuts import NUTS as NUTS
-from bayesgen.inference.optimise import MAP as MAP
-from bayesgen.inference.optimise import MLE as MLE
+from bayesgen.inference.point_estimates import MAP as MAP
+from bayesgen.inference.point_estimates import MLE as MLE
 from bayesgen.inference.posterior import Draws as Draws
 from bayesgen.inference.posterior import Posterior as Posterior
-from bayesgen.inference.probabilities import likeliest as likeliest
-from bayesgen.inference.probabilities import log_normalised as log_normalised
-from bayesgen.inference.probabilities import log_odds as log_odds
-from bayesgen.inference.probabilities import normalised as normalised
+from bayesgen.inference.power_posterior import PowerPosterior as PowerPosterior
 from bayesgen.inference.report import Report as Report
 from bayesgen.inference.stacking import Stacked as Stacked
-from bayesgen.inference.tempered import Tempered as Tempered
 from bayesgen.model import Model, ModelStatistics
 
 Method = Exact | Expected | MLE | MAP | NUTS | Augmentation
@@ -48,7 +48,7 @@ def method_of(inference: object) -> Method:
     if isinstance(inference, Method):
         return inference
     if isinstance(inference, type) and issubclass(inference, Method):
-        raise UnsupportedInference.not_made(inference.__name__)
+        raise UnsupportedInference.not_an_instance(inference.__name__)
     raise UnsupportedInference.unknown(inference, ["auto", *BY_NAME])
 
 
@@ -69,9 +69,9 @@ def choose(inference: str | Method, model: Model, statistics: ModelStatistics) -
             if not part.conjugate:
                 family = f"block {name!r}, {part.title},"
                 raise UnsupportedInference.no_closed_form(family, inference)
-    if isinstance(method, Exact) and any_holes(model, statistics):
+    if isinstance(method, Exact) and any_missing(model, statistics):
         if inference != "auto":
-            warn(NoClosedForm.holes())
+            warn(NoClosedForm.missing_cells())
         return Augmentation(draws=method.draws)
     return method
 

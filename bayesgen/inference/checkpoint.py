@@ -24,8 +24,17 @@ from bayesgen.errors import (
     UnwritableFile,
     warn,
 )
-from bayesgen.inference.leaves import Arrays, Tree, flat, form, joined, kind, like, shapes
-from bayesgen.sealed import Json, Misfit, Stored, leftovers, opened, put, replacing, sealed
+from bayesgen.inference.pytrees import Arrays, Tree, flat, form, joined, kind, like, shapes
+from bayesgen.sealed import (
+    InvalidStructure,
+    Json,
+    Stored,
+    leftovers,
+    opened,
+    put,
+    replacing,
+    sealed,
+)
 
 FORMAT, AT = 1, "checkpoint/bytes"
 """Raised when files change; where the arrays of a file stand."""
@@ -209,7 +218,7 @@ def found(path: str) -> Found | None:
     try:
         text, fetch = opened(*sealed(Path(path)))
         if not isinstance(text, dict) or text.get("checkpoint") != FORMAT:
-            raise Misfit("it has no format that bayesgen knows")
+            raise InvalidStructure("it has no format that bayesgen knows")
         told = {name: text[name] for name in ("steps", "seconds", "form", "facts", "seed")}
         return Found(path, **told, **_unpacked(text, fetch(AT, np.dtype(np.uint8))))
     except InvalidModelFile as error:
@@ -230,7 +239,7 @@ def _stated(numbers: Mapping) -> list[bool]:
     # of a program: centre, width; of a model: class/coordinates/..., blocks/NAME/coordinates/...
     return [
         path[0] not in ("centre", "width")
-        and path[1:2] != ["coordinates"]
-        and not (path[0] == "blocks" and path[2] == "coordinates")
+        and path[1:2] != ["whitening"]
+        and not (path[0] == "blocks" and path[2] == "whitening")
         for path in words
     ]

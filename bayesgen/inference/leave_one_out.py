@@ -12,10 +12,10 @@ import numpy as np
 from scipy.sparse import issparse
 
 from bayesgen.classes import ClassPrior
-from bayesgen.inference.holes import expected_statistics, holes
+from bayesgen.inference.incomplete_data import expected_statistics, missing_cells
 from bayesgen.likelihoods import Likelihood, Statistics
-from bayesgen.likelihoods.arrays import spread
-from bayesgen.likelihoods.moments import blocks, class_moments
+from bayesgen.likelihoods.axes_dataclass import reindex
+from bayesgen.likelihoods.normal_statistics import class_moments, row_chunks
 from bayesgen.model import ModelStatistics, complete_model
 from bayesgen.typing import Block, Joint, Labels, Weights
 
@@ -69,20 +69,20 @@ def leave_one_out(likelihood: Likelihood, statistics: Statistics, rows: Rows) ->
         statistics: of all rows.
         rows: all of them.
     """
-    if not likelihood.batched or issparse(rows.x):
+    if not likelihood.vectorised or issparse(rows.x):
         return one_by_one(likelihood, statistics, rows, np.arange(len(rows.y)))
-    inert = likelihood.complete(statistics).inert()
-    if inert is not None and inert.all():
+    uninformative = likelihood.complete(statistics).uninformative()
+    if uninformative is not None and uninformative.all():
         return np.zeros((len(rows.y), rows.n_classes))
     statistics, x = _with_a_say(likelihood, statistics, rows.x)
     rows = dataclasses.replace(rows, x=x)
-    score = _with_holes(likelihood, statistics, rows.n_classes)
+    score = _with_missing(likelihood, statistics, rows.n_classes)
     out = np.empty((len(rows.y), rows.n_classes))
     width = sum(np.size(value) for value in statistics.arrays().values())
     again = likelihood.kind == "numbers" and not score
     lonely = _indispensable(rows) if again else np.empty(0, dtype=int)
     usual = np.setdiff1d(np.arange(len(rows.y)), lonely)
-    for part in blocks(len(usual), max(1, BATCH_FLOATS // max(width, 1))):
+    for part in row_chunks(len(usual), max(1, BATCH_FLOATS // max(width, 1))):
         some = usual[part]
         out[some] = score(rows.at(some)) if score else batch(likelihood, statistics, rows, some)
     for i in lonely.tolist():
@@ -133,23 +133,23 @@ def _with_a_say(
 
     Such a column, never observed or constant, is constant then, and says nothing without any row.
     """
-    if not getattr(statistics, "has_holes", False) or likelihood.inert_axis != "feature":
+    if not getattr(statistics, "has_missing", False) or likelihood.subset_axis != "feature":
         return statistics, x
-    inert = likelihood.complete(statistics).inert()
-    if inert is None or not inert.any():
+    uninformative = likelihood.complete(statistics).uninformative()
+    if uninformative is None or not uninformative.any():
         return statistics, x
-    kept = np.flatnonzero(~inert)
+    kept = np.flatnonzero(~uninformative)
     part = statistics.take("feature", kept)
-    if getattr(part, "has_holes", False):
+    if getattr(part, "has_missing", False):
         return statistics, x
     arrays = {
-        name: spread(value, part.axes[name], "feature", kept, x.shape[1])
+        name: reindex(value, part.axes[name], "feature", kept, x.shape[1])
         for name, value in part.arrays().items()
     }
-    return part.with_arrays(arrays), np.where(inert, 0.0, x)
+    return part.with_arrays(arrays), np.where(uninformative, 0.0, x)
 
 
-def _with_holes(
+def _with_missing(
     likelihood: Likelihood, statistics: Statistics, n_classes: int
 ) -> Callable[[Rows], Joint] | None:
     """Return how rows are scored where holes stand in the way of the closed form.
@@ -158,21 +158,21 @@ def _with_holes(
     approximation, like the posterior (see `Expected`).
     """
     full = likelihood.complete(statistics)
-    inert = full.inert()
-    kept = np.flatnonzero(~inert) if inert is not None else np.arange(0)
+    uninformative = full.uninformative()
+    kept = np.flatnonzero(~uninformative) if uninformative is not None else np.arange(0)
     prior, seen = full, statistics
-    if inert is not None and inert.any():
-        axis = likelihood.inert_axis
+    if uninformative is not None and uninformative.any():
+        axis = likelihood.subset_axis
         prior, seen = full.take(axis, kept), statistics.take(axis, kept)
-    found = holes(prior, seen)
+    found = missing_cells(prior, seen)
     if found is None:
         return None
     whole, _ = found.expected()
 
     def score(rows: Rows) -> Joint:
-        x = rows.x if prior is full else full.view(rows.x, kept)
-        alone = found.expected_alone(x, rows.y, rows.away)
-        return prior.log_predictive_after(whole - placed(alone, rows.y, n_classes), x)
+        x = rows.x if prior is full else full.select(rows.x, kept)
+        alone = found.expected_statistics_per_row(x, rows.y, rows.away)
+        return prior.log_predictive_updated(whole - placed(alone, rows.y, n_classes), x)
 
     return score
 
@@ -182,19 +182,19 @@ def batch(likelihood: Likelihood, statistics: Statistics, rows: Rows, some: np.n
     part = rows.at(some)
     full, x = likelihood.complete(statistics), part.x
     rest = statistics - apart(likelihood, part)
-    prior, inert = likelihood.complete(rest), full.inert()
-    if inert is not None:
-        usual = np.all(prior.inert() == inert, axis=-1)
+    prior, uninformative = likelihood.complete(rest), full.uninformative()
+    if uninformative is not None:
+        usual = np.all(prior.uninformative() == uninformative, axis=-1)
         if not usual.all():  # without some row a column is constant: these rows go one by one
             out = np.empty((len(some), rows.n_classes))
             for method, which in ((batch, usual), (one_by_one, ~usual)):
                 if which.any():
                     out[which] = method(likelihood, statistics, rows, some[which])
             return out
-        if inert.any():
-            kept, axis = np.flatnonzero(~inert), likelihood.inert_axis
-            prior, rest, x = prior.take(axis, kept), rest.take(axis, kept), full.view(x, kept)
-    return prior.log_predictive_after(rest, x)
+        if uninformative.any():
+            kept, axis = np.flatnonzero(~uninformative), likelihood.subset_axis
+            prior, rest, x = prior.take(axis, kept), rest.take(axis, kept), full.select(x, kept)
+    return prior.log_predictive_updated(rest, x)
 
 
 def apart(likelihood: Likelihood, rows: Rows) -> Statistics:
@@ -218,14 +218,16 @@ def one_by_one(
     likelihood: Likelihood, statistics: Statistics, rows: Rows, some: np.ndarray
 ) -> Joint:
     """Return what `leave_one_out` returns of some rows, for any family: equal rows once."""
-    holes = getattr(statistics, "has_holes", False)
+    missing_cells = getattr(statistics, "has_missing", False)
     out, known = np.zeros((len(some), rows.n_classes)), {}
     for place, i in enumerate(some.tolist()):
         one = rows.at(np.array([i]))
         about = int(one.y[0]), float(one.weight[0]), float(one.away[0])
         key = None if issparse(one.x) else (one.x.tobytes(), *about)
         if key is None or key not in known:
-            rest = rows.without(likelihood, i) if holes else statistics - one.lost(likelihood)
+            rest = (
+                rows.without(likelihood, i) if missing_cells else statistics - one.lost(likelihood)
+            )
             known[key] = scored(likelihood, rest, one.x, rows.n_classes)
         out[place] = known[key]
     return out

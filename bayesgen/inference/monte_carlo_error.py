@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import expit
 
-from bayesgen.inference.probabilities import log_odds, normalised
+from bayesgen.inference.log_space import class_probabilities, log_odds
 from bayesgen.typing import Joint
 
 BATCHES = 50
@@ -61,7 +61,7 @@ def monte_carlo_error(
     # NaN below: a class, or a row, that is impossible under every draw leaves nothing open
     with np.errstate(divide="ignore", invalid="ignore"):
         joint = np.log(total) + top
-        proba, odds = normalised(joint, log_classes), log_odds(joint, log_classes)
+        proba, odds = class_probabilities(joint, log_classes), log_odds(joint, log_classes)
         odds = np.stack([-odds, odds], axis=1) if odds.ndim == 1 else odds
         gain = np.log(total / n_draws) - np.log(sums / sizes).mean(axis=2)
         best = np.where(total > 0, top, -np.inf).max(axis=1)[:, None]

@@ -17,16 +17,16 @@ import numpy as np
 from bayesgen import arguments
 from bayesgen.errors import InvalidCheckpoint, UnsupportedInference
 from bayesgen.errors.sampling import interrupted
-from bayesgen.inference import worths
+from bayesgen.inference import hyperparameter_sampling
+from bayesgen.inference.chain_diagnostics import chain_diagnostics, disagreement, has_converged
 from bayesgen.inference.checkpoint import DENSITY_ROUNDING, Keeper, Progress, Run, found
-from bayesgen.inference.convergence import agree, agreement, disagreement
-from bayesgen.inference.driver import CHUNK, Driver, compiled
-from bayesgen.inference.holes import complete_statistics
-from bayesgen.inference.leaves import joined
+from bayesgen.inference.compiled_nuts import CHUNK, CompiledNUTS, compiled
+from bayesgen.inference.incomplete_data import complete_statistics
 from bayesgen.inference.posterior import Draws, Exact
+from bayesgen.inference.pytrees import joined
 from bayesgen.inference.report import Report
 from bayesgen.inference.target import Target, model_target, nested
-from bayesgen.likelihoods.averaged import Averaged
+from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture
 from bayesgen.model import Model, ModelStatistics, Reader
 from bayesgen.story import arrays
 from bayesgen.typing import Traceable
@@ -99,11 +99,12 @@ class NUTS:
     ) -> Draws | Exact:
         """Return draws of every parameter and the verdict on them.
 
-        Where worths are to be learned, they alone are sampled (see `bayesgen.inference.worths`) and
-        every answer is an average of closed forms.
+        Where prior strengths are to be learned, they alone are sampled (see
+        `bayesgen.inference.hyperparameter_sampling`) and every answer is an average of closed
+        forms.
         """
-        if any(isinstance(part, Averaged) for part in model.blocks.values()):
-            return self._worths(model, statistics, reader, seed)
+        if any(isinstance(part, HyperparameterMixture) for part in model.blocks.values()):
+            return self._hyperparameters(model, statistics, reader, seed)
         for name, part in model.blocks.items():
             if part.improper:
                 raise UnsupportedInference.because(
@@ -119,13 +120,13 @@ class NUTS:
             params["class"]["probs"] = np.broadcast_to(probs, (self.chains, self.draws, len(probs)))
         return Draws(reader, report, params, model.blocks, stats)
 
-    def _worths(
+    def _hyperparameters(
         self, model: Model, statistics: ModelStatistics, reader: Reader, seed: int
     ) -> Exact:
         """Return closed forms averaged over draws of their worths."""
-        target, tree = worths.target(model, statistics)
+        target, tree = hyperparameter_sampling.target(model, statistics)
         values, _, report = self.sample(target, tree, seed)
-        sampled = worths.mixture(model, statistics, values)
+        sampled = hyperparameter_sampling.mixture(model, statistics, values)
         report.details.update({n: float(np.exp(np.log(v).mean())) for n, v in values.items()})
         return Exact(reader, report, sampled, seed)
 
@@ -146,7 +147,7 @@ class NUTS:
         stats["lp"] = -stats["lp"]
         return values, stats, report
 
-    def _begun(self, run: Driver, keys: Traceable, tree: dict, seed: int) -> tuple:
+    def _begun(self, run: CompiledNUTS, keys: Traceable, tree: dict, seed: int) -> tuple:
         """Return the keeper of the checkpoint, the numbers of the density and where chains stand.
 
         Raises:
@@ -165,7 +166,7 @@ class NUTS:
         asked = dataclasses.replace(asked, numbers=kept.like(tree))
         tree = jax.tree.map(jnp.asarray, asked.numbers)
         progress = kept.progress(*jax.eval_shape(run.first, keys, tree))
-        now, then = map(np.asarray, run.depths(progress.state, tree))
+        now, then = map(np.asarray, run.potential_energy(progress.state, tree))
         if not np.allclose(now, then, DENSITY_ROUNDING, DENSITY_ROUNDING):
             raise InvalidCheckpoint.other_model(asked.path)
         return Keeper(asked), tree, progress
@@ -180,7 +181,7 @@ class NUTS:
         }
 
     def _sample(
-        self, run: Driver, tree: dict, progress: Progress, keeper: Keeper | None
+        self, run: CompiledNUTS, tree: dict, progress: Progress, keeper: Keeper | None
     ) -> Progress:
         """Return where chains stand at the end."""
         total = self.warmup + self.draws
@@ -227,7 +228,7 @@ def _chunks(warmup: int, total: int) -> list[tuple[int, int]]:
 def _report(coordinates: dict, stats: dict, seconds: float, warmup: int) -> Report:
     chains, draws = stats["diverging"].shape
     flat = np.concatenate([u.reshape(chains, draws, -1) for u in coordinates.values()], axis=2)
-    details = agreement(flat)
+    details = chain_diagnostics(flat)
     divergences = int(stats["diverging"].sum())
     details |= {"divergences": float(divergences), "steps": float(stats["n_steps"].sum())}
     told = f"r_hat {details['r_hat']:.3f}, {details['ess']:.0f} effective draws"
@@ -236,7 +237,7 @@ def _report(coordinates: dict, stats: dict, seconds: float, warmup: int) -> Repo
             f"{divergences} of {chains * draws} draws diverged: raise target_accept "
             "(NUTS(target_accept=0.95)) or state a stronger prior."
         )
-    elif not agree(details, chains):
+    elif not has_converged(details, chains):
         defaults = NUTS()
         more = max(2 * draws, defaults.draws), max(2 * warmup, defaults.warmup)
         alone = ", chains=1" if chains == 1 else ""
@@ -246,4 +247,6 @@ def _report(coordinates: dict, stats: dict, seconds: float, warmup: int) -> Repo
         )
     else:
         verdict = f"{told} at least, no divergence."
-    return Report("nuts", seconds, not divergences and agree(details, chains), verdict, details)
+    return Report(
+        "nuts", seconds, not divergences and has_converged(details, chains), verdict, details
+    )

@@ -19,7 +19,7 @@ import functools
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from bayesgen.inference.cells import transpose
+from bayesgen.inference.expected_moments import transpose
 from bayesgen.inference.newton import Flat, Point
 from bayesgen.likelihoods import MultivariateNormal
 from bayesgen.likelihoods.multivariate_normal import MultivariateNormalStatistics
@@ -112,7 +112,7 @@ def observed_normal(
         *(np.concatenate(part) for part in zip(*parts, strict=True)),
         n_classes=len(statistics.count),
         shared=likelihood.shared,
-        unit=likelihood.start(statistics)["cholesky"].max(axis=(0, 1)),
+        unit=likelihood.initial_params(statistics)["cholesky"].max(axis=(0, 1)),
         narrowest=narrowest,
     )
 

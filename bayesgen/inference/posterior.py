@@ -9,12 +9,12 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from bayesgen.classes import ClassPrior
+from bayesgen.inference.log_space import class_probabilities
+from bayesgen.inference.missing_patterns import by_missing_pattern
 from bayesgen.inference.monte_carlo_error import MonteCarloError, batch_starts, monte_carlo_error
-from bayesgen.inference.ordering import by_holes
-from bayesgen.inference.probabilities import normalised
 from bayesgen.inference.report import Report
 from bayesgen.likelihoods import Likelihood
-from bayesgen.likelihoods.moments import blocks
+from bayesgen.likelihoods.normal_statistics import row_chunks
 from bayesgen.model import Model, Reader
 from bayesgen.typing import Encoded, Joint
 
@@ -86,7 +86,7 @@ class Posterior(abc.ABC):
         """
 
     @abc.abstractmethod
-    def moved(self, origin: dict[str, np.ndarray]) -> "Posterior":
+    def shifted(self, origin: dict[str, np.ndarray]) -> "Posterior":
         """Return the posterior of rows plus an origin, which is that of the user's own units."""
 
     @abc.abstractmethod
@@ -115,7 +115,7 @@ class Exact(Posterior):
     def log_joint(self, encoded: Encoded, n_rows: int) -> Joint:
         """Return log P(y = k) + sum of the blocks' log predictives."""
         out = np.tile(self.model.classes.log_predictive(), (n_rows, 1))
-        out += self.reader.log_slope(encoded)
+        out += self.reader.log_abs_det_jacobian(encoded)
         rows = self.reader.read(encoded)
         for name, score in self.predictives.items():
             out += score(rows[name])
@@ -153,11 +153,11 @@ class Exact(Posterior):
         These are draws of p(theta given data, x) themselves, so they need no weights, and their
         mean is the predictive probability. The same random numbers serve every row.
         """
-        probs = normalised(self.log_joint(encoded, n_rows), self.log_classes())
+        probs = class_probabilities(self.log_joint(encoded, n_rows), self.log_classes())
         rows = self.reader.read(encoded)
         strata, classes, scores = self._updated
         width = sum(x.shape[1] for x in rows.values()) + probs.shape[1]
-        for part in blocks(n_rows, max(1, DENSITY_FLOATS // (self.draws * width))):
+        for part in row_chunks(n_rows, max(1, DENSITY_FLOATS // (self.draws * width))):
             own = (strata[:, None, None] > probs[part].cumsum(axis=1)[:, :-1]).sum(axis=2)
             prior = classes(own)
             joint = prior + sum(score(rows[name][part], own) for name, score in scores.items())
@@ -171,13 +171,17 @@ class Exact(Posterior):
     def _updated(self) -> tuple[np.ndarray, Callable, dict[str, Callable]]:
         rng = np.random.default_rng(self.seed)
         strata = (np.arange(self.draws) + rng.random(self.draws)) / self.draws
-        classes = self.model.classes.density_draws(rng, self.draws)
+        classes = self.model.classes.log_density_draws_given_row(rng, self.draws)
         blocks = self.model.blocks.items()
-        return strata, classes, {n: part.density_draws(rng, self.draws) for n, part in blocks}
+        return (
+            strata,
+            classes,
+            {n: part.log_density_draws_given_row(rng, self.draws) for n, part in blocks},
+        )
 
-    def moved(self, origin: dict[str, np.ndarray]) -> "Exact":
+    def shifted(self, origin: dict[str, np.ndarray]) -> "Exact":
         """Return the posterior in the user's own units."""
-        parts = {n: part.moved(origin[n]) for n, part in self.model.blocks.items()}
+        parts = {n: part.shifted(origin[n]) for n, part in self.model.blocks.items()}
         return dataclasses.replace(self, model=Model(self.model.classes, parts))
 
     def parameters(self, rng: np.random.Generator, n: int) -> dict[str, dict[str, np.ndarray]]:
@@ -218,7 +222,7 @@ class Draws(Posterior):
         out = np.empty((n_rows, self.params["class"]["probs"].shape[-1]))
         for rows, sums, top in self._batch_sums(encoded, n_rows):
             out[rows] = self._log_mean(sums, top)
-        return out + self.reader.log_slope(encoded)
+        return out + self.reader.log_abs_det_jacobian(encoded)
 
     def log_joint_and_error(self, encoded: Encoded, n_rows: int) -> tuple[Joint, MonteCarloError]:
         """Return the log joint of several draws, and how far off the mean over them may be."""
@@ -230,7 +234,7 @@ class Draws(Posterior):
             error.probability[rows], error.sample_size[rows] = monte_carlo_error(
                 sums, top, log_classes, n_draws
             )
-        return out + self.reader.log_slope(encoded), error
+        return out + self.reader.log_abs_det_jacobian(encoded), error
 
     def _log_mean(self, sums: np.ndarray, top: Joint) -> Joint:
         with np.errstate(divide="ignore"):
@@ -250,11 +254,11 @@ class Draws(Posterior):
 
     def joint_draws(self, encoded: Encoded, n_rows: int):
         """Yield (rows, log p(x, y = k, given theta) of shape (row, draw, class)) block by block."""
-        order, data = by_holes(self.reader.read(encoded), n_rows)
+        order, data = by_missing_pattern(self.reader.read(encoded), n_rows)
         with np.errstate(divide="ignore"):
             # laid out as densities are, draws side by side: adding is 12 times as fast (measured)
             classes = np.asfortranarray(np.log(flat(self.params["class"]["probs"])))
-        for rows in blocks(n_rows, max(1, DENSITY_FLOATS // classes.size)):
+        for rows in row_chunks(n_rows, max(1, DENSITY_FLOATS // classes.size)):
             at = order[rows]
             # a family without parameters says the same under every draw: (row, 1, class)
             shape = (len(at), -1, classes.shape[1])
@@ -269,7 +273,7 @@ class Draws(Posterior):
     @functools.cached_property
     def _densities(self) -> dict[str, Callable]:
         return {
-            name: family.density({k: flat(v) for k, v in self.params[name].items()})
+            name: family.log_density_fn({k: flat(v) for k, v in self.params[name].items()})
             for name, family in self.families.items()
         }
 
@@ -296,10 +300,10 @@ class Draws(Posterior):
             probs = np.exp(joint - np.where(np.isneginf(evidence), 0.0, evidence)[..., None])
             yield rows, np.swapaxes(probs, 0, 1), weight.T
 
-    def moved(self, origin: dict[str, np.ndarray]) -> "Draws":
+    def shifted(self, origin: dict[str, np.ndarray]) -> "Draws":
         """Return the posterior in the user's own units."""
-        params = {n: f.move_params(self.params[n], origin[n]) for n, f in self.families.items()}
-        families = {n: f.moved(origin[n]) for n, f in self.families.items()}
+        params = {n: f.shift_params(self.params[n], origin[n]) for n, f in self.families.items()}
+        families = {n: f.shifted(origin[n]) for n, f in self.families.items()}
         params = {"class": self.params["class"], **params}
         return dataclasses.replace(self, params=params, blocks=families)
 

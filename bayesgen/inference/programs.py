@@ -6,9 +6,9 @@ import time
 import numpy as np
 
 from bayesgen.errors import StoryNotFinite, StoryRefuses, UnsupportedInference
-from bayesgen.inference.locate import Peak, locate
+from bayesgen.inference.laplace import LaplaceFit, fit_laplace
 from bayesgen.inference.nuts import NUTS
-from bayesgen.inference.optimise import MAP, MLE
+from bayesgen.inference.point_estimates import MAP, MLE
 from bayesgen.inference.report import Report
 from bayesgen.inference.story_draws import (
     OWNER,
@@ -50,15 +50,15 @@ def infer_story(story: UserStory, rows: Observed, inference: object, seed: int) 
     facts = examine(story, rows.x, rows.y)
     target, tree = StoryTarget(story, facts.shapes), _tree(facts, rows)
     began = time.perf_counter()
-    peak = locate(target, tree, TERMS[type(method)])
-    if np.isinf(peak.gradient):
-        raise _not_finite(story, peak, rows)
-    tree |= {"centre": peak.centre, "width": peak.width}
+    laplace = fit_laplace(target, tree, TERMS[type(method)])
+    if np.isinf(laplace.gradient):
+        raise _not_finite(story, laplace, rows)
+    tree |= {"centre": laplace.centre, "width": laplace.width}
     if isinstance(method, NUTS):
         values, stats, report = method.sample(target, tree, seed)
     else:
-        values, stats = {site: v[None, None] for site, v in peak.values.items()}, {}
-        report = _report(type(method).__name__.lower(), time.perf_counter() - began, peak)
+        values, stats = {site: v[None, None] for site, v in laplace.values.items()}, {}
+        report = _report(type(method).__name__.lower(), time.perf_counter() - began, laplace)
     return _draws(story, facts, rows, values, stats, report)
 
 
@@ -67,7 +67,7 @@ def chosen(inference: object) -> NUTS | MAP | MLE:
     if isinstance(inference, str) and inference in BY_NAME:
         return BY_NAME[inference]()
     if isinstance(inference, type) and issubclass(inference, NUTS | MAP | MLE):
-        raise UnsupportedInference.not_made(inference.__name__)
+        raise UnsupportedInference.not_an_instance(inference.__name__)
     if not isinstance(inference, NUTS | MAP | MLE):
         raise StoryRefuses.inference(inference)
     if isinstance(inference, MLE) and inference.bias_corrected:
@@ -114,22 +114,22 @@ def _draws(
     )
 
 
-def _report(method: str, seconds: float, peak: Peak) -> Report:
-    details = {"gradient_norm": peak.gradient, "evaluations": float(peak.evaluations)}
-    converged = peak.gradient <= GRADIENT_TOLERANCE
+def _report(method: str, seconds: float, laplace: LaplaceFit) -> Report:
+    details = {"gradient_norm": laplace.gradient, "evaluations": float(laplace.evaluations)}
+    converged = laplace.gradient <= GRADIENT_TOLERANCE
     verdict = (
         "Converged."
         if converged
-        else f"The optimiser stopped with a gradient of norm {peak.gradient:.2g}, above "
+        else f"The optimiser stopped with a gradient of norm {laplace.gradient:.2g}, above "
         f"{GRADIENT_TOLERANCE}: the density may have no highest point. State stronger priors and "
         "use inference='map', or use inference='nuts'."
     )
     return Report(method, seconds, converged, verdict, details)
 
 
-def _not_finite(story: UserStory, peak: Peak, rows: Observed) -> StoryNotFinite:
+def _not_finite(story: UserStory, laplace: LaplaceFit, rows: Observed) -> StoryNotFinite:
     """Return the error that names the site and the rows without a finite density."""
-    found = site_densities(story, peak.values, rows.x, rows.y)
+    found = site_densities(story, laplace.values, rows.x, rows.y)
     for name, density in found.items():
         wrong = np.flatnonzero(~np.isfinite(density)).tolist()
         if wrong and density.ndim:

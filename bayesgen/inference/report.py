@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from bayesgen.likelihoods import Finding
+from bayesgen.likelihoods import Repair
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,4 +22,4 @@ class Report:
     converged: bool
     verdict: str
     details: dict[str, float] = dataclasses.field(default_factory=dict)
-    findings: tuple[tuple[str, Finding], ...] = ()
+    findings: tuple[tuple[str, Repair], ...] = ()

@@ -157,10 +157,10 @@ class Stacked(Posterior):
         probs = np.concatenate([probs for probs, _ in parts])
         yield np.arange(n_rows), probs, np.concatenate([weight for _, weight in parts])
 
-    def moved(self, origin: dict[str, np.ndarray]) -> "Stacked":
+    def shifted(self, origin: dict[str, np.ndarray]) -> "Stacked":
         """Return the members in the user's own units; origin by "member/block"."""
         own = self.by_member(origin)
-        members = {name: member.moved(own[name]) for name, member in self.members.items()}
+        members = {name: member.shifted(own[name]) for name, member in self.members.items()}
         return dataclasses.replace(self, members=members)
 
     def parameters(self, rng: np.random.Generator, n: int) -> dict[str, dict[str, np.ndarray]]:

@@ -10,7 +10,7 @@ from jaxtyping import Bool
 from bayesgen.classes import ClassPrior
 from bayesgen.errors import InvalidStory, StoryNotFinite
 from bayesgen.inference.posterior import DENSITY_FLOATS, Draws
-from bayesgen.likelihoods.moments import blocks
+from bayesgen.likelihoods.normal_statistics import row_chunks
 from bayesgen.typing import Encoded, Traceable
 from bayesgen.user_story import SINGLE, UserStory, log_priors, prior, simulate
 
@@ -46,7 +46,7 @@ class StoryDraws(Draws):
         most = max(1, min(DENSITY_FLOATS // n_draws, LANES) // n_classes)
         with np.errstate(divide="ignore"):
             classes = np.log(self.params["class"]["probs"].reshape(n_draws, n_classes))
-        for rows in blocks(n_rows, most):
+        for rows in row_chunks(n_rows, most):
             at = np.arange(n_rows)[rows]
             # rows are filled up to a power of two: few shapes are compiled
             size = min(most, 1 << (len(at) - 1).bit_length())
@@ -111,7 +111,7 @@ class StoryDraws(Draws):
         probs = np.broadcast_to(classes.probs, (*self.shape, len(classes.probs)))
         return dataclasses.replace(self, params={**self.params, "class": {"probs": probs}})
 
-    def moved(self, origin: dict[str, np.ndarray]) -> "StoryDraws":
+    def shifted(self, origin: dict[str, np.ndarray]) -> "StoryDraws":
         """Return itself: a program reads columns in the user's own units."""
         return self
 
@@ -147,8 +147,8 @@ def not_finite(site: str, rows: list[int], x: Encoded, density: np.ndarray) -> S
 def missing(x: Encoded, rows: np.ndarray) -> Bool[np.ndarray, " row"]:
     """Return whether rows hold NaN."""
     floats = (array[rows] for array in x.values() if array.dtype.kind == "f")
-    holes = (np.isnan(array).reshape(len(rows), -1).any(axis=1) for array in floats)
-    return functools.reduce(np.logical_or, holes, np.zeros(len(rows), bool))
+    missing_cells = (np.isnan(array).reshape(len(rows), -1).any(axis=1) for array in floats)
+    return functools.reduce(np.logical_or, missing_cells, np.zeros(len(rows), bool))
 
 
 @functools.lru_cache(maxsize=32)

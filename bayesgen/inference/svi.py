@@ -51,7 +51,7 @@ def optimise(
     if not np.isfinite(gradient):
         raise UnsupportedInference.because(
             "Optimising by gradients",
-            "on these rows the likeliest parameters lie where float64 ends, as where a level of "
+            "on these rows the most likely parameters lie where float64 ends, as where a level of "
             "next to no weight has a probability of 1e-300 and less",
             "Use solver='auto' where it has a closed form, or state a stronger prior.",
         )

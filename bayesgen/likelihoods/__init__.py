@@ -1,7 +1,7 @@
 """The likelihoods, one file per family."""
 
-from bayesgen.likelihoods.base import Finding as Finding
 from bayesgen.likelihoods.base import Likelihood as Likelihood
+from bayesgen.likelihoods.base import Repair as Repair
 from bayesgen.likelihoods.base import Statistics as Statistics
 from bayesgen.likelihoods.bernoulli import Bernoulli as Bernoulli
 from bayesgen.likelihoods.categorical import Categorical as Categorical

@@ -14,7 +14,7 @@ from typing import ClassVar, Generic, TypeVar
 import numpy as np
 
 from bayesgen.errors import InvalidArgument, InvalidPrior, NoEvidence, UnsupportedInference
-from bayesgen.likelihoods.arrays import Arrays, Axes, changed_fields, spread
+from bayesgen.likelihoods.axes_dataclass import Arrays, Axes, changed_fields, reindex
 from bayesgen.typing import (
     Block,
     Evidence,
@@ -33,7 +33,7 @@ L = TypeVar("L", bound="Likelihood")
 
 
 @dataclasses.dataclass(frozen=True)
-class Finding:
+class Repair:
     """Something a person should know about one column of one class, by position.
 
     kind: "floored", "pooled" or "singular". cls is None where every class is concerned, feature
@@ -56,13 +56,13 @@ class Statistics(Arrays):
         """Return the statistics without the rows of the other, which must be among them."""
         return self.with_arrays({k: v - getattr(other, k) for k, v in self.arrays().items()})
 
-    def spread(self: T, axis: str, index: np.ndarray, size: int) -> T:
+    def reindex(self: T, axis: str, index: np.ndarray, size: int) -> T:
         """Return a copy whose axis has grown to `size`; old position i stands at index[i]."""
         return self.with_arrays(
-            {k: spread(v, self.axes[k], axis, index, size) for k, v in self.arrays().items()}
+            {k: reindex(v, self.axes[k], axis, index, size) for k, v in self.arrays().items()}
         )
 
-    def spread_levels(self: T, index: np.ndarray, n_levels: tuple[int, ...]) -> T:
+    def reindex_levels(self: T, index: np.ndarray, n_levels: tuple[int, ...]) -> T:
         """Return a copy over grown columns of levels (without levels: itself)."""
         return self
 
@@ -80,25 +80,25 @@ class Likelihood(Arrays, Generic[S]):
     """Whether the columns depend on each other given the class."""
     centred: ClassVar[bool] = False
     """Whether columns may be handed over minus a common origin."""
-    location: ClassVar[tuple[str, ...]] = ()
+    location_params: ClassVar[tuple[str, ...]] = ()
     """Hyperparameters and parameters that move with the origin."""
     sparse: ClassVar[bool] = False
     """Whether rows may come as a scipy.sparse.csr_array, in which an absent cell is 0."""
-    missing_at_fit: ClassVar[bool] = True
+    allows_missing_at_fit: ClassVar[bool] = True
     """Whether fitted rows may miss cells."""
-    tells_inert: ClassVar[bool] = True
+    warns_uninformative: ClassVar[bool] = True
     """Whether people are told of columns that say nothing."""
     most_cells: ClassVar[int | None] = None
     """Largest number of combinations of levels that a block may have; None where any may be."""
     caveat: ClassVar[str] = ""
     """What the closed form does not answer exactly, in a sentence."""
-    closed_maximum: ClassVar[bool] = True
+    has_closed_form_mle: ClassVar[bool] = True
     """Whether maximum likelihood has a closed form."""
-    grids: ClassVar[Mapping[str, tuple]] = {}
+    hyperparameter_grid: ClassVar[Mapping[str, tuple]] = {}
     """Settings that may say "learn", and the values that they are then averaged over."""
-    batched: ClassVar[bool] = False
+    vectorised: ClassVar[bool] = False
     """Whether statistics and priors may carry leading axes, over which everything up to
-    `log_predictive_each` then repeats: all of a family's work for leave-one-out."""
+    `log_predictive_paired` then repeats: all of a family's work for leave-one-out."""
     param_axes: ClassVar[Axes] = {}
     """The axes of each parameter after the draw axes."""
 
@@ -131,7 +131,7 @@ class Likelihood(Arrays, Generic[S]):
         if self.improper:
             raise NoEvidence.improper(self.title)
 
-    def specialised(self) -> "Likelihood":
+    def equivalent_family(self) -> "Likelihood":
         """Return the family that the settings name: where one has a simpler twin, that twin."""
         return self
 
@@ -155,18 +155,18 @@ class Likelihood(Arrays, Generic[S]):
     def complete(self: L, statistics: S) -> L:
         """Return the prior with every None guess filled and every array of its declared shape."""
 
-    def inert(self) -> np.ndarray | None:
-        """Return the positions of `inert_axis` that say nothing about the class, as booleans."""
+    def uninformative(self) -> np.ndarray | None:
+        """Return the positions of `subset_axis` that say nothing about the class, as booleans."""
         return None
 
-    inert_axis: ClassVar[str] = "feature"
+    subset_axis: ClassVar[str] = "feature"
 
-    def view(self, x: Block, index: np.ndarray) -> Kept:
+    def select(self, x: Block, index: np.ndarray) -> Kept:
         """Return encoded rows as a likelihood sees them that kept `index` of its inert axis."""
         return x[:, index]
 
-    def unview(self, x: Kept, index: np.ndarray, blank: Block) -> Block:
-        """Return `blank` with rows of a likelihood that kept `index` put back: undoes `view`."""
+    def restore(self, x: Kept, index: np.ndarray, blank: Block) -> Block:
+        """Return `blank` with rows of a likelihood that kept `index` put back: undoes `select`."""
         blank[:, index] = x
         return blank
 
@@ -192,13 +192,13 @@ class Likelihood(Arrays, Generic[S]):
         """Return log p(x given y = k), shape (row, class), parameters integrated out."""
         return self.predictive()(x)
 
-    def log_predictive_each(self, x: Block) -> Joint:
+    def log_predictive_paired(self, x: Block) -> Joint:
         """Return log p(x_i given y = k) by the i-th of `batched` priors, shape (row, class)."""
         raise UnsupportedInference.no_closed_form(type(self).__name__)
 
-    def log_predictive_after(self, statistics: S, x: Block) -> Joint:
+    def log_predictive_updated(self, statistics: S, x: Block) -> Joint:
         """Return the same after statistics with the same leading axis, one of them for each row."""
-        return self.posterior(statistics).log_predictive_each(x)
+        return self.posterior(statistics).log_predictive_paired(x)
 
     # -- parameters -------------------------------------------------------------------------
 
@@ -206,7 +206,7 @@ class Likelihood(Arrays, Generic[S]):
         """Return n independent draws of the parameters, each of shape (draw, *param_axes)."""
         raise UnsupportedInference.no_closed_form(type(self).__name__)
 
-    def density_draws(
+    def log_density_draws_given_row(
         self, rng: np.random.Generator, n: int
     ) -> Callable[[Block, np.ndarray], np.ndarray]:
         """Return (x, own) -> log p(x given y = k, theta), shape (draw, row, class).
@@ -217,11 +217,11 @@ class Likelihood(Arrays, Generic[S]):
         raise UnsupportedInference.no_closed_form(type(self).__name__)
 
     def mode(self) -> Params:
-        """Return the mode of the prior against the scale-free measure (see `log_measure`)."""
+        """Return the mode against the scale-free measure (see `log_scale_free_jacobian`)."""
         raise UnsupportedInference.no_closed_form(type(self).__name__)
 
     @abc.abstractmethod
-    def log_measure(self, params: Params) -> Traceable:
+    def log_scale_free_jacobian(self, params: Params) -> Traceable:
         """Return log(d params / d scale-free coordinates), summed over the block.
 
         Scale-free are logs of rates and variances, log-odds of probabilities, and the measure
@@ -230,18 +230,18 @@ class Likelihood(Arrays, Generic[S]):
 
     def maximum_likelihood(
         self, statistics: S, *, bias_corrected: bool = False, variance_floor: float = 0.0
-    ) -> tuple[Params, list[Finding]]:
+    ) -> tuple[Params, list[Repair]]:
         """Return the parameters of greatest likelihood and what had to be mended."""
         raise UnsupportedInference.no_closed_form(type(self).__name__)
 
     @abc.abstractmethod
-    def start(self, statistics: S) -> Params:
+    def initial_params(self, statistics: S) -> Params:
         """Return parameters from pooled moments: where an optimiser or a sampler begins."""
 
     # -- rows given parameters ----------------------------------------------------------------
 
     @abc.abstractmethod
-    def density(self, params: Params) -> Callable[[Block], np.ndarray]:
+    def log_density_fn(self, params: Params) -> Callable[[Block], np.ndarray]:
         """Return x -> log p(x given y = k, params), shape (row, draw, class)."""
 
     @abc.abstractmethod
@@ -256,7 +256,7 @@ class Likelihood(Arrays, Generic[S]):
         """What a cell may be, in words."""
         return "any number"
 
-    def outside(self, x: Block) -> np.ndarray | None:
+    def out_of_support(self, x: Block) -> np.ndarray | None:
         """Return which observed cells no parameters allow, as booleans; None where all may be."""
         return None
 
@@ -270,36 +270,36 @@ class Likelihood(Arrays, Generic[S]):
     def story(self, name: str) -> Params:
         """Sample the parameters of every class by numpyro.sample and return them (traced)."""
 
-    def coordinates(self, statistics: S) -> dict[str, tuple[np.ndarray, ...]]:
-        """Return, per parameter, the arrays of `transform`: where the posterior sits, how wide."""
+    def whitening(self, statistics: S) -> dict[str, tuple[np.ndarray, ...]]:
+        """Return, per parameter, the arrays of `bijector`: where the posterior sits, how wide."""
         raise UnsupportedInference.no_closed_form(type(self).__name__)
 
     def sheared(self, u: Params, arrays: Mapping[str, tuple]) -> Params:
-        """Return the coordinates that `transform` takes, from u in which a posterior is round.
+        """Return the coordinates that `bijector` takes, from u in which a posterior is round.
 
-        u: by parameter. arrays: those of `coordinates`. Where parameters depend on each other, a
+        u: by parameter. arrays: those of `whitening`. Where parameters depend on each other, a
         coordinate gains a multiple of those before it: volumes stay as they are (traced).
         """
         return u
 
-    def transform(self, parameter: str, *arrays: Traceable) -> Transform:
+    def bijector(self, parameter: str, *arrays: Traceable) -> Transform:
         """Return the numpyro transform from unit-scale real coordinates to one parameter."""
         raise UnsupportedInference.no_closed_form(type(self).__name__)
 
     # -- moving and showing --------------------------------------------------------------------
 
-    def moved(self: L, origin: np.ndarray) -> L:
+    def shifted(self: L, origin: np.ndarray) -> L:
         """Return the likelihood of x + origin when this one is of x."""
-        stated = {n: getattr(self, n) for n in self.location if getattr(self, n) is not None}
+        stated = {n: getattr(self, n) for n in self.location_params if getattr(self, n) is not None}
         for name, value in stated.items():
             if np.ndim(value) and np.shape(value)[-1] not in (1, len(origin)):
                 wide = ("class", len(origin))
                 raise InvalidPrior.wrong_shape(type(self).__name__, name, np.shape(value), wide)
         return self.with_arrays({name: value + origin for name, value in stated.items()})
 
-    def move_params(self, params: Params, origin: np.ndarray) -> Params:
+    def shift_params(self, params: Params, origin: np.ndarray) -> Params:
         """Return parameters of x + origin when these are of x."""
-        return {k: v + origin if k in self.location else v for k, v in params.items()}
+        return {k: v + origin if k in self.location_params else v for k, v in params.items()}
 
     def get_params(self, deep: bool = True) -> dict[str, object]:  # noqa: FBT001, FBT002
         """Return the constructor's arguments by name, as scikit-learn asks an estimator for them.

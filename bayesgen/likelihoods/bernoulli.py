@@ -10,14 +10,14 @@ from scipy.sparse import issparse
 from scipy.special import digamma, gammaln, polygamma
 
 from bayesgen.errors import InvalidPrior
-from bayesgen.likelihoods.base import Finding
-from bayesgen.likelihoods.exponential import ExponentialFamily, SufficientStatistics
-from bayesgen.likelihoods.guesses import Guess, broadcast_guess, require_positive
-from bayesgen.likelihoods.moments import blocks, one_hot
-from bayesgen.likelihoods.simplexes import log_gammas
+from bayesgen.likelihoods.base import Repair
+from bayesgen.likelihoods.dirichlet import log_gammas
+from bayesgen.likelihoods.exponential_family import ExponentialFamily, SufficientStatistics
+from bayesgen.likelihoods.hyperparameters import Guess, broadcast_guess, require_positive
+from bayesgen.likelihoods.normal_statistics import one_hot, row_chunks
 from bayesgen.likelihoods.sparse_columns import answer_draws, answer_sums
 from bayesgen.likelihoods.sparse_rows import kept_columns
-from bayesgen.likelihoods.sparse_scores import either, linear
+from bayesgen.likelihoods.sparse_scores import dispatch_sparse, linear
 from bayesgen.typing import (
     Block,
     Evidence,
@@ -77,8 +77,8 @@ class Bernoulli(ExponentialFamily[BernoulliStatistics]):
     other: np.ndarray | None = dataclasses.field(default=None, init=False)
 
     kind: ClassVar[str] = "binary"
-    batched: ClassVar[bool] = True
-    grids: ClassVar = {"rows": (0.25, 1.0, 4.0, 16.0, 64.0, 256.0)}
+    vectorised: ClassVar[bool] = True
+    hyperparameter_grid: ClassVar = {"rows": (0.25, 1.0, 4.0, 16.0, 64.0, 256.0)}
     sparse: ClassVar[bool] = True
     axes: ClassVar = dict.fromkeys(("prob", "rows", "other"), ("class", "feature"))
     param_axes: ClassVar = {"prob": ("class", "feature")}
@@ -105,7 +105,7 @@ class Bernoulli(ExponentialFamily[BernoulliStatistics]):
         if issparse(x):
             return BernoulliStatistics(*answer_sums(x, y, weight, n_classes))
         counts = np.zeros((n_classes, 2 * x.shape[1]))
-        for rows in blocks(len(x)):
+        for rows in row_chunks(len(x)):
             counts += (one_hot(y[rows], n_classes) * weight[rows]) @ self.features(x[rows])
         return BernoulliStatistics(*np.split(counts, 2, axis=1))
 
@@ -126,11 +126,11 @@ class Bernoulli(ExponentialFamily[BernoulliStatistics]):
         other = np.broadcast_to(other if self.other is None else self.other, shape)
         return self.with_arrays({"prob": prob, "rows": rows, "other": other})
 
-    def inert(self) -> np.ndarray:
+    def uninformative(self) -> np.ndarray:
         """Return which columns are constant or never observed, without a stated guess."""
         return np.isnan(self.prob).any(axis=-2)
 
-    def view(self, x: Block, index: np.ndarray) -> Kept:
+    def select(self, x: Block, index: np.ndarray) -> Kept:
         """Return the columns that were kept."""
         return kept_columns(x, index)
 
@@ -148,9 +148,9 @@ class Bernoulli(ExponentialFamily[BernoulliStatistics]):
 
     def predictive(self) -> Callable[[Block], np.ndarray]:
         """Return x -> sum over observed columns of log prob, shape (row, class)."""
-        return self.density({"prob": self.prob, "other": self.other})
+        return self.log_density_fn({"prob": self.prob, "other": self.other})
 
-    def log_predictive_each(self, x: Block) -> Joint:
+    def log_predictive_paired(self, x: Block) -> Joint:
         """Return what the i-th of priors along a leading axis says of row i, (row, class)."""
         cells = np.log(np.where(x[:, None] == 1, self.prob, self.other))
         return cells.sum(axis=-1, where=~np.isnan(x)[:, None])
@@ -163,7 +163,7 @@ class Bernoulli(ExponentialFamily[BernoulliStatistics]):
     def _log_gammas(self, rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
         return tuple(log_gammas(rng, self.rows * part, n) for part in (self.prob, self.other))
 
-    def density_draws(
+    def log_density_draws_given_row(
         self, rng: np.random.Generator, n: int
     ) -> Callable[[Block, np.ndarray], np.ndarray]:
         """Return densities under theta updated by each row's own class (see the base class).
@@ -172,7 +172,7 @@ class Bernoulli(ExponentialFamily[BernoulliStatistics]):
         Compressed rows are read word by word.
         """
         seed = int(rng.integers(2**63))
-        return either(
+        return dispatch_sparse(
             lambda: self._answer_draws(np.random.default_rng(seed), n),
             lambda: answer_draws(self.rows * self.prob, self.rows * self.other, seed, n),
         )
@@ -199,7 +199,7 @@ class Bernoulli(ExponentialFamily[BernoulliStatistics]):
         """Return prob: the mode in log-odds."""
         return {"prob": self.prob}
 
-    def log_measure(self, params: Params) -> Traceable:
+    def log_scale_free_jacobian(self, params: Params) -> Traceable:
         """Return sum of log prob (1 - prob): the Jacobian of the logistic function."""
         xp = params["prob"].__array_namespace__()
         return (xp.log(params["prob"]) + xp.log1p(-params["prob"])).sum()
@@ -210,7 +210,7 @@ class Bernoulli(ExponentialFamily[BernoulliStatistics]):
         *,
         bias_corrected: bool = False,
         variance_floor: float = 0.0,
-    ) -> tuple[Params, list[Finding]]:
+    ) -> tuple[Params, list[Repair]]:
         """Return relative frequencies; a class without an observed cell takes the pooled one."""
         n = statistics.yes + statistics.no
         seen = n.sum(axis=0)
@@ -219,9 +219,9 @@ class Bernoulli(ExponentialFamily[BernoulliStatistics]):
             statistics.yes.sum(axis=0), seen, out=self.prob.mean(axis=0), where=seen > 0
         )
         prob = np.where(n > 0, statistics.yes / np.where(n > 0, n, 1.0), pooled)
-        return {"prob": prob}, [Finding("pooled", *map(int, at)) for at in np.argwhere(n == 0)]
+        return {"prob": prob}, [Repair("pooled", *map(int, at)) for at in np.argwhere(n == 0)]
 
-    def start(self, statistics: BernoulliStatistics) -> Params:
+    def initial_params(self, statistics: BernoulliStatistics) -> Params:
         """Return the pooled fraction for every class, one row of the guess added."""
         yes = statistics.yes.sum(axis=0) + self.prob.mean(axis=0)
         n = (statistics.yes + statistics.no).sum(axis=0) + 1
@@ -235,10 +235,10 @@ class Bernoulli(ExponentialFamily[BernoulliStatistics]):
         """Return log prob and log(1 - prob), shape (..., class, 2 feature)."""
         return params["prob"].__array_namespace__().concat(_log_answers(params), axis=-1)
 
-    def density(self, params: Params) -> Callable[[Block], np.ndarray]:
+    def log_density_fn(self, params: Params) -> Callable[[Block], np.ndarray]:
         """Return x -> log p(x given y = k, params), shape (row, draw, class)."""
-        dense = super().density
-        return either(lambda: dense(params), lambda: linear(*_log_answers(params)[::-1]))
+        dense = super().log_density_fn
+        return dispatch_sparse(lambda: dense(params), lambda: linear(*_log_answers(params)[::-1]))
 
     def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:
         """Return 0/1 rows of each row's class."""
@@ -256,13 +256,13 @@ class Bernoulli(ExponentialFamily[BernoulliStatistics]):
             prior = dist.Beta(self.rows * self.prob, self.rows * self.other)
             return {"prob": numpyro.sample(f"{name}.prob", prior)}
 
-    def coordinates(self, statistics: BernoulliStatistics) -> dict[str, tuple[np.ndarray, ...]]:
+    def whitening(self, statistics: BernoulliStatistics) -> dict[str, tuple[np.ndarray, ...]]:
         """Return mean and sd of the posterior log-odds."""
         after = self.posterior(statistics)
         yes, no = after.rows * after.prob, after.rows * after.other
         return {"prob": (digamma(yes) - digamma(no), np.sqrt(polygamma(1, yes) + polygamma(1, no)))}
 
-    def transform(self, parameter: str, *arrays: Traceable) -> Transform:
+    def bijector(self, parameter: str, *arrays: Traceable) -> Transform:
         """Return the logistic function of centre + width u."""
         from numpyro.distributions.transforms import (
             AffineTransform,

@@ -9,12 +9,8 @@ from jaxtyping import Float, Num
 from scipy.special import gammaln
 
 from bayesgen.errors import InvalidPrior
-from bayesgen.likelihoods.base import Finding
-from bayesgen.likelihoods.counts import CategoricalStatistics, cross_tables, look_up
-from bayesgen.likelihoods.exponential import ExponentialFamily
-from bayesgen.likelihoods.guesses import Guess, broadcast_guess, require_positive
-from bayesgen.likelihoods.levels import narrowed, widened
-from bayesgen.likelihoods.simplexes import (
+from bayesgen.likelihoods.base import Repair
+from bayesgen.likelihoods.dirichlet import (
     dirichlets,
     kept_levels,
     log_gammas,
@@ -24,6 +20,10 @@ from bayesgen.likelihoods.simplexes import (
     simplexes_transform,
     starts,
 )
+from bayesgen.likelihoods.exponential_family import ExponentialFamily
+from bayesgen.likelihoods.hyperparameters import Guess, broadcast_guess, require_positive
+from bayesgen.likelihoods.level_counts import CategoricalStatistics, cross_tables, look_up
+from bayesgen.likelihoods.level_subset import narrowed, widened
 from bayesgen.typing import Block, Evidence, Joint, Labels, Params, Traceable, Transform, Weights
 
 ROWS_PER_LEVEL = 2.0
@@ -69,9 +69,9 @@ class Categorical(ExponentialFamily[CategoricalStatistics]):
     kind: ClassVar[str] = "levels"
     axes: ClassVar = {"probs": ("class", "level"), "rows": ("class", "feature")}
     param_axes: ClassVar = {"probs": ("class", "level")}
-    inert_axis: ClassVar[str] = "level"
-    batched: ClassVar[bool] = True
-    grids: ClassVar = {"rows": (0.25, 1.0, 4.0, 16.0, 64.0, 256.0)}
+    subset_axis: ClassVar[str] = "level"
+    vectorised: ClassVar[bool] = True
+    hyperparameter_grid: ClassVar = {"rows": (0.25, 1.0, 4.0, 16.0, 64.0, 256.0)}
 
     def __post_init__(self) -> None:
         """Refuse worths that are not positive and guesses that are no probabilities."""
@@ -132,7 +132,7 @@ class Categorical(ExponentialFamily[CategoricalStatistics]):
         totals = totals @ segments(statistics.n_levels).T
         return np.divide(pooled, totals, out=np.zeros_like(pooled), where=totals > 0)
 
-    def inert(self) -> np.ndarray:
+    def uninformative(self) -> np.ndarray:
         """Return which flat levels nobody stated and no row showed."""
         return (self.probs == 0).all(axis=-2)
 
@@ -143,12 +143,12 @@ class Categorical(ExponentialFamily[CategoricalStatistics]):
             object.__setattr__(kept, "n_levels", kept_levels(self.n_levels, index))
         return kept
 
-    def view(self, x: Block, index: np.ndarray) -> Block:
+    def select(self, x: Block, index: np.ndarray) -> Block:
         """Return codes among the kept levels; a code that was not kept is missing."""
         return narrowed(x, index, self.n_levels)
 
-    def unview(self, x: Block, index: np.ndarray, blank: Block) -> Block:
-        """Return codes among all levels: undoes `view`."""
+    def restore(self, x: Block, index: np.ndarray, blank: Block) -> Block:
+        """Return codes among all levels: undoes `select`."""
         return widened(x, index, self.n_levels, blank)
 
     def posterior(self, statistics: CategoricalStatistics) -> "Categorical":
@@ -174,7 +174,7 @@ class Categorical(ExponentialFamily[CategoricalStatistics]):
         """Return x -> sum over observed columns of log probs, shape (row, class)."""
         return look_up(self.probs, self.n_levels)
 
-    def log_predictive_each(self, x: Block) -> Joint:
+    def log_predictive_paired(self, x: Block) -> Joint:
         """Return what the i-th of priors along a leading axis says of row i, (row, class)."""
         out = np.zeros(self.probs.shape[:2])
         for j, first in enumerate(starts(self.n_levels)):
@@ -182,7 +182,7 @@ class Categorical(ExponentialFamily[CategoricalStatistics]):
             out[seen] += np.log(self.probs[seen, :, first + x[seen, j]])
         return out
 
-    def density(self, params: Params) -> Callable[[Block], np.ndarray]:
+    def log_density_fn(self, params: Params) -> Callable[[Block], np.ndarray]:
         """Return x -> log p(x given y = k, params) by look-up: a one-hot GEMM without the zeros."""
         return look_up(params["probs"], self.n_levels)
 
@@ -191,7 +191,7 @@ class Categorical(ExponentialFamily[CategoricalStatistics]):
         logs = log_gammas(rng, self.concentration(), n)
         return {"probs": np.exp(logs - log_sums(logs, self.n_levels) @ segments(self.n_levels).T)}
 
-    def density_draws(
+    def log_density_draws_given_row(
         self, rng: np.random.Generator, n: int
     ) -> Callable[[Block, np.ndarray], np.ndarray]:
         """Return densities under theta updated by each row's own class (see the base class).
@@ -221,7 +221,7 @@ class Categorical(ExponentialFamily[CategoricalStatistics]):
         """Return probs: the mode in log-odds, (count + rows probs) / (n + rows) after updating."""
         return {"probs": self.probs}
 
-    def log_measure(self, params: Params) -> Traceable:
+    def log_scale_free_jacobian(self, params: Params) -> Traceable:
         """Return sum of log probs: the Jacobian of softmax."""
         return params["probs"].__array_namespace__().log(params["probs"]).sum()
 
@@ -231,7 +231,7 @@ class Categorical(ExponentialFamily[CategoricalStatistics]):
         *,
         bias_corrected: bool = False,
         variance_floor: float = 0.0,
-    ) -> tuple[Params, list[Finding]]:
+    ) -> tuple[Params, list[Repair]]:
         """Return relative frequencies; a class without an observed cell takes the pooled ones."""
         wide = segments(statistics.n_levels).T
         pooled = statistics.count.sum(axis=0)
@@ -243,10 +243,10 @@ class Categorical(ExponentialFamily[CategoricalStatistics]):
             statistics.count, n @ wide, out=np.zeros_like(statistics.count), where=n @ wide > 0
         )
         empty = n == 0
-        findings = [Finding("pooled", *map(int, at)) for at in np.argwhere(empty)]
+        findings = [Repair("pooled", *map(int, at)) for at in np.argwhere(empty)]
         return {"probs": np.where(empty @ wide > 0, pooled, frequencies)}, findings
 
-    def start(self, statistics: CategoricalStatistics) -> Params:
+    def initial_params(self, statistics: CategoricalStatistics) -> Params:
         """Return the pooled fractions for every class, one row of the guess added."""
         pooled = statistics.count.sum(axis=0) + self.probs.mean(axis=0)
         wide = segments(statistics.n_levels).T
@@ -285,10 +285,10 @@ class Categorical(ExponentialFamily[CategoricalStatistics]):
             prior = dirichlets()(self.concentration(), self.n_levels)
             return {"probs": numpyro.sample(f"{name}.probs", prior)}
 
-    def coordinates(self, statistics: CategoricalStatistics) -> dict[str, tuple[np.ndarray, ...]]:
+    def whitening(self, statistics: CategoricalStatistics) -> dict[str, tuple[np.ndarray, ...]]:
         """Return which levels are free, and centre and width of their posterior log-ratios."""
         return {"probs": log_ratios(self.posterior(statistics).concentration(), self.n_levels)}
 
-    def transform(self, parameter: str, *arrays: Traceable) -> Transform:
+    def bijector(self, parameter: str, *arrays: Traceable) -> Transform:
         """Return the softmax of centre + width u."""
         return simplexes_transform()(*arrays, self.n_levels)

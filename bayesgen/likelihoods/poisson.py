@@ -9,12 +9,12 @@ from jaxtyping import Float
 from scipy.sparse import issparse
 from scipy.special import digamma, gammaln, polygamma
 
-from bayesgen.likelihoods.base import Finding
-from bayesgen.likelihoods.exponential import ExponentialFamily, SufficientStatistics
+from bayesgen.likelihoods.base import Repair
+from bayesgen.likelihoods.exponential_family import ExponentialFamily, SufficientStatistics
 from bayesgen.likelihoods.gammas import gamma_quantiles
-from bayesgen.likelihoods.guesses import Guess, broadcast_guess, require_positive
-from bayesgen.likelihoods.moments import blocks, one_hot
-from bayesgen.likelihoods.rising import log_rising
+from bayesgen.likelihoods.hyperparameters import Guess, broadcast_guess, require_positive
+from bayesgen.likelihoods.normal_statistics import one_hot, row_chunks
+from bayesgen.likelihoods.rising import log_rising_factorial
 from bayesgen.likelihoods.sparse_columns import (
     count_sums,
     negative_binomial_scores,
@@ -22,7 +22,7 @@ from bayesgen.likelihoods.sparse_columns import (
     rate_scores,
 )
 from bayesgen.likelihoods.sparse_rows import kept_columns
-from bayesgen.likelihoods.sparse_scores import either
+from bayesgen.likelihoods.sparse_scores import dispatch_sparse
 from bayesgen.typing import (
     Block,
     Evidence,
@@ -87,8 +87,8 @@ class Poisson(ExponentialFamily[PoissonStatistics]):
     rows: Guess = 1.0
 
     kind: ClassVar[str] = "counts"
-    batched: ClassVar[bool] = True
-    grids: ClassVar = {"rows": (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)}
+    vectorised: ClassVar[bool] = True
+    hyperparameter_grid: ClassVar = {"rows": (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)}
     sparse: ClassVar[bool] = True
     axes: ClassVar = {"rate": ("class", "feature"), "rows": ("class", "feature")}
     param_axes: ClassVar = {"rate": ("class", "feature")}
@@ -110,7 +110,7 @@ class Poisson(ExponentialFamily[PoissonStatistics]):
         if issparse(x):
             return PoissonStatistics(*count_sums(x, y, weight, n_classes))
         sums = np.zeros((n_classes, 3 * x.shape[1]))
-        for rows in blocks(len(x)):
+        for rows in row_chunks(len(x)):
             sums += (one_hot(y[rows], n_classes) * weight[rows]) @ self.features(x[rows])
         total, count, minus_log_factorials = np.split(sums, 3, axis=1)
         return PoissonStatistics(count, total, -minus_log_factorials)
@@ -131,11 +131,11 @@ class Poisson(ExponentialFamily[PoissonStatistics]):
             }
         )
 
-    def inert(self) -> np.ndarray:
+    def uninformative(self) -> np.ndarray:
         """Return which columns were never observed, without a stated guess."""
         return np.isnan(self.rate).any(axis=-2)
 
-    def view(self, x: Block, index: np.ndarray) -> Kept:
+    def select(self, x: Block, index: np.ndarray) -> Kept:
         """Return the columns that were kept."""
         return kept_columns(x, index)
 
@@ -154,7 +154,7 @@ class Poisson(ExponentialFamily[PoissonStatistics]):
     def predictive(self) -> Callable[[Block], np.ndarray]:
         """Return x -> sum over observed columns of log negative binomial, shape (row, class)."""
         shape, rows = self.rows * self.rate, self.rows
-        return either(self._predictive, lambda: negative_binomial_scores(shape, rows))
+        return dispatch_sparse(self._predictive, lambda: negative_binomial_scores(shape, rows))
 
     def _predictive(self) -> Callable[[np.ndarray], np.ndarray]:
         shape, rows = self.rows * self.rate, self.rows
@@ -163,16 +163,16 @@ class Poisson(ExponentialFamily[PoissonStatistics]):
         def log_predictive(x: Block) -> np.ndarray:
             out = np.empty((len(x), len(shape)))
             for k in range(len(shape)):
-                terms = log_rising(shape[k], x) - gammaln(x + 1) - x * np.log(rows[k] + 1)
+                terms = log_rising_factorial(shape[k], x) - gammaln(x + 1) - x * np.log(rows[k] + 1)
                 out[:, k] = np.where(np.isnan(x), 0.0, terms + constant[k]).sum(axis=1)
             return out
 
         return log_predictive
 
-    def log_predictive_each(self, x: Block) -> Joint:
+    def log_predictive_paired(self, x: Block) -> Joint:
         """Return what the i-th of priors along a leading axis says of row i, (row, class)."""
         shape, x = self.rows * self.rate, x[:, None]
-        terms = log_rising(shape, x) - gammaln(x + 1)
+        terms = log_rising_factorial(shape, x) - gammaln(x + 1)
         terms -= shape * np.log1p(1 / self.rows) + x * np.log(self.rows + 1)
         return terms.sum(axis=-1, where=~np.isnan(x))
 
@@ -181,7 +181,7 @@ class Poisson(ExponentialFamily[PoissonStatistics]):
         shape = self.rows * self.rate
         return {"rate": rng.standard_gamma(shape, (n, *shape.shape)) / self.rows}
 
-    def density_draws(
+    def log_density_draws_given_row(
         self, rng: np.random.Generator, n: int
     ) -> Callable[[Block, np.ndarray], np.ndarray]:
         """Return densities under theta updated by each row's own class (see the base class).
@@ -190,7 +190,7 @@ class Poisson(ExponentialFamily[PoissonStatistics]):
         rows have Gamma variables of their own columns instead.
         """
         seed, shape = int(rng.integers(2**63)), self.rows * self.rate
-        return either(
+        return dispatch_sparse(
             lambda: self._rate_draws(np.random.default_rng(seed), n),
             lambda: rate_draws(shape, self.rows, seed, n),
         )
@@ -218,7 +218,7 @@ class Poisson(ExponentialFamily[PoissonStatistics]):
         """Return rate: the mode in log lambda."""
         return {"rate": self.rate}
 
-    def log_measure(self, params: Params) -> Traceable:
+    def log_scale_free_jacobian(self, params: Params) -> Traceable:
         """Return sum of log rate: d lambda / d log lambda = lambda."""
         return params["rate"].__array_namespace__().log(params["rate"]).sum()
 
@@ -228,16 +228,16 @@ class Poisson(ExponentialFamily[PoissonStatistics]):
         *,
         bias_corrected: bool = False,
         variance_floor: float = 0.0,
-    ) -> tuple[Params, list[Finding]]:
+    ) -> tuple[Params, list[Repair]]:
         """Return mean counts; a class without an observed cell takes the pooled one."""
         total, n = statistics.total, statistics.count
         pooled_rows = n.sum(axis=0)
         pooled = total.sum(axis=0) / np.where(pooled_rows > 0, pooled_rows, 1.0)
         pooled = np.where(pooled_rows > 0, pooled, self.rate)
         rate = np.where(n > 0, total / np.where(n > 0, n, 1.0), pooled)
-        return {"rate": rate}, [Finding("pooled", *map(int, at)) for at in np.argwhere(n == 0)]
+        return {"rate": rate}, [Repair("pooled", *map(int, at)) for at in np.argwhere(n == 0)]
 
-    def start(self, statistics: PoissonStatistics) -> Params:
+    def initial_params(self, statistics: PoissonStatistics) -> Params:
         """Return the pooled rate for every class, one row of the guess added."""
         total = statistics.total.sum(axis=0) + self.rate.mean(axis=0)
         rate = total / (statistics.count.sum(axis=0) + 1)
@@ -256,10 +256,10 @@ class Poisson(ExponentialFamily[PoissonStatistics]):
         with np.errstate(divide="ignore"):
             return xp.concat([xp.log(rate), -rate, xp.ones_like(rate)], axis=-1)
 
-    def density(self, params: Params) -> Callable[[Block], np.ndarray]:
+    def log_density_fn(self, params: Params) -> Callable[[Block], np.ndarray]:
         """Return x -> log p(x given y = k, params), shape (row, draw, class)."""
-        dense = super().density
-        return either(lambda: dense(params), lambda: rate_scores(params["rate"]))
+        dense = super().log_density_fn
+        return dispatch_sparse(lambda: dense(params), lambda: rate_scores(params["rate"]))
 
     def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:
         """Return counts of each row's class."""
@@ -276,13 +276,13 @@ class Poisson(ExponentialFamily[PoissonStatistics]):
             prior = dist.Gamma(self.rows * self.rate, self.rows)
             return {"rate": numpyro.sample(f"{name}.rate", prior)}
 
-    def coordinates(self, statistics: PoissonStatistics) -> dict[str, tuple[np.ndarray, ...]]:
+    def whitening(self, statistics: PoissonStatistics) -> dict[str, tuple[np.ndarray, ...]]:
         """Return mean and sd of the posterior log rate."""
         after = self.posterior(statistics)
         shape = after.rows * after.rate
         return {"rate": (digamma(shape) - np.log(after.rows), np.sqrt(polygamma(1, shape)))}
 
-    def transform(self, parameter: str, *arrays: Traceable) -> Transform:
+    def bijector(self, parameter: str, *arrays: Traceable) -> Transform:
         """Return exp of centre + width u."""
         from numpyro.distributions.transforms import AffineTransform, ComposeTransform, ExpTransform
 

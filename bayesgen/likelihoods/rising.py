@@ -21,7 +21,7 @@ MOST_COUNTED = 32
 """Largest such count. By Zipf's law one count above 2 in 10,000 is beyond both (measured)."""
 
 
-def log_rising(a: Real, n: Real) -> Real:
+def log_rising_factorial(a: Real, n: Real) -> Real:
     """Return log of a (a + 1) ... (a + n - 1) = log Gamma(a + n) - log Gamma(a), broadcast.
 
     For a >= 16 by the difference of two Stirling series, in which what is large cancels on paper:
@@ -57,7 +57,7 @@ def _stirling(z: Real) -> Real:
 def rising_scores(
     a: Float[np.ndarray, "class feature"],
 ) -> Callable[[Cells], Float[np.ndarray, "row class"]]:
-    """Return x -> sum over cells of log_rising(a, x) - log x!, shape (row, class), for counts.
+    """Return x -> sum over counts of log_rising_factorial(a, x) - log x!, shape (row, class).
 
     The terms stand in a table, one line for each feature and count, so that a text costs one
     product of a sparse and a dense matrix. Counts above 2 have lines for features of large a only:
@@ -90,7 +90,7 @@ def rising_scores(
         beyond = (counts > 0) & ~reached
         if beyond.any():
             left, counts = above[beyond], counts[beyond, None]
-            rest = log_rising(known[words[beyond]] + 2, counts - 2.0)
+            rest = log_rising_factorial(known[words[beyond]] + 2, counts - 2.0)
             rest -= gammaln(counts + 1.0) - np.log(2.0)
             np.add.at(out, np.searchsorted(x.indptr, left, side="right") - 1, rest)
         return out
@@ -101,7 +101,7 @@ def rising_scores(
 def _terms(
     known: Float[np.ndarray, "feature class"], often: Int[np.ndarray, " often"]
 ) -> Float[np.ndarray, "line class"]:
-    """Return log_rising(a, n) - log n! of all features for 1, for 2, of frequent ones for 3, ..."""
+    """Return log_rising_factorial(a, n) - log n! of features for n = 1, 2 and frequent larger n."""
     once = np.log(known)
     lines = [once, once + np.log((known + 1) / 2)]
     for i in range(2, MOST_COUNTED):
@@ -114,9 +114,9 @@ def _terms(
 def rising_by_total(
     a: Float[np.ndarray, " class"], n: Float[np.ndarray, " row"]
 ) -> Float[np.ndarray, "row class"]:
-    """Return log_rising(a, n) - log n! for many whole numbers n that repeat each other."""
+    """Return log_rising_factorial(a, n) - log n! for whole numbers n, of which many are equal."""
     top = int(n.max(initial=0.0))
     if top >= len(n):
-        return log_rising(a, n[:, None]) - gammaln(n + 1.0)[:, None]
+        return log_rising_factorial(a, n[:, None]) - gammaln(n + 1.0)[:, None]
     every = np.arange(top + 1.0)[:, None]
-    return (log_rising(a, every) - gammaln(every + 1.0))[n.astype(np.int64)]
+    return (log_rising_factorial(a, every) - gammaln(every + 1.0))[n.astype(np.int64)]

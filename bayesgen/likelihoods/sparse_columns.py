@@ -6,18 +6,18 @@ import numpy as np
 from jaxtyping import Float
 from scipy.sparse import csr_array
 
-from bayesgen.likelihoods.moments import blocks, one_hot
+from bayesgen.likelihoods.dirichlet import log_gammas
+from bayesgen.likelihoods.normal_statistics import one_hot, row_chunks
 from bayesgen.likelihoods.rising import rising_scores
-from bayesgen.likelihoods.simplexes import log_gammas
 from bayesgen.likelihoods.sparse_rows import (
     DENSE_CELLS,
     Cells,
     all_cells,
-    class_holes,
+    class_missing,
     class_sums,
     log_factorials,
 )
-from bayesgen.likelihoods.sparse_scores import Scores, draws_by_column, zeros_and_cells
+from bayesgen.likelihoods.sparse_scores import Scores, draws_by_column, sparse_scores
 from bayesgen.typing import Labels, Weights
 
 PerClass = Float[np.ndarray, "class feature"]
@@ -30,7 +30,7 @@ def observed_weight(x: csr_array, y: Labels, weight: Weights, n_classes: int) ->
     missing = np.isnan(x.data) if x.data.dtype.kind == "f" else np.zeros(len(x.data), bool)
     if not missing.any():
         return rows
-    seen = rows - class_holes(x, y, weight, n_classes)
+    seen = rows - class_missing(x, y, weight, n_classes)
     return _digits_kept(seen, rows, missing, x, y, weight)
 
 
@@ -56,7 +56,7 @@ def _digits_kept(
         return left
     rows = one_hot(y, len(left)) * weight
     pattern = csr_array((away.astype(float), x.indices, x.indptr), x.shape).tocsc()
-    for part in blocks(len(faint), max(1, DENSE_CELLS // max(len(y), 1))):
+    for part in row_chunks(len(faint), max(1, DENSE_CELLS // max(len(y), 1))):
         left[:, faint[part]] = rows @ (1.0 - pattern[:, faint[part]].toarray())
     return left
 
@@ -102,7 +102,7 @@ def negative_binomial_scores(shape: PerClass, rows: PerClass) -> Scores:
     def cell(cells: Cells) -> np.ndarray:
         return rising(cells) - cells.compressed() @ slope
 
-    return zeros_and_cells(-shape * np.log1p(1 / rows), cell)
+    return sparse_scores(-shape * np.log1p(1 / rows), cell)
 
 
 def rate_scores(rate: Float[np.ndarray, "*batch feature"]) -> Scores:
@@ -118,7 +118,7 @@ def rate_scores(rate: Float[np.ndarray, "*batch feature"]) -> Scores:
             out[rows @ never > 0] = -np.inf
         return out
 
-    return zeros_and_cells(-rate, cell)
+    return sparse_scores(-rate, cell)
 
 
 def rate_draws(shape: PerClass, rows: PerClass, seed: int, n: int) -> Draws:

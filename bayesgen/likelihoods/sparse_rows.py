@@ -11,7 +11,7 @@ from jaxtyping import Float
 from scipy.sparse import csr_array, issparse
 from scipy.special import gammaln
 
-from bayesgen.likelihoods.moments import blocks, one_hot
+from bayesgen.likelihoods.normal_statistics import one_hot, row_chunks
 from bayesgen.typing import Block, Kept, Labels, Weights
 
 BLOCK_CELLS = 1 << 17
@@ -37,7 +37,7 @@ class Cells:
     indices: np.ndarray
     indptr: np.ndarray
     shape: tuple[int, int]
-    holes: csr_array | None = None
+    missing_cells: csr_array | None = None
 
     def compressed(self) -> csr_array:
         """Return the rows as a csr_array."""
@@ -65,7 +65,7 @@ def row_blocks(x: Block, cells: int = BLOCK_CELLS) -> Iterator[tuple[slice, Cell
             shape = (rows.stop - rows.start, x.shape[1])
             yield rows, _known(x.data[first:last], x.indices[first:last], indptr, shape)
         return
-    for rows in blocks(len(x), max(1, DENSE_CELLS // max(x.shape[1], 1))):
+    for rows in row_chunks(len(x), max(1, DENSE_CELLS // max(x.shape[1], 1))):
         some = csr_array(x[rows])
         yield rows, _known(some.data, some.indices, some.indptr, some.shape)
 
@@ -92,13 +92,13 @@ def _known(
     missing = np.isnan(data) if data.dtype.kind == "f" else np.zeros(0, bool)
     if not missing.any():
         return Cells(data, indices, indptr, shape)
-    holes = csr_array((missing.astype(float), indices, indptr), shape, copy=True)
-    holes.eliminate_zeros()
-    return Cells(np.where(missing, 0.0, data), indices, indptr, shape, holes)
+    missing_cells = csr_array((missing.astype(float), indices, indptr), shape, copy=True)
+    missing_cells.eliminate_zeros()
+    return Cells(np.where(missing, 0.0, data), indices, indptr, shape, missing_cells)
 
 
 def observed_sums(
-    values: Float[np.ndarray, "*batch feature"], holes: csr_array
+    values: Float[np.ndarray, "*batch feature"], missing_cells: csr_array
 ) -> Float[np.ndarray, "row ..."]:
     """Return the sum of values over the features that each row does not miss.
 
@@ -106,11 +106,11 @@ def observed_sums(
     rows that miss almost everything.
     """
     flat = values.reshape(-1, values.shape[-1])
-    out = np.tile(flat.sum(axis=1), (holes.shape[0], 1))
-    which = np.flatnonzero(np.diff(holes.indptr))
-    for part in blocks(len(which), max(1, DENSE_CELLS // holes.shape[1])):
+    out = np.tile(flat.sum(axis=1), (missing_cells.shape[0], 1))
+    which = np.flatnonzero(np.diff(missing_cells.indptr))
+    for part in row_chunks(len(which), max(1, DENSE_CELLS // missing_cells.shape[1])):
         at = which[part]
-        out[at] = (1.0 - holes[at].toarray()) @ flat.T
+        out[at] = (1.0 - missing_cells[at].toarray()) @ flat.T
     return out.reshape(-1, *values.shape[:-1])
 
 
@@ -121,7 +121,7 @@ def class_sums(
     shape = (n_classes, x.shape[1])
     out = np.zeros(shape)
     if not issparse(x):
-        for rows in blocks(len(x), max(1, DENSE_CELLS // max(x.shape[1], 1))):
+        for rows in row_chunks(len(x), max(1, DENSE_CELLS // max(x.shape[1], 1))):
             out += (one_hot(y[rows], n_classes) * weight[rows]) @ np.nan_to_num(x[rows])
         return out
     even = bool((weight == 1).all())
@@ -134,14 +134,14 @@ def class_sums(
     return out
 
 
-def class_holes(
+def class_missing(
     x: Block, y: Labels, weight: Weights, n_classes: int
 ) -> Float[np.ndarray, "class feature"]:
     """Return the weight of the missing cells of each column within each class."""
     out = np.zeros((n_classes, x.shape[1]))
     for rows, cells in row_blocks(x):
-        if cells.holes is not None:
-            out += (cells.holes.T @ (one_hot(y[rows], n_classes).T * weight[rows, None])).T
+        if cells.missing_cells is not None:
+            out += (cells.missing_cells.T @ (one_hot(y[rows], n_classes).T * weight[rows, None])).T
     return out
 
 

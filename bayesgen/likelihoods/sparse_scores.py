@@ -18,7 +18,7 @@ CACHE_FLOATS = 4_000_000
 """Draws of columns kept for the next row: 32 MB."""
 
 
-def either(dense: Callable[[], Scores], compressed: Callable[[], Scores]) -> Scores:
+def dispatch_sparse(dense: Callable[[], Scores], compressed: Callable[[], Scores]) -> Scores:
     """Return a score of rows of both forms; what each needs is made at its first row."""
     made: dict[bool, Scores] = {}
 
@@ -31,7 +31,7 @@ def either(dense: Callable[[], Scores], compressed: Callable[[], Scores]) -> Sco
     return score
 
 
-def zeros_and_cells(
+def sparse_scores(
     zero: Float[np.ndarray, "*batch feature"], cell: Callable[[Cells], np.ndarray]
 ) -> Scores:
     """Return x -> the sum over observed columns, shape (row, *batch).
@@ -46,7 +46,9 @@ def zeros_and_cells(
     def score(x: Block) -> np.ndarray:
         out = np.empty((x.shape[0], len(flat)))
         for rows, cells in row_blocks(x, SCORED_CELLS):
-            base = whole if cells.holes is None else observed_sums(flat, cells.holes)
+            base = (
+                whole if cells.missing_cells is None else observed_sums(flat, cells.missing_cells)
+            )
             out[rows] = base + cell(cells)
         return out.reshape(-1, *zero.shape[:-1])
 
@@ -74,12 +76,12 @@ def linear(
             out[(rows @ banned > 0) | (lacking > 0)] = -np.inf
         return out
 
-    return zeros_and_cells(base, cell)
+    return sparse_scores(base, cell)
 
 
 def _needed(needed: np.ndarray, cells: Cells) -> np.ndarray:
-    if cells.holes is not None:
-        return observed_sums(needed, cells.holes).reshape(cells.shape[0], -1)
+    if cells.missing_cells is not None:
+        return observed_sums(needed, cells.missing_cells).reshape(cells.shape[0], -1)
     return needed.sum(axis=-1).reshape(1, -1)
 
 

@@ -9,13 +9,13 @@ from jaxtyping import Float
 from scipy.special import gammaln
 
 from bayesgen.errors import InvalidPrior
-from bayesgen.likelihoods.base import Finding
-from bayesgen.likelihoods.exponential import ExponentialFamily
-from bayesgen.likelihoods.guesses import Guess, broadcast_guess, require_positive
-from bayesgen.likelihoods.moments import NormalStatistics, class_moments
+from bayesgen.likelihoods.base import Repair
+from bayesgen.likelihoods.exponential_family import ExponentialFamily
+from bayesgen.likelihoods.hyperparameters import Guess, broadcast_guess, require_positive
 from bayesgen.likelihoods.normal import cells
+from bayesgen.likelihoods.normal.row_updates import updated_density_draws
 from bayesgen.likelihoods.normal.student_t import diagonal_t, spherical_t
-from bayesgen.likelihoods.normal.updated import updated_density_draws
+from bayesgen.likelihoods.normal_statistics import NormalStatistics, class_moments
 from bayesgen.typing import Block, Evidence, Joint, Labels, Params, Traceable, Transform, Weights
 
 FAMILY = "SphericalNormal"
@@ -83,8 +83,8 @@ class SphericalNormal(ExponentialFamily[NormalStatistics]):
 
     kind: ClassVar[str] = "numbers"
     centred: ClassVar[bool] = True
-    batched: ClassVar[bool] = True
-    location: ClassVar = ("mean",)
+    vectorised: ClassVar[bool] = True
+    location_params: ClassVar = ("mean",)
     axes: ClassVar = {
         "mean": ("class", "feature"),
         "mean_rows": ("class", "feature"),
@@ -120,14 +120,21 @@ class SphericalNormal(ExponentialFamily[NormalStatistics]):
         wide = self._wide(shape)
         mean, variance = statistics.pooled_over_columns()
         rows = DEFAULT_ROWS[self.spread] if self.variance_rows is None else self.variance_rows
-        worths = (self.mean_rows, rows)
+        prior_strengths = (self.mean_rows, rows)
         if self.prior == "reference":
             # sigma^-(p rows + 2) times sigma^-1 for each mean that shares it must be sigma^-2
-            mean, variance, worths = 0.0 * mean, 0.0 * variance, (0.0, -shape[-2] / wide[-1])
+            mean, variance, prior_strengths = (
+                0.0 * mean,
+                0.0 * variance,
+                (0.0, -shape[-2] / wide[-1]),
+            )
         else:
             mean = mean[..., None, :] if self.mean is None else self.mean
             variance = variance[..., None] if self.variance is None else self.variance
-        values, shapes = (mean, worths[0], variance, worths[1]), (shape, shape, wide, wide)
+        values, shapes = (
+            (mean, prior_strengths[0], variance, prior_strengths[1]),
+            (shape, shape, wide, wide),
+        )
         given = zip(self.axes, values, shapes, strict=True)
         arrays = {name: broadcast_guess(FAMILY, name, *guess) for name, *guess in given}
         known = (~np.isnan(arrays["mean"])).all(axis=-2).sum(axis=-1).max(initial=1)
@@ -137,7 +144,7 @@ class SphericalNormal(ExponentialFamily[NormalStatistics]):
         """Return the shape of variances where this is that of means."""
         return (*shape[:-2], 1 if self.spread == "shared" else shape[-2])
 
-    def inert(self) -> np.ndarray:
+    def uninformative(self) -> np.ndarray:
         """Return which columns were never observed, without a stated guess; all without a unit.
 
         A constant column is no such column: its unit is that of the others.
@@ -179,7 +186,7 @@ class SphericalNormal(ExponentialFamily[NormalStatistics]):
         """Return x -> log multivariate t of the observed columns, shape (row, class)."""
         return diagonal_t(self.mean, self.variance, 1 + 1 / self.mean_rows, self.degrees)
 
-    def log_predictive_each(self, x: Block) -> Joint:
+    def log_predictive_paired(self, x: Block) -> Joint:
         """Return what the i-th of priors along a leading axis says of row i, (row, class)."""
         stretch, degrees = 1 + 1 / self.mean_rows, self.degrees
         seen, off = ~np.isnan(x)[:, None], x[:, None] - self.mean
@@ -195,7 +202,7 @@ class SphericalNormal(ExponentialFamily[NormalStatistics]):
         spread = np.sqrt(variance[..., None] / self.mean_rows)
         return {"mean": self.mean + spread * noise, "variance": variance}
 
-    def density_draws(
+    def log_density_draws_given_row(
         self, rng: np.random.Generator, n: int
     ) -> Callable[[Block, np.ndarray], np.ndarray]:
         """Return densities under theta updated by each row's own class (see the base class)."""
@@ -207,7 +214,7 @@ class SphericalNormal(ExponentialFamily[NormalStatistics]):
         share = self.degrees / (self.degrees + self.mean.size / len(self.variance))
         return {"mean": self.mean, "variance": share * self.variance}
 
-    def log_measure(self, params: Params) -> Traceable:
+    def log_scale_free_jacobian(self, params: Params) -> Traceable:
         """Return sum of log variance: d sigma2 / d log sigma2 = sigma2."""
         return params["variance"].__array_namespace__().log(params["variance"]).sum()
 
@@ -217,13 +224,13 @@ class SphericalNormal(ExponentialFamily[NormalStatistics]):
         *,
         bias_corrected: bool = False,
         variance_floor: float = 0.0,
-    ) -> tuple[Params, list[Finding]]:
+    ) -> tuple[Params, list[Repair]]:
         """Return class means and squares / cells, or squares / (cells - means) if bias_corrected.
 
         Of n rows without holes that is tr(W) / (n p), the VII and EII of R's mclust. Small
         variances and classes without an observed cell are mended and reported as in `Normal`.
         """
-        start = self.start(statistics)
+        start = self.initial_params(statistics)
         count, empty = statistics.count, statistics.count == 0
         cells_seen = self._pool(count)
         divisor = cells_seen - bias_corrected * self._pool((count > 0).astype(float))
@@ -232,12 +239,12 @@ class SphericalNormal(ExponentialFamily[NormalStatistics]):
         variance = np.where(cells_seen == 0, start["variance"], variance)
         floor = variance_floor * start["variance"]
         low, own = np.flatnonzero(variance < floor), self.spread == "per_class"
-        findings = [Finding("pooled", *map(int, at)) for at in np.argwhere(empty)]
-        findings += [Finding("floored", int(k) if own else None) for k in low]
+        findings = [Repair("pooled", *map(int, at)) for at in np.argwhere(empty)]
+        findings += [Repair("floored", int(k) if own else None) for k in low]
         mean = np.where(empty, start["mean"], statistics.mean)
         return {"mean": mean, "variance": np.maximum(variance, floor)}, findings
 
-    def start(self, statistics: NormalStatistics) -> Params:
+    def initial_params(self, statistics: NormalStatistics) -> Params:
         """Return the pooled means and variance, those of the guess where nothing is known."""
         mean, variance = statistics.pooled_over_columns()
         mean = np.where(np.isnan(mean), np.mean(self.mean, axis=0), mean)
@@ -255,10 +262,10 @@ class SphericalNormal(ExponentialFamily[NormalStatistics]):
         """Return the weights of x^2, x and 1, shape (..., class, 3 feature)."""
         return cells.natural(params["mean"], params["variance"][..., None])
 
-    def density(self, params: Params) -> Callable[[Block], np.ndarray]:
+    def log_density_fn(self, params: Params) -> Callable[[Block], np.ndarray]:
         """Return x -> log p(x given y = k, params), shape (row, *draw, class)."""
         if params["mean"][..., 0].size > cells.FEW:
-            return super().density(params)
+            return super().log_density_fn(params)
         return cells.residual_density(params["mean"], params["variance"][..., None])
 
     def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:
@@ -281,7 +288,7 @@ class SphericalNormal(ExponentialFamily[NormalStatistics]):
             mean = numpyro.sample(f"{name}.mean", prior)
         return {"mean": mean, "variance": variance}
 
-    def coordinates(self, statistics: NormalStatistics) -> dict[str, tuple[np.ndarray, ...]]:
+    def whitening(self, statistics: NormalStatistics) -> dict[str, tuple[np.ndarray, ...]]:
         """Return centre and width of the posterior of the mean and of the log variance."""
         after = self.posterior(statistics)
         width = np.sqrt(after.variance[:, None] / after.mean_rows)
@@ -290,9 +297,9 @@ class SphericalNormal(ExponentialFamily[NormalStatistics]):
             "variance": (np.log(after.variance), np.sqrt(2 / after.degrees)),
         }
 
-    def transform(self, parameter: str, *arrays: Traceable) -> Transform:
+    def bijector(self, parameter: str, *arrays: Traceable) -> Transform:
         """Return centre + width u for the mean, exp of it for the variance."""
-        return cells.transform(parameter, *arrays)
+        return cells.bijector(parameter, *arrays)
 
 
 def _log_normaliser(prior: SphericalNormal) -> np.ndarray:

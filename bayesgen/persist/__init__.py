@@ -15,5 +15,5 @@ from bayesgen.persist.known import UnknownClass as UnknownClass
 from bayesgen.persist.known import descendants as descendants
 from bayesgen.persist.known import ours as ours
 from bayesgen.persist.known import registry as registry
-from bayesgen.sealed import Misfit as Misfit
+from bayesgen.sealed import InvalidStructure as InvalidStructure
 from bayesgen.sealed import replacing as replacing

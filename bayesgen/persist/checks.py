@@ -10,13 +10,13 @@ from typing import Any, cast
 import numpy as np
 from jaxtyping import AbstractArray
 
-from bayesgen.inference import Draws, Posterior, Tempered
+from bayesgen.inference import Draws, Posterior, PowerPosterior
 from bayesgen.likelihoods import Likelihood
-from bayesgen.likelihoods.arrays import Arrays
+from bayesgen.likelihoods.axes_dataclass import Arrays
 from bayesgen.model import ModelStatistics
 from bayesgen.persist.known import declared
-from bayesgen.schema import PlainColumns, Schema
-from bayesgen.sealed import Misfit
+from bayesgen.schema import NumericColumns, Schema
+from bayesgen.sealed import InvalidStructure
 from bayesgen.table import Name, PositionNames
 
 CONTAINERS = (tuple, list, dict)
@@ -31,7 +31,9 @@ def require_kind(made: object) -> None:
         value = getattr(made, name)
         if not matches(value, hint):
             owner = f"{type(made).__name__}.{name}"
-            raise Misfit(f"{owner} is a {type(value).__name__}, which does not belong there")
+            raise InvalidStructure(
+                f"{owner} is a {type(value).__name__}, which does not belong there"
+            )
 
 
 @functools.cache
@@ -99,7 +101,7 @@ def require_fit(
         _require_blocks(where, found, blocks)
     _require_columns(schema)
     if classes.ndim != 1:
-        raise Misfit("classes is no list of labels")
+        raise InvalidStructure("classes is no list of labels")
     n_classes = len(classes)
     _require_axes("the weight of classes", statistics.count, ("class",), {"class": n_classes})
     for name, columns in blocks.items():
@@ -115,18 +117,18 @@ def _require_columns(schema: Schema) -> None:
     named: list[Name] = []
     fits = True
     for part in schema.blocks.values():
-        names = part.names if isinstance(part, PlainColumns) else [column.name for column in part]
+        names = part.names if isinstance(part, NumericColumns) else [column.name for column in part]
         if isinstance(names, PositionNames):
             # a million numbered columns are told by their number: they are compared as one
             fits = fits and names == schema.names
         else:
             named.extend(names)
     if not fits or len(set(named)) < len(named) or any(name not in known for name in named):
-        raise Misfit("its blocks have other columns than its table")
+        raise InvalidStructure("its blocks have other columns than its table")
 
 
 def _require_posterior(schema: Schema, n_classes: int, posterior: Posterior) -> None:
-    if isinstance(posterior, Tempered):
+    if isinstance(posterior, PowerPosterior):
         return _require_posterior(schema, n_classes, posterior.base)
     reader = posterior.reader
     live = list(reader.kept)
@@ -134,9 +136,11 @@ def _require_posterior(schema: Schema, n_classes: int, posterior: Posterior) -> 
         _require_blocks(where, found, live)
     for name in live:
         if name not in schema.blocks:
-            raise Misfit(f"the posterior has the block {name!r}, which no column belongs to")
+            raise InvalidStructure(
+                f"the posterior has the block {name!r}, which no column belongs to"
+            )
         sizes = {"feature": len(schema.blocks[name]), "level": sum(schema.n_levels(name))}
-        axis, kept = reader.full[name].inert_axis, reader.kept[name]
+        axis, kept = reader.full[name].subset_axis, reader.kept[name]
         if kept is not None:
             sizes[axis] = _require_positions(name, kept, sizes.get(axis))
         sizes["class"] = n_classes
@@ -168,13 +172,15 @@ def _exact(posterior: Posterior) -> bool:
 def _require_blocks(where: str, found: Mapping, wanted: Iterable[str]) -> None:
     if set(found) != set(wanted):
         listed, others = ", ".join(map(str, found)), ", ".join(map(str, wanted))
-        raise Misfit(f"{where} has {listed or 'nothing'} where {others or 'nothing'} belongs")
+        raise InvalidStructure(
+            f"{where} has {listed or 'nothing'} where {others or 'nothing'} belongs"
+        )
 
 
 def _require_positions(name: str, kept: np.ndarray, size: int | None) -> int:
     fits = kept.ndim == 1 and kept.dtype.kind == "i" and (kept >= 0).all()
     if not fits or (size is not None and (kept >= size).any()):
-        raise Misfit(f"what is kept of {name} is no part of its {size}")
+        raise InvalidStructure(f"what is kept of {name} is no part of its {size}")
     return len(kept)
 
 
@@ -188,7 +194,7 @@ def _require_arrays(
     for field, words in owner.axes.items():
         where, value = f"{name}.{field}", getattr(owner, field)
         if value is None and shared:
-            raise Misfit(f"{where} is missing")
+            raise InvalidStructure(f"{where} is missing")
         if isinstance(value, np.ndarray):
             # rows that are kept have their holes
             whole = finite and "entry" not in words
@@ -206,14 +212,18 @@ def _require_axes(
     finite: bool = True,
 ) -> None:
     if not isinstance(value, np.ndarray) or value.dtype.kind not in "biuf":
-        raise Misfit(f"{where} is no array of numbers")
+        raise InvalidStructure(f"{where} is no array of numbers")
     if value.ndim != len(words):
-        raise Misfit(f"{where} has the shape {value.shape} where ({', '.join(words)}) belongs")
+        raise InvalidStructure(
+            f"{where} has the shape {value.shape} where ({', '.join(words)}) belongs"
+        )
     for word, size in _sizes(value, words, shared=shared):
         if word in sizes and sizes[word] != size:
-            raise Misfit(f"{where} has {size} along its {word} axis where {sizes[word]} belong")
+            raise InvalidStructure(
+                f"{where} has {size} along its {word} axis where {sizes[word]} belong"
+            )
     if finite and value.dtype.kind == "f" and np.isnan(value).any():
-        raise Misfit(f"{where} holds NaN")
+        raise InvalidStructure(f"{where} holds NaN")
 
 
 def _sizes(value: np.ndarray, words: tuple[str, ...], *, shared: bool) -> Iterator[tuple[str, int]]:

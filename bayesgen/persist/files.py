@@ -6,9 +6,9 @@ from pathlib import Path
 
 from bayesgen.errors import BayesgenError, InvalidModelFile, UnsavableModel
 from bayesgen.persist.known import Registry, UnknownClass
-from bayesgen.persist.made import Making
-from bayesgen.persist.plain import Packing
-from bayesgen.sealed import Json, Misfit, opened, put, replacing, sealed
+from bayesgen.persist.made import Decoder
+from bayesgen.persist.plain import Encoder
+from bayesgen.sealed import InvalidStructure, Json, opened, put, replacing, sealed
 
 FORMAT = 1
 """Raised when files change so that an older version could not read them."""
@@ -34,7 +34,7 @@ def write(
         UnsavableModel: a part is no data.
         UnwritableFile: the path takes no file.
     """
-    packing = Packing(known, convert)
+    packing = Encoder(known, convert)
     tree = {"format": FORMAT, "version": _version(), "model": packing.plain(model, ("model",))}
     with replacing(path) as temporary:
         put(temporary, tree, packing.arrays)
@@ -56,12 +56,12 @@ def read(path: str | os.PathLike, known: Registry, finish: Callable[[object], ob
     content, index = sealed(path)
     try:
         tree, fetch = opened(content, index)
-        return Making(known, fetch, finish).value(_model(path, tree))
+        return Decoder(known, fetch, finish).value(_model(path, tree))
     except InvalidModelFile:
         raise
     except UnknownClass as error:
         raise InvalidModelFile.unknown_class(path, error.args[0]) from error
-    except (BayesgenError, Misfit) as error:
+    except (BayesgenError, InvalidStructure) as error:
         raise InvalidModelFile.does_not_fit(path, str(error).rstrip(".")) from error
     # a forged file may break anything that reads it, in any way: that is the file's fault
     except Exception as error:
@@ -72,10 +72,10 @@ def read(path: str | os.PathLike, known: Registry, finish: Callable[[object], ob
 
 def _model(path: Path, tree: Json) -> Json:
     if not isinstance(tree, dict):
-        raise Misfit("it does not say what it holds")
+        raise InvalidStructure("it does not say what it holds")
     found = tree.get("format")
     if type(found) is not int or found < 1:
-        raise Misfit("it has no format that bayesgen knows")
+        raise InvalidStructure("it has no format that bayesgen knows")
     if found > FORMAT:
         raise InvalidModelFile.newer(path, found, FORMAT)
     return tree["model"]

@@ -7,9 +7,9 @@ from typing import Any, cast, get_args
 
 from bayesgen.classes import ClassPrior
 from bayesgen.inference import Method, Posterior, Report
-from bayesgen.likelihoods import Finding, Likelihood, Statistics
+from bayesgen.likelihoods import Likelihood, Repair, Statistics
 from bayesgen.model import Model, ModelStatistics, Reader
-from bayesgen.schema import Bend, Bends, Column, PlainColumns, Schema
+from bayesgen.schema import Column, NumericColumns, PowerTransform, PowerTransforms, Schema
 from bayesgen.table import PositionNames
 
 ROOTS = {"likelihood": Likelihood, "statistics": Statistics, "posterior": Posterior}
@@ -26,7 +26,17 @@ class Record:
 
 
 VALUES = (
-    *(Record, Schema, Bend, Bends, Column, PlainColumns, PositionNames, ClassPrior, Finding),
+    *(
+        Record,
+        Schema,
+        PowerTransform,
+        PowerTransforms,
+        Column,
+        NumericColumns,
+        PositionNames,
+        ClassPrior,
+        Repair,
+    ),
     *(Model, ModelStatistics, Reader, Report),
 )
 """Other dataclasses of this library that a fit may leave behind: one more is one more here."""

@@ -11,7 +11,7 @@ from bayesgen.persist.checks import require_kind
 from bayesgen.persist.distributions import public, rebuilt
 from bayesgen.persist.known import Registry, UnknownClass, declared
 from bayesgen.persist.plain import STORED, WIDEST_TEXT
-from bayesgen.sealed import Json, Misfit, length
+from bayesgen.sealed import InvalidStructure, Json, length
 from bayesgen.sealed.container import Fetch
 
 DTYPES = {"b": (1,), "i": (1, 2, 4, 8), "u": (1, 2, 4, 8), "f": (2, 4, 8)}
@@ -19,7 +19,7 @@ NUMBERS = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Making:
+class Decoder:
     """What making one model again needs.
 
     known: the classes that may be made. fetch: the array at a path, of a type. finish: turns a
@@ -34,11 +34,11 @@ class Making:
         """Return the value that a node stands for.
 
         Raises:
-            Misfit, UnknownClass, KeyError, TypeError, ...: the node is not what `plain` writes.
+            InvalidStructure, UnknownClass, KeyError, TypeError, ...: `plain` writes no such node.
         """
         if not isinstance(node, dict):
             if isinstance(node, list):
-                raise Misfit("a list stands where a value belongs")
+                raise InvalidStructure("a list stands where a value belongs")
             return node
         ((word, content),) = node.items()
         return MAKERS[word](self, content)
@@ -62,7 +62,7 @@ class Making:
         if content["dtype"][:2] == "<U":
             longest = max((len(cast(str, item)) for item in items), default=0)
             if int(content["dtype"][2:]) > max(WIDEST_TEXT, longest):
-                raise Misfit(f"text of the type {content['dtype']} stands in the file")
+                raise InvalidStructure(f"text of the type {content['dtype']} stands in the file")
             return np.array(items, dtype=content["dtype"]).reshape(shape)
         return np.array(items, dtype=numeric(content["dtype"])).reshape(shape)
 
@@ -73,7 +73,7 @@ class Making:
         values = self.fetch(content["at"], stored)
         order = [length(axis) for axis in content["order"]]
         if sorted(order) != list(range(values.ndim)):
-            raise Misfit("the axes of an array are not in order")
+            raise InvalidStructure("the axes of an array are not in order")
         return values.astype(dtype, copy=False).transpose(np.argsort(order))
 
     def sparse(self, content: list) -> sparse.csr_array:
@@ -123,29 +123,29 @@ class Making:
         return self.finish(made)
 
 
-MAKERS: dict[str, Callable[[Making, Any], object]] = {
-    "number": Making.number,
-    "scalar": Making.scalar,
-    "values": Making.values,
-    "array": Making.array,
-    "sparse": Making.sparse,
-    "list": Making.sequence,
+MAKERS: dict[str, Callable[[Decoder, Any], object]] = {
+    "number": Decoder.number,
+    "scalar": Decoder.scalar,
+    "values": Decoder.values,
+    "array": Decoder.array,
+    "sparse": Decoder.sparse,
+    "list": Decoder.sequence,
     "tuple": lambda making, content: tuple(making.sequence(content)),
-    "dict": Making.mapping,
-    "random_state": Making.random_state,
+    "dict": Decoder.mapping,
+    "random_state": Decoder.random_state,
     "number_type": lambda making, content: numeric(content).type,
-    "distribution": Making.distribution,
-    "distribution_class": Making.distribution_class,
-    "object": Making.instance,
+    "distribution": Decoder.distribution,
+    "distribution_class": Decoder.distribution_class,
+    "object": Decoder.instance,
 }
 
 
 def numeric(name: str) -> np.dtype:
     """Return a type of numbers by NumPy's short name; no other name is looked up."""
     if not (isinstance(name, str) and len(name) == 3 and name[0] in "<>|"):
-        raise Misfit(f"an array is of the type {name!r}")
+        raise InvalidStructure(f"an array is of the type {name!r}")
     if not name[2].isdigit() or int(name[2]) not in DTYPES.get(name[1], ()):
-        raise Misfit(f"an array is of the type {name!r}")
+        raise InvalidStructure(f"an array is of the type {name!r}")
     return np.dtype(name)
 
 
@@ -154,7 +154,7 @@ def _filled(cls: type, found: dict[str, object]) -> dict[str, object]:
     known = declared(cls)
     late = {name: _default(field) for name, field in known.items() if name not in found}
     if dataclasses.MISSING in late.values() or not set(found) <= set(known):
-        raise Misfit.fields(cls.__name__, found, known)
+        raise InvalidStructure.fields(cls.__name__, found, known)
     return {name: found[name] if name in found else late[name] for name in known}
 
 

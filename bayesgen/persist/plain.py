@@ -14,7 +14,7 @@ from scipy import sparse
 
 from bayesgen.errors import UnsavableModel
 from bayesgen.inference import Draws
-from bayesgen.likelihoods.arrays import Arrays
+from bayesgen.likelihoods.axes_dataclass import Arrays
 from bayesgen.persist.distributions import arguments, is_distribution, is_distribution_class
 from bayesgen.persist.known import Registry, declared, name_of
 from bayesgen.sealed import Json, Stored
@@ -37,7 +37,7 @@ could otherwise ask for any amount of memory in a few bytes."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Packing:
+class Encoder:
     """What taking one model apart collects.
 
     known: the classes that may be written. convert: turns an estimator into a Record and leaves

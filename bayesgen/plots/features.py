@@ -128,12 +128,12 @@ def _density(clf: Fitted, table: Table, column: TableColumn) -> ColumnDensity:
         density = np.exp(probing.log_class_density(clf, table, {column.name: codes}))
         seen = np.where(column.values < 0, np.nan, column.values)
         return ColumnDensity(column.name, codes.astype(float), density, seen, column.levels)
-    at = _places(column.values)
+    at = _column_positions(column.values)
     density = np.exp(probing.log_class_density(clf, table, {column.name: at}))
     return ColumnDensity(column.name, at, density, column.values)
 
 
-def _places(values: np.ndarray) -> np.ndarray:
+def _column_positions(values: np.ndarray) -> np.ndarray:
     """Return where to look: whole numbers where all are whole and few, a fine grid elsewhere."""
     seen = values[~np.isnan(values)]
     if len(seen) and (seen == np.floor(seen)).all() and np.ptp(seen) <= 4 * BINS:

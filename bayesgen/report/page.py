@@ -15,7 +15,7 @@ from bayesgen.estimators import StackedClassifier
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.likelihoods import Likelihood
 from bayesgen.plots.style import pyplot
-from bayesgen.report.holes import accounts
+from bayesgen.report.missing import accounts
 from bayesgen.report.pictures import svg
 from bayesgen.table import read_table
 
@@ -105,11 +105,11 @@ def _stories(clf: Fitted) -> list[tuple[str, str, str]]:
 def _likelihoods(clf: Fitted) -> dict[str, Likelihood]:
     """Return the likelihoods of blocks by name, those of a stack by member and block."""
     if not isinstance(clf, StackedClassifier):
-        return clf._learned_.likelihoods
+        return clf._state_.likelihoods
     return {
         f"{name}: {block}": part
         for name, member in clf.members_.items()
-        for block, part in member._learned_.likelihoods.items()
+        for block, part in member._state_.likelihoods.items()
     }
 
 

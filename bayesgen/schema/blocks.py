@@ -6,11 +6,11 @@ import numpy as np
 from jaxtyping import Num
 
 from bayesgen.errors import InvalidValues
-from bayesgen.schema.bends import Bend, Bends
-from bayesgen.schema.cells import binary_values, level_codes
+from bayesgen.schema.centering import check_spread, less, origins
 from bayesgen.schema.columns import BlockSpec, Column, Columns, learned, merged
-from bayesgen.schema.integers import integer_codes, integer_levels
-from bayesgen.schema.origins import check_spread, less, origins
+from bayesgen.schema.integer_levels import integer_codes, integer_levels
+from bayesgen.schema.level_codes import binary_values, level_codes
+from bayesgen.schema.power_transform import PowerTransform, PowerTransforms
 from bayesgen.schema.suspects import not_numeric
 from bayesgen.table import TableColumn, check_counts
 from bayesgen.table.columns import LARGEST
@@ -88,8 +88,8 @@ def encoded_block(
         numbers = less(matrix, origin) if shifted else matrix.astype(float, copy=False)
     if kind == "counts":
         check_counts([column.name for column in columns], numbers)
-    bends = bends_of(columns)
-    return numbers if bends is None else _bent(columns, numbers, bends)
+    power_transforms = power_transforms_of(columns)
+    return numbers if power_transforms is None else _bent(columns, numbers, power_transforms)
 
 
 def origins_of(columns: Columns) -> np.ndarray:
@@ -97,21 +97,26 @@ def origins_of(columns: Columns) -> np.ndarray:
     return np.array([c.origin if c.origin == c.origin else 0.0 for c in columns], dtype=float)
 
 
-def bends_of(columns: Columns) -> Bends | None:
+def power_transforms_of(columns: Columns) -> PowerTransforms | None:
     """Return how the columns of a block are bent; None where none is."""
-    if columns[0].kind != "numbers" or all(column.bend is None for column in columns):
+    if columns[0].kind != "numbers" or all(column.transform is None for column in columns):
         return None
-    bends = [Bend(1.0, 1.0) if column.bend is None else column.bend for column in columns]
-    return Bends(np.array([b.scale for b in bends]), np.array([b.power for b in bends]))
+    power_transforms = [
+        PowerTransform(1.0, 1.0) if column.transform is None else column.transform
+        for column in columns
+    ]
+    return PowerTransforms(
+        np.array([b.scale for b in power_transforms]), np.array([b.power for b in power_transforms])
+    )
 
 
-def _bent(columns: Columns, numbers: np.ndarray, bends: Bends) -> np.ndarray:
-    bent = bends.bent(numbers)
+def _bent(columns: Columns, numbers: np.ndarray, power_transforms: PowerTransforms) -> np.ndarray:
+    bent = power_transforms.forward(numbers)
     far = np.argwhere(np.abs(bent) > LARGEST)
     if len(far):
         row, j = far[0]
         value = numbers[row, j] + np.nan_to_num(columns[j].origin)
-        raise InvalidValues.too_far_to_bend(columns[j].name, value, bends.power[j])
+        raise InvalidValues.too_far_to_transform(columns[j].name, value, power_transforms.power[j])
     return bent
 
 
@@ -120,8 +125,10 @@ def decoded_cells(column: Column, cells: Num[np.ndarray, " row"]) -> np.ndarray:
     if column.kind == "binary" and column.levels:
         cells = np.where(np.isnan(cells), -1, cells)
     elif column.kind != "levels":
-        bends = bends_of((column,))
-        cells = cells if bends is None else bends.straight(cells[:, None])[:, 0]
+        power_transforms = power_transforms_of((column,))
+        cells = (
+            cells if power_transforms is None else power_transforms.inverse(cells[:, None])[:, 0]
+        )
         return cells + np.nan_to_num(column.origin)
     values = np.empty(len(column.levels) + 1, dtype=object)  # the last one serves code -1
     for i, level in enumerate(column.levels):

@@ -8,7 +8,7 @@ from typing import overload
 import numpy as np
 
 from bayesgen.errors import NotBinary, NotLevels
-from bayesgen.schema.bends import Bend
+from bayesgen.schema.power_transform import PowerTransform
 from bayesgen.schema.suspects import not_numeric
 from bayesgen.table import Name, Names, TableColumn
 
@@ -45,7 +45,7 @@ class Column:
     levels: tuple = ()
     declared: bool = False
     origin: float = float("nan")
-    bend: Bend | None = None
+    transform: PowerTransform | None = None
 
 
 Columns = Sequence[Column]
@@ -53,7 +53,7 @@ Columns = Sequence[Column]
 
 
 @dataclass(frozen=True)
-class PlainColumns(Sequence[Column]):
+class NumericColumns(Sequence[Column]):
     """Columns of which there was nothing to learn: counts or answers of a sparse table."""
 
     names: Names

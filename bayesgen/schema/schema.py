@@ -9,18 +9,18 @@ from jaxtyping import Bool, Float, Int
 from scipy.sparse import issparse
 
 from bayesgen.errors import InvalidArgument, UnknownColumns, warn
-from bayesgen.schema.bends import Bends
 from bayesgen.schema.blocks import (
-    bends_of,
     decoded_cells,
     encoded_block,
     learned_block,
     merged_block,
     origins_of,
+    power_transforms_of,
 )
-from bayesgen.schema.columns import BlockSpec, Columns, PlainColumns
-from bayesgen.schema.compressed import decoded_sparse, encoded_sparse, learned_sparse
-from bayesgen.schema.matching import check_number, matched
+from bayesgen.schema.column_matching import check_number, matched
+from bayesgen.schema.columns import BlockSpec, Columns, NumericColumns
+from bayesgen.schema.power_transform import PowerTransforms
+from bayesgen.schema.sparse import decoded_sparse, encoded_sparse, learned_sparse
 from bayesgen.schema.suspects import suspicion
 from bayesgen.table import SPARSE, Name, Names, SparseTable, Table, TableColumn, build_frame
 from bayesgen.typing import Block, Encoded
@@ -87,7 +87,7 @@ class Schema:
         found = self._matched(table, estimator)
         blocks = {
             block: columns
-            if isinstance(columns, PlainColumns)
+            if isinstance(columns, NumericColumns)
             else merged_block(columns, [found[column.name] for column in columns])
             for block, columns in self.blocks.items()
         }
@@ -164,7 +164,7 @@ class Schema:
         """Return the columns that blocks read."""
         return {column.name for columns in self.blocks.values() for column in columns}
 
-    def holes(self, table: Table) -> dict[Name, tuple[Name, Bool[np.ndarray, " row"]]]:
+    def missing_cells(self, table: Table) -> dict[Name, tuple[Name, Bool[np.ndarray, " row"]]]:
         """Return, for each column that a block reads, its name in a table and its missing cells.
 
         All cells of an absent column are missing. A level that fitting did not see is no hole.
@@ -183,23 +183,27 @@ class Schema:
     def origin(self, block: str) -> Float[np.ndarray, " feature"]:
         """Return what encoding subtracts from the columns of a block, each in its own unit."""
         columns = self.blocks[block]
-        if isinstance(columns, PlainColumns):
+        if isinstance(columns, NumericColumns):
             return np.zeros(len(columns))
         return origins_of(columns)
 
-    def bends(self) -> dict[str, Bends]:
+    def power_transforms(self) -> dict[str, PowerTransforms]:
         """Return how encoding bends the columns of those blocks of which it bends any."""
         found = {
-            name: bends_of(columns)
+            name: power_transforms_of(columns)
             for name, columns in self.blocks.items()
-            if not isinstance(columns, PlainColumns)
+            if not isinstance(columns, NumericColumns)
         }
-        return {name: bends for name, bends in found.items() if bends is not None}
+        return {
+            name: power_transforms
+            for name, power_transforms in found.items()
+            if power_transforms is not None
+        }
 
     def n_levels(self, block: str) -> tuple[int, ...]:
         """Return the number of levels of each column of a block of levels, () for other blocks."""
         columns = self.blocks[block]
-        if isinstance(columns, PlainColumns):
+        if isinstance(columns, NumericColumns):
             return ()
         return tuple(len(c.levels) for c in columns if c.kind == "levels")
 

@@ -2,8 +2,8 @@
 
 from bayesgen.sealed.atomic import leftovers as leftovers
 from bayesgen.sealed.atomic import replacing as replacing
+from bayesgen.sealed.container import InvalidStructure as InvalidStructure
 from bayesgen.sealed.container import Json as Json
-from bayesgen.sealed.container import Misfit as Misfit
 from bayesgen.sealed.container import Stored as Stored
 from bayesgen.sealed.container import length as length
 from bayesgen.sealed.container import opened as opened

@@ -38,11 +38,11 @@ Fetch = Callable[[str, np.dtype], np.ndarray]
 """("group/name", type) -> that array of the file."""
 
 
-class Misfit(ValueError):
+class InvalidStructure(ValueError):
     """A part of a file is not what it has to be; the border turns it into a sentence."""
 
     @classmethod
-    def fields(cls, owner: str, found: Iterable, wanted: Iterable) -> "Misfit":
+    def fields(cls, owner: str, found: Iterable, wanted: Iterable) -> "InvalidStructure":
         """An object has other fields than its class."""
         return cls(f"{owner} has the fields {', '.join(found)} where {', '.join(wanted)} belong")
 
@@ -164,13 +164,13 @@ def opened(content: bytes, index: bytes) -> tuple[Json, Fetch]:
         nonlocal left
         start, found, shape = places["arrays"][at]
         if found != dtype.str:
-            raise Misfit(f"{at} is no array of {dtype}")
+            raise InvalidStructure(f"{at} is no array of {dtype}")
         count = 1
         for size in shape:
             count *= length(size)
         left -= count * dtype.itemsize
         if left < 0:
-            raise Misfit("its arrays are larger than the file")
+            raise InvalidStructure("its arrays are larger than the file")
         # a copy, which may be written to, and whose cells lie where the processor likes them
         return np.frombuffer(content, dtype, count, length(start)).reshape(shape).copy()
 
@@ -181,7 +181,7 @@ def opened(content: bytes, index: bytes) -> tuple[Json, Fetch]:
 def length(value: Json) -> int:
     """Return a value that has to be a whole number from 0 on."""
     if type(value) is not int or value < 0:
-        raise Misfit(f"{value!r} stands where a length belongs")
+        raise InvalidStructure(f"{value!r} stands where a length belongs")
     return value
 
 

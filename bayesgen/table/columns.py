@@ -45,8 +45,8 @@ class TableColumn:
     @property
     def is_missing(self) -> bool:
         """Whether no cell is observed."""
-        holes = np.isnan(self.values) if self.kind == "number" else self.values < 0
-        return bool(holes.all())
+        missing_cells = np.isnan(self.values) if self.kind == "number" else self.values < 0
+        return bool(missing_cells.all())
 
     def take(self, rows: np.ndarray | slice) -> "TableColumn":
         """Return some cells; levels stay."""
@@ -194,7 +194,7 @@ def check_magnitude(names: tuple[Name, ...], values: Num[np.ndarray, "row featur
             raise InvalidValues.too_large(name, largest)
 
 
-def plain_names(names: Iterable[Hashable]) -> tuple[Name, ...]:
+def text_names(names: Iterable[Hashable]) -> tuple[Name, ...]:
     """Return column names as text and Python integers.
 
     Raises:

@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 
 from bayesgen.errors import NotCounts
 from bayesgen.table.columns import Name, Table, TableColumn, matrix_table
-from bayesgen.table.compressed import SparseTable, sparse_table
+from bayesgen.table.sparse import SparseTable, sparse_table
 from bayesgen.typing import Block
 
 

@@ -36,8 +36,8 @@ def _numpy(X: np.ndarray, names: Names, cells: Cells) -> np.ndarray:
     out = X.copy()
     for j, name in enumerate(names):
         if name in cells:
-            holes, values = cells[name]
-            out[holes, j] = values[holes]
+            missing_cells, values = cells[name]
+            out[missing_cells, j] = values[missing_cells]
     return out
 
 
@@ -57,8 +57,8 @@ def _pandas(X: Any, names: Names, cells: Cells, declared: Mapping) -> object:
             continue
         series = X[name]
         if name in cells and cells[name][0].any():
-            holes, values = cells[name]
-            wanted = values[holes]
+            missing_cells, values = cells[name]
+            wanted = values[missing_cells]
             if wanted.dtype == object and pd.api.types.is_float_dtype(series.dtype):
                 wanted = wanted.astype(float)  # levels that are whole numbers
             numbers = wanted.dtype != object
@@ -67,7 +67,7 @@ def _pandas(X: Any, names: Names, cells: Cells, declared: Mapping) -> object:
                 wanted = wanted.astype(np.int64) if whole else wanted
                 series = series if whole else series.astype("Float64")
             series = series.copy()
-            series[holes] = wanted
+            series[missing_cells] = wanted
         columns[name] = series
     return pd.DataFrame(columns, index=X.index)
 
@@ -82,14 +82,14 @@ def _polars(X: Any, names: Names, cells: Cells, declared: Mapping) -> object:
             continue
         series = X[name]
         if name in cells and cells[name][0].any():
-            holes, values = cells[name]
-            wanted = values[holes].tolist()
+            missing_cells, values = cells[name]
+            wanted = values[missing_cells].tolist()
             if series.dtype.is_integer() and any(value != int(value) for value in wanted):
                 series = series.cast(pl.Float64)
             if series.dtype == pl.Null:
                 dtype = pl.Series(wanted).dtype
                 series = pl.Series(str(name), [None] * len(series), dtype=dtype)
-            series = series.scatter(np.flatnonzero(holes), _like(wanted, series.dtype))
+            series = series.scatter(np.flatnonzero(missing_cells), _like(wanted, series.dtype))
         columns.append(series)
     return pl.DataFrame(columns)
 
@@ -112,9 +112,9 @@ def _pyarrow(X: Any, names: Names, cells: Cells, declared: Mapping) -> object:
             continue
         columns[name] = column = X[name]
         if name in cells and cells[name][0].any():
-            holes, values = cells[name]
+            missing_cells, values = cells[name]
             kept = column.to_pylist()
-            for i in np.flatnonzero(holes):
+            for i in np.flatnonzero(missing_cells):
                 kept[i] = values[i].item() if isinstance(values[i], np.generic) else values[i]
             columns[name] = _array(kept, column.type)
     return pa.table(columns)

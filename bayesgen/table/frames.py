@@ -14,7 +14,7 @@ from bayesgen.table.columns import (
     boolean_column,
     level_column,
     number_column,
-    plain_names,
+    text_names,
     unread_column,
 )
 
@@ -25,7 +25,7 @@ def read_frame(frame: nw.DataFrame, unread: Unread) -> Table:
     Raises:
         InvalidTable, InvalidValues, UnsupportedColumn: as `read_table` says.
     """
-    names = plain_names(frame.columns)
+    names = text_names(frame.columns)
     skipped = unread(names)
     columns = tuple(
         unread_column(name, len(frame)) if name in skipped else _frame_column(name, series)

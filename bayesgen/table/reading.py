@@ -9,7 +9,7 @@ from narwhals.exceptions import DuplicateError
 
 from bayesgen.errors import InvalidTable, InvalidValues, UnsupportedTable
 from bayesgen.table.arrays import as_array, read_array
-from bayesgen.table.columns import Table, Unread, none, plain_names
+from bayesgen.table.columns import Table, Unread, none, text_names
 from bayesgen.table.frames import read_frame
 
 RUNS = ("toPandas", "collect", "compute", "df")
@@ -114,7 +114,7 @@ def _read_other(X: object, unread: Unread) -> Table:
     try:
         frame = nw.from_native(X, eager_only=True, pass_through=True)
     except DuplicateError:
-        plain_names(getattr(X, "column_names", getattr(X, "columns", ())))
+        text_names(getattr(X, "column_names", getattr(X, "columns", ())))
         raise
     if isinstance(frame, nw.DataFrame):
         return read_frame(frame, unread)

@@ -5,7 +5,7 @@ import numpy as np
 from bayesgen.typing import Traceable, Transform
 
 
-def log_measure(
+def log_scale_free_jacobian(
     support: object, transform: Transform, coordinate: Traceable, value: Traceable
 ) -> Traceable:
     r"""Return log of the Lebesgue measure of a parameter over its scale-free measure, summed.

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Mapping
 
 from bayesgen.typing import Traceable
-from bayesgen.user_story.measures import log_measure
+from bayesgen.user_story.measures import log_scale_free_jacobian
 from bayesgen.user_story.program import Site, UserStory, parted
 
 Tree = Mapping[str, Mapping | Traceable]
@@ -56,7 +56,7 @@ class StoryTarget:
             value = values[name] = to_site(free)
             jacobian = to_site.log_abs_det_jacobian(free, value).sum()
             found["jacobian"] += jacobian + jnp.log(width).sum()
-            found["measure"] += log_measure(support, to_site, free, value)
+            found["measure"] += log_scale_free_jacobian(support, to_site, free, value)
             return value
 
         trace = self.story.sites(tree["x"], tree["y"], value_of)

@@ -133,7 +133,7 @@ class Declaration:
         """Compare by key."""
         return isinstance(other, Declaration) and self.key() == other.key()
 
-    def outside(self, x: np.ndarray) -> np.ndarray:
+    def out_of_support(self, x: np.ndarray) -> np.ndarray:
         """Return which observed cells have no density, whatever the parameters.
 
         Those outside the support, and on a closed edge of it those where a density is 0 or
@@ -155,7 +155,7 @@ class Declaration:
 
     def allowed(self) -> str:
         """Return in words what cells may be."""
-        return words(self.support, lambda bound: not self.outside(np.array(bound)).any())
+        return words(self.support, lambda bound: not self.out_of_support(np.array(bound)).any())
 
     def _finite(self, cells: np.ndarray, edge: np.ndarray) -> np.ndarray:
         finite = np.ones(len(cells), bool)

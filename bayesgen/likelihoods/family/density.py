@@ -35,7 +35,7 @@ def log_density(declaration: Declaration, params: Params) -> Callable[[Block], n
 
     def score(x: Block) -> np.ndarray:
         out = np.empty((len(x), parts * size, n_classes))
-        outside, seen = declaration.outside(x), ~np.isnan(x)
+        outside, seen = declaration.out_of_support(x), ~np.isnan(x)
         known = np.where(seen & ~outside, x, declaration.typical)
         n = _block_rows(len(x), most)
         run = _compiled(declaration)

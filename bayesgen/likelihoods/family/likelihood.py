@@ -8,12 +8,12 @@ from typing import ClassVar
 import numpy as np
 
 from bayesgen.likelihoods.base import Likelihood
+from bayesgen.likelihoods.distinct_values import Values, distinct_values
 from bayesgen.likelihoods.family.declaration import Declaration
 from bayesgen.likelihoods.family.declared import declared, shown, spelled
 from bayesgen.likelihoods.family.density import log_density, simulated
 from bayesgen.likelihoods.family.prior import own, pooled, resolvable_normal
-from bayesgen.likelihoods.guesses import require_positive
-from bayesgen.likelihoods.values import Values, distinct_values
+from bayesgen.likelihoods.hyperparameters import require_positive
 from bayesgen.typing import Block, Labels, Params, Traceable, Transform, Weights
 
 
@@ -59,7 +59,7 @@ class Family(Likelihood[Values]):
     centre: np.ndarray | None = dataclasses.field(default=None, init=False)
     factor: np.ndarray | None = dataclasses.field(default=None, init=False)
 
-    closed_maximum: ClassVar[bool] = False
+    has_closed_form_mle: ClassVar[bool] = False
     axes: ClassVar = {
         "centre": ("class", "feature", "parameter"),
         "factor": ("feature", "parameter", "parameter"),
@@ -124,11 +124,11 @@ class Family(Likelihood[Values]):
         centre = np.broadcast_to(centre, (statistics.n_classes, *centre.shape)).copy()
         return self.with_arrays({"centre": centre, "factor": factor})
 
-    def inert(self) -> np.ndarray:
+    def uninformative(self) -> np.ndarray:
         """Return which columns were never observed, or are constant without a stated prior."""
         return np.isnan(self.centre).any(axis=(0, 2))
 
-    def log_measure(self, params: Params) -> Traceable:
+    def log_scale_free_jacobian(self, params: Params) -> Traceable:
         """Return the sum of log |d parameter / d u|."""
         return _in_double(self._log_measure, params)
 
@@ -139,23 +139,23 @@ class Family(Likelihood[Values]):
             total += bijection.log_abs_det_jacobian(bijection.inv(value), value).sum()
         return total
 
-    def start(self, statistics: Values) -> Params:
+    def initial_params(self, statistics: Values) -> Params:
         """Return the pooled maximum likelihood estimate for every class."""
         import jax
 
         with jax.enable_x64(True):
             return jax.device_get(self.declaration.params(self.centre))
 
-    def density(self, params: Params) -> Callable[[Block], np.ndarray]:
+    def log_density_fn(self, params: Params) -> Callable[[Block], np.ndarray]:
         """Return x -> sum over observed columns of the log density, (row, *draws, class).
 
         A row with a cell outside the support is impossible: -inf.
         """
         return log_density(self.declaration, params)
 
-    def outside(self, x: Block) -> np.ndarray:
+    def out_of_support(self, x: Block) -> np.ndarray:
         """Return which observed cells lie outside the support."""
-        return self.declaration.outside(x)
+        return self.declaration.out_of_support(x)
 
     def log_likelihood(self, params: Params, statistics: Values) -> Traceable:
         """Return the weighted sum of log densities of all values, (*draws,)."""
@@ -196,7 +196,7 @@ class Family(Likelihood[Values]):
                 steps.append((bijection.inv(params[parameter]) - mean) / width)
         return params
 
-    def coordinates(self, statistics: Values) -> dict[str, tuple[np.ndarray, ...]]:
+    def whitening(self, statistics: Values) -> dict[str, tuple[np.ndarray, ...]]:
         """Return where the posterior of u sits, by parameter.
 
         Its mode, its width given the parameters before it, and how many such widths it moves with
@@ -217,7 +217,7 @@ class Family(Likelihood[Values]):
             for i, name in enumerate(names)
         }
 
-    def transform(self, parameter: str, *arrays: Traceable) -> Transform:
+    def bijector(self, parameter: str, *arrays: Traceable) -> Transform:
         """Return the parameter at u = centre + width times the sheared coordinate."""
         from numpyro.distributions.transforms import AffineTransform, ComposeTransform
 

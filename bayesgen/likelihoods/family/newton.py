@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from bayesgen.likelihoods.distinct_values import Values
 from bayesgen.likelihoods.family.declaration import Declaration
-from bayesgen.likelihoods.values import Values
 from bayesgen.typing import Traceable
 
 STEPS = 100
@@ -48,7 +48,9 @@ class Summit:
     information: np.ndarray
 
 
-def climb(declaration: Declaration, values: Values, group: np.ndarray, problem: Problem) -> Summit:
+def newton_mode(
+    declaration: Declaration, values: Values, group: np.ndarray, problem: Problem
+) -> Summit:
     """Return the best of the summits that the starts lead to.
 
     values: all of them; group: that of each segment, (segment,).

@@ -14,10 +14,10 @@ import functools
 
 import numpy as np
 
+from bayesgen.likelihoods.distinct_values import Values
 from bayesgen.likelihoods.family.declaration import Declaration
-from bayesgen.likelihoods.family.guesses import Moments, first_guesses, moments
-from bayesgen.likelihoods.family.newton import Problem, climb
-from bayesgen.likelihoods.values import Values
+from bayesgen.likelihoods.family.hyperparameters import Moments, first_guesses, moments
+from bayesgen.likelihoods.family.newton import Problem, newton_mode
 from bayesgen.typing import Traceable
 
 CAP = 2.0
@@ -56,7 +56,7 @@ def pooled(declaration: Declaration, values: Values, rows: float) -> tuple[np.nd
         high,
         priors=False,
     )
-    top = climb(declaration, values, values.column, problem)
+    top = newton_mode(declaration, values, values.column, problem)
     weight = values.count().sum(axis=0)
     information = (top.information[:n_features] - ridge) / np.maximum(weight, 1.0)[:, None, None]
     widest = _widest(declaration, scales)[:n_features]
@@ -90,7 +90,7 @@ def own(
     problem = Problem(
         starts, around, precision.reshape(n_groups, n_names, n_names), low, high, priors=True
     )
-    top = climb(declaration, values, group, problem)
+    top = newton_mode(declaration, values, group, problem)
     root = _root(top.information, _widest(declaration, scales))
     return top.u.reshape(shape), _triangular(root).reshape(*shape, n_names)
 

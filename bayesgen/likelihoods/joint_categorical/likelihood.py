@@ -9,18 +9,18 @@ from jaxtyping import Num
 from scipy.special import gammaln
 
 from bayesgen.errors import InvalidPrior, UnsupportedInference
-from bayesgen.likelihoods.base import Finding, Likelihood
-from bayesgen.likelihoods.guesses import broadcast_guess, require_positive
-from bayesgen.likelihoods.joint_categorical import guesses, tables
-from bayesgen.likelihoods.joint_categorical.statistics import JointStatistics, gather, kept_cells
-from bayesgen.likelihoods.levels import narrowed, widened
-from bayesgen.likelihoods.simplexes import (
+from bayesgen.likelihoods.base import Likelihood, Repair
+from bayesgen.likelihoods.dirichlet import (
     dirichlets,
     kept_levels,
     log_gammas,
     log_ratios,
     simplexes_transform,
 )
+from bayesgen.likelihoods.hyperparameters import broadcast_guess, require_positive
+from bayesgen.likelihoods.joint_categorical import hyperparameters, tables
+from bayesgen.likelihoods.joint_categorical.statistics import JointStatistics, gather, kept_cells
+from bayesgen.likelihoods.level_subset import narrowed, widened
 from bayesgen.typing import Block, Labels, Params, Traceable, Transform, Weights
 
 
@@ -74,7 +74,7 @@ class JointCategorical(Likelihood[JointStatistics]):
     most_cells: ClassVar[int | None] = tables.MOST_CELLS
     axes: ClassVar = {"probs": ("class", "cell"), "rows": ("class",)}
     param_axes: ClassVar = {"probs": ("class", "cell")}
-    inert_axis: ClassVar[str] = "level"
+    subset_axis: ClassVar[str] = "level"
 
     def __post_init__(self) -> None:
         """Refuse worths that are not positive and guesses that are no probabilities."""
@@ -104,17 +104,17 @@ class JointCategorical(Likelihood[JointStatistics]):
     def complete(self, statistics: JointStatistics) -> "JointCategorical":
         """Fill the guess from overall fractions and give every array its shape."""
         n_classes, n_cells = statistics.count.shape
-        probs = guesses.cell_probs(self.probs, statistics)
+        probs = hyperparameters.cell_probs(self.probs, statistics)
         worth = self.rows if self.rows_per_cell is None else self.rows_per_cell * n_cells
         rows = broadcast_guess("JointCategorical", "rows", worth, (n_classes,))
         filled = self.with_arrays({"probs": probs, "rows": rows})
         object.__setattr__(filled, "n_levels", statistics.n_levels)
         object.__setattr__(filled, "rows_per_cell", None)
-        idle = guesses.never_observed(statistics) if self.probs is None else ()
+        idle = hyperparameters.never_observed(statistics) if self.probs is None else ()
         object.__setattr__(filled, "idle", idle)
         return filled
 
-    def inert(self) -> np.ndarray:
+    def uninformative(self) -> np.ndarray:
         """Return which flat levels nobody stated and no row showed."""
         wide = self.probs.sum(axis=0).reshape(tables.shape(self.n_levels))
         out = []
@@ -132,18 +132,18 @@ class JointCategorical(Likelihood[JointStatistics]):
         object.__setattr__(kept, "idle", ())
         return kept
 
-    def view(self, x: Block, index: np.ndarray) -> Block:
+    def select(self, x: Block, index: np.ndarray) -> Block:
         """Return codes among the kept levels; a code that was not kept is missing."""
         return narrowed(x, index, self.n_levels)
 
-    def unview(self, x: Block, index: np.ndarray, blank: Block) -> Block:
-        """Return codes among all levels: undoes `view`."""
+    def restore(self, x: Block, index: np.ndarray, blank: Block) -> Block:
+        """Return codes among all levels: undoes `select`."""
         return widened(x, index, self.n_levels, blank)
 
     def posterior(self, statistics: JointStatistics) -> "JointCategorical":
         """Return rows + n and (rows probs + count) / (rows + n)."""
-        if statistics.has_holes:
-            raise UnsupportedInference.holes("JointCategorical")
+        if statistics.has_missing:
+            raise UnsupportedInference.missing_cells("JointCategorical")
         count = statistics.totals()
         rows = self.rows + count.sum(axis=1)
         probs = (self.concentration() + count) / rows[:, None]
@@ -162,9 +162,9 @@ class JointCategorical(Likelihood[JointStatistics]):
 
     def predictive(self) -> Callable[[Block], np.ndarray]:
         """Return x -> log of the sum of probs over the cells that fit, shape (row, class)."""
-        return self.density({"probs": self.probs})
+        return self.log_density_fn({"probs": self.probs})
 
-    def density(self, params: Params) -> Callable[[Block], np.ndarray]:
+    def log_density_fn(self, params: Params) -> Callable[[Block], np.ndarray]:
         """Return x -> log p(observed part of x given y = k, params), shape (row, draw, class)."""
         return tables.look_up(params["probs"], self.n_levels, _log_of_sums)
 
@@ -174,7 +174,7 @@ class JointCategorical(Likelihood[JointStatistics]):
         logs -= np.logaddexp.reduce(logs, axis=-1, keepdims=True)
         return {"probs": np.exp(logs, out=logs)}
 
-    def density_draws(
+    def log_density_draws_given_row(
         self, rng: np.random.Generator, n: int
     ) -> Callable[[Block, np.ndarray], np.ndarray]:
         """Return densities under theta updated by each row's own class (see the base class).
@@ -201,7 +201,7 @@ class JointCategorical(Likelihood[JointStatistics]):
         """Return probs: the mode in log-odds, (count + rows probs) / (n + rows) after updating."""
         return {"probs": self.probs}
 
-    def log_measure(self, params: Params) -> Traceable:
+    def log_scale_free_jacobian(self, params: Params) -> Traceable:
         """Return sum of log probs: the Jacobian of softmax."""
         return params["probs"].__array_namespace__().log(params["probs"]).sum()
 
@@ -211,19 +211,19 @@ class JointCategorical(Likelihood[JointStatistics]):
         *,
         bias_corrected: bool = False,
         variance_floor: float = 0.0,
-    ) -> tuple[Params, list[Finding]]:
+    ) -> tuple[Params, list[Repair]]:
         """Return relative frequencies; a class without an observed row takes the pooled ones."""
-        if statistics.has_holes:
-            raise UnsupportedInference.holes("JointCategorical")
+        if statistics.has_missing:
+            raise UnsupportedInference.missing_cells("JointCategorical")
         count = statistics.totals()
         n, pooled = count.sum(axis=1, keepdims=True), count.sum(axis=0)
         # no row at all: the guess
         pooled = pooled / pooled.sum() if pooled.any() else self.probs.mean(axis=0)
         frequencies = np.divide(count, n, out=np.zeros_like(count), where=n > 0)
-        findings = [Finding("pooled", int(k)) for k in np.flatnonzero(n == 0)]
+        findings = [Repair("pooled", int(k)) for k in np.flatnonzero(n == 0)]
         return {"probs": np.where(n > 0, frequencies, pooled)}, findings
 
-    def start(self, statistics: JointStatistics) -> Params:
+    def initial_params(self, statistics: JointStatistics) -> Params:
         """Return the pooled fractions for every class, one row of the guess added."""
         pooled = statistics.count.sum(axis=0) + self.probs.mean(axis=0)
         return {"probs": np.broadcast_to(pooled / pooled.sum(), statistics.count.shape)}
@@ -261,12 +261,12 @@ class JointCategorical(Likelihood[JointStatistics]):
             prior = dirichlets()(self.concentration(), self.probs.shape[-1:])
             return {"probs": numpyro.sample(f"{name}.probs", prior)}
 
-    def coordinates(self, statistics: JointStatistics) -> dict[str, tuple[np.ndarray, ...]]:
+    def whitening(self, statistics: JointStatistics) -> dict[str, tuple[np.ndarray, ...]]:
         """Return where cells stand, and centre and width of their posterior log-ratios."""
         after = self.posterior(statistics).concentration()
         return {"probs": log_ratios(after, after.shape[-1:])}
 
-    def transform(self, parameter: str, *arrays: Traceable) -> Transform:
+    def bijector(self, parameter: str, *arrays: Traceable) -> Transform:
         """Return the softmax of centre + width u."""
         return simplexes_transform()(*arrays, arrays[0].shape[-1:])
 

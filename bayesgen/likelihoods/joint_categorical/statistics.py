@@ -8,12 +8,12 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Float
 
-from bayesgen.likelihoods import rows
+from bayesgen.likelihoods import distinct_rows
 from bayesgen.likelihoods.base import Statistics
+from bayesgen.likelihoods.dirichlet import kept_levels, starts
 from bayesgen.likelihoods.joint_categorical import tables
 from bayesgen.likelihoods.joint_categorical.tables import Levels, Pattern
-from bayesgen.likelihoods.levels import by_column, narrowed
-from bayesgen.likelihoods.simplexes import kept_levels, starts
+from bayesgen.likelihoods.level_subset import by_column, narrowed
 from bayesgen.typing import Block, Labels, Weights
 
 
@@ -59,7 +59,7 @@ class JointStatistics(Statistics):
         return collect(count, x, y, np.concatenate([self.partial_weight, weight]), self.n_levels)
 
     @property
-    def has_holes(self) -> bool:
+    def has_missing(self) -> bool:
         """Whether a row with a hole could lie in more than one cell."""
         open_ = (self._choices(pattern) > 1 for pattern, _ in self.patterns)
         return any(open_)
@@ -109,13 +109,13 @@ class JointStatistics(Statistics):
         n_levels = kept_levels(self.n_levels, index)
         return collect(count, partial, self.partial_class, self.partial_weight, n_levels)
 
-    def spread(self, axis: str, index: np.ndarray, size: int) -> "JointStatistics":
+    def reindex(self, axis: str, index: np.ndarray, size: int) -> "JointStatistics":
         """Return a copy whose classes have grown to `size`; old class k is at index[k]."""
-        grown = super().spread(axis, index, size)
+        grown = super().reindex(axis, index, size)
         own = np.asarray(index, dtype=int)[self.partial_class]
         return collect(grown.count, self.partial, own, self.partial_weight, self.n_levels)
 
-    def spread_levels(self, index: np.ndarray, n_levels: Levels) -> "JointStatistics":
+    def reindex_levels(self, index: np.ndarray, n_levels: Levels) -> "JointStatistics":
         """Return a copy over grown columns; old flat level i is at index[i]."""
         places = zip(starts(self.n_levels), self.n_levels, starts(n_levels), strict=True)
         # the last entry serves missing cells
@@ -160,7 +160,7 @@ def collect(
     every = (True,) * x.shape[1]
     cell = y[complete] * size + tables.cells(x[complete], n_levels, every)
     more = np.bincount(cell, weight[complete], minlength=count.size).reshape(count.shape)
-    left = rows.gather(x[~complete], y[~complete], weight[~complete], n_classes)
+    left = distinct_rows.gather(x[~complete], y[~complete], weight[~complete], n_classes)
     seen = left.x >= 0
     # stable: within a pattern rows keep the order of class and codes
     order = np.lexsort(seen.T[::-1])

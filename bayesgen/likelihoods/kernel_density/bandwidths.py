@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Float
 
-from bayesgen.likelihoods.values import Values
+from bayesgen.likelihoods.distinct_values import Values
 
 Cells = Float[np.ndarray, " value"]
 

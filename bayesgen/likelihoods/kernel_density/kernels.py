@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Float
 
-from bayesgen.likelihoods.values import Values as FittedValues
+from bayesgen.likelihoods.distinct_values import Values as FittedValues
 from bayesgen.typing import Block, Labels
 
 PAIRS = 1 << 19

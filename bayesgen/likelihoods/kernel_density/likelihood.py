@@ -7,12 +7,12 @@ from typing import ClassVar
 import numpy as np
 
 from bayesgen.errors import InvalidArgument, NoEvidence, UnsupportedInference
-from bayesgen.likelihoods.base import Finding, Likelihood
-from bayesgen.likelihoods.guesses import Guess, broadcast_guess, require_positive
+from bayesgen.likelihoods.base import Likelihood, Repair
+from bayesgen.likelihoods.distinct_values import Values, distinct_values
+from bayesgen.likelihoods.hyperparameters import Guess, broadcast_guess, require_positive
+from bayesgen.likelihoods.kernel_density.bandwidth_posterior import LearnedKernelDensity
 from bayesgen.likelihoods.kernel_density.bandwidths import rule_of_thumb
 from bayesgen.likelihoods.kernel_density.kernels import KERNELS, log_density, scattered
-from bayesgen.likelihoods.kernel_density.learnt import LearntKernelDensity
-from bayesgen.likelihoods.values import Values, distinct_values
 from bayesgen.typing import Block, Labels, Params, Traceable, Weights
 
 Bandwidth = str | Guess
@@ -86,10 +86,10 @@ class KernelDensity(Likelihood[Values]):
                     "Use kernel='gaussian', or bandwidth='nrd0'.",
                 )
 
-    def specialised(self) -> Likelihood:
+    def equivalent_family(self) -> Likelihood:
         """Return the family of unknown bandwidths where that is asked for."""
         learnt = isinstance(self.bandwidth, str) and self.bandwidth == "posterior"
-        return LearntKernelDensity(self.bandwidth_guess, self.bandwidth_rows) if learnt else self
+        return LearnedKernelDensity(self.bandwidth_guess, self.bandwidth_rows) if learnt else self
 
     def settings(self) -> tuple:
         """Return nothing: no parameter, so nothing is traced."""
@@ -127,7 +127,7 @@ class KernelDensity(Likelihood[Values]):
         rows = self.rows.take(axis, index)
         return self.with_arrays({"width": self.width[:, index], **rows.arrays()})
 
-    def inert(self) -> np.ndarray:
+    def uninformative(self) -> np.ndarray:
         """Return which columns were never observed, or are constant without a stated bandwidth."""
         return np.isnan(self.width).any(axis=0)
 
@@ -159,11 +159,11 @@ class KernelDensity(Likelihood[Values]):
 
         return score
 
-    def density(self, params: Params) -> Callable[[Block], np.ndarray]:
+    def log_density_fn(self, params: Params) -> Callable[[Block], np.ndarray]:
         """Return the predictive, shape (row, class): there is no parameter."""
         return self.predictive()
 
-    def density_draws(
+    def log_density_draws_given_row(
         self, rng: np.random.Generator, n: int
     ) -> Callable[[Block, np.ndarray], np.ndarray]:
         """Return densities, all draws alike: there is no parameter to update."""
@@ -178,17 +178,17 @@ class KernelDensity(Likelihood[Values]):
         """Return no parameter."""
         return {}
 
-    def log_measure(self, params: Params) -> Traceable:
+    def log_scale_free_jacobian(self, params: Params) -> Traceable:
         """Return 0: there is no parameter."""
         return np.zeros(())
 
     def maximum_likelihood(
         self, statistics: Values, *, bias_corrected: bool = False, variance_floor: float = 0.0
-    ) -> tuple[Params, list[Finding]]:
+    ) -> tuple[Params, list[Repair]]:
         """Return no parameter."""
         return {}, []
 
-    def start(self, statistics: Values) -> Params:
+    def initial_params(self, statistics: Values) -> Params:
         """Return no parameter."""
         return {}
 
@@ -204,6 +204,6 @@ class KernelDensity(Likelihood[Values]):
         """Sample nothing."""
         return {}
 
-    def coordinates(self, statistics: Values) -> dict[str, tuple[np.ndarray, ...]]:
+    def whitening(self, statistics: Values) -> dict[str, tuple[np.ndarray, ...]]:
         """Return nothing."""
         return {}

@@ -9,15 +9,21 @@ from jaxtyping import Num
 from scipy.sparse import csr_array, hstack, issparse
 
 from bayesgen.errors import InvalidPrior, UnsupportedInference
-from bayesgen.likelihoods.base import Finding
-from bayesgen.likelihoods.exponential import ExponentialFamily
-from bayesgen.likelihoods.guesses import (
+from bayesgen.likelihoods.base import Repair
+from bayesgen.likelihoods.dirichlet import (
+    dirichlets,
+    log_gammas,
+    log_ratios,
+    simplexes_transform,
+)
+from bayesgen.likelihoods.exponential_family import ExponentialFamily
+from bayesgen.likelihoods.hyperparameters import (
     Guess,
     broadcast_guess,
     require_one_of,
     require_positive,
 )
-from bayesgen.likelihoods.multinomial.guesses import stated_urns
+from bayesgen.likelihoods.multinomial.hyperparameters import stated_urns
 from bayesgen.likelihoods.multinomial.scores import averaged, given_urns
 from bayesgen.likelihoods.multinomial.statistics import (
     MultinomialStatistics,
@@ -25,13 +31,7 @@ from bayesgen.likelihoods.multinomial.statistics import (
     weighed,
 )
 from bayesgen.likelihoods.multinomial.urns import urn_scores
-from bayesgen.likelihoods.rising import log_rising
-from bayesgen.likelihoods.simplexes import (
-    dirichlets,
-    log_gammas,
-    log_ratios,
-    simplexes_transform,
-)
+from bayesgen.likelihoods.rising import log_rising_factorial
 from bayesgen.likelihoods.sparse_rows import (
     all_cells,
     class_sums,
@@ -98,8 +98,8 @@ class Multinomial(ExponentialFamily[MultinomialStatistics]):
 
     kind: ClassVar[str] = "counts"
     sparse: ClassVar[bool] = True
-    missing_at_fit: ClassVar[bool] = False
-    tells_inert: ClassVar[bool] = False
+    allows_missing_at_fit: ClassVar[bool] = False
+    warns_uninformative: ClassVar[bool] = False
     axes: ClassVar = {
         "probs": ("class", "feature"),
         "rows": ("class",),
@@ -159,7 +159,7 @@ class Multinomial(ExponentialFamily[MultinomialStatistics]):
             }
         )
 
-    def inert(self) -> np.ndarray:
+    def uninformative(self) -> np.ndarray:
         """Return which words nobody guessed and no row has."""
         return self.probs.sum(axis=0) == 0
 
@@ -171,11 +171,11 @@ class Multinomial(ExponentialFamily[MultinomialStatistics]):
         share = kept.probs.sum(axis=1)
         return kept.with_arrays({"probs": kept.probs / share[:, None], "rows": kept.rows * share})
 
-    def view(self, x: Block, index: np.ndarray) -> Kept:
+    def select(self, x: Block, index: np.ndarray) -> Kept:
         """Return the words that were kept."""
         return kept_columns(x, index)
 
-    def unview(self, x: Kept, index: np.ndarray, blank: Block) -> Block:
+    def restore(self, x: Kept, index: np.ndarray, blank: Block) -> Block:
         """Return rows of all words: one that was left out is in no text."""
         if issparse(x):
             return widened(x, index, blank.shape[1])
@@ -195,8 +195,8 @@ class Multinomial(ExponentialFamily[MultinomialStatistics]):
 
     def log_evidence(self, statistics: MultinomialStatistics) -> float:
         """Return the sum of log Dirichlet-multinomial terms, coefficients included."""
-        words = log_rising(self.concentration(), statistics.count).sum(axis=1)
-        urns = log_rising(self.rows, statistics.count.sum(axis=1))
+        words = log_rising_factorial(self.concentration(), statistics.count).sum(axis=1)
+        urns = log_rising_factorial(self.rows, statistics.count.sum(axis=1))
         return float((words - urns + statistics.log_coefficient).sum())
 
     def predictive(self) -> Callable[[Block], np.ndarray]:
@@ -208,7 +208,7 @@ class Multinomial(ExponentialFamily[MultinomialStatistics]):
         logs = log_gammas(rng, self.concentration(), n)
         return {"probs": np.exp(logs - np.logaddexp.reduce(logs, axis=-1, keepdims=True))}
 
-    def density_draws(
+    def log_density_draws_given_row(
         self, rng: np.random.Generator, n: int
     ) -> Callable[[Block, np.ndarray], np.ndarray]:
         """Return densities under theta updated by each row's own class (see the base class)."""
@@ -218,7 +218,7 @@ class Multinomial(ExponentialFamily[MultinomialStatistics]):
         """Return probs: the mode in log-odds, (count + rows probs) / (n + rows) after updating."""
         return {"probs": self.probs}
 
-    def log_measure(self, params: Params) -> Traceable:
+    def log_scale_free_jacobian(self, params: Params) -> Traceable:
         """Return sum of log probs: the Jacobian of softmax."""
         return params["probs"].__array_namespace__().log(params["probs"]).sum()
 
@@ -228,15 +228,15 @@ class Multinomial(ExponentialFamily[MultinomialStatistics]):
         *,
         bias_corrected: bool = False,
         variance_floor: float = 0.0,
-    ) -> tuple[Params, list[Finding]]:
+    ) -> tuple[Params, list[Repair]]:
         """Return relative frequencies; a class without a word takes those of all classes."""
         n = statistics.count.sum(axis=1, keepdims=True)
         pooled = statistics.count.sum(axis=0)
         pooled = pooled / pooled.sum() if pooled.any() else self.probs.mean(axis=0)
         probs = np.where(n > 0, statistics.count / np.where(n > 0, n, 1.0), pooled)
-        return {"probs": probs}, [Finding("pooled", int(k)) for k in np.flatnonzero(n == 0)]
+        return {"probs": probs}, [Repair("pooled", int(k)) for k in np.flatnonzero(n == 0)]
 
-    def start(self, statistics: MultinomialStatistics) -> Params:
+    def initial_params(self, statistics: MultinomialStatistics) -> Params:
         """Return the pooled fractions for every class, one word of the guess added."""
         pooled = statistics.count.sum(axis=0) + self.probs.mean(axis=0)
         return {"probs": np.broadcast_to(pooled / pooled.sum(), statistics.count.shape)}
@@ -257,12 +257,12 @@ class Multinomial(ExponentialFamily[MultinomialStatistics]):
         with np.errstate(divide="ignore"):
             return xp.concat([xp.log(probs), xp.ones_like(probs[..., :1])], axis=-1)
 
-    def density(self, params: Params) -> Callable[[Block], np.ndarray]:
+    def log_density_fn(self, params: Params) -> Callable[[Block], np.ndarray]:
         """Return x -> log p(x given y = k, N, params), shape (row, draw, class).
 
         Missing words are taken out of the urn: N log (sum of observed probs) is subtracted.
         """
-        return given_urns(params["probs"], super().density(params))
+        return given_urns(params["probs"], super().log_density_fn(params))
 
     def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:
         """Return word counts of each row's class; lengths are those of fitted rows, at random.
@@ -284,7 +284,7 @@ class Multinomial(ExponentialFamily[MultinomialStatistics]):
             prior = dirichlets()(self.concentration(), (n_words,))
             return {"probs": numpyro.sample(f"{name}.probs", prior)}
 
-    def coordinates(self, statistics: MultinomialStatistics) -> dict[str, tuple[np.ndarray, ...]]:
+    def whitening(self, statistics: MultinomialStatistics) -> dict[str, tuple[np.ndarray, ...]]:
         """Return which words are free, and centre and width of their posterior log-ratios."""
         n_words = self.probs.shape[1]
         if n_words > MOST_TRACED:
@@ -295,6 +295,6 @@ class Multinomial(ExponentialFamily[MultinomialStatistics]):
             )
         return {"probs": log_ratios(self.posterior(statistics).concentration(), (n_words,))}
 
-    def transform(self, parameter: str, *arrays: Traceable) -> Transform:
+    def bijector(self, parameter: str, *arrays: Traceable) -> Transform:
         """Return the softmax of centre + width u."""
         return simplexes_transform()(*arrays, arrays[0].shape[-1:])

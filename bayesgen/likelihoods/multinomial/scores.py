@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Float
 
-from bayesgen.likelihoods.rising import log_rising, rising_by_total, rising_scores
+from bayesgen.likelihoods.rising import log_rising_factorial, rising_by_total, rising_scores
 from bayesgen.likelihoods.sparse_rows import SCORED_CELLS, observed_sums, row_blocks
 from bayesgen.typing import Block
 
@@ -21,11 +21,13 @@ def averaged(
         for rows, cells in row_blocks(x, SCORED_CELLS):
             length[rows] = cells.sums(cells.data)
             out[rows] = rising(cells)
-            if cells.holes is not None:
+            if cells.missing_cells is not None:
                 # the urn without the missing words, instead of the whole one
                 n = length[rows, None]
-                out[rows] += log_rising(urns, n)
-                out[rows] -= log_rising(observed_sums(concentration, cells.holes), n)
+                out[rows] += log_rising_factorial(urns, n)
+                out[rows] -= log_rising_factorial(
+                    observed_sums(concentration, cells.missing_cells), n
+                )
         out -= rising_by_total(urns, length)
         return out
 
@@ -45,8 +47,8 @@ def given_urns(
     def log_density(x: Block) -> np.ndarray:
         out = score(x)
         for rows, cells in row_blocks(x):
-            if cells.holes is not None:
-                left = observed_sums(probs, cells.holes)
+            if cells.missing_cells is not None:
+                left = observed_sums(probs, cells.missing_cells)
                 length = cells.sums(cells.data).reshape(-1, *[1] * (left.ndim - 1))
                 # where nothing is left in the urn, a word makes the row impossible already
                 out[rows] -= length * np.log(np.where(left > 0, left, 1.0))

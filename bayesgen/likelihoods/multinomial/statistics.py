@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import gammaln
 
-from bayesgen.likelihoods.exponential import SufficientStatistics
+from bayesgen.likelihoods.exponential_family import SufficientStatistics
 from bayesgen.likelihoods.sparse_rows import Cells, log_factorials
 from bayesgen.typing import Traceable, Weights
 

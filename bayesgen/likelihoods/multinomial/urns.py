@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from jaxtyping import Float
 
+from bayesgen.likelihoods.dirichlet import log_gammas
 from bayesgen.likelihoods.multinomial.statistics import log_coefficients
-from bayesgen.likelihoods.simplexes import log_gammas
 from bayesgen.likelihoods.sparse_rows import Cells, observed_sums, row_blocks
 from bayesgen.typing import Block
 
@@ -89,6 +89,6 @@ def _texts(cells: Cells) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
 def _totals(
     concentration: Float[np.ndarray, "class feature"], cells: Cells
 ) -> Float[np.ndarray, "row class"]:
-    if cells.holes is not None:
-        return observed_sums(concentration, cells.holes)
+    if cells.missing_cells is not None:
+        return observed_sums(concentration, cells.missing_cells)
     return np.broadcast_to(concentration.sum(axis=1), (cells.shape[0], len(concentration)))

@@ -49,7 +49,7 @@ def lkj_cholesky() -> type:
     return LKJCholeskyOfAnySize
 
 
-def coordinates(
+def whitening(
     prior: Likelihood, statistics: MultivariateNormalStatistics
 ) -> dict[str, tuple[np.ndarray, ...]]:
     """Return centres and widths of means, log deviations and partial correlations (as atanh).
@@ -65,7 +65,7 @@ def coordinates(
     mean = prior.mean + n / mean_rows * (marginal.mean - prior.mean)
     # where a class has too little of its own, the guess; it has no part in the correlations
     guess = np.where(n > 1, GUESS_ROWS, 1.0)
-    if statistics.has_holes:
+    if statistics.has_missing:
         deviation = np.sqrt((guess * prior.variance + marginal.scatter) / (guess + n))
         correlation = _within_classes(statistics, marginal.mean, deviation)
     else:
@@ -108,7 +108,7 @@ def flip_flop(
     return deviation, correlation
 
 
-def transform(parameter: str, *arrays: Traceable) -> Transform:
+def bijector(parameter: str, *arrays: Traceable) -> Transform:
     """Return the map from unit-scale coordinates to means, deviations or the factor of R."""
     from numpyro.distributions.transforms import (
         AffineTransform,

@@ -141,7 +141,7 @@ def sample_normal(name: str, prior: Likelihood, covariance: object) -> Params:
     return {"mean": mean, "cholesky": factor}
 
 
-def log_measure(factor: Traceable) -> Traceable:
+def log_scale_free_jacobian(factor: Traceable) -> Traceable:
     """Return log(d factor / d |Sigma|^-(p+1)/2 dSigma): sum of (i + 1) log L_ii, i from 0.
 
     The density of L is that of Sigma times prod 2 L_ii^(p - i), and |Sigma|^(p+1)/2 is

@@ -8,9 +8,9 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from bayesgen.errors import InvalidPrior, UnsupportedInference
-from bayesgen.likelihoods.base import Finding, Likelihood
-from bayesgen.likelihoods.exponential import ExponentialFamily
-from bayesgen.likelihoods.guesses import Guess, is_learned, require_one_of, require_positive
+from bayesgen.likelihoods.base import Likelihood, Repair
+from bayesgen.likelihoods.exponential_family import ExponentialFamily
+from bayesgen.likelihoods.hyperparameters import Guess, is_learned, require_one_of, require_positive
 from bayesgen.likelihoods.multivariate_normal import (
     covariances,
     parameters,
@@ -18,8 +18,8 @@ from bayesgen.likelihoods.multivariate_normal import (
     priors,
     structures,
 )
+from bayesgen.likelihoods.multivariate_normal.row_updates import updated_density_draws
 from bayesgen.likelihoods.multivariate_normal.statistics import MultivariateNormalStatistics, gather
-from bayesgen.likelihoods.multivariate_normal.updated import updated_density_draws
 from bayesgen.typing import Block, Evidence, Joint, Labels, Params, Traceable, Transform, Weights
 
 
@@ -88,13 +88,13 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
     kind: ClassVar[str] = "numbers"
     joint: ClassVar[bool] = True
     centred: ClassVar[bool] = True
-    batched: ClassVar[bool] = True
-    grids: ClassVar = {
+    vectorised: ClassVar[bool] = True
+    hyperparameter_grid: ClassVar = {
         "mean_rows": (0.03, 0.1, 0.3, 1.0, 3.0),
         "covariance_rows": (0.5, 2.0, 8.0, 32.0, 128.0, 512.0, 2048.0),
         "correlation": (0.0, 0.5, 0.9, 0.99),
     }
-    location: ClassVar = ("mean",)
+    location_params: ClassVar = ("mean",)
     axes: ClassVar = {
         "mean": ("class", "feature"),
         "mean_rows": ("class",),
@@ -113,11 +113,11 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
         require_positive(self, "mean_rows", "covariance_rows", "concentration")
         priors.require_used(self)
 
-    def specialised(self) -> Likelihood:
+    def equivalent_family(self) -> Likelihood:
         """Return the family that stands for a structured covariance; itself for a full one."""
         if is_learned(self.scale):
-            return dataclasses.replace(self, scale=None, correlation="learn").specialised()
-        return structures.specialised(self)
+            return dataclasses.replace(self, scale=None, correlation="learn").equivalent_family()
+        return structures.equivalent_family(self)
 
     @property
     def conjugate(self) -> bool:
@@ -150,15 +150,15 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
         """Fill guesses of None from the columns and give every array its shape."""
         return priors.complete(self, statistics)
 
-    def inert(self) -> np.ndarray:
+    def uninformative(self) -> np.ndarray:
         """Return which columns have no unit: constant or never observed, and no stated guess."""
         return np.isnan(np.diagonal(self.scale, axis1=-2, axis2=-1)).any(axis=-2)
 
     def posterior(self, statistics: MultivariateNormalStatistics) -> "MultivariateNormal":
         """Return the updated prior (formula above); rows must be complete."""
         self.require_closed_form()
-        if statistics.has_holes:
-            raise UnsupportedInference.holes("MultivariateNormal")
+        if statistics.has_missing:
+            raise UnsupportedInference.missing_cells("MultivariateNormal")
         n, delta = statistics.count, statistics.mean - self.mean
         mean_rows = self.mean_rows + n
         share = np.divide(n, mean_rows, out=np.zeros_like(mean_rows), where=mean_rows > 0)
@@ -198,7 +198,7 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
         """Return x -> log multivariate t of the observed columns, shape (row, class)."""
         return predictive.predictive(self)
 
-    def log_predictive_each(self, x: Block) -> Joint:
+    def log_predictive_paired(self, x: Block) -> Joint:
         """Return what the i-th of priors along a leading axis says of row i, (row, class)."""
         return predictive.predictive_each(self, x)
 
@@ -206,7 +206,7 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
         """Return n draws of mean and Cholesky factor, (draw, class, feature[, feature])."""
         return parameters.draw(self, rng, n)
 
-    def density_draws(
+    def log_density_draws_given_row(
         self, rng: np.random.Generator, n: int
     ) -> Callable[[Block, np.ndarray], np.ndarray]:
         """Return densities under theta updated by each row's own class (see the base class)."""
@@ -222,9 +222,9 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
             "cholesky": np.linalg.cholesky(self.scale * share[:, None, None]),
         }
 
-    def log_measure(self, params: Params) -> Traceable:
-        """Return sum of (i + 1) log L_ii, i from 0 (see `covariances.log_measure`)."""
-        return covariances.log_measure(params["cholesky"])
+    def log_scale_free_jacobian(self, params: Params) -> Traceable:
+        """Return sum of (i + 1) log L_ii, i from 0 (see `covariances.log_scale_free_jacobian`)."""
+        return covariances.log_scale_free_jacobian(params["cholesky"])
 
     def maximum_likelihood(
         self,
@@ -232,10 +232,10 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
         *,
         bias_corrected: bool = False,
         variance_floor: float = 0.0,
-    ) -> tuple[Params, list[Finding]]:
+    ) -> tuple[Params, list[Repair]]:
         """Return class means and covariances S / n, or S / (n - means) when bias_corrected."""
-        if statistics.has_holes:
-            raise UnsupportedInference.holes("MultivariateNormal")
+        if statistics.has_missing:
+            raise UnsupportedInference.missing_cells("MultivariateNormal")
         return parameters.maximum_likelihood(
             statistics,
             guess=priors.guessed_variance(self),
@@ -244,7 +244,7 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
             variance_floor=variance_floor,
         )
 
-    def start(self, statistics: MultivariateNormalStatistics) -> Params:
+    def initial_params(self, statistics: MultivariateNormalStatistics) -> Params:
         """Return pooled means and the diagonal of variances within classes."""
         mean, variance = statistics.marginal().pooled()
         variance = np.where(np.isnan(variance), priors.guessed_variance(self), variance)
@@ -261,9 +261,9 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
         """Return the weights of x_i x_j, x and 1, shape (..., class, natural)."""
         return parameters.natural(params)
 
-    def density(self, params: Params) -> Callable[[Block], np.ndarray]:
+    def log_density_fn(self, params: Params) -> Callable[[Block], np.ndarray]:
         """Return x -> log p(observed part of x given y = k, params), shape (row, draw, class)."""
-        return parameters.density(self, params)
+        return parameters.log_density_fn(self, params)
 
     def log_likelihood(self, params: Params, statistics: MultivariateNormalStatistics) -> Traceable:
         """Return log p(rows given params): complete rows by one dot product, others by cell."""
@@ -278,7 +278,7 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
         """Sample the Cholesky factor of each covariance, then the means given it."""
         return covariances.sample_normal(name, self, covariances.covariance_prior(self))
 
-    def coordinates(
+    def whitening(
         self, statistics: MultivariateNormalStatistics
     ) -> dict[str, tuple[np.ndarray, ...]]:
         """Return centre and width of a conjugate posterior: what the rows look like from afar."""
@@ -288,7 +288,7 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
         spread = factor / np.sqrt(after.mean_rows)[:, None, None]
         return {"cholesky": (factor, width), "mean": (after.mean, spread)}
 
-    def transform(self, parameter: str, *arrays: Traceable) -> Transform:
+    def bijector(self, parameter: str, *arrays: Traceable) -> Transform:
         """Return the whitening transform of the factor, or of the mean: centre + L u."""
         from numpyro.distributions.transforms import LowerCholeskyAffine
 

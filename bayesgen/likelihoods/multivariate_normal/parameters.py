@@ -5,12 +5,12 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Float
 
-from bayesgen.likelihoods.base import Finding, Likelihood
-from bayesgen.likelihoods.exponential import ExponentialFamily
-from bayesgen.likelihoods.moments import NormalStatistics, blocks
-from bayesgen.likelihoods.multivariate_normal.holes import distances, each_pattern
+from bayesgen.likelihoods.base import Likelihood, Repair
+from bayesgen.likelihoods.exponential_family import ExponentialFamily
+from bayesgen.likelihoods.multivariate_normal.marginal_density import distances, each_pattern
 from bayesgen.likelihoods.multivariate_normal.statistics import MultivariateNormalStatistics
 from bayesgen.likelihoods.normal.cells import FEW
+from bayesgen.likelihoods.normal_statistics import NormalStatistics, row_chunks
 from bayesgen.typing import Block, Labels, Numbers, Params, Traceable
 
 EIGENVALUE_FLOOR = 1e-9
@@ -58,7 +58,7 @@ def divided(
     p = root.shape[-1]
     first = np.arange(p) * (np.arange(p) - 1) // 2
     out = np.empty((len(below), *root.shape))
-    for rows in blocks(len(below), max(1, SOLVED_FLOATS // root.size)):
+    for rows in row_chunks(len(below), max(1, SOLVED_FLOATS // root.size)):
         # draws side by side, so that every step runs along them
         t, on = (np.ascontiguousarray(np.moveaxis(part[rows], 0, -1)) for part in (below, diagonal))
         rest = np.repeat(root[..., None], on.shape[-1], axis=-1)
@@ -87,7 +87,7 @@ def maximum_likelihood(
     bias_corrected: bool,
     variance_floor: float,
     observed: NormalStatistics | None = None,
-) -> tuple[Params, list[Finding]]:
+) -> tuple[Params, list[Repair]]:
     """Return class means and covariances, mended where they are singular, and what was mended.
 
     observed: of the columns before holes were filled: floors are a share of their variances.
@@ -104,13 +104,13 @@ def maximum_likelihood(
         count, scatter = count.sum(keepdims=True), scatter.sum(axis=0, keepdims=True)
     divisor = count - bias_corrected * (n_classes if shared else 1)
     pooled = scatter.sum(axis=0) / (count.sum() or 1.0)
-    findings = [Finding("pooled", int(k)) for k in np.flatnonzero(empty)]
+    findings = [Repair("pooled", int(k)) for k in np.flatnonzero(empty)]
     factors = []
     for k, (rows, squares) in enumerate(zip(divisor, scatter, strict=True)):
         matrix = squares / rows if rows > 0 else (pooled if count[k] == 0 else 0.0 * squares)
         factor, changed = mended_factor(matrix, variance_floor * pooled_variance)
         factors.append(factor)
-        findings += [Finding("singular", None if shared else k)] * changed
+        findings += [Repair("singular", None if shared else k)] * changed
     return {"mean": mean, "cholesky": np.array(factors)}, findings
 
 
@@ -167,14 +167,14 @@ def natural(params: Params) -> Traceable:
     return xp.concat([quadratic, linear, constant[..., None]], axis=-1)
 
 
-def density(likelihood: Likelihood, params: Params) -> Callable[[Block], np.ndarray]:
+def log_density_fn(likelihood: Likelihood, params: Params) -> Callable[[Block], np.ndarray]:
     """Return x -> log density of the observed columns, shape (row, *draw, class).
 
     Few parameters are scored by whitened residuals, which keep every digit; many by one GEMM.
     """
     if params["mean"][..., 0].size <= FEW:
         return _residual_density(params)
-    whole = ExponentialFamily.density(likelihood, params)
+    whole = ExponentialFamily.log_density_fn(likelihood, params)
     nothing = np.zeros(params["mean"].shape[:-1])
 
     def partial(x: Block, observed: np.ndarray) -> np.ndarray:
@@ -183,7 +183,7 @@ def density(likelihood: Likelihood, params: Params) -> Callable[[Block], np.ndar
         rows = params["cholesky"][..., observed, :]
         factor = np.linalg.cholesky(rows @ np.swapaxes(rows, -1, -2))
         marginal = {"mean": params["mean"][..., observed], "cholesky": factor}
-        return ExponentialFamily.density(likelihood, marginal)(x)
+        return ExponentialFamily.log_density_fn(likelihood, marginal)(x)
 
     def log_density(x: Block) -> np.ndarray:
         return whole(x) if not np.isnan(x).any() else each_pattern(x, partial, nothing)

@@ -6,9 +6,9 @@ from collections.abc import Callable
 import numpy as np
 
 from bayesgen.likelihoods.base import Likelihood
-from bayesgen.likelihoods.multivariate_normal.holes import distances
+from bayesgen.likelihoods.multivariate_normal.marginal_density import distances
 from bayesgen.likelihoods.normal.student_t import spherical_t
-from bayesgen.likelihoods.rising import log_rising
+from bayesgen.likelihoods.rising import log_rising_factorial
 from bayesgen.typing import Block, Joint
 
 
@@ -22,7 +22,7 @@ def predictive(prior: Likelihood) -> Callable[[Block], np.ndarray]:
         # at the first row: small batches to fit would pay for it each time
         df = np.broadcast_to(prior.covariance_rows, len(prior.mean))
         p = np.arange(prior.mean.shape[1] + 1)[:, None]
-        constant = log_rising(df / 2, p / 2) - p / 2 * np.log(np.pi * stretch)
+        constant = log_rising_factorial(df / 2, p / 2) - p / 2 * np.log(np.pi * stretch)
         return (df + p) / 2, constant
 
     def log_predictive(x: Block) -> np.ndarray:

@@ -6,7 +6,7 @@ from scipy.special import gammaln
 
 from bayesgen.errors import InvalidPrior, UnsupportedInference
 from bayesgen.likelihoods.base import Likelihood
-from bayesgen.likelihoods.guesses import broadcast_guess
+from bayesgen.likelihoods.hyperparameters import broadcast_guess
 from bayesgen.likelihoods.multivariate_normal.statistics import MultivariateNormalStatistics
 
 FAMILY = "MultivariateNormal"
@@ -29,7 +29,7 @@ def complete(prior: Likelihood, statistics: MultivariateNormalStatistics) -> Lik
         raise UnsupportedInference.because(
             f"{FAMILY}(covariance={prior.covariance!r})",
             "another family stands for this structure",
-            "Hand it to an estimator, or call .specialised() first.",
+            "Hand it to an estimator, or call .equivalent_family() first.",
         )
     shape = statistics.mean.shape
     n_classes, p = shape[-2:]

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from bayesgen.likelihoods.exponential import ExponentialFamily
-from bayesgen.likelihoods.guesses import Guess, broadcast_guess, require_positive
+from bayesgen.likelihoods.exponential_family import ExponentialFamily
+from bayesgen.likelihoods.hyperparameters import Guess, broadcast_guess, require_positive
 from bayesgen.likelihoods.multivariate_normal import correlations, parameters
 from bayesgen.likelihoods.multivariate_normal.statistics import MultivariateNormalStatistics, gather
 from bayesgen.typing import Block, Labels, Params, Traceable, Transform, Weights
@@ -46,7 +46,7 @@ class SharedCorrelationNormal(ExponentialFamily[MultivariateNormalStatistics]):
 
     Example:
         >>> from bayesgen.likelihoods import MultivariateNormal
-        >>> MultivariateNormal("shared_correlation", concentration=2).specialised()
+        >>> MultivariateNormal("shared_correlation", concentration=2).equivalent_family()
         SharedCorrelationNormal(concentration=2)
     """
 
@@ -58,8 +58,8 @@ class SharedCorrelationNormal(ExponentialFamily[MultivariateNormalStatistics]):
     kind: ClassVar[str] = "numbers"
     joint: ClassVar[bool] = True
     centred: ClassVar[bool] = True
-    closed_maximum: ClassVar[bool] = False
-    location: ClassVar = ("mean",)
+    has_closed_form_mle: ClassVar[bool] = False
+    location_params: ClassVar = ("mean",)
     axes: ClassVar = {
         "mean": ("class", "feature"),
         "mean_rows": ("class",),
@@ -105,11 +105,11 @@ class SharedCorrelationNormal(ExponentialFamily[MultivariateNormalStatistics]):
             {name: broadcast_guess(FAMILY, name, *guess) for name, guess in given.items()}
         )
 
-    def inert(self) -> np.ndarray:
+    def uninformative(self) -> np.ndarray:
         """Return which columns have no unit: constant or never observed, and no stated guess."""
         return np.isnan(self.variance).any(axis=0)
 
-    def log_measure(self, params: Params) -> Traceable:
+    def log_scale_free_jacobian(self, params: Params) -> Traceable:
         """Return sum of log s and (i + 2) log C_ii, C the factor of R, i from 0.
 
         Scale-free is |Sigma|^-(p+1)/2 dSigma of one class, that is |R|^-(p+1)/2 dR prod ds / s;
@@ -121,7 +121,7 @@ class SharedCorrelationNormal(ExponentialFamily[MultivariateNormalStatistics]):
         powers = np.arange(2, factor.shape[-1] + 2)
         return xp.log(deviation).sum() + (powers * xp.log(diagonal)).sum()
 
-    def start(self, statistics: MultivariateNormalStatistics) -> Params:
+    def initial_params(self, statistics: MultivariateNormalStatistics) -> Params:
         """Return pooled means and deviations within classes, without correlation."""
         mean, variance = statistics.marginal().pooled()
         known = np.isfinite(variance)
@@ -141,9 +141,9 @@ class SharedCorrelationNormal(ExponentialFamily[MultivariateNormalStatistics]):
         """Return the weights of x_i x_j, x and 1, shape (..., class, natural)."""
         return parameters.natural(_covariances(params))
 
-    def density(self, params: Params) -> Callable[[Block], np.ndarray]:
+    def log_density_fn(self, params: Params) -> Callable[[Block], np.ndarray]:
         """Return x -> log p(observed part of x given y = k, params), shape (row, draw, class)."""
-        return parameters.density(self, _covariances(params))
+        return parameters.log_density_fn(self, _covariances(params))
 
     def log_likelihood(self, params: Params, statistics: MultivariateNormalStatistics) -> Traceable:
         """Return log p(rows given params): complete rows by one dot product, others by cell."""
@@ -171,15 +171,15 @@ class SharedCorrelationNormal(ExponentialFamily[MultivariateNormalStatistics]):
             mean = numpyro.sample(f"{name}.mean", prior)
         return {"mean": mean, "deviation": deviation, "correlation_cholesky": factor}
 
-    def coordinates(
+    def whitening(
         self, statistics: MultivariateNormalStatistics
     ) -> dict[str, tuple[np.ndarray, ...]]:
         """Return where moments within classes say the posterior sits, and how wide it is."""
-        return correlations.coordinates(self, statistics)
+        return correlations.whitening(self, statistics)
 
-    def transform(self, parameter: str, *arrays: Traceable) -> Transform:
+    def bijector(self, parameter: str, *arrays: Traceable) -> Transform:
         """Return centre + width u: of means, of logs of deviations, of partial correlations."""
-        return correlations.transform(parameter, *arrays)
+        return correlations.bijector(parameter, *arrays)
 
 
 def _covariances(params: Params) -> Params:

@@ -11,13 +11,13 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Bool, Int
 
-from bayesgen.likelihoods.exponential import SufficientStatistics
-from bayesgen.likelihoods.moments import NormalStatistics, blocks
+from bayesgen.likelihoods.exponential_family import SufficientStatistics
 from bayesgen.likelihoods.multivariate_normal.scatter import (
     group_moments,
     merged_moments,
     nothing,
 )
+from bayesgen.likelihoods.normal_statistics import NormalStatistics, row_chunks
 from bayesgen.typing import Labels, Numbers, Traceable, Weights
 
 SCATTER_ROWS = 10_240
@@ -59,7 +59,7 @@ class MultivariateNormalStatistics(SufficientStatistics):
 
     def __add__(self, other: "MultivariateNormalStatistics") -> "MultivariateNormalStatistics":
         """Return the statistics of the rows of both."""
-        if self.has_holes or other.has_holes:
+        if self.has_missing or other.has_missing:
             return collect(len(self.count), *all_cells(self, other))
         names, parts = tuple(COMPLETE), (self.arrays(), other.arrays())
         both = merged_moments(*(tuple(part[name] for name in names) for part in parts))
@@ -84,11 +84,11 @@ class MultivariateNormalStatistics(SufficientStatistics):
     def take(self, axis: str, index: np.ndarray) -> "MultivariateNormalStatistics":
         """Keep columns; rows without a hole in them become complete."""
         kept = super().take(axis, index)
-        return collect(len(self.count), *all_cells(kept)) if self.has_holes else kept
+        return collect(len(self.count), *all_cells(kept)) if self.has_missing else kept
 
-    def spread(self, axis: str, index: np.ndarray, size: int) -> "MultivariateNormalStatistics":
+    def reindex(self, axis: str, index: np.ndarray, size: int) -> "MultivariateNormalStatistics":
         """Return a copy whose classes have grown to `size`; old class k is at index[k]."""
-        grown = super().spread(axis, index, size)
+        grown = super().reindex(axis, index, size)
         return grown.with_arrays({"cell_class": np.asarray(index, dtype=int)[self.cell_class]})
 
     @functools.cached_property
@@ -97,7 +97,7 @@ class MultivariateNormalStatistics(SufficientStatistics):
         return self.scatter.sum(axis=-3, keepdims=True)
 
     @property
-    def has_holes(self) -> bool:
+    def has_missing(self) -> bool:
         """Whether any row lacks a cell."""
         return len(self.cell_class) > 0
 
@@ -116,7 +116,7 @@ class MultivariateNormalStatistics(SufficientStatistics):
         n_classes, n_features = self.mean.shape[-2:]
         diagonal = np.arange(n_features)
         own = self.scatter[..., diagonal, diagonal]
-        if not self.has_holes:
+        if not self.has_missing:
             return NormalStatistics(
                 np.broadcast_to(self.count[..., None], own.shape), self.mean, own
             )
@@ -145,7 +145,7 @@ def gather(x: Numbers, y: Labels, weight: Weights, n_classes: int) -> Multivaria
     rest, ones = [], np.ones(x.shape[1])
     even = bool((weight == 1).all())
     room = np.empty((min(len(x), SCATTER_ROWS), x.shape[1]), dtype=x.dtype)
-    for rows in blocks(len(x), SCATTER_ROWS):
+    for rows in row_chunks(len(x), SCATTER_ROWS):
         # a missing cell makes the sum of its row missing: one product instead of a mask
         missing = np.isnan(x[rows] @ ones)
         complete = None
@@ -208,7 +208,7 @@ def collect(
     keys = sorted(merged)
     cells = [merged[key] for key in keys] or [_nothing(n_features)]
     own = (np.stack([np.asarray(p) for p in parts]) for parts in zip(*complete, strict=True))
-    holes = (
+    missing_cells = (
         np.stack([np.asarray(p) for p in parts])[: len(keys)] for parts in zip(*cells, strict=True)
     )
     masks = np.array([np.frombuffer(mask, dtype=bool) for _, mask in keys], dtype=bool)
@@ -216,7 +216,7 @@ def collect(
         *own,
         np.array([k for k, _ in keys], dtype=int),
         masks.reshape(len(keys), n_features),
-        *holes,
+        *missing_cells,
     )
 
 
@@ -225,8 +225,8 @@ def all_cells(*parts: MultivariateNormalStatistics) -> tuple[np.ndarray, ...]:
     n_classes, n_features = parts[0].mean.shape
     every = np.ones((n_classes, n_features), dtype=bool)
     complete = [(np.arange(n_classes), every, s.count, s.mean, s.scatter) for s in parts]
-    holes = [tuple(getattr(s, name) for name in CELLS) for s in parts]
-    return tuple(np.concatenate(arrays) for arrays in zip(*complete, *holes, strict=True))
+    missing_cells = [tuple(getattr(s, name) for name in CELLS) for s in parts]
+    return tuple(np.concatenate(arrays) for arrays in zip(*complete, *missing_cells, strict=True))
 
 
 def _cells(x: Numbers, y: Labels, weight: Weights) -> tuple[np.ndarray, ...]:

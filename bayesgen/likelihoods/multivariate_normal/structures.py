@@ -6,7 +6,7 @@ import numpy as np
 
 from bayesgen.errors import InvalidPrior, UnsupportedInference
 from bayesgen.likelihoods.base import Likelihood
-from bayesgen.likelihoods.guesses import Guess
+from bayesgen.likelihoods.hyperparameters import Guess
 from bayesgen.likelihoods.multivariate_normal.shared_correlation import SharedCorrelationNormal
 from bayesgen.likelihoods.normal import Normal
 from bayesgen.likelihoods.spherical_normal import SphericalNormal
@@ -22,7 +22,7 @@ Covariance = Literal[
 ]
 
 
-def specialised(prior: Likelihood) -> Likelihood:
+def equivalent_family(prior: Likelihood) -> Likelihood:
     """Return the family that stands for the structure of a multivariate normal's covariance.
 
     Raises:

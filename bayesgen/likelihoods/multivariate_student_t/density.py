@@ -10,12 +10,12 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Float
 
-from bayesgen.likelihoods.multivariate_normal.holes import (
+from bayesgen.likelihoods.multivariate_normal.marginal_density import (
     SMALL_PRODUCT,
     distances,
     each_pattern,
 )
-from bayesgen.likelihoods.multivariate_student_t.rows import PatternedRows
+from bayesgen.likelihoods.multivariate_student_t.statistics import PatternedRows
 from bayesgen.likelihoods.normal.cells import FEW
 from bayesgen.typing import Block, Params, Traceable
 
@@ -47,7 +47,7 @@ def constants(degrees: Traceable, n_features: int) -> Traceable:
     return log_gamma_ratio(degrees / 2, half) - half * xp.log(np.pi * degrees)
 
 
-def density(params: Params) -> Callable[[Block], np.ndarray]:
+def log_density_fn(params: Params) -> Callable[[Block], np.ndarray]:
     """Return x -> log density of the observed columns, shape (row, *draw, class).
 
     params: mean (*draw, class, feature), cholesky (*draw, class or 1, feature, feature) and degrees

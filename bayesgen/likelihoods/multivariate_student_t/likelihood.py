@@ -7,11 +7,11 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from bayesgen.likelihoods.base import Likelihood
-from bayesgen.likelihoods.guesses import Guess, require_one_of, require_positive
+from bayesgen.likelihoods.distinct_rows import gather
+from bayesgen.likelihoods.hyperparameters import Guess, require_one_of, require_positive
 from bayesgen.likelihoods.multivariate_normal import covariances, parameters, priors
 from bayesgen.likelihoods.multivariate_student_t import density, robust
-from bayesgen.likelihoods.multivariate_student_t.rows import PatternedRows, arranged
-from bayesgen.likelihoods.rows import gather
+from bayesgen.likelihoods.multivariate_student_t.statistics import PatternedRows, arranged
 from bayesgen.typing import Block, Labels, Params, Traceable, Transform, Weights
 
 FAMILY = "MultivariateStudentT"
@@ -66,8 +66,8 @@ class MultivariateStudentT(Likelihood[PatternedRows]):
     kind: ClassVar[str] = "numbers"
     joint: ClassVar[bool] = True
     centred: ClassVar[bool] = True
-    closed_maximum: ClassVar[bool] = False
-    location: ClassVar = ("mean",)
+    has_closed_form_mle: ClassVar[bool] = False
+    location_params: ClassVar = ("mean",)
     axes: ClassVar = {
         "mean": ("class", "feature"),
         "mean_rows": ("class",),
@@ -113,18 +113,18 @@ class MultivariateStudentT(Likelihood[PatternedRows]):
             self, FAMILY, (statistics.n_classes, statistics.x.shape[1]), *robust.guesses(statistics)
         )
 
-    def inert(self) -> np.ndarray:
+    def uninformative(self) -> np.ndarray:
         """Return which columns have no unit: constant or never observed, and no stated guess."""
         return np.isnan(np.diagonal(self.scale, axis1=1, axis2=2)).any(axis=0)
 
-    def log_measure(self, params: Params) -> Traceable:
+    def log_scale_free_jacobian(self, params: Params) -> Traceable:
         """Return sum of (i + 1) log L_ii, i from 0, and log v where that is learnt."""
-        measure = covariances.log_measure(params["cholesky"])
+        measure = covariances.log_scale_free_jacobian(params["cholesky"])
         if "degrees" not in params:
             return measure
         return measure + params["cholesky"].__array_namespace__().log(params["degrees"])
 
-    def start(self, statistics: PatternedRows) -> Params:
+    def initial_params(self, statistics: PatternedRows) -> Params:
         """Return overall medians and the diagonal of squared spreads within classes."""
         median, variance = robust.guesses(statistics)
         guess = np.diagonal(self.scale, axis1=1, axis2=2)
@@ -133,9 +133,9 @@ class MultivariateStudentT(Likelihood[PatternedRows]):
         params = {"mean": mean, "cholesky": factor * np.eye(len(median))}
         return params if self.degrees is not None else {**params, "degrees": np.asarray(5.0)}
 
-    def density(self, params: Params) -> Callable[[Block], np.ndarray]:
+    def log_density_fn(self, params: Params) -> Callable[[Block], np.ndarray]:
         """Return x -> log p(observed part of x given y = k, params), shape (row, draw, class)."""
-        return density.density(self._with_degrees(params))
+        return density.log_density_fn(self._with_degrees(params))
 
     def log_likelihood(self, params: Params, statistics: PatternedRows) -> Traceable:
         """Return log p(rows given params): one pass over the distinct rows."""
@@ -166,7 +166,7 @@ class MultivariateStudentT(Likelihood[PatternedRows]):
         wishart = covariances.inverse_wishart(self)
         return {**covariances.sample_normal(name, self, wishart), **learnt}
 
-    def coordinates(self, statistics: PatternedRows) -> dict[str, tuple[np.ndarray, ...]]:
+    def whitening(self, statistics: PatternedRows) -> dict[str, tuple[np.ndarray, ...]]:
         """Return where a few steps of EM say the posterior sits, and how wide it is."""
         centre = robust.centre(self, statistics)
         factor = np.linalg.cholesky(centre.scale)
@@ -179,7 +179,7 @@ class MultivariateStudentT(Likelihood[PatternedRows]):
             found["degrees"] = (np.asarray(centre.log_degrees), np.asarray(centre.log_width))
         return found
 
-    def transform(self, parameter: str, *arrays: Traceable) -> Transform:
+    def bijector(self, parameter: str, *arrays: Traceable) -> Transform:
         """Return the whitening transform of the factor, centre + L u for the mean, exp for v."""
         from numpyro.distributions.transforms import (
             AffineTransform,

@@ -10,9 +10,9 @@ import numpy as np
 from jaxtyping import Float
 
 from bayesgen.likelihoods.base import Likelihood
-from bayesgen.likelihoods.multivariate_normal.holes import by_pattern
+from bayesgen.likelihoods.distinct_rows import Rows
+from bayesgen.likelihoods.multivariate_normal.marginal_density import by_pattern
 from bayesgen.likelihoods.multivariate_student_t.density import constants
-from bayesgen.likelihoods.rows import Rows
 
 NORMAL_MAD = 1.4826
 """Standard deviation of a normal per median absolute deviation, 1 / Phi^-1(3/4)."""

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Float
 
-from bayesgen.likelihoods.moments import blocks
+from bayesgen.likelihoods.normal_statistics import row_chunks
 from bayesgen.typing import Block, Numbers, Traceable, Transform
 
 FEW = 64
@@ -27,7 +27,7 @@ def residual_density(
 
     def log_density(x: Block) -> np.ndarray:
         out = np.empty((len(x), len(centre)))
-        for rows in blocks(len(x)):
+        for rows in row_chunks(len(x)):
             # rows side by side, as in `student_t`; a copy also where they lie so already
             block = np.array(x[rows].T, order="C")
             observed = ~np.isnan(block)
@@ -61,7 +61,7 @@ def natural(mean: Traceable, variance: Traceable) -> Traceable:
     return xp.concat([-0.5 / variance, mean / variance, constant], axis=-1)
 
 
-def transform(parameter: str, *arrays: Traceable) -> Transform:
+def bijector(parameter: str, *arrays: Traceable) -> Transform:
     """Return centre + width u for the mean, exp of it for the variance."""
     from numpyro.distributions.transforms import AffineTransform, ComposeTransform, ExpTransform
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from bayesgen.likelihoods.base import Finding
-from bayesgen.likelihoods.moments import NormalStatistics
+from bayesgen.likelihoods.base import Repair
+from bayesgen.likelihoods.normal_statistics import NormalStatistics
 from bayesgen.typing import Params
 
 
@@ -14,7 +14,7 @@ def maximum_likelihood(
     shared: bool,
     bias_corrected: bool,
     variance_floor: float,
-) -> tuple[Params, list[Finding]]:
+) -> tuple[Params, list[Repair]]:
     """Return class means and variances, of shape (class, feature), and what was mended.
 
     Args:
@@ -34,9 +34,7 @@ def maximum_likelihood(
     variance = np.divide(squares, divisor, out=np.zeros_like(squares), where=divisor > 0)
     variance = np.where(pool(count) == 0, pooled[1], variance)
     low = variance < variance_floor * pooled[1]
-    findings = [Finding("pooled", *map(int, at)) for at in np.argwhere(empty)]
-    findings += [
-        Finding("floored", None if shared else int(k), int(j)) for k, j in np.argwhere(low)
-    ]
+    findings = [Repair("pooled", *map(int, at)) for at in np.argwhere(empty)]
+    findings += [Repair("floored", None if shared else int(k), int(j)) for k, j in np.argwhere(low)]
     floored = np.where(low, variance_floor * pooled[1], variance)
     return {"mean": np.where(empty, pooled[0], statistics.mean), "variance": floored}, findings

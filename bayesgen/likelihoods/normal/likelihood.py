@@ -8,15 +8,15 @@ import numpy as np
 from jaxtyping import Float
 
 from bayesgen.errors import InvalidPrior
-from bayesgen.likelihoods.base import Finding
-from bayesgen.likelihoods.exponential import ExponentialFamily
-from bayesgen.likelihoods.guesses import Guess, broadcast_guess, require_positive
-from bayesgen.likelihoods.moments import NormalStatistics, class_moments
+from bayesgen.likelihoods.base import Repair
+from bayesgen.likelihoods.exponential_family import ExponentialFamily
+from bayesgen.likelihoods.hyperparameters import Guess, broadcast_guess, require_positive
 from bayesgen.likelihoods.normal import cells
 from bayesgen.likelihoods.normal.estimates import maximum_likelihood
+from bayesgen.likelihoods.normal.row_updates import updated_density_draws
 from bayesgen.likelihoods.normal.student_t import log_student_t, student_t
-from bayesgen.likelihoods.normal.updated import updated_density_draws
-from bayesgen.likelihoods.rising import log_rising
+from bayesgen.likelihoods.normal_statistics import NormalStatistics, class_moments
+from bayesgen.likelihoods.rising import log_rising_factorial
 from bayesgen.typing import Block, Evidence, Joint, Labels, Params, Traceable, Transform, Weights
 
 
@@ -71,12 +71,12 @@ class Normal(ExponentialFamily[NormalStatistics]):
 
     kind: ClassVar[str] = "numbers"
     centred: ClassVar[bool] = True
-    batched: ClassVar[bool] = True
-    grids: ClassVar = {
+    vectorised: ClassVar[bool] = True
+    hyperparameter_grid: ClassVar = {
         "mean_rows": (0.03, 0.1, 0.3, 1.0, 3.0, 10.0),
         "variance_rows": (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0),
     }
-    location: ClassVar = ("mean",)
+    location_params: ClassVar = ("mean",)
     axes: ClassVar = {
         n: ("class", "feature") for n in ("mean", "mean_rows", "variance", "variance_rows")
     }
@@ -132,7 +132,7 @@ class Normal(ExponentialFamily[NormalStatistics]):
             }
         )
 
-    def inert(self) -> np.ndarray:
+    def uninformative(self) -> np.ndarray:
         """Return which columns have no unit: constant or never observed, and no stated guess."""
         return np.isnan(self.variance).any(axis=-2)
 
@@ -171,7 +171,7 @@ class Normal(ExponentialFamily[NormalStatistics]):
         before_half, after_half = self.variance_rows / 2, after.variance_rows / 2
         n_half = after_half - before_half
         spreads = (
-            log_rising(before_half, n_half)
+            log_rising_factorial(before_half, n_half)
             + before_half * np.log(self.variance_rows * self.variance)
             - after_half * np.log(after.variance_rows * after.variance)
         )
@@ -181,7 +181,7 @@ class Normal(ExponentialFamily[NormalStatistics]):
         """Return x -> sum over observed columns of log Student-t, shape (row, class)."""
         return student_t(self.mean, self.variance * (1 + 1 / self.mean_rows), self.variance_rows)
 
-    def log_predictive_each(self, x: Block) -> Joint:
+    def log_predictive_paired(self, x: Block) -> Joint:
         """Return what the i-th of priors along a leading axis says of row i, (row, class)."""
         cells = log_student_t(
             x[:, None], self.mean, self.variance * (1 + 1 / self.mean_rows), self.variance_rows
@@ -198,7 +198,7 @@ class Normal(ExponentialFamily[NormalStatistics]):
             "variance": variance,
         }
 
-    def density_draws(
+    def log_density_draws_given_row(
         self, rng: np.random.Generator, n: int
     ) -> Callable[[Block, np.ndarray], np.ndarray]:
         """Return densities under theta updated by each row's own class (see the base class).
@@ -216,7 +216,7 @@ class Normal(ExponentialFamily[NormalStatistics]):
         rows = self.variance_rows
         return {"mean": self.mean, "variance": rows * self.variance / (rows + means)}
 
-    def log_measure(self, params: Params) -> Traceable:
+    def log_scale_free_jacobian(self, params: Params) -> Traceable:
         """Return sum of log variance: d sigma2 / d log sigma2 = sigma2."""
         return params["variance"].__array_namespace__().log(params["variance"]).sum()
 
@@ -226,7 +226,7 @@ class Normal(ExponentialFamily[NormalStatistics]):
         *,
         bias_corrected: bool = False,
         variance_floor: float = 0.0,
-    ) -> tuple[Params, list[Finding]]:
+    ) -> tuple[Params, list[Repair]]:
         """Return class means and variances SS / n, or SS / (n - means) when bias_corrected.
 
         A variance under variance_floor times the column's own is replaced by that and reported; a
@@ -245,7 +245,7 @@ class Normal(ExponentialFamily[NormalStatistics]):
         mean, variance = statistics.pooled()
         return mean, np.where(np.isnan(variance), self.variance.mean(axis=0), variance)
 
-    def start(self, statistics: NormalStatistics) -> Params:
+    def initial_params(self, statistics: NormalStatistics) -> Params:
         """Return the pooled mean and variance for every class."""
         mean, variance = self._pooled(statistics)
         shape = statistics.mean.shape
@@ -260,10 +260,10 @@ class Normal(ExponentialFamily[NormalStatistics]):
         """Return the weights of x^2, x and 1, shape (..., class, 3 feature)."""
         return cells.natural(params["mean"], params["variance"])
 
-    def density(self, params: Params) -> Callable[[Block], np.ndarray]:
+    def log_density_fn(self, params: Params) -> Callable[[Block], np.ndarray]:
         """Return x -> log p(x given y = k, params), shape (row, *draw, class)."""
         few = params["mean"][..., 0].size <= cells.FEW
-        return cells.residual_density(**params) if few else super().density(params)
+        return cells.residual_density(**params) if few else super().log_density_fn(params)
 
     def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:
         """Return mean + sd times noise of each row's class."""
@@ -285,7 +285,7 @@ class Normal(ExponentialFamily[NormalStatistics]):
             mean = numpyro.sample(f"{name}.mean", prior)
         return {"mean": mean, "variance": variance}
 
-    def coordinates(self, statistics: NormalStatistics) -> dict[str, tuple[np.ndarray, ...]]:
+    def whitening(self, statistics: NormalStatistics) -> dict[str, tuple[np.ndarray, ...]]:
         """Return centre and width of the posterior of the mean and of the log variance."""
         after = self.posterior(statistics)
         width = np.broadcast_to(np.sqrt(after.variance / after.mean_rows), after.mean.shape)
@@ -295,6 +295,6 @@ class Normal(ExponentialFamily[NormalStatistics]):
             "variance": (np.log(variance), np.sqrt(2 / after.variance_rows)),
         }
 
-    def transform(self, parameter: str, *arrays: Traceable) -> Transform:
+    def bijector(self, parameter: str, *arrays: Traceable) -> Transform:
         """Return centre + width u for the mean, exp of it for the variance."""
-        return cells.transform(parameter, *arrays)
+        return cells.bijector(parameter, *arrays)

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Float, Num
 
-from bayesgen.likelihoods.moments import blocks
-from bayesgen.likelihoods.rising import log_rising
+from bayesgen.likelihoods.normal_statistics import row_chunks
+from bayesgen.likelihoods.rising import log_rising_factorial
 from bayesgen.typing import Block
 
 LARGEST_DEGREES = 1e6
@@ -26,26 +26,28 @@ def student_t(
     """
     df = np.broadcast_to(degrees, centre.shape)
     spread2 = df * scale2
-    constant = log_rising(df / 2, 0.5) - 0.5 * np.log(np.pi * spread2)
+    constant = log_rising_factorial(df / 2, 0.5) - 0.5 * np.log(np.pi * spread2)
     power = (df + 1) / 2
     even = (df == df[:, :1]).all(axis=1) & (df[:, 0] <= LARGEST_DEGREES)
 
     def log_density(x: Block) -> np.ndarray:
         out = np.empty((len(x), len(centre)))
-        for rows in blocks(len(x)):
+        for rows in row_chunks(len(x)):
             # rows side by side: NumPy then works along 2,048 numbers at a time and not along 20,
             # which halves the time (measured)
             block = np.ascontiguousarray(x[rows].T)
             observed = ~np.isnan(block)
-            holes = not observed.all()
+            missing_cells = not observed.all()
             for k in range(len(centre)):
                 ratio = block - centre[k][:, None]
                 ratio *= ratio
                 ratio /= spread2[k][:, None]
-                if holes:
+                if missing_cells:
                     ratio[~observed] = 0.0
                 logs = _log_products(ratio, power[k, 0]) if even[k] else power[k] @ np.log1p(ratio)
-                out[rows, k] = (constant[k] @ observed if holes else constant[k].sum()) - logs
+                out[rows, k] = (
+                    constant[k] @ observed if missing_cells else constant[k].sum()
+                ) - logs
         return out
 
     return log_density
@@ -58,7 +60,7 @@ def log_student_t(
     degrees: Num[np.ndarray, "..."],
 ) -> Num[np.ndarray, "..."]:
     """Return the log density of Student's t, cell by cell."""
-    constant = log_rising(degrees / 2, 0.5)
+    constant = log_rising_factorial(degrees / 2, 0.5)
     spread2 = degrees * scale2
     ratio = (x - centre) ** 2 / spread2
     return constant - 0.5 * np.log(np.pi * spread2) - (degrees + 1) / 2 * np.log1p(ratio)
@@ -72,7 +74,9 @@ def spherical_t(
 ) -> Num[np.ndarray, "..."]:
     """Return the log density of the t of some columns with matrix scale2 I, by squared distance."""
     power, spread2 = (degrees + columns) / 2, degrees * scale2
-    constant = log_rising(degrees / 2, columns / 2) - columns / 2 * np.log(np.pi * spread2)
+    constant = log_rising_factorial(degrees / 2, columns / 2) - columns / 2 * np.log(
+        np.pi * spread2
+    )
     return constant - power * np.log1p(squares / spread2)
 
 
@@ -96,7 +100,9 @@ def diagonal_t(
         for k in range(len(centre)):
             squares = np.where(observed, (x - centre[k]) ** 2 / stretch[k], 0.0).sum(axis=1)
             power = (df[k] + seen) / 2
-            constant = log_rising(df[k] / 2, seen / 2) - seen / 2 * np.log(np.pi * spread2[k])
+            constant = log_rising_factorial(df[k] / 2, seen / 2) - seen / 2 * np.log(
+                np.pi * spread2[k]
+            )
             wide = observed @ np.log(stretch[k]) / 2
             out[:, k] = constant - wide - power * np.log1p(squares / spread2[k])
         return out

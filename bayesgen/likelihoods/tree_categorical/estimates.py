@@ -3,10 +3,10 @@
 import numpy as np
 from jaxtyping import Float
 
-from bayesgen.likelihoods import forests
-from bayesgen.likelihoods.base import Finding
-from bayesgen.likelihoods.forests import Parents
-from bayesgen.likelihoods.simplexes import segments
+from bayesgen.likelihoods import forest_sums
+from bayesgen.likelihoods.base import Repair
+from bayesgen.likelihoods.dirichlet import segments
+from bayesgen.likelihoods.forest_sums import Parents
 from bayesgen.likelihoods.tree_categorical import parameters
 from bayesgen.typing import Params
 
@@ -26,12 +26,12 @@ def given_forest(weight: Tables, parent: Parents, guess: Probs, n_levels: Levels
     totals = (single @ wide) @ wide.T
     alone = np.divide(single, totals, out=guess.copy(), where=totals > 0)
     table = parameters.gathered(weight, parent, n_levels)
-    return parameters.normalised(table, parent, n_levels, alone)
+    return parameters.class_probabilities(table, parent, n_levels, alone)
 
 
 def maximum_likelihood(
     count: Tables, concentration: Tables, guess: Probs, n_levels: Levels
-) -> tuple[Params, list[Finding]]:
+) -> tuple[Params, list[Repair]]:
     """Return the tree of greatest mutual information and relative frequencies given it.
 
     A class without a row takes the pooled ones, and those of the guess where there is no row.
@@ -40,8 +40,8 @@ def maximum_likelihood(
     pooled = count.sum(axis=0)
     pooled = pooled if pooled.any() else concentration.mean(axis=0)
     count = np.where(empty[:, None, None], pooled, count)
-    findings = [Finding("pooled", int(k)) for k in np.flatnonzero(empty)]
-    parent = forests.heaviest(_information(count, n_levels), whole=True)
+    findings = [Repair("pooled", int(k)) for k in np.flatnonzero(empty)]
+    parent = forest_sums.heaviest(_information(count, n_levels), whole=True)
     return given_forest(count, parent, guess, n_levels), findings
 
 

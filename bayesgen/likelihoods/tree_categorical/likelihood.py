@@ -10,11 +10,11 @@ import numpy as np
 from jaxtyping import Num
 
 from bayesgen.errors import InvalidPrior, UnsupportedInference
-from bayesgen.likelihoods import forests
-from bayesgen.likelihoods.base import Finding
-from bayesgen.likelihoods.guesses import Guess, broadcast_guess, require_positive
-from bayesgen.likelihoods.levels import narrowed, widened
-from bayesgen.likelihoods.simplexes import kept_levels, log_gammas, segments
+from bayesgen.likelihoods import forest_sums
+from bayesgen.likelihoods.base import Repair
+from bayesgen.likelihoods.dirichlet import kept_levels, log_gammas, segments
+from bayesgen.likelihoods.hyperparameters import Guess, broadcast_guess, require_positive
+from bayesgen.likelihoods.level_subset import narrowed, widened
 from bayesgen.likelihoods.tree_categorical import estimates, missing, pairs, parameters
 from bayesgen.likelihoods.tree_categorical.statistics import (
     PairCounts,
@@ -22,7 +22,7 @@ from bayesgen.likelihoods.tree_categorical.statistics import (
     indicators,
     places,
 )
-from bayesgen.likelihoods.trees import Tree, among
+from bayesgen.likelihoods.tree_family import Tree, among
 from bayesgen.typing import Block, Labels, Params, Traceable, Weights
 
 FAMILY = "TreeCategorical"
@@ -40,7 +40,7 @@ class TreeCategorical(Tree[PairCounts]):
     edge Dirichlet(rows probs_u probs_v). Update: counts of rows are added to concentrations.
     p(x) = prod_v p(x_v) Z(W R(x)) / Z(W), where W_uv = odds p(rows of u, v) / p(of u) p(of v),
     R_uv = p(x_u, x_v) / p(x_u) p(x_v) and Z is the sum over all forests, a determinant
-    (`bayesgen.likelihoods.forests`).
+    (`bayesgen.likelihoods.forest_sums`).
 
     Missing values: at fit a column counts all its cells and a pair the rows that show both, where
     a child then follows its parent by the conditional probabilities of these rows (the predictive
@@ -88,7 +88,7 @@ class TreeCategorical(Tree[PairCounts]):
     )
     kind: ClassVar[str] = "levels"
     joint: ClassVar[bool] = True
-    batched: ClassVar[bool] = True
+    vectorised: ClassVar[bool] = True
     axes: ClassVar = {
         "probs": ("class", "level"),
         "rows": ("class",),
@@ -99,7 +99,7 @@ class TreeCategorical(Tree[PairCounts]):
         "parent": ("class", "feature"),
         "probs": ("class", "parent_level", "level"),
     }
-    inert_axis: ClassVar[str] = "level"
+    subset_axis: ClassVar[str] = "level"
 
     def __post_init__(self) -> None:
         """Refuse worths that are not positive and guesses that are no probabilities."""
@@ -152,7 +152,7 @@ class TreeCategorical(Tree[PairCounts]):
         totals = (pooled @ wide) @ wide.T
         return np.divide(pooled, totals, out=np.zeros_like(pooled), where=totals > 0)
 
-    def inert(self) -> np.ndarray:
+    def uninformative(self) -> np.ndarray:
         """Return which flat levels nobody stated and no row showed."""
         return (self.probs == 0).all(axis=-2)
 
@@ -165,12 +165,12 @@ class TreeCategorical(Tree[PairCounts]):
         object.__setattr__(out, "n_levels", kept_levels(self.n_levels, index))
         return out
 
-    def view(self, x: Block, index: np.ndarray) -> Block:
+    def select(self, x: Block, index: np.ndarray) -> Block:
         """Return codes among the kept levels; a code that was not kept is missing."""
         return narrowed(x, index, self.n_levels)
 
-    def unview(self, x: Block, index: np.ndarray, blank: Block) -> Block:
-        """Return codes among all levels: undoes `view`."""
+    def restore(self, x: Block, index: np.ndarray, blank: Block) -> Block:
+        """Return codes among all levels: undoes `select`."""
         return widened(x, index, self.n_levels, blank)
 
     def posterior(self, statistics: PairCounts) -> "TreeCategorical":
@@ -213,7 +213,7 @@ class TreeCategorical(Tree[PairCounts]):
 
         return lambda x: missing.summed(of_rows, self._known(x), self.n_levels)
 
-    def log_predictive_each(self, x: Block) -> np.ndarray:
+    def log_predictive_paired(self, x: Block) -> np.ndarray:
         """Return what the i-th of priors along a leading axis says of row i, (row, class)."""
         weights, arrays = self.log_weights(), self.arrays()
 
@@ -223,7 +223,7 @@ class TreeCategorical(Tree[PairCounts]):
 
         return missing.summed(of_rows, self._known(x), self.n_levels)
 
-    def density_draws(
+    def log_density_draws_given_row(
         self, rng: np.random.Generator, n: int
     ) -> Callable[[Block, np.ndarray], np.ndarray]:
         """Return densities under theta updated by each row's own class (see the base class).
@@ -232,7 +232,7 @@ class TreeCategorical(Tree[PairCounts]):
         of levels, drawn given what the row shows and its class.
         """
         seed = int(copy.deepcopy(rng).integers(2**63))
-        plain = super().density_draws(rng, n)
+        plain = super().log_density_draws_given_row(rng, n)
         drawn = functools.cache(lambda: self.draw(np.random.default_rng((seed, 2)), n))
 
         def log_density(x: Block, own: np.ndarray) -> np.ndarray:
@@ -244,7 +244,7 @@ class TreeCategorical(Tree[PairCounts]):
             for r in np.flatnonzero(some):
                 fresh = np.random.default_rng((seed, 3))
                 params = self._updated_draws(fresh, drawn(), x[r], own[:, r])
-                out[:, r] = self.density(params)(x[r : r + 1])[0]
+                out[:, r] = self.log_density_fn(params)(x[r : r + 1])[0]
             return out
 
         return log_density
@@ -259,7 +259,7 @@ class TreeCategorical(Tree[PairCounts]):
         which = (rng.random((len(own), 1)) * steps[:, -1:] >= steps[:, :-1]).sum(axis=1)
         edges = self.log_weights() + self.log_pieces(full, each=False)[1]
         edges = among(edges, self.observed(full)[:, None])
-        stages = forests.Stages(edges.reshape(-1, *edges.shape[2:]))
+        stages = forest_sums.Stages(edges.reshape(-1, *edges.shape[2:]))
         parent = stages.draw(rng, which * len(self.probs) + own)
         levels = indicators(full, self.n_levels)[which]
         tables = self.concentration()[own] + levels[:, :, None] * levels[:, None]
@@ -343,18 +343,18 @@ class TreeCategorical(Tree[PairCounts]):
         parent = self.draw_forests(rng, n)
         return parameters.draw(rng, self.concentration(), parent, self.n_levels)
 
-    def density(self, params: Params) -> Callable[[Block], np.ndarray]:
+    def log_density_fn(self, params: Params) -> Callable[[Block], np.ndarray]:
         """Return x -> log p(observed part of x given y = k, params), shape (row, draw, class)."""
-        return parameters.density(params, self.n_levels)
+        return parameters.log_density_fn(params, self.n_levels)
 
     def mode(self) -> Params:
         """Return the likeliest forest, and given it the mode in log-odds of every table."""
-        parent = forests.heaviest(self.log_weights(), whole=False)
+        parent = forest_sums.heaviest(self.log_weights(), whole=False)
         return estimates.given_forest(self.concentration(), parent, self.probs, self.n_levels)
 
     def maximum_likelihood(
         self, statistics: PairCounts, *, bias_corrected: bool = False, variance_floor: float = 0.0
-    ) -> tuple[Params, list[Finding]]:
+    ) -> tuple[Params, list[Repair]]:
         """Return the tree of greatest mutual information and relative frequencies given it.
 
         A class without a row takes the pooled ones. Source: Chow and Liu (1968).
@@ -369,7 +369,7 @@ class TreeCategorical(Tree[PairCounts]):
             statistics.count, self.concentration(), self.probs, self.n_levels
         )
 
-    def start(self, statistics: PairCounts) -> Params:
+    def initial_params(self, statistics: PairCounts) -> Params:
         """Return the pooled fractions of every column by itself, one row of the guess added."""
         pooled = statistics.per_level().sum(axis=0) + self.probs.mean(axis=0)
         shape = (len(self.probs), len(self.n_levels))

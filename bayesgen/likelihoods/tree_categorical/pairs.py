@@ -8,8 +8,8 @@ level a in rows that show the other column rows probs_a + sum_b n_ab.
 import numpy as np
 from jaxtyping import Float
 
-from bayesgen.likelihoods.rising import log_rising
-from bayesgen.likelihoods.simplexes import segments
+from bayesgen.likelihoods.dirichlet import segments
+from bayesgen.likelihoods.rising import log_rising_factorial
 
 Probs = Float[np.ndarray, "*batch class level"]
 Rows = Float[np.ndarray, "*batch class"]
@@ -20,17 +20,19 @@ Levels = tuple[int, ...]
 def log_columns(probs: Probs, rows: Rows, count: Counts, n_levels: Levels) -> np.ndarray:
     """Return the log evidence of each column by itself, summed, (..., class)."""
     wide, own = segments(n_levels), np.diagonal(count, axis1=-2, axis2=-1)
-    levels = log_rising(rows[..., None] * probs, own).sum(axis=-1)
-    return levels - log_rising(rows[..., None], own @ wide).sum(axis=-1)
+    levels = log_rising_factorial(rows[..., None] * probs, own).sum(axis=-1)
+    return levels - log_rising_factorial(rows[..., None], own @ wide).sum(axis=-1)
 
 
 def log_ratios(probs: Probs, rows: Rows, count: Counts, n_levels: Levels) -> np.ndarray:
     """Return log evidence of each pair minus that of its columns, in rows that show both."""
     wide, worth = segments(n_levels), rows[..., None, None]
-    cells = wide.T @ log_rising(_cells(probs, rows), count) @ wide
+    cells = wide.T @ log_rising_factorial(_cells(probs, rows), count) @ wide
     shown = count @ wide
-    margin = wide.T @ log_rising(rows[..., None, None] * probs[..., None], shown)
-    return cells - margin - np.swapaxes(margin, -1, -2) + log_rising(worth, wide.T @ shown)
+    margin = wide.T @ log_rising_factorial(rows[..., None, None] * probs[..., None], shown)
+    return (
+        cells - margin - np.swapaxes(margin, -1, -2) + log_rising_factorial(worth, wide.T @ shown)
+    )
 
 
 def log_cells(

@@ -10,10 +10,10 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from bayesgen.likelihoods import forests
-from bayesgen.likelihoods.forests import Parents
-from bayesgen.likelihoods.moments import blocks
-from bayesgen.likelihoods.simplexes import log_gammas, segments, starts
+from bayesgen.likelihoods import forest_sums
+from bayesgen.likelihoods.dirichlet import log_gammas, segments, starts
+from bayesgen.likelihoods.forest_sums import Parents
+from bayesgen.likelihoods.normal_statistics import row_chunks
 from bayesgen.likelihoods.tree_categorical.statistics import places
 from bayesgen.typing import Block, Evidence, Labels, Params
 
@@ -55,7 +55,9 @@ def gathered(
     return np.where(there | root, here, 0.0)
 
 
-def normalised(weight: np.ndarray, parent: Parents, n_levels: Levels, other: np.ndarray) -> Params:
+def class_probabilities(
+    weight: np.ndarray, parent: Parents, n_levels: Levels, other: np.ndarray
+) -> Params:
     """Return parent and conditional probabilities in proportion to weights (..., slot, level).
 
     Where a parent's level has no weight at all, the probabilities are `other`, (..., level).
@@ -86,14 +88,14 @@ def draw(
     tops = np.stack([part.max(axis=-1, initial=-np.inf) for part in parts], axis=-1)
     tops = np.where(np.isneginf(tops), 0.0, tops) @ segments(n_levels).T
     nothing = np.zeros((*logs.shape[:-2], logs.shape[-1]))
-    return normalised(np.exp(logs - tops), parent, n_levels, nothing)
+    return class_probabilities(np.exp(logs - tops), parent, n_levels, nothing)
 
 
-def density(params: Params, n_levels: Levels) -> Callable[[Block], np.ndarray]:
+def log_density_fn(params: Params, n_levels: Levels) -> Callable[[Block], np.ndarray]:
     """Return x -> log p(observed part of x), shape (row, *draw, class)."""
     parent, probs = params["parent"], params["probs"]
     batch, q = parent.shape[:-1], parent.shape[-1]
-    order, parent = forests.downwards(parent).reshape(-1, q), parent.reshape(-1, q)
+    order, parent = forest_sums.downwards(parent).reshape(-1, q), parent.reshape(-1, q)
     with np.errstate(divide="ignore"):
         logs = np.log(probs).reshape(len(parent), *probs.shape[-2:])
     trees = _Trees(parent, order, logs, n_levels)
@@ -103,7 +105,9 @@ def density(params: Params, n_levels: Levels) -> Callable[[Block], np.ndarray]:
         out, full = np.empty((len(x), len(parent))), (x >= 0).all(axis=1)
         for rows, score, width in ((full, trees.complete, q), (~full, trees.summed, wide)):
             at = np.flatnonzero(rows)
-            for part in blocks(len(at), max(1, MESSAGE_FLOATS // (len(parent) * max(width, 1)))):
+            for part in row_chunks(
+                len(at), max(1, MESSAGE_FLOATS // (len(parent) * max(width, 1)))
+            ):
                 out[at[part]] = score(x[at[part]])
         return out.reshape(len(x), *batch)
 
@@ -177,7 +181,7 @@ def log_likelihood(
 def simulate(params: Params, y: Labels, rng: np.random.Generator, n_levels: Levels) -> Block:
     """Return one row for each label, parents before children; a column without levels is -1."""
     parent, probs, first = params["parent"], params["probs"], starts(n_levels)
-    order = forests.downwards(parent)
+    order = forest_sums.downwards(parent)
     out, u = np.full((len(y), len(n_levels)), -1), rng.random((len(y), len(n_levels)))
     for k in np.unique(y):
         mine = np.flatnonzero(y == k)

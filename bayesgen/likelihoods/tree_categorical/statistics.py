@@ -7,8 +7,8 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from bayesgen.likelihoods.base import Statistics
-from bayesgen.likelihoods.moments import blocks
-from bayesgen.likelihoods.simplexes import kept_levels, segments, starts
+from bayesgen.likelihoods.dirichlet import kept_levels, segments, starts
+from bayesgen.likelihoods.normal_statistics import row_chunks
 from bayesgen.typing import Block, Labels, Weights
 
 
@@ -48,7 +48,7 @@ class PairCounts(Statistics):
         kept = self.count[..., index, :][..., index]
         return PairCounts(kept, kept_levels(self.n_levels, index))
 
-    def spread_levels(self, index: np.ndarray, n_levels: tuple[int, ...]) -> "PairCounts":
+    def reindex_levels(self, index: np.ndarray, n_levels: tuple[int, ...]) -> "PairCounts":
         """Return the counts over grown columns; old flat level i is at index[i]."""
         count = np.zeros((len(self.count), sum(n_levels), sum(n_levels)))
         count[:, np.asarray(index)[:, None], index] = self.count
@@ -61,7 +61,7 @@ def gather(
     """Return the counts of rows of codes; -1 is missing."""
     size = sum(n_levels)
     count = np.zeros((n_classes, size, size))
-    for rows in blocks(len(y)):
+    for rows in row_chunks(len(y)):
         shown = indicators(x[rows], n_levels)
         for k in np.unique(y[rows]):
             mine = y[rows] == k

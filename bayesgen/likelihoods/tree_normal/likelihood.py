@@ -7,14 +7,14 @@ from typing import ClassVar
 import numpy as np
 
 from bayesgen.errors import UnsupportedInference
-from bayesgen.likelihoods import forests
-from bayesgen.likelihoods.base import Finding
-from bayesgen.likelihoods.guesses import Guess, broadcast_guess, require_positive
+from bayesgen.likelihoods import forest_sums
+from bayesgen.likelihoods.base import Repair
+from bayesgen.likelihoods.hyperparameters import Guess, broadcast_guess, require_positive
 from bayesgen.likelihoods.multivariate_normal import MultivariateNormal
 from bayesgen.likelihoods.multivariate_normal import statistics as whole
+from bayesgen.likelihoods.tree_family import Tree
 from bayesgen.likelihoods.tree_normal import pairs, parameters
 from bayesgen.likelihoods.tree_normal.statistics import PairMoments, gather
-from bayesgen.likelihoods.trees import Tree
 from bayesgen.typing import Block, Labels, Params, Traceable, Weights
 
 FAMILY = "TreeNormal"
@@ -36,7 +36,7 @@ class TreeNormal(Tree[PairMoments]):
     variance_rows diag(variance)). Update: that of `MultivariateNormal`, for every pair.
     p(x) = prod_v p(x_v) Z(W R(x)) / Z(W), where W_uv = odds p(rows of u, v) / p(of u) p(of v),
     R_uv = p(x_u, x_v) / p(x_u) p(x_v) and Z is the sum over all forests, a determinant
-    (`bayesgen.likelihoods.forests`).
+    (`bayesgen.likelihoods.forest_sums`).
 
     Missing values: at fit a column counts all its cells and a pair the rows that show both, where
     a child then follows its parent by the regression on these rows (the predictive still integrates
@@ -90,9 +90,9 @@ class TreeNormal(Tree[PairMoments]):
     )
     kind: ClassVar[str] = "numbers"
     joint: ClassVar[bool] = True
-    batched: ClassVar[bool] = True
+    vectorised: ClassVar[bool] = True
     centred: ClassVar[bool] = True
-    location: ClassVar = ("mean", "centre")
+    location_params: ClassVar = ("mean", "centre")
     axes: ClassVar = {
         "mean": ("class", "feature"),
         "mean_rows": ("class",),
@@ -137,7 +137,7 @@ class TreeNormal(Tree[PairMoments]):
         nothing = {name: np.zeros_like(statistics.count) for name in SEEN}
         return self.with_arrays(filled | nothing)
 
-    def inert(self) -> np.ndarray:
+    def uninformative(self) -> np.ndarray:
         """Return which columns have no unit: constant or never observed, and no stated guess."""
         return np.isnan(self.variance).any(axis=-2)
 
@@ -162,11 +162,11 @@ class TreeNormal(Tree[PairMoments]):
 
     def observed(self, x: Block) -> np.ndarray:
         """Return which cells hold a number of a column that has a unit."""
-        return ~np.isnan(x) & ~self.inert()
+        return ~np.isnan(x) & ~self.uninformative()
 
     def n_columns(self) -> int:
         """Return how many columns have a unit."""
-        return int((~self.inert()).sum())
+        return int((~self.uninformative()).sum())
 
     def log_odds(self) -> np.ndarray:
         """Return the log of the prior odds of an edge."""
@@ -216,18 +216,18 @@ class TreeNormal(Tree[PairMoments]):
         parent = self.draw_forests(rng, n)
         return parameters.draw(self._pairs()[1], rng, parent)
 
-    def density(self, params: Params) -> Callable[[Block], np.ndarray]:
+    def log_density_fn(self, params: Params) -> Callable[[Block], np.ndarray]:
         """Return x -> log p(observed part of x given y = k, params), shape (row, draw, class)."""
-        return MultivariateNormal().density(params)
+        return MultivariateNormal().log_density_fn(params)
 
     def mode(self) -> Params:
         """Return the likeliest forest, and the mode of its regressions and log variances."""
-        parent = forests.heaviest(self.log_weights(), whole=False)
+        parent = forest_sums.heaviest(self.log_weights(), whole=False)
         return parameters.mode(self._pairs()[1], parent)
 
     def maximum_likelihood(
         self, statistics: PairMoments, *, bias_corrected: bool = False, variance_floor: float = 0.0
-    ) -> tuple[Params, list[Finding]]:
+    ) -> tuple[Params, list[Repair]]:
         """Return means and variances of the columns and the tree of greatest mutual information.
 
         Variances are SS / n, or SS / (n - 1) when bias_corrected. A variance under variance_floor
@@ -247,9 +247,9 @@ class TreeNormal(Tree[PairMoments]):
             variance_floor=variance_floor,
         )
 
-    def start(self, statistics: PairMoments) -> Params:
+    def initial_params(self, statistics: PairMoments) -> Params:
         """Return pooled means and variances within classes, without an edge."""
-        return parameters.start(statistics.columns(), self.variance.mean(axis=0))
+        return parameters.initial_params(statistics.columns(), self.variance.mean(axis=0))
 
     def log_likelihood(self, params: Params, statistics: PairMoments) -> Traceable:
         """Return log p(rows given params); rows must be complete."""

@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float
 
 from bayesgen.likelihoods.normal.student_t import log_student_t
-from bayesgen.likelihoods.rising import log_rising
+from bayesgen.likelihoods.rising import log_rising_factorial
 
 SMALLEST = 1e-15
 """Least share of a column's variance that another leaves: what rounding leaves of 1 - 1."""
@@ -75,7 +75,12 @@ def log_columns(before: Pairs, after: Pairs) -> Float[np.ndarray, "*batch class"
     (kappa, k), (nu, n) = (_both(before, after, name) for name in ("mean_rows", "rows"))
     old, new = _both(before, after, "psi")
     logs = 0.5 * np.log(kappa / k) - 0.5 * (n - nu) * np.log(np.pi)
-    logs = logs + log_rising(nu / 2, (n - nu) / 2) + nu / 2 * np.log(old) - n / 2 * np.log(new)
+    logs = (
+        logs
+        + log_rising_factorial(nu / 2, (n - nu) / 2)
+        + nu / 2 * np.log(old)
+        - n / 2 * np.log(new)
+    )
     return logs.sum(axis=-1)
 
 
@@ -99,7 +104,7 @@ def log_ratios(before: Pairs, after: Pairs) -> Table:
 
 
 def _gammas(rows: np.ndarray) -> np.ndarray:
-    return log_rising(rows / 2, np.array(0.5))
+    return log_rising_factorial(rows / 2, np.array(0.5))
 
 
 def log_cells(

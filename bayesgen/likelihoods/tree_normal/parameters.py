@@ -3,10 +3,10 @@
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from bayesgen.likelihoods import forests
-from bayesgen.likelihoods.base import Finding
-from bayesgen.likelihoods.forests import Parents
-from bayesgen.likelihoods.moments import NormalStatistics
+from bayesgen.likelihoods import forest_sums
+from bayesgen.likelihoods.base import Repair
+from bayesgen.likelihoods.forest_sums import Parents
+from bayesgen.likelihoods.normal_statistics import NormalStatistics
 from bayesgen.likelihoods.tree_normal.pairs import Pairs
 from bayesgen.likelihoods.tree_normal.statistics import PairMoments
 from bayesgen.typing import Params
@@ -107,7 +107,7 @@ def log_drawn(
 
 def maximum_likelihood(
     statistics: PairMoments, guess: Columns, *, bias_corrected: bool, variance_floor: float
-) -> tuple[Params, list[Finding]]:
+) -> tuple[Params, list[Repair]]:
     """Return means, variances and the tree of greatest mutual information, and what was mended."""
     columns = statistics.columns()
     pooled_mean, pooled_variance = columns.pooled()
@@ -119,19 +119,19 @@ def maximum_likelihood(
     )
     variance = np.where(empty, pooled_variance, variance)
     low = variance < variance_floor * pooled_variance
-    findings = [Finding("pooled", int(k)) for k in np.flatnonzero(empty.all(axis=1))]
-    findings += [Finding("floored", *map(int, at)) for at in np.argwhere(low)]
+    findings = [Repair("pooled", int(k)) for k in np.flatnonzero(empty.all(axis=1))]
+    findings += [Repair("floored", *map(int, at)) for at in np.argwhere(low)]
     variance = np.where(low, variance_floor * pooled_variance, variance)
     sizes = np.sqrt(columns.scatter[:, :, None] * columns.scatter[:, None])
     correlation = np.divide(
         statistics.cross, sizes, out=np.zeros_like(sizes), where=(sizes > 0) & ~low[:, None]
     )
     left = np.maximum(1 - correlation**2, max(variance_floor, 1e-15))
-    parent = forests.heaviest(-0.5 * np.log(left), whole=True)
+    parent = forest_sums.heaviest(-0.5 * np.log(left), whole=True)
     root = parent == np.arange(parent.shape[-1])
     given, lean = of_parents(left, parent)[0], of_parents(correlation, parent)[0]
     mended = (1 - lean**2 < given) & ~root
-    findings += [Finding("singular", int(k)) for k in np.flatnonzero(mended.any(axis=1))]
+    findings += [Repair("singular", int(k)) for k in np.flatnonzero(mended.any(axis=1))]
     mean, sd = np.where(empty, pooled_mean, columns.mean), np.sqrt(variance)
     above = np.arange(len(sd))[:, None], parent
     slope = np.where(root, 0.0, lean * sd / sd[above])
@@ -139,7 +139,7 @@ def maximum_likelihood(
     return normal(parent, mean - slope * mean[above], slope, spread), findings
 
 
-def start(columns: NormalStatistics, guess: Columns) -> Params:
+def initial_params(columns: NormalStatistics, guess: Columns) -> Params:
     """Return the pooled mean and the variances within classes of every column by itself."""
     mean, variance = columns.pooled()
     variance = np.where(np.isnan(variance), guess, variance)

@@ -1,0 +1,90 @@
+"""Data augmentation: posterior draws where joint blocks lack cells and everything is conjugate."""
+
+import dataclasses
+import time
+from itertools import islice
+
+import numpy as np
+
+from bayesgen import arguments
+from bayesgen.inference.chain_diagnostics import chain_diagnostics, disagreement, has_converged
+from bayesgen.inference.incomplete_data import IncompleteData, missing_cells
+from bayesgen.inference.posterior import Draws
+from bayesgen.inference.report import Report
+from bayesgen.model import Model, ModelStatistics, Reader
+from bayesgen.typing import Params
+
+
+@dataclasses.dataclass(frozen=True)
+class Augmentation:
+    """Posterior draws by data augmentation (Tanner and Wong 1987), in NumPy.
+
+    Blocks with missing values alternate between the missing part given theta and theta given the
+    complete table; the others are drawn from their closed form.
+
+    Args:
+        draws: kept draws of each chain. warmup: draws thrown away. chains: independent chains.
+    """
+
+    draws: int = 1000
+    warmup: int = 200
+    chains: int = 4
+
+    def __post_init__(self) -> None:
+        """Refuse what is no number of draws or chains."""
+        arguments.count("draws", self.draws, default=1000)
+        arguments.count("warmup", self.warmup, least=0, default=200)
+        arguments.count("chains", self.chains, default=4)
+
+    def infer(self, model: Model, statistics: ModelStatistics, reader: Reader, seed: int) -> Draws:
+        """Return draws of every parameter and the verdict on them."""
+        rng = np.random.default_rng(seed)
+        shape = (self.chains, self.draws)
+        start = time.perf_counter()
+        classes = model.classes.posterior(statistics.count).draw(rng, self.chains * self.draws)
+        params = {"class": _chained(classes, shape)}
+        details: dict[str, float] = {"r_hat": 1.0, "ess": float(self.chains * self.draws)}
+        for name, part in model.blocks.items():
+            rows = statistics.blocks[name]
+            gaps = missing_cells(part, rows)
+            if gaps is None:
+                drawn = part.posterior(rows).draw(rng, self.chains * self.draws)
+                params[name] = _chained(drawn, shape)
+                continue
+            params[name], found = augment(
+                gaps, rng, draws=self.draws, warmup=self.warmup, chains=self.chains
+            )
+            # unlike max and min, these keep NaN, which says that draws are too few to tell
+            details["r_hat"] = float(np.maximum(details["r_hat"], found["r_hat"]))
+            details["ess"] = float(np.minimum(details["ess"], found["ess"]))
+        seconds = time.perf_counter() - start
+        good = has_converged(details, self.chains)
+        verdict = f"r_hat {details['r_hat']:.3f}, {details['ess']:.0f} effective draws at least."
+        if not good:
+            defaults = Augmentation()
+            more = max(2 * self.draws, defaults.draws), max(2 * self.warmup, defaults.warmup)
+            alone = ", chains=1" if self.chains == 1 else ""
+            verdict += (
+                f" {disagreement(self.chains)}: ask for more, "
+                f"bg.Augmentation(draws={more[0]}, warmup={more[1]}{alone}), state guesses "
+                "worth more rows, or leave out columns with few observed cells."
+            )
+        report = Report("augmentation", seconds, good, verdict, details)
+        return Draws(reader, report, params, model.blocks)
+
+
+def augment(
+    data: IncompleteData, rng: np.random.Generator, *, draws: int, warmup: int, chains: int
+) -> tuple[Params, dict[str, float]]:
+    """Return posterior draws (chain, draw, ...), their largest "r_hat" and smallest "ess"."""
+    kept: Params = {}
+    for draw, step in enumerate(islice(data.gibbs(rng, chains), warmup, warmup + draws)):
+        for name, value in step.items():
+            if not draw:
+                kept[name] = np.empty((chains, draws, *value.shape[1:]))
+            kept[name][:, draw] = value
+    return kept, chain_diagnostics(data.compared(kept))
+
+
+def _chained(params: dict[str, np.ndarray], shape: tuple[int, int]) -> dict[str, np.ndarray]:
+    return {name: value.reshape(*shape, *value.shape[1:]) for name, value in params.items()}

@@ -1,0 +1,65 @@
+"""Families whose log density is linear in features of a row: written once, read in two ways.
+
+The density of rows and the likelihood of statistics both follow from `features` and `natural`, so
+the two cannot disagree.
+"""
+
+import abc
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+
+from bayesgen.likelihoods.base import Likelihood, Statistics
+from bayesgen.typing import Block, Params, Traceable
+
+
+class SufficientStatistics(Statistics):
+    """Sums over rows that say all that the rows say."""
+
+    @abc.abstractmethod
+    def total_features(self) -> Traceable:
+        """Return the sum over rows of weight times features, shape (class, natural)."""
+
+
+S = TypeVar("S", bound=SufficientStatistics)
+
+
+class ExponentialFamily(Likelihood[S]):
+    """A likelihood with log p(x given y = k, params) = features(x) . natural(params)[k]."""
+
+    @abc.abstractmethod
+    def features(self, x: Block) -> np.ndarray:
+        """Return the features of rows, shape (row, natural); missing cells contribute 0."""
+
+    @abc.abstractmethod
+    def natural(self, params: Params) -> Traceable:
+        """Return the weight of each feature in log p(x given params), shape (..., class, natural).
+
+        Runs on NumPy and on traced JAX arrays: the namespace is taken from the parameters.
+        """
+
+    def log_density_fn(self, params: Params) -> Callable[[Block], np.ndarray]:
+        """Return x -> log p(x given y = k, params), shape (row, draw, class): one GEMM a call.
+
+        Draws lie side by side in memory, for they are what is averaged over.
+        """
+        natural = np.moveaxis(self.natural(params), -2, 0)
+        impossible = np.isneginf(natural).reshape(-1, natural.shape[-1]).T
+        weights = np.where(impossible, 0.0, natural.reshape(-1, natural.shape[-1]).T)
+        never = bool(impossible.any())
+
+        def log_density(x: Block) -> np.ndarray:
+            features = self.features(x)
+            out = features @ weights
+            if never:
+                out[(features @ impossible) > 0] = -np.inf
+            return np.moveaxis(out.reshape(x.shape[0], *natural.shape[:-1]), 1, -1)
+
+        return log_density
+
+    def log_likelihood(self, params: Params, statistics: S) -> Traceable:
+        """Return log p(rows given params), summed over classes: one dot product, any n of rows."""
+        natural, total = self.natural(params), statistics.total_features()
+        xp = natural.__array_namespace__()
+        return xp.sum(xp.where(total == 0, 0.0, natural) * total, axis=(-2, -1))

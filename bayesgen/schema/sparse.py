@@ -1,0 +1,96 @@
+"""Sparse tables: learned without an object for each column, encoded without a dense copy."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from jaxtyping import Int
+from scipy.sparse import coo_array, csr_array
+
+from bayesgen.errors import NotBinary, UnknownColumns, UnsupportedTable
+from bayesgen.schema.columns import BlockSpec, Columns, NumericColumns
+from bayesgen.table import Names, PositionNames, SparseTable, build_sparse, check_counts
+from bayesgen.typing import Encoded
+
+READ = ("counts", "binary")
+"""Kinds of blocks that read sparse rows: their columns have nothing to be learned."""
+
+
+def learned_sparse(table: SparseTable, blocks: Mapping[str, BlockSpec]) -> dict[str, Columns]:
+    """Return the columns of each block of a sparse table.
+
+    Raises:
+        UnknownColumns: a block names a column that the table has not.
+        UnsupportedTable: a block asks for something else than counts or answers.
+    """
+    for spec in blocks.values():
+        if spec.kind not in READ:
+            raise UnsupportedTable.sparse()
+        names = () if isinstance(spec.names, PositionNames) else spec.names
+        unknown = [name for name in names if name not in table.names]
+        if unknown:
+            raise UnknownColumns.not_in_table(unknown, table.names)
+    return {block: NumericColumns(spec.names, spec.kind) for block, spec in blocks.items()}
+
+
+def encoded_sparse(
+    table: SparseTable, names: Names, blocks: Mapping[str, Columns]
+) -> dict[str, csr_array]:
+    """Return the cells of each block as compressed rows: whole columns, numbers as they came.
+
+    Raises:
+        NotCounts, NotBinary: a column does not suit its block.
+        UnsupportedTable: a block was fitted to something else than numbers.
+    """
+    out = {}
+    for block, columns in blocks.items():
+        kind = columns[0].kind
+        if kind not in READ or _has_levels(columns):
+            raise UnsupportedTable.sparse()
+        index = positions(names, columns)
+        matrix = table.cells if index is None else table.cells[:, index]
+        own = names if index is None else [column.name for column in columns]
+        if kind == "counts":
+            check_counts(own, matrix)
+        else:
+            _check_answers(own, matrix)
+        out[block] = matrix
+    return out
+
+
+def decoded_sparse(
+    encoded: Encoded, names: Names, blocks: Mapping[str, Columns], container: str, n_rows: int
+) -> object:
+    """Return encoded rows as one sparse matrix; columns of no block are 0."""
+    parts = []
+    for block, columns in blocks.items():
+        cells = coo_array(encoded[block][:n_rows])
+        index = positions(names, columns)
+        column = cells.col if index is None else index[cells.col]
+        parts.append((cells.data, cells.row, column))
+    data, row, column = (np.concatenate(part) for part in zip(*parts, strict=True))
+    whole = coo_array((data, (row, column)), shape=(n_rows, len(names)))
+    return build_sparse(csr_array(whole), container)
+
+
+def positions(names: Names, columns: Columns) -> Int[np.ndarray, " feature"] | None:
+    """Return where the columns of a block stand in the table, None where they are all of it."""
+    if isinstance(columns, NumericColumns) and (columns.names is names or columns.names == names):
+        return None
+    place = {name: i for i, name in enumerate(names)}
+    index = np.array([place[column.name] for column in columns])
+    whole = len(index) == len(names) and bool((index == np.arange(len(names))).all())
+    return None if whole else index
+
+
+def _has_levels(columns: Columns) -> bool:
+    if isinstance(columns, NumericColumns):
+        return False
+    return any(column.levels and set(column.levels) != {0, 1} for column in columns)
+
+
+def _check_answers(names: Names, matrix: csr_array) -> None:
+    cells = matrix.data
+    strange = ~((cells == 0) | (cells == 1) | (cells != cells))
+    if strange.any():
+        at = int(strange.argmax())
+        raise NotBinary.number(names[int(matrix.indices[at])], float(cells[at]))
