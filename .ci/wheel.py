@@ -74,13 +74,12 @@ def library() -> None:
     tree["log_likelihood"] = tree["log_likelihood_joint"]
     assert len(az.psense_summary(tree, var_names=["class.probs"]))
     assert len(az.compare({"lda": lda.loo(kind="elpd"), "qda": qda.loo(kind="elpd")}))
-    tree.to_netcdf("draws.nc", engine="h5netcdf")
     method = bg.NUTS(draws=20, warmup=20, chains=2, progress=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", bg.errors.BayesgenWarning)
         bg.NaiveBayes(inference=method, random_state=0).fit(X, y).predict_proba(X)
-    lda.save("lda.nc")
-    assert (bg.load("lda.nc").predict_proba(X) == lda.predict_proba(X)).all()
+    lda.save("lda.bgm")
+    assert (bg.load("lda.bgm").predict_proba(X) == lda.predict_proba(X)).all()
     stack = bg.StackedClassifier([bg.LDA(), bg.QDA()]).fit(X, y)
     for owner in (lda, stack, bg.compare({"lda": lda}, X, y, cv=2)):
         assert owner._repr_html_()
@@ -108,15 +107,15 @@ def commands() -> None:
     lines = {
         "datasets": ("", " --json"),
         "compare": (" titanic_passengers --methods mle,exact,stacked",),
-        "fit": (" titanic_passengers --out titanic.nc", " iris --model qda --out iris.nc"),
+        "fit": (" titanic_passengers --out titanic.bgm", " iris --model qda --out iris.bgm"),
         "predict": (
-            " titanic.nc titanic_passengers --out answers.parquet",
-            " titanic.nc titanic_passengers --out answers.csv",
-            " iris.nc iris --json",
+            " titanic.bgm titanic_passengers --out answers.parquet",
+            " titanic.bgm titanic_passengers --out answers.csv",
+            " iris.bgm iris --json",
         ),
     }
     needing = {
-        "report": (" iris --html page.html", " iris --fitted iris.nc --html page.html"),
+        "report": (" iris --html page.html", " iris --fitted iris.bgm --html page.html"),
     }
     assert set(re.findall(r"^│ (\w+)  ", helped, re.MULTILINE)) == {*lines, *needing}, helped
     for name, tails in lines.items():

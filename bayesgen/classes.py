@@ -38,20 +38,20 @@ class ClassPrior(Arrays):
     axes: ClassVar = {"probs": ("class",), "rows": ()}
 
     @property
-    def known(self) -> bool:
+    def is_fixed(self) -> bool:
         """Whether the class probabilities are given rather than learned."""
         return isinstance(self.rows, float) and bool(np.isinf(self.rows))
 
     def posterior(self, count: Counts) -> "ClassPrior":
         """Return the prior updated by the weight of each class."""
-        if self.known:
+        if self.is_fixed:
             return self
         rows = self.rows + count.sum()
         return ClassPrior((self.rows * self.probs + count) / rows, rows)
 
     def log_evidence(self, count: Counts) -> float:
         """Return log p(labels), as a sequence."""
-        if self.known:
+        if self.is_fixed:
             return float((count[count > 0] * _log(self.probs[count > 0])).sum())
         before, after = self.rows * self.probs, self.rows * self.probs + count
         return float(
@@ -64,7 +64,7 @@ class ClassPrior(Arrays):
 
     def draw(self, rng: np.random.Generator, n: int) -> dict[str, np.ndarray]:
         """Return n draws of the class probabilities, (draw, class)."""
-        if self.known:
+        if self.is_fixed:
             return {"probs": np.broadcast_to(self.probs, (n, len(self.probs)))}
         logs = log_gammas(rng, self.rows * self.probs, n)
         return {"probs": np.exp(logs - log_sums(logs, (logs.shape[1],)))}
@@ -73,7 +73,7 @@ class ClassPrior(Arrays):
         self, rng: np.random.Generator, n: int
     ) -> Callable[[Int[np.ndarray, "draw row"]], Float[np.ndarray, "draw row class"]]:
         """Return own -> log P(y = k given probs), probs updated by one row of class own."""
-        if self.known:
+        if self.is_fixed:
             return lambda own: np.broadcast_to(_log(self.probs), (*own.shape, len(self.probs)))
         logs = log_gammas(rng, self.rows * self.probs, n)
         extra = np.log(rng.exponential(size=(n, 1)))
@@ -91,26 +91,26 @@ class ClassPrior(Arrays):
 
     def maximum_likelihood(self, count: Counts) -> dict[str, np.ndarray]:
         """Return class frequencies, or the probabilities that are known."""
-        return {"probs": self.probs if self.known else count / count.sum()}
+        return {"probs": self.probs if self.is_fixed else count / count.sum()}
 
     def story(self) -> dict[str, object]:
         """Sample the class probabilities (site "class.probs"), unless they are known."""
         import numpyro
 
-        if self.known:
+        if self.is_fixed:
             return {"probs": self.probs}
         prior = dirichlets()(self.rows * self.probs, (len(self.probs),))
         return {"probs": numpyro.sample("class.probs", prior)}
 
     def log_scale_free_jacobian(self, params: dict) -> Traceable:
         """Return sum of log probs: the Jacobian of softmax."""
-        if self.known:
+        if self.is_fixed:
             return np.zeros(())
         return params["probs"].__array_namespace__().log(params["probs"]).sum()
 
     def whitening(self, count: Counts) -> dict[str, tuple[np.ndarray, ...]]:
         """Return which classes are free, and centre and width of their posterior log-ratios."""
-        if self.known:
+        if self.is_fixed:
             return {}
         after = self.posterior(count)
         return {"probs": log_ratios(after.rows * after.probs, (len(count),))}
@@ -128,10 +128,12 @@ def class_prior(spec: Spec, classes: np.ndarray, count: Counts, *, frequencies: 
             classes, or {class: probability}.
         classes: the labels in order.
         count: weight of each class in the training rows.
-        frequencies: whether a number means class frequencies (maximum likelihood ignores worths).
+        frequencies: whether a number means class frequencies (maximum likelihood ignores prior
+            strengths).
 
     Raises:
-        InvalidPrior: a worth not above 0, or probabilities not positive or not summing to one.
+        InvalidPrior: a prior strength not above 0, or probabilities not positive or not summing to
+            one.
     """
     size = len(classes)
     if isinstance(spec, str):

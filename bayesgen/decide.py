@@ -1,14 +1,22 @@
 """From class probabilities to decisions: least expected loss, doubt, and strange rows."""
 
 import dataclasses
+import math
 from collections.abc import Mapping
 
 import numpy as np
 from jaxtyping import Float, Int, Shaped
 
+from bayesgen import arguments
 from bayesgen.arguments import is_number
 from bayesgen.errors import InvalidLoss
+from bayesgen.inference import Posterior
+from bayesgen.predict import log_density
 from bayesgen.typing import Encoded, Joint, Traceable
+
+DRAWS = 1000
+NOVELTY_DRAWS = 40
+"""Simulated rows expected below a novelty threshold: its standard error is a sixth of it."""
 
 Loss = Mapping | np.ndarray | list | None
 
@@ -67,6 +75,55 @@ def losses(
     if reject is not None:
         cost = np.column_stack([cost, np.full(len(classes), _price(reject, cost))])
     return Losses(_labels([*decisions, label]), cost)
+
+
+def rule(
+    loss: Loss,
+    classes: np.ndarray,
+    reject: float | int | None,
+    novelty: float | None,
+    reject_label: object,
+) -> Losses:
+    """Return what each decision costs; with a novelty threshold rejecting is one of them.
+
+    Raises:
+        InvalidLoss, InvalidArgument: as `losses`; novelty is no share.
+    """
+    if novelty is not None:
+        arguments.share("novelty", novelty, default=0.01)
+    options = {"reject": reject, "reject_label": reject_label}
+    return losses(loss, classes, novelty=novelty is not None, **options)
+
+
+def decisions(
+    rule: Losses, proba: Joint, strange: np.ndarray | None, reject: float | int | None
+) -> tuple[np.ndarray, Float[np.ndarray, " row"]]:
+    """Return the decision of least expected loss for each row, and that loss.
+
+    strange: rows that are rejected whatever their loss, which is NaN without a cost `reject`.
+    """
+    decided = rule.best(proba)
+    expected = rule.expected(proba)[np.arange(len(decided)), decided]
+    if strange is not None:
+        decided = np.where(strange, len(rule.decisions) - 1, decided)
+        expected = np.where(strange, np.nan if reject is None else reject, expected)
+    return rule.decisions[decided], expected
+
+
+def enough_draws(novelty: float) -> int:
+    """Return how many simulated rows tell whether one is less typical than that."""
+    return max(DRAWS, math.ceil(NOVELTY_DRAWS / novelty))
+
+
+def typicality(
+    posterior: Posterior, encoded: Encoded, n_rows: int, simulated: Encoded, draws: int
+) -> Float[np.ndarray, " row"]:
+    """Return the share of simulated rows, the same cells missing, no likelier than each row."""
+    seen, out = log_density(posterior.log_joint(encoded, n_rows)), np.empty(n_rows)
+    for rows, missing in patterns(encoded, n_rows):
+        reference = posterior.log_joint(blanked(simulated, missing), draws)
+        out[rows] = tail_share(log_density(reference), seen[rows])
+    return out
 
 
 def _price(reject: object, cost: Float[np.ndarray, "class decision"]) -> float:
@@ -138,16 +195,13 @@ def _labels(decisions: list) -> np.ndarray:
 
 def patterns(encoded: Encoded, n_rows: int) -> list[tuple[np.ndarray, dict[str, np.ndarray]]]:
     """Return groups of rows with the same missing cells: (rows, block -> missing columns)."""
-    missing_cells = {name: _missing(x) for name, x in encoded.items() if isinstance(x, np.ndarray)}
-    if not any(h.any() for h in missing_cells.values()):
+    missing = {name: _missing(x) for name, x in encoded.items() if isinstance(x, np.ndarray)}
+    if not any(h.any() for h in missing.values()):
         return [(np.arange(n_rows), {})]
-    packed = np.packbits(np.concatenate(list(missing_cells.values()), axis=1), axis=1)
+    packed = np.packbits(np.concatenate(list(missing.values()), axis=1), axis=1)
     _, first, group = np.unique(packed, axis=0, return_index=True, return_inverse=True)
     return [
-        (
-            np.flatnonzero(group.ravel() == g),
-            {name: missing_cells[i] for name, missing_cells in missing_cells.items()},
-        )
+        (np.flatnonzero(group.ravel() == g), {name: part[i] for name, part in missing.items()})
         for g, i in enumerate(first)
     ]
 
@@ -161,8 +215,8 @@ def blanked(encoded: Encoded, missing: Mapping[str, np.ndarray]) -> dict[str, Tr
 
 
 def _missing(x: np.ndarray) -> np.ndarray:
-    missing_cells = np.isnan(x) if x.dtype.kind == "f" else x < 0
-    return missing_cells.reshape(len(x), -1)
+    missing = np.isnan(x) if x.dtype.kind == "f" else x < 0
+    return missing.reshape(len(x), -1)
 
 
 def tail_share(

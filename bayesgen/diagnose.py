@@ -12,21 +12,18 @@ from typing import Any, cast
 import numpy as np
 
 from bayesgen import arguments
-from bayesgen.errors import UnsupportedInference
-from bayesgen.inference import Draws, Posterior, PowerPosterior
-from bayesgen.inference.posterior import flat
+from bayesgen.errors import UnreliableLeaveOneOut, UnsupportedInference, warn
+from bayesgen.inference import DrawsPosterior, Posterior
+from bayesgen.inference.posterior import chained, flat
 from bayesgen.likelihoods import Likelihood
 from bayesgen.model import Model
-from bayesgen.story import log_priors as log_priors_of
-from bayesgen.story import told
+from bayesgen.program import log_priors as log_priors_of
+from bayesgen.program import sample_prior
 from bayesgen.table import free_names
-from bayesgen.typing import DataFrame, DataTree, ELPDData, Encoded, Labels
+from bayesgen.typing import DataFrame, DataTree, ELPDData, Encoded, Joint, Labels
 
 SAMPLES, STACKED = ("chain", "draw"), ("sample",)
 """The axes of draws in arviz, and the name that it gives to both as one."""
-
-CHAINS = 4
-"""Independent draws are dealt to as many chains: arviz's diagnostics want several."""
 
 Params = Mapping[str, Mapping[str, np.ndarray]]
 
@@ -101,34 +98,19 @@ def _named(owner: str, axes: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(out)
 
 
-def draws_of(posterior: Posterior, rng: np.random.Generator, n: int) -> Draws:
-    """Return a posterior as draws: its own, or n of a closed form, dealt to CHAINS chains.
+def draws_of(posterior: Posterior, rng: np.random.Generator, n: int) -> DrawsPosterior:
+    """Return a posterior as draws: its own, or n of a closed form.
 
     Raises:
         InvalidArgument: n, the argument draws= of a user, is no count.
     """
     arguments.count("draws", n, default=1000)
-    if isinstance(posterior, PowerPosterior):
-        return draws_of(posterior.base, rng, n)
-    if isinstance(posterior, Draws):
-        return posterior
-    params = chained(posterior.parameters(rng, n), n)
-    return Draws(posterior.reader, posterior.report, params, posterior.families)
+    return posterior.as_draws(rng, n)
 
 
-def chained(params: Params, n: int) -> dict[str, dict[str, np.ndarray]]:
-    """Return n independent draws (draw, ...) as (chain, draw, ...); one chain if n does not fit.
-
-    arviz warns of more chains than draws.
-    """
-    chains = CHAINS if n % CHAINS == 0 and n >= CHAINS**2 else 1
-    return {
-        owner: {name: v.reshape(chains, n // chains, *v.shape[1:]) for name, v in values.items()}
-        for owner, values in params.items()
-    }
-
-
-def log_likelihoods(draws: Draws, encoded: Encoded, y: Labels) -> tuple[np.ndarray, np.ndarray]:
+def log_likelihoods(
+    draws: DrawsPosterior, encoded: Encoded, y: Labels
+) -> tuple[np.ndarray, np.ndarray]:
     """Return log p(y given x, theta) and log p(x, y given theta), each (chain, draw, row)."""
     n = len(y)
     conditional, joint = np.empty((2, n, int(np.prod(draws.shape))))
@@ -146,7 +128,7 @@ def prior_draws(model: Model, rng: np.random.Generator, n: int) -> Params:
     for name, part in model.blocks.items():
         if part.improper:
             continue
-        out[name] = part.draw(rng, n) if part.conjugate else told(part, name, rng, n)
+        out[name] = part.draw(rng, n) if part.conjugate else sample_prior(part, name, rng, n)
     return chained(out, n)
 
 
@@ -229,32 +211,120 @@ def datatree(
     return tree
 
 
-def elpd(after: np.ndarray, before: np.ndarray, weight: np.ndarray) -> ELPDData:
-    """Return arviz's ELPDData of log predictive densities of rows, known exactly.
+@dataclasses.dataclass(frozen=True, eq=False)
+class LeaveOneOut:
+    """Log densities of rows, each given the other rows.
 
-    p, the effective number of parameters, is sum(before) - sum(after). No posterior is sampled and
-    no importance weight smoothed: n_samples is 0, and pareto_k and good_k are None.
+    joint: log p(x_i, y = k given the rows without i), shape (row, class). pareto_k: tail shapes of
+    the importance weights, shape (row,), and good_k: the largest that can be trusted with n_draws
+    draws (Vehtari and others 2024); None, None and 0 where the densities are exact.
+    """
+
+    joint: Joint
+    pareto_k: np.ndarray | None = None
+    good_k: float | None = None
+    n_draws: int = 0
+
+    def unreliable(self) -> np.ndarray:
+        """Return the rows whose importance weights vary too much."""
+        if self.pareto_k is None or self.good_k is None:
+            return np.empty(0, dtype=int)
+        # not >: NaN is no good shape either
+        return np.flatnonzero(~(self.pareto_k <= self.good_k))
+
+
+LEAST_DRAWS = 25
+"""Draws below which arviz fits no tail: a fifth of them are the tail, and it wants five."""
+
+
+def left_out_by_importance(
+    draws: DrawsPosterior, encoded: Encoded, y: Labels, weight: np.ndarray
+) -> LeaveOneOut:
+    r"""Return log densities of rows given the others, by Pareto smoothed importance sampling.
+
+    Draws of p(theta given D) stand for p(theta given the rows without i) once they are weighed by
+    p(x_i, y_i given theta)^-w_i, and the largest weights are smoothed:
+
+        log p(x_i, k given the rows without i) = log sum_s v_is p(x_i, k given theta_s)
+
+    Source: Vehtari, Simpson, Gelman, Yao and Gabry, "Pareto smoothed importance sampling", Journal
+    of Machine Learning Research 25 (2024).
+
+    Args:
+        draws: of the parameters given all rows.
+        encoded: all rows.
+        y: their class codes, shape (row,).
+        weight: their weights w, shape (row,).
+
+    Raises:
+        UnsupportedInference: fewer draws than a tail can be fitted to.
+    """
+    from arviz_stats.base import array_stats
+
+    n_draws = int(np.prod(draws.shape))
+    if n_draws < LEAST_DRAWS:
+        raise UnsupportedInference.because(
+            f"loo() from {n_draws} draws",
+            f"at least {LEAST_DRAWS} are needed to smooth importance weights",
+            "Fit with more: inference=bg.NUTS(draws=1000).",
+        )
+    # arviz's own rule: correlated draws need a longer tail
+    share = draws.report.details.get("ess", np.nan) / n_draws
+    efficiency = min(share, 1.0) if np.isfinite(share) else 1.0
+    joint, pareto_k = np.empty((len(y), len(draws.log_classes()))), np.zeros(len(y))
+    for rows, density in draws.joint_draws(encoded, len(y)):
+        own = np.take_along_axis(density, y[rows, None, None], axis=2)[:, :, 0]
+        taken = np.where(weight[rows, None] > 0, weight[rows, None] * own, 0.0)
+        log_weight = np.full(own.shape, -np.log(n_draws))
+        # a density that is the same under every draw leaves the weights even
+        varies = np.ptp(taken, axis=1) > 0
+        if varies.any():
+            log_weight[varies], pareto_k[rows[varies]] = array_stats.psislw(
+                taken[varies], r_eff=efficiency, axis=-1
+            )
+        joint[rows] = np.logaddexp.reduce(log_weight[:, :, None] + density, axis=1)
+    good_k = min(1 - 1 / np.log10(n_draws), 0.7)
+    found = LeaveOneOut(joint, pareto_k, good_k, n_draws)
+    unreliable = found.unreliable()
+    if len(unreliable):
+        worst = float(pareto_k[unreliable].max())
+        warn(UnreliableLeaveOneOut.rows(unreliable.tolist(), worst, good_k))
+    return found
+
+
+def elpd(
+    after: np.ndarray, before: np.ndarray, weight: np.ndarray, source: LeaveOneOut
+) -> ELPDData:
+    """Return arviz's ELPDData of log predictive densities of rows.
+
+    p, the effective number of parameters, is sum(before) - sum(after). Where the densities are
+    exact, n_samples is 0, and pareto_k and good_k are None.
 
     Args:
         after: of each row given the others, shape (row,).
         before: of each row given all rows, shape (row,).
         weight: how often each row counts, shape (row,); rows that never do are absent.
+        source: where `after` comes from.
     """
     import xarray as xr
     from arviz_stats.utils import ELPDDataLOO
 
     seen = np.flatnonzero(weight > 0)
     after, before = (weight[seen] * part[seen] for part in (after, before))
+    pareto_k = source.pareto_k
+    if pareto_k is not None:
+        pareto_k = xr.DataArray(pareto_k[seen], {"row": seen}, "row", name="pareto_k")
     return ELPDDataLOO(
         elpd=float(after.sum()),
         se=float(np.sqrt(len(after)) * after.std()),
         p=float(before.sum() - after.sum()),
-        n_samples=0,
+        n_samples=source.n_draws,
         n_data_points=len(after),
         scale="log",
-        warning=False,
-        # as in arviz's own results of k folds, whatever the annotation says
-        good_k=cast(Any, None),
+        warning=bool(np.isin(source.unreliable(), seen).any()),
+        # as in arviz's own results of k folds, whatever the annotations say
+        good_k=cast(Any, source.good_k),
+        pareto_k=cast(Any, pareto_k),
         elpd_i=xr.DataArray(after, {"row": seen}, "row", name="elpd_i"),
     )
 
@@ -271,6 +341,14 @@ def summary(tree: DataTree, options: Mapping[str, Any]) -> DataFrame:
     from arviz_stats import summary as table
 
     return table(tree, **options)
+
+
+def summary_of_members(tables: Mapping[str, DataFrame]) -> DataFrame:
+    """Return the members' summary tables one below the other, parameters as "member/parameter"."""
+    import pandas as pd
+
+    named = [table.rename(index=lambda row, n=n: f"{n}/{row}") for n, table in tables.items()]
+    return pd.concat(named)
 
 
 def trees_of_members(trees: Mapping[str, DataTree], weights: Mapping[str, float]) -> DataTree:

@@ -43,7 +43,7 @@ class Reader:
 
     full: the completed likelihood of each block, before anything was left out.
     kept: for each block the positions that stay, or None where all do.
-    bends: how the columns of some blocks were bent.
+    power transforms: how the columns of some blocks were power-transformed.
     """
 
     full: dict[str, Likelihood]
@@ -58,7 +58,7 @@ class Reader:
         }
 
     def log_abs_det_jacobian(self, encoded: Encoded) -> Float[np.ndarray, "row 1"] | float:
-        """Return what makes log densities of bent cells those of cells; 0 without bends."""
+        """Return log |d transformed / d cell| of rows, (row, 1); 0 without power transforms."""
         return log_abs_det_jacobian(self.power_transforms, encoded)
 
     def uninformative_columns(self) -> dict[str, np.ndarray]:
@@ -78,7 +78,7 @@ class Reader:
 def log_abs_det_jacobian(
     power_transforms: Mapping[str, PowerTransforms], encoded: Encoded
 ) -> Float[np.ndarray, "row 1"] | float:
-    """Return log |d bent / d cell| of encoded rows, summed over their cells; 0 without bends."""
+    """Return log |d transformed / d cell| of encoded rows, summed over their cells."""
     return sum(
         (b.log_abs_det_jacobian(encoded[name])[:, None] for name, b in power_transforms.items()),
         start=0.0,

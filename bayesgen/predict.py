@@ -5,7 +5,7 @@ from jaxtyping import Float
 from scipy.sparse import csr_array, issparse, vstack
 
 from bayesgen.errors import ImpossibleRows, LowSampleSize, NoPosterior, warn
-from bayesgen.inference import Draws, Posterior, row_max
+from bayesgen.inference import Posterior, row_max
 from bayesgen.likelihoods.normal_statistics import row_chunks
 from bayesgen.typing import DataArray, Encoded, Joint, Traceable
 
@@ -29,12 +29,12 @@ def log_joint(
     another number: with 3 and 6 rows in two one-column classes it was .74 where the exact answer
     is .97.) Warns where that leaves probabilities open, or with `densities` log densities.
     """
-    if not isinstance(posterior, Draws) or posterior.point:
-        return posterior.log_joint(encoded, n_rows)
     joint, error = posterior.log_joint_and_error(encoded, n_rows)
+    if error is None:
+        return joint
     low = error.sample_size < LOW_SAMPLE_SIZE if densities else error.probability > UNCERTAIN
     if low.any():
-        cure = more_draws(posterior)
+        cure = posterior.more_draws()
         count = int(low.sum())
         if densities:
             smallest = float(np.nanmin(error.sample_size))
@@ -52,22 +52,6 @@ def joint_and_prior(
     joint = log_joint(posterior, encoded, n_rows)
     warn_impossible_rows(joint)
     return joint, posterior.log_classes()
-
-
-def more_draws(posterior: Draws) -> str:
-    """Return what to type where draws are too few: a closed form, or four times as many draws."""
-    chains, draws = posterior.shape
-    name = "Augmentation" if posterior.report.method == "augmentation" else "NUTS"
-    more = f"inference=bg.{name}(draws={4 * draws}, chains={chains})"
-    families = posterior.families.values()
-    if not families or not all(family.conjugate for family in families):
-        return f"Pass {more}."
-    if any(family.joint for family in families):
-        return (
-            "Pass inference='exact' if no fitted row lacks a cell of a block of dependent columns, "
-            f"else {more}."
-        )
-    return "Pass inference='exact'."
 
 
 def warn_impossible_rows(joint: Joint) -> None:

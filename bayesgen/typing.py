@@ -39,12 +39,13 @@ Kept = Num[Any, "row kept"]
 Labels = Int[np.ndarray, " row"]
 Weights = Float[np.ndarray, " row"]
 Joint = Float[np.ndarray, "row class"]
-Evidence = float | Float[np.ndarray, "..."]
-"""Log evidence: a number, or one for each position of leading axes."""
 JointDraws = Float[np.ndarray, "row draw class"]
 
 Traceable = Shaped[Any, "..."]
 """An array of NumPy, or a traced one of JAX in formulas that run under both."""
+
+Evidence = float | Traceable
+"""Log evidence: a number, or one for each position of leading axes; traced where a gradient is."""
 
 Params = dict[str, Traceable]
 """Parameters of one block by name; leading axes are draws, then the axes the family declares."""

@@ -1,17 +1,18 @@
 """Whose probabilities are right? Bayes, MLE and MAP beside scikit-learn, on real tables.
 
 Naive Bayes on every table, LDA and QDA on those of numbers alone; 24 training rows, and 10-fold
-cross-validation. With --worths: the scan of prior worths by which the defaults were chosen.
+cross-validation. With --prior strengths: the scan of prior strengths by which the defaults were
+chosen.
 """
 
 import argparse
 import json
 from pathlib import Path
 
-from calibration_report import markdown, worths
+from calibration_report import markdown, strengths
 from calibration_scores import score_all
+from calibration_strengths import SCANS, scan
 from calibration_tables import SMALL_DRAWS, halves, load
-from calibration_worths import SCANS, scan
 
 
 def main() -> None:
@@ -40,7 +41,7 @@ def main() -> None:
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the report here too")
     parser.add_argument("--quick", action="store_true", help="two tables: does everything run?")
     arguments = parser.parse_args()
-    report = _hyperparameters(arguments) if arguments.worths is not None else _scores(arguments)
+    report = _hyperparameters(arguments) if arguments.strengths is not None else _scores(arguments)
     print(report)
     if arguments.markdown:
         arguments.markdown.write_text(report, encoding="utf-8")
@@ -58,12 +59,12 @@ def _hyperparameters(arguments: argparse.Namespace) -> str:
     tables = load(arguments.tables, arguments.only)
     splits = {"small": arguments.draws, "full": arguments.seeds}
     parts = []
-    for name in arguments.worths or SCANS:
+    for name in arguments.strengths or SCANS:
         settings = SCANS[name].settings
         if arguments.quick:
             tables, splits, settings = tables[:3], {"small": 1, "full": 1}, SCANS[name].few()
         records = scan(name, tables, splits, settings)
-        parts += [f"## {name}", worths(records, SCANS[name].default, halves(tables))]
+        parts += [f"## {name}", strengths(records, SCANS[name].default, halves(tables))]
         if arguments.json:
             arguments.json.with_suffix(f".{name.replace(' ', '_')}.json").write_text(
                 json.dumps(records, indent=1), encoding="utf-8"

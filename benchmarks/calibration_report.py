@@ -1,4 +1,4 @@
-"""What the calibration benchmark found, as Markdown: a table a regime, wins, medians, worths."""
+"""Results of the calibration benchmark as Markdown: a table a regime, wins, medians, scans."""
 
 import math
 
@@ -131,8 +131,8 @@ def grid(table: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
-def worths(records: list[dict], default: tuple, halves: dict[str, str]) -> str:
-    """Return the scan of one kind of worths as Markdown.
+def strengths(records: list[dict], default: tuple, halves: dict[str, str]) -> str:
+    """Return the scan of one kind of prior strengths as Markdown.
 
     For each setting: the mean over tables of the log loss at 24 rows and in 10-fold, how many
     tables it wins against the default, and by how much the table that it serves worst rises. Then
@@ -171,15 +171,15 @@ def _halves(small: pd.DataFrame, full: pd.DataFrame, default: tuple, halves: dic
         b = [table for table in small if halves[table] == other]
         lossless = full[a].mean(axis=1) <= full[a].mean(axis=1)[default]
         best = small.loc[lossless, a].mean(axis=1).idxmin()
-        told = [
+        reported = [
             f"{words} {part[tables].mean(axis=1)[default]:.4f} -> "
             f"{part[tables].mean(axis=1)[best]:.4f}"
             for tables in (a, b)
             for words, part in {"24 rows": small, "10-fold": full}.items()
         ]
         lines.append(
-            f"* Half {mine} ({len(a)} tables) chooses {_named(best)}: {told[0]}, {told[1]}; on the "
-            f"other half ({len(b)} tables): {told[2]}, {told[3]}."
+            f"* Half {mine} ({len(a)} tables) chooses {_named(best)}: {reported[0]}, {reported[1]}"
+            f"; on the other half ({len(b)} tables): {reported[2]}, {reported[3]}."
         )
     return "\n".join(lines)
 

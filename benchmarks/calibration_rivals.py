@@ -57,9 +57,9 @@ def rivals(table: Benchmark, wanted: list[str]) -> dict[str, BaseEstimator]:
 class MixedNB(ClassifierMixin, BaseEstimator):
     """scikit-learn's naive Bayes for numbers and levels: GaussianNB and CategoricalNB, multiplied.
 
-    Each is fitted to its own columns (means or most frequent levels in the holes) with its defaults
-    and the two joint densities are multiplied, the class prior counted once. The levels are those
-    of the whole table. On a table of one kind it is that classifier.
+    Each is fitted to its own columns (means or most frequent levels in the missing values) with its
+    defaults and the two joint densities are multiplied, the class prior counted once. The levels
+    are those of the whole table. On a table of one kind it is that classifier.
     """
 
     def fit(self, X: pd.DataFrame, y: np.ndarray) -> "MixedNB":
@@ -72,21 +72,21 @@ class MixedNB(ClassifierMixin, BaseEstimator):
         if numbers:
             self.parts_.append((numbers, SimpleImputer().fit(X[numbers]), GaussianNB()))
         if levels:
-            known = [list(X[c].cat.categories) for c in levels]
+            given = [list(X[c].cat.categories) for c in levels]
             encode = make_pipeline(
-                SimpleImputer(strategy="most_frequent"), OrdinalEncoder(categories=known)
+                SimpleImputer(strategy="most_frequent"), OrdinalEncoder(categories=given)
             ).fit(X[levels].astype(object))
-            many = CategoricalNB(min_categories=[len(k) for k in known])
+            many = CategoricalNB(min_categories=[len(k) for k in given])
             self.parts_.append((levels, encode, many))
         for columns, encode, part in self.parts_:
-            part.fit(encode.transform(_plain(X[columns])), y)
+            part.fit(encode.transform(_direct(X[columns])), y)
         return self
 
     def predict_log_proba(self, X: pd.DataFrame) -> np.ndarray:
         """Return log P(class given row), shape (row, class)."""
         joint = self.log_prior_ * (1 - len(self.parts_))
         for columns, encode, part in self.parts_:
-            joint = joint + part.predict_joint_log_proba(encode.transform(_plain(X[columns])))
+            joint = joint + part.predict_joint_log_proba(encode.transform(_direct(X[columns])))
         return joint - np.logaddexp.reduce(joint, axis=1, keepdims=True)
 
 
@@ -102,10 +102,10 @@ class TunedLogistic(ClassifierMixin, BaseEstimator):
     def fit(self, X: pd.DataFrame, y: np.ndarray) -> "TunedLogistic":
         """Choose the strength, then fit all rows with it."""
         self.classes_, count = np.unique(y, return_counts=True)
-        plain = make_pipeline(self.prepare, LogisticRegression(max_iter=2000))
+        direct = make_pipeline(self.prepare, LogisticRegression(max_iter=2000))
         cv = StratifiedKFold(int(np.clip(count.min(), 2, 5)), shuffle=True, random_state=0)
         grid = {"logisticregression__C": STRENGTHS}
-        self.search_ = GridSearchCV(plain, grid, scoring="neg_log_loss", cv=cv).fit(X, y)
+        self.search_ = GridSearchCV(direct, grid, scoring="neg_log_loss", cv=cv).fit(X, y)
         return self
 
     def predict_log_proba(self, X: pd.DataFrame) -> np.ndarray:
@@ -113,15 +113,15 @@ class TunedLogistic(ClassifierMixin, BaseEstimator):
         return self.search_.predict_log_proba(X)
 
 
-def _plain(X: pd.DataFrame) -> pd.DataFrame:
+def _direct(X: pd.DataFrame) -> pd.DataFrame:
     kinds = [isinstance(kind, pd.CategoricalDtype) for kind in X.dtypes]
     return X.astype(object) if all(kinds) else X
 
 
 def _prepare(table: Benchmark) -> BaseEstimator:
-    """Return what fills holes, scales numbers and spreads levels over 0/1 columns."""
-    known = [list(table.X[c].cat.categories) for c in table.levels]
-    spread = OneHotEncoder(categories=known, drop="if_binary", sparse_output=False)
+    """Return what fills missing values, scales numbers and spreads levels over 0/1 columns."""
+    given = [list(table.X[c].cat.categories) for c in table.levels]
+    spread = OneHotEncoder(categories=given, drop="if_binary", sparse_output=False)
     return make_column_transformer(
         (make_pipeline(SimpleImputer(), StandardScaler()), table.numbers),
         (make_pipeline(SimpleImputer(strategy="most_frequent"), spread), table.levels),

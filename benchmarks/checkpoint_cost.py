@@ -29,7 +29,7 @@ def measure(options: Options) -> list[Result]:
     warnings.simplefilter("ignore", bg.errors.NotConverged)
     with tempfile.TemporaryDirectory() as folder:
         models = MODELS[:1] if options.quick else MODELS
-        return [_cost(*model, Path(folder) / "run.nc", options) for model in models]
+        return [_cost(*model, Path(folder) / "run.bgm", options) for model in models]
 
 
 def _cost(name: str, model: type, p: int, draws: int, path: Path, options: Options) -> Result:

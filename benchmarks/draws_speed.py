@@ -55,7 +55,7 @@ def predicting(name: str, model: type, options: Options) -> list[Result]:
     sampler = bg.Augmentation(draws=n_draws // 4, chains=4)
     ours = model(inference=sampler, random_state=0).fit(X, y)
     memory_rows = options.size(100_000, 1_000)
-    memory = peak_megabytes(ours, memory_rows)
+    memory = highest_megabytes(ours, memory_rows)
     title = f"{n_draws:,} draws, predict_proba, {name} p={N_FEATURES} K={N_CLASSES}"
     call = partial(ours.predict_proba, rows)
     product, width = gemm(ours, n)
@@ -124,12 +124,12 @@ def naive(params: dict, rows: np.ndarray) -> Callable[[], np.ndarray]:
     return call
 
 
-def peak_megabytes(fitted: object, n_rows: int) -> float:
+def highest_megabytes(fitted: object, n_rows: int) -> float:
     """Return how much a prediction adds to the memory of a fresh process, in MB."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "classifier.pickle"
         path.write_bytes(pickle.dumps(fitted))
-        script = Path(__file__).with_name("peak_memory.py")
+        script = Path(__file__).with_name("memory.py")
         command = [sys.executable, str(script), str(path), str(n_rows)]
         run = subprocess.run(command, check=True, capture_output=True, text=True)
     return float(run.stdout)

@@ -21,10 +21,10 @@ from simulated import Simulated, Subject, simulations
 from subjects import GROUPS, SUBJECTS
 
 from bayesgen import predict
-from bayesgen.inference import Draws, Exact
+from bayesgen.inference import DrawsPosterior, Exact
+from bayesgen.inference.log_density import nested
 from bayesgen.inference.posterior import Posterior
 from bayesgen.inference.report import Report
-from bayesgen.inference.target import nested
 from bayesgen.model import Reader
 
 SIZES = (10, 100, 1000)
@@ -109,7 +109,9 @@ def nuts_coverage(
         for name, part in simulated.model.blocks.items():
             own = {owner: params[owner] for owner in ("class", name)}
             report = Report("nuts", 0.0, converged=True, verdict="")
-            posterior = Draws(Reader({name: part}, {name: None}), report, own, {name: part})
+            posterior = DrawsPosterior(
+                Reader({name: part}, {name: None}), report, own, {name: part}
+            )
             shares[name].append(covered(simulated, name, posterior, rng, rows, ends))
     return [_line(name, "nuts", n_rows, rows, own) for name, own in shares.items()]
 
@@ -154,8 +156,8 @@ def table(found: list[Line]) -> str:
         if (counts := [line.tables for line in found if line.inference == name])
     )
     low, high = BAND
-    said = f"right: within {ERRORS:.0f} standard errors of {PROB} and in {low} to {high}"
-    return "\n".join([*out, "", f"{tables}; {said}."])
+    stated = f"right: within {ERRORS:.0f} standard errors of {PROB} and in {low} to {high}"
+    return "\n".join([*out, "", f"{tables}; {stated}."])
 
 
 def measured(names: list[str], tables: int, nuts_tables: int, seed: int) -> Iterator[list[Line]]:
@@ -195,8 +197,10 @@ def main() -> int:
     for lines in measured(names, *counts, options.seed):
         found += lines
         for line in lines:
-            told = f"{line.likelihood}, {line.n_rows} rows: {line.coverage:.3f} +- {line.error:.3f}"
-            print(f"{time.perf_counter() - began:5.0f} s  {told}", file=sys.stderr, flush=True)
+            reported = (
+                f"{line.likelihood}, {line.n_rows} rows: {line.coverage:.3f} +- {line.error:.3f}"
+            )
+            print(f"{time.perf_counter() - began:5.0f} s  {reported}", file=sys.stderr, flush=True)
         if options.json:
             report = [dataclasses.asdict(line) for line in found]
             options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")

@@ -14,13 +14,13 @@ from functools import partial
 
 import numpy as np
 from measure import Options, Result, compared, main, ratio, seconds
-from plain_mcmc import plain_mcmc
+from numpyro_mcmc import numpyro_mcmc
 from tables import normal_rows
 
 import bayesgen as bg
 from bayesgen.classes import class_prior
 from bayesgen.model import complete_model, model_statistics
-from bayesgen.story import program
+from bayesgen.program import program
 
 MODELS = (
     ("QDA p=10 K=3", bg.QDA, bg.MultivariateNormal, 10),
@@ -65,7 +65,7 @@ def _second_fit(
         X, y = normal_rows(n, p, N_CLASSES, seed=i)
         pairs[i, 0] = seconds(partial(classifier.fit, X, y))
         began = time.perf_counter()
-        mcmc = plain_mcmc(_story(likelihood, X, y), sampler, seed=i)
+        mcmc = numpyro_mcmc(_story(likelihood, X, y), sampler, seed=i)
         pairs[i, 1] = time.perf_counter() - began
         theirs = np.asarray(mcmc.get_extra_fields()["num_steps"]).sum()
         steps[i] = classifier.report_.details["steps"], theirs

@@ -1,8 +1,9 @@
 """Class probabilities in closed form, against one call of scikit-learn's QDA.
 
-One predict_proba call, table reading and checks included. Holes: a fifth of the cells missing at
-random, which makes hundreds of patterns of ten columns, against the same rows whole. Trees and
-stacks answer for what they add; a stack's fit is in seconds, leave-one-out of all members included.
+One predict_proba call, table reading and checks included. Missing values: a fifth of the cells
+missing at random, which makes hundreds of patterns of ten columns, against the same rows whole.
+Trees and stacks answer for what they add; a stack's fit is in seconds, leave-one-out of all members
+included.
 """
 
 from functools import partial
@@ -18,8 +19,8 @@ N_CLASSES, N_FEATURES = 5, 20
 
 
 def measure(options: Options) -> list[Result]:
-    """Return what exact prediction costs, whole, with holes, by trees and by a stack."""
-    return [*exact(options), holes(options), *stacks(options)]
+    """Return what exact prediction costs, whole, with missing values, by trees and by a stack."""
+    return [*exact(options), gaps(options), *stacks(options)]
 
 
 def exact(options: Options) -> list[Result]:
@@ -37,7 +38,7 @@ def exact(options: Options) -> list[Result]:
     return results
 
 
-def holes(options: Options) -> Result:
+def gaps(options: Options) -> Result:
     """Return what QDA's predictions cost where a fifth of the cells is missing."""
     n, p, k = options.size(20_000, 500), 10, 3
     X, y = normal_rows(n, p, k)

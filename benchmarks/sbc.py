@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 from side_by_side import Chains, sampled
-from simulated import Simulated, Subject, simulations, worths_of
+from simulated import Simulated, Subject, simulations, strengths_of
 from subjects import GROUPS, SUBJECTS
 from uniformity import bands, chi_square, ecdf
 
@@ -92,7 +92,7 @@ def rank(truth: float, draws: np.ndarray, rng: np.random.Generator) -> float:
 def _ranked(
     simulated: Simulated, drawn: Mapping[str, Mapping], rng: np.random.Generator
 ) -> dict[str, float]:
-    """Return ranks of class probabilities, parameters and worths, of those that were drawn."""
+    """Return ranks of class probabilities, parameters and prior strengths."""
     out = {}
     if "class" in drawn:
         own = (simulated.truth["class"]["probs"][0, 0], drawn["class"]["probs"][:, 0])
@@ -101,8 +101,8 @@ def _ranked(
         if name in drawn:
             true, found = (quantities(simulated, name, of[name]) for of in (simulated.truth, drawn))
             out |= {f"{name}: {q}": rank(true[q][0], found[q], rng) for q in found}
-        for setting, value in simulated.worths[name].items():
-            found = drawn[f"{name}.worths"][setting]
+        for setting, value in simulated.strengths[name].items():
+            found = drawn[f"{name}.prior strengths"][setting]
             out[f"{name}: {setting}"] = rank(value, found, rng)
     return out
 
@@ -122,8 +122,10 @@ def exact_ranks(
         for name, part in posterior.model.blocks.items():
             if isinstance(part, HyperparameterMixture):
                 member = rng.choice(len(part.members), draws, p=np.exp(part.log_weight))
-                prior = worths_of(model.blocks[name])
-                drawn[f"{name}.worths"] = {n: values[member] for n, values in prior.items()}
+                prior = strengths_of(model.blocks[name])
+                drawn[f"{name}.prior strengths"] = {
+                    n: values[member] for n, values in prior.items()
+                }
         every.append(_ranked(simulated, drawn, rng))
     return _stacked(every)
 
@@ -143,7 +145,7 @@ def nuts_ranks(
             learned = name != "class" and isinstance(
                 simulated.model.blocks[name], HyperparameterMixture
             )
-            drawn.setdefault(f"{name}.worths" if learned else name, {})[parameter] = value
+            drawn.setdefault(f"{name}.prior strengths" if learned else name, {})[parameter] = value
         every.append(_ranked(simulated, drawn, rng))
     return _stacked(every)
 
@@ -183,8 +185,8 @@ def table(found: list[Line]) -> str:
         verdict = "yes" if min(least) > limit else "**no**"
         cells = (likelihood, inference, some[0].fits, len(some), *(f"{p:.2g}" for p in least))
         out.append(f"| {' | '.join(map(str, cells))} | {verdict} |")
-    said = f"{len(found)} quantities, two tests each; the least p-value of a line is out below "
-    return "\n".join([*out, "", f"{said}{limit:.1e} (false alarms: {FALSE_ALARM:.0%} of runs)."])
+    stated = f"{len(found)} quantities, two tests each; the least p-value of a line is out below "
+    return "\n".join([*out, "", f"{stated}{limit:.1e} (false alarms: {FALSE_ALARM:.0%} of runs)."])
 
 
 def draw_ecdfs(ranks: Ranks, title: str, path: Path) -> None:
@@ -252,8 +254,8 @@ def main() -> int:
         some = lines(ranks, inference)
         found += some
         seconds, least = time.perf_counter() - began, min(line.least for line in some)
-        told = f"{inference} {group}: least of {2 * len(some)} p-values {least:.2g}"
-        print(f"{seconds:5.0f} s  {told}", file=sys.stderr, flush=True)
+        reported = f"{inference} {group}: least of {2 * len(some)} p-values {least:.2g}"
+        print(f"{seconds:5.0f} s  {reported}", file=sys.stderr, flush=True)
         if options.json:
             _write(options.json, found)
         if options.plots:
@@ -271,8 +273,8 @@ def _write(path: Path, found: list[Line]) -> None:
 def _draw_each(ranks: Ranks, inference: str, folder: Path) -> None:
     for likelihood in dict.fromkeys(name.split(": ")[0] for name in ranks):
         own = {n: f for n, f in ranks.items() if n.startswith(f"{likelihood}: ")}
-        plain = likelihood.replace(",", "").replace(" ", "_")
-        draw_ecdfs(own, f"{likelihood}, {inference}", folder / f"{plain}_{inference}.png")
+        direct = likelihood.replace(",", "").replace(" ", "_")
+        draw_ecdfs(own, f"{likelihood}, {inference}", folder / f"{direct}_{inference}.png")
 
 
 if __name__ == "__main__":

@@ -12,10 +12,9 @@ import numpy as np
 from bayesgen.inference import hyperparameter_sampling
 from bayesgen.inference.compiled_nuts import CHUNK, CompiledNUTS, compiled
 from bayesgen.inference.incomplete_data import complete_statistics
-from bayesgen.inference.target import Target, model_target
+from bayesgen.inference.log_density import LogDensity, arrays, model_log_density
 from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture
 from bayesgen.model import Model, ModelStatistics
-from bayesgen.story import arrays
 
 Values = dict[str, np.ndarray]
 
@@ -35,12 +34,12 @@ class Chains:
     target_accept: float = 0.8
 
 
-def density(model: Model, statistics: ModelStatistics) -> tuple[Target, dict]:
+def log_density_of(model: Model, statistics: ModelStatistics) -> tuple[LogDensity, dict]:
     """Return what NUTS samples of a model, and its numbers."""
     if any(isinstance(part, HyperparameterMixture) for part in model.blocks.values()):
         return hyperparameter_sampling.target(model, statistics)
     tree = arrays(model, statistics, complete_statistics(model, statistics))
-    return model_target(model, statistics), tree
+    return model_log_density(model, statistics), tree
 
 
 def sampled(
@@ -53,32 +52,34 @@ def sampled(
     import jax
 
     groups: dict[tuple, list[int]] = {}
-    densities = [density(*fit) for fit in fits]
-    for i, (target, tree) in enumerate(densities):
+    densities = [log_density_of(*fit) for fit in fits]
+    for i, (density, tree) in enumerate(densities):
         shapes = tuple(np.shape(leaf) for leaf in jax.tree.leaves(tree))
-        groups.setdefault((target, shapes), []).append(i)
+        groups.setdefault((density, shapes), []).append(i)
     out: list[Values] = [{} for _ in fits]
     diverged = 0
-    for (target, _), members in groups.items():
+    for (density, _), members in groups.items():
         for begin in range(0, len(members), chains.lanes):
             some = members[begin : begin + chains.lanes]
             trees = [densities[i][1] for i in some]
             seed += 1
-            values, wild = _lanes(target, trees, chains, seed)
+            values, wild = _lanes(density, trees, chains, seed)
             diverged += wild
             for lane, i in enumerate(some):
                 out[i] = {site: value[:, lane, 0] for site, value in values.items()}
     return out, diverged
 
 
-def _lanes(target: Target, trees: list[dict], chains: Chains, seed: int) -> tuple[Values, int]:
+def _lanes(density: LogDensity, trees: list[dict], chains: Chains, seed: int) -> tuple[Values, int]:
     """Return draws, (draw, fit, 1, ...), of as many fits as there are lanes, or fewer."""
     import jax
 
     used = len(trees)
     trees = [trees[i % used] for i in range(chains.lanes)]
     with jax.enable_x64(True):
-        start, advance, values = side_by_side(compiled(target, chains.warmup, chains.target_accept))
+        start, advance, values = side_by_side(
+            compiled(density, chains.warmup, chains.target_accept)
+        )
         whole = jax.tree.map(lambda *leaves: np.stack([np.asarray(v) for v in leaves]), *trees)
         keys = jax.random.split(jax.random.key(seed), (chains.lanes, 1))
         state = start(keys, whole)

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 
 from bayesgen.classes import ClassPrior
+from bayesgen.inference.hyperparameter_sampling import given
 from bayesgen.likelihoods import KernelDensity, Likelihood
 from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture, resolve_family
 from bayesgen.likelihoods.kernel_density import LearnedKernelDensity
-from bayesgen.likelihoods.log_evidence import given
 from bayesgen.model import Model, ModelStatistics, Reader
-from bayesgen.story import told
+from bayesgen.program import sample_prior
 
 N_CLASSES = 2
 CLASSES = ClassPrior(np.array([0.4, 0.6]), 20.0)
@@ -43,11 +43,12 @@ class Subject:
 class Simulated:
     """Rows of known parameters.
 
-    truth: parameters by owner, each with a draw axis of one. worths: of blocks that learn them.
+    truth: parameters by owner, each with a draw axis of one. prior strengths: of blocks that learn
+    them.
     """
 
     truth: dict[str, Params]
-    worths: dict[str, dict[str, float]]
+    strengths: dict[str, dict[str, float]]
     model: Model
     statistics: ModelStatistics
 
@@ -90,11 +91,11 @@ def simulations(
     for _ in range(times):
         probs = CLASSES.draw(rng, 1)
         y = (rng.random(n_rows) >= probs["probs"][0, 0]).astype(int)
-        truth, worths, parts, statistics = {"class": probs}, {}, {}, {}
+        truth, strengths, parts, statistics = {"class": probs}, {}, {}, {}
         for name, prior in priors.items():
             part, n_levels = prior, subjects[name].n_levels
-            truth[name], worths[name] = next(draws[name])
-            if _made_of_rows(prior):
+            truth[name], strengths[name] = next(draws[name])
+            if _built_of_rows(prior):
                 x = some_lumps(rng, y, subjects[name].width)
                 part = prior.complete(_statistics(prior, x, y))
                 truth[name] = _given_rows(part, x, y, rng)
@@ -102,7 +103,7 @@ def simulations(
                 x = prior.simulate(first(truth[name]), y, rng)
             parts[name], statistics[name] = part, _statistics(part, x, y, n_levels)
         count = np.bincount(y, minlength=N_CLASSES).astype(float)
-        yield Simulated(truth, worths, Model(CLASSES, parts), ModelStatistics(count, statistics))
+        yield Simulated(truth, strengths, Model(CLASSES, parts), ModelStatistics(count, statistics))
 
 
 def _statistics(part: Likelihood, x: np.ndarray, y: np.ndarray, n_levels: tuple[int, ...] = ()):
@@ -112,25 +113,26 @@ def _statistics(part: Likelihood, x: np.ndarray, y: np.ndarray, n_levels: tuple[
 def _prior_draws(
     prior: Likelihood, inference: str, rng: np.random.Generator, times: int
 ) -> Iterator[tuple[Params, dict[str, float]]]:
-    """Yield parameters and learned worths."""
-    if _made_of_rows(prior):
+    """Yield parameters and learned prior strengths."""
+    if _built_of_rows(prior):
         yield from (({}, {}) for _ in range(times))
         return
     if isinstance(prior, HyperparameterMixture):
         for _ in range(times):
-            member, worths = _member(prior, inference, rng)
-            yield member.draw(rng, 1), worths
+            member, strengths = _member(prior, inference, rng)
+            yield member.draw(rng, 1), strengths
         return
-    drawn = prior.draw(rng, times) if prior.conjugate else told(prior, "prior", rng, times)
+    drawn = prior.draw(rng, times) if prior.conjugate else sample_prior(prior, "prior", rng, times)
     for i in range(times):
         yield {name: value[i : i + 1] for name, value in drawn.items()}, {}
 
 
-# -- learned worths ------------------------------------------------------------------------------
+# -- learned prior strengths
+# ------------------------------------------------------------------------------
 
 
-def worths_of(prior: HyperparameterMixture) -> dict[str, np.ndarray]:
-    """Return the worths in which the members differ, each of shape (member,)."""
+def strengths_of(prior: HyperparameterMixture) -> dict[str, np.ndarray]:
+    """Return the prior strengths in which the members differ, each of shape (member,)."""
     each = {
         name: np.array([float(np.ravel(getattr(m, name))[0]) for m in prior.members])
         for name in prior.first.hyperparameter_grid
@@ -142,21 +144,21 @@ def _member(
     prior: HyperparameterMixture, inference: str, rng: np.random.Generator
 ) -> tuple[Likelihood, dict[str, float]]:
     """Return a member: one of the grid, or for NUTS one between its ends, even over logarithms."""
-    grids = worths_of(prior)
+    grids = strengths_of(prior)
     if inference == "exact":
         at = int(rng.integers(len(prior.members)))
         return prior.members[at], {name: float(values[at]) for name, values in grids.items()}
-    worths = {
+    strengths = {
         name: float(np.exp(rng.uniform(*np.log([values.min(), values.max()]))))
         for name, values in grids.items()
     }
-    return given(prior.members, worths), worths
+    return given(prior.members, strengths), strengths
 
 
 # -- densities made of rows ----------------------------------------------------------------------
 
 
-def _made_of_rows(prior: Likelihood) -> bool:
+def _built_of_rows(prior: Likelihood) -> bool:
     return isinstance(prior, KernelDensity | LearnedKernelDensity)
 
 

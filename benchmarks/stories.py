@@ -1,9 +1,9 @@
 """Do the hierarchical programs of models/ predict better than the plain classifiers, and where?
 
 Log loss (nats a row, lower is better) of models/hierarchical_naive_bayes.py beside exact naive
-Bayes, and of models/shrunken_qda.py beside exact LDA and QDA (holes: data augmentation), each with
-24 rows to fit (stated draws, two rows of each class among them) and in five stratified folds.
-Numbers are standardised for the programs, by the fitted rows; the others need no units.
+Bayes, and of models/shrunken_qda.py beside exact LDA and QDA (missing values: data augmentation),
+each with 24 rows to fit (stated draws, two rows of each class among them) and in five stratified
+folds. Numbers are standardised for the programs, by the fitted rows; the others need no units.
 
 The tables are those of the package, or of a folder: NAME.csv with a column `class`, and schema.json
 with {NAME: {"features": {column: "numeric" | other kinds}}}.
@@ -71,11 +71,11 @@ def standardised(table: Table, train: np.ndarray) -> np.ndarray:
     numbers = table.X[table.numbers].to_numpy(float)
     if not numbers.size:
         return numbers
-    known = numbers[train]
-    spread = np.nanstd(known, axis=0)
+    given = numbers[train]
+    spread = np.nanstd(given, axis=0)
     # a column that the fitted rows hold constant
     spread = np.where(spread > 0, spread, np.nanstd(numbers, axis=0))
-    return (numbers - np.nanmean(known, axis=0)) / spread
+    return (numbers - np.nanmean(given, axis=0)) / spread
 
 
 def mixed(table: Table, train: np.ndarray) -> dict[str, np.ndarray]:
@@ -181,8 +181,8 @@ def summary(results: pd.DataFrame) -> pd.DataFrame:
     for (regime, name), part in results.groupby(["regime", "table"], sort=False):
         loss = part.pivot(index="split", columns="classifier", values="log_loss")
         line = {"regime": regime, "table": name} | {c: _spread(loss[c]) for c in loss}
-        plain = {"hierarchical": ["naive Bayes"], "shrunken QDA": ["LDA", "QDA"]}
-        for program, others in plain.items():
+        direct = {"hierarchical": ["naive Bayes"], "shrunken QDA": ["LDA", "QDA"]}
+        for program, others in direct.items():
             if program in loss:
                 best = loss[others].mean().idxmin()
                 line[f"{program}: gain"] = _spread(loss[best] - loss[program])

@@ -1,6 +1,6 @@
 """Every likelihood with a stated prior, for simulation: hyperparameters differ by class and column.
 
-A new family gets a line in SUBJECTS; tests/test_sbc.py asks for one.
+A new family gets a line in SUBJECTS; tests/inference/test_sbc.py asks for one.
 """
 
 import numpy as np
@@ -27,7 +27,7 @@ from bayesgen.likelihoods.kernel_density import LearnedKernelDensity
 
 MEAN = np.array([[0.0, 1.0], [1.0, -1.0]])
 VARIANCE = np.array([[1.0, 2.0], [0.5, 1.5]])
-WORTHS = np.array([[1.0, 2.0], [0.7, 3.0]])
+STRENGTHS = np.array([[1.0, 2.0], [0.7, 3.0]])
 SCALE = np.array([[1.0, 0.4], [0.4, 1.5]])
 SCALES = SCALE * np.array([1.0, 0.6])[:, None, None]
 LEVELS, PROBS = (2, 3), np.array([[0.4, 0.6, 0.2, 0.3, 0.5], [0.7, 0.3, 0.4, 0.4, 0.2]])
@@ -36,8 +36,13 @@ THREE, TREE = (2, 3, 2), np.array([[0.4, 0.6, 0.2, 0.3, 0.5, 0.5, 0.5]] * N_CLAS
 PLACES = np.array([[0.0, 1.0, 0.5], [1.0, -1.0, 0.0]])
 URNS = np.array([[0.5, 0.3, 0.2], [0.2, 0.5, 0.3]])
 
-OWN = {"mean": MEAN, "mean_rows": WORTHS, "variance": VARIANCE, "variance_rows": 3 * WORTHS}
-ONE = {"mean": MEAN, "mean_rows": WORTHS, "variance": VARIANCE[0], "variance_rows": 3 * WORTHS[0]}
+OWN = {"mean": MEAN, "mean_rows": STRENGTHS, "variance": VARIANCE, "variance_rows": 3 * STRENGTHS}
+ONE = {
+    "mean": MEAN,
+    "mean_rows": STRENGTHS,
+    "variance": VARIANCE[0],
+    "variance_rows": 3 * STRENGTHS[0],
+}
 JOINT = {"mean": MEAN, "mean_rows": np.array([1.0, 2.0])}
 LEAN = {"variance": 1.0, "variance_rows": np.array([4.0, 6.0]), "odds": np.array([0.5, 1.5])}
 LEARN = dict.fromkeys(("mean_rows", "variance_rows"), "learn")
@@ -76,7 +81,7 @@ def family(distribution: str, x: np.ndarray, **settings: object) -> Subject:
 
 SIZES = np.random.default_rng(5).gamma(3.0, size=(200, 2)) * np.array([1.0, 20.0])
 COUNTS = np.random.default_rng(6).poisson(2.0, size=(200, 2)) * 1.0
-ROUND = {"mean": MEAN, "mean_rows": WORTHS, "variance_rows": 3.0}
+ROUND = {"mean": MEAN, "mean_rows": STRENGTHS, "variance_rows": 3.0}
 HEAVY = {**JOINT, "scale": SCALES, "covariance_rows": np.array([6.0, 8.0])}
 
 SUBJECTS: dict[str, Subject] = {
@@ -103,9 +108,9 @@ SUBJECTS: dict[str, Subject] = {
     "MultivariateStudentT shared": line(
         MultivariateStudentT("shared", **JOINT, scale=SCALE, covariance_rows=5.0, degrees=5), "nuts"
     ),
-    "Categorical": line(Categorical(probs=PROBS, rows=4 * WORTHS), n_levels=LEVELS),
-    "Bernoulli": line(Bernoulli(prob=np.array([[0.3, 0.5], [0.6, 0.2]]), rows=4 * WORTHS)),
-    "Poisson": line(Poisson(rate=np.array([[0.7, 2.0], [1.5, 3.0]]), rows=2 * WORTHS)),
+    "Categorical": line(Categorical(probs=PROBS, rows=4 * STRENGTHS), n_levels=LEVELS),
+    "Bernoulli": line(Bernoulli(prob=np.array([[0.3, 0.5], [0.6, 0.2]]), rows=4 * STRENGTHS)),
+    "Poisson": line(Poisson(rate=np.array([[0.7, 2.0], [1.5, 3.0]]), rows=2 * STRENGTHS)),
     "Multinomial": line(
         Multinomial(probs=URNS, rows=np.array([6.0, 9.0]), length=np.array([8.0])), width=3
     ),
@@ -134,19 +139,21 @@ SUBJECTS: dict[str, Subject] = {
     "Family ZeroInflatedPoisson": family(
         "ZeroInflatedPoisson", COUNTS, rate=("Gamma", 4.0, 1.5), gate=("Beta", 2.0, 4.0)
     ),
-    "Normal, worths": line(Normal(mean=MEAN, variance=VARIANCE, **LEARN)),
-    "MultivariateNormal, worths": line(MultivariateNormal(mean=MEAN, scale=SCALE, **LEARN_JOINT)),
-    "Categorical, worths": line(Categorical(probs=PROBS, rows="learn"), n_levels=LEVELS),
-    "Bernoulli, worths": line(Bernoulli(prob=0.4, rows="learn")),
-    "Poisson, worths": line(Poisson(rate=2.0, rows="learn")),
+    "Normal, prior strengths": line(Normal(mean=MEAN, variance=VARIANCE, **LEARN)),
+    "MultivariateNormal, prior strengths": line(
+        MultivariateNormal(mean=MEAN, scale=SCALE, **LEARN_JOINT)
+    ),
+    "Categorical, prior strengths": line(Categorical(probs=PROBS, rows="learn"), n_levels=LEVELS),
+    "Bernoulli, prior strengths": line(Bernoulli(prob=0.4, rows="learn")),
+    "Poisson, prior strengths": line(Poisson(rate=2.0, rows="learn")),
 }
-"""By name; learned worths are those of `bayesgen.likelihoods.hyperparameter_mixture`."""
+"""By name; learned prior strengths are those of `bayesgen.likelihoods.hyperparameter_mixture`."""
 
 TOGETHER = (
     ("Normal", "Normal shared", "SphericalNormal", "SphericalNormal shared"),
     ("MultivariateNormal", "MultivariateNormal shared"),
     ("Categorical", "Bernoulli", "Poisson", "Multinomial", "JointCategorical"),
-    tuple(name for name in SUBJECTS if name.endswith(", worths")),
+    tuple(name for name in SUBJECTS if name.endswith(", prior strengths")),
 )
 """Blocks of one model under NUTS: one program then serves them all."""
 

@@ -64,7 +64,7 @@ def speed(
         calls = partial(ours.fit, rows, y), partial(peer.fit, rows, y)
         found = ratio(in_turn(*calls, options.repeats), faster=False)
         results.append(compared(f"fit {size}: {over}", fit, found))
-        memory = peak(calls[0]) / peak(calls[1])
+        memory = highest(calls[0]) / highest(calls[1])
         goal = None if fit is None else "<= 3"
         results.append(Result(f"fit {size}: memory over {type(peer).__name__}'s", goal, memory))
         calls = partial(ours.predict_proba, rows), partial(peer.predict_proba, rows)
@@ -73,7 +73,7 @@ def speed(
     return results
 
 
-def peak(call: Callable) -> int:
+def highest(call: Callable) -> int:
     """Return the most bytes that a call holds at once."""
     call()
     tracemalloc.start()

@@ -64,5 +64,5 @@ def _sentences(path: Path) -> list[str]:
     holders = (ast.Module, ast.ClassDef, ast.FunctionDef)
     texts = [ast.get_docstring(node) or "" for node in ast.walk(tree) if isinstance(node, holders)]
     parts = [part for text in texts for part in re.split(r"(?<=[.!?])\s+|\n\s*\n", text)]
-    plain = [" ".join(part.split()) for part in parts]
-    return [part for part in plain if len(part.split()) >= FEWEST_WORDS]
+    direct = [" ".join(part.split()) for part in parts]
+    return [part for part in direct if len(part.split()) >= FEWEST_WORDS]

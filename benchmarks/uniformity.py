@@ -79,6 +79,6 @@ def _places() -> np.ndarray:
     return np.arange(1, POINTS) / POINTS
 
 
-def _read(value: float, known: np.ndarray, wanted: np.ndarray) -> float:
+def _read(value: float, given: np.ndarray, wanted: np.ndarray) -> float:
     """Interpolate in logarithms."""
-    return float(np.exp(np.interp(np.log(max(value, 1e-300)), np.log(known), np.log(wanted))))
+    return float(np.exp(np.interp(np.log(max(value, 1e-300)), np.log(given), np.log(wanted))))

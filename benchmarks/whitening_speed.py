@@ -12,7 +12,7 @@ import warnings
 
 import numpy as np
 from measure import Options, Result, main
-from plain_mcmc import plain_mcmc
+from numpyro_mcmc import numpyro_mcmc
 from sklearn.datasets import load_breast_cancer, load_wine
 
 import bayesgen as bg
@@ -96,7 +96,7 @@ def unwhitened(
         params = {"mean": mean, "cholesky": cholesky}
         numpyro.factor("rows", prior.log_likelihood(params, statistics))
 
-    mcmc = plain_mcmc(story, sampler, seed=0)
+    mcmc = numpyro_mcmc(story, sampler, seed=0)
     found = mcmc.get_samples(group_by_chain=True)
     steps = float(np.asarray(mcmc.get_extra_fields()["num_steps"]).sum())
     return effective(np.asarray(found["mean"]), np.asarray(found["cholesky"])), steps

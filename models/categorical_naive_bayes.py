@@ -38,8 +38,8 @@ def model(x, y=None, *, n_classes, n_levels, n_rows=None, class_rows=1.0, probs=
     with numpyro.plate("class", n_classes):
         for j, levels in enumerate(n_levels):
             guess = jnp.ones(levels) / levels if probs is None else probs[j]
-            worth = levels if rows is None else rows
-            level_probs.append(numpyro.sample(f"probs.{j}", dist.Dirichlet(worth * guess)))
+            strength = levels if rows is None else rows
+            level_probs.append(numpyro.sample(f"probs.{j}", dist.Dirichlet(strength * guess)))
 
     columns = []
     with numpyro.plate("row", len(observed)):

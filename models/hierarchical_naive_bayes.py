@@ -1,7 +1,7 @@
 """Hierarchical naive Bayes: classes are relatives, and few rows of one borrow from the others.
 
 Plain naive Bayes is told a guess for each class and how many rows the guess is worth. Here both
-are learnt from the classes themselves, column by column.
+are learned from the classes themselves, column by column.
 
 A column of numbers has a centre, and the means of the classes are scattered around it; it has a
 typical variance, and the variances of the classes are scattered around that. A column of levels
@@ -10,11 +10,12 @@ scatter is the worth: if the classes agree in a column, the worth is found to be
 small classes lean on the typical values, and the column loses its say. If they differ, the worth
 is few rows, and each class speaks for itself.
 
-The worths are log-normal around `mean_rows`, `variance_rows` and `level_rows`, within a factor of
-about twenty either way; the centre and typical variance of a column are guessed as `mean` and
-`variance`, worth one and three rows.
+The prior strengths are log-normal around `mean_rows`, `variance_rows` and `level_rows`, within a
+factor of about twenty either way; the centre and typical variance of a column are guessed as `mean`
+and `variance`, worth one and three rows.
 
-    class_probs ──▶ y ──┬──▶ x.numbers  ◀── (mean ◀── variance) ◀── centre, typical, two worths
+    class_probs ──▶ y ──┬──▶ x.numbers  ◀── (mean ◀── variance) ◀── centre, typical, two prior
+    strengths
                     │   └──▶ x.levels.j ◀──  probs.j            ◀── centre.j, rows.j
                     └─────── row ─────┘      └───── class ────┘
                              └──────────────── feature, or column j ──────────────────────────┘
@@ -30,7 +31,7 @@ import numpyro
 import numpyro.distributions as dist
 
 
-def worth(guess, spread):
+def strength(guess, spread):
     """Return the prior of a number of rows: log-normal with median `guess`."""
     return dist.LogNormal(jnp.log(guess), spread)
 
@@ -40,9 +41,9 @@ def cells_of(x, n_rows, n_features, n_columns):
     if x is None:  # simulate whole rows
         measured = jnp.ones((n_rows, n_features), bool)
         return None, None, measured, jnp.ones((n_rows, n_columns), bool)
-    measured, known = ~jnp.isnan(x["numbers"]), x["levels"] >= 0
+    measured, given = ~jnp.isnan(x["numbers"]), x["levels"] >= 0
     numbers = jnp.where(measured, x["numbers"], 0.0)
-    return numbers, jnp.where(known, x["levels"], 0), measured, known
+    return numbers, jnp.where(given, x["levels"], 0), measured, given
 
 
 def numbers_story(n_classes, n_features, mean, mean_rows, variance, variance_rows, spread):
@@ -50,8 +51,8 @@ def numbers_story(n_classes, n_features, mean, mean_rows, variance, variance_row
     with numpyro.plate("feature", n_features, dim=-1):
         centre = numpyro.sample("numbers.centre", dist.Normal(mean, jnp.sqrt(variance)))
         typical = numpyro.sample("numbers.typical", dist.InverseGamma(1.5, 1.5 * variance))
-        mean_rows = numpyro.sample("numbers.mean_rows", worth(mean_rows, spread))
-        variance_rows = numpyro.sample("numbers.variance_rows", worth(variance_rows, spread))
+        mean_rows = numpyro.sample("numbers.mean_rows", strength(mean_rows, spread))
+        variance_rows = numpyro.sample("numbers.variance_rows", strength(variance_rows, spread))
         with numpyro.plate("class", n_classes, dim=-2):
             a, b = variance_rows / 2, variance_rows * typical / 2
             variance = numpyro.sample("numbers.variance", dist.InverseGamma(a, b))
@@ -65,7 +66,7 @@ def levels_story(n_classes, n_levels, level_rows, spread):
     probs = []
     for j, count in enumerate(n_levels):
         centre = numpyro.sample(f"levels.centre.{j}", dist.Dirichlet(jnp.ones(count)))
-        rows = numpyro.sample(f"levels.rows.{j}", worth(level_rows, spread))
+        rows = numpyro.sample(f"levels.rows.{j}", strength(level_rows, spread))
         with numpyro.plate("class", n_classes):
             probs.append(numpyro.sample(f"levels.probs.{j}", dist.Dirichlet(rows * centre)))
     return probs
@@ -90,9 +91,9 @@ def model(
     """Tell the story of x, {"numbers": (row, feature), "levels": (row, column)}, and y (row,).
 
     Missing is NaN in numbers and -1 in levels; either block may have no columns. n_levels has one
-    number per column of levels; spread is the standard deviation of the log worths.
+    number per column of levels; spread is the standard deviation of the log prior strengths.
     """
-    numbers, levels, measured, known = cells_of(x, n_rows, n_features, len(n_levels))
+    numbers, levels, measured, given = cells_of(x, n_rows, n_features, len(n_levels))
     n_rows, n_features = measured.shape
 
     class_probs = numpyro.sample("class_probs", dist.Dirichlet(class_rows * jnp.ones(n_classes)))
@@ -108,7 +109,7 @@ def model(
             numbers = numpyro.sample("x.numbers", cells.to_event(1), obs=numbers)
         drawn = [jnp.zeros((n_rows, 0), int)]
         for j in range(len(n_levels)):
-            level = dist.Categorical(probs[j][y]).mask(known[:, j])
+            level = dist.Categorical(probs[j][y]).mask(given[:, j])
             column = None if levels is None else levels[:, j]
             drawn.append(numpyro.sample(f"x.levels.{j}", level, obs=column)[:, None])
     numbers = jnp.zeros((n_rows, 0)) if numbers is None else numbers
@@ -120,12 +121,12 @@ if __name__ == "__main__":
 
     numpyro.enable_x64()
     sizes = {"n_classes": 6, "n_levels": (3,)}
-    known = {
+    given = {
         "class_probs": jnp.array([0.4, 0.3, 0.1, 0.1, 0.05, 0.05]),
         "numbers.mean_rows": jnp.array([0.2, 20.0]),
         "levels.rows.0": jnp.array(5.0),
     }
-    story = numpyro.handlers.condition(model, known)
+    story = numpyro.handlers.condition(model, given)
     story = numpyro.handlers.trace(numpyro.handlers.seed(story, rng_seed=0))
     simulated = story.get_trace(None, n_rows=300, n_features=2, **sizes)
     truth = {site: simulated[site]["value"] for site in simulated if site not in ("y", "feature")}
@@ -144,6 +145,6 @@ if __name__ == "__main__":
     assert 0.75 * total < inside, (inside, total)
     found = jnp.median(draws["numbers.mean_rows"], axis=0)
     print(
-        f"{inside} of {total} true values lie in their 90 % intervals; the worth of a guess is "
+        f"{inside} of {total} true values lie in their 90 % intervals; the strength of a guess is "
         f"{found[0]:.1f} rows where classes differ and {found[1]:.1f} where they agree"
     )

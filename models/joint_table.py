@@ -31,11 +31,11 @@ def model(x, y=None, *, n_classes, n_levels, n_rows=None, class_rows=1.0, probs=
     cells = jnp.stack(jnp.meshgrid(*map(jnp.arange, n_levels), indexing="ij"), axis=-1)
     cells = cells.reshape(-1, len(n_levels))  # (cell, feature): the level of each column
     guess = jnp.ones(len(cells)) / len(cells) if probs is None else jnp.ravel(probs)
-    worth = len(cells) if rows is None else rows
+    strength = len(cells) if rows is None else rows
 
     class_probs = numpyro.sample("class_probs", dist.Dirichlet(class_rows * jnp.ones(n_classes)))
     with numpyro.plate("class", n_classes):
-        cell_probs = numpyro.sample("cell_probs", dist.Dirichlet(worth * guess))
+        cell_probs = numpyro.sample("cell_probs", dist.Dirichlet(strength * guess))
 
     with numpyro.plate("row", n_rows if x is None else len(x)):
         y = numpyro.sample("y", dist.Categorical(class_probs), obs=y)

@@ -51,9 +51,9 @@ def model(
 
     class_probs = numpyro.sample("class_probs", dist.Dirichlet(class_rows * jnp.ones(n_classes)))
     guess = jnp.ones(n_features) / n_features if probs is None else probs
-    worth = n_features if rows is None else rows
+    strength = n_features if rows is None else rows
     with numpyro.plate("class", n_classes):
-        probs = numpyro.sample("probs", dist.Dirichlet(worth * guess))
+        probs = numpyro.sample("probs", dist.Dirichlet(strength * guess))
 
     with numpyro.plate("row", n_rows):
         y = numpyro.sample("y", dist.Categorical(class_probs), obs=y)

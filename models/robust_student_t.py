@@ -5,7 +5,7 @@ t's log density falls like a logarithm and not like a square: an outlying cell h
 in fitting and in prediction. This is the naive form, for outlying cells: each column judges for
 itself whether a number is wild. (When it is whole rows that go astray, take a multivariate t.)
 
-How heavy the tails are is learnt, one number of degrees of freedom per column: 1 is Cauchy's bell,
+How heavy the tails are is learned, one number of degrees of freedom per column: 1 is Cauchy's bell,
 30 is all but normal. The prior on it, Gamma(2, 0.1), is vague between these. `mean` and `variance`
 are the centre and the squared scale of the bell; their guesses are worth rows as in the normal.
 

@@ -13,8 +13,8 @@ from hypothesis.internal.conjecture import providers
 
 assert numpyro.__version__
 
-# pytest tests/test_hostile.py --hypothesis-profile=hostile: 100,000 tables, other ones each time; a
-# failing one is printed with a line that repeats it
+# pytest tests/estimators/test_hostile.py --hypothesis-profile=hostile: 100,000 tables, other ones
+# each time; a failing one is printed with a line that repeats it
 hypothesis.settings.register_profile(
     "hostile",
     max_examples=3000,

@@ -1,14 +1,27 @@
-"""The classifiers that the command line offers, and what they are in words."""
+"""Classifiers of the command line: names, descriptions, and the columns of a file they read."""
 
+import dataclasses
+import itertools
 from typing import Literal
 
-import numpy as np
+import pyarrow as pa
 
+from bayesgen.cli.csv_and_parquet import Types, UnusableData
 from bayesgen.errors import BayesgenError
-from bayesgen.estimators import LDA, QDA, BagOfWords, JointTable, NaiveBayes, StackedClassifier
+from bayesgen.errors.base import listed
+from bayesgen.estimators import (
+    LDA,
+    QDA,
+    BagOfWords,
+    JointTable,
+    NaiveBayes,
+    StackedClassifier,
+    description,
+)
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.inference import NUTS
-from bayesgen.table import Table, TableColumn
+from bayesgen.schema import Column, NumericColumns
+from bayesgen.table import Table
 
 ModelName = Literal["naive-bayes", "lda", "qda", "joint-table", "bag-of-words"]
 AnyModelName = Literal["naive-bayes", "lda", "qda", "joint-table", "bag-of-words", "stacked"]
@@ -17,65 +30,39 @@ InferenceName = Literal["auto", "exact", "mle", "map", "nuts"]
 Fitted = Classifier | StackedClassifier
 
 MODELS = {
-    "naive-bayes": NaiveBayes,
-    "lda": LDA,
-    "qda": QDA,
-    "joint-table": JointTable,
-    "bag-of-words": BagOfWords,
+    "naive-bayes": (NaiveBayes, "naive Bayes"),
+    "lda": (LDA, "LDA"),
+    "qda": (QDA, "QDA"),
+    "joint-table": (JointTable, "joint table"),
+    "bag-of-words": (BagOfWords, "bag of words"),
 }
-WORDS = {
-    "naive-bayes": "naive Bayes",
-    "lda": "LDA",
-    "qda": "QDA",
-    "joint-table": "joint table",
-    "bag-of-words": "bag of words",
-}
+"""Of each name the class, and what people call it."""
 NUMERIC = ("lda", "qda", "bag-of-words")
 JOINT_NORMAL = ("lda", "qda")
-STACK = "stacked"
-METHODS = {"mle": "MLE", "map": "MAP", "exact": "exact Bayes", "nuts": "NUTS", STACK: "stack"}
+METHODS = {"mle": "MLE", "map": "MAP", "exact": "exact Bayes", "nuts": "NUTS", "stacked": "stack"}
 
 
-class UnusableColumns(BayesgenError, ValueError):
-    """The model that was asked for cannot take some columns."""
-
-    @classmethod
-    def levels(cls, model: str, names: list) -> "UnusableColumns":
-        """Text or booleans where numbers are needed."""
-        shown = ", ".join(map(repr, names[:5])) + (" and more" if len(names) > 5 else "")
-        noun = f"columns {shown} hold" if len(names) > 1 else f"column {shown} holds"
-        return cls(
-            f"{WORDS[model]} needs numbers, and {noun} categories. Use --model naive-bayes, or "
-            "leave them out of the file."
-        )
+class UnusableModel(BayesgenError, ValueError):
+    """The model that was asked for does not suit the columns or the inference."""
 
 
-class UnusableInference(BayesgenError, ValueError):
-    """The model that was asked for is fitted in one way only."""
-
-    @classmethod
-    def of_stack(cls, inference: str) -> "UnusableInference":
-        """A stack of closed forms."""
-        return cls(
-            f"--inference is {inference!r}; a stack is made of closed forms, weighed by rows left "
-            "out, and knows no other. Leave --inference out, or use another --model."
-        )
-
-
-def unfitted(model: AnyModelName, inference: InferenceName, seed: int) -> Fitted:
-    """Return the classifier of a name, before it is fitted.
+def new_classifier(model: AnyModelName, inference: InferenceName, seed: int) -> Fitted:
+    """Return the classifier of a name, not yet fitted.
 
     Raises:
-        UnusableInference: a stack that is to be fitted in another way.
+        UnusableModel: a stack with an inference of its own.
     """
-    if model != STACK:
-        return MODELS[model](inference=inference, random_state=seed)
+    if model != "stacked":
+        return MODELS[model][0](inference=inference, random_state=seed)
     if inference != "auto":
-        raise UnusableInference.of_stack(inference)
+        raise UnusableModel(
+            f"--inference is {inference!r}; a stack is made of closed forms, weighted by "
+            "leave-one-out score, and has no other. Leave --inference out, or use another --model."
+        )
     return StackedClassifier(random_state=seed)
 
 
-def classifiers(
+def new_classifiers(
     model: ModelName, methods: tuple[MethodName, ...], seed: int, table: Table
 ) -> dict[str, Fitted]:
     """Return one classifier for each method, under the name to print.
@@ -87,57 +74,161 @@ def classifiers(
         table: what it will be fitted to.
 
     Raises:
-        UnusableColumns: the model needs numbers and the table has levels.
+        UnusableModel: the model needs numbers and the table has levels.
     """
-    require_columns(model, table)
+    require_numbers(model, table)
     # fewer draws than the default: every fold runs it, and two chains show whether it converged
     nuts = NUTS(draws=500, warmup=500, chains=2, progress=False)
     inference = {"mle": "mle", "map": "map", "exact": "exact", "nuts": nuts}
     names = METHODS
-    if model in JOINT_NORMAL and any(_holes(column) for column in table.columns):
+    if model in JOINT_NORMAL and any(column.missing.any() for column in table.columns):
         # a joint normal has no closed form where fitted cells are missing: "auto" augments there
         inference, names = {**inference, "exact": "auto"}, {**METHODS, "exact": "Bayes"}
     return {
         names[method]: StackedClassifier(random_state=seed)
-        if method == STACK
-        else MODELS[model](inference=inference[method], random_state=seed)
+        if method == "stacked"
+        else MODELS[model][0](inference=inference[method], random_state=seed)
         for method in methods
     }
 
 
-def require_columns(model: AnyModelName, table: Table) -> None:
+def require_numbers(model: AnyModelName, table: Table) -> None:
     """Refuse levels where a model needs numbers.
 
     Raises:
-        UnusableColumns: naming them.
+        UnusableModel: naming the columns.
     """
     levels = [column.name for column in table.columns if column.kind == "level"]
     if model in NUMERIC and levels:
-        raise UnusableColumns.levels(model, levels)
+        columns = (
+            f"columns {listed(levels)} hold" if len(levels) > 1 else f"column {levels[0]!r} holds"
+        )
+        raise UnusableModel(
+            f"{MODELS[model][1]} needs numbers, and {columns} categories. Use --model naive-bayes, "
+            "or leave them out of the file."
+        )
 
 
 def in_words(model: AnyModelName, classifier: Fitted, table: Table, limit: int = 8) -> str:
-    """Return which likelihood the model gives to which columns, or what a stack is made of."""
+    """Return which likelihood a model gives to which columns, or the members of a stack."""
     if isinstance(classifier, StackedClassifier):
-        return f"stack of {'; '.join(members_of(classifier, table))}"
+        return f"stack of {'; '.join(description.member_names(classifier, table))}"
     blocks = []
-    for likelihood, names in classifier._blocks(table).values():
+    for likelihood, names in description.blocks(classifier, table).values():
         more = f" and {len(names) - limit:,} more" if len(names) > limit else ""
         family = repr(likelihood).removesuffix("()")
         blocks.append(f"{family} for {', '.join(map(str, names[:limit]))}{more}")
-    return f"{WORDS[model]}: {'; '.join(blocks)}"
+    return f"{MODELS[model][1]}: {'; '.join(blocks)}"
 
 
-def members_of(stack: StackedClassifier, table: Table) -> dict[str, Classifier]:
-    """Return the members of a stack by name, which the columns decide before it is fitted."""
-    return getattr(stack, "members_", None) or stack._listed(table)
+@dataclasses.dataclass(frozen=True, eq=False)
+class FileColumns:
+    """The columns of a file that a saved model reads.
+
+    reads: the type of each, by its name in the file: what a CSV file holds there. names: what the
+    model calls them; None: they have no names but an order. keep: columns to copy beside answers.
+    """
+
+    reads: Types
+    names: list | None
+    keep: tuple[str, ...]
+
+    @classmethod
+    def match(
+        cls, classifier: Fitted, data: str, found: list[str], keep: tuple[str, ...]
+    ) -> "FileColumns":
+        """Return how a model reads a file with the columns `found`.
+
+        Columns are known by name, those of a model that was fitted to an array by position: all
+        columns of the file, unless these are named x0, x1, ... as the model names them.
+
+        Raises:
+            UnusableData: the file lacks a column to copy, or all columns of the model.
+        """
+        for name in keep:
+            if name not in found:
+                raise UnusableData.no_column(data, name, found)
+        parts = _parts(classifier)
+        types = {name: kind for part in parts for name, kind in _column_types(part).items()}
+        known = [name for name in description.column_names(parts[0]) if name in types]
+        shared = [name for name in known if str(name) in found]
+        if parts[0].state_.schema.container in ("pandas", "polars", "pyarrow"):
+            if not shared:
+                raise UnusableData(
+                    f"{data!r} has none of the columns that the model reads, "
+                    f"{listed(map(str, known), 20)}; its columns are {listed(found, 20)}. Name "
+                    "them as they were named when the model was fitted."
+                )
+            return cls({str(name): types[name] for name in shared}, shared, keep)
+        if len(shared) == len(known):
+            return cls({str(name): types[name] for name in known}, None, keep)
+        by_position = itertools.zip_longest(found, known[: len(found)])
+        reads = {name: types.get(own, pa.float64()) for name, own in by_position}
+        return cls(reads, None, keep)
+
+    @property
+    def types(self) -> Types:
+        """The types of all columns to read; those to copy stay as they are written: 007 is text."""
+        return dict.fromkeys(self.keep, pa.string()) | self.reads
+
+    def answers(self, classifier: Fitted, rows: pa.Table, interval: float) -> pa.Table:
+        """Return the columns to copy and what a model answers, one row for each row.
+
+        predicted: the most probable class. probability_K: P(y = K given the row), missing cells
+        marginalized. lower_K, upper_K: the interval that holds `interval` of the posterior of that
+        probability; point estimates have none. log_density: log p(row), the novelty score: low for
+        rows unlike every class.
+
+        Raises:
+            UnusableData: a column to copy has the name of an answer.
+        """
+        X, labels = self._as_fitted(rows), list(map(str, classifier.classes_))
+        proba = classifier.predict_proba(X)
+        answers = {"predicted": classifier.classes_[proba.argmax(axis=1)].tolist()}
+        answers |= {f"probability_{label}": proba[:, k] for k, label in enumerate(labels)}
+        if not classifier.posterior_.point:
+            ends = classifier.predict_interval(X, interval)
+            for side, word in enumerate(("lower", "upper")):
+                answers |= {f"{word}_{label}": ends[:, k, side] for k, label in enumerate(labels)}
+        answers["log_density"] = classifier.score_samples(X)
+        for name in self.keep:
+            if name in answers:
+                raise UnusableData(
+                    f"--keep {name}: the answers have a column of this name. Rename it in the file."
+                )
+        return pa.table({name: rows.column(name) for name in self.keep} | answers)
+
+    def _as_fitted(self, rows: pa.Table) -> object:
+        """Return rows in the container, and by the names, that the model was fitted to."""
+        rows = rows.select(list(self.reads))
+        if self.names is None:
+            return rows.to_pandas().to_numpy()
+        if self.names == rows.column_names:
+            return rows
+        return rows.to_pandas().set_axis(self.names, axis=1)
 
 
-def parts_of(classifier: Fitted) -> list[Classifier]:
-    """Return the fitted classifier, or those that a stack is made of."""
+def _parts(classifier: Fitted) -> list[Classifier]:
+    """Return the fitted classifier, or the members of a stack."""
     stack = isinstance(classifier, StackedClassifier)
     return list(classifier.members_.values()) if stack else [classifier]
 
 
-def _holes(column: TableColumn) -> bool:
-    return bool((np.isnan(column.values) if column.kind == "number" else column.values < 0).any())
+def _column_types(classifier: Classifier) -> dict:
+    """Return what a CSV file holds in each column that a model reads."""
+    types, derived = {}, description.derived_columns(classifier)
+    for columns in classifier.state_.schema.blocks.values():
+        if isinstance(columns, NumericColumns):
+            types |= dict.fromkeys(columns.names, pa.float64())
+        else:
+            types |= {column.name: _column_type(column) for column in columns}
+    sources = {derived[name].name: _column_type(derived[name]) for name in types if name in derived}
+    return {name: kind for name, kind in types.items() if name not in derived} | sources
+
+
+def _column_type(column: Column) -> pa.DataType:
+    """Return what the cells of a CSV column have to be: numbers match levels by their value."""
+    found = {type(level) for level in column.levels}
+    if found == {bool}:
+        return pa.bool_()
+    return pa.string() if str in found else pa.float64()

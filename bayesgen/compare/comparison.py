@@ -1,6 +1,7 @@
-"""What a comparison returns: tables of scores, and the predictions they were computed from."""
+"""The result of a comparison: tables of scores, and the predictions they were computed from."""
 
 import dataclasses
+import math
 from collections.abc import Hashable, Sequence
 
 import numpy as np
@@ -9,11 +10,27 @@ from jaxtyping import Bool, Float, Shaped
 
 from bayesgen import arguments, calibrate, plots
 from bayesgen.calibrate.thresholds import THRESHOLDS
-from bayesgen.compare.display import LEGEND, shown
+from bayesgen.compare.scores import LEVEL
 from bayesgen.errors import InvalidArgument
-from bayesgen.errors.merged import merged
+from bayesgen.errors.base import merge_warnings
 from bayesgen.plots.style import Axes, pyplot
 from bayesgen.typing import Joint, Labels
+
+HEADS = {
+    "log_loss": "log loss",
+    "brier": "Brier",
+    "miscalibration": "miscalibr.",
+    "discrimination": "discrim.",
+    "calibration_error": "calib. error",
+    "accuracy": "accuracy",
+    "auc": "AUC",
+}
+LEGEND = (
+    "Rows left out of the fit; ± is one standard error over folds. Lower is better for log loss "
+    "(nats), Brier = miscalibration - discrimination + uncertainty (0 to 2) and calibration error "
+    f"(top label, {calibrate.BINS} bins of equal width). vs first: difference of the log loss and "
+    f"its {LEVEL:.0%} interval (corrected resampled t)."
+)
 
 Event = tuple[Bool[np.ndarray, " row"], Float[np.ndarray, " row"]]
 """Whether a class was the true one in each row, and what probability it was given."""
@@ -87,7 +104,7 @@ class Comparison:
         """
         return calibrate.reliability(
             self.y,
-            self._said(name),
+            self._probabilities_of(name),
             self.classes.tolist(),
             rng=np.random.default_rng(arguments.seed(random_state)),
             prob=prob,
@@ -121,8 +138,8 @@ class Comparison:
             threshold: None decides for the most probable class; a number, of two classes, for the
                 second where its probability is at least that.
         """
-        said = self._said(name)
-        return calibrate.confusion(self.y, said, self.classes.tolist(), threshold=threshold)
+        proba = self._probabilities_of(name)
+        return calibrate.confusion(self.y, proba, self.classes.tolist(), threshold=threshold)
 
     def roc(self, name: str, *, positive: Hashable = None) -> pd.DataFrame:
         """Return the points of the ROC curve of a class, over all folds together.
@@ -174,37 +191,70 @@ class Comparison:
             )
         return plots.LearningCurveDisplay(self.curves, score).plot(ax=ax)
 
-    def _said(self, name: str) -> Joint:
+    def _probabilities_of(self, name: str) -> Joint:
         if name not in self.probabilities:
             raise InvalidArgument.not_one_of("name", name, list(self.probabilities))
         return self.probabilities[name]
 
     def _event(self, name: str, positive: Hashable) -> Event:
-        said, classes = self._said(name), self.classes.tolist()
+        proba, classes = self._probabilities_of(name), self.classes.tolist()
         if positive is None and len(classes) == 2:
             positive = classes[1]
         if positive not in classes:
             raise InvalidArgument.not_one_of("positive", positive, classes)
         code = classes.index(positive)
-        return self.y == code, said[:, code]
+        return self.y == code, proba[:, code]
 
     def __repr__(self) -> str:
         """Return the table and what stands above and below it."""
-        table = shown(self.table).to_string()
-        return "\n".join([self._heading(), table, LEGEND, *self.notes, *self._told()])
+        table = _score_table(self.table).to_string()
+        return "\n".join([self._heading(), table, *self._sentences()])
 
     def _repr_html_(self) -> str:
         from html import escape
 
-        told = (LEGEND, *self.notes, *self._told())
-        sentences = "".join(f"<p>{escape(sentence)}</p>" for sentence in told)
-        return f"<p>{escape(self._heading())}</p>{shown(self.table).to_html()}{sentences}"
+        sentences = "".join(f"<p>{escape(sentence)}</p>" for sentence in self._sentences())
+        table = _score_table(self.table).to_html()
+        return f"<p>{escape(self._heading())}</p>{table}{sentences}"
 
     def _heading(self) -> str:
-        missing_cells = (
-            f"{self.n_missing_cells:,} missing cells in {self.n_rows_with_missing:,} rows"
-        )
-        return f"{self.folds} folds over {self.n_rows:,} rows, {missing_cells}"
+        missing = f"{self.n_missing_cells:,} missing cells in {self.n_rows_with_missing:,} rows"
+        return f"{self.folds} folds over {self.n_rows:,} rows, {missing}"
 
-    def _told(self) -> list[str]:
-        return merged(self.warnings)
+    def _sentences(self) -> list[str]:
+        return [LEGEND, *self.notes, *merge_warnings(self.warnings)]
+
+
+def _score_table(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the scores of `Comparison.table` as text, each with its standard error."""
+    scores = {
+        head: [with_error(a, b) for a, b in zip(table[name], table[f"{name}_se"], strict=True)]
+        for name, head in HEADS.items()
+    }
+    columns = {"log loss": scores.pop("log loss"), "vs first": _against_first(table), **scores}
+    columns["fit + predict s"] = [
+        f"{a:.2g} + {b:.2g}"
+        for a, b in zip(table["fit_seconds"], table["predict_seconds"], strict=True)
+    ]
+    columns["ran"] = table["method"].to_list()
+    if table["prepared_by"].any():
+        columns["prepared by"] = table["prepared_by"].to_list()
+    return pd.DataFrame(columns, index=table.index)
+
+
+def _against_first(table: pd.DataFrame) -> list[str]:
+    columns = [table[f"log_loss_{name}"] for name in ("difference", "lower", "upper")]
+    return [_interval(*numbers) for numbers in zip(*columns, strict=True)]
+
+
+def _interval(value: float, low: float, high: float) -> str:
+    if math.isnan(value):
+        return ""
+    # a difference to or of an infinite loss has no spread
+    return f"{value:+z.3f}" + ("" if math.isnan(low) else f" [{low:+z.3f}, {high:+z.3f}]")
+
+
+def with_error(value: float, error: float) -> str:
+    """Return "0.466±.013", or the value alone where there is no standard error."""
+    text = "" if math.isnan(value) else f"{value:z.3f}"
+    return text if math.isnan(error) else f"{text}±{error:.3f}".replace("±0.", "±.")

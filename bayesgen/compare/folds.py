@@ -1,5 +1,6 @@
-"""Which rows are fitted and which are scored in each fold."""
+"""Folds: the rows to fit and those to score, in full and at smaller training sizes."""
 
+import dataclasses
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -15,6 +16,14 @@ FEWEST_ROWS = 2
 
 Fold = tuple[Int[np.ndarray, " _"], Int[np.ndarray, " _"]]
 """The positions of the rows to fit, and of those to score."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Splits:
+    """Rows to fit and to score, each with the words that an error names it by."""
+
+    folds: tuple[Fold, ...]
+    words: tuple[str, ...]
 
 
 def split(
@@ -140,7 +149,7 @@ def subset(y: Labels, size: int, rng: np.random.Generator) -> Int[np.ndarray, " 
     return np.sort(by_class[np.argsort(place, kind="stable")[:kept]])
 
 
-def whole_numbers(sizes: Sequence[int | float], folds: list[Fold], y: Labels) -> tuple[int, ...]:
+def training_sizes(sizes: Sequence[int | float], folds: list[Fold], y: Labels) -> tuple[int, ...]:
     """Return numbers of rows to fit, ascending: as they are, or as shares of the smallest fold's.
 
     Raises:
@@ -180,3 +189,17 @@ def shrunk(folds: list[Fold], size: int, y: Labels, seed: int) -> list[Fold]:
         for (fit, _), seed in zip(folds, seeds, strict=True)
     ]
     return [(fit, scored) for fit, (_, scored) in zip(subsets, folds, strict=True)]
+
+
+def splits_at(
+    folds: list[Fold], sizes: tuple[int, ...], codes: Labels, random_state: int | None
+) -> Splits:
+    """Return the folds, then the folds at each training size."""
+    count = len(folds)
+    words = [f"fold {number + 1} of {count}" for number in range(count)]
+    # one seed for all sizes, also where none was given
+    seed = int(np.random.default_rng(random_state).integers(2**63))
+    small = [shrunk(folds, size, codes, seed) for size in sizes]
+    at = [f"{word} at {size} rows" for size in sizes for word in words]
+    every = [fold for group in (folds, *small) for fold in group]
+    return Splits(tuple(every), (*words, *at))

@@ -1,22 +1,20 @@
-"""Compare classifiers: the same folds for all, scores of the rows left out."""
+"""Compare classifiers on the same folds by scores of the rows left out."""
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Bool
 
 from bayesgen import arguments
-from bayesgen.compare.answers import Answer, distinct_warnings, methods, seconds
 from bayesgen.compare.comparison import Comparison
-from bayesgen.compare.folds import Fold, shrunk, split, whole_numbers
-from bayesgen.compare.jobs import Outcome, Progress, Rows, Splits, run
-from bayesgen.compare.rows import declare_levels, selectable, suspicions
+from bayesgen.compare.fits import ComparedRows, FoldResult, Outcome, run
+from bayesgen.compare.folds import Fold, split, splits_at, training_sizes
 from bayesgen.compare.scores import Scored, differences, score
 from bayesgen.errors import InvalidArgument, InvalidTarget
-from bayesgen.table import Table, check_labelled, read_table, read_target
-from bayesgen.typing import Labels
+from bayesgen.progress_bar import Progress
+from bayesgen.schema import suspicion
+from bayesgen.table import Table, check_labelled, read_target
+from bayesgen.typing import Joint, Labels
 
 
 def compare(
@@ -39,7 +37,7 @@ def compare(
 
     Args:
         classifiers: name -> scikit-learn classifier with predict_proba; the first is the reference.
-        X: dataframe (pandas, polars, pyarrow) or array, shape (row, feature), holes allowed.
+        X: dataframe (pandas, polars, pyarrow) or array, shape (row, feature); cells may be missing.
         y: one label for each row.
         cv: number of stratified, shuffled folds, or a scikit-learn splitter. A number is lowered,
             with a note, to the rows (or groups) of the smallest class.
@@ -61,111 +59,105 @@ def compare(
         {'MLE': 'mle', 'Bayes': 'exact'}
     """
     _check(classifiers, random_state, n_jobs, progress)
-    rows, codes = _rows(X, y)
-    plan = _plan(
-        rows, codes, (cv, groups), () if train_sizes is None else train_sizes, random_state
+    rows = _rows(X, y)
+    codes = np.searchsorted(rows.classes, rows.labels)
+    folds, notes = split(codes, rows.classes, cv, random_state, groups)
+    sizes = training_sizes(() if train_sizes is None else train_sizes, folds, codes)
+    splits = splits_at(folds, sizes, codes, random_state)
+    fitted = run(classifiers, rows, splits, n_jobs=n_jobs, progress=progress)
+    return _comparison(rows, codes, folds, sizes, (*notes, *_suspicions(rows.table)), fitted)
+
+
+def _rows(X: object, y: object) -> ComparedRows:
+    labels = read_target(y)
+    if labels.dtype.kind == "f" and (labels != np.floor(labels)).any():
+        value = float(labels[labels != np.floor(labels)][0])
+        raise InvalidTarget(
+            f"y holds {value:g}, which is a number and not a class; text, whole numbers or "
+            "booleans are allowed. Cut it into classes first, pandas.cut(y, 3).astype(str)."
+        )
+    rows = ComparedRows.read(X, labels)
+    if len(labels) != rows.table.n_rows:
+        raise InvalidTarget.wrong_length(len(labels), rows.table.n_rows)
+    check_labelled(rows.classes)
+    return rows
+
+
+def _suspicions(table: Table) -> tuple[str, ...]:
+    """Return a sentence for each column that looks like something other than a feature.
+
+    Declared levels keep the classifiers from warning of it themselves.
+    """
+    named = table.container != "numpy"
+    found = (
+        suspicion(column, len(column.levels), named=named, first=position == 0)
+        for position, column in enumerate(table.columns)
     )
-    ran = run(classifiers, rows, plan.splits, n_jobs=n_jobs, progress=progress)
-    return _comparison(rows, codes, plan, ran)
+    return tuple(str(one) for one in found if one is not None)
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class _Plan:
-    """What is fitted and scored: folds, smaller sizes to fit to, and all splits that these make."""
-
-    folds: list[Fold]
-    sizes: tuple[int, ...]
-    splits: Splits
-    notes: tuple[str, ...]
-
-
-def _rows(X: object, y: object) -> tuple[Rows, Labels]:
-    """Return the rows as classifiers get them, and the codes of their labels."""
-    X = selectable(X)
-    table, labels = read_table(X), _labels(y)
-    if len(labels) != table.n_rows:
-        raise InvalidTarget.wrong_length(len(labels), table.n_rows)
-    classes, codes = np.unique(labels, return_inverse=True)
-    check_labelled(classes)
-    return Rows(declare_levels(X, table), table, labels, classes), codes
-
-
-def _plan(
-    rows: Rows,
+def _comparison(
+    rows: ComparedRows,
     codes: Labels,
-    how: tuple[object, object],
-    train_sizes: Sequence[int | float],
-    random_state: int | None,
-) -> _Plan:
-    folds, notes = split(codes, rows.classes, how[0], random_state, how[1])
-    sizes = whole_numbers(train_sizes, folds, codes)
-    splits = _splits(folds, sizes, codes, random_state)
-    return _Plan(folds, sizes, splits, (*notes, *suspicions(rows.table)))
-
-
-def _splits(
-    folds: list[Fold], sizes: tuple[int, ...], codes: Labels, random_state: int | None
-) -> Splits:
-    """Return the folds, then the folds at each size."""
-    count = len(folds)
-    words = [f"fold {number + 1} of {count}" for number in range(count)]
-    # one seed for all sizes, also where none was given
-    seed = int(np.random.default_rng(random_state).integers(2**63))
-    small = [shrunk(folds, size, codes, seed) for size in sizes]
-    at = [f"{word} at {size} rows" for size in sizes for word in words]
-    every = [fold for group in (folds, *small) for fold in group]
-    return Splits(tuple(every), (*words, *at))
-
-
-def _comparison(rows: Rows, codes: Labels, plan: _Plan, outcome: Outcome) -> Comparison:
-    folds, count = plan.folds, len(plan.folds)
+    folds: list[Fold],
+    sizes: tuple[int, ...],
+    notes: tuple[str, ...],
+    fitted: Outcome,
+) -> Comparison:
+    count, held_out = len(folds), np.array([len(scored) for _, scored in folds])
     scored_rows = np.concatenate([scored for _, scored in folds])
-    held_out = np.array([len(scored) for _, scored in folds])
     y, fold = codes[scored_rows], np.repeat(np.arange(count), held_out)
-    whole = {name: part[:count] for name, part in outcome.answers.items()}
-    said = {name: np.concatenate([a.probability for a in part]) for name, part in whole.items()}
-    scores = {name: score(y, probability, fold) for name, probability in said.items()}
+    whole = {name: results[:count] for name, results in fitted.results.items()}
+    proba = {name: _probabilities(results) for name, results in whole.items()}
+    scores = {name: score(y, probability, fold) for name, probability in proba.items()}
     compared = differences(scores, np.array([len(fit) for fit, _ in folds]), held_out)
-    missing_cells = _holes(rows.table)
+    missing = np.column_stack([column.missing for column in rows.table.columns])
+    texts = {name: _warnings(results, notes) for name, results in fitted.results.items()}
     return Comparison(
-        table=_table(scores, compared, whole, outcome.prepared),
+        table=_table(scores, compared, whole, fitted.prepared),
         differences=compared,
-        curves=_curves(outcome.answers, plan.sizes, y, fold),
+        curves=_curves(fitted.results, sizes, y, fold),
         classes=rows.classes,
         n_rows=rows.table.n_rows,
-        n_missing_cells=int(missing_cells.sum()),
-        n_rows_with_missing=int(missing_cells.any(axis=1).sum()),
+        n_missing_cells=int(missing.sum()),
+        n_rows_with_missing=int(missing.any(axis=1).sum()),
         folds=count,
-        notes=plan.notes,
-        warnings={
-            name: texts
-            for name, part in outcome.answers.items()
-            if (texts := distinct_warnings(part, plan.notes))
-        },
-        probabilities=said,
+        notes=notes,
+        warnings={name: found for name, found in texts.items() if found},
+        probabilities=proba,
         y=y,
         rows=scored_rows,
         fold=fold,
     )
 
 
+def _probabilities(results: list[FoldResult]) -> Joint:
+    return np.concatenate([result.probability for result in results])
+
+
+def _warnings(results: list[FoldResult], notes: tuple[str, ...]) -> tuple[str, ...]:
+    """Return each warning once, in order, without those that are notes about the whole table."""
+    texts = dict.fromkeys(text for result in results for text in result.warnings)
+    return tuple(text for text in texts if text not in notes)
+
+
 def _table(
     scores: dict[str, Scored],
     compared: pd.DataFrame,
-    answers: dict[str, list[Answer]],
+    results: dict[str, list[FoldResult]],
     prepared: dict[str, str],
 ) -> pd.DataFrame:
     lines = [
         {
             **scores[name].with_errors(),
             **_against_first(compared, name),
-            **seconds(part),
-            "method": methods(part),
+            **_seconds(part),
+            "method": "/".join(dict.fromkeys(result.method for result in part)),
             "prepared_by": prepared.get(name, ""),
         }
-        for name, part in answers.items()
+        for name, part in results.items()
     ]
-    return pd.DataFrame(lines, index=pd.Index(list(answers), name="classifier"))
+    return pd.DataFrame(lines, index=pd.Index(list(results), name="classifier"))
 
 
 def _against_first(compared: pd.DataFrame, name: str) -> dict[str, float]:
@@ -175,16 +167,26 @@ def _against_first(compared: pd.DataFrame, name: str) -> dict[str, float]:
     return {key: compared.loc[(name, "log_loss"), n] for key, n in names.items()}
 
 
+def _seconds(results: list[FoldResult]) -> dict[str, float]:
+    """Return the mean seconds of a fold and their standard errors."""
+    found = {}
+    for name in ("fit_seconds", "predict_seconds"):
+        each = np.array([getattr(result, name) for result in results])
+        error = each.std(ddof=1) / np.sqrt(len(each)) if len(each) > 1 else np.nan
+        found[name], found[f"{name}_se"] = float(each.mean()), float(error)
+    return found
+
+
 def _curves(
-    answers: dict[str, list[Answer]], sizes: tuple[int, ...], y: Labels, fold: Labels
+    results: dict[str, list[FoldResult]], sizes: tuple[int, ...], y: Labels, fold: Labels
 ) -> pd.DataFrame:
     count = int(fold.max()) + 1
     lines = {}
-    for name, every in answers.items():
+    for name, every in results.items():
         for number, size in enumerate(sizes, start=1):
             part = every[number * count : (number + 1) * count]
-            scored: Scored = score(y, np.concatenate([a.probability for a in part]), fold)
-            lines[name, size] = {**scored.with_errors(), **seconds(part)}
+            scored = score(y, _probabilities(part), fold)
+            lines[name, size] = {**scored.with_errors(), **_seconds(part)}
     index = pd.MultiIndex.from_tuples(lines, names=["classifier", "rows"]) if lines else None
     return pd.DataFrame(list(lines.values()), index=index)
 
@@ -207,23 +209,3 @@ def _check(
                 "an instance that has predict_proba",
                 f"Pass {{{name!r}: bg.LDA()}}, or another classifier.",
             )
-
-
-def _labels(y: object) -> np.ndarray:
-    labels = read_target(y)
-    if labels.dtype.kind == "f" and (labels != np.floor(labels)).any():
-        value = float(labels[labels != np.floor(labels)][0])
-        raise InvalidTarget(
-            f"y holds {value:g}, a number and no class; text, whole numbers or booleans are "
-            "allowed. Cut it into classes first, pandas.cut(y, 3).astype(str)."
-        )
-    return labels
-
-
-def _holes(table: Table) -> Bool[np.ndarray, "row feature"]:
-    if table.matrix is not None:
-        return np.isnan(table.matrix)
-    columns = table.columns
-    return np.column_stack(
-        [np.isnan(c.values) if c.kind == "number" else c.values < 0 for c in columns]
-    )

@@ -9,7 +9,8 @@ def load_biopsy() -> tuple[DataFrame, Series]:
 
     699 rows; V1 to V9 are marks from 1 to 10 (V1 clump thickness, V2 and V3 uniformity of cell size
     and shape, V4 marginal adhesion, V5 epithelial cell size, V6 bare nuclei, V7 bland chromatin,
-    V8 normal nucleoli, V9 mitoses); 16 holes, all in V6. Classes: benign 458, malignant 241.
+    V8 normal nucleoli, V9 mitoses); 16 missing values, all in V6. Classes: benign 458, malignant
+    241.
 
     Source: W. H. Wolberg and O. L. Mangasarian (1990), PNAS 87, 9193-9196; Breast Cancer Wisconsin
     (Original) of the UCI repository, as `biopsy` in the R package MASS.
@@ -30,8 +31,8 @@ def load_biopsy() -> tuple[DataFrame, Series]:
 def load_bow4() -> tuple[DataFrame, Series]:
     """Four documents as words present (1) or not (0): Science or History?
 
-    4 rows, 4 columns (king, food, equals, proof), no holes. Classes: History 1, Science 3. The
-    lecture's question is a document that has the words equals and proof.
+    4 rows, 4 columns (king, food, equals, proof), no missing values. Classes: History 1, Science 3.
+    The lecture's question is a document that has the words equals and proof.
 
     Source: typed in from a lecture on bags of words.
 
@@ -51,7 +52,8 @@ def load_bow4() -> tuple[DataFrame, Series]:
 def load_housevotes84() -> tuple[DataFrame, Series]:
     """Votes of the 435 members of the House of Representatives in 1984, and their party.
 
-    435 rows, 16 text columns (V1 to V16: y, n), 392 holes where a member's stand is not known.
+    435 rows, 16 text columns (V1 to V16: y, n), 392 missing values where a member's stand is not
+    known.
     Classes: democrat 267, republican 168.
 
     Source: Congressional Quarterly Almanac 98 (1985); Congressional Voting Records of the UCI
@@ -73,10 +75,10 @@ def load_housevotes84() -> tuple[DataFrame, Series]:
 def load_spam() -> tuple[DataFrame, Series]:
     """Frequencies of words and signs in 4601 e-mails of 1998, spam or not.
 
-    4601 rows, 57 numeric columns without holes: 48 words and 6 signs in per cent of all words or
-    signs of the mail (three quarters of these cells are 0), and the mean, largest and total length
-    of runs of capital letters. Classes: nonspam 2788, spam 1813. The mails are those of one person:
-    `george` and `num650`, his name and telephone code, mark what is no spam.
+    4601 rows, 57 numeric columns without missing values: 48 words and 6 signs in per cent of all
+    words or signs of the mail (three quarters of these cells are 0), and the mean, largest and
+    total length of runs of capital letters. Classes: nonspam 2788, spam 1813. The mails are those
+    of one person: `george` and `num650`, his name and telephone code, mark what is no spam.
 
     Source: M. Hopkins, E. Reeber, G. Forman and J. Suermondt (1999), Spambase, UCI repository, as
     `spam` in the R package kernlab.
@@ -97,7 +99,8 @@ def load_spam() -> tuple[DataFrame, Series]:
 def load_voters() -> tuple[DataFrame, Series]:
     """Eight voters, their last vote, income and state, and whom they voted for in 2016.
 
-    8 rows: Voted2012 (Y, N) and State are text, IncomeK is in thousands of dollars; no holes.
+    8 rows: Voted2012 (Y, N) and State are text, IncomeK is in thousands of dollars; no missing
+    values.
     Classes: Clinton 4, Johnson 1, Trump 3. The lecture's question is a voter with Voted2012 N,
     IncomeK 100, State NY.
 
@@ -117,7 +120,7 @@ def load_voters() -> tuple[DataFrame, Series]:
 
 
 def load_voters_missing() -> tuple[DataFrame, Series]:
-    """The eight voters of `load_voters` with three holes: two in Voted2012, one in State.
+    """The eight voters of `load_voters` with three missing values: two in Voted2012, one in State.
 
     Source: typed in from a lecture on missing values.
 

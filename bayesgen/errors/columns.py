@@ -1,7 +1,7 @@
-"""Sentences about columns that do not suit their likelihood, or differ from what fitting saw."""
+"""Columns that do not suit their likelihood, differ from those of the fit, or look suspicious."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from bayesgen.errors.base import (
     BayesgenError,
@@ -116,15 +116,74 @@ class MissingCells(BayesgenError, ValueError):
         )
 
 
+class UnsupportedColumn(BayesgenError, TypeError):
+    """A column has a type, or a name, that the library does not read."""
+
+    @classmethod
+    def date(cls, column: object, found: str) -> "UnsupportedColumn":
+        """Cells are dates, times or durations."""
+        return cls(
+            f"column {shown(column)} holds dates or times ({found}); numbers and categories are "
+            "allowed. Say what about the date matters, for example X[column].dt.month, or drop the "
+            "column."
+        )
+
+    @classmethod
+    def nested(cls, column: object, found: str) -> "UnsupportedColumn":
+        """Cells hold something other than one number, text or boolean (scikit-learn's words)."""
+        return cls(
+            f"column {shown(column)} holds values of type {found}; every argument must be a string "
+            "or a number (or a boolean). Unpack them into columns of their own, or drop the column."
+        )
+
+    @classmethod
+    def mixed(
+        cls, column: object, found: Iterable[str], texts: list[tuple[str, int]]
+    ) -> "UnsupportedColumn":
+        """Cells of one column are of several types; `texts` are (text, row)."""
+        name = shown(column)
+        where = f" ({in_rows(texts)})" if texts else ""
+        return cls(
+            f"column {name} mixes values of the types {', '.join(found)}{where}; one type is "
+            f"allowed. For categories X[{name}] = X[{name}].astype(str), for numbers X[{name}] = "
+            f"pandas.to_numeric(X[{name}], errors='coerce'), which makes other cells missing."
+        )
+
+    @classmethod
+    def text_numbers(cls, column: object, levels: Iterable) -> "UnsupportedColumn":
+        """An array of text holds what were numbers or missing values before NumPy made it text."""
+        return cls(
+            f"column {shown(column)} of an array of text holds {listed(levels)}: numpy.array turns "
+            "numbers and missing values that stand beside text into text. Pass a DataFrame, or an "
+            "array made with dtype=object (dtype=float if there are numbers only)."
+        )
+
+    @classmethod
+    def name(cls, column: object) -> "UnsupportedColumn":
+        """A column is named by something other than text or an integer."""
+        return cls(
+            f"column {shown(column)} is named by a {type(column).__name__}; text and integers are "
+            "allowed. Pass X.set_axis([str(c) for c in X.columns], axis=1)."
+        )
+
+    @classmethod
+    def mixed_names(cls, text: str, number: int) -> "UnsupportedColumn":
+        """Some columns are named by text, and some by integers."""
+        return cls(
+            f"column {shown(text)} is named by text and column {shown(number)} by an integer; "
+            "names of one type are allowed. Pass X.set_axis([str(c) for c in X.columns], axis=1)."
+        )
+
+
 class UnknownColumns(BayesgenError, ValueError):
     """Columns are named that a table has not, or a table has columns that fitting did not see."""
 
     @classmethod
-    def not_in_table(cls, names: Iterable, known: Iterable) -> "UnknownColumns":
+    def not_in_table(cls, names: Iterable, existing: Iterable) -> "UnknownColumns":
         """A likelihood was given for columns that X has not."""
         return cls(
-            f"X has no column {listed(names)}; it has {listed(known, 20)}. Name one of these, or "
-            "give its position."
+            f"X has no column {listed(names)}; it has {listed(existing, 20)}. Name one of these, "
+            "or give its position."
         )
 
     @classmethod
@@ -217,11 +276,11 @@ class UnseenLevelError(BayesgenError, ValueError):
 
     @classmethod
     def in_column(
-        cls, column: object, levels: tuple, count: Count, n_rows: Count, known: Iterable
+        cls, column: object, levels: tuple, count: Count, n_rows: Count, existing: Iterable
     ) -> "UnseenLevelError":
-        """`levels` stand in `count` of `n_rows` rows; fitting saw `known`."""
+        """`levels` stand in `count` of `n_rows` rows; fitting saw `existing`."""
         return cls(
-            f"{_unseen(column, levels, count, n_rows, known)} Declare it before fitting, "
+            f"{_unseen(column, levels, count, n_rows, existing)} Declare it before fitting, "
             f"{_DECLARE}, "
             'or pass unseen="missing".'
         )
@@ -232,11 +291,11 @@ class UnseenLevel(BayesgenWarning):
 
     @classmethod
     def in_column(
-        cls, column: object, levels: tuple, count: Count, n_rows: Count, known: Iterable
+        cls, column: object, levels: tuple, count: Count, n_rows: Count, existing: Iterable
     ) -> "UnseenLevel":
-        """`levels` stand in `count` of `n_rows` rows; fitting saw `known`."""
+        """`levels` stand in `count` of `n_rows` rows; fitting saw `existing`."""
         return cls(
-            f"{_unseen(column, levels, count, n_rows, known)} These cells count as missing. "
+            f"{_unseen(column, levels, count, n_rows, existing)} These cells count as missing. "
             "Declare it "
             f'before fitting, {_DECLARE}, or pass unseen="error".'
         )
@@ -261,22 +320,120 @@ class AbsentColumns(BayesgenWarning):
         if not all(isinstance(name, str) for name in absent):
             return cls(f"{text} to X.")
         return cls(
-            f"{text} to X; X.reindex(columns=clf.feature_names_in_) adds empty columns, and no "
-            "warning follows."
+            f"{text} to X; X.reindex(columns=clf.feature_names_in_) adds empty columns "
+            "without this warning."
         )
 
 
 _DECLARE = "as a pandas Categorical or a polars Enum with all its levels"
 
 
-def _unseen(column: object, levels: tuple, count: Count, n_rows: Count, known: Iterable) -> str:
+def _unseen(column: object, levels: tuple, count: Count, n_rows: Count, existing: Iterable) -> str:
     noun = "level" if len(levels) == 1 else "levels"
     return (
         f"column {shown(column)} has the {noun} {listed(levels)} in {count:,} of {rows(n_rows)}; "
-        f"fitting saw {listed(known, 10)}."
+        f"fitting saw {listed(existing, 10)}."
     )
 
 
 def _bullets(names: Iterable) -> str:
     names = sorted(names, key=str)
     return "".join(f"- {name}\n" for name in names[:5]) + ("- ...\n" if len(names) > 5 else "")
+
+
+class OutOfSupport(BayesgenError, ValueError):
+    """Fitted rows hold values that a distribution cannot give."""
+
+    @classmethod
+    def cell(
+        cls,
+        column: object,
+        value: object,
+        row: Count,
+        *,
+        count: Count,
+        likelihood: str,
+        support: str,
+    ) -> "OutOfSupport":
+        """`value` stands in row `row`, counted from 0 over rows with weight; `count` are like it.
+
+        support: in words, what the likelihood allows ("numbers above 0").
+        """
+        are = "is" if count == 2 else "are"
+        more = f" ({rows(count - 1)} more {are} like it)" if count > 1 else ""
+        return cls(
+            f"column {shown(column)} holds {shown(value)} in row {row:,}{more}; {likelihood} "
+            f"allows {support} only. Correct these cells or make them missing, or choose another "
+            f"likelihood, likelihood={{{shown(column)}: bg.Normal()}}."
+        )
+
+
+class UninformativeColumn(BayesgenWarning):
+    """A column says nothing about the classes."""
+
+    @classmethod
+    def column(cls, column: object) -> "UninformativeColumn":
+        """The column is constant or never observed."""
+        return cls(
+            f"column {shown(column)} is constant or never observed; it contributes nothing for any "
+            f"class. Leave it out, X.drop(columns={shown(column)}), or state a prior variance."
+        )
+
+    @classmethod
+    def columns(cls, columns: Sequence) -> "UninformativeColumn":
+        """Many columns are constant or never observed."""
+        return cls(
+            f"{len(columns):,} columns ({listed(columns)}) are constant or never observed; they "
+            "contribute nothing for any class. Leave them out, or state prior guesses for them."
+        )
+
+
+class TextNumbers(BayesgenWarning):
+    """A column of text holds numbers in almost all of its cells."""
+
+    @classmethod
+    def cells(cls, column: object, cells: list[tuple[str, int]], observed: Count) -> "TextNumbers":
+        """`cells`, (text, row), of the `observed` ones are not numbers."""
+        are = "is not a number" if len(cells) == 1 else "are not numbers"
+        return cls(
+            f"column {shown(column)} is read as text, because {len(cells):,} of its {observed:,} "
+            f"cells {are}: {in_rows(cells)}. {to_numbers(column, cells)}. If it is text all "
+            f"the same, pass X.astype({{{shown(column)}: 'category'}})."
+        )
+
+
+class IdentifierColumn(BayesgenWarning):
+    """A column names or counts the rows, and says nothing of new ones."""
+
+    @classmethod
+    def column(cls, column: object, n_levels: Count, n_rows: Count) -> "IdentifierColumn":
+        """More than half of the rows have a level of their own."""
+        return cls(
+            f"column {shown(column)} has {n_levels:,} levels in {rows(n_rows)}; it looks like an "
+            "identifier, and a new row will have a level that fitting never saw. Leave it out: "
+            f"X.drop(columns={shown(column)})."
+        )
+
+    @classmethod
+    def unnamed(cls, column: object, *, first: bool) -> "IdentifierColumn":
+        """The column has no name, as the index of a table that was written to a file."""
+        return cls(
+            f"column {shown(column)} has no name of its own; it looks like the index of a table "
+            "that was written to a file, and where rows are sorted by class it gives the classes "
+            f"away. {_leave_out(column, first=first)}."
+        )
+
+    @classmethod
+    def ascending(cls, column: object, *, first: bool) -> "IdentifierColumn":
+        """Integers rise from every row to the next."""
+        return cls(
+            f"column {shown(column)} holds integers that rise from every row to the next; it looks "
+            "like a row number or a key, and where rows are sorted by class it gives the classes "
+            f"away. {_leave_out(column, first=first)}. If it was measured, pass "
+            f"X.astype({{{shown(column)}: float}})."
+        )
+
+
+def _leave_out(column: object, *, first: bool) -> str:
+    index = ", or read the file by pandas.read_csv(path, index_col=0)" if first else ""
+    return f"Leave it out: X.drop(columns={shown(column)}){index}"

@@ -1,8 +1,16 @@
-"""Sentences about tables that cannot be read."""
+"""Invalid data: tables, values, texts, labels and weights."""
 
 from collections.abc import Iterable
 
-from bayesgen.errors.base import BayesgenError, Count, Real, in_rows, listed, rows, shown
+from bayesgen.errors.base import (
+    BayesgenError,
+    BayesgenWarning,
+    Count,
+    Real,
+    listed,
+    rows,
+    shown,
+)
 
 
 class UnsupportedTable(BayesgenError, TypeError):
@@ -52,13 +60,13 @@ class UnsupportedTable(BayesgenError, TypeError):
     @classmethod
     def sparse(cls) -> "UnsupportedTable":
         """X is a SciPy sparse matrix."""
-        return cls("X is a sparse matrix, which is not read here. Pass X.toarray().")
+        return cls("X is a sparse matrix, which is not supported here. Pass X.toarray().")
 
     @classmethod
     def sparse_of(cls, found: str) -> "UnsupportedTable":
         """A sparse matrix holds something else than numbers."""
         return cls(
-            f"X is a sparse matrix of dtype {found}; numbers and booleans are allowed in one. Pass "
+            f"X is a sparse matrix of dtype {found}; numbers and booleans are allowed. Pass "
             "X.astype(float), or X.toarray() if it holds levels."
         )
 
@@ -143,12 +151,12 @@ class InvalidValues(BayesgenError, ValueError):
         )
 
     @classmethod
-    def too_far_to_transform(cls, column: object, value: Real, power: float) -> "InvalidValues":
-        """Squares of the bent values would overflow."""
+    def too_large_to_transform(cls, column: object, value: Real, power: float) -> "InvalidValues":
+        """Squares of the transformed values would overflow."""
         return cls(
-            f"column {shown(column)} holds {value:.3g}, and numbers='yeo-johnson' raises how far "
-            f"that is from the column's mean to the power {max(power, 2 - power):g}, which is "
-            "beyond 1e150. Correct the cell, or leave out numbers='yeo-johnson'."
+            f"column {shown(column)} holds {value:.3g}, and power_transform=True raises its "
+            f"distance from the column's mean to the power {max(power, 2 - power):g}, which "
+            "exceeds 1e150. Correct the cell, or leave out power_transform=True."
         )
 
     @classmethod
@@ -162,11 +170,11 @@ class InvalidValues(BayesgenError, ValueError):
 
     @classmethod
     def no_covariance(cls, columns: Iterable) -> "InvalidValues":
-        """A covariance matrix rounds to a singular one."""
+        """A covariance matrix is numerically singular."""
         return cls(
-            f"a covariance matrix of the columns {listed(columns)} rounds to a singular one: "
-            "columns repeat each other, or the weights of some rows leave nothing of the others. "
-            "Leave out a column that repeats another, or pass weights nearer to each other."
+            f"the covariance matrix of the columns {listed(columns)} is numerically singular: the "
+            "columns are collinear, or weights differ too much. Leave out a column that repeats "
+            "others, or pass weights that are more alike."
         )
 
     @classmethod
@@ -187,69 +195,269 @@ class InvalidValues(BayesgenError, ValueError):
         )
 
 
-class UnsupportedColumn(BayesgenError, TypeError):
-    """A column has a type, or a name, that the library does not read."""
-
-    @classmethod
-    def date(cls, column: object, found: str) -> "UnsupportedColumn":
-        """Cells are dates, times or durations."""
-        return cls(
-            f"column {shown(column)} holds dates or times ({found}); numbers and categories are "
-            "allowed. Say what about the date matters, for example X[column].dt.month, or drop the "
-            "column."
-        )
-
-    @classmethod
-    def nested(cls, column: object, found: str) -> "UnsupportedColumn":
-        """Cells hold something other than one number, text or boolean (scikit-learn's words)."""
-        return cls(
-            f"column {shown(column)} holds values of type {found}; every argument must be a string "
-            "or a number (or a boolean). Unpack them into columns of their own, or drop the column."
-        )
-
-    @classmethod
-    def mixed(
-        cls, column: object, found: Iterable[str], texts: list[tuple[str, int]]
-    ) -> "UnsupportedColumn":
-        """Cells of one column are of several types; `texts` are (text, row)."""
-        name = shown(column)
-        where = f" ({in_rows(texts)})" if texts else ""
-        return cls(
-            f"column {name} mixes values of the types {', '.join(found)}{where}; one type is "
-            f"allowed. For categories X[{name}] = X[{name}].astype(str), for numbers X[{name}] = "
-            f"pandas.to_numeric(X[{name}], errors='coerce'), which makes other cells missing."
-        )
-
-    @classmethod
-    def text_numbers(cls, column: object, levels: Iterable) -> "UnsupportedColumn":
-        """An array of text holds what were numbers or missing values before NumPy made it text."""
-        return cls(
-            f"column {shown(column)} of an array of text holds {listed(levels)}: numpy.array turns "
-            "numbers and missing values that stand beside text into text. Pass a DataFrame, or an "
-            "array made with dtype=object (dtype=float if there are numbers only)."
-        )
-
-    @classmethod
-    def name(cls, column: object) -> "UnsupportedColumn":
-        """A column is named by something other than text or an integer."""
-        return cls(
-            f"column {shown(column)} is named by a {type(column).__name__}; text and integers are "
-            "allowed. Pass X.set_axis([str(c) for c in X.columns], axis=1)."
-        )
-
-    @classmethod
-    def mixed_names(cls, text: str, number: int) -> "UnsupportedColumn":
-        """Some columns are named by text, and some by integers."""
-        return cls(
-            f"column {shown(text)} is named by text and column {shown(number)} by an integer; "
-            "names of one type are allowed. Pass X.set_axis([str(c) for c in X.columns], axis=1)."
-        )
-
-
 class UnknownDataset(BayesgenError, ValueError):
     """No bundled data set has this name."""
 
     @classmethod
-    def named(cls, name: object, known: tuple[str, ...]) -> "UnknownDataset":
-        """`name` is not among the `known` ones."""
-        return cls(f"data set {shown(name)} is not bundled; there are {listed(known, len(known))}.")
+    def named(cls, name: object, existing: tuple[str, ...]) -> "UnknownDataset":
+        """`name` is not among the `existing` ones."""
+        return cls(
+            f"data set {shown(name)} is not bundled; there are {listed(existing, len(existing))}."
+        )
+
+
+class InvalidTexts(BayesgenError, ValueError):
+    """Something is no list of texts."""
+
+    @classmethod
+    def one_text(cls, text: object) -> "InvalidTexts":
+        """X is a text."""
+        start = text[:30] if isinstance(text, str | bytes) else text
+        return cls(f"X is one text, {shown(start)}; a list of texts is needed. Pass [X].")
+
+    @classmethod
+    def missing(cls, count: Count, n_rows: Count) -> "InvalidTexts":
+        """Texts are None or NaN."""
+        return cls(
+            f"X holds no text (None or NaN) in {count:,} of {rows(n_rows)}; every row needs one, "
+            'even if it is empty. Pass X.fillna(""), or leave these rows out.'
+        )
+
+    @classmethod
+    def mixed(cls, found: str, count: Count, n_rows: Count) -> "InvalidTexts":
+        """Something else stands among texts."""
+        return cls(
+            f"X holds something of type {found} among texts, in {count:,} of {rows(n_rows)}; texts "
+            "alone or counts alone are allowed. Pass [str(text) for text in X]."
+        )
+
+    @classmethod
+    def column(cls, name: object) -> "InvalidTexts":
+        """A frame has one column of texts."""
+        return cls(
+            f"X is a frame whose one column, {shown(name)}, holds texts; a list or a Series of "
+            f"them is needed. Pass X[{shown(name)}]."
+        )
+
+    @classmethod
+    def fitted_to_counts(cls, estimator: str) -> "InvalidTexts":
+        """Texts to predict, and no vocabulary."""
+        return cls(
+            f"X holds texts, and this {estimator} was fitted to counts: it has no vocabulary. Fit "
+            "it to texts, or pass counts from the same vectorizer."
+        )
+
+    @classmethod
+    def no_words(cls, n_rows: Count) -> "InvalidTexts":
+        """The vectorizer found no word."""
+        return cls(
+            f"X has no word in {rows(n_rows)}: the texts are empty, or hold stop words and single "
+            "letters only. Pass a vectorizer that keeps what they hold, for example "
+            'BagOfWords(vectorizer=CountVectorizer(token_pattern=r"\\S+")).'
+        )
+
+
+class EmptyDocuments(BayesgenWarning):
+    """Rows without a word that fitting saw."""
+
+    @classmethod
+    def counts(cls, count: Count, n_rows: Count) -> "EmptyDocuments":
+        """`count` of `n_rows` rows are answered by the class prior."""
+        return cls(
+            f"{count:,} of {rows(n_rows)} hold no word that fitting saw; they get the class prior."
+        )
+
+    @classmethod
+    def presence(cls, count: Count, n_rows: Count) -> "EmptyDocuments":
+        """`count` of `n_rows` rows are answered by the words that they lack."""
+        return cls(
+            f"{count:,} of {rows(n_rows)} hold no word that fitting saw; their answers rest on the "
+            "words that they lack, which binary=True counts as evidence. Use binary=False for the "
+            "class prior."
+        )
+
+
+class InvalidTarget(BayesgenError, ValueError):
+    """y is not one label for each row."""
+
+    @classmethod
+    def absent(cls) -> "InvalidTarget":
+        """Y is None. The words are scikit-learn's."""
+        return cls(
+            "This classifier requires y to be passed, but the target y is None. Pass one label for "
+            "each row: fit(X, y)."
+        )
+
+    @classmethod
+    def wrong_shape(cls, shape: tuple[int, ...]) -> "InvalidTarget":
+        """Y has not one axis. The first words are scikit-learn's."""
+        return cls(
+            f"y should be a 1d array, got an array of shape {shape} instead; one label for each "
+            "row is allowed. Pass one column, y[:, 0], or the class of each row, y.argmax(axis=1)."
+        )
+
+    @classmethod
+    def ragged(cls) -> "InvalidTarget":
+        """Y is a list of lists of different lengths."""
+        return cls(
+            "y should be a 1d array, got lists of different lengths instead; one label for each "
+            "row is allowed. Pass a list of labels."
+        )
+
+    @classmethod
+    def mixed(cls, found: Iterable[str]) -> "InvalidTarget":
+        """Labels have several types, or types that have no order."""
+        return cls(
+            f"Unknown label type: y holds labels of the types {', '.join(found)}; text, numbers or "
+            "booleans are allowed, all of one type. Pass y.astype(str)."
+        )
+
+    @classmethod
+    def infinite(cls, count: Count, n_rows: Count) -> "InvalidTarget":
+        """Labels are infinite numbers."""
+        return cls(
+            f"y is infinite in {count:,} of {rows(n_rows)}; text, whole numbers and booleans are "
+            "labels. Leave these rows out: keep = numpy.isfinite(y); fit(X[keep], y[keep])."
+        )
+
+    @classmethod
+    def fractions(cls, value: Real) -> "InvalidTarget":
+        """Labels are numbers that are not whole. The first words are scikit-learn's."""
+        return cls(
+            f"Unknown label type: continuous. y holds {shown(value)}; text, whole numbers and "
+            "booleans are labels. Pass y.astype(str), or cut y into classes: pandas.cut(y, 2)."
+        )
+
+    @classmethod
+    def undeclared(cls, labels: Iterable, declared: Iterable) -> "InvalidTarget":
+        """A batch has classes that the first call of partial_fit did not declare."""
+        return cls(
+            f"y has the classes {listed(labels)}, and partial_fit was given {listed(declared)} as "
+            "all classes. Name them at the first call, partial_fit(X, y, classes=[...]), or leave "
+            "classes out."
+        )
+
+    @classmethod
+    def wrong_length(cls, n_labels: Count, n_rows: Count) -> "InvalidTarget":
+        """X and y differ in length."""
+        return cls(
+            f"X has {rows(n_rows)} and y has {n_labels:,} labels (inconsistent numbers of "
+            "samples); one label for each row is needed. Select both with the same rows."
+        )
+
+
+class MissingLabels(BayesgenError, ValueError):
+    """Some labels are missing."""
+
+    @classmethod
+    def in_rows(cls, count: Count, n_rows: Count) -> "MissingLabels":
+        """Labels are None, NaN or NA in `count` rows."""
+        return cls(
+            f"y is missing (NaN, None or NA) in {count:,} of {rows(n_rows)}; every row needs a "
+            "label. Leave these rows out: keep = pandas.notna(y); fit(X[keep], y[keep])."
+        )
+
+
+class UnlabelledRows(MissingLabels):
+    """Labels are -1, which scikit-learn marks rows without a label by.
+
+    labels: the others.
+    """
+
+    labels: list
+
+    @classmethod
+    def beside(cls, labels: Iterable) -> "UnlabelledRows":
+        """`labels` are the others, at least two of them 0 or more."""
+        labels = list(labels)
+        error = cls(
+            f"y holds -1 beside the labels {listed(labels)}: -1 marks a row without a label, as in "
+            "scikit-learn, and every row needs one. Leave these rows out: keep = numpy.asarray(y) "
+            "!= -1; fit(X[keep], y[keep]). If -1 is a class, give classes names: "
+            "numpy.asarray(y).astype(str)."
+        )
+        error.labels = labels
+        return error
+
+
+class TooFewClasses(BayesgenError, ValueError, AttributeError):
+    """Fewer than two classes: so far nothing can be predicted, and attributes have no value.
+
+    As scikit-learn's NotFittedError, it is an AttributeError, which hasattr and displays expect.
+    """
+
+    @classmethod
+    def found(cls, classes: Iterable) -> "TooFewClasses":
+        """Y has one class, or none."""
+        classes = list(classes)
+        noun = "class" if len(classes) == 1 else "classes"
+        return cls(
+            f"y has {len(classes)} {noun}, {listed(classes)}; at least two are needed. Check the "
+            "rows that were selected, or name all classes in partial_fit(X, y, classes=[...])."
+        )
+
+
+class InvalidWeights(BayesgenError, ValueError):
+    """sample_weight is not one non-negative number for each row."""
+
+    @classmethod
+    def values(cls, count: Count) -> "InvalidWeights":
+        """Weights are negative or not finite."""
+        return cls(
+            f"sample_weight is negative, infinite or NaN in {rows(count)}; numbers of at least 0 "
+            "are allowed (2 means the row twice, 0 that it is absent). Pass numpy.clip(weight, 0, "
+            "None)."
+        )
+
+    @classmethod
+    def wrong_shape(cls, shape: tuple[int, ...], n_rows: Count) -> "InvalidWeights":
+        """Weights are not one for each row."""
+        return cls(
+            f"sample_weight has the shape {shape}, X has {rows(n_rows)}; one weight for each row, "
+            f"the shape ({n_rows},), is needed (sample_weight.shape == ({n_rows},)). Pass None for "
+            "equal weights."
+        )
+
+    @classmethod
+    def all_zero(cls) -> "InvalidWeights":
+        """No row has a weight above 0."""
+        return cls("sample_weight is zero in every row; at least one must be above 0. Pass None.")
+
+
+class NoRows(BayesgenError, ValueError):
+    """Rows are needed that the classifier does not have."""
+
+    @classmethod
+    def pass_them(cls, what: str) -> "NoRows":
+        """The fit was in parts, or the classifier was copied or loaded."""
+        return cls(
+            f"{what} needs rows and labels, and a classifier that was fitted in parts, copied or "
+            f"loaded keeps none. Pass them: {what}(X, y)."
+        )
+
+    @classmethod
+    def others(cls, label: object, found: float, fitted: float) -> "NoRows":
+        """Rows are to be taken away that were never added."""
+        return cls(
+            f"loo takes each row of the fit away: class {label!r} has {found:g} rows here, weights "
+            f"summed, and the fit had {fitted:g}. Pass exactly the rows, labels and weights of the "
+            "fit; for other rows use predict_log_proba."
+        )
+
+    @classmethod
+    def without_columns(cls, absent: Iterable) -> "NoRows":
+        """Rows to be taken away lack columns that they had when they were added."""
+        absent = list(absent)
+        noun = "column" if len(absent) == 1 else "columns"
+        return cls(
+            f"loo takes each row of the fit away, and X lacks the {noun} {listed(absent)}, which "
+            "the rows of the fit had. Pass exactly these rows."
+        )
+
+    @classmethod
+    def to_learn_from(cls, what: str) -> "NoRows":
+        """Something is learned from all rows anew, and those of earlier calls are gone."""
+        return cls(
+            f"{what} is learned from all rows again, and a classifier that was copied or loaded "
+            "keeps none of them. Call fit with all rows."
+        )

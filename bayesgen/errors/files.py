@@ -1,19 +1,27 @@
-"""Sentences about models that cannot be saved, and about files that cannot be loaded."""
+"""Model files and checkpoints: what cannot be saved, written or read."""
 
-from bayesgen.errors.base import BayesgenError, Count, shown
+from bayesgen.errors.base import BayesgenError, BayesgenWarning, Count, shown
 
-AGAIN = "Save the model again, or fetch the file again"
+REPLACE_FILE = "Save the model again, or fetch the file again"
 
 
 class UnsavableModel(BayesgenError, TypeError):
     """A part of a model is neither a number nor a name, and a file holds nothing else."""
 
     @classmethod
-    def story(cls, estimator: str) -> "UnsavableModel":
-        """The model is a program of the user's own."""
+    def program(cls, found: object) -> "UnsavableModel":
+        """A program of the user's own, of which a file keeps the name, has none."""
         return cls(
-            f"{estimator}(story=...) is a program of your own, and a file holds no code. Save its "
-            "draws: clf.to_datatree().to_netcdf('draws.nc', engine='h5netcdf')."
+            f"story={found!r} has no import path, and a file holds the import path of a program, "
+            "not its code. Define it by def, at the top level of a module."
+        )
+
+    @classmethod
+    def programs(cls, one: str, other: str) -> "UnsavableModel":
+        """A stack of two programs."""
+        return cls(
+            f"the model is of two programs, {shown(one)} and {shown(other)}, and a file holds the "
+            "draws of one. Save each classifier by itself."
         )
 
     @classmethod
@@ -27,7 +35,7 @@ class UnsavableModel(BayesgenError, TypeError):
 
     @classmethod
     def dtype(cls, where: str, found: object) -> "UnsavableModel":
-        """An array of a type that netCDF does not know."""
+        """An array of a type that other machines may not have."""
         return cls(
             f"{where} is an array of {found}; whole and real numbers, booleans and text can be "
             "saved. Convert it: .astype(float) or .astype(str)."
@@ -76,14 +84,14 @@ class InvalidModelFile(BayesgenError, ValueError):
     @classmethod
     def damaged(cls, path: object, reason: str) -> "InvalidModelFile":
         """The bytes are not those that were saved."""
-        return cls(f"{shown(str(path))} is damaged: {reason}. {AGAIN}.")
+        return cls(f"{shown(str(path))} is damaged: {reason}. {REPLACE_FILE}.")
 
     @classmethod
-    def newer(cls, path: object, found: object, known: Count) -> "InvalidModelFile":
+    def newer(cls, path: object, found: object, supported: Count) -> "InvalidModelFile":
         """A later version of the library wrote it."""
         return cls(
             f"{shown(str(path))} has the format {shown(found)}; this version of bayesgen reads "
-            f"formats up to {known}. Upgrade: pip install --upgrade bayesgen."
+            f"formats up to {supported}. Upgrade: pip install --upgrade bayesgen."
         )
 
     @classmethod
@@ -95,6 +103,105 @@ class InvalidModelFile(BayesgenError, ValueError):
         )
 
     @classmethod
+    def needs_program(cls, path: object, name: object) -> "InvalidModelFile":
+        """The model is a program of the user's own, which was not passed."""
+        return cls(
+            f"{shown(str(path))} holds draws of the program {shown(name)}, and no code. Pass the "
+            "program: bg.load(path, story=...)."
+        )
+
+    @classmethod
+    def other_program(cls, path: object, there: object, here: object) -> "InvalidModelFile":
+        """The program that was passed has another import path."""
+        return cls(
+            f"{shown(str(path))} holds draws of the program {shown(there)}, and story= is "
+            f"{shown(here)}. Pass the program that was fitted, or fit this one."
+        )
+
+    @classmethod
+    def no_program(cls, path: object) -> "InvalidModelFile":
+        """A program was passed, and the model is made of likelihoods."""
+        return cls(
+            f"{shown(str(path))} holds a model that is not a program of your own. Leave out story=."
+        )
+
+    @classmethod
     def does_not_fit(cls, path: object, reason: str) -> "InvalidModelFile":
         """The parts contradict each other, or are not what they have to be."""
-        return cls(f"{shown(str(path))} holds no model that could answer: {reason}. {AGAIN}.")
+        return cls(
+            f"{shown(str(path))} holds no model that could answer: {reason}. {REPLACE_FILE}."
+        )
+
+
+START_AGAIN = "Choose another path for this run, or delete the file to begin again"
+
+
+class InvalidCheckpoint(BayesgenError, ValueError):
+    """A file from which this run cannot go on; it is left as it is."""
+
+    @classmethod
+    def damaged(cls, path: object, reason: str) -> "InvalidCheckpoint":
+        """The file is not what a sampler wrote."""
+        return cls(
+            f"cannot go on from checkpoint={shown(str(path))}: it is damaged, or no checkpoint "
+            f"({reason}). {START_AGAIN}."
+        )
+
+    @classmethod
+    def other_argument(
+        cls, path: object, name: str, there: object, here: object
+    ) -> "InvalidCheckpoint":
+        """The run in the file was asked for something else."""
+        return cls(
+            f"checkpoint={shown(str(path))} belongs to another run: {name} is {shown(there)} there "
+            f"and {shown(here)} here. {START_AGAIN}; to go on, ask for the same again."
+        )
+
+    @classmethod
+    def other_seed(cls, path: object, there: Count, here: Count) -> "InvalidCheckpoint":
+        """The run in the file began with other random numbers."""
+        return cls(
+            f"checkpoint={shown(str(path))} belongs to another run: its seed is {there} there "
+            f"and {here} here. To go on, pass the random_state of that run, or random_state=None, "
+            f"which takes the seed from the file. {START_AGAIN}."
+        )
+
+    @classmethod
+    def other_data(cls, path: object) -> "InvalidCheckpoint":
+        """The rows, the labels or the weights differ, or the guesses of the prior."""
+        return cls(
+            f"checkpoint={shown(str(path))} belongs to another run: the data there are not those "
+            f"of this call, or guesses of the prior differ. {START_AGAIN}."
+        )
+
+    @classmethod
+    def other_model(cls, path: object) -> "InvalidCheckpoint":
+        """Parameters or densities differ."""
+        return cls(
+            f"checkpoint={shown(str(path))} belongs to another run: the model there is not that "
+            f"of this call. {START_AGAIN}."
+        )
+
+
+class CheckpointNotWritten(BayesgenWarning):
+    """The place for a checkpoint takes no file; the draws are in memory all the same."""
+
+    @classmethod
+    def because(cls, path: object, reason: str) -> "CheckpointNotWritten":
+        """The operating system says why."""
+        return cls(
+            f"cannot write checkpoint={shown(str(path))}: {reason}. Sampling goes on; "
+            "stopped now, it would begin again. Free space there, or choose another path."
+        )
+
+
+def interrupted(path: str, *, had: Count, draws: Count, chains: Count, written: bool) -> str:
+    """Return what to add to the exception that stops a sampler: how many draws there were."""
+    where = f"NUTS had {had:,} of {draws:,} draws of each of {chains} chains"
+    if not had:
+        where = (
+            f"NUTS was in its warm-up and had none of {draws:,} draws of each of {chains} chains"
+        )
+    if written:
+        return f"{where}. {shown(path)} holds its state: the same call again goes on from there."
+    return f"{where}. They are lost; NUTS(checkpoint='run.bgm') keeps them for the next call."

@@ -1,4 +1,4 @@
-"""Sentences about a program that a user brings: its form, and what it cannot be asked."""
+"""A user's NumPyro program: its form, its rows, and the densities it gives them."""
 
 from collections.abc import Iterable
 
@@ -24,57 +24,57 @@ def _joined(site: str | None) -> str:
 def _stopped(site: str | None, error: Exception) -> str:
     where = "" if site is None else f" at site {shown(site)}"
     first = (str(error).splitlines() or [""])[0].rstrip(".")
-    return f"the story stopped{where}: {type(error).__name__}: {first}."
+    return f"the program stopped{where}: {type(error).__name__}: {first}."
 
 
-class InvalidStory(BayesgenError, ValueError):
-    """A program that breaks the form of a story; the sentence shows the lines to write."""
+class InvalidProgram(BayesgenError, ValueError):
+    """A program that breaks the form of the gallery (models/); the sentence shows what to write."""
 
     @classmethod
-    def not_a_program(cls, found: object) -> "InvalidStory":
-        """The story cannot be called."""
+    def not_a_program(cls, found: object) -> "InvalidProgram":
+        """The program cannot be called."""
         return cls(
             f"story is {shown(found)}; a function with numpyro.sample statements is needed. Pass "
             f"the function itself, story=model, written as{to_type(HEAD)}"
         )
 
     @classmethod
-    def wrong_arguments(cls, problem: str) -> "InvalidStory":
+    def wrong_arguments(cls, problem: str) -> "InvalidProgram":
         """The program does not take (x, y, n_classes=...)."""
         return cls(
-            f"the story cannot be called as model(x, y, n_classes=...): {problem}. Write its head "
-            f"as{to_type(HEAD)}"
+            f"the program cannot be called as model(x, y, n_classes=...): {problem}. Write its "
+            f"head as{to_type(HEAD)}"
         )
 
     @classmethod
-    def missing_settings(cls, names: Iterable[str]) -> "InvalidStory":
+    def missing_settings(cls, names: Iterable[str]) -> "InvalidProgram":
         """The program has keywords without a default that nobody gave."""
         names = list(names)
         given = ", ".join(f"{name}=..." for name in names)
         return cls(
-            f"the story needs the settings {listed(names)}, which have no default. Bind them: "
+            f"the program needs the settings {listed(names)}, which have no default. Bind them: "
             f"story=functools.partial(model, {given})."
         )
 
     @classmethod
-    def with_likelihood(cls) -> "InvalidStory":
-        """Both a story and likelihoods are given."""
+    def with_likelihood(cls) -> "InvalidProgram":
+        """Both a program and likelihoods are given."""
         return cls(
-            "story= and likelihood= are both given; a story already says how a class makes its "
+            "story= and likelihood= are both given; a program already says how a class makes its "
             "rows. Leave one of them out."
         )
 
     @classmethod
-    def with_class_prior(cls, value: object) -> "InvalidStory":
+    def with_class_prior(cls, value: object) -> "InvalidProgram":
         """A number of rows per class is given, which is for the program to say."""
         return cls(
-            f"class_prior is {shown(value)}, and a story states its own prior of class "
+            f"class_prior is {shown(value)}, and a program states its own prior of class "
             "probabilities. Bind it there, functools.partial(model, class_rows=...), or pass known "
             'probabilities, class_prior="uniform".'
         )
 
     @classmethod
-    def shapes_clash(cls, site: str | None, error: Exception) -> "InvalidStory":
+    def shapes_clash(cls, site: str | None, error: Exception) -> "InvalidProgram":
         """Shapes do not go together, as those of columns and of the plate of rows."""
         return cls(
             f'{_stopped(site, error)} Inside plate "row" a site has one log density for a row; '
@@ -82,16 +82,16 @@ class InvalidStory(BayesgenError, ValueError):
         )
 
     @classmethod
-    def looks_at_values(cls, site: str | None, error: Exception) -> "InvalidStory":
+    def looks_at_values(cls, site: str | None, error: Exception) -> "InvalidProgram":
         """Python looked at values where JAX traces and only shapes are known."""
         return cls(
-            f"{_stopped(site, error)} While JAX traces the story, rows and parameters are known by "
-            "their shapes alone. Write jnp.where(...) for an if, and make tables JAX's own:"
+            f"{_stopped(site, error)} While JAX traces the program, rows and parameters are known "
+            "by their shapes alone. Write jnp.where(...) for an if, and make tables JAX's own:"
             f"{to_type('table = jnp.asarray(table)', 'cells = table[y]')}"
         )
 
     @classmethod
-    def failed(cls, site: str | None, error: Exception) -> "InvalidStory":
+    def failed(cls, site: str | None, error: Exception) -> "InvalidProgram":
         """The program raised some other error when it was given rows."""
         return cls(
             f"{_stopped(site, error)} Try it by hand:"
@@ -99,12 +99,12 @@ class InvalidStory(BayesgenError, ValueError):
         )
 
     @classmethod
-    def no_label(cls) -> "InvalidStory":
+    def no_label(cls) -> "InvalidProgram":
         """There is no site "y"."""
-        return cls(f'the story has no site "y" for the label of a row. Add{_in_rows(LABEL)}')
+        return cls(f'the program has no site "y" for the label of a row. Add{_in_rows(LABEL)}')
 
     @classmethod
-    def label_not_observed(cls) -> "InvalidStory":
+    def label_not_observed(cls) -> "InvalidProgram":
         """Site "y" is drawn though labels are given."""
         return cls(
             'site "y" is drawn although labels are given; the program leaves them out. Add obs=y:'
@@ -112,7 +112,7 @@ class InvalidStory(BayesgenError, ValueError):
         )
 
     @classmethod
-    def no_row_plate(cls, site: str) -> "InvalidStory":
+    def no_row_plate(cls, site: str) -> "InvalidProgram":
         """A site of the rows lies outside plate "row"."""
         line = LABEL if site == "y" else f"numpyro.sample({shown(site)}, ..., obs=x)"
         return cls(
@@ -121,7 +121,7 @@ class InvalidStory(BayesgenError, ValueError):
         )
 
     @classmethod
-    def wrong_plate(cls, dim: int, size: Count, n_rows: Count) -> "InvalidStory":
+    def wrong_plate(cls, dim: int, size: Count, n_rows: Count) -> "InvalidProgram":
         """Plate "row" has another size than there are rows, or is not the last."""
         return cls(
             f'plate "row" has the size {size} and dim={dim}; with {rows(n_rows)} it needs the size '
@@ -129,7 +129,7 @@ class InvalidStory(BayesgenError, ValueError):
         )
 
     @classmethod
-    def hidden_in_row(cls, site: str) -> "InvalidStory":
+    def hidden_in_row(cls, site: str) -> "InvalidProgram":
         """A site within plate "row" is neither observed nor a parameter."""
         return cls(
             f'site {shown(site)} in plate "row" is drawn anew for each row. If it is a column, add '
@@ -138,7 +138,7 @@ class InvalidStory(BayesgenError, ValueError):
         )
 
     @classmethod
-    def discrete(cls, site: str) -> "InvalidStory":
+    def discrete(cls, site: str) -> "InvalidProgram":
         """A parameter is discrete."""
         return cls(
             f"the parameter at site {shown(site)} is discrete; only continuous ones can be sampled "
@@ -147,7 +147,7 @@ class InvalidStory(BayesgenError, ValueError):
         )
 
     @classmethod
-    def no_prior(cls, site: str) -> "InvalidStory":
+    def no_prior(cls, site: str) -> "InvalidProgram":
         """A parameter is numpyro.param, which has no prior."""
         return cls(
             f"site {shown(site)} is a numpyro.param, which has no prior. Write it as"
@@ -155,7 +155,7 @@ class InvalidStory(BayesgenError, ValueError):
         )
 
     @classmethod
-    def wrong_shape(cls, site: str, found: tuple, n_rows: Count) -> "InvalidStory":
+    def wrong_shape(cls, site: str, found: tuple, n_rows: Count) -> "InvalidProgram":
         """The log density of a site in rows is not one number for a row."""
         return cls(
             f"site {shown(site)} has log densities of the shape {found}; with {rows(n_rows)} the "
@@ -164,24 +164,24 @@ class InvalidStory(BayesgenError, ValueError):
         )
 
     @classmethod
-    def no_parameters(cls) -> "InvalidStory":
+    def no_parameters(cls) -> "InvalidProgram":
         """Nothing is to be learned."""
         return cls(
-            "the story has no parameters: every site is observed. Add a prior for what is to be "
+            "the program has no parameters: every site is observed. Add a prior for what is to be "
             'learned:\n    class_probs = numpyro.sample("class_probs", '
             "dist.Dirichlet(jnp.ones(n_classes)))"
         )
 
     @classmethod
-    def rows_ignored(cls) -> "InvalidStory":
+    def rows_ignored(cls) -> "InvalidProgram":
         """No density depends on x."""
         return cls(
-            "the story gives all rows of a class the same density: it does not look at x. Observe "
-            f"x:{_in_rows('numpyro.sample("x", ..., obs=x)')}"
+            "the program gives all rows of a class the same density: it does not look at x. "
+            f"Observe x:{_in_rows('numpyro.sample("x", ..., obs=x)')}"
         )
 
     @classmethod
-    def rows_depend(cls, site: str) -> "InvalidStory":
+    def rows_depend(cls, site: str) -> "InvalidProgram":
         """A row's density changes with its company."""
         return cls(
             f"site {shown(site)} gives a row another density alone than among other rows, so that "
@@ -191,47 +191,183 @@ class InvalidStory(BayesgenError, ValueError):
         )
 
     @classmethod
-    def labels_vary(cls) -> "InvalidStory":
+    def labels_vary(cls) -> "InvalidProgram":
         """Class probabilities depend on the row, so that they cannot be replaced."""
         return cls(
-            'the story gives site "y" other probabilities in other rows, so that there are no '
+            'the program gives site "y" other probabilities in other rows, so that there are no '
             "class probabilities of all rows to replace. Change the program instead."
         )
 
     @classmethod
-    def cannot_simulate(cls, error: Exception) -> "InvalidStory":
+    def cannot_simulate(cls, error: Exception) -> "InvalidProgram":
         """The program does not run without rows."""
         return cls(
-            f"the story cannot make up rows: {type(error).__name__}: {error}. It is called as "
+            f"the program cannot make up rows: {type(error).__name__}: {error}. It is called as "
             "model(None, n_classes=..., n_rows=1) and returns (x, y); bind the sizes that x would "
             "have shown, functools.partial(model, n_features=...)."
         )
 
     @classmethod
-    def wrong_simulation(cls, problem: str) -> "InvalidStory":
+    def wrong_simulation(cls, problem: str) -> "InvalidProgram":
         """What the program returns is not what it takes."""
         return cls(
-            f"the story made up rows that it would not take: {problem}. Let it return its rows and "
-            f"labels as it takes them:{to_type('return x, y')}"
+            f"the program made up rows that it would not take: {problem}. Let it return its rows "
+            f"and labels as it takes them:{to_type('return x, y')}"
+        )
+
+    @classmethod
+    def cannot_impute(cls, problem: str) -> "InvalidProgram":
+        """The program does not return the rows that it is given."""
+        return cls(
+            f"the program gave other rows back than it was given: {problem}. impute() reads filled "
+            "cells from what the program returns; let it return rows and labels as it takes them:"
+            f"{to_type('return x, y')}"
         )
 
 
-class StoryRefuses(BayesgenError, ValueError):
+class ProgramRefuses(BayesgenError, ValueError):
     """Something that a program cannot be asked."""
 
     @classmethod
-    def partial_fit(cls) -> "StoryRefuses":
+    def partial_fit(cls) -> "ProgramRefuses":
         """Rows cannot be added."""
         return cls(
-            "partial_fit needs statistics that add up, and a story of your own looks at all rows "
+            "partial_fit needs statistics that add up, and a program of your own looks at all rows "
             "at once. Fit all rows together: fit(X, y)."
         )
 
     @classmethod
-    def inference(cls, found: object) -> "StoryRefuses":
+    def inference(cls, found: object) -> "ProgramRefuses":
         """The method needs a closed form."""
         return cls(
-            f"inference is {shown(found)}; a story of your own has no closed form. Allowed: "
+            f"inference is {shown(found)}; a program of your own has no closed form. Allowed: "
             '"auto" and "nuts" (draws), "map", "svi", "mle", bg.NUTS(), bg.MAP(), bg.MLE(). Pass '
             'inference="nuts".'
         )
+
+    @classmethod
+    def loo_of_point(cls, method: str) -> "ProgramRefuses":
+        """Rows are to be left out of a point estimate."""
+        return cls(
+            "loo() of a program of your own weighs draws of its parameters, and the inference that "
+            f"ran is {shown(method)}, which has one. Pass inference='nuts', or score rows held out "
+            "by bg.compare({'this': clf}, X, y)."
+        )
+
+    @classmethod
+    def marks_none(cls) -> "ProgramRefuses":
+        """Missing cells are to be filled, and no site of the rows has a mask."""
+        return cls(
+            "impute() draws cells that a program of your own marks as missing by a mask, and this "
+            f"one has no mask. {_masked()}"
+        )
+
+    @classmethod
+    def unmarked(cls, name: str, where: Iterable[int]) -> "ProgramRefuses":
+        """Missing cells that no mask leaves out."""
+        return cls(
+            f"array {shown(name)} of X has missing cells in row {listed(where)} that the program "
+            f"marks by no mask. {_masked()}"
+        )
+
+
+class InvalidProgramRows(BayesgenError, ValueError):
+    """Rows that cannot be handed to a program."""
+
+    @classmethod
+    def text(cls, name: object) -> "InvalidProgramRows":
+        """A column holds text or levels, which a program takes as codes."""
+        return cls(
+            f"column {shown(name)} does not hold numbers, and a program takes numbers. Pass a dict "
+            "of arrays with levels as codes 0, 1, ... and -1 where missing: "
+            f'{{"numbers": X[[...]].to_numpy(), "levels": codes}}.'
+        )
+
+    @classmethod
+    def lengths(cls, lengths: dict) -> "InvalidProgramRows":
+        """The arrays of a dict have different numbers of rows."""
+        found = ", ".join(f"{shown(name)}: {length}" for name, length in lengths.items())
+        return cls(
+            f"the arrays of X have different numbers of rows ({found}); rows lie along the first "
+            "axis of each. Cut them to the same rows."
+        )
+
+    @classmethod
+    def names(cls, found: Iterable, wanted: Iterable) -> "InvalidProgramRows":
+        """X has other arrays than at fit."""
+        return cls(
+            f"X has the arrays {listed(found, 20)}; fit saw {listed(wanted, 20)}. Pass a dict with "
+            "these names."
+        )
+
+    @classmethod
+    def container(cls, found: str, wanted: str) -> "InvalidProgramRows":
+        """X is one array where fit saw a dict, or the other way round."""
+        return cls(f"X is {found}; fit saw {wanted}. Pass {wanted} again.")
+
+    @classmethod
+    def shape(cls, name: str, found: tuple, wanted: tuple) -> "InvalidProgramRows":
+        """A row has another shape than at fit."""
+        return cls(
+            f"array {shown(name)} of X has rows of the shape {found}; fit saw {wanted}. Pass the "
+            "same columns."
+        )
+
+    @classmethod
+    def fractions(cls, name: str) -> "InvalidProgramRows":
+        """Codes are no whole numbers."""
+        return cls(
+            f"array {shown(name)} of X holds fractions or NaN where fit saw whole numbers. Pass "
+            "codes, -1 where missing."
+        )
+
+    @classmethod
+    def infinite(cls, name: object, count: Count) -> "InvalidProgramRows":
+        """Cells are infinite."""
+        return cls(
+            f"Input X contains infinity: array {shown(name)} in {count:,} cells; numbers, and NaN "
+            "where missing, are allowed. Replace them: X[numpy.isinf(X)] = numpy.nan."
+        )
+
+
+class ProgramNotFinite(BayesgenError, ValueError):
+    """A program gives rows no usable density."""
+
+    @classmethod
+    def missing(cls, site: str, where: Iterable[int]) -> "ProgramNotFinite":
+        """Rows with missing cells have no density."""
+        lines = ("observed = ~jnp.isnan(x)", "x = jnp.where(observed, x, 0.0)")
+        return cls(
+            f"site {shown(site)} gives no density to row {listed(where)}, where cells are missing "
+            "(NaN). The program has to say what that means: leave their factors out, "
+            f"dist.Normal(...).mask(observed), after{to_type(*lines)}"
+        )
+
+    @classmethod
+    def invalid(cls, site: str, where: Iterable[int], found: str) -> "ProgramNotFinite":
+        """The log density of whole rows is not finite."""
+        return cls(
+            f"site {shown(site)} gives the log density {found} in row {listed(where)}. The row "
+            "holds a value that the distribution does not allow (its support), or the priors are "
+            "centred far from the rows. Choose a distribution whose support holds the column, or "
+            "other guesses."
+        )
+
+    @classmethod
+    def elsewhere(cls, site: str | None) -> "ProgramNotFinite":
+        """The density of parameters, or a gradient, is not finite."""
+        where = "its priors" if site is None else f"site {shown(site)}"
+        return cls(
+            f"the program has no finite density, or no finite gradient, at {where} where the fit "
+            "starts. Look for a negative scale, a division by zero, or a NaN that is masked only "
+            "after it was computed with; jnp.where comes first."
+        )
+
+
+def _masked() -> str:
+    lines = ("observed = ~jnp.isnan(x)", "x = jnp.where(observed, x, 0.0)")
+    site = 'x = numpyro.sample("x", dist.Normal(...).mask(observed).to_event(1), obs=x)'
+    return (
+        "Mark each such cell and return the rows, or read the columns by a likelihood of the "
+        f"library:{to_type(*lines, PLATE, f'    {site}', 'return x, y')}"
+    )

@@ -9,10 +9,10 @@ from sklearn.utils import Tags
 
 from bayesgen.classes import Spec as ClassPriorSpec
 from bayesgen.errors import EmptyDocuments, InvalidArgument, InvalidTexts, NoAttribute, warn
-from bayesgen.estimators.blocks import Blocks
-from bayesgen.estimators.classifier import Classifier
-from bayesgen.estimators.fitted import TrainingState
-from bayesgen.estimators.tempering import Seen, Temper
+from bayesgen.estimators.classifier import Classifier, EncodedRows
+from bayesgen.estimators.column_blocks import Blocks
+from bayesgen.estimators.training import Temper, TrainingState
+from bayesgen.estimators.validation import TrainingRows
 from bayesgen.inference import Method, Posterior
 from bayesgen.likelihoods import Bernoulli, Likelihood, Multinomial
 from bayesgen.likelihoods.hyperparameters import Stated
@@ -43,8 +43,9 @@ class BagOfWords(Classifier):
     vectorizer needs no fitting (HashingVectorizer(norm=None, alternate_sign=False)) or has a
     vocabulary of its own. `sample` gives counts back, never texts.
 
-    How long a text is says nothing. A text without a known word has the class prior (binary=False);
-    under binary=True the words that it lacks still speak. Both warn, with the number of such texts.
+    The length of a text does not count. A text without a word of the vocabulary has the class prior
+    (binary=False); under binary=True the words that it lacks still count. Both warn, with the
+    number of such texts.
 
     Args:
         binary: False counts words (`Multinomial`), True asks which are there (`Bernoulli`).
@@ -70,7 +71,7 @@ class BagOfWords(Classifier):
 
     _likelihood_names: ClassVar[tuple[str, ...]] = (Multinomial.__name__, Bernoulli.__name__)
 
-    @unchecked  # anything goes here, and fit says what is wrong: scikit-learn's convention
+    @unchecked  # no validation in __init__; fit validates (scikit-learn's convention)
     def __init__(
         self,
         *,
@@ -131,6 +132,9 @@ class BagOfWords(Classifier):
             counts, words = self._counted(texts, reset=reset)
             table = super()._read(counts, reset=reset)
             table = table if words is None else named(table, words)
+        return table
+
+    def _derived(self, table: Table, *, reset: bool) -> Table:
         return presence(table) if self.binary else table
 
     def _counted(self, texts: list[str], *, reset: bool) -> tuple[object, tuple[str, ...] | None]:
@@ -150,15 +154,20 @@ class BagOfWords(Classifier):
         return counts, _words(vectorizer)
 
     def _finish_fit(
-        self, learned: TrainingState, seed: int, seen: tuple[Seen, ...] | None = None
+        self,
+        state: TrainingState,
+        seed: int,
+        seen: tuple[TrainingRows, ...] = (),
+        *,
+        whole: bool = False,
     ) -> Self:
-        resolve_family = super()._finish_fit(learned, seed, seen)
+        super()._finish_fit(state, seed, seen, whole=whole)
         if "_pending" in vars(self):
             self._vectorizer = vars(self).pop("_pending")
             self._known_words = None if self._vectorizer is None else _words(self._vectorizer)
-        return resolve_family
+        return self
 
-    def _encode_rows(self, X: object) -> tuple[Posterior, dict[str, Traceable], int]:
+    def _encode_rows(self, X: object) -> EncodedRows:
         posterior, encoded, n_rows = super()._encode_rows(X)
         empty = int(_without_words(posterior, encoded[BLOCK], only_kept=not self.binary).sum())
         if empty:
@@ -167,7 +176,7 @@ class BagOfWords(Classifier):
         return posterior, encoded, n_rows
 
     def __getstate__(self) -> dict[str, object]:
-        """Return what is kept of the estimator: words say all about the default vectorizer."""
+        """Return what is kept of the estimator: its words determine the default vectorizer."""
         left = {"_pending"} if self.vectorizer is not None else {"_pending", "_vectorizer"}
         return {key: part for key, part in super().__getstate__().items() if key not in left}
 
@@ -206,5 +215,5 @@ def _without_words(posterior: Posterior, x: Traceable, *, only_kept: bool) -> np
     kept = posterior.reader.kept[BLOCK] if only_kept else None
     if issparse(x) and kept is None:
         return np.asarray(x.sum(axis=1)).ravel() == 0
-    known = np.ones(x.shape[1]) if kept is None else np.isin(np.arange(x.shape[1]), kept)
-    return (x if issparse(x) else np.nan_to_num(x)) @ known.astype(float) == 0
+    read = np.ones(x.shape[1]) if kept is None else np.isin(np.arange(x.shape[1]), kept)
+    return (x if issparse(x) else np.nan_to_num(x)) @ read.astype(float) == 0

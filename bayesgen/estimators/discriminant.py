@@ -8,11 +8,10 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from bayesgen.classes import Spec as ClassPriorSpec
 from bayesgen.errors import InvalidArgument
-from bayesgen.estimators.bending import Numbers
-from bayesgen.estimators.blocks import Blocks
 from bayesgen.estimators.classifier import Classifier
-from bayesgen.estimators.linear import centre_of, discriminant_axes
-from bayesgen.estimators.tempering import Temper
+from bayesgen.estimators.column_blocks import Blocks
+from bayesgen.estimators.linear import discriminant_axes
+from bayesgen.estimators.training import Temper
 from bayesgen.inference import Method
 from bayesgen.likelihoods import MultivariateNormal
 from bayesgen.likelihoods.hyperparameter_mixture import resolve_family
@@ -20,7 +19,7 @@ from bayesgen.likelihoods.hyperparameters import Guess
 from bayesgen.schema import Column
 from bayesgen.table import Name, Names, Table
 from bayesgen.table.one_hot import indicators, levels_of
-from bayesgen.typing import Traceable, unchecked
+from bayesgen.typing import unchecked
 
 BLOCK = "normal"
 Prior = Literal["conjugate", "reference", "lkj"]
@@ -33,7 +32,7 @@ class Discriminant(Classifier):
     _covariance: ClassVar[Covariance]
     _likelihood_names: ClassVar[tuple[str, ...]] = (MultivariateNormal.__name__,)
 
-    @unchecked  # anything goes here, and fit says what is wrong: scikit-learn's convention
+    @unchecked  # no validation in __init__; fit validates (scikit-learn's convention)
     def __init__(
         self,
         *,
@@ -43,7 +42,7 @@ class Discriminant(Classifier):
         covariance_rows: Guess = None,
         prior: Prior = "conjugate",
         levels: str = "refuse",
-        numbers: Numbers = None,
+        power_transform: bool = False,
         class_prior: ClassPriorSpec = 1.0,
         inference: str | Method = "auto",
         temper: Temper = None,
@@ -56,51 +55,38 @@ class Discriminant(Classifier):
         self.covariance_rows = covariance_rows
         self.prior = prior
         self.levels = levels
-        self.numbers = numbers
+        self.power_transform = power_transform
         self.class_prior = class_prior
         self.inference = inference
         self.temper = temper
         self.unseen = unseen
         self.random_state = random_state
 
-    def _read(self, X: object, *, reset: bool) -> Table:
-        table = super()._read(X, reset=reset)
+    def _derived(self, table: Table, *, reset: bool) -> Table:
         if self.levels not in ("refuse", "indicators"):
             raise InvalidArgument.not_one_of("levels", self.levels, ["refuse", "indicators"])
-        return table if reset or self.levels == "refuse" else self._indicators(table)
-
-    def _training_rows(
-        self, X: object, y: object, sample_weight: object, *, reset: bool
-    ) -> tuple[Table, np.ndarray, np.ndarray]:
-        table, labels, weight = super()._training_rows(X, y, sample_weight, reset=reset)
-        if reset and self.levels == "indicators":
+        if self.levels == "refuse":
+            return table
+        if reset:
             # of rows with weight: others' levels would have columns, or be the one left out
             self._levels = levels_of(table)
             few = {name for name, levels in self._levels.items() if len(levels) < 2}
             self._alone = few >= set(table.names)
-            table = self._indicators(table)
-        return table, labels, weight
-
-    def _encode_plain(self, table: Table) -> dict[str, Traceable]:
-        plain = self.levels == "refuse"
-        return self._encode(table if plain else self._indicators(table))
-
-    def _indicators(self, table: Table) -> Table:
         return indicators(table, self._levels, alone=self._alone)
 
-    def _made(self) -> dict[Name, Column]:
+    def _derived_columns(self) -> dict[Name, Column]:
         if self.levels != "indicators":
             return {}
         columns = [Column(name, "levels", levels) for name, levels in self._levels.items()]
         return {f"{c.name}={level}": c for c in columns for level in c.levels[1:]}
 
-    def _columns(self) -> Names:
+    def _column_names(self) -> Names:
         if self.levels != "indicators":
-            return super()._columns()
-        made, names = self._made(), self._state_.schema.names
-        # of a column with one level nothing was made
-        sources = [*(made[name].name if name in made else name for name in names), *self._levels]
-        return tuple(dict.fromkeys(sources))
+            return super()._column_names()
+        derived, names = self._derived_columns(), self.state_.schema.names
+        # of a column with one level nothing was derived
+        sources = [derived[name].name if name in derived else name for name in names]
+        return tuple(dict.fromkeys([*sources, *self._levels]))
 
     def _blocks(self, table: Table) -> Blocks:
         likelihood = MultivariateNormal(
@@ -125,7 +111,8 @@ class QDA(Discriminant):
             level but the first. A normal over indicators is a working model of the class, not of
             the rows: linear in the levels, as logistic regression is. `partial_fit` knows the
             levels of its first batch; others are missing cells.
-        class_prior, inference, numbers, temper, unseen, random_state: as in GenerativeClassifier.
+        class_prior, inference, power_transform, temper, unseen, random_state: as in
+            GenerativeClassifier.
 
     Example:
         >>> import bayesgen as bg
@@ -149,7 +136,8 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Discriminant):
             level but the first. A normal over indicators is a working model of the class, not of
             the rows: linear in the levels, as logistic regression is. `partial_fit` knows the
             levels of its first batch; others are missing cells.
-        class_prior, inference, numbers, temper, unseen, random_state: as in GenerativeClassifier.
+        class_prior, inference, power_transform, temper, unseen, random_state: as in
+            GenerativeClassifier.
 
     Example:
         >>> import bayesgen as bg
@@ -178,7 +166,7 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Discriminant):
         return self._axes()[0].shape[1] if BLOCK in self._fitted_posterior().families else 0
 
     def _axes(self) -> tuple[np.ndarray, np.ndarray]:
-        centre = centre_of(self._fitted_posterior(), BLOCK)
-        weight = self._state_.statistics.count / self._state_.statistics.count.sum()
+        centre = self._fitted_posterior().normal_centre(BLOCK)
+        weight = self.state_.statistics.count / self.state_.statistics.count.sum()
         axes = discriminant_axes(centre["mean"], centre["covariance"], weight)
         return axes, weight @ centre["mean"]

@@ -1,55 +1,31 @@
-"""Classifiers composed of likelihoods for columns, and the general one among them."""
+"""The general classifier: likelihoods for columns, or a NumPyro program of the user's own."""
 
-from collections.abc import Callable, Collection, Mapping
+import dataclasses
+from collections.abc import Callable, Collection
+from typing import cast
 
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from bayesgen import diagnose
 from bayesgen.classes import Spec as ClassPriorSpec
-from bayesgen.estimators.bending import Numbers
-from bayesgen.estimators.blocks import Blocks, Spec, assign, unread
+from bayesgen.errors import InvalidProgram, NoEvidence, ProgramRefuses, UnsupportedInference
+from bayesgen.estimators import program_classifier
 from bayesgen.estimators.classifier import Classifier
-from bayesgen.estimators.stories import StoryTeller
-from bayesgen.estimators.tempering import Temper
-from bayesgen.inference import Method
-from bayesgen.likelihoods import Likelihood
+from bayesgen.estimators.column_blocks import Blocks, Spec, assign, reads_sparse, unread
+from bayesgen.estimators.diagnostics import ROW
+from bayesgen.estimators.program_classifier import FittedProgram, ProgramState, ProgramTable, T
+from bayesgen.estimators.training import Temper, TrainingState
+from bayesgen.estimators.validation import TrainingRows
+from bayesgen.inference import DrawsPosterior, Method, Posterior
 from bayesgen.table import Name, Names, Table
-from bayesgen.typing import unchecked
+from bayesgen.typing import Encoded, Labels, Self, Traceable, Weights, unchecked
+from bayesgen.user_program import ProgramPosterior
 
 
-class Composed(Classifier):
-    """A classifier whose user says which likelihood reads which column."""
-
-    @unchecked  # anything goes here, and fit says what is wrong: scikit-learn's convention
-    def __init__(
-        self,
-        likelihood: Spec = "auto",
-        *,
-        remainder: str | None = None,
-        class_prior: ClassPriorSpec = 1.0,
-        inference: str | Method = "auto",
-        numbers: Numbers = None,
-        temper: Temper = None,
-        unseen: str = "missing",
-        random_state: object = None,
-    ) -> None:
-        self.likelihood = likelihood
-        self.remainder = remainder
-        self.class_prior = class_prior
-        self.inference = inference
-        self.numbers = numbers
-        self.temper = temper
-        self.unseen = unseen
-        self.random_state = random_state
-
-    def _unread(self, names: Names) -> Collection[Name]:
-        return unread(self.likelihood, names, self.remainder)
-
-    def _reads_sparse(self) -> bool:
-        named = isinstance(self.likelihood, Mapping)
-        parts = self.likelihood.values() if named else (self.likelihood,)
-        return all(isinstance(part, Likelihood) and part.sparse for part in parts)
-
-
-class GenerativeClassifier(StoryTeller, Composed):
-    """A class prior times one likelihood per block of columns, or a story of your own.
+class GenerativeClassifier(Classifier):
+    """A class prior times one likelihood per block of columns, or a NumPyro program of your own.
 
     Args:
         likelihood: "auto" (numbers -> Normal, everything else -> Categorical), one likelihood for
@@ -58,19 +34,21 @@ class GenerativeClassifier(StoryTeller, Composed):
             the form of the gallery (models/README.md): the label is the site "y", everything that
             repeats over rows is in the plate "row", and a row's log density is its own affair. Bind
             other keywords by functools.partial. X is then an array, a dict of arrays (rows along
-            the first axis) or a frame of numbers; what is missing reaches the program as it is.
+            the first axis) or a frame of numbers; what is missing reaches the program as it is,
+            and `impute` draws the cells that its masks leave out. `loo` weighs its draws, so it
+            asks for NUTS; partial_fit and log_evidence_ refuse.
         remainder: columns that a mapping of likelihoods leaves out are refused (None), read as
-            "auto" reads them ("auto"), or ignored ("drop"), be they there or not.
+            "auto" reads them ("auto"), or ignored ("drop"), even if absent.
         class_prior: Dirichlet rows per class (1.0), "empirical", "uniform", or probabilities as an
             array or {class: probability}. Under maximum likelihood a number means frequencies. A
             story states its own prior; known probabilities take its place after the fit.
         inference: "auto", "exact", "expected", "mle", "map", "svi" (bg.MAP(solver="svi")), "nuts",
-            or bg.Exact(), bg.Expected(), bg.Augmentation(), bg.MLE(), bg.MAP(), bg.NUTS(). A story
-            has no closed form: "auto" is "nuts", "map" and "svi" the mode against the scale-free
-            measure (see bg.MAP), "mle" the highest density of rows.
+            or bg.Exact(), bg.Expected(), bg.Augmentation(), bg.MLE(), bg.MAP(), bg.NUTS(). A
+            program has no closed form: "auto" is "nuts", "map" and "svi" the mode against the
+            scale-free measure (see bg.MAP), "mle" the highest density of rows.
         unseen: "missing" takes a level that fitting did not see as missing, with a warning;
             "error" refuses it.
-        numbers: None, as they are; or "yeo-johnson": columns that normal likelihoods read are
+        power_transform: True: columns of numbers that normal likelihoods read are
             power-transformed, each by a power that the rows choose, so that skewed ones look normal
             given the class (`bayesgen.schema.power_transform`). Densities are those of the cells as
             they came; parameters, and guesses that you state, those of transformed ones, which near
@@ -90,7 +68,7 @@ class GenerativeClassifier(StoryTeller, Composed):
         array([[0.135, 0.865],
                [0.506, 0.494]])
 
-        A story of your own: petals whose lengths are log-normal, with a spread that all share.
+        A program of your own: petals whose lengths are log-normal, with a spread that all share.
 
         >>> import jax.numpy as jnp
         >>> import numpyro
@@ -105,15 +83,15 @@ class GenerativeClassifier(StoryTeller, Composed):
         ...         size = dist.LogNormal(length[y], spread)
         ...         numpyro.sample("x", size, obs=x[:, 0])
         >>> X, y = bg.datasets.load_iris()
-        >>> told = bg.GenerativeClassifier(story=petals, inference="map")
-        >>> told = told.fit(X[["petal_length"]], y)
-        >>> told.predict_proba(X[["petal_length"]].iloc[[0, 77, 149]]).round(2)
+        >>> clf = bg.GenerativeClassifier(story=petals, inference="map")
+        >>> clf = clf.fit(X[["petal_length"]], y)
+        >>> clf.predict_proba(X[["petal_length"]].iloc[[0, 77, 149]]).round(2)
         array([[1.  , 0.  , 0.  ],
                [0.  , 0.33, 0.67],
                [0.  , 0.24, 0.76]])
     """
 
-    @unchecked  # anything goes here, and fit says what is wrong: scikit-learn's convention
+    @unchecked  # no validation in __init__; fit validates (scikit-learn's convention)
     def __init__(
         self,
         likelihood: Spec = "auto",
@@ -122,22 +100,155 @@ class GenerativeClassifier(StoryTeller, Composed):
         remainder: str | None = None,
         class_prior: ClassPriorSpec = 1.0,
         inference: str | Method = "auto",
-        numbers: Numbers = None,
+        power_transform: bool = False,
         temper: Temper = None,
         unseen: str = "missing",
         random_state: object = None,
     ) -> None:
-        super().__init__(
-            likelihood,
-            remainder=remainder,
-            class_prior=class_prior,
-            inference=inference,
-            numbers=numbers,
-            temper=temper,
-            unseen=unseen,
-            random_state=random_state,
-        )
+        self.likelihood = likelihood
         self.story = story
+        self.remainder = remainder
+        self.class_prior = class_prior
+        self.inference = inference
+        self.power_transform = power_transform
+        self.temper = temper
+        self.unseen = unseen
+        self.random_state = random_state
+
+    def _unread(self, names: Names) -> Collection[Name]:
+        return unread(self.likelihood, names, self.remainder)
+
+    def _reads_sparse(self) -> bool:
+        return reads_sparse(self.likelihood)
 
     def _blocks(self, table: Table) -> Blocks:
         return assign(self.likelihood, table, self.remainder)
+
+    # -- a program in place of likelihoods -------------------------------------------------------
+
+    def _program_state(self) -> ProgramState | None:
+        """Return what a program was fitted to; None before a fit, and after one of likelihoods."""
+        state = getattr(self, "state_", None)
+        return state if isinstance(state, ProgramState) else None
+
+    def _fitted_program(self) -> FittedProgram | None:
+        state = self._program_state()
+        return (
+            None
+            if state is None
+            else FittedProgram(state, cast(ProgramPosterior, self._fitted_posterior()))
+        )
+
+    def _read(self, X: object, *, reset: bool) -> Table:
+        state = None if reset else self._program_state()
+        if (self.story if reset else state) is None:
+            return super()._read(X, reset=reset)
+        if not (isinstance(self.likelihood, str) and self.likelihood == "auto"):
+            raise InvalidProgram.with_likelihood()
+        table = program_classifier.read(self, X, reset=reset)
+        if state is not None:
+            program_classifier.require_columns(state.schema, table, type(self).__name__)
+        return table
+
+    def _own_table(self, table: Table, raw: Callable[[], object], *, reset: bool) -> Table:
+        # a stack reads columns for all its members; a program reads the rows as they were passed
+        if self.story is None or isinstance(table, ProgramTable):
+            return super()._own_table(table, raw, reset=reset)
+        return self._read(raw(), reset=reset)
+
+    def _new_state(self, rows: TrainingRows, classes: np.ndarray) -> TrainingState:
+        if self.story is None:
+            return super()._new_state(rows, classes)
+        return program_classifier.new_state(self.story, rows, classes)
+
+    def _infer(self, state: TrainingState, seed: int) -> Posterior:
+        if self.story is None:
+            return super()._infer(state, seed)
+        stated = {"temper": self.temper, "power_transform": self.power_transform or None}
+        for name, value in stated.items():
+            if value is not None:
+                raise UnsupportedInference.because(
+                    f"{name}={value!r}", "a program of your own says what it means", "Leave it out."
+                )
+        state = cast(ProgramState, state)
+        return program_classifier.fit(state, self.inference, self.class_prior, seed)
+
+    def _finish_fit(
+        self,
+        state: TrainingState,
+        seed: int,
+        seen: tuple[TrainingRows, ...] = (),
+        *,
+        whole: bool = False,
+    ) -> Self:
+        super()._finish_fit(state, seed, seen, whole=whole)
+        if (fitted := self._program_state()) is not None:
+            self.state_ = dataclasses.replace(fitted, rows=None)
+        return self
+
+    def _simulate(
+        self, n: int, rng: np.random.Generator
+    ) -> tuple[dict[str, Traceable], np.ndarray]:
+        program = self._fitted_program()
+        return super()._simulate(n, rng) if program is None else program.simulate(n, rng)
+
+    def _prior(
+        self, rng: np.random.Generator, draws: int, encoded: Encoded, y: Labels
+    ) -> diagnose.Params:
+        program = self._fitted_program()
+        if program is None:
+            return super()._prior(rng, draws, encoded, y)
+        return program.sample_prior(draws, rng, encoded, y)
+
+    def _log_priors(
+        self, posterior: DrawsPosterior, encoded: Encoded, y: Labels
+    ) -> dict[str, np.ndarray]:
+        program = self._fitted_program()
+        if program is None:
+            return super()._log_priors(posterior, encoded, y)
+        return program.log_priors(encoded, y)
+
+    def _shown(self, params: diagnose.Params, words: diagnose.Words) -> diagnose.Group:
+        return program_classifier.named(params, super()._shown(params, words))
+
+    def _observed(self, encoded: Encoded, n_rows: int) -> diagnose.Group:
+        if self._program_state() is None:
+            return super()._observed(encoded, n_rows)
+        return diagnose.Group(dict(encoded), dict.fromkeys(encoded, ROW), samples=())
+
+    def _require_leave_one_out(self) -> None:
+        program = self._fitted_program()
+        if program is None:
+            super()._require_leave_one_out()
+        elif program.posterior.point:
+            raise ProgramRefuses.loo_of_point(self.inference_)
+
+    def _left_out(self, encoded: Encoded, codes: Labels, weight: Weights) -> diagnose.LeaveOneOut:
+        program = self._fitted_program()
+        if program is None:
+            return super()._left_out(encoded, codes, weight)
+        return diagnose.left_out_by_importance(program.posterior, encoded, codes, weight)
+
+    def _imputed(self, X: T, draws: int, rng: np.random.Generator) -> T | list[T]:
+        program = self._fitted_program()
+        if program is None:
+            return super()._imputed(X, draws, rng)
+        table = cast(ProgramTable, self._read(X, reset=False))
+        tables = program.impute(X, table, draws, rng)
+        return tables[0] if draws == 1 else tables
+
+    def partial_fit(
+        self, X: object, y: object, classes: ArrayLike | None = None, sample_weight: object = None
+    ) -> Self:
+        """Add rows to what was fitted (see `Classifier`); a program of your own refuses."""
+        if self.story is not None or self._program_state() is not None:
+            raise ProgramRefuses.partial_fit()
+        return super().partial_fit(X, y, classes, sample_weight)
+
+    @property
+    def log_evidence_(self) -> float:
+        """Log p(rows, labels), parameters integrated out: a closed form of exact fits."""
+        check_is_fitted(self)
+        if self._program_state() is not None:
+            raise NoEvidence.no_closed_form("a program of your own")
+        return super().log_evidence_

@@ -6,9 +6,9 @@ import numpy as np
 from jaxtyping import Num
 
 from bayesgen.classes import Spec as ClassPriorSpec
-from bayesgen.estimators.blocks import Blocks
 from bayesgen.estimators.classifier import Classifier
-from bayesgen.estimators.tempering import Temper
+from bayesgen.estimators.column_blocks import Blocks
+from bayesgen.estimators.training import Temper
 from bayesgen.inference import Method
 from bayesgen.likelihoods import JointCategorical
 from bayesgen.table import Table
@@ -42,7 +42,7 @@ class JointTable(Classifier):
 
     _likelihood_names: ClassVar[tuple[str, ...]] = (JointCategorical.__name__,)
 
-    @unchecked  # anything goes here, and fit says what is wrong: scikit-learn's convention
+    @unchecked  # no validation in __init__; fit validates (scikit-learn's convention)
     def __init__(
         self,
         *,

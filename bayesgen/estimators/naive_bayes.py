@@ -1,18 +1,24 @@
 """Naive Bayes: columns are independent given the class."""
 
+from collections.abc import Collection
+
+from bayesgen.classes import Spec as ClassPriorSpec
 from bayesgen.errors import UnsupportedInference
-from bayesgen.estimators.blocks import Blocks, assign
-from bayesgen.estimators.generative import Composed
-from bayesgen.table import Table
+from bayesgen.estimators.classifier import Classifier
+from bayesgen.estimators.column_blocks import Blocks, Spec, assign, reads_sparse, unread
+from bayesgen.estimators.training import Temper
+from bayesgen.inference import Method
+from bayesgen.table import Name, Names, Table
+from bayesgen.typing import unchecked
 
 
-class NaiveBayes(Composed):
+class NaiveBayes(Classifier):
     """Naive Bayes: columns are independent given the class; missing cells are left out.
 
     Args:
         likelihood: "auto" (numbers -> Normal, everything else -> Categorical), one likelihood for
             all columns, or {column or (column, ...): likelihood}.
-        remainder, class_prior, inference, numbers, temper, unseen, random_state: as in
+        remainder, class_prior, inference, power_transform, temper, unseen, random_state: as in
             GenerativeClassifier.
 
     Example:
@@ -35,6 +41,34 @@ class NaiveBayes(Composed):
         >>> round(binned.fit(X, y).score(X, y), 2)
         0.97
     """
+
+    @unchecked  # no validation in __init__; fit validates (scikit-learn's convention)
+    def __init__(
+        self,
+        likelihood: Spec = "auto",
+        *,
+        remainder: str | None = None,
+        class_prior: ClassPriorSpec = 1.0,
+        inference: str | Method = "auto",
+        power_transform: bool = False,
+        temper: Temper = None,
+        unseen: str = "missing",
+        random_state: object = None,
+    ) -> None:
+        self.likelihood = likelihood
+        self.remainder = remainder
+        self.class_prior = class_prior
+        self.inference = inference
+        self.power_transform = power_transform
+        self.temper = temper
+        self.unseen = unseen
+        self.random_state = random_state
+
+    def _unread(self, names: Names) -> Collection[Name]:
+        return unread(self.likelihood, names, self.remainder)
+
+    def _reads_sparse(self) -> bool:
+        return reads_sparse(self.likelihood)
 
     def _blocks(self, table: Table) -> Blocks:
         blocks = assign(self.likelihood, table, self.remainder)

@@ -6,76 +6,54 @@ replaces it by another likelihood, so that nobody else's changes.
 
 import inspect
 from collections.abc import Hashable, Iterator, Mapping
-
-from sklearn.base import BaseEstimator
+from typing import cast
 
 from bayesgen.errors import InvalidArgument, UnknownArgument
 from bayesgen.likelihoods import Likelihood
-from bayesgen.typing import Self
 
 
-class Estimator(BaseEstimator):
-    """scikit-learn's estimator whose arguments may be likelihoods, or mappings of columns to them.
+def check_arguments(cls: type, args: tuple, kwargs: Mapping[str, object]) -> None:
+    """Refuse arguments that a constructor does not have, naming the one that was meant.
 
-    `likelihood__variance_rows` is the argument of the one likelihood. Of a mapping,
-    `likelihood__age` is the likelihood of the column "age" and `likelihood__age__variance_rows` an
-    argument of it; several columns stand with underscores between them, `likelihood__sex_class`.
-
-    Example:
-        >>> import bayesgen as bg
-        >>> clf = bg.NaiveBayes(bg.Normal()).set_params(likelihood__variance_rows=3)
-        >>> clf.likelihood
-        Normal(variance_rows=3)
-        >>> clf = bg.NaiveBayes({"age": bg.Normal(), ("sex", "class"): bg.Categorical()})
-        >>> clf.set_params(likelihood__sex_class__rows_per_level=1).likelihood
-        {'age': Normal(), ('sex', 'class'): Categorical(rows_per_level=1)}
+    Raises:
+        UnknownArgument: with the class that is made, and not the one that has the constructor.
     """
+    found = tuple(inspect.signature(cls).parameters.values()) if args or kwargs else ()
+    names = [parameter.name for parameter in found]
+    for name in kwargs:
+        if name not in names:
+            raise UnknownArgument.named(cls.__name__, name, names)
+    places = sum(p.kind is p.POSITIONAL_OR_KEYWORD for p in found)
+    if len(args) > places:
+        raise UnknownArgument.by_position(cls.__name__, len(args), names[:places], names)
 
-    def __new__(cls, *args: object, **kwargs: object) -> Self:
-        """Refuse arguments that the constructor does not have, naming the one that was meant.
 
-        Raises:
-            UnknownArgument: with the class that is made, and not the one that has the constructor.
-        """
-        known = tuple(inspect.signature(cls).parameters.values()) if args or kwargs else ()
-        names = [parameter.name for parameter in known]
-        for name in kwargs:
-            if name not in names:
-                raise UnknownArgument.named(cls.__name__, name, names)
-        places = sum(p.kind is p.POSITIONAL_OR_KEYWORD for p in known)
-        if len(args) > places:
-            raise UnknownArgument.by_position(cls.__name__, len(args), names[:places], names)
-        return super().__new__(cls)
+def of_likelihoods(params: Mapping[str, object]) -> dict[str, object]:
+    """Return the likelihoods in mappings of columns, and the arguments of these, by name."""
+    out: dict[str, object] = {}
+    for name, value in params.items():
+        for block, key in _blocks(value):
+            likelihood = cast(Mapping, value)[key]
+            out[f"{name}__{block}"] = likelihood
+            own = likelihood.get_params()
+            out |= {f"{name}__{block}__{argument}": v for argument, v in own.items()}
+    return out
 
-    def get_params(self, deep: bool = True) -> dict[str, object]:  # noqa: FBT001, FBT002
-        """Return the constructor's arguments; deep: those of likelihoods too."""
-        out = super().get_params(deep)
-        if deep:
-            for name, value in super().get_params(deep=False).items():
-                for block, key in _blocks(value):
-                    likelihood = value[key]
-                    out[f"{name}__{block}"] = likelihood
-                    own = likelihood.get_params()
-                    out |= {f"{name}__{block}__{argument}": v for argument, v in own.items()}
-        return out
 
-    def set_params(self, **params: object) -> Self:
-        """Set arguments of the constructor, and of likelihoods by names such as those above.
+def split_likelihoods(
+    own: Mapping[str, object], params: Mapping[str, object]
+) -> tuple[dict[str, object], dict[str, dict[str, object]]]:
+    """Return the constructor's arguments among some to set, and by argument those of likelihoods.
 
-        Raises:
-            InvalidArgument: a likelihood without such an argument, or no likelihood.
-        """
-        own = super().get_params(deep=False)
-        later: dict[str, dict[str, object]] = {}
-        for key in [key for key in params if "__" in key]:
-            name, _, rest = key.partition("__")
-            value = params.get(name, own.get(name))
-            if name in own and not hasattr(value, "fit"):
-                later.setdefault(name, {})[rest] = params.pop(key)
-        super().set_params(**params)
-        for name, arguments in later.items():
-            setattr(self, name, _with_arguments(name, getattr(self, name), arguments))
-        return self
+    own: the arguments as they are.
+    """
+    direct, later = dict(params), dict[str, dict[str, object]]()
+    for key in [key for key in params if "__" in key]:
+        name, _, rest = key.partition("__")
+        value = params.get(name, own.get(name))
+        if name in own and not hasattr(value, "fit"):
+            later.setdefault(name, {})[rest] = direct.pop(key)
+    return direct, later
 
 
 def _blocks(value: object) -> Iterator[tuple[str, Hashable]]:
@@ -88,7 +66,7 @@ def _blocks(value: object) -> Iterator[tuple[str, Hashable]]:
             yield name, key
 
 
-def _with_arguments(name: str, value: object, arguments: Mapping[str, object]) -> object:
+def with_arguments(name: str, value: object, arguments: Mapping[str, object]) -> object:
     """Return a likelihood, or a mapping of columns to likelihoods, with other arguments."""
     if isinstance(value, Likelihood):
         return value.set_params(**arguments)

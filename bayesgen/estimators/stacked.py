@@ -1,57 +1,97 @@
-"""Several generative classifiers as one: weighed, and tempered, by rows they have not seen."""
+"""Stacking: several generative classifiers as one, weighted, and tempered, by leave-one-out."""
 
 import copy
 import dataclasses
-import functools
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from jaxtyping import Bool
 from numpy.typing import ArrayLike
-from sklearn.base import ClassifierMixin, clone
-from sklearn.utils import Tags
+from sklearn.base import clone
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from bayesgen import arguments, diagnose
+from bayesgen import arguments, diagnose, explain, predict
 from bayesgen.classes import Spec as ClassPriorSpec
 from bayesgen.errors import (
     AbsentColumns,
     BayesgenError,
+    BayesgenWarning,
     InvalidArgument,
     LeftOut,
+    NoEvidence,
     NoRows,
     TooFewClasses,
+    UnsupportedInference,
     UnsupportedTable,
     deduplicate_warnings,
     warn,
 )
 from bayesgen.errors.base import Code
-from bayesgen.estimators import rows
-from bayesgen.estimators.classifier import Classifier
-from bayesgen.estimators.held_out import Batches, held_out, marginal
-from bayesgen.estimators.members import WIDEST, automatic, too_wide
-from bayesgen.estimators.parameters import Estimator
-from bayesgen.estimators.saved import save
-from bayesgen.estimators.stack_asking import StackAsking
-from bayesgen.estimators.stack_rows import stack_of
-from bayesgen.estimators.tempering import Temper, stated_powers
-from bayesgen.estimators.undoing import restore_on_failure
-from bayesgen.inference import Report, stacking
-from bayesgen.inference import power_posterior as powers
-from bayesgen.table import SparseTable, Table, check_labelled
-from bayesgen.typing import DataTree, Joint, Labels, Self, Weights, unchecked
+from bayesgen.estimators import validation
+from bayesgen.estimators.classifier import Classifier, restore_on_failure
+from bayesgen.estimators.column_blocks import Blocks
+from bayesgen.estimators.stack_members import WIDEST, automatic, too_wide
+from bayesgen.estimators.training import Temper, codes_of, joined, one_each
+from bayesgen.estimators.validation import TableEncoder, TrainingRows
+from bayesgen.inference import (
+    MixturePosterior,
+    Posterior,
+    PowerPosterior,
+    Report,
+    class_probabilities,
+    stacking,
+)
+from bayesgen.inference.power_posterior import learned_powers, stated_powers
+from bayesgen.model import Reader
+from bayesgen.plots import WeightDisplay
+from bayesgen.plots.style import Axes
+from bayesgen.schema import Column, Schema
+from bayesgen.table import (
+    Name,
+    SparseTable,
+    Table,
+    check_labelled,
+    concatenated,
+    with_column,
+)
+from bayesgen.typing import (
+    DataFrame,
+    DataTree,
+    Encoded,
+    Joint,
+    Labels,
+    Self,
+    Traceable,
+    Weights,
+    unchecked,
+)
 
-VERDICT = "Members are weighed by what they say of rows left out."
+VERDICT = "Members are weighed by leave-one-out scores."
+FOLDS = 10
+"""Of rows that members without a closed form are judged by."""
 
 ALLOWED = ("auto", Code("[bg.LDA()]"))
-Held = tuple[np.ndarray, np.ndarray]
-"""What members say of rows left out, (member, row, class), and of which they can, (row, member)."""
 Members = str | Sequence[Classifier] | Mapping[str, Classifier]
 
 
-class StackedClassifier(StackAsking, ClassifierMixin, Estimator):
+@dataclasses.dataclass(frozen=True, eq=False)
+class Attempt:
+    """Members that could be fitted, and what they say of rows left out.
+
+    log_proba: (member, row, class). able: which members integrate over the missing values of a row,
+    (row, member). failed: why others could not be fitted, by name.
+    """
+
+    members: dict[str, Classifier]
+    log_proba: np.ndarray
+    able: Bool[np.ndarray, "row member"]
+    failed: dict[str, str]
+
+
+class StackedClassifier(Classifier):
     r"""Generative classifiers of several structures, stacked and tempered by exact leave-one-out.
 
     P(y given x) = mean over powers eta of Q(y given x)^eta, normalised, where Q is the weighted
@@ -59,15 +99,21 @@ class StackedClassifier(StackAsking, ClassifierMixin, Estimator):
     log Q(y_i given x_i, the rows without i); the powers weigh by the same score. Every member
     is a generative model with a closed form, so no row is fitted again.
 
-    A class of one row has none where that row is left out: what is then said of the class is its
-    prior, and what the guesses of the other rows make of one row more. (Under
-    class_prior="empirical" every member rules the class out, and the row judges nobody.) A row of
-    weight 2 is the row twice, of which one is left out; one without a cell has the class prior.
+    If a class has a single row, leaving it out leaves the class empty: its prior predictive, with
+    the guesses of the other rows, is used. (Under class_prior="empirical" every member rules the
+    class out, and the row does not affect the weights.) A row of weight 2 is the row twice, of
+    which one is left out; one without a cell has the class prior.
 
     A row with missing values is answered by the members that integrate over them, with their
     weights normalized: by all but trees. (Trees sum over missing levels of up to 64 combinations.
     They answer where no other member is left.) So it is where members are weighed, and in
     everything that a stack answers.
+
+    Everything that a classifier answers, a stack answers too. Missing cells are drawn, and valued,
+    by the members that say how cells are distributed: every row is filled in by one of them, drawn
+    with probability proportional to its weight times p(observed cells given data) under it. Members
+    over indicators or other columns, and words of a text, are left out there, and the others share
+    their weight. `loo` keeps the weights and powers, which all rows decided.
 
     What tempering gives up: the probabilities are no longer those of one generative model, and a
     power below 1 says that the story counts evidence more than once (`temperature_`).
@@ -78,7 +124,7 @@ class StackedClassifier(StackAsking, ClassifierMixin, Estimator):
     Args:
         members: "auto" (naive, linear, quadratic and tree-shaped structures that suit the columns
             and whether numbers are missing), a sequence of classifiers, or {name: classifier}.
-            Members without a closed form (NUTS, a story of your own) are judged by ten folds.
+            Members without a closed form (NUTS, a program of your own) are judged by ten folds.
         temper: "learn", None (the weighted mean as it is), or a power above 0.
         class_prior, unseen, random_state: of automatic members, as in GenerativeClassifier.
 
@@ -100,9 +146,12 @@ class StackedClassifier(StackAsking, ClassifierMixin, Estimator):
         >>> parts = stack.evidence(X.iloc[[70]], "virginica", "versicolor", order="shapley")
         >>> parts.drop(columns="(prior)").idxmax(axis=1).item()
         'petal_width'
+        >>> rows = X.iloc[:2].assign(petal_width=[0.2, None])
+        >>> stack.impute(rows, random_state=0).petal_width.iloc[0]
+        np.float64(0.2)
     """
 
-    @unchecked  # anything goes here, and fit says what is wrong: scikit-learn's convention
+    @unchecked  # no validation in __init__; fit validates (scikit-learn's convention)
     def __init__(
         self,
         members: Members = "auto",
@@ -118,7 +167,7 @@ class StackedClassifier(StackAsking, ClassifierMixin, Estimator):
         self.unseen = unseen
         self.random_state = random_state
 
-    # -- fitting ---------------------------------------------------------------------------------
+    # -- fitting -----------------------------------------------------------------------------------
 
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Fit every member to rows X and labels y, weigh them, and temper; returns self.
@@ -129,17 +178,15 @@ class StackedClassifier(StackAsking, ClassifierMixin, Estimator):
         with restore_on_failure(self):
             start = time.perf_counter()
             arguments.seed(self.random_state)
-            read = functools.partial(self._read, X, reset=True)
-            table, labels, _ = rows.training_rows(read, y, sample_weight)
-            classes = np.unique(labels)
+            rows = self._training_rows(X, y, sample_weight, reset=True)
+            classes = rows.classes
             if len(classes) < 2:
                 raise TooFewClasses.found(classes.tolist())
             check_labelled(classes)
-            members = {name: clone(member) for name, member in self._listed(table).items()}
-            batches = (rows.with_weight(X, y, sample_weight),)
-            wide = self._without_wide(table)
-            fitted = self._attempted(members, batches, classes, lambda m: m.fit(*batches[0]))
-            return self._finish_fit(*fitted, batches, classes, start, wide)
+            members = {name: clone(m) for name, m in self._listed(rows.table).items()}
+            wide = self._without_wide(rows.table)
+            fitted = self._attempted(members, (rows,), classes, _fit)
+            return self._finish_stack(fitted, (rows,), classes, start, wide)
 
     def partial_fit(
         self, X: object, y: object, classes: ArrayLike | None = None, sample_weight: object = None
@@ -150,26 +197,24 @@ class StackedClassifier(StackAsking, ClassifierMixin, Estimator):
         """
         if not hasattr(self, "members_"):
             return self.fit(X, y, sample_weight)
-        if not self._batches:
+        if not self._training:
             raise NoRows.to_learn_from("a stack")
-        self._read(X, reset=False)
-        start, more = time.perf_counter(), rows.with_weight(X, y, sample_weight)
-        batches = (*self._batches, more)
-        every = np.union1d(self.classes_, rows.labels_of(more[1]) if classes is None else classes)
+        start = time.perf_counter()
+        rows = self._training_rows(X, y, sample_weight, reset=False)
+        every = np.union1d(self.classes_, rows.labels if classes is None else classes)
         check_labelled(every)
-        members = {name: _as_it_is(member) for name, member in self.members_.items()}
-        added = self._attempted(
-            members, batches, every, lambda m: m.partial_fit(more[0], more[1], every, more[2])
-        )
-        return self._finish_fit(*added, batches, every, start, self.left_out_)
+        validation.check_declared(rows.labels, every)
+        members = {name: _with_its_rows(member) for name, member in self.members_.items()}
+        seen = (*self._training, rows)
+        added = self._attempted(members, seen, every, _add)
+        return self._finish_stack(added, seen, every, start, self.left_out_)
 
-    def _read(self, X: object, *, reset: bool) -> Table:
-        table = rows.read(self, X, lambda names: (), reset=reset)
-        if isinstance(table, SparseTable):
-            raise UnsupportedTable.sparse_for(type(self).__name__)
-        if not reset:
-            self._check_columns(table)
-        return table
+    def _blocks(self, table: Table) -> Blocks:
+        return {
+            f"{name}/{block}": spec
+            for name, member in self._listed(table).items()
+            for block, spec in member._blocks(table).items()
+        }
 
     def _listed(self, table: Table) -> dict[str, Classifier]:
         """Return the members by name."""
@@ -184,117 +229,448 @@ class StackedClassifier(StackAsking, ClassifierMixin, Estimator):
         return {f"{type(m).__name__} {i}": _own(m) for i, m in enumerate(self.members, start=1)}
 
     def _without_wide(self, table: Table) -> dict[str, str]:
-        """Return, and tell, which structures the table has too many columns for."""
+        """Return, and warn of, the structures that the table has too many columns for."""
         names = too_wide(table) if isinstance(self.members, str) else []
         if not names:
             return {}
-        told = LeftOut.too_wide(names, len(table.names), WIDEST)
-        warn(told)
-        return dict.fromkeys(names, str(told))
+        warning = LeftOut.too_wide(names, len(table.names), WIDEST)
+        warn(warning)
+        return dict.fromkeys(names, str(warning))
 
     def _attempted(
         self,
         members: Mapping[str, Classifier],
-        batches: Batches,
+        seen: tuple[TrainingRows, ...],
         classes: np.ndarray,
-        fit: Callable[[Classifier], object],
-    ) -> tuple[dict[str, Classifier], Held, dict[str, str]]:
-        """Return members that could be fitted, what they say of rows left out, and who failed."""
-        kept, said, able, failed = {}, [], [], {}
-        with deduplicate_warnings(AbsentColumns):  # which were told of when the rows were read
+        fit: Callable[[Classifier, TrainingRows, np.ndarray], object],
+    ) -> Attempt:
+        """Return the members that could be fitted to the last rows seen, judged by all of them."""
+        found, log_proba, able, failed = {}, [], [], {}
+        with deduplicate_warnings(AbsentColumns):  # which were warned of when the rows were read
             for name, member in members.items():
                 try:
-                    fit(member)
-                    said.append(held_out(member, batches, classes))
-                    able.append(marginal(member, batches))
+                    own = [member._own_rows(rows, reset=fit is _fit) for rows in seen]
+                    fit(member, own[-1], classes)
+                    log_proba.append(held_out(member, seen, own, classes))
+                    able.append(_is_marginal(member, own))
                 except (BayesgenError, np.linalg.LinAlgError, FloatingPointError) as error:
                     failed[name] = str(error)
                     warn(LeftOut.member(name, error))
                     continue
-                kept[name] = member
-        if not kept:
+                for noted in ("n_features_in_", "feature_names_in_"):
+                    if noted in vars(self):
+                        setattr(member, noted, getattr(self, noted))
+                found[name] = member
+        if not found:
             raise InvalidArgument.no_member_left(list(members))
-        return kept, (np.stack(said), np.stack(able, axis=1)), failed
+        return Attempt(found, np.stack(log_proba), np.stack(able, axis=1), failed)
 
-    def _finish_fit(
+    def _finish_stack(
         self,
-        members: dict[str, Classifier],
-        held: Held,
-        failed: dict[str, str],
-        batches: Batches,
+        fitted: Attempt,
+        seen: tuple[TrainingRows, ...],
         classes: np.ndarray,
         start: float,
         before: dict[str, str],
     ) -> Self:
-        """Weigh the members by what they said of rows left out."""
-        labels = np.concatenate([rows.labels_of(y) for _, y, _ in batches])
-        parts = [rows.weights_of(w, len(rows.labels_of(y))) for _, y, w in batches]
-        codes, weight = np.searchsorted(classes, labels), np.concatenate(parts)
-        said, able = held
-        share = stacking.weights_of(said[:, np.arange(len(codes)), codes], weight, able)
-        told = Report("stacked", 0.0, converged=True, verdict=_verdict(members))
-        logs = stack_of(members, share, told).log_classes()
-        mean = stacking.stacked(said, stacking.shares(share, able))
-        self._powers = self._learned_powers(logs, mean, codes, weight)
-        self.members_, self.classes_, self._batches = members, classes, batches
+        """Weigh the members by what they say of rows left out, and set what a fit leaves behind."""
+        codes = codes_of(np.concatenate([rows.labels for rows in seen]), classes)
+        weight = np.concatenate([rows.weight for rows in seen])
+        members, log_proba, able = fitted.members, fitted.log_proba, fitted.able
+        share = stacking.weights_of(log_proba[:, np.arange(len(codes)), codes], weight, able)
+        report = Report("stacked", 0.0, converged=True, verdict=_verdict(members))
+        log_classes = mixture_of(members, share, report).log_classes()
+        mean = stacking.stacked(log_proba, stacking.shares(share, able))
+        self._powers = self._chosen_powers(log_classes, mean, codes, weight)
+        self.members_, self.classes_ = members, classes
+        self._training = tuple(rows.to_keep(table=True) for rows in seen)
         self.weights_ = dict(zip(members, share.tolist(), strict=True))
-        self.left_out_ = before | failed
+        self.left_out_ = before | fitted.failed
         self.inference_ = "stacked"
         details = {f"weight of {name}": weight for name, weight in self.weights_.items()}
         seconds = time.perf_counter() - start
-        self.report_ = dataclasses.replace(told, seconds=seconds, details=details)
+        self.report_ = dataclasses.replace(report, seconds=seconds, details=details)
         return self
 
-    def _learned_powers(
-        self, log_classes: np.ndarray, said: Joint, codes: Labels, weight: Weights
+    def _chosen_powers(
+        self, log_classes: np.ndarray, log_proba: Joint, codes: Labels, weight: Weights
     ) -> np.ndarray | None:
         """Return powers and their weights, shape (2, power); None where nothing is tempered."""
         if self.temper is None:
             return None
         if self.temper != "learn":
             return np.stack(stated_powers(self.temper))
-        return np.stack(powers.learned(log_classes[None], said, codes, weight))
+        return np.stack(learned_powers(log_classes[None], log_proba, codes, weight))
 
-    # -- keeping, changing and looking -------------------------------------------------------------
+    # -- the posterior, and rows as its members read them ------------------------------------------
 
-    def save(self, path: str | os.PathLike) -> None:
-        """Write the fitted classifier to a netCDF file, which `bayesgen.load` reads."""
-        check_is_fitted(self, "members_")
-        save(self, path)
+    def _mixture(self) -> MixturePosterior:
+        check_is_fitted(self)
+        return mixture_of(self.members_, np.array(list(self.weights_.values())), self.report_)
+
+    def _fitted_posterior(self) -> Posterior:
+        posterior = self._mixture()
+        if self._powers is None:
+            return posterior
+        return PowerPosterior(posterior.reader, posterior.report, posterior, *self._powers)
+
+    def _read(self, X: object, *, reset: bool) -> Table:
+        table = validation.read(self, X, lambda names: (), reset=reset)
+        if isinstance(table, SparseTable):
+            raise UnsupportedTable.sparse_for(type(self).__name__)
+        if not reset:
+            self._check_columns(table)
+        return table
+
+    def _check_columns(self, table: Table) -> None:
+        if self._used_columns():  # a program of the user's own reads rows as a whole
+            super()._check_columns(table)
+
+    def _read_encoded(self, X: object) -> tuple[Table, dict[str, Traceable]]:
+        table = self._read(X, reset=False)
+        return table, StackEncoder(self.members_).encode(table, lambda: X)
+
+    def _column_names(self) -> tuple[Name, ...]:
+        found = (tuple(member._column_names()) for member in self.members_.values())
+        return next((names for names in found if names), ())
+
+    def _used_columns(self) -> set[Name]:
+        return set(self._every_cell())
+
+    def _schema(self) -> Schema:
+        return next(iter(self.members_.values()))._schema()
+
+    def _class_counts(self) -> Weights:
+        return next(iter(self.members_.values()))._class_counts()
+
+    def _every_cell(self) -> dict[Name, explain.Cell]:
+        """Return where each column is encoded: in every member that reads it."""
+        places: dict[Name, list[explain.Place]] = {name: [] for name in self._column_names()}
+        for name, member in self.members_.items():
+            derived = member._derived_columns()
+            for column, (block, j) in member.state_.column_positions().items():
+                source = derived[column].name if column in derived else column
+                places.setdefault(source, []).append((f"{name}/{block}", j))
+        return {column: tuple(cell) for column, cell in places.items() if cell}
+
+    def _cells(self, what: str) -> dict[Name, explain.Cell]:
+        for name, member in self.members_.items():
+            if not member.state_.column_positions():
+                raise UnsupportedInference.because(
+                    f"{what} of a stack with the member {name!r}",
+                    "a program of your own reads a row as a whole; no cell of it can be blanked",
+                    "Leave it out of members=, or read the columns by likelihoods.",
+                )
+        return self._every_cell()
+
+    def _imputable_rows(self, X: object, what: str) -> "StackRows":
+        rows = self._rows_of_cells(X, what)
+        mixture = self._mixture()
+        able = [name for name, fills in zip(self.members_, mixture.imputers, strict=True) if fills]
+        if not able:
+            raise UnsupportedInference.because(
+                f"{what} of this stack",
+                "no member says how the missing cells of a row are distributed",
+                "Add one that reads the columns as they are, such as bg.NaiveBayes().",
+            )
+        columns: dict[Name, list[tuple[explain.Place, Column]]] = {}
+        for name in able:
+            state = self.members_[name].state_
+            for column, (block, j) in state.column_positions().items():
+                place = (f"{name}/{block}", j), state.schema.blocks[block][j]
+                columns.setdefault(column, []).append(place)
+        schema = self.members_[able[0]].state_.schema
+        parts = rows.posterior, rows.encoded, rows.n_rows, rows.table, schema, rows.cells
+        return StackRows(*parts, columns, StackEncoder(self.members_))
+
+    # -- answers that are not the posterior's ------------------------------------------------------
+
+    def sample(self, n: int = 1, random_state: object = None) -> tuple[object, np.ndarray]:
+        """Return n rows, in the kind of table that fit saw, and their labels.
+
+        Each row comes from one of the members with a density over the columns, picked by weight.
+        """
+        mixture = self._mixture()
+        weights = mixture.weights * np.array(mixture.densities)
+        n, rng = arguments.count("n", n), check_random_state(arguments.seed(random_state))
+        counts = rng.multinomial(n, weights / weights.sum())
+        parts = [
+            member.sample(int(count), rng)
+            for member, count in zip(self.members_.values(), counts, strict=True)
+            if count
+        ]
+        tables, labels = zip(*parts, strict=True)
+        return concatenated(tables), np.concatenate(labels)
+
+    def _simulated(self, n: int) -> dict[str, Traceable]:
+        return self._encode_rows(self.sample(n, 0)[0])[1]
+
+    def _leave_one_out(self, encoded: Encoded, codes: Labels, weight: Weights) -> Joint:
+        mixture, density, log_proba = self._mixture(), [], []
+        for name, rows in mixture.by_member(encoded).items():
+            member = self.members_[name]
+            found = member.state_.leave_one_out(member.class_prior, rows, codes, weight, weight)
+            density.append(np.logaddexp.reduce(found[0], axis=1))
+            log_proba.append(mixture.members[name].log_proba(found[1], found[0]))
+        able = mixture.able(encoded, len(codes))
+        joint = mixture.combined(np.stack(density), np.stack(log_proba), able)
+        return self._fitted_posterior().log_joint_from(mixture.log_classes()[None], joint)
+
+    @unchecked  # options are those of the members
+    def to_datatree(self, X: object = None, y: object = None, **options: Any) -> DataTree:
+        """Return an xarray.DataTree: the weights, and under each member's name its own tree.
+
+        X, y, options: of the members' `to_datatree`.
+        """
+        check_is_fitted(self)
+        trees = {n: member.to_datatree(X, y, **options) for n, member in self.members_.items()}
+        return diagnose.trees_of_members(trees, self.weights_)
+
+    @unchecked  # options are those of the members
+    def summary(self, **options: Any) -> DataFrame:
+        """Return a DataFrame of every member's parameters, by "member/parameter".
+
+        options: of the members' `summary`.
+
+        Example:
+            >>> import bayesgen as bg
+            >>> X, y = bg.datasets.load_iris()
+            >>> stack = bg.StackedClassifier([bg.LDA(), bg.NaiveBayes()]).fit(X, y)
+            >>> table = stack.summary(kind="stats", ci_prob=0.9)
+            >>> round(float(table.loc["LDA 1/normal.mean[setosa, petal_length]", "mean"]), 1)
+            1.5
+        """
+        check_is_fitted(self)
+        tables = {name: member.summary(**options) for name, member in self.members_.items()}
+        return diagnose.summary_of_members(tables)
+
+    @property
+    def log_evidence_(self) -> float:
+        """A stack has none: AttributeError, with the sentence."""
+        check_is_fitted(self)
+        raise NoEvidence(
+            "log_evidence_ is of one model, and a stack is several, weighted by leave-one-out. Ask "
+            "its members: stack.members_['name'].log_evidence_, or compare stack.loo()."
+        )
+
+    @property
+    def posterior_(self) -> Posterior:
+        """The members' posteriors in the units of the columns, weighted and tempered."""
+        check_is_fitted(self)
+        origin = {
+            f"{name}/{block}": own
+            for name, member in self.members_.items()
+            for block, own in member.state_.kept_origin(member._fitted_posterior().reader).items()
+        }
+        return self._fitted_posterior().shifted(origin)
 
     def with_class_prior(self, class_prior: ClassPriorSpec) -> Self:
         """Return a fitted copy that answers under other, known class probabilities."""
-        self._fitted_posterior()
+        check_is_fitted(self)
         members = {name: m.with_class_prior(class_prior) for name, m in self.members_.items()}
         other = copy.copy(self)
         other.class_prior, other.members_ = class_prior, members
         return other
 
-    @unchecked  # options are those of the members
-    def to_datatree(self, **options: Any) -> DataTree:
-        """Return an xarray.DataTree: the weights, and under each member's name its own tree.
-
-        options: of the members' `to_datatree`.
-        """
-        self._fitted_posterior()
-        trees = {name: member.to_datatree(**options) for name, member in self.members_.items()}
-        return diagnose.trees_of_members(trees, self.weights_)
-
-    def __sklearn_tags__(self) -> Tags:
-        """Say that missing cells, levels and text are welcome."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        return tags
-
-    def __getstate__(self) -> dict[str, object]:
-        """Return what is copied and kept: all but the rows of the fit, which are the user's."""
-        return {**super().__getstate__(), "_batches": ()}
+    def plot_weights(self, ax: Axes = None) -> WeightDisplay:
+        """Draw the members' weights, and the temperature in words."""
+        return WeightDisplay.from_estimator(self, ax=ax)
 
     def __sklearn_is_fitted__(self) -> bool:
         """Return whether any rows were seen."""
         return hasattr(self, "members_")
+
+
+# -- members ---------------------------------------------------------------------------------------
+
+
+def _fit(member: Classifier, rows: TrainingRows, classes: np.ndarray) -> None:
+    member._fit_rows(rows)
+
+
+def _add(member: Classifier, rows: TrainingRows, classes: np.ndarray) -> None:
+    member._finish_fit(*member._accumulate(rows, classes))
+
+
+def held_out(
+    member: Classifier,
+    seen: Sequence[TrainingRows],
+    own: Sequence[TrainingRows],
+    classes: np.ndarray,
+) -> Joint:
+    """Return log P(y = k given x_i, the rows without i) of a fitted member, shape (row, class).
+
+    By exact leave-one-out where the member has a closed form; otherwise each fold is predicted by a
+    member fitted to the other nine. A row of weight 2 is the row twice: one of them is left out.
+
+    Args:
+        member: fitted to the rows.
+        seen: the rows of each call of fit or partial_fit.
+        own: the same, as the member reads them.
+        classes: the classes of the answer; one that a fold's fit has not seen has probability 0.
+
+    Raises:
+        UnsupportedInference: rows came in several calls, and the member has no closed form.
+    """
+    if member.inference_ in ("exact", "expected"):
+        encoded = joined([rows.encode(member.state_.schema, member.unseen) for rows in own])
+        codes = codes_of(np.concatenate([rows.labels for rows in own]), member.classes_)
+        weight = np.concatenate([rows.weight for rows in own])
+        prior, away = member.class_prior, one_each(weight)
+        joint, log_classes = member.state_.leave_one_out(prior, encoded, codes, weight, away)
+        return member._fitted_posterior().log_proba(log_classes, joint)
+    if len(seen) > 1:
+        raise UnsupportedInference.because(
+            f"partial_fit with a member {type(member).__name__}",
+            "only closed forms can leave a row out",
+            "Call fit with all rows.",
+        )
+    return _by_folds(member, seen[0], classes)
+
+
+def _by_folds(member: Classifier, rows: TrainingRows, classes: np.ndarray) -> Joint:
+    # a third of what a fresh process loads for an exact fit, which has no use for it
+    from sklearn.model_selection import KFold
+
+    size = len(rows.labels)
+    out = np.full((size, len(classes)), -np.inf)
+    folds = KFold(min(FOLDS, size), shuffle=True, random_state=0)
+    for others, fold in folds.split(rows.labels):
+        again = clone(member)
+        again._fit_rows(again._own_rows(rows.only(others), reset=True))
+        tested = again._own_rows(rows.only(fold), reset=False)
+        encoded = tested.encode(again.state_.schema, again.unseen)
+        proba = class_probabilities(
+            *predict.joint_and_prior(again._fitted_posterior(), encoded, len(fold))
+        )
+        with np.errstate(divide="ignore"):
+            out[np.ix_(fold, np.searchsorted(classes, again.classes_))] = np.log(proba)
+    return out
+
+
+def _is_marginal(member: Classifier, own: Sequence[TrainingRows]) -> Bool[np.ndarray, " row"]:
+    """Return for which rows a fitted member integrates over their missing values."""
+    posterior, schema = member._fitted_posterior(), member.state_.schema
+    parts = (
+        posterior.is_marginal(rows.encode(schema, member.unseen), len(rows.labels)) for rows in own
+    )
+    return np.concatenate(list(parts))
+
+
+def mixture_of(
+    members: Mapping[str, Classifier], weights: np.ndarray, report: Report
+) -> MixturePosterior:
+    """Return the posterior of fitted members under their weights."""
+    densities = with_density(members, dict(zip(members, weights.tolist(), strict=True)))
+    parts = {name: member._fitted_posterior() for name, member in members.items()}
+    imputers = tuple(
+        dense and _imputes(member)
+        for dense, member in zip(densities, members.values(), strict=True)
+    )
+    return MixturePosterior(Reader({}, {}), report, parts, weights, densities, imputers)
+
+
+def with_density(
+    members: Mapping[str, Classifier], weights: Mapping[str, float]
+) -> tuple[bool, ...]:
+    """Return which members have a density over the same columns: those of p(x).
+
+    Densities of other columns, of indicators derived from levels, or of counts where others see
+    numbers are in other units, and no mean of them is one. Members that read the most columns
+    alike say what p(x) is, the heavier ones if there are as many; where nobody reads columns one
+    by one, all do.
+    """
+    seen = {name: _density_of(member) for name, member in members.items()}
+    weight = {key: sum(weights[n] for n in members if seen[n] == key) for key in seen.values()}
+    best = max(weight, key=lambda key: (len(key), weight[key]))
+    return tuple(seen[name] == best for name in members)
+
+
+def _density_of(member: Classifier) -> frozenset:
+    """Return the columns, with kinds, that a member's density is over; none if derived ones."""
+    if member._derived_columns():
+        return frozenset()
+    state = member.state_
+    places = state.column_positions().items()
+    return frozenset((name, state.schema.blocks[b][j].kind) for name, (b, j) in places)
+
+
+def _imputes(member: Classifier) -> bool:
+    """Return whether a member reads columns as they are, and can fill in the cells of each."""
+    if member._derived_columns() or not member.state_.column_positions():
+        return False
+    posterior = member._fitted_posterior()
+    try:
+        for block in posterior.families:
+            posterior.require_imputable(block)
+    except UnsupportedInference:
+        return False
+    return True
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class StackEncoder:
+    """Tables as the members of a stack read them: what several read alike is encoded once."""
+
+    members: Mapping[str, Classifier]
+
+    def encode(self, table: Table, raw: Callable[[], object]) -> dict[str, Traceable]:
+        """Return the rows of a table by "member/block".
+
+        raw: the same rows as they were passed, for programs of the user's own.
+        """
+        shared, encoded = TableEncoder(table), {}
+        with deduplicate_warnings(AbsentColumns):  # which were warned of when the rows were read
+            for name, member in self.members.items():
+                own = member._own_table(table, raw, reset=False)
+                encoder = shared if own is table else TableEncoder(own)
+                kind = type(member).__name__
+                rows = encoder.encode(member.state_.schema, member.unseen, kind)
+                encoded |= {f"{name}/{block}": x for block, x in rows.items()}
+        return encoded
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class StackRows(explain.Rows):
+    """Rows as the members of a stack read them; other values in a column are encoded for all.
+
+    columns: where the columns are encoded whose cells can be filled in, and as what. encoder: of
+    the members.
+    """
+
+    columns: Mapping[Name, list[tuple[explain.Place, Column]]]
+    encoder: StackEncoder
+
+    def places(self, name: Name) -> list[tuple[explain.Place, Column]]:
+        """Return where a column's cells can be filled in, and what the fit knows of it there."""
+        return self.columns[name]
+
+    @property
+    def names(self) -> list[Name]:
+        """The columns whose cells can be filled in."""
+        return list(self.columns)
+
+    def kind(self, name: Name) -> str:
+        """Return how the values of a column are gone through: counts are simulated."""
+        kind = super().kind(name)
+        return "numbers" if kind == "counts" else kind
+
+    def values(self, encoded: Encoded, name: Name) -> np.ndarray:
+        """Return the cells of a column of rows that were filled in, in the user's units."""
+        return self.decoded_column(encoded, name)
+
+    def with_values(self, rows: np.ndarray, name: Name, values: np.ndarray) -> Encoded:
+        """Return some of the rows, encoded, with other numbers, or codes of levels, in a column."""
+        levels: tuple = self.places(name)[0][1].levels or self.listed(name)
+        if levels and not any(isinstance(level, str | bool) for level in levels):
+            # whole numbers, which other members may read as such
+            values, levels = np.array(levels)[values], ()
+        own = self.missing()[name][0]
+        table = with_column(self.table.take(rows), own, values, levels)
+        with deduplicate_warnings(
+            BayesgenWarning
+        ):  # levels that were not seen at fit have been warned of
+            return self.encoder.encode(table, lambda: None)
 
 
 def _verdict(members: Mapping[str, Classifier]) -> str:
@@ -308,8 +684,8 @@ def _verdict(members: Mapping[str, Classifier]) -> str:
     )
 
 
-def _as_it_is(member: Classifier) -> Classifier:
-    """Return a copy with the rows that the member remembers, which copies made by others lack.
+def _with_its_rows(member: Classifier) -> Classifier:
+    """Return a copy with the rows that the member keeps, which copies made by others lack.
 
     Fitting sets attributes anew and changes none in place.
     """
@@ -320,8 +696,8 @@ def _as_it_is(member: Classifier) -> Classifier:
 
 def _own(member: object) -> Classifier:
     """Return a member, which must be a classifier of this library with statistics of its own."""
-    if not isinstance(member, Classifier):
-        if isinstance(member, type):
-            raise InvalidArgument.not_an_instance("member", member)
+    if isinstance(member, type):
+        raise InvalidArgument.not_an_instance("member", member)
+    if not isinstance(member, Classifier) or isinstance(member, StackedClassifier):
         raise InvalidArgument.not_one_of("member", member, [Code("bg.LDA()")])
     return member

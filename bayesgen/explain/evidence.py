@@ -4,24 +4,53 @@ The chain rule cuts log p(x, y = k) into log P(y = k) and one log p(x_j given th
 y = k) for each cell, so that the parts add up to the whole whatever the posterior. Where columns
 are independent given the class no order matters, and a part is the log Bayes factor of its cell.
 
-Source: Good (1985), Weight of evidence: a brief survey, Bayesian Statistics 2, 249-269.
+In joint blocks the order does matter: "columns" reads them in the table's order; "shapley" averages
+over all orders in which a block's columns can be read, exactly in blocks of up to 8 columns, and by
+64 pairs of an order and its reverse beyond.
+
+In a stack the weighted mean over members makes features dependent: its columns are one block, shown
+to all members at once, and a cell adds log p(y = target given x_before and x_j) /
+p(y = against given the same) - the same without x_j, of the tempered mean. Draws are averaged
+before logarithms are taken, so that rows sum to log-odds for them too, and features are dependent
+by Monte Carlo error alone. A row that is impossible under every class has the prior and no
+more.
+
+Of more than two classes without a target, rows summed by class and exponentiated are in proportion
+to `predict_proba`; cells are measured against the mean of the classes (of logs that are finite).
+
+The ends of a posterior share are those of the same numbers given theta, over 1,000 draws. A value
+lies between them by custom, not by necessity: it is no mean over theta.
+
+Source: Good (1985), Weight of evidence: a brief survey, Bayesian Statistics 2, 249-269; Shapley
+(1953), A value for n-person games, Contributions to the Theory of Games II, 307-317.
 """
 
 import dataclasses
 import functools
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from bayesgen import diagnose
+from bayesgen.arguments import is_number
+from bayesgen.errors import InvalidArgument
 from bayesgen.explain import orders
-from bayesgen.explain.contrasts import Contrast
-from bayesgen.explain.showing import Cell, Score, blank, missing, show, take
+from bayesgen.explain.cells import Cell, Rows, Score, blank, is_missing, show
+from bayesgen.inference import Posterior
+from bayesgen.inference.posterior import take_rows
 from bayesgen.likelihoods.normal_statistics import row_chunks
-from bayesgen.typing import Encoded
+from bayesgen.predict import log_joint, require_posterior
+from bayesgen.table import Name
+from bayesgen.typing import DataFrame, Encoded
 
+DRAWS = 1000
+PRIOR = "(prior)"
 FLOATS = 4_000_000
 """Log joints held at once: 32 MB."""
+
+Contrast = Callable[[np.ndarray], np.ndarray]
+"""(..., class) -> (..., contrast)"""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -94,7 +123,7 @@ def explained(
     parts = []
     for part in row_chunks(n_rows, max(1, FLOATS // (reading.held * width))):
         ask = functools.partial(_ask, score, len(range(n_rows)[part]))
-        found = _explained(ask, take(encoded, part), reading)
+        found = _explained(ask, take_rows(encoded, part), reading)
         parts.append(found if tails is None else _shares(found, tails, powers))
     return _stacked(parts, np.concatenate, axis=1)
 
@@ -124,33 +153,160 @@ def _explained(ask: orders.Ask, encoded: Encoded, reading: Reading) -> Explained
     parts = [Explained(prior, prior, prior, np.zeros_like(prior))]
     for group in reading.groups:
         turns = reading.turns(ask, shown, encoded, group)
-        missing_cells = [missing(encoded, cell) for cell in group]
-        parts += _gathered(turns, missing_cells, reading.contrast, prior)
+        missing = [is_missing(encoded, cell) for cell in group]
+        parts += _gathered(turns, missing, reading.contrast, prior)
         shown = show(shown, encoded, group)
     return _stacked(parts, np.stack)
 
 
 def _gathered(
-    turns: Iterator[orders.Added],
-    missing_cells: list[np.ndarray],
-    contrast: Contrast,
-    like: np.ndarray,
+    turns: Iterator[orders.Added], missing: list[np.ndarray], contrast: Contrast, like: np.ndarray
 ) -> list[Explained]:
     """Return mean, range and error of what each cell of a group adds; missing cells add 0."""
-    shape = (len(missing_cells), *like.shape)
+    shape = (len(missing), *like.shape)
     mean, squares = np.zeros(shape), np.zeros(shape)
     least, most = np.full(shape, np.inf), np.full(shape, -np.inf)
     samples = 0
     for _, those in itertools.groupby(turns, key=lambda turn: turn[2]):
         one = np.zeros(shape)
         for i, weight, _, more in those:
-            more = contrast(
-                np.where(missing_cells[i].reshape(-1, *[1] * (more.ndim - 1)), 0.0, more)
-            )
+            more = contrast(np.where(missing[i].reshape(-1, *[1] * (more.ndim - 1)), 0.0, more))
             one[i] += weight * more
             least[i], most[i] = np.minimum(least[i], more), np.maximum(most[i], more)
         mean, squares, samples = mean + one, squares + one**2, samples + 1
     with np.errstate(invalid="ignore"):
         spread = np.maximum(samples * squares - mean**2, 0.0) / max(samples - 1, 1)
     error = np.sqrt(spread) if samples > 1 else np.zeros(shape)
-    return [Explained(mean[i], least[i], most[i], error[i]) for i in range(len(missing_cells))]
+    return [Explained(mean[i], least[i], most[i], error[i]) for i in range(len(missing))]
+
+
+def weights_of_evidence(
+    rows: Rows,
+    contrast: Contrast,
+    order: str,
+    rng: np.random.Generator,
+    interval: float | str | None,
+    *,
+    return_error: bool,
+) -> tuple[Reading, list[np.ndarray]]:
+    """Return how rows were read, and what the prior and every cell say.
+
+    Weights, lower and upper ends if wanted, errors if wanted, each of shape (part, row, contrast).
+
+    Args:
+        rows: whose cells are shown one by one.
+        contrast: of classes.
+        order: "columns" or "shapley".
+        rng: random numbers of sampled orders and draws.
+        interval: posterior share, or "orders", of the ends.
+        return_error: whether Monte Carlo standard errors are wanted.
+    """
+    posterior, encoded, n_rows = rows.posterior, rows.encoded, rows.n_rows
+    shapley = order == "shapley"
+    reading = Reading(_groups(posterior, rows.cells, shapley), contrast, shapley, rng)
+    # warns where few draws speak for a row
+    joint = log_joint(posterior, encoded, n_rows)
+    never, n_classes = np.isneginf(joint).all(axis=1), joint.shape[1]
+    found = explained(posterior.log_joint, encoded, n_rows, reading, n_classes)
+    out = [found.mean, *[found.least, found.most] * (interval == "orders")]
+    if isinstance(interval, float | int):
+        require_posterior(posterior, "evidence(interval=...)")
+        tails = (1 - interval) / 2, (1 + interval) / 2
+        draws = posterior.log_joint_draws(rng, DRAWS)
+        width = n_classes * draws.n_draws
+        each = explained(draws.score, encoded, n_rows, reading, width, tails, draws.powers)
+        out += [each.least, each.most]
+    out += [found.error] * return_error
+    for array in out:
+        array[1:, never] = 0.0
+    return reading, out
+
+
+def _groups(posterior: Posterior, cells: Mapping[Name, Cell], shapley: bool) -> list[list[Cell]]:  # noqa: FBT001
+    """Return the columns in their order; if orders matter, dependent ones side by side."""
+    groups: dict = {}
+    for cell in cells.values():
+        key = posterior.dependent_cells(cell[0][0]) if shapley else None
+        groups.setdefault(cell if key is None else key, []).append(cell)
+    return list(groups.values())
+
+
+def by_feature(
+    array: np.ndarray, reading: Reading, cells: Mapping[Name, Cell], names: list, index: object
+) -> DataFrame:
+    """Return (part, row, contrast) as a DataFrame with features in the table's order.
+
+    names: of the contrasts; [None] of one.
+    """
+    every = itertools.chain.from_iterable(reading.groups)
+    part = {cell: i for i, cell in enumerate(every, start=1)}
+    order = {PRIOR: 0, **{name: part[cell] for name, cell in cells.items()}}
+    columns = {
+        (feature if name is None else (name, feature)): array[i, :, c]
+        for c, name in enumerate(names)
+        for feature, i in order.items()
+    }
+    return diagnose.frame(columns, index)
+
+
+def check_reading(order: str, interval: float | str | None) -> None:
+    """Refuse an order that is none, and an interval that the order does not have."""
+    if order not in ("columns", "shapley"):
+        raise InvalidArgument.not_one_of("order", order, ["columns", "shapley"])
+    valid = interval is None or _is_share(interval) or (interval, order) == ("orders", "shapley")
+    if not valid:
+        raise InvalidArgument.out_of_range(
+            "interval",
+            interval,
+            "a number above 0 and below 1, or 'orders' with order='shapley'",
+            "Pass interval=0.9.",
+        )
+
+
+def _is_share(interval: object) -> bool:
+    return is_number(interval) and 0 < interval < 1
+
+
+def log_odds(target: int, against: int) -> Contrast:
+    """Return the difference of two classes: a log Bayes factor; NaN where neither is possible."""
+
+    def contrast(logs: np.ndarray) -> np.ndarray:
+        with np.errstate(invalid="ignore"):
+            return logs[..., target, None] - logs[..., against, None]
+
+    return contrast
+
+
+def centred(logs: np.ndarray) -> np.ndarray:
+    """Return every class minus the mean of the classes that are possible."""
+    possible = ~np.isneginf(logs)
+    total = np.where(possible, logs, 0.0).sum(axis=-1, keepdims=True)
+    return logs - total / np.maximum(possible.sum(axis=-1, keepdims=True), 1)
+
+
+def contrast_of(classes: list, target: Hashable, against: Hashable) -> tuple[list, Contrast]:
+    """Return the classes that a contrast has a column for, or [None] for one, and the contrast.
+
+    Of two classes it is that of the second against the first unless stated otherwise; of more, of
+    every class, or of `target`, against their mean, unless both classes are named.
+
+    Raises:
+        InvalidArgument: no such class, one class against itself, or nobody to speak for.
+    """
+    for word, name in (("target", target), ("against", against)):
+        others = [label for label in classes if label != against or word == "against"]
+        if name is not None and name not in others:
+            raise InvalidArgument.not_one_of(word, name, others)
+    if against is None and len(classes) > 2:
+        if target is None:
+            return classes, centred
+        t = classes.index(target)
+        return [None], lambda logs: centred(logs)[..., [t]]
+    others = [label for label in classes if label != against]
+    if target is None:
+        if len(others) > 1 and against is not None:
+            raise InvalidArgument.not_one_of("target", target, others)
+        target = others[-1]
+    if against is None:
+        against = next(label for label in classes if label != target)
+    return [None], log_odds(classes.index(target), classes.index(against))

@@ -6,7 +6,7 @@ from math import factorial
 
 import numpy as np
 
-from bayesgen.explain.showing import Cell, show
+from bayesgen.explain.cells import Cell, show
 from bayesgen.typing import Encoded
 
 EXACT = 8

@@ -11,17 +11,18 @@ from bayesgen.inference.incomplete_data import any_missing as any_missing
 from bayesgen.inference.incomplete_normal import IncompleteNormal as IncompleteNormal
 from bayesgen.inference.incomplete_table import IncompleteTable as IncompleteTable
 from bayesgen.inference.log_space import class_probabilities as class_probabilities
-from bayesgen.inference.log_space import log_normalised as log_normalised
+from bayesgen.inference.log_space import log_class_probabilities as log_class_probabilities
 from bayesgen.inference.log_space import log_odds as log_odds
 from bayesgen.inference.log_space import row_max as row_max
+from bayesgen.inference.mixture_posterior import MixturePosterior as MixturePosterior
 from bayesgen.inference.nuts import NUTS as NUTS
 from bayesgen.inference.point_estimates import MAP as MAP
 from bayesgen.inference.point_estimates import MLE as MLE
-from bayesgen.inference.posterior import Draws as Draws
+from bayesgen.inference.posterior import DrawsPosterior as DrawsPosterior
+from bayesgen.inference.posterior import ExactPosterior as ExactPosterior
 from bayesgen.inference.posterior import Posterior as Posterior
 from bayesgen.inference.power_posterior import PowerPosterior as PowerPosterior
 from bayesgen.inference.report import Report as Report
-from bayesgen.inference.stacking import Stacked as Stacked
 from bayesgen.model import Model, ModelStatistics
 
 Method = Exact | Expected | MLE | MAP | NUTS | Augmentation
@@ -55,9 +56,9 @@ def method_of(inference: object) -> Method:
 def choose(inference: str | Method, model: Model, statistics: ModelStatistics) -> Method:
     """Return the method that an argument means for this model.
 
-    "auto" is exact where every block is conjugate, data augmentation where only holes in a joint
-    block stand in the way, and NUTS otherwise. "exact" gives the same posterior by augmentation,
-    with a warning, where holes stand in the way.
+    "auto" is exact where every block is conjugate, data augmentation where only missing values in a
+    joint block stand in the way, and NUTS otherwise. "exact" gives the same posterior by
+    augmentation, with a warning, where missing values stand in the way.
 
     Raises:
         UnsupportedInference: an unknown name, or a method that rests on a closed form where some

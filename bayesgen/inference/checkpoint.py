@@ -8,8 +8,6 @@ and numbers of threads add in another order); then those in the file are used.
 
 import contextlib
 import dataclasses
-import importlib
-import math
 import os
 import time
 from collections.abc import Mapping
@@ -25,32 +23,20 @@ from bayesgen.errors import (
     warn,
 )
 from bayesgen.inference.pytrees import Arrays, Tree, flat, form, joined, kind, like, shapes
-from bayesgen.sealed import (
-    InvalidStructure,
-    Json,
-    Stored,
-    leftovers,
-    opened,
-    put,
-    replacing,
-    sealed,
-)
+from bayesgen.persist import InvalidStructure, Json, leftovers, opened, replacing, write_zip
 
-FORMAT, AT = 1, "checkpoint/bytes"
-"""Raised when files change; where the arrays of a file stand."""
+FORMAT = 1
+"""Raised when files change."""
+GROUPS = ("numbers", "state", "draws")
+"""The arrays of a file, as flat lists: of the density, of the sampler, and the draws had so far."""
 PAUSE, SHARE = 1.0, 0.05
 """Seconds at least from one writing to the next, and share of the time that writing may take."""
 ROUNDING = 1e-10
 """Relative difference of statistics that counts as rounding."""
 DENSITY_ROUNDING = 1e-8
 """Difference of log densities, relative to them and to 1, that counts as rounding."""
-MALFORMED = (
-    *(ValueError, TypeError, LookupError, AttributeError),
-    *(OverflowError, RecursionError, SyntaxError),
-)
-"""What a sealed file raises that something else wrote: other JSON, other lengths, other types."""
 
-Facts = Mapping[str, Json]
+Fingerprint = Mapping[str, Json]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -68,25 +54,23 @@ class Progress:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Run:
+class RunSpec:
     """What a run was asked for.
 
-    path: of its file. facts: arguments and versions. numbers: of its density, a tree.
+    path: of its file. fingerprint: arguments and versions, by name. numbers: of its density, a
+    tree.
     """
 
     path: str
-    facts: Facts
+    fingerprint: Fingerprint
     seed: int
     numbers: Mapping
 
 
-class Keeper:
+class CheckpointWriter:
     """Writes the progress of one run to its file, so seldom that it costs little."""
 
-    def __init__(self, run: Run) -> None:
-        # counts as neither writing nor sampling; the verdict loads most of it in any case
-        for package in ("xarray", "h5netcdf"):
-            importlib.import_module(package)
+    def __init__(self, run: RunSpec) -> None:
         self.run, self.numbers = run, flat(run.numbers)
         self._written, self._failed, self._cost = -1, False, 0.0
         self._last = time.perf_counter()
@@ -98,17 +82,16 @@ class Keeper:
         """Return whether it is time to write again."""
         return time.perf_counter() - self._last >= max(PAUSE, self._cost / SHARE)
 
-    def keep(self, progress: Progress) -> bool:
+    def write(self, progress: Progress) -> bool:
         """Write progress to the file and return whether it is there; warn once if it is not."""
         if self._written == progress.steps:
             return True
         began = time.perf_counter()
         try:
             with replacing(self.run.path) as temporary:
-                put(temporary, *_packed(self.run, self.numbers, progress))
+                write_zip(temporary, self._text(progress), self._arrays(progress))
             self._written = progress.steps
-        # a full disk is an OSError, or where HDF5 meets it first a RuntimeError
-        except (UnwritableFile, RuntimeError) as error:
+        except UnwritableFile as error:
             if not self._failed:
                 reason = str(error.__cause__ or error)
                 warn(CheckpointNotWritten.because(self.run.path, reason))
@@ -117,59 +100,53 @@ class Keeper:
         self._cost = self._last - began
         return self._written == progress.steps
 
+    def _text(self, progress: Progress) -> Json:
+        return {
+            "checkpoint": FORMAT,
+            "steps": progress.steps,
+            "seconds": progress.seconds,
+            "form": form(progress.state),
+            "fingerprint": dict(self.run.fingerprint),
+            "seed": self.run.seed,
+        }
 
-def _packed(run: Run, numbers: Arrays, progress: Progress) -> tuple[Json, dict[str, Stored]]:
-    """Return the text of a file, and its arrays as one row of bytes: each by itself costs 5 ms."""
-    draws = flat(joined(progress.draws)) if progress.draws else []
-    groups = {"numbers": numbers, "state": flat(progress.state), "draws": draws}
-    text = {
-        "checkpoint": FORMAT,
-        "steps": progress.steps,
-        "seconds": progress.seconds,
-        "form": form(progress.state),
-        "facts": dict(run.facts),
-        "seed": run.seed,
-        "arrays": {name: [kind(array) for array in found] for name, found in groups.items()},
-    }
-    arrays = (array for found in groups.values() for array in found)
-    content = np.frombuffer(b"".join(array.tobytes() for array in arrays), np.uint8)
-    return text, {AT: Stored(("byte",), content)}
-
-
-def _unpacked(text: Mapping, content: np.ndarray) -> dict[str, Arrays]:
-    """Return the arrays of a file by group."""
-    out, at = {}, 0
-    for name, kinds in text["arrays"].items():
-        out[name] = []
-        for dtype, shape in kinds:
-            end = at + np.dtype(dtype).itemsize * math.prod(shape)
-            out[name].append(np.frombuffer(content[at:end].tobytes(), dtype).reshape(shape))
-            at = end
-    return out
+    def _arrays(self, progress: Progress) -> dict[str, np.ndarray]:
+        draws = flat(joined(progress.draws)) if progress.draws else []
+        found = (self.numbers, flat(progress.state), draws)
+        pairs = zip(GROUPS, found, strict=True)
+        return {f"{group}/{i}": part for group, parts in pairs for i, part in enumerate(parts)}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Found:
-    """What a file holds: arrays as flat lists; form: of the state. See `Progress` and `Run`."""
+class Checkpoint:
+    """What a file holds: arrays as flat lists; form: of the state. See `Progress` and `RunSpec`."""
 
     path: str
     steps: int
     seconds: float
     form: str
-    facts: Facts
+    fingerprint: Fingerprint
     seed: int
     numbers: Arrays
     state: Arrays
     draws: Arrays
 
-    def require(self, run: Run) -> None:
+    def __post_init__(self) -> None:
+        """Refuse what a sampler does not write."""
+        for name, kinds in (("steps", int), ("seed", int), ("seconds", float | int)):
+            if not isinstance(getattr(self, name), kinds) or getattr(self, name) < 0:
+                raise InvalidStructure(f"{name} is {getattr(self, name)!r}")
+        if not isinstance(self.fingerprint, Mapping) or not isinstance(self.form, str):
+            raise InvalidStructure("it does not say what was asked for")
+
+    def require(self, run: RunSpec) -> None:
         """Refuse to go on where the run in the file was asked for something else.
 
         Raises:
             InvalidCheckpoint: it names what differs.
         """
-        for name, here in run.facts.items():
-            there = self.facts.get(name)
+        for name, here in run.fingerprint.items():
+            there = self.fingerprint.get(name)
             if there != here:
                 raise InvalidCheckpoint.other_argument(self.path, name, there, here)
         if self.seed != run.seed:
@@ -207,7 +184,7 @@ class Found:
         return Progress(self.steps, like(template, self.state, traced=True), draws, self.seconds)
 
 
-def found(path: str) -> Found | None:
+def read_checkpoint(path: str) -> Checkpoint | None:
     """Return what the file of a checkpoint holds, or None where there is no file.
 
     Raises:
@@ -216,15 +193,20 @@ def found(path: str) -> Found | None:
     if not os.path.lexists(path):
         return None
     try:
-        text, fetch = opened(*sealed(Path(path)))
-        if not isinstance(text, dict) or text.get("checkpoint") != FORMAT:
-            raise InvalidStructure("it has no format that bayesgen knows")
-        told = {name: text[name] for name in ("steps", "seconds", "form", "facts", "seed")}
-        return Found(path, **told, **_unpacked(text, fetch(AT, np.dtype(np.uint8))))
+        with opened(Path(path)) as archive:
+            text = archive.tree
+            if not isinstance(text, dict) or text.pop("checkpoint", None) != FORMAT:
+                raise InvalidStructure("it has no format that bayesgen knows")
+            # names are "group/number", in the order of writing
+            parts = [(name.split("/")[0], archive.array(name)) for name in list(archive.members)]
+            arrays = {group: [part for word, part in parts if word == group] for group in GROUPS}
+            return Checkpoint(path, **text, **arrays)
     except InvalidModelFile as error:
         raise InvalidCheckpoint.damaged(path, "its bytes are not those of one") from error
-    except MALFORMED as error:
-        raise InvalidCheckpoint.damaged(path, f"{type(error).__name__}: {error}"[:200]) from error
+    # a file that something else wrote may break anything that reads it, in any way
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}".splitlines()[0][:200]
+        raise InvalidCheckpoint.damaged(path, reason) from error
 
 
 def _stated(numbers: Mapping) -> list[bool]:

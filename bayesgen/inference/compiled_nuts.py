@@ -4,8 +4,8 @@ import dataclasses
 import functools
 from collections.abc import Callable
 
+from bayesgen.inference.log_density import NUTS_TERMS, LogDensity, total
 from bayesgen.inference.pytrees import Tree
-from bayesgen.inference.target import NUTS_TERMS, Target, total
 from bayesgen.typing import Traceable
 
 CHUNK = 50
@@ -23,7 +23,7 @@ STATS = {
 
 @dataclasses.dataclass(frozen=True)
 class CompiledNUTS:
-    """Compiled steps of the sampler for one target; every number travels as an argument.
+    """Compiled steps of the sampler for one log density; every number travels as an argument.
 
     start(keys, tree) -> state of all chains. advance(state, tree, n) -> state after n <= CHUNK
     steps, and (coordinates, stats) of them. values(coordinates, tree) -> parameters.
@@ -56,20 +56,20 @@ class CompiledNUTS:
 
 
 @functools.lru_cache(maxsize=32)
-def compiled(target: Target, warmup: int, target_accept: float) -> CompiledNUTS:
+def compiled(density: LogDensity, warmup: int, target_accept: float) -> CompiledNUTS:
     """Return jitted steps; numpyro's own MCMC would compile its loop again at every fit."""
     import jax
     import jax.numpy as jnp
     from numpyro.infer.hmc import HMCState, hmc
 
     def potential(tree: dict) -> Callable:
-        return lambda u: -total(target.terms(tree, u), NUTS_TERMS)
+        return lambda u: -total(density.terms(tree, u), NUTS_TERMS)
 
     begin, step = hmc(potential_fn_gen=potential, algo="NUTS")
 
     def start_one(key: Traceable, tree: dict) -> HMCState:
         # dispersed starts: one posterior width around the centre
-        centre = target.centre(tree)
+        centre = density.centre(tree)
         key, *site_keys = jax.random.split(key, len(centre) + 1)
         u = {
             site: jax.random.normal(site_key, zeros.shape)
@@ -88,7 +88,7 @@ def compiled(target: Target, warmup: int, target_accept: float) -> CompiledNUTS:
         return jax.lax.scan(body, state, jnp.arange(CHUNK))
 
     def values(u: dict, tree: dict) -> dict:
-        return jax.vmap(jax.vmap(lambda point: target.values(tree, point)))(u)
+        return jax.vmap(jax.vmap(lambda point: density.values(tree, point)))(u)
 
     def potential_energy(state: HMCState, tree: dict) -> tuple[Traceable, Traceable]:
         return jax.vmap(potential(tree))(state.z), state.potential_energy

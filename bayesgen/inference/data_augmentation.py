@@ -9,7 +9,7 @@ import numpy as np
 from bayesgen import arguments
 from bayesgen.inference.chain_diagnostics import chain_diagnostics, disagreement, has_converged
 from bayesgen.inference.incomplete_data import IncompleteData, missing_cells
-from bayesgen.inference.posterior import Draws
+from bayesgen.inference.posterior import DrawsPosterior
 from bayesgen.inference.report import Report
 from bayesgen.model import Model, ModelStatistics, Reader
 from bayesgen.typing import Params
@@ -36,7 +36,9 @@ class Augmentation:
         arguments.count("warmup", self.warmup, least=0, default=200)
         arguments.count("chains", self.chains, default=4)
 
-    def infer(self, model: Model, statistics: ModelStatistics, reader: Reader, seed: int) -> Draws:
+    def infer(
+        self, model: Model, statistics: ModelStatistics, reader: Reader, seed: int
+    ) -> DrawsPosterior:
         """Return draws of every parameter and the verdict on them."""
         rng = np.random.default_rng(seed)
         shape = (self.chains, self.draws)
@@ -70,7 +72,7 @@ class Augmentation:
                 "worth more rows, or leave out columns with few observed cells."
             )
         report = Report("augmentation", seconds, good, verdict, details)
-        return Draws(reader, report, params, model.blocks)
+        return DrawsPosterior(reader, report, params, model.blocks)
 
 
 def augment(

@@ -1,4 +1,4 @@
-"""Rows with holes, filled in by cell: what a normal expects of the moments of their missing part.
+"""Incomplete rows, filled in by cell: what a normal expects of the moments of their missing part.
 
 A cell is one class and one pattern of observed columns. Given the parameters its filled rows are an
 affine map of the observed ones plus noise in the missing columns, so their moments follow from the

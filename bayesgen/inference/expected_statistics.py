@@ -1,4 +1,4 @@
-"""A closed form for tables with holes in joint blocks: expected statistics in place of unknown."""
+"""A closed form for incomplete joint blocks: expected statistics in place of unknown ones."""
 
 import dataclasses
 
@@ -6,11 +6,11 @@ from bayesgen import arguments
 from bayesgen.inference.exact import Exact
 from bayesgen.inference.incomplete_data import expected_statistics
 from bayesgen.inference.newton import STOPPED
-from bayesgen.inference.posterior import Exact as ExactPosterior
+from bayesgen.inference.posterior import ExactPosterior
 from bayesgen.model import Model, ModelStatistics, Reader
 
 VERDICT = (
-    "Closed form after rows with holes in joint blocks gave what is expected of their statistics "
+    "Closed form after incomplete rows in joint blocks gave what is expected of their statistics "
     "at the mode: what was not observed counts as if it were known to be as expected."
 )
 
@@ -19,10 +19,10 @@ VERDICT = (
 class Expected:
     """The closed form of the statistics that are expected of the filled rows, given the mode.
 
-    Without holes in joint blocks it is `Exact`. With holes it is an approximation that takes
-    milliseconds where `Augmentation`, which is exact, draws samples: the posterior is too narrow
-    by the share of cells that are missing. Rows to predict may have holes, which are marginalised
-    exactly.
+    Without missing values in joint blocks it is `Exact`. With missing values it is an approximation
+    that takes milliseconds where `Augmentation`, which is exact, draws samples: the posterior is
+    too narrow by the share of cells that are missing. Rows to predict may have missing values,
+    which are marginalised exactly.
 
     Args:
         draws: how many draws intervals rest on.

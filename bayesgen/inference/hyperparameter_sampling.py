@@ -1,43 +1,93 @@
-"""Learned worths by sampling: parameters are integrated out, and only the worths are drawn.
+"""Learned prior strengths by sampling: parameters are integrated out, the strengths alone drawn.
 
-The density is the family's evidence p(rows given worths) times a prior that is even over the
-logarithm of each worth between the ends of its grid; for the slide of a covariance's scale from
-diagonal to pooled it is even over log(1 - correlation). Given the worths all is in closed form, so
+The density is the family's evidence p(rows given strengths) times a prior that is even over the
+logarithm of each strength between the ends of its grid; for the share of correlations in the guess
+of a covariance it is even over log(1 - correlation). Given the strengths all is in closed form, so
 the answer is the mean of closed forms over draws: accurate far from the rows too, where draws of
 parameters are few. Blocks are independent of each other given the labels, so that each has its own
 mean.
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from bayesgen.errors import UnsupportedInference
 from bayesgen.inference.incomplete_data import missing_cells
+from bayesgen.inference.log_density import Structure
 from bayesgen.likelihoods import Likelihood, Statistics
 from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture
-from bayesgen.likelihoods.log_evidence import EVIDENCES, SHRINKAGE_PATH, given, numbers, shares
 from bayesgen.model import Model, ModelStatistics
 from bayesgen.typing import Traceable
 
 MEMBERS = 128
-"""Draws of the worths that answers are averaged over. Their own spread is what counts: where the
-probabilities that different worths give are .05 apart, the mean is within .005."""
+"""Draws of the strengths that answers are averaged over. Their own spread is what counts: where the
+probabilities that different strengths give are .05 apart, the mean is within .005."""
+CORRELATION = "correlation"
 
 Ends = dict[str, tuple[float, float]]
+Slopes = dict[str, dict[str, np.ndarray]]
+
+
+def line(members: Sequence[Likelihood]) -> tuple[Likelihood, Slopes]:
+    """Return a completed family, and how its arrays change with settings that are no arrays.
+
+    Such a setting moves the arrays along a line between its ends; the family is that at 0.
+    """
+    template, slopes = members[0], {}
+    for setting in template.hyperparameter_grid:
+        if setting in template.axes:
+            continue
+        ordered = sorted(members, key=lambda member: getattr(member, setting))
+        low, high = ordered[0], ordered[-1]
+        at, width = getattr(low, setting), getattr(high, setting) - getattr(low, setting)
+        if width:
+            # settings that are arrays themselves differ between members by their own grids
+            ends = {
+                n: (getattr(low, n), getattr(high, n))
+                for n in low.axes
+                if n not in low.hyperparameter_grid
+            }
+            slope = {n: (b - a) / width for n, (a, b) in ends.items() if (a != b).any()}
+            arrays = {name: getattr(low, name) - at * slope[name] for name in slope}
+            template, slopes[setting] = template.with_arrays(arrays), slope
+    return template, slopes
+
+
+def under(
+    template: Likelihood, slopes: Slopes, values: Mapping[str, Traceable | float]
+) -> Likelihood:
+    """Return a completed family under settings of its own (NumPy or traced)."""
+    arrays = {}
+    for setting, value in values.items():
+        if setting in template.axes:
+            arrays[setting] = value * np.ones(getattr(template, setting).shape)
+        else:
+            for name, slope in slopes.get(setting, {}).items():
+                arrays[name] = getattr(template, name) + value * slope
+    settings = {
+        s: float(v) for s, v in values.items() if s not in template.axes and isinstance(v, float)
+    }
+    return template.with_arrays({**arrays, **settings})
+
+
+def given(members: Sequence[Likelihood], values: Mapping[str, float]) -> Likelihood:
+    """Return the completed family under settings of its own, its members given."""
+    return under(*line(members), {name: float(value) for name, value in values.items()})
 
 
 @dataclasses.dataclass(frozen=True)
-class HyperparameterTarget:
-    """The evidence of learned blocks over coordinates u of their worths.
+class StrengthsTarget:
+    """The evidence of learned blocks over unconstrained values u of their strengths.
 
-    A worth is low (high / low)^s with s = 1 / (1 + exp(-u)); 1 - correlation is of that form too.
+    A strength is low (high / low)^s with s = 1 / (1 + exp(-u)); 1 - correlation is of that form
+    too.
 
-    families: name, type and shared spread of each block. shapes: of the worths, by site.
+    structure: of the learned blocks. shapes: of the strengths, by site.
     """
 
-    families: tuple[tuple[str, type[Likelihood], bool], ...]
+    structure: Structure
     shapes: tuple[tuple[str, tuple[int, ...]], ...]
 
     def centre(self, tree: dict) -> dict[str, Traceable]:
@@ -51,20 +101,18 @@ class HyperparameterTarget:
         import jax
         import jax.numpy as jnp
 
-        prior_strengths, evidence = self.values(tree, u), jnp.zeros(())
-        for name, family, shared in self.families:
-            told = tree["blocks"][name]["numbers"]
-            own = {
-                setting: prior_strengths[f"{name}.{setting}"]
-                for setting in tree["blocks"][name]["ends"]
-            }
-            evidence += EVIDENCES[family]({**told, **own}, shared=shared)
+        values, evidence = self.values(tree, u), jnp.zeros(())
+        for name, template, statistics in self.structure.blocks:
+            block = tree["blocks"][name]
+            own = {setting: values[f"{name}.{setting}"] for setting in block["ends"]}
+            family = under(template.with_arrays(block["prior"]), block["slopes"], own)
+            evidence += family.log_evidence(statistics.with_arrays(block["statistics"]))
         slopes = (jax.nn.log_sigmoid(v) + jax.nn.log_sigmoid(-v) for v in u.values())
         nothing = jnp.zeros(())
         return {"prior": nothing, "rows": evidence, "jacobian": sum(slopes), "measure": nothing}
 
     def values(self, tree: dict, u: Mapping[str, Traceable]) -> dict[str, Traceable]:
-        """Return the worths at u, by site."""
+        """Return the strengths at u, by site."""
         import jax
 
         out = {}
@@ -72,44 +120,44 @@ class HyperparameterTarget:
             name, setting = site.rsplit(".", 1)
             low, high = tree["blocks"][name]["ends"][setting]
             out[site] = low * (high / low) ** jax.nn.sigmoid(coordinate)
-            if setting == SHRINKAGE_PATH:
+            if setting == CORRELATION:
                 out[site] = 1 - (1 - low) * ((1 - high) / (1 - low)) ** jax.nn.sigmoid(coordinate)
         return out
 
 
-def target(model: Model, statistics: ModelStatistics) -> tuple[HyperparameterTarget, dict]:
-    """Return the density of the worths of a model, and its numbers.
+def target(model: Model, statistics: ModelStatistics) -> tuple[StrengthsTarget, dict]:
+    """Return the density of the strengths of a model, and its numbers.
 
     Raises:
-        UnsupportedInference: a block has no closed form, or none that can be differentiated.
+        UnsupportedInference: a block has no closed form.
     """
-    families, sites, tree = [], [], {}
+    blocks, sites, tree = [], [], {}
     for name, part in model.blocks.items():
+        rows = statistics.blocks[name]
         if not isinstance(part, HyperparameterMixture):
-            _require_closed(name, part, statistics.blocks[name], "")
+            _require_closed(name, part, rows, "")
             continue
-        _require_closed(name, part.first, statistics.blocks[name], "with learned worths")
-        if type(part.first) not in EVIDENCES:
-            raise UnsupportedInference.because(
-                f"block {name!r}, {type(part.first).__name__} with learned worths",
-                "its evidence cannot be differentiated",
-                "Use inference='exact', which averages over a grid.",
-            )
-        ends = _ends(part)
-        families.append((name, type(part.first), shares(part.first)))
+        _require_closed(name, part.first, rows, "with learned prior strengths")
+        ends, (template, slopes) = _ends(part), line(part.members)
+        blocks.append((name, template, rows))
         sites += [(f"{name}.{setting}", ()) for setting in ends]
-        told = numbers(part.members, statistics.blocks[name])
-        tree[name] = {"ends": {s: np.array(pair) for s, pair in ends.items()}, "numbers": told}
-    return HyperparameterTarget(tuple(families), tuple(sites)), {"blocks": tree}
+        tree[name] = {
+            "ends": {s: np.array(pair) for s, pair in ends.items()},
+            "slopes": slopes,
+            "prior": template.arrays(),
+            "statistics": rows.arrays(),
+        }
+    structure = Structure(model.classes, tuple(blocks))
+    return StrengthsTarget(structure, tuple(sites)), {"blocks": tree}
 
 
 def _require_closed(name: str, part: Likelihood, statistics: Statistics, which: str) -> None:
     if not part.conjugate:
         raise UnsupportedInference.because(
             f"block {name!r}, {type(part).__name__} {which}".rstrip(),
-            "where worths are learned, the parameters of all blocks are integrated out, and this "
-            "one has no closed form",
-            "State the worths of the other blocks, or of this one.",
+            "where prior strengths are learned, the parameters of all blocks are integrated out, "
+            "and this one has no closed form",
+            "State the prior strengths of the other blocks, or of this one.",
         )
     if missing_cells(part, statistics) is not None:
         raise UnsupportedInference.missing_cells(type(part).__name__)
@@ -126,7 +174,7 @@ def _ends(part: HyperparameterMixture) -> Ends:
 
 
 def mixture(model: Model, statistics: ModelStatistics, values: Mapping[str, np.ndarray]) -> Model:
-    """Return the posterior: closed forms averaged over draws of worths (chain, draw), by site."""
+    """Return the posterior: closed forms averaged over draws of strengths, by site."""
     parts = {}
     for name, part in model.blocks.items():
         rows = statistics.blocks[name]

@@ -1,8 +1,8 @@
 """Exact leave-one-out: each row predicted from all the others, its statistics taken away.
 
 Guesses that come from the columns are made again without the row, so the answers are those of as
-many fits. Families whose formulas bear a leading axis of rows (`batched`) answer for many rows at
-once; the others row by row, equal rows together.
+many fits. Families whose formulas bear a leading axis of rows (`vectorised`) answer for many rows
+at once; the others row by row, equal rows together.
 """
 
 import dataclasses
@@ -45,16 +45,16 @@ class Rows:
 
     def lost(self, likelihood: Likelihood) -> Statistics:
         """Return the statistics of what is taken away."""
-        return self._said(likelihood, self.away)
+        return self._log_proba(likelihood, self.away)
 
     def without(self, likelihood: Likelihood, i: int) -> Statistics:
         """Return the statistics of all rows but one, from these rows alone."""
         weight = self.weight.copy()
         weight[i] -= self.away[i]
         left = np.flatnonzero(weight > 0)
-        return self.at(left)._said(likelihood, weight[left])
+        return self.at(left)._log_proba(likelihood, weight[left])
 
-    def _said(self, likelihood: Likelihood, weight: Weights) -> Statistics:
+    def _log_proba(self, likelihood: Likelihood, weight: Weights) -> Statistics:
         sizes = {"n_classes": self.n_classes, "n_levels": self.n_levels}
         return likelihood.statistics(self.x, self.y, weight, **sizes)
 
@@ -129,7 +129,7 @@ def _holding_all(rows: Rows) -> np.ndarray:
 def _with_a_say(
     likelihood: Likelihood, statistics: Statistics, x: Block
 ) -> tuple[Statistics, Block]:
-    """Return statistics and rows whose only holes, in columns that say nothing, are filled by 0.
+    """Return statistics and rows, missing values of uninformative columns filled by 0.
 
     Such a column, never observed or constant, is constant then, and says nothing without any row.
     """
@@ -152,7 +152,7 @@ def _with_a_say(
 def _with_missing(
     likelihood: Likelihood, statistics: Statistics, n_classes: int
 ) -> Callable[[Rows], Joint] | None:
-    """Return how rows are scored where holes stand in the way of the closed form.
+    """Return how rows are scored where missing values stand in the way of the closed form.
 
     Rows give their expected statistics at the mode of all rows, whose guesses are kept too: an
     approximation, like the posterior (see `Expected`).
@@ -178,7 +178,7 @@ def _with_missing(
 
 
 def batch(likelihood: Likelihood, statistics: Statistics, rows: Rows, some: np.ndarray) -> Joint:
-    """Return what `leave_one_out` returns of some rows at once, where a family is `batched`."""
+    """Return what `leave_one_out` returns of some rows at once, where a family is `vectorised`."""
     part = rows.at(some)
     full, x = likelihood.complete(statistics), part.x
     rest = statistics - apart(likelihood, part)

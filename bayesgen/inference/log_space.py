@@ -28,14 +28,14 @@ def class_probabilities(joint: Joint, log_classes: LogClasses) -> Joint:
     return odds
 
 
-def log_normalised(joint: Joint, log_classes: LogClasses) -> Joint:
-    """Return log class probabilities, exact also where the probability underflows."""
+def log_class_probabilities(joint: Joint, log_classes: LogClasses) -> Joint:
+    """Return the logs of `class_probabilities`, exact also where the probability underflows."""
     logs = _relative(joint, log_classes)
     return logs - np.logaddexp.reduce(logs, axis=1, keepdims=True)
 
 
 def log_odds(joint: Joint, log_classes: LogClasses) -> Float[np.ndarray, "row ..."]:
-    """Return logits of class probabilities: of the second of two classes, (row,), or of each."""
+    """Return the logits of class probabilities: of the second of two, (row,), or of each."""
     logs = _relative(joint, log_classes)
     if logs.shape[1] == 2:
         return logs[:, 1] - logs[:, 0]

@@ -3,11 +3,9 @@
 Composed models are sampled on statistics: a leapfrog step costs the same at any number of rows.
 """
 
-import contextlib
 import dataclasses
 import itertools
 import os
-import sys
 import time
 from importlib.metadata import version
 from typing import Literal
@@ -16,19 +14,25 @@ import numpy as np
 
 from bayesgen import arguments
 from bayesgen.errors import InvalidCheckpoint, UnsupportedInference
-from bayesgen.errors.sampling import interrupted
+from bayesgen.errors.files import interrupted
 from bayesgen.inference import hyperparameter_sampling
 from bayesgen.inference.chain_diagnostics import chain_diagnostics, disagreement, has_converged
-from bayesgen.inference.checkpoint import DENSITY_ROUNDING, Keeper, Progress, Run, found
+from bayesgen.inference.checkpoint import (
+    DENSITY_ROUNDING,
+    CheckpointWriter,
+    Progress,
+    RunSpec,
+    read_checkpoint,
+)
 from bayesgen.inference.compiled_nuts import CHUNK, CompiledNUTS, compiled
 from bayesgen.inference.incomplete_data import complete_statistics
-from bayesgen.inference.posterior import Draws, Exact
+from bayesgen.inference.log_density import LogDensity, arrays, model_log_density, nested
+from bayesgen.inference.posterior import DrawsPosterior, ExactPosterior
 from bayesgen.inference.pytrees import joined
 from bayesgen.inference.report import Report
-from bayesgen.inference.target import Target, model_target, nested
 from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture
 from bayesgen.model import Model, ModelStatistics, Reader
-from bayesgen.story import arrays
+from bayesgen.progress_bar import progress_bar
 from bayesgen.typing import Traceable
 
 Values = dict[str, np.ndarray]
@@ -44,19 +48,19 @@ class NUTS:
         chains: independent chains, run side by side.
         target_accept: acceptance rate aimed at; nearer to 1 takes smaller steps.
         progress: "auto" shows a bar on stderr in a terminal or a notebook; True or False force it.
-        checkpoint: path of a file that keeps state and draws while sampling runs: it is written
-            once a second at most, at the end, and on Ctrl-C, in one go, so that it is whole
-            whenever the process is killed. Where the file exists, the same call goes on from it
-            and ends with the draws of a run that was never stopped, bit for bit; that of a
-            finished run gives its draws at once. The file stays when all is done. With
-            random_state=None its seed is used again. It holds what the density is made of: the
-            statistics of the rows, and for a program of your own the rows themselves.
+        checkpoint: path of a file, by custom one that ends in .bgm, that keeps state and draws
+            while sampling runs: it is written once a second at most, at the end, and on Ctrl-C, in
+            one go, so that it is whole whenever the process is killed. Where the file exists, the
+            same call goes on from it and ends with the draws of a run that was never stopped, bit
+            for bit; that of a finished run gives its draws at once. The file stays when all is
+            done. With random_state=None its seed is used again. It holds what the density is made
+            of: the statistics of the rows, and for a program of your own the rows themselves.
 
-    Worths that say "learn" are sampled alone, parameters integrated out in closed form: even over
-    their logarithms between the ends of their grids (over log(1 - correlation) for
-    MultivariateNormal(scale="learn")). Answers are then means of closed forms over at most 128
-    of the draws, as those of inference="exact" are over a grid, and `report_.details` holds the
-    geometric means of the worths.
+    Prior strengths that say "learn" are sampled alone, parameters integrated out in closed form:
+    even over their logarithms between the ends of their grids (over log(1 - correlation) for
+    MultivariateNormal(scale="learn")). Answers are then means of closed forms over at most 128 of
+    the draws, as those of inference="exact" are over a grid, and `report_.details` holds the
+    geometric means of the strengths.
 
     Where sampling is interrupted (KeyboardInterrupt) the estimator stays as it was, and a note on
     the exception says how many draws were had.
@@ -86,17 +90,17 @@ class NUTS:
         arguments.share("target_accept", self.target_accept, default=0.8)
         arguments.one_of("progress", self.progress, ["auto", True, False])
         if self.checkpoint is not None:
-            arguments.path("checkpoint", self.checkpoint, default="run.nc")
+            arguments.path("checkpoint", self.checkpoint, default="run.bgm")
             object.__setattr__(self, "checkpoint", os.fspath(self.checkpoint))
 
     def kept_seed(self) -> int | None:
         """Return the seed of the run in the checkpoint, or None where there is none."""
-        kept = None if self.checkpoint is None else found(str(self.checkpoint))
+        kept = None if self.checkpoint is None else read_checkpoint(str(self.checkpoint))
         return None if kept is None else kept.seed
 
     def infer(
         self, model: Model, statistics: ModelStatistics, reader: Reader, seed: int
-    ) -> Draws | Exact:
+    ) -> DrawsPosterior | ExactPosterior:
         """Return draws of every parameter and the verdict on them.
 
         Where prior strengths are to be learned, they alone are sampled (see
@@ -104,7 +108,7 @@ class NUTS:
         forms.
         """
         if any(isinstance(part, HyperparameterMixture) for part in model.blocks.values()):
-            return self._hyperparameters(model, statistics, reader, seed)
+            return self._strengths(model, statistics, reader, seed)
         for name, part in model.blocks.items():
             if part.improper:
                 raise UnsupportedInference.because(
@@ -113,34 +117,34 @@ class NUTS:
                     "Use prior='conjugate', or inference='exact'.",
                 )
         tree = arrays(model, statistics, complete_statistics(model, statistics))
-        values, stats, report = self.sample(model_target(model, statistics), tree, seed)
+        values, stats, report = self.sample(model_log_density(model, statistics), tree, seed)
         params = nested(values, model)
-        if model.classes.known:
+        if model.classes.is_fixed:
             probs = params["class"]["probs"]
             params["class"]["probs"] = np.broadcast_to(probs, (self.chains, self.draws, len(probs)))
-        return Draws(reader, report, params, model.blocks, stats)
+        return DrawsPosterior(reader, report, params, model.blocks, stats)
 
-    def _hyperparameters(
+    def _strengths(
         self, model: Model, statistics: ModelStatistics, reader: Reader, seed: int
-    ) -> Exact:
-        """Return closed forms averaged over draws of their worths."""
-        target, tree = hyperparameter_sampling.target(model, statistics)
-        values, _, report = self.sample(target, tree, seed)
+    ) -> ExactPosterior:
+        """Return closed forms averaged over draws of their strengths."""
+        density, tree = hyperparameter_sampling.target(model, statistics)
+        values, _, report = self.sample(density, tree, seed)
         sampled = hyperparameter_sampling.mixture(model, statistics, values)
         report.details.update({n: float(np.exp(np.log(v).mean())) for n, v in values.items()})
-        return Exact(reader, report, sampled, seed)
+        return ExactPosterior(reader, report, sampled, seed)
 
-    def sample(self, target: Target, tree: dict, seed: int) -> tuple[Values, Values, Report]:
+    def sample(self, density: LogDensity, tree: dict, seed: int) -> tuple[Values, Values, Report]:
         """Return parameters (chain, draw, ...) by site, what the sampler said, and the verdict."""
         import jax
         import jax.numpy as jnp
 
-        run = compiled(target, self.warmup, self.target_accept)
+        run = compiled(density, self.warmup, self.target_accept)
         with jax.enable_x64(True):
             tree = jax.tree.map(jnp.asarray, tree)
             keys = jax.random.split(jax.random.key(seed), self.chains)
-            keeper, tree, progress = self._begun(run, keys, tree, seed)
-            done = self._sample(run, tree, progress, keeper)
+            writer, tree, progress = self._begun(run, keys, tree, seed)
+            done = self._sample(run, tree, progress, writer)
             whole = jax.tree.map(lambda a: np.swapaxes(a, 0, 1), joined(done.draws))
         values, coordinates, stats = whole
         report = _report(coordinates, stats, done.seconds, self.warmup)
@@ -148,7 +152,7 @@ class NUTS:
         return values, stats, report
 
     def _begun(self, run: CompiledNUTS, keys: Traceable, tree: dict, seed: int) -> tuple:
-        """Return the keeper of the checkpoint, the numbers of the density and where chains stand.
+        """Return the writer of the checkpoint, the numbers of the density and where chains stand.
 
         Raises:
             InvalidCheckpoint: the file belongs to another run.
@@ -158,10 +162,10 @@ class NUTS:
 
         if self.checkpoint is None:
             return None, tree, Progress(0, run.start(keys, tree), (), 0.0)
-        asked = Run(str(self.checkpoint), self._facts(), seed, tree)
-        kept = found(asked.path)
+        asked = RunSpec(str(self.checkpoint), self._fingerprint(), seed, tree)
+        kept = read_checkpoint(asked.path)
         if kept is None:
-            return Keeper(asked), tree, Progress(0, run.start(keys, tree), (), 0.0)
+            return CheckpointWriter(asked), tree, Progress(0, run.start(keys, tree), (), 0.0)
         kept.require(asked)
         asked = dataclasses.replace(asked, numbers=kept.like(tree))
         tree = jax.tree.map(jnp.asarray, asked.numbers)
@@ -169,9 +173,9 @@ class NUTS:
         now, then = map(np.asarray, run.potential_energy(progress.state, tree))
         if not np.allclose(now, then, DENSITY_ROUNDING, DENSITY_ROUNDING):
             raise InvalidCheckpoint.other_model(asked.path)
-        return Keeper(asked), tree, progress
+        return CheckpointWriter(asked), tree, progress
 
-    def _facts(self) -> dict:
+    def _fingerprint(self) -> dict:
         """Return what has to be the same for a run to go on."""
         arguments = ("draws", "warmup", "chains", "target_accept")
         packages = ("jax", "numpyro")
@@ -181,7 +185,7 @@ class NUTS:
         }
 
     def _sample(
-        self, run: CompiledNUTS, tree: dict, progress: Progress, keeper: Keeper | None
+        self, run: CompiledNUTS, tree: dict, progress: Progress, writer: CheckpointWriter | None
     ) -> Progress:
         """Return where chains stand at the end."""
         total = self.warmup + self.draws
@@ -190,7 +194,8 @@ class NUTS:
                 # compile before the clock starts: zero steps taken
                 run.taken(progress.state, tree, 0, kept=True)
             began = time.perf_counter() - progress.seconds
-            with self._bar(total, progress.steps) as bar:
+            words = {"unit": "draw", "title": "NUTS", "already": progress.steps}
+            with progress_bar(total, self.progress, **words) as bar:
                 for begin, end in _chunks(self.warmup, total):
                     if begin < progress.steps:
                         continue
@@ -200,23 +205,15 @@ class NUTS:
                     # all at once: Ctrl-C may come between any two instructions
                     progress = Progress(end, state, (*progress.draws, *draws), seconds)
                     bar.update(end - begin)
-                    if keeper is not None and (end == total or keeper.due()):
-                        keeper.keep(progress)
+                    if writer is not None and (end == total or writer.due()):
+                        writer.write(progress)
         except KeyboardInterrupt as stop:
-            written = keeper is not None and keeper.keep(progress)
+            written = writer is not None and writer.write(progress)
             had, path = max(progress.steps - self.warmup, 0), str(self.checkpoint)
             counts = {"had": had, "draws": self.draws, "chains": self.chains}
             stop.add_note(interrupted(path, **counts, written=written))
             raise
         return progress
-
-    def _bar(self, total: int, already: int) -> "contextlib.AbstractContextManager":
-        from tqdm import tqdm
-
-        # None: only where stderr is a terminal
-        disable = None if self.progress == "auto" else not self.progress
-        words = {"desc": "NUTS", "unit": "draw", "leave": False}
-        return tqdm(total=total, initial=already, disable=disable, file=sys.stderr, **words)
 
 
 def _chunks(warmup: int, total: int) -> list[tuple[int, int]]:

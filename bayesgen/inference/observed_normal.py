@@ -174,7 +174,7 @@ class NormalPoint(Point):
         half = self._by_factor(turned @ self._lean - cells.rows[:, None, None] * outer)
         moved = shift + (turned @ self._residual[..., None])[..., 0]
         pull = -(cells.member @ (cells.rows[:, None] * moved))
-        # what bends in the coordinates themselves
+        # what power transforms in the coordinates themselves
         slope = half + transpose(half) + 2 * self._slope @ m
         i = np.arange(m.shape[-1])
         slope[:, i, i] += 2 * self._slope[:, i, i] * m[:, i, i]

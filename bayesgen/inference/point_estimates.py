@@ -10,7 +10,7 @@ from bayesgen import arguments
 from bayesgen.errors import UnsupportedInference
 from bayesgen.inference.incomplete_data import complete_statistics, missing_cells
 from bayesgen.inference.newton import STOPPED
-from bayesgen.inference.posterior import Draws, point_estimate
+from bayesgen.inference.posterior import DrawsPosterior, point_estimate
 from bayesgen.inference.report import Report
 from bayesgen.inference.svi import GRADIENT_TOLERANCE, MAP_TERMS, MLE_TERMS, optimise
 from bayesgen.likelihoods import Repair
@@ -51,7 +51,9 @@ class MLE:
                 "Leave out one of the two: MLE(bias_corrected=True), or MLE(solver='svi').",
             )
 
-    def infer(self, model: Model, statistics: ModelStatistics, reader: Reader, seed: int) -> Draws:
+    def infer(
+        self, model: Model, statistics: ModelStatistics, reader: Reader, seed: int
+    ) -> DrawsPosterior:
         """Return the maximum-likelihood estimate as a posterior of one draw."""
         start = time.perf_counter()
         if self.solver == "svi":
@@ -103,7 +105,9 @@ class MAP:
         """Refuse a solver that is none."""
         arguments.one_of("solver", self.solver, SOLVERS)
 
-    def infer(self, model: Model, statistics: ModelStatistics, reader: Reader, seed: int) -> Draws:
+    def infer(
+        self, model: Model, statistics: ModelStatistics, reader: Reader, seed: int
+    ) -> DrawsPosterior:
         """Return the posterior mode as a posterior of one draw."""
         if self.solver == "svi":
             return _by_svi("map", model, statistics, reader, MAP_TERMS)
@@ -147,7 +151,7 @@ def _by_svi(
     statistics: ModelStatistics,
     reader: Reader,
     objective: tuple[str, ...],
-) -> Draws:
+) -> DrawsPosterior:
     start = time.perf_counter()
     centres = complete_statistics(model, statistics)
     params, gradient = optimise(model, statistics, centres, objective)

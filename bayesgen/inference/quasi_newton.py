@@ -1,4 +1,4 @@
-"""The way to the top of a density from near it: SciPy's limited-memory quasi-Newton method.
+"""Descent to the minimum from near it: SciPy's limited-memory quasi-Newton method (L-BFGS-B).
 
 Source: Byrd, Lu, Nocedal and Zhu, "A limited memory algorithm for bound constrained optimization",
 SIAM Journal on Scientific Computing 16 (1995) 1190-1208.
@@ -13,23 +13,23 @@ STEPS = 500
 """Steps at most."""
 
 Flat = Float[np.ndarray, " coordinate"]
-Depth = Callable[[Flat], tuple[float, Flat]]
+NegLogDensity = Callable[[Flat], tuple[float, Flat]]
 """u -> minus the log density and its gradient, in coordinates of about unit scale."""
 
 
-def lowest(depth: Depth, start: Flat, reach: float = np.inf) -> Flat:
+def lowest(f: NegLogDensity, start: Flat, reach: float = np.inf) -> Flat:
     """Return the lowest point that a descent from the start finds.
 
     No coordinate moves further than reach; where the start has no finite density, none moves.
     """
     from scipy.optimize import minimize
 
-    wall = 1e3 * (1 + abs(depth(start)[0]))
+    wall = 1e3 * (1 + abs(f(start)[0]))
     if not (np.isfinite(wall) and start.size):
         return start
 
     def bounded(u: Flat) -> tuple[float, Flat]:
-        value, slope = depth(u)
+        value, slope = f(u)
         finite = np.isfinite(value) and np.isfinite(slope).all()
         # impossible: the line search turns back from there
         return (value, slope) if finite else (wall, np.zeros_like(u))

@@ -10,12 +10,17 @@ from collections.abc import Callable
 import numpy as np
 
 from bayesgen.errors import UnsupportedInference
+from bayesgen.inference.log_density import MAP_TERMS as MAP_TERMS
+from bayesgen.inference.log_density import MLE_TERMS as MLE_TERMS
+from bayesgen.inference.log_density import (
+    ModelLogDensity,
+    arrays,
+    model_log_density,
+    nested,
+    total,
+)
 from bayesgen.inference.quasi_newton import Flat, lowest
-from bayesgen.inference.target import MAP_TERMS as MAP_TERMS
-from bayesgen.inference.target import MLE_TERMS as MLE_TERMS
-from bayesgen.inference.target import ModelTarget, model_target, nested, total
 from bayesgen.model import Model, ModelStatistics
-from bayesgen.story import arrays
 from bayesgen.tracing import ONE_PROGRAM
 from bayesgen.typing import Traceable
 
@@ -44,7 +49,7 @@ def optimise(
     import jax
     import jax.numpy as jnp
 
-    run, look = _compiled(model_target(model, statistics), objective)
+    run, look = _compiled(model_log_density(model, statistics), objective)
     with jax.enable_x64(True):
         tree = jax.tree.map(jnp.asarray, arrays(model, statistics, centres))
         values, gradient = _polished(look, tree, run(tree))
@@ -62,17 +67,17 @@ def _polished(look: Callable, tree: dict, start: Traceable) -> tuple[dict[str, n
     """Return the parameters where a descent from these coordinates ends, and the slope there."""
     import jax
 
-    def depth(u: Flat) -> tuple[float, Flat]:
+    def neg_log_density(u: Flat) -> tuple[float, Flat]:
         (height, _), slope = look(u, tree)
         return -float(height), -np.asarray(slope)
 
-    end = lowest(depth, np.asarray(start), REACH)
+    end = lowest(neg_log_density, np.asarray(start), REACH)
     (_, values), slope = jax.device_get(look(end, tree))
     return values, float(np.linalg.norm(slope))
 
 
 @functools.lru_cache(maxsize=32)
-def _compiled(target: ModelTarget, objective: tuple[str, ...]) -> tuple[Callable, Callable]:
+def _compiled(density: ModelLogDensity, objective: tuple[str, ...]) -> tuple[Callable, Callable]:
     """Return the run of Adam, tree -> coordinates, and the density, parameters and slope there.
 
     Coordinates of all sites are one array.
@@ -89,10 +94,10 @@ def _compiled(target: ModelTarget, objective: tuple[str, ...]) -> tuple[Callable
 
     @jax.jit
     def run(tree: dict) -> Traceable:
-        start = target.centre(tree)
-        story = _story(target, tree, objective, start)
-        guide = AutoDelta(story, init_loc_fn=init_to_value(values=start))
-        svi = SVI(story, guide, Adam(step_size), Trace_ELBO())
+        start = density.centre(tree)
+        program = _program(density, tree, objective, start)
+        guide = AutoDelta(program, init_loc_fn=init_to_value(values=start))
+        svi = SVI(program, guide, Adam(step_size), Trace_ELBO())
         with ONE_PROGRAM:
             state = svi.init(jax.random.key(0))
             state, _ = jax.lax.scan(lambda s, _: svi.update(s), state, length=STEPS)
@@ -101,23 +106,25 @@ def _compiled(target: ModelTarget, objective: tuple[str, ...]) -> tuple[Callable
         return ravel_pytree(best)[0]
 
     def look(flat: Traceable, tree: dict) -> tuple:
-        u = ravel_pytree(target.centre(tree))[1](flat)
-        return total(target.terms(tree, u), objective), target.values(tree, u)
+        u = ravel_pytree(density.centre(tree))[1](flat)
+        return total(density.terms(tree, u), objective), density.values(tree, u)
 
     return run, jax.jit(jax.value_and_grad(look, has_aux=True))
 
 
-def _story(target: ModelTarget, tree: dict, objective: tuple[str, ...], start: dict) -> Callable:
+def _program(
+    density: ModelLogDensity, tree: dict, objective: tuple[str, ...], start: dict
+) -> Callable:
     import numpyro
     import numpyro.distributions as dist
 
-    def story() -> None:
+    def program() -> None:
         # probabilities of a single level have no coordinates, and numpyro no sites of size 0
         u = start | {
             site: numpyro.sample(site, dist.ImproperUniform(dist.constraints.real, (), value.shape))
             for site, value in start.items()
             if value.size
         }
-        numpyro.factor("objective", total(target.terms(tree, u), objective))
+        numpyro.factor("objective", total(density.terms(tree, u), objective))
 
-    return story
+    return program

@@ -7,6 +7,8 @@ from typing import ClassVar, TypeVar
 
 import numpy as np
 
+from bayesgen.typing import Traceable
+
 Axes = Mapping[str, tuple[str, ...]]
 A = TypeVar("A", bound="Arrays")
 
@@ -16,7 +18,7 @@ class Arrays:
 
     axes: ClassVar[Axes] = {}
 
-    def arrays(self) -> dict[str, np.ndarray]:
+    def arrays(self) -> dict[str, Traceable]:
         """Return the array fields by name."""
         return {name: getattr(self, name) for name in self.axes}
 

@@ -14,6 +14,7 @@ from typing import ClassVar, Generic, TypeVar
 import numpy as np
 
 from bayesgen.errors import InvalidArgument, InvalidPrior, NoEvidence, UnsupportedInference
+from bayesgen.likelihoods import conditional_draws, supports
 from bayesgen.likelihoods.axes_dataclass import Arrays, Axes, changed_fields, reindex
 from bayesgen.typing import (
     Block,
@@ -67,7 +68,7 @@ class Statistics(Arrays):
         return self
 
 
-class Likelihood(Arrays, Generic[S]):
+class Likelihood(Arrays, abc.ABC, Generic[S]):
     """The class-conditional density of a block, with its prior.
 
     Every hyperparameter is a guess or the number of rows that a guess is worth. A guess of None is
@@ -99,6 +100,9 @@ class Likelihood(Arrays, Generic[S]):
     vectorised: ClassVar[bool] = False
     """Whether statistics and priors may carry leading axes, over which everything up to
     `log_predictive_paired` then repeats: all of a family's work for leave-one-out."""
+    supports: ClassVar[Mapping[str, str]] = {}
+    """The support of each parameter (see `supports`), for families of plain ones: from it follow
+    `bijector` and `log_scale_free_jacobian`."""
     param_axes: ClassVar[Axes] = {}
     """The axes of each parameter after the draw axes."""
 
@@ -162,7 +166,7 @@ class Likelihood(Arrays, Generic[S]):
     subset_axis: ClassVar[str] = "feature"
 
     def select(self, x: Block, index: np.ndarray) -> Kept:
-        """Return encoded rows as a likelihood sees them that kept `index` of its inert axis."""
+        """Return encoded rows as a likelihood sees them that kept `index` of its subset axis."""
         return x[:, index]
 
     def restore(self, x: Kept, index: np.ndarray, blank: Block) -> Block:
@@ -193,7 +197,7 @@ class Likelihood(Arrays, Generic[S]):
         return self.predictive()(x)
 
     def log_predictive_paired(self, x: Block) -> Joint:
-        """Return log p(x_i given y = k) by the i-th of `batched` priors, shape (row, class)."""
+        """Return log p(x_i given y = k) by the i-th of `vectorised` priors, shape (row, class)."""
         raise UnsupportedInference.no_closed_form(type(self).__name__)
 
     def log_predictive_updated(self, statistics: S, x: Block) -> Joint:
@@ -220,13 +224,13 @@ class Likelihood(Arrays, Generic[S]):
         """Return the mode against the scale-free measure (see `log_scale_free_jacobian`)."""
         raise UnsupportedInference.no_closed_form(type(self).__name__)
 
-    @abc.abstractmethod
     def log_scale_free_jacobian(self, params: Params) -> Traceable:
         """Return log(d params / d scale-free coordinates), summed over the block.
 
         Scale-free are logs of rates and variances, log-odds of probabilities, and the measure
         |Sigma|^-(p+1)/2 for covariances.
         """
+        return supports.log_jacobian(self.supports, params)
 
     def maximum_likelihood(
         self, statistics: S, *, bias_corrected: bool = False, variance_floor: float = 0.0
@@ -256,13 +260,62 @@ class Likelihood(Arrays, Generic[S]):
         """What a cell may be, in words."""
         return "any number"
 
-    def out_of_support(self, x: Block) -> np.ndarray | None:
-        """Return which observed cells no parameters allow, as booleans; None where all may be."""
+    def out_of_support(self, x: Block) -> Traceable | None:
+        """Return which observed cells no parameters allow, as booleans; None where all may be.
+
+        Of sparse rows a sparse answer will do.
+        """
         return None
 
     @abc.abstractmethod
     def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:
         """Return one simulated row for each label; params without draw axis."""
+
+    # -- missing cells ------------------------------------------------------------------------
+
+    @property
+    def columns_inform_each_other(self) -> bool:
+        """Whether a cell tells of other cells of its row, parameters integrated out."""
+        return self.joint
+
+    def require_fillable(self) -> None:
+        """Refuse, with `UnsupportedInference`, where missing cells cannot be drawn."""
+
+    def fill(self, x: Block, own: Labels, rng: np.random.Generator) -> Block:
+        """Return rows whose missing cells are drawn from p(missing given observed, y = own, data).
+
+        Levels are drawn exactly, one cell after the other. Other families, unless they have a
+        closed form of their own, pick one of 1,000 draws of the parameters by p(observed cells
+        given y = own, theta), and fill the row given that: exact as the draws become many.
+
+        Args:
+            x: encoded rows; observed cells are handed back as they are.
+            own: the class of each row.
+            rng: random numbers.
+
+        Raises:
+            UnsupportedInference: the family does not know how.
+        """
+        self.require_fillable()
+        n_levels = getattr(self, "n_levels", ())
+        if self.kind == "levels" and len(n_levels) == x.shape[1]:
+            return conditional_draws.level_by_level(self.predictive(), n_levels, x, own, rng)
+        return conditional_draws.resampled(self, x, own, rng)
+
+    def fill_given(self, params: Params, x: Block, own: Labels, rng: np.random.Generator) -> Block:
+        """Return rows whose missing cells are drawn given one draw of the parameters.
+
+        Independent columns need no more than `simulate`.
+        """
+        n_levels = getattr(self, "n_levels", ())
+        if self.joint and self.kind == "levels" and len(n_levels) == x.shape[1]:
+            score = self.log_density_fn({name: value[None] for name, value in params.items()})
+            return conditional_draws.level_by_level(
+                lambda rows: score(rows)[:, 0], n_levels, x, own, rng
+            )
+        if self.joint:
+            raise conditional_draws.refusal(self)
+        return np.where(conditional_draws.is_missing(x), self.simulate(params, own, rng), x)
 
     # -- the story ----------------------------------------------------------------------------
 
@@ -284,7 +337,7 @@ class Likelihood(Arrays, Generic[S]):
 
     def bijector(self, parameter: str, *arrays: Traceable) -> Transform:
         """Return the numpyro transform from unit-scale real coordinates to one parameter."""
-        raise UnsupportedInference.no_closed_form(type(self).__name__)
+        return supports.SUPPORTS[self.supports[parameter]].bijector(*arrays)
 
     # -- moving and showing --------------------------------------------------------------------
 

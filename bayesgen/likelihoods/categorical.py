@@ -2,14 +2,13 @@
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from jaxtyping import Float, Num
-from scipy.special import gammaln
+from jaxtyping import Num
 
 from bayesgen.errors import InvalidPrior
-from bayesgen.likelihoods.base import Repair
+from bayesgen.likelihoods.columnwise import Cell, Columnwise
 from bayesgen.likelihoods.dirichlet import (
     dirichlets,
     kept_levels,
@@ -20,17 +19,17 @@ from bayesgen.likelihoods.dirichlet import (
     simplexes_transform,
     starts,
 )
-from bayesgen.likelihoods.exponential_family import ExponentialFamily
-from bayesgen.likelihoods.hyperparameters import Guess, broadcast_guess, require_positive
+from bayesgen.likelihoods.hyperparameters import Guess, require_positive
 from bayesgen.likelihoods.level_counts import CategoricalStatistics, cross_tables, look_up
 from bayesgen.likelihoods.level_subset import narrowed, widened
-from bayesgen.typing import Block, Evidence, Joint, Labels, Params, Traceable, Transform, Weights
+from bayesgen.likelihoods.special_functions import log_gamma, namespace
+from bayesgen.typing import Block, Joint, Labels, Params, Traceable, Transform, Weights
 
 ROWS_PER_LEVEL = 2.0
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class Categorical(ExponentialFamily[CategoricalStatistics]):
+class Categorical(Columnwise):
     r"""x | class ~ Categorical(p) for each column, with p ~ Dirichlet(rows * probs).
 
     Update with counts c of n observed rows, per class and column: rows' = rows + n,
@@ -49,7 +48,8 @@ class Categorical(ExponentialFamily[CategoricalStatistics]):
             tables of levels with 24 rows without losing any with all (benchmarks/calibration.py).
 
     Raises:
-        InvalidPrior: probabilities that are negative or do not sum to one, a worth not above 0.
+        InvalidPrior: probabilities that are negative or do not sum to one, a prior strength not
+            above 0.
 
     Example:
         >>> import numpy as np
@@ -67,14 +67,15 @@ class Categorical(ExponentialFamily[CategoricalStatistics]):
     n_levels: tuple[int, ...] = ()
 
     kind: ClassVar[str] = "levels"
+    sparse: ClassVar[bool] = False
     axes: ClassVar = {"probs": ("class", "level"), "rows": ("class", "feature")}
+    supports: ClassVar = {"probs": "simplex"}
     param_axes: ClassVar = {"probs": ("class", "level")}
     subset_axis: ClassVar[str] = "level"
-    vectorised: ClassVar[bool] = True
     hyperparameter_grid: ClassVar = {"rows": (0.25, 1.0, 4.0, 16.0, 64.0, 256.0)}
 
     def __post_init__(self) -> None:
-        """Refuse worths that are not positive and guesses that are no probabilities."""
+        """Refuse strengths that are not positive and guesses that are no probabilities."""
         require_positive(self, "rows", "rows_per_level")
         if self.probs is not None and not isinstance(self.probs, str):
             probs = np.asarray(self.probs, dtype=float)
@@ -88,7 +89,7 @@ class Categorical(ExponentialFamily[CategoricalStatistics]):
 
     @classmethod
     def m_estimate(cls, rows: float | int) -> "Categorical":
-        """Return the prior worth `rows` rows of the overall fractions: (c + m p) / (n + m)."""
+        """Return the prior strength `rows` rows of the overall fractions: (c + m p) / (n + m)."""
         return cls(probs=None, rows=rows)
 
     def statistics(
@@ -104,33 +105,42 @@ class Categorical(ExponentialFamily[CategoricalStatistics]):
         count = cross_tables(x, y, weight, n_classes, n_levels)
         return CategoricalStatistics(count, tuple(n_levels))
 
+    def cell(self, x: Cell) -> tuple[Cell, ...]:
+        """Return the 0/1 levels of rows side by side; a missing cell has none."""
+        out = np.zeros((len(x), sum(self.n_levels)))
+        for j, first in enumerate(starts(self.n_levels)):
+            seen = np.flatnonzero(x[:, j] >= 0)
+            out[seen, first + x[seen, j]] = 1.0
+        return (out,)
+
     def complete(self, statistics: CategoricalStatistics) -> "Categorical":
         """Fill the guess from overall fractions and give every array its shape."""
-        n_levels, shape = statistics.n_levels, statistics.count.shape
-        probs = broadcast_guess("Categorical", "probs", self._guess(statistics), shape)
-        sums = probs @ segments(n_levels)
+        stated = self.with_arrays({"n_levels": statistics.n_levels})
+        if isinstance(self.probs, str):
+            stated = stated.with_arrays(
+                {"probs": 1.0 / stated._wide(np.array(statistics.n_levels))}
+            )
+        filled = super(Categorical, stated).complete(statistics)
+        sums = filled.probs @ segments(statistics.n_levels)
         unseen = (sums == 0) if self.probs is None else np.zeros(sums.shape, dtype=bool)
         if not np.allclose(sums[~unseen], 1.0, rtol=0, atol=1e-8):
             raise InvalidPrior.does_not_sum_to_one("Categorical.probs", sums[~unseen])
-        rows = self.rows
-        if rows is None:
-            rows = self.rows_per_level * np.maximum(n_levels, 1)
-        rows = broadcast_guess("Categorical", "rows", rows, (*shape[:-1], len(n_levels)))
-        filled = self.with_arrays({"probs": probs, "rows": rows})
-        object.__setattr__(filled, "n_levels", n_levels)
-        object.__setattr__(filled, "rows_per_level", ROWS_PER_LEVEL)
-        return filled
+        return filled.with_arrays({"rows_per_level": ROWS_PER_LEVEL})
 
-    def _guess(self, statistics: CategoricalStatistics) -> object:
-        size = segments(statistics.n_levels).sum(axis=0) @ segments(statistics.n_levels).T
-        if isinstance(self.probs, str):
-            return 1.0 / size
-        if self.probs is not None:
-            return self.probs
-        pooled = statistics.count.sum(axis=-2, keepdims=True)
-        totals = statistics.per_column().sum(axis=-2, keepdims=True)
-        totals = totals @ segments(statistics.n_levels).T
-        return np.divide(pooled, totals, out=np.zeros_like(pooled), where=totals > 0)
+    def guess(self, statistics: CategoricalStatistics) -> dict[str, Cell]:
+        """Return overall fractions, 0 for levels that no row showed, and rows of each column."""
+        fractions = np.nan_to_num(self.estimate(statistics)["probs"])
+        return {
+            "probs": fractions,
+            "rows": self.rows_per_level * np.maximum(self.n_levels, 1),
+        }
+
+    def _shapes(self, shape: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
+        return {"probs": shape, "rows": (*shape[:-1], len(self.n_levels))}
+
+    def _wide(self, columns: Traceable) -> Traceable:
+        """Return for every level the value of its column."""
+        return columns @ segments(self.n_levels).T
 
     def uninformative(self) -> np.ndarray:
         """Return which flat levels nobody stated and no row showed."""
@@ -154,37 +164,44 @@ class Categorical(ExponentialFamily[CategoricalStatistics]):
     def posterior(self, statistics: CategoricalStatistics) -> "Categorical":
         """Return rows + n and (rows probs + count) / (rows + n)."""
         rows = self.rows + statistics.per_column()
-        wide = segments(self.n_levels).T
-        probs = (self.rows @ wide * self.probs + statistics.count) / (rows @ wide)
+        probs = (self.concentration() + statistics.count) / self._wide(rows)
         return self.with_arrays({"probs": probs, "rows": rows})
 
     def concentration(self) -> Traceable:
         """Return the Dirichlet concentration rows * probs."""
-        return self.rows @ segments(self.n_levels).T * self.probs
+        return self._wide(self.rows) * self.probs
 
-    def log_evidence(self, statistics: CategoricalStatistics) -> Evidence:
-        """Return the sum of log Dirichlet-multinomial terms (sequences, not counts)."""
-        after = self.posterior(statistics)
-        before, late = self.concentration(), after.concentration()
-        levels = np.where(before > 0, gammaln(late) - gammaln(before), 0.0)
-        columns = gammaln(self.rows) - gammaln(after.rows)
-        return columns.sum(axis=(-2, -1)) + levels.sum(axis=(-2, -1))
+    def log_normalizer(self) -> Traceable:
+        """Return log Gamma of the levels' concentrations, and minus that of their sums."""
+        xp = namespace(self.rows, self.probs)
+        usual = self.probs > 0
+        # 0 has no gradient in the branch that is not taken either
+        levels = xp.where(usual, log_gamma(xp.where(usual, self.concentration(), 1.0)), 0.0)
+        return xp.concat([levels, -log_gamma(self.rows)], axis=-1)
 
-    def predictive(self) -> Callable[[Block], np.ndarray]:
-        """Return x -> sum over observed columns of log probs, shape (row, class)."""
-        return look_up(self.probs, self.n_levels)
+    def log_predictive_cell(self, x: Cell) -> Cell:
+        """Return log probs of codes, 0 of missing ones."""
+        # the last entry of the table serves missing cells
+        with np.errstate(divide="ignore"):
+            table = np.concatenate([np.log(self.probs), 0.0 * self.probs[..., :1]], axis=-1)
+        place = np.where(x < 0, table.shape[-1] - 1, starts(self.n_levels) + x)
+        wide = table.reshape(*[1] * (place.ndim - table.ndim), *table.shape)
+        return np.take_along_axis(wide, place, axis=-1)
 
-    def log_predictive_paired(self, x: Block) -> Joint:
-        """Return what the i-th of priors along a leading axis says of row i, (row, class)."""
-        out = np.zeros(self.probs.shape[:2])
-        for j, first in enumerate(starts(self.n_levels)):
-            seen = np.flatnonzero(x[:, j] >= 0)
-            out[seen] += np.log(self.probs[seen, :, first + x[seen, j]])
-        return out
+    def predictive(self) -> Callable[[Block], Joint]:
+        """Return x -> sum over observed columns of log probs: by a look-up (see `density`)."""
+        return self.log_density_fn({"probs": self.probs})
 
     def log_density_fn(self, params: Params) -> Callable[[Block], np.ndarray]:
-        """Return x -> log p(x given y = k, params) by look-up: a one-hot GEMM without the zeros."""
+        """Return x -> log p(x given y = k, params), shape (row, draw, class): by a look-up.
+
+        A column is one indexing: two thirds of the time of the matrix product of 0/1 levels.
+        """
         return look_up(params["probs"], self.n_levels)
+
+    def coefficients(self, xp: Any, probs: Traceable) -> tuple[Traceable | float, ...]:
+        """Return log probs."""
+        return (xp.log(probs),)
 
     def draw(self, rng: np.random.Generator, n: int) -> Params:
         """Return n draws of the probabilities, (draw, class, level)."""
@@ -217,73 +234,38 @@ class Categorical(ExponentialFamily[CategoricalStatistics]):
 
         return log_density
 
-    def mode(self) -> Params:
-        """Return probs: the mode in log-odds, (count + rows probs) / (n + rows) after updating."""
-        return {"probs": self.probs}
-
-    def log_scale_free_jacobian(self, params: Params) -> Traceable:
-        """Return sum of log probs: the Jacobian of softmax."""
-        return params["probs"].__array_namespace__().log(params["probs"]).sum()
-
-    def maximum_likelihood(
-        self,
-        statistics: CategoricalStatistics,
-        *,
-        bias_corrected: bool = False,
-        variance_floor: float = 0.0,
-    ) -> tuple[Params, list[Repair]]:
-        """Return relative frequencies; a class without an observed cell takes the pooled ones."""
+    def estimate(self, statistics: CategoricalStatistics) -> dict[str, Cell]:
+        """Return relative frequencies."""
         wide = segments(statistics.n_levels).T
-        pooled = statistics.count.sum(axis=0)
-        seen = (pooled @ wide.T) @ wide
-        # a column never observed has its stated guess
-        pooled = np.divide(pooled, seen, out=self.probs.mean(axis=0), where=seen > 0)
-        n = statistics.per_column()
-        frequencies = np.divide(
-            statistics.count, n @ wide, out=np.zeros_like(statistics.count), where=n @ wide > 0
-        )
-        empty = n == 0
-        findings = [Repair("pooled", *map(int, at)) for at in np.argwhere(empty)]
-        return {"probs": np.where(empty @ wide > 0, pooled, frequencies)}, findings
+        return {"probs": statistics.count / (statistics.per_column() @ wide)}
 
-    def initial_params(self, statistics: CategoricalStatistics) -> Params:
-        """Return the pooled fractions for every class, one row of the guess added."""
-        pooled = statistics.count.sum(axis=0) + self.probs.mean(axis=0)
-        wide = segments(statistics.n_levels).T
-        return {
-            "probs": np.broadcast_to(pooled / ((pooled @ wide.T) @ wide), statistics.count.shape)
-        }
+    def _unseen(self, statistics: CategoricalStatistics) -> np.ndarray:
+        return statistics.per_column() == 0
 
-    def features(self, x: Block) -> Float[np.ndarray, "row level"]:
-        """Return the 0/1 levels of rows; a missing cell has none."""
-        out = np.zeros((len(x), sum(self.n_levels)))
-        for j, first in enumerate(starts(self.n_levels)):
-            seen = np.flatnonzero(x[:, j] >= 0)
-            out[seen, first + x[seen, j]] = 1.0
-        return out
-
-    def natural(self, params: Params) -> Traceable:
-        """Return log probs, shape (..., class, level)."""
-        with np.errstate(divide="ignore"):
-            return params["probs"].__array_namespace__().log(params["probs"])
-
-    def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:
-        """Return one level per column of each row's class."""
-        out = np.full((len(y), len(self.n_levels)), -1)
+    def simulate_cell(self, rng: np.random.Generator, probs: Cell) -> Cell:
+        """Return one level per column for each row of probabilities."""
+        out = np.full((len(probs), len(self.n_levels)), -1)
         for j, (first, size) in enumerate(zip(starts(self.n_levels), self.n_levels, strict=True)):
             if size:
-                steps = params["probs"][:, first : first + size].cumsum(axis=1)
-                u = rng.random(len(y))[:, None] * steps[y, -1:]
-                out[:, j] = (u >= steps[y][:, :-1]).sum(axis=1)
+                steps = probs[:, first : first + size].cumsum(axis=1)
+                u = rng.random(len(probs))[:, None] * steps[:, -1:]
+                out[:, j] = (u >= steps[:, :-1]).sum(axis=1)
         return out
+
+    def fill(self, x: Block, own: Labels, rng: np.random.Generator) -> Block:
+        """Return rows whose missing cells are drawn: a level's predictive is its mean."""
+        return self.fill_given({"probs": self.probs}, x, own, rng)
+
+    def parameter_priors(self) -> dict[str, Any]:
+        """Return the Dirichlet priors, the levels of all columns side by side."""
+        return {"probs": dirichlets()(self.concentration(), self.n_levels)}
 
     def story(self, name: str) -> Params:
         """Sample every column's probabilities in every class."""
         import numpyro
 
         with numpyro.plate(f"{name}.class", self.probs.shape[0], dim=-1):
-            prior = dirichlets()(self.concentration(), self.n_levels)
-            return {"probs": numpyro.sample(f"{name}.probs", prior)}
+            return {"probs": numpyro.sample(f"{name}.probs", self.parameter_priors()["probs"])}
 
     def whitening(self, statistics: CategoricalStatistics) -> dict[str, tuple[np.ndarray, ...]]:
         """Return which levels are free, and centre and width of their posterior log-ratios."""

@@ -22,7 +22,7 @@ LogWeights = Float[np.ndarray, "*batch child parent"]
 Parents = Int[np.ndarray, "*batch feature"]
 """The parent of every column; a root is its own."""
 
-PLAIN = 300.0
+DIRECT = 300.0
 """Largest |log weight| for float64: products of two ratios of such weights do not underflow.
 Beyond, logarithms are added, at two to four times the time; long double is not much faster."""
 LANE_FLOATS = 200_000
@@ -49,10 +49,10 @@ def log_partition(log_weight: LogWeights, *, mutual: bool = False) -> Float[np.n
     flat = np.where(np.eye(q, dtype=bool)[..., None], -np.inf, flat)
     size = np.where(np.isneginf(flat), 0.0, np.abs(flat)).max(axis=(0, 1), initial=0.0)
     out = np.empty(flat.shape[-1])
-    if mutual and (size > PLAIN).any():
+    if mutual and (size > DIRECT).any():
         flat = np.where(np.tri(q, dtype=bool)[..., None], flat, np.swapaxes(flat, 0, 1))
-    plain = _plain_mutual if mutual else _plain
-    for method, some in ((plain, size <= PLAIN), (_logs, size > PLAIN)):
+    plain = _direct_mutual if mutual else _direct
+    for method, some in ((plain, size <= DIRECT), (_logs, size > DIRECT)):
         lanes = np.flatnonzero(some)
         step = max(1, LANE_FLOATS // max(q * q, 1))
         for start in range(0, len(lanes), step):
@@ -61,7 +61,7 @@ def log_partition(log_weight: LogWeights, *, mutual: bool = False) -> Float[np.n
     return out.reshape(batch)
 
 
-def _plain(log_weight: np.ndarray) -> np.ndarray:
+def _direct(log_weight: np.ndarray) -> np.ndarray:
     """Eliminate the last node, again and again; weights are (child, parent, lane)."""
     weight = np.exp(log_weight)
     root = np.ones_like(weight[:, 0])
@@ -77,7 +77,7 @@ def _plain(log_weight: np.ndarray) -> np.ndarray:
     return total
 
 
-def _plain_mutual(log_weight: np.ndarray) -> np.ndarray:
+def _direct_mutual(log_weight: np.ndarray) -> np.ndarray:
     """Do the same where w_ij is w_ji, which every elimination leaves so; below the diagonal."""
     weight = np.exp(log_weight)
     root = np.ones_like(weight[:, 0])

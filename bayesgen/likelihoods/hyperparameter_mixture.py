@@ -1,4 +1,4 @@
-"""One family under several priors, averaged by what the rows say of each: learned worths."""
+"""One family under several priors, averaged by what the rows say of each: learned strengths."""
 
 import dataclasses
 import itertools
@@ -10,6 +10,7 @@ from jaxtyping import Float
 
 from bayesgen.errors import UnsupportedInference
 from bayesgen.likelihoods.base import Likelihood, Repair, Statistics
+from bayesgen.likelihoods.conditional_draws import picked
 from bayesgen.likelihoods.hyperparameters import LEARN, is_learned
 from bayesgen.typing import Block, Evidence, Joint, Kept, Labels, Params, Traceable, Weights
 
@@ -64,7 +65,7 @@ class HyperparameterMixture(Likelihood[Statistics]):
 
     @property
     def subset_axis(self) -> str:
-        """The axis that `inert` speaks of."""
+        """The axis that `uninformative` speaks of."""
         return self.first.subset_axis
 
     @property
@@ -239,6 +240,28 @@ class HyperparameterMixture(Likelihood[Statistics]):
         """Return one simulated row for each label."""
         return self.first.simulate(params, y, rng)
 
+    @property
+    def columns_inform_each_other(self) -> bool:
+        """Whether a cell tells of others: what it shows weighs the members."""
+        return True
+
+    def require_fillable(self) -> None:
+        """Refuse where missing cells cannot be drawn."""
+        self.first.require_fillable()
+
+    def fill(self, x: Block, own: Labels, rng: np.random.Generator) -> Block:
+        """Return rows filled by a member each, picked by weight and what the row shows."""
+        shown = [member.predictive()(x)[np.arange(len(x)), own] for member in self.members]
+        member, out = picked(np.stack(shown, axis=1) + self.log_weight, rng), x.copy()
+        for g in np.unique(member):
+            rows = np.flatnonzero(member == g)
+            out[rows] = self.members[g].fill(x[rows], own[rows], rng)
+        return out
+
+    def fill_given(self, params: Params, x: Block, own: Labels, rng: np.random.Generator) -> Block:
+        """Return rows whose missing cells are drawn given one draw of the parameters."""
+        return self.first.fill_given(params, x, own, rng)
+
     def story(self, name: str) -> Params:
         """Refuse: parameters are integrated out, which leaves a program nothing to sample."""
         raise self._no_program()
@@ -249,9 +272,9 @@ class HyperparameterMixture(Likelihood[Statistics]):
 
     def _no_program(self) -> UnsupportedInference:
         return UnsupportedInference.because(
-            f"{type(self.first).__name__} with learned worths",
+            f"{type(self.first).__name__} with learned prior strengths",
             "their average is a closed form, which is no program to optimise",
-            "Use inference='exact' or inference='nuts', or state the worths.",
+            "Use inference='exact' or inference='nuts', or state the prior strengths.",
         )
 
 

@@ -20,7 +20,7 @@ def is_learned(value: object) -> bool:
 
 
 def require_positive(owner: object, *names: str) -> None:
-    """Refuse a worth or a scale that is not a positive finite number."""
+    """Refuse a prior strength or a scale that is not a positive finite number."""
     for name in names:
         value = getattr(owner, name)
         if isinstance(value, str):

@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from bayesgen.likelihoods.dirichlet import kept_levels, segments, starts
 from bayesgen.likelihoods.exponential_family import SufficientStatistics
-from bayesgen.likelihoods.normal_statistics import row_chunks
+from bayesgen.likelihoods.row_chunks import row_chunks
 from bayesgen.typing import Block, Labels, Traceable, Weights
 
 COUNTED_ROWS = 8192
@@ -24,11 +24,20 @@ class CategoricalStatistics(SufficientStatistics):
     n_levels: tuple[int, ...]
     axes: ClassVar = {"count": ("class", "level")}
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(..., class, level)."""
+        return self.count.shape
+
+    def pooled(self) -> "CategoricalStatistics":
+        """Return the counts over all classes, as of one class."""
+        return self.with_arrays({"count": self.count.sum(axis=-2, keepdims=True)})
+
     def total_features(self) -> Traceable:
         """Return the counts: the features of a row are its 0/1 levels."""
         return self.count
 
-    def per_column(self) -> np.ndarray:
+    def per_column(self) -> Traceable:
         """Return the weight of observed cells, shape (class, feature)."""
         return self.count @ segments(self.n_levels)
 

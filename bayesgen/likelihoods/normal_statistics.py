@@ -2,17 +2,15 @@
 
 import dataclasses
 import functools
-from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Float
 
 from bayesgen.likelihoods.exponential_family import SufficientStatistics
+from bayesgen.likelihoods.row_chunks import one_hot as one_hot
+from bayesgen.likelihoods.row_chunks import row_chunks as row_chunks
 from bayesgen.typing import Labels, Numbers, Traceable, Weights
-
-BLOCK_ROWS = 2048
-"""Rows a block: 2048 x 20 float64 is 320 kB, which stays in a second-level cache (measured)."""
 
 ROUNDING = 1e-13
 """Spread of a class, relative to how far it lies off, below which rounding of its mean may be all
@@ -43,6 +41,11 @@ class NormalStatistics(SufficientStatistics):
         """Return the statistics without the rows of the other: the merge, solved for one part."""
         mine, theirs = self.arrays(), other.arrays()
         return NormalStatistics(*unmerge_moments(tuple(mine.values()), tuple(theirs.values())))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(..., class, feature)."""
+        return self.mean.shape
 
     def total_features(self) -> Traceable:
         """Return sums of x^2, x and 1, shape (class, 3 feature)."""
@@ -145,16 +148,6 @@ def pilot(x: Numbers) -> Float[np.ndarray, " feature"]:
         observed = np.flatnonzero(~np.isnan(x[:, j]))
         shift[j] = x[observed[0], j] if observed.size else 0.0
     return shift
-
-
-def row_chunks(n_rows: int, size: int = BLOCK_ROWS) -> Iterator[slice]:
-    """Yield slices that cover n_rows rows, `size` at a time."""
-    return (slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size))
-
-
-def one_hot(y: Labels, n_classes: int) -> Float[np.ndarray, "class row"]:
-    """Return 1 where a row is of a class, else 0."""
-    return (y == np.arange(n_classes)[:, None]).astype(float)
 
 
 def _block_moments(x: Numbers, y: Labels, membership: np.ndarray) -> tuple:

@@ -18,7 +18,7 @@ from bayesgen.errors import UnsupportedInference
 from bayesgen.likelihoods import forest_sums
 from bayesgen.likelihoods.base import Likelihood, Statistics
 from bayesgen.likelihoods.multivariate_normal.statistics import patterns
-from bayesgen.likelihoods.normal_statistics import row_chunks
+from bayesgen.likelihoods.row_chunks import row_chunks
 from bayesgen.typing import Block, Evidence, Joint, Params, Traceable
 
 SCORE_FLOATS = 1_000_000
@@ -162,8 +162,8 @@ class Tree(Likelihood[S]):
         """Return densities under theta updated by each row's own class (see the base class).
 
         Exact: theta is a forest from its posterior, that of the own class drawn again for every
-        row, and parameters given the forest. A row with holes has the forest of what it shows, as
-        in `predictive`. Time: about 40 ms a row for 20 columns and 1,000 draws.
+        row, and parameters given the forest. A row with missing values has the forest of what it
+        shows, as in `predictive`. Time: about 40 ms a row for 20 columns and 1,000 draws.
         """
         seed, weights = int(rng.integers(2**63)), self.log_weights()
         n_classes = len(weights)

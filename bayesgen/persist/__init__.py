@@ -1,19 +1,21 @@
-"""Models as files: netCDF for the arrays, one JSON text for the rest, no code.
+"""Models as files: one zip of a JSON text and NumPy arrays, and no code.
 
-A model is taken apart into plain values (`plain`), which become a file that is sealed by its own
-digest and takes its place at once (`bayesgen.sealed`). Loading goes back: the seal, the format,
-a registry of known classes (`known`), types and shapes (`checks`). Nothing in a file is executed,
-and no name in it is imported.
+An object is taken apart into JSON and arrays (`encoding`), which go to a zip (`container`) that
+takes its place on the disk whole or not at all (`atomic_write`). Loading goes back (`decoding`):
+every object is made by the constructor of a type in a registry. Nothing in a file is executed, and
+no name in it is imported.
 """
 
-from bayesgen.persist.checks import matches as matches
-from bayesgen.persist.checks import require_fit as require_fit
-from bayesgen.persist.files import read as read
-from bayesgen.persist.files import write as write
-from bayesgen.persist.known import Record as Record
-from bayesgen.persist.known import UnknownClass as UnknownClass
-from bayesgen.persist.known import descendants as descendants
-from bayesgen.persist.known import ours as ours
-from bayesgen.persist.known import registry as registry
-from bayesgen.sealed import InvalidStructure as InvalidStructure
-from bayesgen.sealed import replacing as replacing
+from bayesgen.persist.atomic_write import leftovers as leftovers
+from bayesgen.persist.atomic_write import replacing as replacing
+from bayesgen.persist.container import InvalidStructure as InvalidStructure
+from bayesgen.persist.container import Json as Json
+from bayesgen.persist.container import opened as opened
+from bayesgen.persist.container import write_zip as write_zip
+from bayesgen.persist.decoding import read_model as read_model
+from bayesgen.persist.encoding import write_model as write_model
+from bayesgen.persist.registry import Record as Record
+from bayesgen.persist.registry import Registry as Registry
+from bayesgen.persist.registry import UnknownType as UnknownType
+from bayesgen.persist.registry import descendants as descendants
+from bayesgen.persist.registry import is_ours as is_ours

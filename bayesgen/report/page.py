@@ -1,10 +1,12 @@
-"""The page: what was fitted, whether to trust it, and which rows to look at again."""
+"""One self-contained HTML page: the data, what was fitted, whether to trust it, and odd rows."""
 
 import inspect
+import io
 import textwrap
 import warnings
 from collections.abc import Callable
 from importlib import resources
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,17 +15,21 @@ from numpy.typing import ArrayLike
 from bayesgen.compare import Comparison
 from bayesgen.estimators import StackedClassifier
 from bayesgen.estimators.classifier import Classifier
-from bayesgen.likelihoods import Likelihood
-from bayesgen.plots.style import pyplot
-from bayesgen.report.missing import accounts
-from bayesgen.report.pictures import svg
-from bayesgen.table import read_table
+from bayesgen.plots.style import Axes, pyplot
+from bayesgen.table import Table, TableColumn, read_table
 
 Fitted = Classifier | StackedClassifier
 
 MOST_ROWS = 10
 MOST_PARAMETERS = 60
-DIGITS = 3
+MOST_LEVELS = 6
+SVG_STYLE: dict[Any, Any] = {
+    "svg.hashsalt": "bayesgen",
+    "svg.fonttype": "none",
+    "backend": "agg",
+    "font.size": 9.0,
+}
+"""The same bytes for the same picture, and nothing fetched from elsewhere."""
 
 
 def report_html(
@@ -38,8 +44,9 @@ def report_html(
 ) -> str:
     """Return one HTML page, self-contained: styles and pictures are inside.
 
-    It shows the data and its holes, the program that was fitted, the posterior, the verdict on the
-    fit, the comparison with its reliability, and the least certain and the strangest rows.
+    It shows the data and their missing values, the program that was fitted, the posterior, the
+    verdict on the fit, the comparison with its reliability, and the least certain and least typical
+    rows.
 
     Args:
         clf: a fitted bayesgen classifier.
@@ -54,124 +61,124 @@ def report_html(
         MissingPackage: matplotlib is not installed.
     """
     pyplot()  # refuse before anything is computed
-    return _rendered(
+    import jinja2
+
+    point = clf.posterior_.point
+    table, labels = read_table(X), np.asarray(y)
+    page = resources.files("bayesgen.report").joinpath("page.html").read_text(encoding="utf-8")
+    template = jinja2.Environment(autoescape=True, trim_blocks=True).from_string(page)
+    stack = isinstance(clf, StackedClassifier)
+    return template.render(
         title=title,
         clf=clf,
         notes=notes,
-        columns=accounts(read_table(X)),
-        classes=_class_counts(clf, y),
-        stories=_stories(clf),
-        weights=svg(clf.plot_weights) if isinstance(clf, StackedClassifier) else None,
-        summary=_summary(clf),
-        details={name: f"{value:.4g}" for name, value in clf.report_.details.items()},
-        features=svg(lambda: clf.plot_features(X, y)),
-        intervals=_if_posterior(clf, lambda: svg(lambda: clf.plot_intervals(X, y))),
-        unsure=_table(_unsure(clf, X, y)),
-        strange=_table(_strange(clf, X, y)),
+        columns=[_column(column) for column in table.columns],
+        classes={name: int((labels == name).sum()) for name in clf.classes_.tolist()},
+        programs=_programs(clf),
+        weights=_svg(clf.plot_weights) if stack else None,
+        summary=None if stack or point else _summary(clf),
+        features=_svg(lambda: clf.plot_features(X, y)),
+        intervals=None if point else _svg(lambda: clf.plot_intervals(X, y)),
+        uncertain=_uncertain_rows(clf, X, table, labels),
+        atypical=_atypical_rows(clf, X, table, labels),
         comparison=None if comparison is None else _comparison(comparison, candidate),
     )
 
 
-def _rendered(**parts: object) -> str:
-    """Return the template with its parts filled in."""
-    import jinja2
+def _column(column: TableColumn) -> dict[str, object]:
+    """Return the kind, the values and the missing cells of a column in words."""
+    seen, missing = column.values[~column.missing], int(column.missing.sum())
+    if not len(seen):
+        cells = "nothing observed"
+    elif column.kind == "number":
+        low, middle, high = np.quantile(seen, [0, 0.5, 1])
+        cells = f"{low:.5g} to {high:.5g}, median {middle:.5g}"
+    else:
+        count = np.bincount(seen, minlength=len(column.levels))
+        order = np.argsort(-count, kind="stable")[:MOST_LEVELS]
+        cells = ", ".join(f"{column.levels[i]} ({count[i]:,})" for i in order)
+        more = len(column.levels) - MOST_LEVELS
+        cells += f" and {more} more" if more > 0 else ""
+    about = {"name": column.name, "kind": column.kind, "cells": cells}
+    return about | {"missing": missing, "share": missing / len(column.values)}
 
-    page = resources.files("bayesgen.report").joinpath("page.html").read_text(encoding="utf-8")
-    return jinja2.Environment(autoescape=True, trim_blocks=True).from_string(page).render(**parts)
 
-
-def _if_posterior(clf: Fitted, make: Callable[[], str]) -> str | None:
-    return None if clf.posterior_.point else make()
-
-
-def _class_counts(clf: Fitted, y: ArrayLike) -> list[tuple[str, int]]:
-    labels = np.asarray(y)
-    return [(str(name), int((labels == name).sum())) for name in clf.classes_.tolist()]
-
-
-def _stories(clf: Fitted) -> list[tuple[str, str, str]]:
-    """Return for each block its name, its likelihood as typed, and the program that samples it.
-
-    A program that stands before is left out.
-    """
-    found, shown = [], set()
-    for name, part in _likelihoods(clf).items():
-        program = textwrap.dedent(inspect.getsource(type(part).story))
-        found.append((name, repr(part), "" if program in shown else program))
-        shown.add(program)
+def _programs(clf: Fitted) -> list[tuple[str, str, str]]:
+    """Return each block, its likelihood as typed, and its program unless it stands before."""
+    members = clf.members_ if isinstance(clf, StackedClassifier) else {"": clf}
+    found, seen = [], set()
+    for member, part in members.items():
+        for block, likelihood in part.state_.likelihoods.items():
+            program = textwrap.dedent(inspect.getsource(type(likelihood).story))
+            name = f"{member}: {block}" if member else block
+            found.append((name, repr(likelihood), "" if program in seen else program))
+            seen.add(program)
     return found
 
 
-def _likelihoods(clf: Fitted) -> dict[str, Likelihood]:
-    """Return the likelihoods of blocks by name, those of a stack by member and block."""
-    if not isinstance(clf, StackedClassifier):
-        return clf._state_.likelihoods
-    return {
-        f"{name}: {block}": part
-        for name, member in clf.members_.items()
-        for block, part in member._state_.likelihoods.items()
-    }
+def _comparison(comparison: Comparison, candidate: str | None) -> dict[str, str]:
+    name = next(iter(comparison.probabilities)) if candidate is None else candidate
+    reliability = _svg(lambda: comparison.plot_reliability(name))
+    return {"name": name, "scores": comparison._repr_html_(), "reliability": reliability}
 
 
-def _summary(clf: Fitted) -> str | None:
-    if isinstance(clf, StackedClassifier) or clf.posterior_.point:
-        return None
+def _summary(clf: Classifier) -> str:
     with warnings.catch_warnings():
         # entries of a covariance that no draw moves have no effective sample size
         warnings.simplefilter("ignore")
         table = pd.DataFrame(clf.summary(round_to="none"))
-    shown = table.iloc[:MOST_PARAMETERS].reset_index(names="parameter")
-    return shown.to_html(border=0, index=False, na_rep="", justify="left", float_format="%.4g")
+    rows = table.iloc[:MOST_PARAMETERS].reset_index(names="parameter")
+    return rows.to_html(border=0, index=False, na_rep="", justify="left", float_format="%.4g")
 
 
-def _rows_of(clf: Fitted, X: object, y: ArrayLike, order: np.ndarray) -> pd.DataFrame:
-    """Return some rows with their labels and probabilities."""
-    table = read_table(X).take(order)
-    cells = {str(c.name): _cells(c.values, c.levels) for c in table.columns}
-    frame = pd.DataFrame(cells, index=pd.Index(order, name="row"))
-    frame.insert(0, "label", np.asarray(y)[order])
-    return frame
-
-
-def _cells(values: np.ndarray, levels: tuple) -> list:
-    if not levels:
-        return ["" if np.isnan(v) else f"{v:.5g}" for v in values]
-    return ["" if code < 0 else str(levels[code]) for code in values]
-
-
-def _unsure(clf: Fitted, X: object, y: ArrayLike) -> pd.DataFrame:
+def _uncertain_rows(clf: Fitted, X: object, table: Table, labels: np.ndarray) -> str:
     proba = clf.predict_proba(X)
     entropy = -np.sum(proba * np.log(np.maximum(proba, np.finfo(float).tiny)), axis=1)
-    order = np.argsort(-entropy, kind="stable")[:MOST_ROWS]
-    frame = _rows_of(clf, X, y, order)
-    ends = None
-    if not clf.posterior_.point:
-        ends = clf.predict_interval(X)[order]
-    for k, name in reversed(list(enumerate(clf.classes_.tolist()))):
-        told = [f"{p:.2f}" for p in proba[order, k]]
+    rows = np.argsort(-entropy, kind="stable")[:MOST_ROWS]
+    ends = None if clf.posterior_.point else clf.predict_interval(X)[rows]
+    columns = {}
+    for k, name in enumerate(clf.classes_.tolist()):
+        words = [f"{p:.2f}" for p in proba[rows, k]]
         if ends is not None:
-            told = [f"{p} ({a:.2f} to {b:.2f})" for p, (a, b) in zip(told, ends[:, k], strict=True)]
-        frame.insert(1, f"P({name})", told)
-    return frame
+            words = [
+                f"{p} ({a:.2f} to {b:.2f})" for p, (a, b) in zip(words, ends[:, k], strict=True)
+            ]
+        columns[f"P({name})"] = words
+    return _rows(table, labels, rows, columns)
 
 
-def _strange(clf: Fitted, X: object, y: ArrayLike) -> pd.DataFrame:
+def _atypical_rows(clf: Fitted, X: object, table: Table, labels: np.ndarray) -> str:
     typicality = clf.typicality(X)
-    order = np.argsort(typicality, kind="stable")[:MOST_ROWS]
-    frame = _rows_of(clf, X, y, order)
-    frame.insert(1, "typicality", [f"{t:.3f}" for t in typicality[order]])
-    return frame
+    rows = np.argsort(typicality, kind="stable")[:MOST_ROWS]
+    return _rows(table, labels, rows, {"typicality": [f"{t:.3f}" for t in typicality[rows]]})
 
 
-def _table(frame: pd.DataFrame) -> str:
-    return frame.to_html(border=0, index=frame.index.name is not None, na_rep="", justify="left")
+def _rows(table: Table, labels: np.ndarray, rows: np.ndarray, answers: dict[str, list]) -> str:
+    """Return some rows as HTML: their labels, the answers about them, and their cells."""
+    frame = pd.DataFrame({"label": labels[rows]} | answers, index=pd.Index(rows, name="row"))
+    cells = {str(column.name): _cells(column) for column in table.take(rows).columns}
+    frame = pd.concat([frame, pd.DataFrame(cells, index=frame.index)], axis=1)
+    return frame.to_html(border=0, na_rep="", justify="left")
 
 
-def _comparison(comparison: Comparison, candidate: str | None) -> dict[str, object]:
-    name = next(iter(comparison.probabilities)) if candidate is None else candidate
-    return {
-        "name": name,
-        "table": comparison._repr_html_(),
-        "reliability": svg(lambda: comparison.plot_reliability(name)),
-        "notes": comparison.notes,
-    }
+def _cells(column: TableColumn) -> list[str]:
+    observed, levels = ~column.missing, column.levels
+    if column.kind == "number":
+        return [f"{v:.5g}" if seen else "" for v, seen in zip(column.values, observed, strict=True)]
+    return [str(levels[v]) if seen else "" for v, seen in zip(column.values, observed, strict=True)]
+
+
+def _svg(draw: Callable[[], Axes]) -> str:
+    """Return what `draw` draws, a display with `figure_`, as one <svg> element."""
+    import matplotlib as mpl
+
+    plt, buffer = pyplot(), io.StringIO()
+    before = set(plt.get_fignums())
+    with mpl.rc_context(SVG_STYLE):
+        try:
+            draw().figure_.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+        finally:
+            for number in set(plt.get_fignums()) - before:
+                plt.close(number)
+    text = buffer.getvalue()
+    return text[text.index("<svg") :]

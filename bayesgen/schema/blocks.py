@@ -89,7 +89,7 @@ def encoded_block(
     if kind == "counts":
         check_counts([column.name for column in columns], numbers)
     power_transforms = power_transforms_of(columns)
-    return numbers if power_transforms is None else _bent(columns, numbers, power_transforms)
+    return numbers if power_transforms is None else _transformed(columns, numbers, power_transforms)
 
 
 def origins_of(columns: Columns) -> np.ndarray:
@@ -98,7 +98,7 @@ def origins_of(columns: Columns) -> np.ndarray:
 
 
 def power_transforms_of(columns: Columns) -> PowerTransforms | None:
-    """Return how the columns of a block are bent; None where none is."""
+    """Return how the columns of a block are power-transformed; None where none is."""
     if columns[0].kind != "numbers" or all(column.transform is None for column in columns):
         return None
     power_transforms = [
@@ -110,14 +110,18 @@ def power_transforms_of(columns: Columns) -> PowerTransforms | None:
     )
 
 
-def _bent(columns: Columns, numbers: np.ndarray, power_transforms: PowerTransforms) -> np.ndarray:
-    bent = power_transforms.forward(numbers)
-    far = np.argwhere(np.abs(bent) > LARGEST)
+def _transformed(
+    columns: Columns, numbers: np.ndarray, power_transforms: PowerTransforms
+) -> np.ndarray:
+    transformed = power_transforms.forward(numbers)
+    far = np.argwhere(np.abs(transformed) > LARGEST)
     if len(far):
         row, j = far[0]
         value = numbers[row, j] + np.nan_to_num(columns[j].origin)
-        raise InvalidValues.too_far_to_transform(columns[j].name, value, power_transforms.power[j])
-    return bent
+        raise InvalidValues.too_large_to_transform(
+            columns[j].name, value, power_transforms.power[j]
+        )
+    return transformed
 
 
 def decoded_cells(column: Column, cells: Num[np.ndarray, " row"]) -> np.ndarray:

@@ -16,10 +16,10 @@ MOST_ROWS = 65_536
 
 
 def origins(columns: list[TableColumn]) -> Float[np.ndarray, " feature"]:
-    """Return one value per column of numbers: that of the first row without a hole.
+    """Return one value per column of numbers: that of the first row without a missing value.
 
-    Where every row has a hole: the first observed value; NaN for a column without one. A constant
-    column becomes exactly 0.
+    Where every row has a missing value: the first observed value; NaN for a column without one. A
+    constant column becomes exactly 0.
     """
     start, size, n = 0, FIRST_ROWS, len(columns[0].values)
     while start < n:

@@ -37,7 +37,7 @@ class Column:
     declared: whether the dtype named the levels.
     origin: what encoding subtracts: 0 unless the block holds numbers of a centred likelihood; NaN,
         which acts as 0, until such a column has an observed cell.
-    bend: how encoding bends what is left, or None.
+    bend: how encoding power transforms what is left, or None.
     """
 
     name: Name

@@ -49,7 +49,7 @@ def _codes(column: Column, levels: tuple, found: TableColumn, unseen: str) -> np
         if found.kind == "level":
             new = tuple(found.levels[i] for i in np.unique(found.values[strange]))
         else:
-            new = tuple(_plain(value) for value in np.unique(found.values[strange]))
+            new = tuple(_python_number(value) for value in np.unique(found.values[strange]))
         facts = (column.name, new, int(strange.sum()), len(strange), levels)
         if unseen == "error":
             raise UnseenLevelError.in_column(*facts)
@@ -78,5 +78,5 @@ def _from_numbers(levels: tuple, found: TableColumn) -> tuple[np.ndarray, np.nda
     return codes, (codes < 0) & observed
 
 
-def _plain(value: np.floating) -> float | int:
+def _python_number(value: np.floating) -> float | int:
     return int(value) if value == np.floor(value) else float(value)

@@ -1,4 +1,4 @@
-"""Columns of numbers bent by a power, so that skewed ones look normal given the class.
+"""Columns of numbers transformed by a power, so that skewed ones look normal given the class.
 
 With a the origin of a column, s its scale and z = (x - a) / s, a cell becomes s b(z), where b is
 the power transform of Yeo and Johnson (2000), A new family of power transformations to improve
@@ -8,7 +8,7 @@ normality or symmetry, Biometrika 87, 954-959:
     where z < 0, and logarithms in place of powers of 0.
 
 1 leaves cells as they are, 0 takes logarithms of large ones. Between 0 and 2 the line is mapped
-onto the line, so that a density of bent cells is one of cells, times the slope.
+onto the line, so that a density of transformed cells is one of cells, times the slope.
 """
 
 import dataclasses
@@ -22,14 +22,14 @@ POWERS = np.linspace(0.0, 2.0, 17)
 SPREAD = 0.5
 """Standard deviation of the normal prior of a power, around 1."""
 FEWEST_VALUES = 3
-"""Two values stay two values however they are bent."""
+"""Two values stay two values however they are power-transformed."""
 
 Cells = Float[np.ndarray, "*batch feature"]
 
 
 @dataclasses.dataclass(frozen=True)
 class PowerTransform:
-    """How one column is bent: its scale, in its own unit, and the power."""
+    """How one column is power-transformed: its scale, in its own unit, and the power."""
 
     scale: float
     power: float
@@ -37,18 +37,18 @@ class PowerTransform:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class PowerTransforms:
-    """How the columns of one block are bent; scale and power of shape (feature,)."""
+    """How the columns of one block are power-transformed; scale and power of shape (feature,)."""
 
     scale: Float[np.ndarray, " feature"]
     power: Float[np.ndarray, " feature"]
 
     def forward(self, x: Cells) -> Cells:
-        """Return cells, less the origins of their columns, bent; NaN stays."""
+        """Return cells, less the origins of their columns, power-transformed; NaN stays."""
         z = x / self.scale
         return np.sign(z) * self.scale * _grown(np.abs(z), self._powers(z))
 
     def inverse(self, forward: Cells) -> Cells:
-        """Return cells as they were before they were bent."""
+        """Return cells as they were before they were power-transformed."""
         b = forward / self.scale
         power = self._powers(b)
         some = np.where(power == 0, 1.0, power)
@@ -57,7 +57,7 @@ class PowerTransforms:
             return np.sign(b) * self.scale * np.expm1(log)
 
     def log_abs_det_jacobian(self, forward: Cells) -> Float[np.ndarray, "*batch"]:
-        """Return log |d bent / d cell|, summed over the observed cells of each row."""
+        """Return log |d power-transformed / d cell|, summed over the observed cells of each row."""
         z = self.inverse(forward) / self.scale
         slope = (self._powers(z) - 1) * np.log1p(np.abs(z))
         return np.where(np.isnan(slope), 0.0, slope).sum(axis=-1)

@@ -167,7 +167,8 @@ class Schema:
     def missing_cells(self, table: Table) -> dict[Name, tuple[Name, Bool[np.ndarray, " row"]]]:
         """Return, for each column that a block reads, its name in a table and its missing cells.
 
-        All cells of an absent column are missing. A level that fitting did not see is no hole.
+        All cells of an absent column are missing. A level that fitting did not see is no missing
+        value.
         """
         out = {}
         for name, found in self._matched(table, "Classifier").items():
@@ -188,7 +189,7 @@ class Schema:
         return origins_of(columns)
 
     def power_transforms(self) -> dict[str, PowerTransforms]:
-        """Return how encoding bends the columns of those blocks of which it bends any."""
+        """Return the power transforms of the blocks that have any."""
         found = {
             name: power_transforms_of(columns)
             for name, columns in self.blocks.items()

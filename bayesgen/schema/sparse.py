@@ -11,8 +11,8 @@ from bayesgen.schema.columns import BlockSpec, Columns, NumericColumns
 from bayesgen.table import Names, PositionNames, SparseTable, build_sparse, check_counts
 from bayesgen.typing import Encoded
 
-READ = ("counts", "binary")
-"""Kinds of blocks that read sparse rows: their columns have nothing to be learned."""
+READ = ("counts", "binary", "numbers")
+"""Kinds of blocks that read sparse rows: their columns, not centred, have nothing to be learned."""
 
 
 def learned_sparse(table: SparseTable, blocks: Mapping[str, BlockSpec]) -> dict[str, Columns]:
@@ -23,7 +23,7 @@ def learned_sparse(table: SparseTable, blocks: Mapping[str, BlockSpec]) -> dict[
         UnsupportedTable: a block asks for something else than counts or answers.
     """
     for spec in blocks.values():
-        if spec.kind not in READ:
+        if spec.kind not in READ or spec.centred:
             raise UnsupportedTable.sparse()
         names = () if isinstance(spec.names, PositionNames) else spec.names
         unknown = [name for name in names if name not in table.names]
@@ -44,14 +44,14 @@ def encoded_sparse(
     out = {}
     for block, columns in blocks.items():
         kind = columns[0].kind
-        if kind not in READ or _has_levels(columns):
+        if kind not in READ or _has_levels(columns) or _is_moved(columns):
             raise UnsupportedTable.sparse()
         index = positions(names, columns)
         matrix = table.cells if index is None else table.cells[:, index]
         own = names if index is None else [column.name for column in columns]
         if kind == "counts":
             check_counts(own, matrix)
-        else:
+        elif kind == "binary":
             _check_answers(own, matrix)
         out[block] = matrix
     return out
@@ -86,6 +86,14 @@ def _has_levels(columns: Columns) -> bool:
     if isinstance(columns, NumericColumns):
         return False
     return any(column.levels and set(column.levels) != {0, 1} for column in columns)
+
+
+def _is_moved(columns: Columns) -> bool:
+    """Return whether a 0 of the table is no 0 of the block."""
+    if isinstance(columns, NumericColumns):
+        return False
+    # an origin of NaN acts as 0
+    return any(column.transform is not None or abs(column.origin) > 0 for column in columns)
 
 
 def _check_answers(names: Names, matrix: csr_array) -> None:

@@ -26,7 +26,7 @@ def build_frame(
 
     Returns:
         A DataFrame, a pyarrow Table, or an array of shape (row, feature): float64 if all values are
-        numbers, bool if all are booleans without holes, else object.
+        numbers, bool if all are booleans without missing values, else object.
     """
     builders = {"pandas": _pandas, "polars": _polars, "pyarrow": _pyarrow, "numpy": _numpy}
     return builders[container](columns, declared or {})

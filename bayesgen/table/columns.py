@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from jaxtyping import Int, Num
+from jaxtyping import Bool, Int, Num
 
 from bayesgen.errors import InvalidTable, InvalidValues, UnsupportedColumn
 from bayesgen.typing import Block
@@ -45,8 +45,12 @@ class TableColumn:
     @property
     def is_missing(self) -> bool:
         """Whether no cell is observed."""
-        missing_cells = np.isnan(self.values) if self.kind == "number" else self.values < 0
-        return bool(missing_cells.all())
+        return bool(self.missing.all())
+
+    @property
+    def missing(self) -> Bool[np.ndarray, " row"]:
+        """Which cells are missing."""
+        return np.isnan(self.values) if self.kind == "number" else self.values < 0
 
     def take(self, rows: np.ndarray | slice) -> "TableColumn":
         """Return some cells; levels stay."""
@@ -201,16 +205,16 @@ def text_names(names: Iterable[Hashable]) -> tuple[Name, ...]:
         UnsupportedColumn: a name is something else.
         InvalidTable: a name occurs twice.
     """
-    plain: list[Name] = []
+    checked: list[Name] = []
     for name in names:
         name = name.item() if isinstance(name, np.generic) else name
         if not isinstance(name, str | int):
             raise UnsupportedColumn.name(name)
-        plain.append(name)
-    if len(set(plain)) < len(plain):
-        twice = {name for name in plain if plain.count(name) > 1}
+        checked.append(name)
+    if len(set(checked)) < len(checked):
+        twice = {name for name in checked if checked.count(name) > 1}
         raise InvalidTable.duplicate_names(sorted(twice, key=str))
-    return tuple(plain)
+    return tuple(checked)
 
 
 def with_column(

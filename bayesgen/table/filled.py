@@ -16,8 +16,8 @@ objects."""
 def fill_table(X: object, container: str, names: Names, cells: Cells, declared: Mapping) -> object:
     """Return a copy of a table whose missing cells are filled.
 
-    Columns without a hole stay as they are. Others keep their type where it can hold what is
-    filled in; whole numbers become floats where a number is not whole.
+    Columns without a missing value stay as they are. Others keep their type where it can hold what
+    is filled in; whole numbers become floats where a number is not whole.
 
     Args:
         X: DataFrame (pandas, polars, pyarrow) or array.

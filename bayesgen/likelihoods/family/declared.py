@@ -1,4 +1,4 @@
-"""The arguments of Family, checked: what cannot be learnt by gradients is refused in a sentence."""
+"""Validate the arguments of Family: what cannot be learned by gradients is refused."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -56,26 +56,26 @@ def declared(distribution: object, priors: Mapping | None, fixed: Mapping | None
 
     Raises:
         InvalidDistribution: what is no class of scalar distributions, a parameter that cannot be
-            learnt, or a prior or a fixed value that does not suit its parameter.
+            learned, or a prior or a fixed value that does not suit its parameter.
     """
     from numpyro.distributions import Distribution
 
     cls = _class(built(distribution))
     if not (isinstance(cls, type) and issubclass(cls, Distribution)):
         raise InvalidDistribution.not_a_class(distribution)
-    made = Declaration(
+    declaration = Declaration(
         cls,
         tuple((name, (fixed or {})[name]) for name in sorted(fixed or {})),
         tuple((name, built((priors or {})[name])) for name in sorted(priors or {})),
     )
-    _check_names(made)
-    _check_fixed(made)
-    _check_parameters(made)
-    _check_priors(made)
-    _check_support(made)
+    _check_names(declaration)
+    _check_fixed(declaration)
+    _check_parameters(declaration)
+    _check_priors(declaration)
+    _check_support(declaration)
     # NumPy's numbers would bring their own precision into traced programs
-    plain = tuple((name, np.asarray(value).item()) for name, value in made.fixed)
-    return dataclasses.replace(made, fixed=plain)
+    plain = tuple((name, np.asarray(value).item()) for name, value in declaration.fixed)
+    return dataclasses.replace(declaration, fixed=plain)
 
 
 def _class(distribution: object) -> object:
@@ -87,33 +87,35 @@ def _class(distribution: object) -> object:
     return getattr(dist, f"{name}Probs", distribution) if picks else distribution
 
 
-def _check_names(made: Declaration) -> None:
-    known, family = made.distribution.arg_constraints, made.distribution.__name__
-    for argument, pairs in (("fixed", made.fixed), ("priors", made.priors)):
+def _check_names(declaration: Declaration) -> None:
+    known, family = declaration.distribution.arg_constraints, declaration.distribution.__name__
+    for argument, pairs in (("fixed", declaration.fixed), ("priors", declaration.priors)):
         for name, _ in pairs:
             if name not in known:
                 raise InvalidDistribution.unknown_parameter(family, argument, name, known)
-    for name, _ in made.priors:
-        if name in dict(made.fixed):
-            raise InvalidDistribution.unknown_parameter(family, "priors", name, made.names)
-    if not made.names:
+    for name, _ in declaration.priors:
+        if name in dict(declaration.fixed):
+            raise InvalidDistribution.unknown_parameter(family, "priors", name, declaration.names)
+    if not declaration.names:
         raise InvalidDistribution.nothing_free(family)
 
 
-def _check_fixed(made: Declaration) -> None:
-    for name, value in made.fixed:
-        constraint, number = made.distribution.arg_constraints[name], np.asarray(value)
+def _check_fixed(declaration: Declaration) -> None:
+    for name, value in declaration.fixed:
+        constraint, number = declaration.distribution.arg_constraints[name], np.asarray(value)
         finite = number.ndim == 0 and number.dtype.kind in "biuf" and np.isfinite(number)
         free = type(constraint).__name__ == "_Dependent"
         if not finite or not (free or bool(constraint(number))):
             allowed = words(constraint) if finite else "single finite numbers"
-            raise InvalidDistribution.fixed_value(made.distribution.__name__, name, value, allowed)
+            raise InvalidDistribution.fixed_value(
+                declaration.distribution.__name__, name, value, allowed
+            )
 
 
-def _check_parameters(made: Declaration) -> None:
-    family = made.distribution.__name__
-    for name in made.names:
-        constraint = made.distribution.arg_constraints[name]
+def _check_parameters(declaration: Declaration) -> None:
+    family = declaration.distribution.__name__
+    for name in declaration.names:
+        constraint = declaration.distribution.arg_constraints[name]
         if type(constraint).__name__ == "_Dependent":
             raise InvalidDistribution.must_be_fixed(family, name, "is bounded by another parameter")
         if constraint.event_dim > 0:
@@ -122,32 +124,35 @@ def _check_parameters(made: Declaration) -> None:
             raise InvalidDistribution.must_be_fixed(family, name, "is a whole number")
 
 
-def _check_priors(made: Declaration) -> None:
+def _check_priors(declaration: Declaration) -> None:
     from numpyro.distributions import Distribution
 
-    family = made.distribution.__name__
-    for name, prior in made.priors:
+    family = declaration.distribution.__name__
+    for name, prior in declaration.priors:
         if not isinstance(prior, Distribution) or prior.batch_shape or prior.event_shape:
             raise InvalidDistribution.not_a_prior(family, name, prior)
-        if made.constraint(name).is_discrete:
+        if declaration.constraint(name).is_discrete:
             raise InvalidDistribution.not_a_prior(family, name, prior)
-        wanted, values = made.distribution.arg_constraints[name], np.array(NUMBERS)
-        astray = np.asarray(made.constraint(name)(values)) & ~np.asarray(wanted(values))
+        wanted, values = declaration.distribution.arg_constraints[name], np.array(NUMBERS)
+        astray = np.asarray(declaration.constraint(name)(values)) & ~np.asarray(wanted(values))
         if astray.any():
             value, of = float(values[astray][0]), type(prior).__name__
             raise InvalidDistribution.prior_support(family, name, of, value, words(wanted))
 
 
-def _check_support(made: Declaration) -> None:
-    family = made.distribution.__name__
+def _check_support(declaration: Declaration) -> None:
+    family = declaration.distribution.__name__
     try:
-        one, other = (made.build(made.params(np.full(len(made.names), u))) for u in (-0.5, 0.5))
+        one, other = (
+            declaration.build(declaration.params(np.full(len(declaration.names), u)))
+            for u in (-0.5, 0.5)
+        )
     except NotImplementedError:
-        raise InvalidDistribution.not_a_class(made.distribution) from None
+        raise InvalidDistribution.not_a_class(declaration.distribution) from None
     if one.event_shape:
         raise InvalidDistribution.many_numbers(family, None)
     if one.support != other.support:
-        raise InvalidDistribution.moving_support(family, made.names)
+        raise InvalidDistribution.moving_support(family, declaration.names)
 
 
 def shown(value: object) -> str:

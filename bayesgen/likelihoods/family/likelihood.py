@@ -40,7 +40,7 @@ class Family(Likelihood[Values]):
         priors: parameter -> distribution of it on its own scale, the same for every class and
             column, in place of the default: {"df": dist.Gamma(2, 0.1)}.
         rows: how many rows the default prior is worth, > 0.
-        fixed: parameter -> number; these are not learnt: {"df": 4.0}.
+        fixed: parameter -> number; these are not learned: {"df": 4.0}.
 
     Raises:
         InvalidDistribution: what cannot be read as such a distribution, prior or number.
@@ -66,7 +66,7 @@ class Family(Likelihood[Values]):
     }
 
     def __post_init__(self) -> None:
-        """Refuse what is no distribution of one number, and worths that are not positive."""
+        """Refuse what is no distribution of one number, and prior strengths not above 0."""
         require_positive(self, "rows")
         self.declaration.key()
         priors = {name: spelled(prior) for name, prior in (self.priors or {}).items()}

@@ -93,13 +93,15 @@ def _compiled(declaration: Declaration) -> Callable:
 
         def height(u: Traceable) -> tuple:
             sums = (jax.ops.segment_sum(a, group, len(u)) for a in rows(u[group], value, weight))
-            top, slope, bend = sums
+            top, slope, hessian = sums
             if declaration.stated.any():
                 more = (jnp.where(priors, a, 0.0) for a in stated(u))
-                top, slope, bend = (a + b for a, b in zip((top, slope, bend), more, strict=True))
+                top, slope, hessian = (
+                    a + b for a, b in zip((top, slope, hessian), more, strict=True)
+                )
             off = u - centre
             pull = jnp.einsum("gij,gj->gi", precision, off)
-            return top - (off * pull).sum(-1) / 2, slope - pull, bend - precision
+            return top - (off * pull).sum(-1) / 2, slope - pull, hessian - precision
 
         return jax.lax.map(lambda u: _walk(height, u, low, high), start)
 
@@ -115,8 +117,8 @@ def _derivatives(f: Callable) -> Callable:
             top, gradient = jax.value_and_grad(f)(u, *args[1:])
             return gradient, (top, gradient)
 
-        bend, (top, gradient) = jax.jacfwd(slope, has_aux=True)(args[0])
-        return top, gradient, bend
+        hessian, (top, gradient) = jax.jacfwd(slope, has_aux=True)(args[0])
+        return top, gradient, hessian
 
     return derivatives
 
@@ -168,7 +170,7 @@ def _walk(height: Callable, start: Traceable, low: Traceable, high: Traceable) -
     return point, best[0], -best[2]
 
 
-def _damped(slope: Traceable, bend: Traceable, damping: Traceable) -> Traceable:
+def _damped(slope: Traceable, hessian: Traceable, damping: Traceable) -> Traceable:
     """Return the step uphill, (group, parameter), from gradient, Hessian and damping of groups.
 
     Levenberg and Marquardt's damping, in units of the curvature of each coordinate, keeps it going
@@ -176,10 +178,10 @@ def _damped(slope: Traceable, bend: Traceable, damping: Traceable) -> Traceable:
     """
     import jax.numpy as jnp
 
-    size = jnp.sqrt(jnp.abs(jnp.diagonal(bend, axis1=-2, axis2=-1)))
+    size = jnp.sqrt(jnp.abs(jnp.diagonal(hessian, axis1=-2, axis2=-1)))
     # a parameter on which nothing depends stays where it is
     size = jnp.where(size > 0, size, 1.0)
     weight = damping[:, None, None] * jnp.eye(slope.shape[-1])
-    matrix = weight - bend / size[:, :, None] / size[:, None]
+    matrix = weight - hessian / size[:, :, None] / size[:, None]
     move = jnp.linalg.solve(matrix, (slope / size)[..., None])[..., 0] / size
     return jnp.where(jnp.isfinite(move), move, 0.0)

@@ -15,13 +15,12 @@ from bayesgen.likelihoods.dirichlet import (
     kept_levels,
     log_gammas,
     log_ratios,
-    simplexes_transform,
 )
 from bayesgen.likelihoods.hyperparameters import broadcast_guess, require_positive
 from bayesgen.likelihoods.joint_categorical import hyperparameters, tables
 from bayesgen.likelihoods.joint_categorical.statistics import JointStatistics, gather, kept_cells
 from bayesgen.likelihoods.level_subset import narrowed, widened
-from bayesgen.typing import Block, Labels, Params, Traceable, Transform, Weights
+from bayesgen.typing import Block, Labels, Params, Traceable, Weights
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -31,7 +30,7 @@ class JointCategorical(Likelihood[JointStatistics]):
     Not naive: columns may depend on each other in any way, at the price of a table that grows with
     every column. Update with counts c of n complete rows: rows' = rows + n,
     probs' = (rows probs + c) / rows'. The predictive of a combination is its probs'; missing
-    columns are summed out. Rows with holes at fit have no closed form: Newton's method finds the
+    columns are summed out. Incomplete rows at fit have no closed form: Newton's method finds the
     mode or maximum (MAP, MLE), data augmentation or NUTS draws from the posterior; no row is
     dropped and nothing imputed once. Levels are those declared or seen in any class, and every
     combination of them is a cell.
@@ -49,7 +48,8 @@ class JointCategorical(Likelihood[JointStatistics]):
         rows_per_cell: if given, rows = rows_per_cell * (number of cells).
 
     Raises:
-        InvalidPrior: probabilities that are not above 0 or do not sum to one, a worth not above 0.
+        InvalidPrior: probabilities that are not above 0 or do not sum to one, a prior strength not
+            above 0.
 
     Example:
         >>> import numpy as np
@@ -73,11 +73,12 @@ class JointCategorical(Likelihood[JointStatistics]):
     joint: ClassVar[bool] = True
     most_cells: ClassVar[int | None] = tables.MOST_CELLS
     axes: ClassVar = {"probs": ("class", "cell"), "rows": ("class",)}
+    supports: ClassVar = {"probs": "simplex"}
     param_axes: ClassVar = {"probs": ("class", "cell")}
     subset_axis: ClassVar[str] = "level"
 
     def __post_init__(self) -> None:
-        """Refuse worths that are not positive and guesses that are no probabilities."""
+        """Refuse prior strengths that are not positive and guesses that are no probabilities."""
         require_positive(self, "rows", "rows_per_cell")
         if self.probs is not None and not isinstance(self.probs, str):
             probs = np.asarray(self.probs, dtype=float)
@@ -98,7 +99,7 @@ class JointCategorical(Likelihood[JointStatistics]):
         n_classes: int,
         n_levels: tuple[int, ...] = (),
     ) -> JointStatistics:
-        """Return the counts of complete rows by class and cell, and the rows with holes."""
+        """Return the counts of complete rows by class and cell, and the incomplete rows."""
         return gather(x, y, weight, n_classes, tuple(n_levels))
 
     def complete(self, statistics: JointStatistics) -> "JointCategorical":
@@ -201,10 +202,6 @@ class JointCategorical(Likelihood[JointStatistics]):
         """Return probs: the mode in log-odds, (count + rows probs) / (n + rows) after updating."""
         return {"probs": self.probs}
 
-    def log_scale_free_jacobian(self, params: Params) -> Traceable:
-        """Return sum of log probs: the Jacobian of softmax."""
-        return params["probs"].__array_namespace__().log(params["probs"]).sum()
-
     def maximum_likelihood(
         self,
         statistics: JointStatistics,
@@ -242,6 +239,24 @@ class JointCategorical(Likelihood[JointStatistics]):
                 total = total + shown @ statistics.partial_weight[at]
         return total
 
+    def fill(self, x: Block, own: Labels, rng: np.random.Generator) -> Block:
+        """Return rows whose missing cells are drawn: a cell's predictive is its mean."""
+        return self.fill_given({"probs": self.probs}, x, own, rng)
+
+    def fill_given(self, params: Params, x: Block, own: Labels, rng: np.random.Generator) -> Block:
+        """Return rows whose missing cells are drawn given one draw of the parameters."""
+        n_levels = self.n_levels
+        out = np.where(x < 0, self.simulate(params, own, rng), x)
+        for pattern, rows in tables.by_pattern(x >= 0):
+            fits = tables.fitting(n_levels, pattern)[tables.cells(x[rows], n_levels, pattern)]
+            steps = params["probs"][own[rows, None], fits].cumsum(axis=1)
+            place = (rng.random((len(rows), 1)) * steps[:, -1:] >= steps).sum(axis=1)
+            cell = fits[np.arange(len(rows)), np.minimum(place, fits.shape[1] - 1)]
+            codes = np.stack(np.unravel_index(cell, tables.shape(n_levels)), axis=1)
+            codes = np.where(np.array(n_levels) > 0, codes, -1)
+            out[rows] = np.where(x[rows] >= 0, x[rows], codes)
+        return out
+
     def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:
         """Return one cell of its class's table for each row, as codes."""
         cell, u = np.empty(len(y), dtype=int), rng.random(len(y))
@@ -265,10 +280,6 @@ class JointCategorical(Likelihood[JointStatistics]):
         """Return where cells stand, and centre and width of their posterior log-ratios."""
         after = self.posterior(statistics).concentration()
         return {"probs": log_ratios(after, after.shape[-1:])}
-
-    def bijector(self, parameter: str, *arrays: Traceable) -> Transform:
-        """Return the softmax of centre + width u."""
-        return simplexes_transform()(*arrays, arrays[0].shape[-1:])
 
 
 def _log_of_sums(table: np.ndarray, n_levels: tables.Levels, pattern: tables.Pattern) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Counts of complete rows in a table of each class, and rows with holes as they are."""
+"""Counts of complete rows in a table of each class, and incomplete rows as they are."""
 
 import dataclasses
 import itertools
@@ -22,7 +22,7 @@ class JointStatistics(Statistics):
     """What rows say about a joint table; rows with nothing observed are left out.
 
     count: weight of the complete rows in each cell, (class, cell).
-    partial: distinct rows with holes, codes and -1, (entry, feature), in order of pattern, class
+    partial: distinct incomplete rows, codes and -1, (entry, feature), in order of pattern, class
     and codes. partial_class, partial_weight: their classes and weights, (entry,).
     patterns: the observed columns of these rows, and how many rows in turn show them.
     """
@@ -60,12 +60,12 @@ class JointStatistics(Statistics):
 
     @property
     def has_missing(self) -> bool:
-        """Whether a row with a hole could lie in more than one cell."""
+        """Whether a row with a missing value could lie in more than one cell."""
         open_ = (self._choices(pattern) > 1 for pattern, _ in self.patterns)
         return any(open_)
 
     def by_pattern(self) -> Iterator[tuple[Pattern, slice]]:
-        """Yield each pattern of rows with holes, and where these rows are."""
+        """Yield each pattern of incomplete rows, and where these rows are."""
         ends = itertools.accumulate(n for _, n in self.patterns)
         for (pattern, n), end in zip(self.patterns, ends, strict=True):
             yield pattern, slice(end - n, end)
@@ -91,7 +91,7 @@ class JointStatistics(Statistics):
         return whole(out, self.n_levels)
 
     def per_column(self) -> list[Float[np.ndarray, " level"]]:
-        """Return the weight of each level of each column over all classes, holes left out."""
+        """Return the observed weight of each level of each column over all classes."""
         table = self.count.sum(axis=0).reshape(tables.shape(self.n_levels))
         out = []
         for j, size in enumerate(table.shape):

@@ -13,7 +13,7 @@ from bayesgen.likelihoods.kernel_density.bandwidth_grid import log_densities
 from bayesgen.likelihoods.kernel_density.bandwidths import rule_of_thumb
 from bayesgen.likelihoods.kernel_density.kernels import scattered
 from bayesgen.likelihoods.kernel_density.loo_bandwidth import STEPS, read, tabled
-from bayesgen.typing import Block, Labels, Params, Traceable, Transform, Weights
+from bayesgen.typing import Block, Labels, Params, Traceable, Weights
 
 PRIOR = ("bandwidth_guess", "bandwidth_rows")
 FOUND = ("log_mode", "width", "first", "step")
@@ -32,7 +32,7 @@ class LearnedKernelDensity(Likelihood[Values]):
         bandwidth_rows: how many rows that guess is worth, > 0.
 
     Raises:
-        InvalidPrior: a guess or a worth not above 0.
+        InvalidPrior: a guess or a prior strength not above 0.
     """
 
     bandwidth_guess: Guess = None
@@ -53,10 +53,11 @@ class LearnedKernelDensity(Likelihood[Values]):
         "table": ("class", "feature", "knot", "derivative"),
         **Values.axes,
     }
+    supports: ClassVar = {"bandwidth": "positive"}
     param_axes: ClassVar = {"bandwidth": ("class", "feature")}
 
     def __post_init__(self) -> None:
-        """Refuse a guess or a worth that is not positive."""
+        """Refuse a guess or a prior strength that is not positive."""
         require_positive(self, *PRIOR)
 
     @property
@@ -88,16 +89,18 @@ class LearnedKernelDensity(Likelihood[Values]):
         guess = rule if stated is None else stated
         guess = broadcast_guess("KernelDensity", "bandwidth_guess", guess, shape)
         guess = np.where((statistics.count() > 0).any(axis=0), guess, np.nan)
-        worth = broadcast_guess("KernelDensity", "bandwidth_rows", self.bandwidth_rows, shape)
+        prior_strength = broadcast_guess(
+            "KernelDensity", "bandwidth_rows", self.bandwidth_rows, shape
+        )
         found = {name: np.full(shape, np.nan) for name in FOUND}
         table = np.full((*shape, STEPS + 1, 3), np.nan)
         for at in zip(*np.nonzero(~np.isnan(guess)), strict=True):
-            told = (float(of[at]) for of in (guess, worth, rule))
-            one = tabled(*_looks_at(statistics, *map(int, at)), *told)
+            pair = (float(of[at]) for of in (guess, prior_strength, rule))
+            one = tabled(*_looks_at(statistics, *map(int, at)), *pair)
             table[at] = one.values
             for name, value in zip(FOUND, (one.mode, one.width, one.first, one.step), strict=True):
                 found[name][at] = value
-        prior = {"bandwidth_guess": guess, "bandwidth_rows": worth}
+        prior = {"bandwidth_guess": guess, "bandwidth_rows": prior_strength}
         return self.with_arrays({**prior, **found, "table": table, **statistics.arrays()})
 
     @property
@@ -114,10 +117,6 @@ class LearnedKernelDensity(Likelihood[Values]):
     def uninformative(self) -> np.ndarray:
         """Return which columns were never observed, or are constant without a stated guess."""
         return np.isnan(self.bandwidth_guess).any(axis=0)
-
-    def log_scale_free_jacobian(self, params: Params) -> Traceable:
-        """Return the sum of log bandwidths: d h / d log h = h."""
-        return params["bandwidth"].__array_namespace__().log(params["bandwidth"]).sum()
 
     def initial_params(self, statistics: Values) -> Params:
         """Return the mode of each class and column."""
@@ -163,10 +162,12 @@ class LearnedKernelDensity(Likelihood[Values]):
         from numpyro.distributions.transforms import AffineTransform, PowerTransform
 
         n_classes, n_features = self.width.shape
-        worth = self.bandwidth_rows / 2
+        prior_strength = self.bandwidth_rows / 2
         # in units of the guess: squares of bandwidths stay within the range of numbers
         to_bandwidth = [PowerTransform(0.5), AffineTransform(0.0, self.bandwidth_guess)]
-        prior = dist.TransformedDistribution(dist.InverseGamma(worth, worth), to_bandwidth)
+        prior = dist.TransformedDistribution(
+            dist.InverseGamma(prior_strength, prior_strength), to_bandwidth
+        )
         feature = numpyro.plate(f"{name}.feature", n_features, dim=-1)
         with feature, numpyro.plate(f"{name}.class", n_classes, dim=-2):
             return {"bandwidth": numpyro.sample(f"{name}.bandwidth", prior)}
@@ -174,12 +175,6 @@ class LearnedKernelDensity(Likelihood[Values]):
     def whitening(self, statistics: Values) -> dict[str, tuple[np.ndarray, ...]]:
         """Return mode and width of the posterior of the log bandwidth."""
         return {"bandwidth": (self.log_mode, self.width)}
-
-    def bijector(self, parameter: str, *arrays: Traceable) -> Transform:
-        """Return exp of centre + width u."""
-        from numpyro.distributions.transforms import AffineTransform, ComposeTransform, ExpTransform
-
-        return ComposeTransform([AffineTransform(*arrays), ExpTransform()])
 
 
 def _looks_at(rows: Values, cls: int, feature: int) -> tuple[np.ndarray, ...]:

@@ -22,8 +22,8 @@ def rule_of_thumb(rows: Values) -> Float[np.ndarray, "class feature"]:
         value, weight = rows.pooled(j)
         whole = spread(value, weight)
         for k in range(rows.n_classes):
-            own, worth = rows.group(k, j)
-            width, n = spread(own, worth), worth.sum() or weight.sum()
+            own, own_weight = rows.group(k, j)
+            width, n = spread(own, own_weight), own_weight.sum() or weight.sum()
             # a weight below 1 is not worth a row, and n^(-1/5) would explode
             width = width if width > 0 else whole
             out[k, j] = 0.9 * width * max(n, 1.0) ** -0.2 if width > 0 else np.nan

@@ -51,7 +51,7 @@ class KernelDensity(Likelihood[Values]):
 
     Raises:
         InvalidArgument: an unknown kernel or rule.
-        InvalidPrior: a bandwidth or a worth not above 0.
+        InvalidPrior: a bandwidth or a prior strength not above 0.
         UnsupportedInference: "posterior" with a kernel that ends somewhere.
     """
 
@@ -178,10 +178,6 @@ class KernelDensity(Likelihood[Values]):
         """Return no parameter."""
         return {}
 
-    def log_scale_free_jacobian(self, params: Params) -> Traceable:
-        """Return 0: there is no parameter."""
-        return np.zeros(())
-
     def maximum_likelihood(
         self, statistics: Values, *, bias_corrected: bool = False, variance_floor: float = 0.0
     ) -> tuple[Params, list[Repair]]:
@@ -195,6 +191,10 @@ class KernelDensity(Likelihood[Values]):
     def log_likelihood(self, params: Params, statistics: Values) -> Traceable:
         """Return 0: no parameter has a say in it."""
         return np.zeros(())
+
+    def fill(self, x: Block, own: Labels, rng: np.random.Generator) -> Block:
+        """Return rows whose missing cells are drawn: nothing is unknown."""
+        return self.fill_given({}, x, own, rng)
 
     def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:
         """Return fitted values of each row's class, column by column, blurred."""

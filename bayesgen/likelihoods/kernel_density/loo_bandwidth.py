@@ -31,7 +31,7 @@ def leave_one_out(
     value: Cells,
     weight: Cells,
     centre: Centres,
-    worth: Centres,
+    centre_weight: Centres,
     log_bandwidth: Float[np.ndarray, " t"],
 ) -> Float[np.ndarray, "t 3"]:
     """Return log likelihood, slope and curvature by the log bandwidth t.
@@ -44,7 +44,7 @@ def leave_one_out(
     rows = max(1, PAIRS // max(len(centre), 1))
     for begin in range(0, len(value), rows):
         x, w = value[begin : begin + rows, None], weight[begin : begin + rows]
-        others = np.maximum(worth - (x == centre) * np.minimum(w, 1.0)[:, None], 0.0)
+        others = np.maximum(centre_weight - (x == centre) * np.minimum(w, 1.0)[:, None], 0.0)
         count = others.sum(axis=1)
         w = np.where(count > 0, w, 0.0)
         square = (x - centre) ** 2
@@ -110,7 +110,7 @@ def tabled(
     value: Cells,
     weight: Cells,
     centre: Centres,
-    worth: Centres,
+    centre_weight: Centres,
     guess: float,
     rows: float,
     rule: float,
@@ -121,14 +121,14 @@ def tabled(
     """
     ends = np.log([guess, guess if np.isnan(rule) else rule])
     # a value far from all others calls for a bandwidth of about that distance
-    far = np.log(max(_loneliest(value, weight, centre, worth), guess))
+    far = np.log(max(_loneliest(value, weight, centre, centre_weight), guess))
     high = max(float(ends.max()), float(far) - MARGIN / 2) + MARGIN
     t = np.linspace(ends.min() - MARGIN, high, STEPS + 1)
-    table, step = leave_one_out(value, weight, centre, worth, t), float(t[1] - t[0])
+    table, step = leave_one_out(value, weight, centre, centre_weight, t), float(t[1] - t[0])
 
     def posterior(at: float) -> np.ndarray:
         there = np.array([at])
-        likelihood = leave_one_out(value, weight, centre, worth, there)
+        likelihood = leave_one_out(value, weight, centre, centre_weight, there)
         return with_prior(likelihood, there, guess, rows)[0]
 
     mode = float(t[np.argmax(with_prior(table, t, guess, rows)[:, 0])])
@@ -143,12 +143,12 @@ def tabled(
     return Table(float(t[0]), step, table * step ** np.arange(3), mode, float(width))
 
 
-def _loneliest(value: Cells, weight: Cells, centre: Centres, worth: Centres) -> float:
+def _loneliest(value: Cells, weight: Cells, centre: Centres, centre_weight: Centres) -> float:
     """Return the largest distance of a value to its nearest other; centres hold all values."""
     at = np.searchsorted(centre, value)
     gaps = np.concatenate([[np.inf], np.diff(centre), [np.inf]])
     nearest = np.minimum(gaps[at], gaps[at + 1])
-    nearest = np.where(worth[at] > np.minimum(weight, 1.0), 0.0, nearest)
+    nearest = np.where(centre_weight[at] > np.minimum(weight, 1.0), 0.0, nearest)
     return float(nearest[np.isfinite(nearest)].max(initial=0.0))
 
 

@@ -10,11 +10,11 @@ from scipy.sparse import csr_array, hstack, issparse
 
 from bayesgen.errors import InvalidPrior, UnsupportedInference
 from bayesgen.likelihoods.base import Repair
+from bayesgen.likelihoods.conditional_draws import refusal
 from bayesgen.likelihoods.dirichlet import (
     dirichlets,
     log_gammas,
     log_ratios,
-    simplexes_transform,
 )
 from bayesgen.likelihoods.exponential_family import ExponentialFamily
 from bayesgen.likelihoods.hyperparameters import (
@@ -31,15 +31,15 @@ from bayesgen.likelihoods.multinomial.statistics import (
     weighed,
 )
 from bayesgen.likelihoods.multinomial.urns import urn_scores
-from bayesgen.likelihoods.rising import log_rising_factorial
-from bayesgen.likelihoods.sparse_rows import (
+from bayesgen.likelihoods.sparse import (
     all_cells,
     class_sums,
     kept_columns,
     row_blocks,
     widened,
 )
-from bayesgen.typing import Block, Kept, Labels, Params, Traceable, Transform, Weights
+from bayesgen.likelihoods.special_functions import log_rising_factorial
+from bayesgen.typing import Block, Kept, Labels, Params, Traceable, Weights
 
 ROWS_PER_WORD = 5.0  # chosen by log loss on texts, see `Multinomial`
 MOST_TRACED = 5000
@@ -78,7 +78,8 @@ class Multinomial(ExponentialFamily[MultinomialStatistics]):
             (entry,). None: as long as the fitted ones.
 
     Raises:
-        InvalidPrior: probabilities that are not positive or do not sum to one, a worth not above 0.
+        InvalidPrior: probabilities that are not positive or do not sum to one, a prior strength not
+            above 0.
 
     Example:
         >>> import numpy as np
@@ -106,10 +107,11 @@ class Multinomial(ExponentialFamily[MultinomialStatistics]):
         "length": ("entry",),
         "length_weight": ("entry",),
     }
+    supports: ClassVar = {"probs": "simplex"}
     param_axes: ClassVar = {"probs": ("class", "feature")}
 
     def __post_init__(self) -> None:
-        """Refuse worths that are not positive and guesses that are no probabilities."""
+        """Refuse prior strengths that are not positive and guesses that are no probabilities."""
         require_positive(self, "rows", "rows_per_word")
         if isinstance(self.probs, str):
             require_one_of(self, "probs", ("uniform",))
@@ -218,10 +220,6 @@ class Multinomial(ExponentialFamily[MultinomialStatistics]):
         """Return probs: the mode in log-odds, (count + rows probs) / (n + rows) after updating."""
         return {"probs": self.probs}
 
-    def log_scale_free_jacobian(self, params: Params) -> Traceable:
-        """Return sum of log probs: the Jacobian of softmax."""
-        return params["probs"].__array_namespace__().log(params["probs"]).sum()
-
     def maximum_likelihood(
         self,
         statistics: MultinomialStatistics,
@@ -264,6 +262,19 @@ class Multinomial(ExponentialFamily[MultinomialStatistics]):
         """
         return given_urns(params["probs"], super().log_density_fn(params))
 
+    @property
+    def columns_inform_each_other(self) -> bool:
+        """Whether a cell tells of others: of the urn and of how long the text is."""
+        return True
+
+    def require_fillable(self) -> None:
+        """Refuse: how many words are missing is no part of the model."""
+        raise refusal(self)
+
+    def fill_given(self, params: Params, x: Block, own: Labels, rng: np.random.Generator) -> Block:
+        """Refuse, as `require_fillable` does."""
+        raise refusal(self)
+
     def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:
         """Return word counts of each row's class; lengths are those of fitted rows, at random.
 
@@ -294,7 +305,3 @@ class Multinomial(ExponentialFamily[MultinomialStatistics]):
                 "Use inference='exact', 'map' or 'mle', which have closed forms.",
             )
         return {"probs": log_ratios(self.posterior(statistics).concentration(), (n_words,))}
-
-    def bijector(self, parameter: str, *arrays: Traceable) -> Transform:
-        """Return the softmax of centre + width u."""
-        return simplexes_transform()(*arrays, arrays[0].shape[-1:])

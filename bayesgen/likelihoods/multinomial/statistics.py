@@ -8,7 +8,8 @@ from jaxtyping import Float
 from scipy.special import gammaln
 
 from bayesgen.likelihoods.exponential_family import SufficientStatistics
-from bayesgen.likelihoods.sparse_rows import Cells, log_factorials
+from bayesgen.likelihoods.sparse import Cells
+from bayesgen.likelihoods.special_functions import log_factorial
 from bayesgen.typing import Traceable, Weights
 
 
@@ -75,4 +76,4 @@ def weighed(length: Float[np.ndarray, " row"], weight: Weights) -> tuple[np.ndar
 
 def log_coefficients(cells: Cells, length: Float[np.ndarray, " row"]) -> Float[np.ndarray, " row"]:
     """Return log N! / (x_1! x_2! ...): how many orders of words give the same counts."""
-    return gammaln(length + 1.0) - cells.sums(log_factorials(cells.data))
+    return gammaln(length + 1.0) - cells.sums(log_factorial(cells.data))

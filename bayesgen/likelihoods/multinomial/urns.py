@@ -13,7 +13,7 @@ from jaxtyping import Float
 
 from bayesgen.likelihoods.dirichlet import log_gammas
 from bayesgen.likelihoods.multinomial.statistics import log_coefficients
-from bayesgen.likelihoods.sparse_rows import Cells, observed_sums, row_blocks
+from bayesgen.likelihoods.sparse import Cells, observed_sums, row_blocks
 from bayesgen.typing import Block
 
 CACHE_FLOATS = 4_000_000

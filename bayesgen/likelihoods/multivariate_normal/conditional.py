@@ -66,3 +66,17 @@ def _drawn(
         chi2 = rng.chisquare(degrees + n_seen, (n_rows, 1))
         noise *= np.sqrt((degrees + (z**2).sum(axis=1, keepdims=True)) / chi2)
     return z @ factor[n_seen:, :n_seen].T + noise
+
+
+def filled_given(
+    x: Numbers,
+    own: Labels,
+    rng: np.random.Generator,
+    *,
+    mean: Float[np.ndarray, "class feature"],
+    factor: Matrices,
+    degrees: float = np.inf,
+) -> Numbers:
+    """Return rows filled as by `filled`, of matrices that are given by their Cholesky factors."""
+    matrices = factor @ np.swapaxes(factor, -1, -2)
+    return filled(x, own, rng, mean=mean, matrices=matrices, degrees=np.full(len(mean), degrees))

@@ -12,7 +12,8 @@ from bayesgen.likelihoods.base import Likelihood, Repair
 from bayesgen.likelihoods.exponential_family import ExponentialFamily
 from bayesgen.likelihoods.hyperparameters import Guess, is_learned, require_one_of, require_positive
 from bayesgen.likelihoods.multivariate_normal import (
-    covariances,
+    conditional,
+    lkj_and_wishart,
     parameters,
     predictive,
     priors,
@@ -20,6 +21,7 @@ from bayesgen.likelihoods.multivariate_normal import (
 )
 from bayesgen.likelihoods.multivariate_normal.row_updates import updated_density_draws
 from bayesgen.likelihoods.multivariate_normal.statistics import MultivariateNormalStatistics, gather
+from bayesgen.likelihoods.special_functions import namespace, quotient
 from bayesgen.typing import Block, Evidence, Joint, Labels, Params, Traceable, Transform, Weights
 
 
@@ -36,7 +38,8 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
     d = xbar - mean.
     The predictive is the multivariate t with covariance_rows' degrees of freedom around mean' with
     matrix scale' (1 + 1 / mean_rows'). Every column by itself has the `Normal` prior, and rows with
-    holes are scored by the marginal of what they show: the worths stay, rows and columns go.
+    missing values are scored by the marginal of what they show: the prior strengths stay, rows and
+        columns go.
 
     Exact. Source: Gelman et al., Bayesian Data Analysis (3rd ed.), section 3.6.
 
@@ -59,11 +62,11 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
         concentration: of the LKJ prior; 1 is uniform over correlation matrices.
         correlation: how much of the columns' correlations within classes the guess scale=None
             has, from 0 (diagonal) up to but not 1 (the pooled covariance).
-        Worths may say "learn", and so may the scale: it then slides between diagonal and pooled,
-        so that naive Bayes, LDA and QDA are corners of one model.
+        Prior strengths may say "learn", and so may the scale: it then slides between diagonal and
+        pooled, so that naive Bayes, LDA and QDA are corners of one model.
 
     Raises:
-        InvalidPrior: a worth not above 0, a scale that is not symmetric positive definite.
+        InvalidPrior: a prior strength not above 0, a scale that is not symmetric positive definite.
 
     Example:
         >>> import numpy as np
@@ -107,7 +110,7 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
     }
 
     def __post_init__(self) -> None:
-        """Refuse an unknown structure or prior, and worths that are not positive."""
+        """Refuse an unknown structure or prior, and prior strengths that are not positive."""
         require_one_of(self, "covariance", typing.get_args(structures.Covariance))
         require_one_of(self, "prior", ("conjugate", "reference", "lkj"))
         require_positive(self, "mean_rows", "covariance_rows", "concentration")
@@ -143,7 +146,7 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
         n_classes: int,
         n_levels: tuple[int, ...] = (),
     ) -> MultivariateNormalStatistics:
-        """Return moments by class, and by cell for rows with holes."""
+        """Return moments by class, and by cell for incomplete rows."""
         return gather(x, y, weight, n_classes)
 
     def complete(self, statistics: MultivariateNormalStatistics) -> "MultivariateNormal":
@@ -161,10 +164,10 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
             raise UnsupportedInference.missing_cells("MultivariateNormal")
         n, delta = statistics.count, statistics.mean - self.mean
         mean_rows = self.mean_rows + n
-        share = np.divide(n, mean_rows, out=np.zeros_like(mean_rows), where=mean_rows > 0)
+        share = quotient(n, mean_rows)
         pull = (self.mean_rows * share)[..., None] * delta
         if self.shared:
-            between = np.swapaxes(pull, -1, -2) @ delta
+            between = pull.swapaxes(-1, -2) @ delta
             scatter = statistics.pooled_scatter + between[..., None, :, :]
         else:
             scatter = statistics.scatter + pull[..., None] * delta[..., None, :]
@@ -182,7 +185,7 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
             }
         )
 
-    def _pool(self, values: np.ndarray, axis: int) -> np.ndarray:
+    def _pool(self, values: Traceable, axis: int) -> Traceable:
         return values.sum(axis=axis, keepdims=True) if self.shared else values
 
     def log_evidence(self, statistics: MultivariateNormalStatistics) -> Evidence:
@@ -190,7 +193,8 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
         self.require_evidence()
         after, n = self.posterior(statistics), statistics.count
         p = self.mean.shape[-1]
-        means = p / 2 * (np.log(self.mean_rows / after.mean_rows) - n * np.log(np.pi))
+        log = namespace(after.mean_rows).log
+        means = p / 2 * (log(self.mean_rows / after.mean_rows) - n * np.log(np.pi))
         covariances = priors.log_normaliser(after) - priors.log_normaliser(self)
         return means.sum(axis=-1) + covariances.sum(axis=-1)
 
@@ -223,8 +227,8 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
         }
 
     def log_scale_free_jacobian(self, params: Params) -> Traceable:
-        """Return sum of (i + 1) log L_ii, i from 0 (see `covariances.log_scale_free_jacobian`)."""
-        return covariances.log_scale_free_jacobian(params["cholesky"])
+        """Return sum of (i + 1) log L_ii, i from 0 (see `lkj_and_wishart`)."""
+        return lkj_and_wishart.log_scale_free_jacobian(params["cholesky"])
 
     def maximum_likelihood(
         self,
@@ -270,21 +274,31 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
         complete = ExponentialFamily.log_likelihood(self, params, statistics)
         return complete + parameters.cells_log_likelihood(params, statistics)
 
+    def fill(self, x: Block, own: Labels, rng: np.random.Generator) -> Block:
+        """Return rows whose missing cells are drawn from the t given the observed ones."""
+        matrices = self.scale * (1 + 1 / self.mean_rows)[:, None, None]
+        degrees = np.broadcast_to(self.covariance_rows, len(self.mean)).astype(float)
+        return conditional.filled(x, own, rng, mean=self.mean, matrices=matrices, degrees=degrees)
+
+    def fill_given(self, params: Params, x: Block, own: Labels, rng: np.random.Generator) -> Block:
+        """Return rows whose missing cells are drawn given one draw of the parameters."""
+        return conditional.filled_given(x, own, rng, mean=params["mean"], factor=params["cholesky"])
+
     def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:
         """Return mean + L noise of each row's class."""
         return params["mean"][y] + parameters.noise(params["cholesky"], y, rng)
 
     def story(self, name: str) -> Params:
         """Sample the Cholesky factor of each covariance, then the means given it."""
-        return covariances.sample_normal(name, self, covariances.covariance_prior(self))
+        return lkj_and_wishart.sample_normal(name, self, lkj_and_wishart.covariance_prior(self))
 
     def whitening(
         self, statistics: MultivariateNormalStatistics
     ) -> dict[str, tuple[np.ndarray, ...]]:
         """Return centre and width of a conjugate posterior: what the rows look like from afar."""
-        after = covariances.conjugate_twin(self, statistics.count).posterior(statistics)
+        after = lkj_and_wishart.conjugate_twin(self, statistics.count).posterior(statistics)
         factor = np.linalg.cholesky(after.scale)
-        width = covariances.widths(after.covariance_rows)
+        width = lkj_and_wishart.widths(after.covariance_rows)
         spread = factor / np.sqrt(after.mean_rows)[:, None, None]
         return {"cholesky": (factor, width), "mean": (after.mean, spread)}
 
@@ -293,7 +307,7 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
         from numpyro.distributions.transforms import LowerCholeskyAffine
 
         return (
-            covariances.whitened_cholesky()(*arrays)
+            lkj_and_wishart.whitened_cholesky()(*arrays)
             if parameter == "cholesky"
             else LowerCholeskyAffine(*arrays)
         )

@@ -1,4 +1,4 @@
-"""Densities of rows with holes: the observed part of a normal or of Student's t, by pattern.
+"""Densities of incomplete rows: the observed part of a normal or of Student's t, by pattern.
 
 The marginal over missing columns keeps the observed rows and columns of the matrix. All patterns
 are factorised in one batch, with the identity in place of what is missing: it adds 0 to the log
@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from bayesgen.likelihoods.multivariate_normal.statistics import patterns
-from bayesgen.likelihoods.normal_statistics import row_chunks
+from bayesgen.likelihoods.row_chunks import row_chunks
 from bayesgen.typing import Numbers
 
 Matrices = Float[np.ndarray, "*batch feature feature"]

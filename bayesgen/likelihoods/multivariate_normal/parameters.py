@@ -10,7 +10,8 @@ from bayesgen.likelihoods.exponential_family import ExponentialFamily
 from bayesgen.likelihoods.multivariate_normal.marginal_density import distances, each_pattern
 from bayesgen.likelihoods.multivariate_normal.statistics import MultivariateNormalStatistics
 from bayesgen.likelihoods.normal.cells import FEW
-from bayesgen.likelihoods.normal_statistics import NormalStatistics, row_chunks
+from bayesgen.likelihoods.normal_statistics import NormalStatistics
+from bayesgen.likelihoods.row_chunks import row_chunks
 from bayesgen.typing import Block, Labels, Numbers, Params, Traceable
 
 EIGENVALUE_FLOOR = 1e-9
@@ -90,7 +91,8 @@ def maximum_likelihood(
 ) -> tuple[Params, list[Repair]]:
     """Return class means and covariances, mended where they are singular, and what was mended.
 
-    observed: of the columns before holes were filled: floors are a share of their variances.
+    observed: of the columns before missing values were filled: floors are a share of their
+    variances.
     """
     n_classes = len(statistics.mean)
     pooled_mean, pooled_variance = statistics.marginal().pooled()
@@ -206,7 +208,7 @@ def _residual_density(params: Params) -> Callable[[Block], np.ndarray]:
 
 
 def cells_log_likelihood(params: Params, statistics: MultivariateNormalStatistics) -> Traceable:
-    """Return the log likelihood of rows with holes, from their cells' moments.
+    """Return the log likelihood of incomplete rows, from their cells' moments.
 
     Missing rows and columns of Sigma become those of the identity, so that one batch of
     factorisations serves every pattern. Runs on NumPy and on traced JAX arrays.

@@ -8,7 +8,7 @@ import numpy as np
 from bayesgen.likelihoods.base import Likelihood
 from bayesgen.likelihoods.multivariate_normal.marginal_density import distances
 from bayesgen.likelihoods.normal.student_t import spherical_t
-from bayesgen.likelihoods.rising import log_rising_factorial
+from bayesgen.likelihoods.special_functions import log_rising_factorial
 from bayesgen.typing import Block, Joint
 
 
@@ -47,7 +47,7 @@ def predictive_each(prior: Likelihood, x: Block) -> Joint:
     factors = np.linalg.cholesky(np.where(both, prior.scale, np.eye(seen.shape[1])))
     # one factor may serve all classes, whose rows are then solved for together
     right = off[:, None] if factors.shape[1] == 1 else off[..., None, :]
-    # each column in a unit of its own, as in `holes.inverted`
+    # each column in a unit of its own, as in `missing values.inverted`
     size = np.linalg.norm(factors, axis=-1)[..., None]
     solved = np.linalg.solve(factors / size, np.swapaxes(right, -1, -2) / size)
     squares = (solved**2).sum(axis=-2).reshape(off.shape[:2]) / stretch

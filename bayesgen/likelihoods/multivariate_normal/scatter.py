@@ -25,7 +25,7 @@ def group_moments(
     x: Numbers,
     sizes: Int[np.ndarray, " group"],
     weight: Weights | None,
-    known: Moments | None = None,
+    earlier: Moments | None = None,
 ) -> Moments:
     """Return counts, means and scatter matrices of groups of rows, which are centred in place.
 
@@ -36,9 +36,9 @@ def group_moments(
         x: rows, group by group.
         sizes: how many rows each group has.
         weight: of each row; None: all 1.
-        known: what earlier rows of the groups say.
+        earlier: what earlier rows of the groups say.
     """
-    earlier, pilot, _ = nothing(len(sizes), x.shape[1]) if known is None else known
+    found, pilot, _ = nothing(len(sizes), x.shape[1]) if earlier is None else earlier
     _, offset, squares = nothing(len(sizes), x.shape[1])
     weights = np.ones(len(x)) if weight is None else weight
     pilot = pilot.copy()
@@ -47,7 +47,7 @@ def group_moments(
     count = sizes.astype(float)
     for g, rows in groups.items():
         group = x[rows]
-        if earlier[g] == 0:
+        if found[g] == 0:
             pilot[g] = _pilot(group)
         group -= pilot[g]
         # a product: twice as fast as a sum along an axis

@@ -8,7 +8,7 @@ import numpy as np
 
 from bayesgen.likelihoods.exponential_family import ExponentialFamily
 from bayesgen.likelihoods.hyperparameters import Guess, broadcast_guess, require_positive
-from bayesgen.likelihoods.multivariate_normal import correlations, parameters
+from bayesgen.likelihoods.multivariate_normal import conditional, correlations, parameters
 from bayesgen.likelihoods.multivariate_normal.statistics import MultivariateNormalStatistics, gather
 from bayesgen.typing import Block, Labels, Params, Traceable, Transform, Weights
 
@@ -21,7 +21,7 @@ class SharedCorrelationNormal(ExponentialFamily[MultivariateNormalStatistics]):
 
     mu given s and R ~ N(mean, D R D / mean_rows), s_j ~ half-normal with mean sqrt(variance_j),
     R ~ LKJ(concentration). Between `MultivariateNormal("shared")`, whose classes also share s, and
-    "per_class", whose classes share nothing: p (p - 1) / 2 correlations are learnt from all rows,
+    "per_class", whose classes share nothing: p (p - 1) / 2 correlations are learned from all rows,
     which lets small classes have spreads of their own.
 
     There is no closed form: NUTS, or MAP and MLE by optimisation. Greatest likelihood solves, with
@@ -42,7 +42,7 @@ class SharedCorrelationNormal(ExponentialFamily[MultivariateNormalStatistics]):
             correlations towards 0.
 
     Raises:
-        InvalidPrior: a worth, a variance or the concentration is not positive and finite.
+        InvalidPrior: a prior strength, a variance or the concentration is not positive and finite.
 
     Example:
         >>> from bayesgen.likelihoods import MultivariateNormal
@@ -72,7 +72,7 @@ class SharedCorrelationNormal(ExponentialFamily[MultivariateNormalStatistics]):
     }
 
     def __post_init__(self) -> None:
-        """Refuse worths, variances and a concentration that are not positive."""
+        """Refuse prior strengths, variances and a concentration that are not positive."""
         require_positive(self, "mean_rows", "variance", "concentration")
 
     @property
@@ -89,7 +89,7 @@ class SharedCorrelationNormal(ExponentialFamily[MultivariateNormalStatistics]):
         n_classes: int,
         n_levels: tuple[int, ...] = (),
     ) -> MultivariateNormalStatistics:
-        """Return moments by class, and by cell for rows with holes."""
+        """Return moments by class, and by cell for incomplete rows."""
         return gather(x, y, weight, n_classes)
 
     def complete(self, statistics: MultivariateNormalStatistics) -> "SharedCorrelationNormal":
@@ -150,6 +150,11 @@ class SharedCorrelationNormal(ExponentialFamily[MultivariateNormalStatistics]):
         params = _covariances(params)
         complete = ExponentialFamily.log_likelihood(self, params, statistics)
         return complete + parameters.cells_log_likelihood(params, statistics)
+
+    def fill_given(self, params: Params, x: Block, own: Labels, rng: np.random.Generator) -> Block:
+        """Return rows whose missing cells are drawn given one draw of the parameters."""
+        factor = params["deviation"][..., None] * params["correlation_cholesky"]
+        return conditional.filled_given(x, own, rng, mean=params["mean"], factor=factor)
 
     def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:
         """Return mean + D C noise of each row's class."""

@@ -1,4 +1,4 @@
-"""Counts, means and scatter matrices: of complete rows by class, of rows with holes by cell.
+"""Counts, means and scatter matrices: of complete rows by class, of incomplete rows by cell.
 
 A cell is one class and one pattern of observed columns. The normal likelihood of any rows depends
 on their cells' moments alone, so nothing is lost and nothing is imputed.
@@ -17,7 +17,8 @@ from bayesgen.likelihoods.multivariate_normal.scatter import (
     merged_moments,
     nothing,
 )
-from bayesgen.likelihoods.normal_statistics import NormalStatistics, row_chunks
+from bayesgen.likelihoods.normal_statistics import NormalStatistics
+from bayesgen.likelihoods.row_chunks import row_chunks
 from bayesgen.typing import Labels, Numbers, Traceable, Weights
 
 SCATTER_ROWS = 10_240
@@ -82,7 +83,7 @@ class MultivariateNormalStatistics(SufficientStatistics):
         )
 
     def take(self, axis: str, index: np.ndarray) -> "MultivariateNormalStatistics":
-        """Keep columns; rows without a hole in them become complete."""
+        """Keep columns; rows without a missing value in them become complete."""
         kept = super().take(axis, index)
         return collect(len(self.count), *all_cells(kept)) if self.has_missing else kept
 
@@ -92,7 +93,7 @@ class MultivariateNormalStatistics(SufficientStatistics):
         return grown.with_arrays({"cell_class": np.asarray(index, dtype=int)[self.cell_class]})
 
     @functools.cached_property
-    def pooled_scatter(self) -> np.ndarray:
+    def pooled_scatter(self) -> Traceable:
         """The scatter of all classes, each around its mean, shape (1, feature, feature)."""
         return self.scatter.sum(axis=-3, keepdims=True)
 
@@ -230,7 +231,7 @@ def all_cells(*parts: MultivariateNormalStatistics) -> tuple[np.ndarray, ...]:
 
 
 def _cells(x: Numbers, y: Labels, weight: Weights) -> tuple[np.ndarray, ...]:
-    """Return class, pattern and moments of rows with holes, one entry for each cell."""
+    """Return class, pattern and moments of incomplete rows, one entry for each cell."""
     observed = ~np.isnan(x)
     which = patterns(observed)[1]
     key = which * (int(y.max(initial=0)) + 1) + y

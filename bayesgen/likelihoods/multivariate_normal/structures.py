@@ -56,9 +56,9 @@ def equivalent_family(prior: Likelihood) -> Likelihood:
     return SphericalNormal(**guesses, variance=variance, spread=spread, prior=prior.prior)
 
 
-def _by_class(worth: Guess) -> Guess:
-    """Return a worth of each class in the shape (class, feature)."""
-    return worth if np.ndim(worth) == 0 else np.asarray(worth)[:, None]
+def _by_class(prior_strength: Guess) -> Guess:
+    """Return a prior strength of each class in the shape (class, feature)."""
+    return prior_strength if np.ndim(prior_strength) == 0 else np.asarray(prior_strength)[:, None]
 
 
 def _diagonal(scale: Guess, wanted: str = "") -> Guess:

@@ -151,7 +151,7 @@ def _complete(
 
 
 def _holed(mean: Traceable, factor: Traceable, rows: PatternedRows) -> tuple[Traceable, Traceable]:
-    """Return squared distances and log determinants of rows with holes, each (*draw, holed)."""
+    """Return squared distances and log determinants of incomplete rows, each (*draw, holed)."""
     xp = mean.__array_namespace__()
     seen = rows.cell_observed
     covariance = factor @ xp.swapaxes(factor, -1, -2)

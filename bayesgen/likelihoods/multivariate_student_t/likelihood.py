@@ -9,7 +9,12 @@ import numpy as np
 from bayesgen.likelihoods.base import Likelihood
 from bayesgen.likelihoods.distinct_rows import gather
 from bayesgen.likelihoods.hyperparameters import Guess, require_one_of, require_positive
-from bayesgen.likelihoods.multivariate_normal import covariances, parameters, priors
+from bayesgen.likelihoods.multivariate_normal import (
+    conditional,
+    lkj_and_wishart,
+    parameters,
+    priors,
+)
 from bayesgen.likelihoods.multivariate_student_t import density, robust
 from bayesgen.likelihoods.multivariate_student_t.statistics import PatternedRows, arranged
 from bayesgen.typing import Block, Labels, Params, Traceable, Transform, Weights
@@ -41,16 +46,17 @@ class MultivariateStudentT(Likelihood[PatternedRows]):
             definite matrix. None: the diagonal of squared median distances within classes, times
             1.4826^2 (variances, were the columns normal).
         covariance_rows: how many rows that guess is worth, > 0. None: as in `MultivariateNormal`.
-        degrees: v, > 0, where it is known; 4 is a common choice. None: learnt.
+        degrees: v, > 0, where it is known; 4 is a common choice. None: learned.
 
     Raises:
-        InvalidPrior: a worth or v is not above 0, a scale is not symmetric positive definite.
+        InvalidPrior: a prior strength or v is not above 0, a scale is not symmetric positive
+            definite.
 
     Example:
         >>> import numpy as np
         >>> prior = MultivariateStudentT(degrees=4)
         >>> params = {"mean": np.zeros((1, 2)), "cholesky": np.eye(2)[None]}
-        >>> prior.density(params)(np.array([[0.0, 0.0], [1e6, 0.0], [3.0, np.nan]])).round(3)
+        >>> prior.log_density_fn(params)(np.array([[0.0, 0.0], [1e6, 0.0], [3.0, np.nan]])).round(3)
         array([[ -1.838],
                [-80.572],
                [ -3.927]])
@@ -81,7 +87,7 @@ class MultivariateStudentT(Likelihood[PatternedRows]):
     }
 
     def __post_init__(self) -> None:
-        """Refuse an unknown structure, and worths and degrees that are not positive."""
+        """Refuse an unknown structure, and prior strengths and degrees that are not positive."""
         require_one_of(self, "covariance", ("per_class", "shared"))
         require_positive(self, "mean_rows", "covariance_rows", "degrees")
 
@@ -104,7 +110,7 @@ class MultivariateStudentT(Likelihood[PatternedRows]):
         n_classes: int,
         n_levels: tuple[int, ...] = (),
     ) -> PatternedRows:
-        """Return the distinct rows, by pattern of holes."""
+        """Return the distinct rows, by pattern of missing values."""
         return arranged(gather(x, y, weight, n_classes))
 
     def complete(self, statistics: PatternedRows) -> "MultivariateStudentT":
@@ -118,8 +124,8 @@ class MultivariateStudentT(Likelihood[PatternedRows]):
         return np.isnan(np.diagonal(self.scale, axis1=1, axis2=2)).any(axis=0)
 
     def log_scale_free_jacobian(self, params: Params) -> Traceable:
-        """Return sum of (i + 1) log L_ii, i from 0, and log v where that is learnt."""
-        measure = covariances.log_scale_free_jacobian(params["cholesky"])
+        """Return sum of (i + 1) log L_ii, i from 0, and log v where that is learned."""
+        measure = lkj_and_wishart.log_scale_free_jacobian(params["cholesky"])
         if "degrees" not in params:
             return measure
         return measure + params["cholesky"].__array_namespace__().log(params["degrees"])
@@ -148,6 +154,13 @@ class MultivariateStudentT(Likelihood[PatternedRows]):
         xp = params["mean"].__array_namespace__()
         return {**params, "degrees": xp.full(draws, float(self.degrees))}
 
+    def fill_given(self, params: Params, x: Block, own: Labels, rng: np.random.Generator) -> Block:
+        """Return rows whose missing cells are drawn given one draw of the parameters."""
+        degrees = float(params.get("degrees", self.degrees))
+        return conditional.filled_given(
+            x, own, rng, mean=params["mean"], factor=params["cholesky"], degrees=degrees
+        )
+
     def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:
         """Return mean + L noise / sqrt(g) of each row's class."""
         noise = parameters.noise(params["cholesky"], y, rng)
@@ -159,12 +172,12 @@ class MultivariateStudentT(Likelihood[PatternedRows]):
         import numpyro
         import numpyro.distributions as dist
 
-        learnt = {}
+        learned = {}
         if self.degrees is None:
             prior = dist.Gamma(robust.SHAPE, robust.RATE)
-            learnt["degrees"] = numpyro.sample(f"{name}.degrees", prior)
-        wishart = covariances.inverse_wishart(self)
-        return {**covariances.sample_normal(name, self, wishart), **learnt}
+            learned["degrees"] = numpyro.sample(f"{name}.degrees", prior)
+        wishart = lkj_and_wishart.inverse_wishart(self)
+        return {**lkj_and_wishart.sample_normal(name, self, wishart), **learned}
 
     def whitening(self, statistics: PatternedRows) -> dict[str, tuple[np.ndarray, ...]]:
         """Return where a few steps of EM say the posterior sits, and how wide it is."""
@@ -172,7 +185,7 @@ class MultivariateStudentT(Likelihood[PatternedRows]):
         factor = np.linalg.cholesky(centre.scale)
         spread = factor / np.sqrt(centre.mean_rows)[:, None, None]
         found = {
-            "cholesky": (factor, covariances.widths(centre.scale_rows)),
+            "cholesky": (factor, lkj_and_wishart.widths(centre.scale_rows)),
             "mean": (centre.mean, spread),
         }
         if self.degrees is None:
@@ -189,7 +202,7 @@ class MultivariateStudentT(Likelihood[PatternedRows]):
         )
 
         if parameter == "cholesky":
-            return covariances.whitened_cholesky()(*arrays)
+            return lkj_and_wishart.whitened_cholesky()(*arrays)
         if parameter == "mean":
             return LowerCholeskyAffine(*arrays)
         return ComposeTransform([AffineTransform(*arrays), ExpTransform()])

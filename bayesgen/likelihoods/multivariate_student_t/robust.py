@@ -125,7 +125,7 @@ def _start(prior: Likelihood, rows: Rows) -> Centre:
 
 
 def _filled(x, weight, groups, now: Centre, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return rows of one class with holes filled, the covariance of that, and distances."""
+    """Return filled rows of one class, the covariance of the filling, and distances."""
     mean, scale = now.mean[k], now.scale[min(k, len(now.scale) - 1)]
     filled, spread, squares = x.copy(), np.zeros_like(scale), np.zeros(len(x))
     for masks, members in groups:

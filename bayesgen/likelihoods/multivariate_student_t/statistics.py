@@ -11,9 +11,10 @@ from bayesgen.likelihoods.multivariate_normal.statistics import patterns
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class PatternedRows(Rows):
-    """Distinct rows (see `Rows`), and where they have holes.
+    """Distinct rows (see `Rows`), and where they have missing values.
 
-    complete: entries without a hole. holed: the others; cell: the cell of each of these. A cell is
+    complete: entries without a missing value. holed: the others; cell: the cell of each of these. A
+    cell is
     a class and a pattern of observed columns: cell_class (cell,), cell_observed (cell, feature).
     """
 

@@ -1,12 +1,13 @@
 """The log density of a normal cell, linear in x^2, x and 1: for families of independent cells."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
-from bayesgen.likelihoods.normal_statistics import row_chunks
-from bayesgen.typing import Block, Numbers, Traceable, Transform
+from bayesgen.likelihoods.row_chunks import row_chunks
+from bayesgen.typing import Block, Traceable
 
 FEW = 64
 """Sets of parameters, draws times classes, up to which residuals are scored set by set: a point
@@ -43,27 +44,12 @@ def residual_density(
     return log_density
 
 
-def features(x: Numbers) -> Float[np.ndarray, "row natural"]:
-    """Return x^2, x and 1 of observed cells, 0 of missing ones."""
-    observed = ~np.isnan(x)
-    known = np.where(observed, x, 0.0)
-    return np.concatenate([known**2, known, observed], axis=1)
+def statistics(x: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return x^2, x and 1."""
+    return x**2, x, np.ones_like(x)
 
 
-def natural(mean: Traceable, variance: Traceable) -> Traceable:
-    """Return -1/(2 v), m/v and -(log 2 pi v + m^2/v)/2, shape (..., class, 3 feature).
-
-    variance broadcasts to the shape of mean, (..., class, feature).
-    """
-    xp = mean.__array_namespace__()
-    variance = xp.broadcast_to(variance, mean.shape)
+def coefficients(xp: Any, mean: Traceable, variance: Traceable) -> tuple[Traceable | float, ...]:
+    """Return the weights of x^2, x and 1: -1/(2 v), m/v and -(log 2 pi v + m^2/v)/2."""
     constant = -0.5 * (xp.log(2 * np.pi * variance) + mean**2 / variance)
-    return xp.concat([-0.5 / variance, mean / variance, constant], axis=-1)
-
-
-def bijector(parameter: str, *arrays: Traceable) -> Transform:
-    """Return centre + width u for the mean, exp of it for the variance."""
-    from numpyro.distributions.transforms import AffineTransform, ComposeTransform, ExpTransform
-
-    affine = AffineTransform(*arrays)
-    return affine if parameter == "mean" else ComposeTransform([affine, ExpTransform()])
+    return -0.5 / variance, mean / variance, constant

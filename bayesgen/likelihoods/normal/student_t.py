@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Float, Num
 
-from bayesgen.likelihoods.normal_statistics import row_chunks
-from bayesgen.likelihoods.rising import log_rising_factorial
+from bayesgen.likelihoods.row_chunks import row_chunks
+from bayesgen.likelihoods.special_functions import log_rising_factorial
 from bayesgen.typing import Block
 
 LARGEST_DEGREES = 1e6

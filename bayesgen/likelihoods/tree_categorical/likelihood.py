@@ -61,7 +61,8 @@ class TreeCategorical(Tree[PairCounts]):
         odds: prior odds of an edge, > 0; a number or one per class. None: 1 / (number of columns).
 
     Raises:
-        InvalidPrior: probabilities that are negative or do not sum to one, a worth not above 0.
+        InvalidPrior: probabilities that are negative or do not sum to one, a prior strength not
+            above 0.
 
     Example:
         >>> import numpy as np
@@ -102,7 +103,7 @@ class TreeCategorical(Tree[PairCounts]):
     subset_axis: ClassVar[str] = "level"
 
     def __post_init__(self) -> None:
-        """Refuse worths that are not positive and guesses that are no probabilities."""
+        """Refuse prior strengths that are not positive and guesses that are no probabilities."""
         require_positive(self, "rows", "odds")
         if self.probs is not None and not isinstance(self.probs, str):
             probs = np.asarray(self.probs, dtype=float)
@@ -202,7 +203,7 @@ class TreeCategorical(Tree[PairCounts]):
 
     def is_marginal(self, x: Block) -> np.ndarray:
         """Return for which rows `predictive` is the sum over their missing values."""
-        return super().is_marginal(x) | missing.are_few(self._known(x), self.n_levels)
+        return super().is_marginal(x) | missing.are_few(self._observed_table(x), self.n_levels)
 
     def predictive(self) -> Callable[[Block], np.ndarray]:
         """Return x -> log p(x given y = k); missing levels of few combinations are summed out."""
@@ -211,7 +212,7 @@ class TreeCategorical(Tree[PairCounts]):
         def of_rows(rows: np.ndarray, x: Block) -> np.ndarray:
             return np.where(self._possible(x), score(x), -np.inf)
 
-        return lambda x: missing.summed(of_rows, self._known(x), self.n_levels)
+        return lambda x: missing.summed(of_rows, self._observed_table(x), self.n_levels)
 
     def log_predictive_paired(self, x: Block) -> np.ndarray:
         """Return what the i-th of priors along a leading axis says of row i, (row, class)."""
@@ -221,7 +222,7 @@ class TreeCategorical(Tree[PairCounts]):
             own = self.with_arrays({name: value[rows] for name, value in arrays.items()})
             return np.where(own._possible(x), own._each(x, weights[rows]), -np.inf)
 
-        return missing.summed(of_rows, self._known(x), self.n_levels)
+        return missing.summed(of_rows, self._observed_table(x), self.n_levels)
 
     def log_density_draws_given_row(
         self, rng: np.random.Generator, n: int
@@ -236,7 +237,7 @@ class TreeCategorical(Tree[PairCounts]):
         drawn = functools.cache(lambda: self.draw(np.random.default_rng((seed, 2)), n))
 
         def log_density(x: Block, own: np.ndarray) -> np.ndarray:
-            x = self._known(x)
+            x = self._observed_table(x)
             shown = (x >= 0) | (np.array(self.n_levels) == 0)
             some = ~shown.all(axis=1) & shown.any(axis=1) & missing.are_few(x, self.n_levels)
             out = np.empty((*own.shape, len(self.probs)))
@@ -269,7 +270,7 @@ class TreeCategorical(Tree[PairCounts]):
             out[name][at, own] = value[:, 0]
         return out
 
-    def _known(self, x: Block) -> Block:
+    def _observed_table(self, x: Block) -> Block:
         """Return rows in which levels without a probability are missing."""
         return np.where(self.observed(x), x, -1)
 
@@ -382,7 +383,7 @@ class TreeCategorical(Tree[PairCounts]):
         if statistics.gaps().any():
             raise UnsupportedInference.because(
                 FAMILY,
-                "counts of pairs do not hold the likelihood of rows with holes",
+                "counts of pairs do not hold the likelihood of incomplete rows",
                 "Fill them.",
             )
         return parameters.log_likelihood(params, statistics.count, self.n_levels)

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from bayesgen.likelihoods.dirichlet import segments
-from bayesgen.likelihoods.rising import log_rising_factorial
+from bayesgen.likelihoods.special_functions import log_rising_factorial
 
 Probs = Float[np.ndarray, "*batch class level"]
 Rows = Float[np.ndarray, "*batch class"]

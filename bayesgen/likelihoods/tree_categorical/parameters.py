@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float, Int
 from bayesgen.likelihoods import forest_sums
 from bayesgen.likelihoods.dirichlet import log_gammas, segments, starts
 from bayesgen.likelihoods.forest_sums import Parents
-from bayesgen.likelihoods.normal_statistics import row_chunks
+from bayesgen.likelihoods.row_chunks import row_chunks
 from bayesgen.likelihoods.tree_categorical.statistics import places
 from bayesgen.typing import Block, Evidence, Labels, Params
 
@@ -127,7 +127,7 @@ class _Trees:
     n_levels: Levels
 
     def complete(self, x: Block) -> Float[np.ndarray, "row lane"]:
-        """Return the log density of rows without holes: one number of a table for each cell."""
+        """Return the log density of complete rows: one number of a table for each cell."""
         lane, level = np.arange(len(self.parent)), places(x, self.n_levels)
         out = np.zeros((len(x), len(lane)))
         for v, above in enumerate(self.parent.T):
@@ -136,7 +136,7 @@ class _Trees:
         return out
 
     def summed(self, x: Block) -> Float[np.ndarray, "row lane"]:
-        """Return the log density of what rows show; holes are summed out, children first."""
+        """Return the log density of what rows show; missing levels are summed out, bottom up."""
         parent, logs, first = self.parent, self.logs, starts(self.n_levels)
         lane, seen, size = np.arange(len(parent)), x >= 0, logs.shape[1]
         # what lies below each level of each column, (row, lane, feature, level)

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Int
 
 from bayesgen.likelihoods.base import Statistics
 from bayesgen.likelihoods.dirichlet import kept_levels, segments, starts
-from bayesgen.likelihoods.normal_statistics import row_chunks
+from bayesgen.likelihoods.row_chunks import row_chunks
 from bayesgen.typing import Block, Labels, Weights
 
 
@@ -17,7 +17,7 @@ class PairCounts(Statistics):
     """Weight of the rows that show two levels, over all levels side by side.
 
     count: (class, level, level), symmetric; on the diagonal the weight of each level itself. A row
-    with holes counts in the pairs of which it shows both.
+    with missing values counts in the pairs of which it shows both.
     """
 
     count: np.ndarray

@@ -10,7 +10,7 @@ from bayesgen.errors import UnsupportedInference
 from bayesgen.likelihoods import forest_sums
 from bayesgen.likelihoods.base import Repair
 from bayesgen.likelihoods.hyperparameters import Guess, broadcast_guess, require_positive
-from bayesgen.likelihoods.multivariate_normal import MultivariateNormal
+from bayesgen.likelihoods.multivariate_normal import MultivariateNormal, conditional
 from bayesgen.likelihoods.multivariate_normal import statistics as whole
 from bayesgen.likelihoods.tree_family import Tree
 from bayesgen.likelihoods.tree_normal import pairs, parameters
@@ -60,7 +60,7 @@ class TreeNormal(Tree[PairMoments]):
         odds: prior odds of an edge, > 0; a number or one per class. None: 1 / (number of columns).
 
     Raises:
-        InvalidPrior: a worth, a variance or odds are not positive and finite.
+        InvalidPrior: a prior strength, a variance or odds are not positive and finite.
 
     Example:
         >>> import numpy as np
@@ -107,7 +107,7 @@ class TreeNormal(Tree[PairMoments]):
     }
 
     def __post_init__(self) -> None:
-        """Refuse worths, variances and odds that are not positive."""
+        """Refuse prior strengths, variances and odds that are not positive."""
         require_positive(self, "mean_rows", "variance", "variance_rows", "odds")
 
     def statistics(
@@ -187,7 +187,7 @@ class TreeNormal(Tree[PairMoments]):
         return pairs.log_cells(x[:, None], self._pairs()[1], half=half)
 
     def mutual(self) -> bool:
-        """Return whether the rows of every pair are those of its columns: no holes at fit."""
+        """Return whether the rows of every pair are those of its columns: nothing was missing."""
         return not self.gaps()
 
     def gaps(self) -> bool:
@@ -256,7 +256,7 @@ class TreeNormal(Tree[PairMoments]):
         if statistics.gaps().any():
             raise UnsupportedInference.because(
                 FAMILY,
-                "moments of pairs do not hold the likelihood of rows with holes",
+                "moments of pairs do not hold the likelihood of incomplete rows",
                 "Fill them.",
             )
         own = statistics.columns()
@@ -264,6 +264,10 @@ class TreeNormal(Tree[PairMoments]):
         moments = (own.count.max(axis=1), own.mean, statistics.cross)
         rows = whole.collect(len(every), np.arange(len(every)), every, *moments)
         return MultivariateNormal().log_likelihood(params, rows)
+
+    def fill_given(self, params: Params, x: Block, own: Labels, rng: np.random.Generator) -> Block:
+        """Return rows whose missing cells are drawn given one draw of the parameters."""
+        return conditional.filled_given(x, own, rng, mean=params["mean"], factor=params["cholesky"])
 
     def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:
         """Return mean + L noise of each row's class."""

@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float
 
 from bayesgen.likelihoods.normal.student_t import log_student_t
-from bayesgen.likelihoods.rising import log_rising_factorial
+from bayesgen.likelihoods.special_functions import log_rising_factorial
 
 SMALLEST = 1e-15
 """Least share of a column's variance that another leaves: what rounding leaves of 1 - 1."""
@@ -26,8 +26,8 @@ Table = Float[np.ndarray, "*batch class feature feature"]
 class Pairs:
     """Updated hyperparameters of all pairs, (..., class, feature, feature), laid out alike.
 
-    mean_rows, rows: worths. mean[i, j], psi[i, j]: of column j in the pair with i. phi[i, j]: off
-    the diagonal of that pair's matrix. On the diagonal stand those of single columns.
+    mean_rows, rows: prior strengths. mean[i, j], psi[i, j]: of column j in the pair with i. phi[i,
+    j]: off the diagonal of that pair's matrix. On the diagonal stand those of single columns.
     """
 
     mean_rows: Table

@@ -7,7 +7,8 @@ import numpy as np
 from jaxtyping import Bool
 
 from bayesgen.likelihoods.base import Statistics
-from bayesgen.likelihoods.normal_statistics import NormalStatistics, row_chunks
+from bayesgen.likelihoods.normal_statistics import NormalStatistics
+from bayesgen.likelihoods.row_chunks import row_chunks
 from bayesgen.typing import Labels, Numbers, Weights
 
 BLOCK_ROWS = 8192

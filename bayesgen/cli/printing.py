@@ -1,0 +1,190 @@
+"""Output of the command line: text and tables for people, JSON for programs."""
+
+import contextlib
+import json
+import math
+import sys
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sized
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import csv, parquet
+from rich import box
+from rich.console import Console
+from rich.progress import Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table as Grid
+
+from bayesgen.calibrate import BINS
+from bayesgen.compare import Comparison
+from bayesgen.compare.comparison import with_error
+from bayesgen.persist import replacing
+from bayesgen.table import Table
+
+B = TypeVar("B", bound=Sized | tuple[Sized, ...])
+SCORES = {
+    "log_loss": "log loss",
+    "brier": "Brier",
+    "calibration_error": "calib. error",
+    "accuracy": "accuracy",
+}
+LEGEND = (
+    "Scores of rows that were left out of the fit; ± is one standard error over the folds. Log "
+    "loss (nats), Brier (0 to 2) and calibration error (top label, "
+    f"{BINS} bins of equal width): lower is better. Seconds: all fits and predictions."
+)
+RULED_OUT = " Log loss inf: a class was given probability 0 in a row where it was the true one."
+
+
+def print_text(text: object) -> None:
+    """Print text or a table to stdout; without color and at 80 columns when piped."""
+    # column and class names are the user's own text, never markup
+    console = Console(markup=False, highlight=False, emoji=False)
+    with console.capture() as captured:
+        console.print(text)
+    print("\n".join(line.rstrip() for line in captured.get().splitlines()))
+
+
+def print_notes(sentences: Iterable[str]) -> None:
+    """Print sentences beside the result, on stderr."""
+    sys.stdout.flush()
+    for sentence in sentences:
+        print(f"note: {sentence}", file=sys.stderr)
+
+
+def print_facts(facts: Mapping[str, str]) -> None:
+    """Print names and their values, wrapped under each other."""
+    grid = Grid.grid(padding=(0, 2, 0, 0))
+    grid.add_column(style="bold", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, value in facts.items():
+        grid.add_row(name, value)
+    print_text(grid)
+
+
+def print_grid(heads: Iterable[str], lines: Iterable[Iterable[str]]) -> None:
+    """Print a table, its first column to the left and the others to the right."""
+    grid = Grid(
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+        show_edge=False,
+        header_style="bold",
+    )
+    for position, head in enumerate(heads):
+        grid.add_column(head, justify="right" if position else "left", no_wrap=True)
+    for line in lines:
+        grid.add_row(*line)
+    print_text(grid)
+
+
+def print_comparison(comparison: Comparison) -> None:
+    """Print the scores of each classifier with standard errors, its seconds and its method."""
+    table = comparison.table
+    lines = [
+        [
+            str(name),
+            *(with_error(row[score], row[f"{score}_se"]) for score in SCORES),
+            _seconds(comparison.folds * (row["fit_seconds"] + row["predict_seconds"])),
+            row["method"],
+        ]
+        for name, row in zip(table.index, table.to_dict("records"), strict=True)
+    ]
+    print()
+    print_grid(["", *SCORES.values(), "seconds", "ran"], lines)
+    print()
+    print_text(LEGEND + RULED_OUT if np.isinf(table["log_loss"]).any() else LEGEND)
+
+
+def show_progress(batches: Iterable[B], words: str) -> Iterator[B]:
+    """Yield batches, tables or tuples that begin with one; a terminal counts rows on stderr."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.completed:,.0f} " + words), TimeElapsedColumn())
+    quiet = not console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=quiet) as progress:
+        task = progress.add_task(words, total=None)
+        for batch in batches:
+            yield batch
+            progress.advance(task, len(batch[0] if isinstance(batch, tuple) else batch))
+
+
+@contextlib.contextmanager
+def table_writer(
+    out: Path | None, schema: pa.Schema, *, lines: bool
+) -> Generator[Callable[[pa.Table], None]]:
+    """Give a function that writes tables of one schema one after the other.
+
+    Args:
+        out: a Parquet or CSV file, which is there at the end, whole; None writes to stdout.
+        schema: of the tables.
+        lines: on stdout, one JSON object for each row, instead of CSV.
+
+    Raises:
+        UnwritableFile: the path takes no file.
+    """
+    if out is not None:
+        kind = csv.CSVWriter if out.suffix == ".csv" else parquet.ParquetWriter
+        with replacing(out) as path, kind(path, schema) as writer:
+            yield writer.write_table
+    elif lines:
+        yield _print_json_lines
+    else:
+        # rows that were printed before stand first
+        sys.stdout.flush()
+        with csv.CSVWriter(sys.stdout.buffer, schema) as writer:
+            yield writer.write_table
+
+
+def _print_json_lines(table: pa.Table) -> None:
+    for row in table.to_pylist():
+        print(to_json(row, indent=None))
+
+
+def kinds_of_columns(table: Table) -> dict[str, int]:
+    """Return the number of columns of each kind."""
+    numeric = sum(column.kind == "number" for column in table.columns)
+    return {"numeric": numeric, "categorical": len(table.columns) - numeric}
+
+
+def missing_by_column(table: Table) -> dict[str, int]:
+    """Return the missing cells of each column that has any."""
+    found = {str(column.name): int(column.missing.sum()) for column in table.columns}
+    return {name: count for name, count in found.items() if count}
+
+
+def rows_and_columns(rows: int, kinds: Mapping[str, int]) -> str:
+    """Return "9 rows, 3 columns (1 numeric, 2 categorical)"."""
+    numeric, categorical = kinds["numeric"], kinds["categorical"]
+    return (
+        f"{rows:,} rows, {numeric + categorical:,} columns ({numeric:,} numeric, {categorical:,} "
+        "categorical)"
+    )
+
+
+def name_counts(counts: Mapping[str, int], limit: int = 8) -> str:
+    """Return "no 809, yes 500", cut after `limit` of them."""
+    parts = [f"{name} {count:,}" for name, count in list(counts.items())[:limit]]
+    more = [f"and {len(counts) - limit:,} more"] if len(counts) > limit else []
+    return ", ".join([*parts, *more])
+
+
+def to_json(value: object, indent: int | None = 2) -> str:
+    """Return JSON: NaN as null and infinity as the text "inf", which JSON has no numbers for."""
+    # cells that JSON has no word for, such as dates, are text
+    finite = _finite(value)
+    return json.dumps(finite, indent=indent, ensure_ascii=False, allow_nan=False, default=str)
+
+
+def _finite(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {str(key): _finite(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(part) for part in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else str(value)
+    return value
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.2f}" if value < 10 else f"{value:,.0f}"

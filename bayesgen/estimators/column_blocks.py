@@ -1,0 +1,134 @@
+"""Column blocks: from the likelihood= argument to the columns that each likelihood reads."""
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+
+from bayesgen.errors import InvalidArgument, UnknownColumns
+from bayesgen.errors.base import Code
+from bayesgen.likelihoods import Categorical, Likelihood, Normal
+from bayesgen.likelihoods.hyperparameter_mixture import resolve_family
+from bayesgen.schema import BlockSpec
+from bayesgen.table import Name, Names, SparseTable, Table, free
+
+Spec = str | Likelihood | Mapping
+Blocks = dict[str, tuple[Likelihood, Names]]
+"""Block name -> its likelihood and the names of its columns."""
+
+TAKEN = ("class",)
+"""The class prior answers under this name beside the blocks."""
+
+
+def assign(spec: Spec, table: Table, remainder: str | None = None) -> Blocks:
+    """Return the blocks that a likelihood= argument means for a table.
+
+    "auto" reads numbers as Normal and everything else as Categorical; one likelihood reads all
+    columns; a mapping names columns, or tuples of columns, by name or by position.
+
+    Args:
+        spec: the likelihood= argument.
+        table: rows to fit.
+        remainder: columns that a mapping does not name are refused (None), read as "auto" reads
+            them ("auto"), or ignored ("drop").
+
+    Raises:
+        UnknownColumns: a column that is not in the table, is named twice, or is left out.
+        InvalidArgument: what is no likelihood or no remainder, or a mapping that leaves no column.
+    """
+    if remainder not in (None, "auto", "drop"):
+        raise InvalidArgument.not_one_of("remainder", remainder, ["auto", "drop", None])
+    if isinstance(spec, Likelihood):
+        return {_block_name(spec): (resolve_family(spec), table.names)}
+    if isinstance(spec, Mapping):
+        return _by_column(spec, table, remainder)
+    if not (isinstance(spec, str) and spec == "auto"):
+        allowed = ["auto", Code("bg.Normal()"), Code("{column: ...}")]
+        raise _no_likelihood("likelihood", spec, allowed)
+    return _automatic(table, table.names, {})
+
+
+def unread(spec: Spec, names: Names, remainder: str | None) -> Collection[Name]:
+    """Return the columns of a table that `assign` drops: what they hold does not matter."""
+    if not isinstance(spec, Mapping) or remainder != "drop":
+        return ()
+    return set(names).difference(*(_columns(key, names) for key in spec))
+
+
+def reads_sparse(spec: Spec) -> bool:
+    """Return whether every likelihood of a likelihood= argument reads sparse rows."""
+    parts = spec.values() if isinstance(spec, Mapping) else (spec,)
+    return all(isinstance(part, Likelihood) and part.sparse for part in parts)
+
+
+def specs(blocks: Blocks) -> dict[str, BlockSpec]:
+    """Return what each block asks of the table."""
+    return {
+        name: BlockSpec(likelihood.kind, columns, likelihood.centred)
+        for name, (likelihood, columns) in blocks.items()
+    }
+
+
+def _by_column(spec: Mapping, table: Table, remainder: str | None) -> Blocks:
+    blocks: Blocks = {}
+    taken: list = []
+    for key, likelihood in spec.items():
+        if not isinstance(likelihood, Likelihood):
+            raise _no_likelihood(f"likelihood[{key!r}]", likelihood, [Code("bg.Normal()")])
+        columns = _columns(key, table.names)
+        taken += columns
+        # part of the names of parameters, in which arviz's trees allow no slash
+        name = "_".join(map(str, columns)).replace("/", "_")
+        blocks[_free(name, blocks)] = (resolve_family(likelihood), columns)
+    entries = Counter(taken)
+    twice = [name for name, count in entries.items() if count > 1]
+    if twice:
+        raise UnknownColumns.twice(twice)
+    left_out = tuple(name for name in table.names if name not in entries)
+    if left_out and remainder is None:
+        raise UnknownColumns.left_out(left_out)
+    if not blocks and remainder == "drop":
+        raise InvalidArgument.out_of_range(
+            "likelihood",
+            dict(spec),
+            "with remainder='drop' a mapping of at least one column",
+            "Pass remainder='auto', or name a column.",
+        )
+    return _automatic(table, left_out, blocks) if remainder == "auto" else blocks
+
+
+def _no_likelihood(name: str, value: object, allowed: list) -> InvalidArgument:
+    if isinstance(value, type) and issubclass(value, Likelihood):
+        return InvalidArgument.not_an_instance(name, value)
+    return InvalidArgument.not_one_of(name, value, allowed)
+
+
+def _automatic(table: Table, names: Names, blocks: Blocks) -> Blocks:
+    """Return blocks with those that "auto" means for some columns added."""
+    numbers, levels = names, ()
+    if not isinstance(table, SparseTable):  # which holds nothing but numbers
+        wanted = set(names)
+        columns = [column for column in table.columns if column.name in wanted]
+        numbers = tuple(column.name for column in columns if column.kind == "number")
+        levels = tuple(column.name for column in columns if column.kind == "level")
+    added: Blocks = {"normal": (Normal(), numbers), "categorical": (Categorical(), levels)}
+    return blocks | {_free(name, blocks): block for name, block in added.items() if block[1]}
+
+
+def _columns(key: object, names: Names) -> tuple[Name, ...]:
+    return tuple(_column(part, names) for part in (key if isinstance(key, tuple) else (key,)))
+
+
+def _column(key: object, names: Names) -> Name:
+    if key in names:
+        return names[names.index(key)]
+    if isinstance(key, int) and 0 <= key < len(names):
+        return names[key]
+    raise UnknownColumns.not_in_table([key], names)
+
+
+def _free(name: str, blocks: Blocks) -> str:
+    return free(name, {*blocks, *TAKEN})
+
+
+def _block_name(likelihood: Likelihood) -> str:
+    name = type(likelihood).__name__
+    return "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")

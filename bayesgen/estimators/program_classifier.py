@@ -1,0 +1,313 @@
+"""A user's program as a classifier: rows as it takes them, and what is asked of a fitted one."""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import TypeVar, cast
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from bayesgen import diagnose
+from bayesgen.classes import Spec, class_prior, require_possible
+from bayesgen.errors import (
+    InvalidProgram,
+    InvalidProgramRows,
+    InvalidTable,
+    InvalidValues,
+    NotConverged,
+    UnsupportedTable,
+    warn,
+)
+from bayesgen.estimators.training import TrainingState
+from bayesgen.estimators.validation import TrainingRows
+from bayesgen.inference import Method
+from bayesgen.model import ModelStatistics
+from bayesgen.schema import BlockSpec, Schema, check_columns
+from bayesgen.table import (
+    Table,
+    check_labelled,
+    fill_table,
+    free,
+    is_frame,
+    is_sparse,
+    read_table,
+    require_container,
+)
+from bayesgen.typing import Encoded, Labels, Traceable
+from bayesgen.user_program import (
+    OWNER,
+    SINGLE,
+    ProgramPosterior,
+    ProgramRows,
+    UserProgram,
+    infer,
+    size_keywords,
+)
+
+DICT = "dict"
+
+T = TypeVar("T")
+"""A table of any kind."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ProgramTable(Table):
+    """Rows as a program takes them: arrays by name, one under "x" unless container is "dict".
+
+    frame: the table that they were read from, if there was one.
+    """
+
+    arrays: Mapping[str, np.ndarray] = dataclasses.field(default_factory=dict)
+    frame: Table | None = None
+
+    def take(self, rows: np.ndarray | slice) -> "ProgramTable":
+        """Return the table of some rows."""
+        arrays = {name: array[rows] for name, array in self.arrays.items()}
+        return _table(arrays, self.container, self.frame)
+
+
+@dataclasses.dataclass(frozen=True)
+class ProgramSchema(Schema):
+    """What a fit remembers of arrays: kind of number and shape of a row, by name.
+
+    columns: of the frame that the rows came in, if it was one.
+    """
+
+    forms: Mapping[str, tuple[np.dtype, tuple[int, ...]]]
+    columns: Schema | None
+
+    @classmethod
+    def of(cls, table: ProgramTable) -> "ProgramSchema":
+        """Return what a table teaches."""
+        forms = {name: (array.dtype, array.shape[1:]) for name, array in table.arrays.items()}
+        if table.frame is None:
+            return cls({}, (), table.container, forms, None)
+        names = table.frame.names
+        columns = Schema.learn(table.frame, {SINGLE: BlockSpec("numbers", names)})
+        return cls({}, names, table.container, forms, columns)
+
+    def encode(
+        self, table: Table, unseen: str = "missing", *, estimator: str = "Classifier"
+    ) -> dict[str, Traceable]:
+        """Return the arrays of a table, which must look as they did at fit.
+
+        Raises:
+            InvalidProgramRows: they do not.
+        """
+        table = cast(ProgramTable, table)
+        if (table.container == DICT) != (self.container == DICT):
+            words = {True: "a dict of arrays", False: "one array"}
+            is_dict = table.container == DICT
+            raise InvalidProgramRows.container(words[is_dict], words[not is_dict])
+        arrays: Mapping[str, Traceable] = table.arrays
+        if self.columns is not None and table.frame is not None:
+            # matches the columns by name, and finds absent ones missing
+            arrays = self.columns.encode(table.frame, estimator=estimator)
+        if set(arrays) != set(self.forms):
+            raise InvalidProgramRows.names(arrays, self.forms)
+        return {name: self._array(name, arrays[name]) for name in self.forms}
+
+    def _array(self, name: str, array: np.ndarray) -> np.ndarray:
+        dtype, shape = self.forms[name]
+        if array.shape[1:] != shape:
+            raise InvalidProgramRows.shape(name, array.shape[1:], shape)
+        if dtype.kind in "iu" and array.dtype.kind == "f" and not (array == np.rint(array)).all():
+            raise InvalidProgramRows.fractions(name)
+        return array.astype(dtype)
+
+    def decode(self, encoded: Encoded, n_rows: int) -> object:
+        """Return arrays as the rows came in: a frame, an array, or a dict of arrays."""
+        if self.columns is not None:
+            return self.columns.decode({SINGLE: encoded[SINGLE].astype(float)}, n_rows)
+        return dict(encoded) if self.container == DICT else encoded[SINGLE]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ProgramState(TrainingState):
+    """How rows look to a program, and the classes. rows: to fit, then None."""
+
+    schema: ProgramSchema
+    program: UserProgram
+    rows: ProgramRows | None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class FittedProgram:
+    """A fitted program: how its rows look, and its posterior."""
+
+    state: ProgramState
+    posterior: ProgramPosterior
+
+    def simulate(self, n: int, rng: np.random.Generator) -> tuple[dict[str, Traceable], np.ndarray]:
+        """Return n rows as the schema encodes rows, and their class codes.
+
+        Raises:
+            InvalidProgram: the program does not make rows that it would take.
+        """
+        forms = self.state.schema.forms
+        shapes = {name: shape for name, (_, shape) in forms.items()}
+        rows, y = self.posterior.simulate(n, rng, size_keywords(self.state.program, shapes))
+        found = {name: array.shape[1:] for name, array in rows.items()}
+        if found != shapes:
+            raise InvalidProgram.wrong_simulation(f"their shapes are {found}, not {shapes}")
+        return {name: rows[name].astype(dtype) for name, (dtype, _) in forms.items()}, y
+
+    def impute(self, X: T, table: ProgramTable, draws: int, rng: np.random.Generator) -> list[T]:
+        """Return tables like X, of which `table` was read, with missing cells drawn, each anew.
+
+        Raises:
+            ProgramRefuses: a missing cell that the program does not mark.
+            InvalidProgram: the program does not return the rows that it is given.
+        """
+        encoded = self.state.schema.encode(table)
+        filled = (self.posterior.impute(encoded, table.n_rows, rng) for _ in range(draws))
+        return [self._put(X, table, encoded, rows) for rows in filled]
+
+    def _put(self, X: T, table: ProgramTable, encoded: Encoded, filled: Encoded) -> T:
+        """Return X with those cells in which encoded rows were filled."""
+        # what was NaN differs from itself
+        cells = {name: (encoded[name] != filled[name], filled[name]) for name in encoded}
+        columns = self.state.schema.columns
+        if columns is not None and table.frame is not None:
+            named = columns.missing_cells(table.frame)
+            changed, values = cells[SINGLE]
+            by_column = {
+                named[column.name][0]: (changed[:, j], values[:, j])
+                for j, column in enumerate(columns.blocks[SINGLE])
+            }
+            names = tuple(dict.fromkeys([*table.frame.names, *by_column]))
+            return cast(T, fill_table(X, table.container, names, by_column, {}))
+        if isinstance(X, Mapping):
+            return cast(T, {name: _replaced(array, *cells[name]) for name, array in X.items()})
+        return cast(T, _replaced(X, *cells[SINGLE]))
+
+    def sample_prior(
+        self, draws: int, rng: np.random.Generator, encoded: Encoded, y: Labels
+    ) -> diagnose.Params:
+        """Return draws of every parameter from its prior, by owner, (chain, draw, ...)."""
+        return diagnose.chained(self.posterior.sample_prior(draws, rng, encoded, y), draws)
+
+    def log_priors(self, encoded: Encoded, y: Labels) -> dict[str, np.ndarray]:
+        """Return the log density of each parameter's prior at the draws; none of an MLE."""
+        is_mle = self.posterior.report.method == "mle"
+        return {} if is_mle else self.posterior.log_priors(encoded, y)
+
+
+def _replaced(array: object, changed: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return a copy of an array with some cells replaced."""
+    out = np.array(array)
+    out[changed] = values[changed]
+    return out
+
+
+def named(params: diagnose.Params, group: diagnose.Group) -> diagnose.Group:
+    """Return a group with the parameters of a program beside those in it, by free names."""
+    sites = {free(site, group.arrays): value for site, value in params.get(OWNER, {}).items()}
+    return diagnose.Group({**group.arrays, **sites}, group.dims)
+
+
+def new_state(model: Callable, rows: TrainingRows, classes: np.ndarray) -> ProgramState:
+    """Return what a program is fitted to.
+
+    Raises:
+        InvalidProgram: story= is no program.
+    """
+    check_labelled(classes)
+    if not callable(model):
+        raise InvalidProgram.not_a_program(model)
+    table = cast(ProgramTable, rows.table)
+    schema = ProgramSchema.of(table)
+    program = UserProgram(model, len(classes), table.container != DICT)
+    y = np.searchsorted(classes, rows.labels)
+    count = np.bincount(y, rows.weight, minlength=len(classes)).astype(float)
+    observed = ProgramRows(schema.encode(table), y, rows.weight)
+    return ProgramState(schema, {}, classes, ModelStatistics(count, {}), program, observed)
+
+
+def fit(state: ProgramState, inference: str | Method, prior: Spec, seed: int) -> ProgramPosterior:
+    """Return the posterior of a program, warning where it has not converged.
+
+    Raises:
+        InvalidProgram: the program breaks the form, or the prior is a number.
+    """
+    number = isinstance(prior, int | float | np.number)
+    if number and prior != 1.0:
+        raise InvalidProgram.with_class_prior(prior)
+    posterior = infer(state.program, cast(ProgramRows, state.rows), inference, seed)
+    if not posterior.report.converged:
+        warn(NotConverged(posterior.report.verdict))
+    if number:
+        return posterior
+    require_possible(prior, state.classes)
+    known = class_prior(prior, state.classes, state.statistics.count, frequencies=False)
+    return posterior.with_classes(known)
+
+
+def require_columns(schema: ProgramSchema, table: ProgramTable, estimator: str) -> None:
+    """Compare the columns of a frame with those of the fit, where that was a frame too.
+
+    Raises:
+        UnknownColumns: columns that fitting did not see.
+    """
+    if schema.columns is not None and table.frame is not None:
+        names, container = schema.columns.names, schema.columns.container
+        check_columns(names, names, container, table.frame, estimator)
+
+
+def read(estimator: object, X: object, *, reset: bool) -> ProgramTable:
+    """Return rows as a program takes them; with `reset` scikit-learn notes names and number.
+
+    X is an array with its rows along the first axis, a dict of such arrays, or a frame of numbers,
+    which becomes one array. Cells of float are float64, NaN where missing.
+
+    Raises:
+        BayesgenError: what cannot be read.
+    """
+    if isinstance(X, Mapping):
+        arrays = {name: _numbers(name, np.asarray(value)) for name, value in X.items()}
+        lengths = {name: array.shape[0] if array.ndim else 0 for name, array in arrays.items()}
+        if len(set(lengths.values())) != 1:
+            raise InvalidProgramRows.lengths(lengths)
+        return _table(arrays, DICT)
+    require_container(X)
+    if is_sparse(X):
+        raise UnsupportedTable.sparse_for("A program of your own")
+    if is_frame(X):
+        frame = read_table(X)
+        for column in frame.columns:
+            if column.kind != "number":
+                raise InvalidProgramRows.text(column.name)
+        if reset:
+            validate_data(estimator, X, skip_check_array=True)
+        array = np.stack([column.values for column in frame.columns], axis=1)
+        # codes of levels stay whole numbers
+        whole = np.asarray(X).dtype.kind in "iu"
+        return _table({SINGLE: array.astype(int) if whole else array}, frame.container, frame)
+    options = {"dtype": None, "ensure_all_finite": False, "allow_nd": True}
+    array = validate_data(estimator, X, reset=reset, **options)
+    return _table({SINGLE: _numbers(SINGLE, array)}, "numpy")
+
+
+def _table(
+    arrays: Mapping[str, np.ndarray], container: str, frame: Table | None = None
+) -> ProgramTable:
+    n_rows = len(next(iter(arrays.values())))
+    if not n_rows:
+        raise InvalidTable.no_rows(sum(array[:1].size for array in arrays.values()))
+    return ProgramTable((), n_rows, container, None, arrays, frame)
+
+
+def _numbers(name: object, array: np.ndarray) -> np.ndarray:
+    """Return an array of whole numbers, truth values or float64, NaN the only strange one."""
+    if array.dtype.kind in "iub":
+        return array
+    if array.dtype.kind == "c":
+        raise InvalidValues.complex_array()
+    try:
+        array = array.astype(np.float64)
+    except (TypeError, ValueError):
+        raise InvalidProgramRows.text(name) from None
+    infinite = int(np.isinf(array).sum())
+    if infinite:
+        raise InvalidProgramRows.infinite(name, infinite)
+    return array

@@ -1,0 +1,509 @@
+"""Training: from rows, labels and weights to statistics, and from statistics to a posterior."""
+
+import contextlib
+import dataclasses
+import functools
+import math
+import operator
+from collections.abc import Generator, Iterable, Sequence
+
+import numpy as np
+from scipy.sparse import csr_array, issparse, vstack
+
+from bayesgen.classes import Spec, class_prior, require_possible
+from bayesgen.errors import (
+    BayesgenWarning,
+    DegenerateVariance,
+    InvalidArgument,
+    InvalidPrior,
+    InvalidValues,
+    MissingCells,
+    NoEvidence,
+    NoRows,
+    NotConverged,
+    OutOfSupport,
+    PooledEstimate,
+    SingularCovariance,
+    TooManyCells,
+    UninformativeColumn,
+    warn,
+)
+from bayesgen.estimators import validation
+from bayesgen.estimators.column_blocks import Blocks, specs
+from bayesgen.estimators.validation import TrainingRows
+from bayesgen.inference import MLE, Method, Posterior, PowerPosterior, any_missing, choose
+from bayesgen.inference import leave_one_out as loo
+from bayesgen.inference.power_posterior import learned_powers, stated_powers
+from bayesgen.likelihoods import Likelihood, Repair
+from bayesgen.likelihoods.normal_statistics import row_chunks
+from bayesgen.likelihoods.sparse import first_missing
+from bayesgen.model import (
+    Model,
+    ModelStatistics,
+    Reader,
+    complete_model,
+    log_abs_det_jacobian,
+    model_statistics,
+)
+from bayesgen.schema import Column, Columns, Schema
+from bayesgen.schema.power_transform import learned as learned_transform
+from bayesgen.table import SPARSE, Name, SparseTable, check_labelled
+from bayesgen.typing import Encoded, Joint, Labels, Traceable, Weights
+
+LEARN_ROWS = 1 << 17
+"""Rows encoded at once: with 20 columns 21 MB, which the allocator hands out again and again
+instead of asking the system for fresh pages (.4 s of .8 s for 1e6 rows, measured)."""
+
+MANY_COLUMNS = 20
+"""Uninformative columns above which one warning speaks of them all."""
+
+Temper = str | float | int | None
+"""None: the model as it is; a power above 0; or "learn"."""
+
+
+def one_each(weight: Weights) -> Weights:
+    """Return what is taken away where one row is left out: of a row of weight 3, one of three."""
+    return np.minimum(weight, 1.0)
+
+
+def joined(parts: Sequence[Encoded]) -> Encoded:
+    """Return encoded rows of several calls below each other."""
+    if len(parts) == 1:
+        return parts[0]
+    return {name: below([part[name] for part in parts]) for name in parts[0]}
+
+
+def below(parts: list[Traceable]) -> Traceable:
+    """Return arrays, which may be sparse, one below the other."""
+    return vstack(parts, format="csr") if issparse(parts[0]) else np.concatenate(parts)
+
+
+# -- the state ------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class TrainingState:
+    """All that fitting remembers of rows: columns, classes and statistics; it adds up.
+
+    likelihoods: of each block, with the guesses as the user left them. log_abs_det_jacobian: of
+    the power transforms over all rows, which is added to the log evidence.
+    """
+
+    schema: Schema
+    likelihoods: dict[str, Likelihood]
+    classes: np.ndarray
+    statistics: ModelStatistics
+    log_abs_det_jacobian: float = dataclasses.field(default=0.0, kw_only=True)
+
+    def __add__(self, later: "TrainingState") -> "TrainingState":
+        """Return the state of the rows of both; the later one's schema and classes hold all."""
+        earlier = self._accumulate(later.schema, later.classes)
+        return dataclasses.replace(later, statistics=earlier + later.statistics)
+
+    def __sub__(self, other: "TrainingState") -> "TrainingState":
+        """Return the state without the rows of the other, which must be among them."""
+        own = other._accumulate(self.schema, self.classes)
+        return dataclasses.replace(self, statistics=self.statistics - own)
+
+    def _accumulate(self, schema: Schema, classes: np.ndarray) -> ModelStatistics:
+        """Return the same statistics over a schema with more levels and over more classes."""
+        statistics = self.statistics
+        if len(classes) > len(self.classes):
+            index = np.searchsorted(classes, self.classes)
+            statistics = statistics.spread_classes(index, len(classes))
+        more = {n for n in self.likelihoods if schema.n_levels(n) != self.schema.n_levels(n)}
+        parts = {
+            name: part.reindex_levels(self.schema.level_index(schema, name), schema.n_levels(name))
+            if name in more
+            else part
+            for name, part in statistics.blocks.items()
+        }
+        return dataclasses.replace(statistics, blocks=parts)
+
+    def origin(self) -> dict[str, np.ndarray]:
+        """Return what encoding subtracted from the columns of each block."""
+        return {name: self.schema.origin(name) for name in self.likelihoods}
+
+    def kept_origin(self, reader: Reader) -> dict[str, np.ndarray]:
+        """Return the same of the columns that each block's likelihood still sees."""
+        origin = self.origin()
+        return {
+            name: origin[name]
+            if index is None or reader.full[name].subset_axis != "feature"
+            else origin[name][index]
+            for name, index in reader.kept.items()
+        }
+
+    def complete(self, prior: Spec, *, frequencies: bool) -> tuple[Model, ModelStatistics, Reader]:
+        """Return the model with every guess filled in, its statistics, and the reader of rows."""
+        origin, count = self.origin(), self.statistics.count
+        parts = {name: part.shifted(-origin[name]) for name, part in self.likelihoods.items()}
+        classes = class_prior(prior, self.classes, count, frequencies=frequencies)
+        model, statistics, reader = complete_model(classes, parts, self.statistics)
+        return (
+            model,
+            statistics,
+            dataclasses.replace(reader, power_transforms=self.schema.power_transforms()),
+        )
+
+    def column_positions(self) -> dict[Name, tuple[str, int]]:
+        """Return where each column that a block reads is encoded, in the order of the table."""
+        found = {
+            column.name: (block, j)
+            for block, columns in self.schema.blocks.items()
+            for j, column in enumerate(columns)
+        }
+        return {name: found[name] for name in self.schema.names if name in found}
+
+    def columns(self, reader: Reader, block: str) -> list:
+        """Return the names of the columns that a block's likelihood still sees."""
+        names = [column.name for column in self.schema.blocks[block]]
+        kept = reader.kept[block]
+        whole = kept is None or reader.full[block].subset_axis != "feature"
+        return names if whole else [names[i] for i in kept]
+
+    def level_names(self, reader: Reader, block: str) -> list[str]:
+        """Return "column=level" for the levels that a block's likelihood still sees."""
+        names = [f"{c.name}={level}" for c in self.schema.blocks[block] for level in c.levels]
+        kept = reader.kept[block]
+        if kept is None or not names:
+            return names
+        if reader.full[block].subset_axis == "level":
+            return [names[i] for i in kept]
+        columns = [self.schema.blocks[block][i] for i in kept]
+        return [f"{c.name}={level}" for c in columns for level in c.levels]
+
+    def uninformative_columns(self, reader: Reader) -> dict[str, list[Name]]:
+        """Return the columns that say nothing about the class, by block, to warn of them."""
+        found, dropped = {}, reader.uninformative_columns()
+        for name, likelihood in self.likelihoods.items():
+            lost = range(len(self.schema.blocks[name]))
+            if name in reader.kept:
+                lost = dropped.get(name, ()) if likelihood.warns_uninformative else ()
+            found[name] = [self.schema.blocks[name][int(j)].name for j in lost]
+        return found
+
+    def restored(self, posterior: Posterior, simulated: dict, n: int) -> dict[str, Traceable]:
+        """Return simulated rows as encoding returns rows: columns left out are missing."""
+        out = {}
+        for name, likelihood in self.likelihoods.items():
+            shape, rows = (n, len(self.schema.blocks[name])), simulated.get(name)
+            sparse = issparse(rows) or (rows is None and self.schema.container in SPARSE)
+            missing = -1 if likelihood.kind == "levels" else np.nan
+            blank = csr_array(shape) if sparse else np.full(shape, missing)
+            kept = posterior.reader.kept.get(name)
+            if rows is not None and kept is not None:
+                rows = posterior.reader.full[name].restore(rows, kept, blank)
+            out[name] = blank if rows is None else rows
+        return out
+
+    def leave_one_out(
+        self, prior: Spec, encoded: Encoded, y: Labels, weight: Weights, away: Weights
+    ) -> tuple[Joint, Joint]:
+        """Return log p(x_i, y = k given the rows without i), and log P(y = k given them).
+
+        Both of shape (row, class); exact where every likelihood is conjugate, given how columns are
+        transformed, which stays.
+
+        Args:
+            prior: of the classes.
+            encoded: all rows.
+            y: their class codes.
+            weight: their weights.
+            away: how much of its weight a row loses where it is left out.
+        """
+        origin, size = self.origin(), len(self.classes)
+        classes_out = np.empty((len(y), size))
+        pairs, which = np.unique(np.stack([y, away], axis=1), axis=0, return_inverse=True)
+        for pair, (k, own) in enumerate(pairs):
+            count = self.statistics.count - own * (np.arange(size) == k)
+            count = np.where(count > 1e-9 * own, count, 0.0)
+            classes = class_prior(prior, self.classes, count, frequencies=False)
+            classes_out[which == pair] = classes.posterior(count).log_predictive()
+        out = classes_out + log_abs_det_jacobian(self.schema.power_transforms(), encoded)
+        for name, likelihood in self.likelihoods.items():
+            rows = loo.Rows(encoded[name], y, weight, away, size, self.schema.n_levels(name))
+            part = self.statistics.blocks[name]
+            with name_columns_if_singular(column.name for column in self.schema.blocks[name]):
+                out += loo.leave_one_out(likelihood.shifted(-origin[name]), part, rows)
+        return out, classes_out
+
+
+def new_state(
+    rows: TrainingRows, blocks: Blocks, classes: np.ndarray, *, power_transform: bool, unseen: str
+) -> TrainingState:
+    """Return the state of the first rows of a fit.
+
+    Args:
+        rows: that blocks read.
+        blocks: name -> (likelihood, columns).
+        classes: sorted, with the labels of the rows among them.
+        power_transform: whether columns of numbers are transformed by powers that rows choose.
+        unseen: "missing" or "error", of levels that fitting did not see.
+    """
+    check_labelled(classes)
+    table = rows.table
+    likelihoods = {name: likelihood for name, (likelihood, _) in blocks.items()}
+    validation.check_sparse(table, likelihoods)
+    schema = Schema.learn(table, specs(blocks))
+    if power_transform not in (True, False):
+        raise InvalidArgument.not_one_of("power_transform", power_transform, [True, False])
+    if power_transform and not isinstance(table, SparseTable):
+        return learn_power_transforms(schema, likelihoods, (rows,), classes, unseen=unseen)
+    return learn(rows, schema, likelihoods, classes, unseen=unseen)
+
+
+def accumulated(
+    earlier: TrainingState,
+    seen: Sequence[TrainingRows],
+    classes: np.ndarray,
+    *,
+    power_transform: bool,
+    unseen: str,
+    estimator: str,
+) -> TrainingState:
+    """Return the state after the last rows seen; power transforms are chosen from all of them."""
+    rows = seen[-1]
+    check_labelled(classes)
+    validation.check_declared(rows.labels, classes)
+    validation.check_sparse(rows.table, earlier.likelihoods)
+    schema = earlier.schema.merge(rows.table, estimator=estimator)
+    if power_transform:
+        return learn_power_transforms(schema, earlier.likelihoods, seen, classes, unseen=unseen)
+    return earlier + learn(rows, schema, earlier.likelihoods, classes, unseen=unseen)
+
+
+def learn(
+    rows: TrainingRows,
+    schema: Schema,
+    likelihoods: dict[str, Likelihood],
+    classes: np.ndarray,
+    *,
+    unseen: str,
+) -> TrainingState:
+    """Return the state of the rows of one table, read LEARN_ROWS at a time."""
+    for name, likelihood in likelihoods.items():
+        if likelihood.most_cells is not None:
+            _check_cells(likelihood, schema.blocks[name])
+    codes = codes_of(rows.labels, classes)
+    n_levels = {name: schema.n_levels(name) for name in likelihoods}
+    parts = []
+    for chunk in row_chunks(len(codes), LEARN_ROWS):
+        encoded = rows.encode(schema, unseen, None if len(codes) <= LEARN_ROWS else chunk)
+        _check_encoded(encoded, schema, likelihoods, chunk.start)
+        sizes = {"n_classes": len(classes), "n_levels": n_levels}
+        parts.append(
+            model_statistics(likelihoods, encoded, codes[chunk], rows.weight[chunk], **sizes)
+        )
+    return TrainingState(schema, likelihoods, classes, functools.reduce(operator.add, parts))
+
+
+def learn_power_transforms(
+    schema: Schema,
+    likelihoods: dict[str, Likelihood],
+    seen: Sequence[TrainingRows],
+    classes: np.ndarray,
+    *,
+    unseen: str,
+) -> TrainingState:
+    """Return the state of rows of which some columns are transformed by powers that they choose.
+
+    Powers are chosen from all rows together, so that any split of them gives the same. Columns of
+    likelihoods that follow any origin have them.
+    """
+    untransformed = {
+        name: tuple(dataclasses.replace(column, transform=None) for column in schema.blocks[name])
+        for name, part in likelihoods.items()
+        if part.kind == "numbers" and part.centred
+    }
+    some = dataclasses.replace(schema, blocks=untransformed)
+    encoded = joined([rows.encode(some, unseen) for rows in seen]) if untransformed else {}
+    codes = np.searchsorted(classes, np.concatenate([rows.labels for rows in seen]))
+    weight = np.concatenate([rows.weight for rows in seen])
+    changed = {}
+    for name, columns in untransformed.items():
+        found = [learned_transform(cells, codes, weight) for cells in encoded[name].T]
+        changed[name] = tuple(map(_with_power, columns, found))
+    schema = dataclasses.replace(schema, blocks={**schema.blocks, **changed})
+    parts = [learn(rows, schema, likelihoods, classes, unseen=unseen) for rows in seen]
+    power_transforms = schema.power_transforms()
+    slopes = (
+        np.sum(
+            rows.weight[:, None]
+            * log_abs_det_jacobian(power_transforms, rows.encode(schema, unseen))
+        )
+        for rows in seen
+    )
+    whole = functools.reduce(operator.add, parts)
+    return dataclasses.replace(whole, log_abs_det_jacobian=float(sum(slopes)))
+
+
+def _with_power(column: Column, found: tuple | None) -> Column:
+    if found is None:
+        return column
+    centre, power = found
+    return dataclasses.replace(column, origin=column.origin + centre, transform=power)
+
+
+def codes_of(labels: np.ndarray, classes: np.ndarray) -> Labels:
+    """Return the position of each label among the classes, which are sorted and hold them all."""
+    if labels.dtype.kind in "iu" and classes.dtype.kind in "iu":
+        low, high = int(classes[0]), int(classes[-1])
+        if high - low == len(classes) - 1 and high < 2**62:
+            # five times as fast as looking for them
+            return labels.astype(np.int64, copy=False) - low
+    return np.searchsorted(classes, labels)
+
+
+def _check_encoded(
+    encoded: Encoded, schema: Schema, likelihoods: dict[str, Likelihood], first: int
+) -> None:
+    """Refuse missing cells where a likelihood fits complete rows only, and cells without a density.
+
+    first: number of the first of them among all fitted rows.
+    """
+    for name, likelihood in likelihoods.items():
+        if not likelihood.allows_missing_at_fit:
+            missing = first_missing(encoded[name])
+            if missing is not None:
+                column = schema.blocks[name][missing[0]].name
+                family = type(likelihood).__name__
+                raise MissingCells.at_fit(family, column, missing[1], encoded[name].shape[0])
+        _refuse_outside(likelihood, encoded[name], schema, name, first)
+
+
+def _refuse_outside(
+    likelihood: Likelihood, x: Traceable, schema: Schema, block: str, first: int
+) -> None:
+    """Refuse cells that have no density under any parameters."""
+    outside = likelihood.out_of_support(x)
+    if outside is None:
+        return
+    rows, columns = outside.nonzero()
+    if not len(rows):
+        return
+    row, column = min(zip(rows.tolist(), columns.tolist(), strict=True))
+    value = x[row, column] + schema.origin(block)[column]
+    raise OutOfSupport.cell(
+        schema.blocks[block][column].name,
+        value,
+        first + row,
+        count=int((columns == column).sum()),
+        likelihood=repr(likelihood),
+        support=likelihood.support,
+    )
+
+
+def _check_cells(likelihood: Likelihood, columns: Columns) -> None:
+    """Refuse a table over columns of levels that is larger than its likelihood can bear."""
+    n_levels = {column.name: len(column.levels) for column in columns}
+    cells, most = math.prod(max(n, 1) for n in n_levels.values()), likelihood.most_cells
+    if most is not None and cells > most:
+        raise TooManyCells.block(n_levels, most)
+
+
+def check_rows_of_fit(classes: np.ndarray, count: Weights, codes: Labels, weight: Weights) -> None:
+    """Refuse rows that cannot be taken away: fewer, more or other ones than the fit had.
+
+    count: weight of the fitted rows of each class.
+    """
+    found = np.bincount(codes, weight, minlength=len(count))
+    other = np.flatnonzero(~np.isclose(found, count, rtol=1e-6, atol=0))
+    if len(other):
+        k = other[0]
+        raise NoRows.others(classes[k : k + 1].tolist()[0], found[k], count[k])
+
+
+# -- the posterior --------------------------------------------------------------------------------
+
+
+def infer(state: TrainingState, inference: str | Method, prior: Spec, seed: int) -> Posterior:
+    """Return the posterior and warn of what a person should know about it."""
+    frequencies = isinstance(inference, MLE) or inference == "mle"
+    model, statistics, reader = state.complete(prior, frequencies=frequencies)
+    require_possible(prior, state.classes)
+    method = choose(inference, model, statistics)
+    joint = [name for name, part in model.blocks.items() if part.joint]
+    with name_columns_if_singular(name for block in joint for name in state.columns(reader, block)):
+        posterior = method.infer(model, statistics, reader, seed)
+    for names in state.uninformative_columns(reader).values():
+        if len(names) > MANY_COLUMNS:
+            warn(UninformativeColumn.columns(names))
+            continue
+        for name in names:
+            warn(UninformativeColumn.column(name))
+    for name, finding in posterior.report.findings:
+        warn(_warning(finding, state.columns(reader, name), state.classes))
+    if not posterior.report.converged:
+        warn(NotConverged(posterior.report.verdict))
+    return posterior
+
+
+def log_evidence(state: TrainingState, prior: Spec, inference: str) -> float:
+    """Return log p(rows, labels), parameters integrated out.
+
+    Raises:
+        NoEvidence: the fit was not exact, or a prior or likelihood has no evidence.
+    """
+    try:
+        model, statistics, _ = state.complete(prior, frequencies=False)
+    except InvalidPrior as error:
+        raise NoEvidence.invalid_prior(error) from error
+    model.require_evidence()
+    if any_missing(model, statistics):
+        raise NoEvidence.missing_values()
+    if inference != "exact":
+        raise NoEvidence.not_exact(inference)
+    return model.log_evidence(statistics) + state.log_abs_det_jacobian
+
+
+def to_power(
+    posterior: Posterior,
+    state: TrainingState,
+    temper: str | float,
+    prior: Spec,
+    seen: Sequence[TrainingRows],
+    *,
+    unseen: str,
+) -> Posterior:
+    """Return a posterior whose likelihood counts as much as `temper` says.
+
+    Raises:
+        InvalidArgument: neither None, "learn" nor a number above 0.
+        UnsupportedInference: "learn" where the posterior is no closed form.
+    """
+    if not isinstance(temper, str):
+        return PowerPosterior(posterior.reader, posterior.report, posterior, *stated_powers(temper))
+    if temper != "learn":
+        raise InvalidArgument.not_one_of("temper", temper, ["learn", None, 0.5])
+    posterior.require_leave_one_out("temper='learn'", "State a power: temper=0.5")
+    encoded = joined([rows.encode(state.schema, unseen) for rows in seen])
+    codes = codes_of(np.concatenate([rows.labels for rows in seen]), state.classes)
+    weight = np.concatenate([rows.weight for rows in seen])
+    joint, classes = state.leave_one_out(prior, encoded, codes, weight, one_each(weight))
+    powers = learned_powers(classes, joint, codes, weight)
+    return PowerPosterior(posterior.reader, posterior.report, posterior, *powers)
+
+
+@contextlib.contextmanager
+def name_columns_if_singular(names: Iterable) -> Generator[None]:
+    """Re-raise LinAlgError naming the columns of the matrix that rounds to a singular one."""
+    try:
+        yield
+    except np.linalg.LinAlgError as error:
+        if not (among := list(names)):
+            raise
+        raise InvalidValues.no_covariance(among) from error
+
+
+def _warning(finding: Repair, names: list, classes: np.ndarray) -> BayesgenWarning:
+    label = None if finding.cls is None else classes[finding.cls]
+    label = label.item() if isinstance(label, np.generic) else label
+    if finding.kind == "singular":
+        return SingularCovariance.mended(names, label)
+    floored = finding.kind == "floored"
+    if finding.feature is None:
+        block = DegenerateVariance.floored_block if floored else PooledEstimate.pooled_block
+        return block(names, label)
+    make = DegenerateVariance.floored if floored else PooledEstimate.pooled
+    return make(names[finding.feature], label)

@@ -1,0 +1,200 @@
+"""Value of information: how much measuring a missing cell is expected to tell of the class.
+
+The value is the mutual information of cell and class given what the row shows,
+sum over values v of p(v given x) KL(p(y given x, v) || p(y given x)), or with a loss the expected
+fall of the least expected loss. Both are averages of numbers that are never below 0: the gain in
+hindsight over what was believed, or would have been decided, before. What a mixture of posteriors,
+or one to a power, believes before a cell is known need not be the mean of what it believes after;
+that mean stands for it.
+
+Source: Lindley (1956), Annals of Mathematical Statistics 27, 986-1005; Raiffa and Schlaifer (1961),
+Applied Statistical Decision Theory, chapter 4.
+"""
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+from jaxtyping import Float
+
+from bayesgen.decide import Loss, losses
+from bayesgen.explain.cells import Rows
+from bayesgen.inference import class_probabilities
+from bayesgen.inference.posterior import take_rows
+from bayesgen.likelihoods.normal_statistics import row_chunks
+from bayesgen.table import Name
+
+LEFT_OUT = 1e-9
+"""Probability of the counts that a sum may leave out: of its value at most 1e-9 log(classes)."""
+COUNTS, MOST_COUNTS = 64, 4096
+"""Counts asked at a time, and in all; larger ones are simulated."""
+FLOATS = 2_000_000
+"""Log joints held at once: 16 MB."""
+
+Probs = Float[np.ndarray, "... class"]
+GainFn = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""(p(y) before, p(y) after), each (..., class) -> gain in hindsight, (...), never below 0."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Gain:
+    """value: expected gain of a column, (row,). error: its standard error, 0 where it is a sum."""
+
+    value: np.ndarray
+    error: np.ndarray
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Query:
+    """Which column is measured, and what counts as a gain.
+
+    name: of the column. gain: `information`, or `saving` of a loss. draws: simulated cells for each
+    class, of a row.
+    """
+
+    name: Name
+    gain: GainFn
+    draws: int
+
+
+def information(before: Probs, after: Probs) -> np.ndarray:
+    """Return KL(after || before) in nats: its mean is the expected fall of the entropy."""
+    tiny = np.finfo(float).tiny
+    terms = after * (np.log(np.maximum(after, tiny)) - np.log(np.maximum(before, tiny)))
+    # equal probabilities may differ in the last digits
+    return np.maximum(terms.sum(axis=-1), 0.0)
+
+
+def saving(cost: np.ndarray) -> GainFn:
+    """Return what deciding again saves, of costs (class, decision)."""
+
+    def gain(before: Probs, after: Probs) -> np.ndarray:
+        first, expected = (before @ cost).argmin(axis=-1), after @ cost
+        kept = np.take_along_axis(expected, first[..., None], axis=-1)[..., 0]
+        return kept - expected.min(axis=-1)
+
+    return gain
+
+
+def gain_of(loss: Loss, classes: np.ndarray) -> GainFn:
+    """Return what is gained by knowing more: entropy, or loss where there is one."""
+    if loss is None:
+        return information
+    rule = losses(loss, classes, reject=None, reject_label=None, novelty=False)
+    return saving(rule.cost)
+
+
+def expected_gains(
+    rows: Rows, gain: GainFn, draws: int, seed: int
+) -> tuple[dict[Name, np.ndarray], dict[Name, np.ndarray]]:
+    """Return expected gains of missing cells by column, NaN where observed, and standard errors.
+
+    Every column has random numbers of its own.
+    """
+    found = {
+        name: expected_gain(rows, Query(name, gain, draws), np.random.default_rng((seed, i)))
+        for i, name in enumerate(rows.names)
+    }
+    return {n: one.value for n, one in found.items()}, {n: one.error for n, one in found.items()}
+
+
+def expected_gain(rows: Rows, query: Query, rng: np.random.Generator) -> Gain:
+    """Return the expected gain of the cell of one column in each row that lacks it; else NaN."""
+    ((block, j), _), *_ = rows.places(query.name)
+    rows.posterior.require_imputable(block)
+    asked = np.flatnonzero(rows.missing()[query.name][1])
+    value, error = np.full((2, rows.n_rows), np.nan)
+    value[asked] = error[asked] = 0.0
+    if not rows.posterior.reads(block, j):
+        return Gain(value, error)
+    n_classes = len(rows.posterior.log_classes())
+    values = max(query.draws * n_classes, len(rows.listed(query.name)), COUNTS)
+    width = n_classes * len(rows.cells[query.name]) * values
+    for part in row_chunks(len(asked), max(1, FLOATS // width)):
+        found = _expected_gain(rows, asked[part], query, rng)
+        value[asked[part]], error[asked[part]] = found
+    return Gain(value, error)
+
+
+def _expected_gain(
+    rows: Rows, asked: np.ndarray, query: Query, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the expected gain in some rows, and its standard error: 0 where it is a sum."""
+    value, error = np.zeros((2, len(asked)))
+    kind, left = rows.kind(query.name), np.arange(len(asked))
+    if kind in ("levels", "binary"):
+        joints = _joints(rows, asked, query.name, _kept_codes(rows, query.name))
+        return summed(joints, query.gain), error
+    if kind == "counts":
+        value, left = _counted(rows, asked, query)
+    if len(left):
+        value[left], error[left] = _simulated(rows, asked[left], query, rng)
+    return value, error
+
+
+def _kept_codes(rows: Rows, name: Name) -> np.ndarray:
+    """Return the codes of what a column may hold, of levels those that the fit kept."""
+    ((block, j), column), *_ = rows.places(name)
+    every = np.arange(len(rows.listed(name)))
+    if column.kind != "levels":
+        return every
+    width = rows.encoded[block].shape[1]
+    return every[rows.posterior.kept_levels(block, j, len(every), width)]
+
+
+def _joints(rows: Rows, asked: np.ndarray, name: Name, values: np.ndarray) -> np.ndarray:
+    """Return the log joint with each of some values in a column, shape (value, row, class)."""
+    many = np.tile(asked, len(values))
+    encoded = rows.with_values(many, name, np.repeat(values, len(asked)))
+    joint = rows.posterior.log_joint(encoded, len(many))
+    return joint.reshape(len(values), len(asked), -1)
+
+
+def summed(joints: np.ndarray, gain: GainFn) -> np.ndarray:
+    """Return the expected gain over values whose joints are known."""
+    if not len(joints):
+        return np.zeros(joints.shape[1])
+    top = joints.max(axis=(0, 2), keepdims=True)
+    weight = np.exp(joints - np.where(np.isneginf(top), 0.0, top))
+    total = weight.sum(axis=2)
+    # a row that is impossible whatever the cell holds learns nothing from it
+    share = total / np.maximum(total.sum(axis=0), np.finfo(float).tiny)
+    after = weight / np.where(total > 0, total, 1.0)[..., None]
+    before = (share[..., None] * after).sum(axis=0)
+    return (share * gain(np.broadcast_to(before, after.shape), after)).sum(axis=0)
+
+
+def _counted(rows: Rows, asked: np.ndarray, query: Query) -> tuple[np.ndarray, np.ndarray]:
+    """Return the expected gain over counts, and which rows need more counts than are summed."""
+    joint = rows.posterior.log_joint(take_rows(rows.encoded, asked), len(asked))
+    blank = np.logaddexp.reduce(joint, axis=1)
+    found, reached = [], np.zeros(len(asked))
+    for first in range(0, MOST_COUNTS, COUNTS):
+        counts = np.arange(first, first + COUNTS, dtype=float)
+        found.append(_joints(rows, asked, query.name, counts))
+        with np.errstate(invalid="ignore"):
+            reached += np.exp(np.logaddexp.reduce(found[-1], axis=2) - blank).sum(axis=0)
+        short = reached < 1 - LEFT_OUT
+        if not short.any():
+            break
+    return summed(np.concatenate(found), query.gain), np.flatnonzero(short)
+
+
+def _simulated(
+    rows: Rows, asked: np.ndarray, query: Query, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the expected gain over simulated cells, as many of each stratum, and its error."""
+    posterior, some = rows.posterior, take_rows(rows.encoded, asked)
+    filled, weight = posterior.stratified_imputations(some, len(asked), query.draws, rng)
+    cells = rows.values(filled, query.name)
+    many = np.tile(asked, len(cells) // len(asked))
+    joint = posterior.log_joint(rows.with_values(many, query.name, cells), len(many))
+    after = class_probabilities(joint, posterior.log_classes())
+    after = after.reshape(len(weight), -1, len(asked), after.shape[1])
+    draws = after.shape[1]
+    # where strata are classes, their weights are what is believed before
+    mean = np.einsum("sr,sdrc->rc", weight, after) / draws
+    before = weight.T if posterior.coherent else mean
+    gains = query.gain(np.broadcast_to(before, after.shape), after)
+    error = gains.std(axis=1, ddof=1) / np.sqrt(draws)
+    return (weight * gains.mean(axis=1)).sum(axis=0), np.sqrt((weight**2 * error**2).sum(axis=0))

@@ -1,0 +1,219 @@
+"""Log densities over unit-scale unconstrained parameters, as samplers and optimisers read them.
+
+NUTS, MAP and MLE differ in which terms of a density count (prior, rows, measure), never in the
+program. Models of the library and programs of users both take this form.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from bayesgen.classes import ClassPrior
+from bayesgen.likelihoods import Likelihood, Statistics
+from bayesgen.model import Model, ModelStatistics
+from bayesgen.program import program
+from bayesgen.tracing import ONE_PROGRAM
+from bayesgen.typing import Traceable, Transform
+
+MAP_TERMS = ("prior", "rows", "measure")
+MLE_TERMS = ("rows",)
+NUTS_TERMS = ("prior", "rows", "jacobian")
+
+Tree = dict[str, dict]
+Shapes = tuple[tuple[str, tuple[int, ...]], ...]
+
+
+@runtime_checkable
+class LogDensity(Protocol):
+    """Log densities over unit-scale coordinates u, traced; its numbers travel apart, as a tree.
+
+    Log densities that are equal share compiled code.
+    """
+
+    def __hash__(self) -> int:
+        """Return a hash; equal log densities have the same."""
+
+    def centre(self, tree: dict) -> dict[str, Traceable]:
+        """Return the coordinates of the centre, by site: zeros."""
+
+    def terms(self, tree: dict, u: Mapping[str, Traceable]) -> dict[str, Traceable]:
+        """Return the log densities at u.
+
+        prior: of the parameters. rows: of rows and labels given them. jacobian: of u to parameters.
+        measure: of parameters against scale-free ones. NUTS samples prior + rows + jacobian, MAP
+        maximises prior + rows + measure, MLE maximises rows.
+        """
+
+    def values(self, tree: dict, u: Mapping[str, Traceable]) -> dict[str, Traceable]:
+        """Return the parameters at u, by site."""
+
+
+def total(parts: Mapping[str, Traceable], names: tuple[str, ...]) -> Traceable:
+    """Return the sum of the named terms."""
+    return sum(parts[name] for name in names)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Structure:
+    """What decides how a program is traced: families and their settings, not their numbers.
+
+    Two models of one structure share compiled code; their arrays travel as `arrays`.
+    """
+
+    classes: ClassPrior
+    blocks: tuple[tuple[str, Likelihood, Statistics], ...]
+
+    def key(self) -> tuple:
+        """Return a hashable summary: equal keys trace alike."""
+        parts = ((n, type(p), p.settings(), s.settings()) for n, p, s in self.blocks)
+        return (self.classes.is_fixed, *parts)
+
+    def filled(self, tree: Tree) -> tuple[Model, ModelStatistics]:
+        """Return model and statistics of this structure that hold the arrays of a tree."""
+        parts, statistics = {}, {}
+        for name, part, statistic in self.blocks:
+            parts[name] = part.with_arrays(tree["blocks"][name]["prior"])
+            statistics[name] = statistic.with_arrays(tree["blocks"][name]["statistics"])
+        prior = dict(tree["class"]["prior"])
+        if self.classes.is_fixed:
+            # stays a plain infinity: whether classes are known is part of the structure
+            del prior["rows"]
+        model = Model(self.classes.with_arrays(prior), parts)
+        return model, ModelStatistics(tree["class"]["count"], statistics)
+
+    def __hash__(self) -> int:
+        """Hash by key."""
+        return hash(self.key())
+
+    def __eq__(self, other: object) -> bool:
+        """Compare by key."""
+        return isinstance(other, Structure) and self.key() == other.key()
+
+
+@dataclasses.dataclass(frozen=True)
+class ModelLogDensity:
+    """The log density of a composed model over its statistics. shapes: of the parameters."""
+
+    structure: Structure
+    shapes: Shapes
+
+    def centre(self, tree: Tree) -> dict[str, Traceable]:
+        """Return the coordinates of the centre, by site: zeros."""
+        import jax.numpy as jnp
+
+        return {
+            site: jnp.zeros(self.bijector(tree, site).inverse_shape(shape))
+            for site, shape in self.shapes
+        }
+
+    def terms(self, tree: Tree, u: Mapping[str, Traceable]) -> dict[str, Traceable]:
+        """Return the log densities "prior", "rows", "jacobian" and "measure" at u (traced)."""
+        from jax import random
+        from numpyro import handlers
+
+        values, jacobian = self._values_and_jacobian(tree, u)
+        model, statistics = self.structure.filled(tree)
+        run = handlers.substitute(program(model, statistics), data=values)
+        # blocked: the optimiser's own program, in which this one runs, must not see its sites
+        with ONE_PROGRAM, handlers.block():
+            trace = handlers.trace(handlers.seed(run, random.key(0))).get_trace()
+        sampled = [site for site in trace.values() if site["type"] == "sample"]
+        prior = sum(s["fn"].log_prob(s["value"]).sum() for s in sampled if not s["is_observed"])
+        rows = sum(s["fn"].log_prob(s["value"]).sum() for s in sampled if s["is_observed"])
+        measure = _measure(model, values)
+        return {"prior": prior, "rows": rows, "jacobian": jacobian, "measure": measure}
+
+    def values(self, tree: Tree, u: Mapping[str, Traceable]) -> dict[str, Traceable]:
+        """Return the parameters at u, by site (traced)."""
+        return self._values_and_jacobian(tree, u)[0]
+
+    def bijector(self, tree: Tree, site: str) -> Transform:
+        """Return the bijector from unit-scale coordinates to one site (traced)."""
+        name, parameter = site.rsplit(".", 1)
+        if name == "class":
+            return self.structure.classes.bijector(
+                parameter, *tree["class"]["whitening"][parameter]
+            )
+        part = next(part for block, part, _ in self.structure.blocks if block == name)
+        return part.bijector(parameter, *tree["blocks"][name]["whitening"][parameter])
+
+    def _values_and_jacobian(
+        self, tree: Tree, u: Mapping[str, Traceable]
+    ) -> tuple[dict[str, Traceable], Traceable]:
+        """Return the parameters at u, by site, and the sum of log |d parameters / d u|."""
+        values, jacobian = {}, 0.0
+        for site, coordinate in self._sheared(tree, u).items():
+            to_site = self.bijector(tree, site)
+            values[site] = to_site(coordinate)
+            jacobian += to_site.log_abs_det_jacobian(coordinate, values[site]).sum()
+        return values, jacobian
+
+    def _sheared(self, tree: Tree, u: Mapping[str, Traceable]) -> dict[str, Traceable]:
+        out = dict(u)
+        for name, part, _ in self.structure.blocks:
+            sites = {site.rpartition(".")[2]: site for site in u if site.rpartition(".")[0] == name}
+            if sites:
+                own = {parameter: u[site] for parameter, site in sites.items()}
+                moved = part.sheared(own, tree["blocks"][name]["whitening"])
+                out |= {sites[parameter]: value for parameter, value in moved.items()}
+        return out
+
+
+def model_log_density(model: Model, statistics: ModelStatistics) -> ModelLogDensity:
+    """Return the log density of a composed model."""
+    shapes = {} if model.classes.is_fixed else {"class.probs": statistics.count.shape}
+    for name, part in model.blocks.items():
+        for parameter, value in part.initial_params(statistics.blocks[name]).items():
+            shapes[f"{name}.{parameter}"] = value.shape
+    blocks = ((name, part, statistics.blocks[name]) for name, part in model.blocks.items())
+    return ModelLogDensity(Structure(model.classes, tuple(blocks)), tuple(shapes.items()))
+
+
+def arrays(model: Model, statistics: ModelStatistics, centres: ModelStatistics) -> Tree:
+    """Return every number of a model's log density and of its coordinates as one tree of arrays.
+
+    centres: statistics of complete rows that say where the posterior sits (the statistics
+    themselves, unless rows miss cells).
+    """
+    return {
+        "class": {
+            "prior": {"probs": model.classes.probs, "rows": np.asarray(model.classes.rows, float)},
+            "count": statistics.count,
+            "whitening": model.classes.whitening(centres.count),
+        },
+        "blocks": {
+            name: {
+                "prior": part.arrays(),
+                "statistics": statistics.blocks[name].arrays(),
+                "whitening": part.whitening(centres.blocks[name]),
+            }
+            for name, part in model.blocks.items()
+        },
+    }
+
+
+def nested(values: Mapping[str, np.ndarray], model: Model) -> dict[str, dict[str, np.ndarray]]:
+    """Return site values by owner; known class probabilities are filled in."""
+    out = _by_owner(values, ["class", *model.blocks])
+    if model.classes.is_fixed:
+        out["class"]["probs"] = model.classes.probs
+    return out
+
+
+def _by_owner(values: Mapping[str, Traceable], owners: list[str]) -> dict[str, dict]:
+    out: dict[str, dict] = {owner: {} for owner in owners}
+    for site, value in values.items():
+        name, parameter = site.rsplit(".", 1)
+        out[name][parameter] = value
+    return out
+
+
+def _measure(model: Model, values: Mapping[str, Traceable]) -> Traceable:
+    owners = {"class": model.classes, **model.blocks}
+    found = _by_owner(values, list(owners))
+    return sum(
+        (owners[o].log_scale_free_jacobian(params) for o, params in found.items() if params),
+        np.zeros(()),
+    )

@@ -1,0 +1,345 @@
+"""Base class of conjugate families whose columns are independent given class and parameters.
+
+A family writes what holds for one cell: about eleven short methods, each a formula of the book.
+Statistics, scores, evidence, leave-one-out, estimates, programs, sparse rows and imputation follow.
+See `Poisson` for the pattern, and the page "Add a likelihood" of the documents.
+"""
+
+import abc
+import dataclasses
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+from jaxtyping import Float
+from scipy.sparse import issparse
+
+from bayesgen.likelihoods import sparse, supports
+from bayesgen.likelihoods.base import Repair
+from bayesgen.likelihoods.exponential_family import ExponentialFamily, SufficientStatistics
+from bayesgen.likelihoods.hyperparameters import broadcast_guess, require_positive
+from bayesgen.likelihoods.row_chunks import BLOCK_ROWS, one_hot, row_chunks
+from bayesgen.likelihoods.self_updated_draws import SelfUpdatedDensity
+from bayesgen.typing import (
+    Block,
+    Evidence,
+    Joint,
+    Kept,
+    Labels,
+    Params,
+    Traceable,
+    Weights,
+)
+
+CELLS = ("class", "feature")
+"""The axes of a hyperparameter, and of a parameter, that every cell of the table has one of."""
+SCORED_CELLS = 1 << 18
+"""Cells times classes scored at once: 2 MB."""
+WHITENING_DRAWS = 400
+
+C = TypeVar("C", bound="Columnwise")
+Cell = Traceable
+"""Cells, or what holds for each of them: any shape that broadcasts to (..., class, feature)."""
+Sums = Any
+"""Statistics of a family: `CellSums`, or those that its own `statistics` returns, with `shape`,
+`pooled` and `total_features`."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class CellSums(SufficientStatistics):
+    """Weighted sums of the statistics of observed cells, shape (class, statistic, feature)."""
+
+    values: np.ndarray
+    axes: ClassVar = {"values": ("class", "statistic", "feature")}
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(..., class, feature)."""
+        return (*self.values.shape[:-2], self.values.shape[-1])
+
+    def __iter__(self) -> Iterator[Traceable]:
+        """Yield each statistic, of shape (..., class, feature)."""
+        return (self.values[..., s, :] for s in range(self.values.shape[-2]))
+
+    def pooled(self) -> "CellSums":
+        """Return the sums over all classes, as of one class."""
+        return CellSums(self.values.sum(axis=-3, keepdims=True))
+
+    def total_features(self) -> Traceable:
+        """Return the sums side by side, shape (..., class, statistic * feature)."""
+        *lead, n, p = self.values.shape
+        return self.values.reshape(*lead, n * p)
+
+
+class Columnwise(ExponentialFamily[CellSums]):
+    """A conjugate family with independent columns.
+
+    A subclass is a frozen dataclass whose fields are guesses and the rows they are worth. It
+    declares `axes` (the fields, of axes `CELLS`), `supports` (parameter -> the name of its support)
+    and, where settings may be learned, `grids`; and it writes the methods that are abstract here.
+    Formulas that `log_evidence` reads (`posterior`, `log_normalizer`, `log_base`) must run on NumPy
+    and on traced JAX arrays: functions for both are in `special_functions`.
+    """
+
+    sparse: ClassVar[bool] = True
+    vectorised: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        """Refuse strengths and scales that are not positive."""
+        require_positive(self, *(name for name in self.axes if name not in self.location_params))
+
+    @property
+    def param_axes(self) -> dict[str, tuple[str, ...]]:
+        """The axes of each parameter after the draw axes."""
+        return dict.fromkeys(self.supports, CELLS)
+
+    # -- one cell: what a family writes ----------------------------------------------------------
+
+    @abc.abstractmethod
+    def cell(self, x: Cell) -> tuple[Cell, ...]:
+        """Return the sufficient statistics of observed cells, each of the shape of x."""
+
+    @abc.abstractmethod
+    def guess(self, statistics: Sums) -> dict[str, Cell]:
+        """Return guesses from pooled sums; NaN where a column tells nothing of a guess."""
+
+    @abc.abstractmethod
+    def posterior(self: C, statistics: Sums) -> C:
+        """Return the prior updated by statistics: the same type, ready for more."""
+
+    @abc.abstractmethod
+    def log_normalizer(self) -> Traceable:
+        """Return the log normalizer of the prior, of which evidence is a difference."""
+
+    def log_base(self, statistics: Sums) -> Traceable:
+        """Return the sums of the log density's terms that no parameter enters."""
+        return np.zeros((1, 1))
+
+    @abc.abstractmethod
+    def log_predictive_cell(self, x: Cell) -> Cell:
+        """Return log p(x given y = k), parameters integrated out; x broadcasts to (.., feature)."""
+
+    @abc.abstractmethod
+    def coefficients(self, xp: Any, **params: Traceable) -> tuple[Traceable | float, ...]:
+        """Return the weight of each statistic in the log density, of functions of namespace xp."""
+
+    @abc.abstractmethod
+    def draw(self, rng: np.random.Generator, n: int) -> Params:
+        """Return n independent draws of the parameters, each (draw, class, feature)."""
+
+    @abc.abstractmethod
+    def estimate(self, statistics: Sums) -> dict[str, Cell]:
+        """Return the parameters of greatest likelihood; 0 / 0 where nothing was observed."""
+
+    @abc.abstractmethod
+    def simulate_cell(self, rng: np.random.Generator, **params: Cell) -> Cell:
+        """Return one simulated cell for each entry of the parameters."""
+
+    @abc.abstractmethod
+    def parameter_priors(self) -> dict[str, Any]:
+        """Return the NumPyro distribution of each parameter."""
+
+    # -- sums over rows --------------------------------------------------------------------------
+
+    def statistics(
+        self,
+        x: Block,
+        y: Labels,
+        weight: Weights,
+        *,
+        n_classes: int,
+        n_levels: tuple[int, ...] = (),
+    ) -> Sums:
+        """Return the sums of the cells' statistics; missing cells weigh zero."""
+        if issparse(x):
+            return CellSums(sparse.cell_sums(self.cell, x, y, weight, n_classes))
+        n = len(self.cell(np.ones(0)))
+        sums = np.zeros((n_classes, n * x.shape[1]))
+        for rows in row_chunks(len(x)):
+            sums += (one_hot(y[rows], n_classes) * weight[rows]) @ self.features(x[rows])
+        return CellSums(sums.reshape(n_classes, n, x.shape[1]))
+
+    def features(self, x: Block) -> Float[np.ndarray, "row natural"]:
+        """Return the statistics of cells side by side, 0 for missing ones."""
+        known, missing = _filled(x)
+        out = np.concatenate(self.cell(known), axis=1).astype(float, copy=False)
+        if missing is not None:
+            out[np.tile(missing, out.shape[1] // max(x.shape[1], 1))] = 0.0
+        return out
+
+    def select(self, x: Block, index: np.ndarray) -> Kept:
+        """Return the columns that were kept."""
+        return sparse.kept_columns(x, index)
+
+    # -- the prior and its update ----------------------------------------------------------------
+
+    def complete(self: C, statistics: Sums) -> C:
+        """Fill guesses of None from the pooled columns and give every array its shape."""
+        guess = {}
+        if any(getattr(self, name) is None for name in self.axes):
+            with np.errstate(divide="ignore", invalid="ignore"):
+                guess = self.guess(statistics.pooled())
+        stated = {name: getattr(self, name) for name in self.axes}
+        values = {n: guess[n] if value is None else value for n, value in stated.items()}
+        family, shapes = type(self).__name__, self._shapes(statistics.shape)
+        return self.with_arrays(
+            {n: broadcast_guess(family, n, value, shapes[n]) for n, value in values.items()}
+        )
+
+    def _shapes(self, shape: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
+        """Return the shape of each hyperparameter, (..., class, feature) being that of sums."""
+        return dict.fromkeys(self.axes, shape)
+
+    def uninformative(self) -> np.ndarray:
+        """Return which columns have no usable guess, and nobody stated one."""
+        return np.any([np.isnan(a).any(axis=-2) for a in self.arrays().values()], axis=0)
+
+    def log_evidence(self, statistics: Sums) -> Evidence:
+        """Return log p(columns given classes): normalizer after, minus before, plus the base."""
+        self.require_evidence()
+        gain = self.posterior(statistics).log_normalizer() - self.log_normalizer()
+        return gain.sum(axis=(-2, -1)) + self.log_base(statistics).sum(axis=(-2, -1))
+
+    # -- rows, parameters integrated out ---------------------------------------------------------
+
+    def predictive(self) -> Callable[[Block], Joint]:
+        """Return x -> sum over observed columns of the cells' log predictives, (row, class)."""
+        n_classes, p = next(iter(self.arrays().values())).shape
+
+        def dense(x: Block) -> Joint:
+            out = np.empty((len(x), n_classes))
+            for rows in row_chunks(
+                len(x), min(BLOCK_ROWS, SCORED_CELLS // max(n_classes * p, 1) + 1)
+            ):
+                out[rows] = self.log_predictive_paired(x[rows])
+            return out
+
+        def cells(x: Cell, column: np.ndarray) -> Cell:
+            return self.take("feature", column).log_predictive_cell(x)
+
+        return sparse.by_form(lambda: dense, lambda: sparse.cell_scores(p, cells))
+
+    def log_predictive_paired(self, x: Block) -> Joint:
+        """Return log p(x_i given y = k) by the i-th of priors on a leading axis, (row, class)."""
+        known, missing = _filled(x)
+        cells = self.log_predictive_cell(known[:, None])
+        return cells.sum(axis=-1, where=True if missing is None else ~missing[:, None])
+
+    def log_density_draws_given_row(
+        self, rng: np.random.Generator, n: int
+    ) -> Callable[[Block, np.ndarray], np.ndarray]:
+        """Return densities under theta updated by each row's own class (see the base class)."""
+        return SelfUpdatedDensity(self, self._log_density_cell, self._one_cell, rng, n)
+
+    def _log_density_cell(self, params: Params, value: float) -> np.ndarray:
+        with np.errstate(divide="ignore"):
+            weights = self.coefficients(np, **params)
+        out = np.zeros_like(next(iter(params.values())))
+        for statistic, weight in zip(self.cell(np.array([value])), weights, strict=True):
+            if statistic[0]:  # 0 times -inf is 0
+                out += statistic[0] * weight
+        return out
+
+    def _one_cell(self, value: float) -> CellSums:
+        """Return the statistics of a value in one column and every class."""
+        n_classes = len(next(iter(self.arrays().values())))
+        sums = np.array([float(part[0]) for part in self.cell(np.array([value]))])
+        return CellSums(np.tile(sums[:, None], (n_classes, 1, 1)))
+
+    # -- parameters ------------------------------------------------------------------------------
+
+    def mode(self) -> Params:
+        """Return the mode in unconstrained values: the guesses, for a prior that is named by it."""
+        return {name: getattr(self, name) for name in self.supports}
+
+    def maximum_likelihood(
+        self, statistics: Sums, *, bias_corrected: bool = False, variance_floor: float = 0.0
+    ) -> tuple[Params, list[Repair]]:
+        """Return the estimates; a class without an observed cell takes the pooled one.
+
+        A column that was never observed has its stated guess, the mean over classes.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            own = self.estimate(statistics)
+            pooled = self.estimate(statistics.pooled())
+        params = {}
+        for name, value in own.items():
+            guess = getattr(self, name).mean(axis=-2, keepdims=True)
+            rescue = np.where(np.isnan(pooled[name]), guess, pooled[name])
+            params[name] = np.where(np.isnan(value), rescue, value)
+        unseen = np.argwhere(self._unseen(statistics))
+        return params, [Repair("pooled", *map(int, at)) for at in unseen]
+
+    def _unseen(self, statistics: Sums) -> np.ndarray:
+        """Return which classes have no observed cell of a column, (class, feature)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.any([np.isnan(value) for value in self.estimate(statistics).values()], axis=0)
+
+    def initial_params(self, statistics: Sums) -> Params:
+        """Return the mode that every class has after the rows of all."""
+        shapes = {name: array.shape for name, array in statistics.arrays().items()}
+        pooled = statistics.pooled().arrays().items()
+        alike = {name: np.broadcast_to(sums, shapes[name]) for name, sums in pooled}
+        return self.posterior(statistics.with_arrays(alike)).mode()
+
+    # -- rows given parameters -------------------------------------------------------------------
+
+    def natural(self, params: Params) -> Traceable:
+        """Return the weights of the statistics side by side, shape (..., class, natural)."""
+        weights = self._weights(params)
+        return weights[0].__array_namespace__().concat(weights, axis=-1)
+
+    def _weights(self, params: Params) -> list[Traceable]:
+        xp = next(iter(params.values())).__array_namespace__()
+        shape = np.broadcast_shapes(*(value.shape for value in params.values()))
+        with np.errstate(divide="ignore"):
+            weights = self.coefficients(xp, **params)
+        return [xp.broadcast_to(xp.asarray(weight), shape) for weight in weights]
+
+    def log_density_fn(self, params: Params) -> Callable[[Block], np.ndarray]:
+        """Return x -> log p(x given y = k, params), shape (row, draw, class)."""
+        dense = super().log_density_fn
+        return sparse.by_form(
+            lambda: dense(params),
+            lambda: sparse.linear_scores(self.cell, np.stack(self._weights(params), axis=-2)),
+        )
+
+    def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:
+        """Return one simulated row for each label."""
+        shape = np.broadcast_shapes(*(value.shape for value in params.values()))
+        own = {n: np.broadcast_to(value, shape)[y] for n, value in params.items()}
+        cells = self.simulate_cell(rng, **own)
+        return cells if self.kind == "levels" else cells.astype(float)
+
+    def fill(self, x: Block, own: Labels, rng: np.random.Generator) -> Block:
+        """Return rows whose missing cells are drawn from p(x given y = own, data), exactly.
+
+        A cell tells nothing of others, so that each has a draw of the parameters for itself.
+        """
+        params = {n: v[0] for n, v in self.take("class", own).draw(rng, 1).items()}
+        return np.where(np.isnan(x), self.simulate_cell(rng, **params), x)
+
+    # -- the program -----------------------------------------------------------------------------
+
+    def story(self, name: str) -> Params:
+        """Sample the parameters of every class and column."""
+        import numpyro
+
+        n_classes, p = next(iter(self.arrays().values())).shape
+        feature = numpyro.plate(f"{name}.feature", p, dim=-1)
+        with feature, numpyro.plate(f"{name}.class", n_classes, dim=-2):
+            return {n: numpyro.sample(f"{name}.{n}", d) for n, d in self.parameter_priors().items()}
+
+    def whitening(self, statistics: Sums) -> dict[str, tuple[np.ndarray, ...]]:
+        """Return where the posterior of unconstrained values sits, and how wide: of draws."""
+        draws = self.posterior(statistics).draw(np.random.default_rng(0), WHITENING_DRAWS)
+        return supports.whitening(self.supports, draws)
+
+
+def _filled(x: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return rows whose missing cells hold an observed value, and which are missing, or None."""
+    missing = np.isnan(x)
+    if not missing.any():
+        return x, None
+    somewhere = int(np.argmin(missing))
+    return np.where(missing, 1.0 if missing.flat[somewhere] else x.flat[somewhere], x), missing

@@ -1,0 +1,148 @@
+"""The zip file: `model.json` and arrays as `.npy`, read within the size of the file.
+
+`zipfile`, `unzip` and `numpy.load(path)` read it too. Members are stored, not compressed, and each
+is read once at most, so that the arrays of a file take no more memory than the file is large,
+whatever it says of itself (and once more the largest of them, while it is read).
+
+The CRC-32 of every member tells a damaged text or array from a whole one. It does not cover what
+stands between the members, such as dates, which are not read; and it is no signature: whoever
+changes a file can write a checksum that fits, so that everything in a file is checked.
+"""
+
+import codecs
+import contextlib
+import dataclasses
+import json
+import math
+import zipfile
+from collections.abc import Generator, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from bayesgen.errors import InvalidModelFile
+
+Json = dict | list | str | int | float | bool | None
+
+TEXT = "model.json"
+KINDS = "biufU"
+"""NumPy's kinds of arrays that files hold: truth values, numbers and text."""
+
+ZIP = b"PK\x03\x04"
+FOREIGN = {
+    b"\x80": "a pickle, which could run code",
+    b"\x89HDF\r\n\x1a\n": "an HDF5 file, as those of netCDF-4 are",
+    b"CDF": "a netCDF file",
+    b"PAR1": "a Parquet file",
+}
+"""The first bytes of other files."""
+
+
+class InvalidStructure(ValueError):
+    """A part of a file is not what it has to be; the border turns it into a sentence."""
+
+
+def write_zip(path: Path, tree: Json, arrays: Mapping[str, np.ndarray]) -> None:
+    """Write JSON and arrays to a file; equal ones give equal bytes."""
+    with zipfile.ZipFile(path, "w") as archive:
+        # a ZipInfo made by hand has a fixed date
+        archive.writestr(zipfile.ZipInfo(TEXT), json.dumps(tree, allow_nan=False))
+        for name, array in arrays.items():
+            # without force_zip64 an array of 4 GB could not be streamed
+            info = zipfile.ZipInfo(f"{name}.npy")
+            with archive.open(info, "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Archive:
+    """A file that is open.
+
+    tree: its JSON. members: the arrays that were not read yet, by name.
+    """
+
+    tree: Json
+    members: dict[str, zipfile.ZipInfo]
+    file: zipfile.ZipFile
+
+    def array(self, name: str) -> np.ndarray:
+        """Return an array, which can be asked for once.
+
+        Raises:
+            InvalidStructure: it is not there, was read before, or is not as large as it says.
+            BadZipFile: its bytes are not those that were written.
+        """
+        if name not in self.members:
+            raise InvalidStructure(f"it has no array {name!r}, or asks for it twice")
+        info = self.members.pop(name)
+        with self.file.open(info) as member:
+            found = np.lib.format.read_magic(member)
+            shape, by_columns, dtype = np.lib.format.read_array_header_1_0(member)
+            if found != (1, 0) or by_columns:
+                raise InvalidStructure(f"{name!r} is not an array as clf.save(path) writes it")
+            size = math.prod(shape) * dtype.itemsize
+            # a text of no characters has no size, and any number of them no end
+            if dtype.kind not in KINDS or not dtype.itemsize:
+                raise InvalidStructure(f"{name!r} is an array of {dtype}")
+            if member.tell() + size != info.file_size:
+                raise InvalidStructure(f"{name!r} is not as large as its shape {shape} says")
+            return np.ndarray(shape, dtype, bytearray(member.read()))
+
+
+@contextlib.contextmanager
+def opened(path: Path) -> Generator[Archive]:
+    """Give a file whose sizes add up, open.
+
+    Raises:
+        InvalidModelFile: there is none, it is something else, or it is damaged; arrays that are
+            read in the block may be damaged too.
+        InvalidStructure: its members are compressed, overlap, or have one name.
+    """
+    try:
+        if not path.is_file():
+            reason = "it is no file" if path.exists() else "there is no such file"
+            raise InvalidModelFile.unreadable(path, reason)
+        with path.open("rb") as file:
+            start = file.read(4096)
+            if not start.startswith(ZIP):
+                raise InvalidModelFile.foreign(path, _described(start))
+            with zipfile.ZipFile(file) as archive:
+                members = {info.filename: info for info in archive.infolist()}
+                if TEXT not in members:
+                    raise InvalidModelFile.foreign(path, f"a zip archive without {TEXT}")
+                _require_sizes(archive.infolist(), path.stat().st_size)
+                tree = json.loads(archive.read(members.pop(TEXT)))
+                arrays = {name.removesuffix(".npy"): info for name, info in members.items()}
+                yield Archive(tree, arrays, archive)
+    except OSError as error:
+        raise InvalidModelFile.unreadable(path, error.strerror or str(error)) from error
+    except (zipfile.BadZipFile, EOFError) as error:
+        reason = str(error).rstrip(".") or "its end is missing"
+        raise InvalidModelFile.damaged(path, reason) from error
+
+
+def _require_sizes(members: list[zipfile.ZipInfo], size: int) -> None:
+    """Refuse members that are larger than the file together, and what makes one of them two."""
+    packed = (m for m in members if m.compress_type or m.compress_size != m.file_size)
+    for member in packed:
+        raise InvalidStructure(
+            f"{member.filename!r} is compressed, which clf.save(path) never does"
+        )
+    if len({member.filename for member in members}) < len(members):
+        raise InvalidStructure("two of its members have the same name")
+    if sum(member.file_size for member in members) > size:
+        raise InvalidStructure("its members are larger than the file")
+
+
+def _described(start: bytes) -> str:
+    if not start:
+        return "an empty file"
+    for signature, words in FOREIGN.items():
+        if start.startswith(signature):
+            return words
+    try:
+        # the sample may cut a letter in two
+        text = codecs.getincrementaldecoder("utf-8")().decode(start)
+    except UnicodeDecodeError:
+        return "no zip archive"
+    return "a text file" if "".join(text.split()).isprintable() else "no zip archive"

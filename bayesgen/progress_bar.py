@@ -1,0 +1,28 @@
+"""The progress bar of samplers and comparisons: the only thing that the library prints."""
+
+import sys
+from contextlib import AbstractContextManager
+from typing import Literal
+
+Progress = bool | Literal["auto"]
+"""Whether a bar is shown; "auto": where stderr is a terminal."""
+
+
+def progress_bar(
+    total: int, progress: Progress, *, unit: str, title: str = "", already: int = 0
+) -> AbstractContextManager:
+    """Return a tqdm bar on stderr, which leaves nothing behind.
+
+    Args:
+        total: steps of the whole.
+        progress: True, False or "auto".
+        unit: what a step is called.
+        title: what stands before the bar.
+        already: steps that were done before.
+    """
+    from tqdm import tqdm
+
+    # None: only where stderr is a terminal
+    disable = None if progress == "auto" else not progress
+    words = {"desc": title or None, "unit": unit, "leave": False}
+    return tqdm(total=total, initial=already, disable=disable, file=sys.stderr, **words)

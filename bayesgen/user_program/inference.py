@@ -1,0 +1,147 @@
+"""Inference for a user's program: draws by NUTS, the mode, or maximum likelihood."""
+
+import dataclasses
+import time
+
+import numpy as np
+
+from bayesgen.errors import ProgramNotFinite, ProgramRefuses, UnsupportedInference
+from bayesgen.inference.laplace import LaplaceFit, fit_laplace
+from bayesgen.inference.log_density import MAP_TERMS, MLE_TERMS, NUTS_TERMS
+from bayesgen.inference.nuts import NUTS
+from bayesgen.inference.point_estimates import MAP, MLE
+from bayesgen.inference.report import Report
+from bayesgen.inference.svi import GRADIENT_TOLERANCE
+from bayesgen.model import Reader
+from bayesgen.typing import Labels, Weights
+from bayesgen.user_program.log_density import ProgramLogDensity
+from bayesgen.user_program.posterior import (
+    OWNER,
+    ProgramPosterior,
+    class_probs,
+    not_finite,
+    site_densities,
+)
+from bayesgen.user_program.program import Arrays, UserProgram
+from bayesgen.user_program.validation import ProgramFacts, validate
+
+BY_NAME = {"auto": NUTS, "nuts": NUTS, "map": MAP, "svi": MAP, "mle": MLE}
+TERMS: dict[type, tuple[str, ...]] = {NUTS: NUTS_TERMS, MAP: MAP_TERMS, MLE: MLE_TERMS}
+SHARE = 8
+"""Rows are filled up by at most one in so many, so that tables of about one size share a shape."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ProgramRows:
+    """Rows x with class codes y (row,) and their weights (row,)."""
+
+    x: Arrays
+    y: Labels
+    weight: Weights
+
+
+def infer(
+    program: UserProgram, rows: ProgramRows, inference: object, seed: int
+) -> ProgramPosterior:
+    """Return the posterior of a program's parameters given rows.
+
+    Raises:
+        InvalidProgram: the program breaks the form.
+        ProgramNotFinite: rows, or the priors, have no finite density anywhere near the priors.
+        ProgramRefuses: an inference that needs a closed form.
+    """
+    method = choose_method(inference)
+    facts = validate(program, rows.x, rows.y)
+    density, tree = ProgramLogDensity(program, facts.shapes), _tree(facts, rows)
+    began = time.perf_counter()
+    fit = fit_laplace(density, tree, TERMS[type(method)])
+    if np.isinf(fit.gradient):
+        raise _not_finite(program, fit, rows)
+    tree |= {"centre": fit.centre, "width": fit.width}
+    if isinstance(method, NUTS):
+        values, stats, report = method.sample(density, tree, seed)
+    else:
+        values, stats = {site: v[None, None] for site, v in fit.values.items()}, {}
+        report = _report(type(method).__name__.lower(), time.perf_counter() - began, fit)
+    return _draws(program, facts, rows, values, stats, report)
+
+
+def choose_method(inference: object) -> NUTS | MAP | MLE:
+    """Return the method that an argument means."""
+    if isinstance(inference, str) and inference in BY_NAME:
+        return BY_NAME[inference]()
+    if isinstance(inference, type) and issubclass(inference, NUTS | MAP | MLE):
+        raise UnsupportedInference.not_an_instance(inference.__name__)
+    if not isinstance(inference, NUTS | MAP | MLE):
+        raise ProgramRefuses.inference(inference)
+    if isinstance(inference, MLE) and inference.bias_corrected:
+        raise UnsupportedInference.because(
+            "MLE(bias_corrected=True)",
+            "a divisor of n - 1 maximises no likelihood, so no optimiser can find it",
+            "Use MLE().",
+        )
+    return inference
+
+
+def _tree(facts: ProgramFacts, rows: ProgramRows) -> dict:
+    """Return the numbers of the log density, rows filled up by copies of no weight."""
+    n_rows = len(rows.y)
+    step = max(1, (1 << n_rows.bit_length()) // (2 * SHARE))
+    filled = np.minimum(np.arange(-(-n_rows // step) * step), n_rows - 1)
+    return {
+        "x": {name: array[filled] for name, array in rows.x.items()},
+        "y": rows.y[filled],
+        "weight": np.where(np.arange(len(filled)) < n_rows, rows.weight[filled], 0.0),
+        "centre": facts.start,
+        "width": {name: np.ones(shape) for name, shape in facts.shapes},
+    }
+
+
+def _draws(
+    program: UserProgram,
+    facts: ProgramFacts,
+    rows: ProgramRows,
+    values: dict,
+    stats: dict,
+    report: Report,
+) -> ProgramPosterior:
+    shape = next(iter(values.values())).shape[:2]
+    flat = {site: value.reshape(-1, *value.shape[2:]) for site, value in values.items()}
+    if facts.labels_alike:
+        probs = class_probs(program, flat, rows.x).reshape(*shape, -1)
+    else:
+        count = np.bincount(rows.y, rows.weight, minlength=program.n_classes)
+        probs = np.broadcast_to(count / count.sum(), (*shape, program.n_classes))
+    return ProgramPosterior(
+        reader=Reader({}, {}),
+        report=report,
+        params={"class": {"probs": probs}, OWNER: values},
+        blocks={},
+        sample_stats=stats,
+        program=program,
+        labels_alike=facts.labels_alike,
+    )
+
+
+def _report(method: str, seconds: float, fit: LaplaceFit) -> Report:
+    details = {"gradient_norm": fit.gradient, "evaluations": float(fit.evaluations)}
+    converged = fit.gradient <= GRADIENT_TOLERANCE
+    verdict = (
+        "Converged."
+        if converged
+        else f"The optimiser stopped with a gradient of norm {fit.gradient:.2g}, above "
+        f"{GRADIENT_TOLERANCE}: the density may have no highest point. State stronger priors and "
+        "use inference='map', or use inference='nuts'."
+    )
+    return Report(method, seconds, converged, verdict, details)
+
+
+def _not_finite(program: UserProgram, fit: LaplaceFit, rows: ProgramRows) -> ProgramNotFinite:
+    """Return the error that names the site and the rows without a finite density."""
+    found = site_densities(program, fit.values, rows.x, rows.y)
+    for name, density in found.items():
+        wrong = np.flatnonzero(~np.isfinite(density)).tolist()
+        if wrong and density.ndim:
+            return not_finite(name, wrong, rows.x, density[wrong])
+    outside = (n for n, density in found.items() if not density.ndim and not np.isfinite(density))
+    return ProgramNotFinite.elsewhere(next(outside, None))

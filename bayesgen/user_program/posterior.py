@@ -1,0 +1,206 @@
+"""The posterior of a user's program: draws of its parameters and the densities of rows."""
+
+import dataclasses
+import functools
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+from jaxtyping import Bool
+
+from bayesgen.classes import ClassPrior
+from bayesgen.errors import InvalidProgram, ProgramNotFinite
+from bayesgen.inference.posterior import DENSITY_FLOATS, DrawsPosterior
+from bayesgen.likelihoods.normal_statistics import row_chunks
+from bayesgen.typing import Encoded, Labels, Traceable
+from bayesgen.user_program.impute import draw_missing, is_missing, require_masks
+from bayesgen.user_program.program import SINGLE, UserProgram
+from bayesgen.user_program.simulation import log_priors, sample_prior, simulate
+
+LANES = 4096
+"""Densities evaluated at once (draws x rows x classes): what a program needs for each of them is
+not known, and a thousand numbers for each would be 33 MB."""
+
+OWNER = "program"
+"""The owner of the parameters, beside "class"."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class ProgramPosterior(DrawsPosterior):
+    """Parameters of a program with leading (chain, draw) axes; a point estimate is one draw.
+
+    params: {"class": {"probs": ...}, "program": {site: ...}}; where the class probabilities differ
+    between rows, those of "class" are the shares of the classes at fit. labels_alike: whether they
+    do not.
+    """
+
+    program: UserProgram
+    labels_alike: bool
+
+    @property
+    def values(self) -> dict[str, np.ndarray]:
+        """Return the parameters by site, chains flattened into draws."""
+        values = self.params[OWNER]
+        return {site: value.reshape(-1, *value.shape[2:]) for site, value in values.items()}
+
+    def joint_draws(self, encoded: Encoded, n_rows: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield (rows, log p(x, y = k given theta) of shape (row, draw, class)) block by block."""
+        n_draws, n_classes = int(np.prod(self.shape)), self.program.n_classes
+        most = max(1, min(DENSITY_FLOATS // n_draws, LANES) // n_classes)
+        with np.errstate(divide="ignore"):
+            classes = np.log(self.params["class"]["probs"].reshape(n_draws, n_classes))
+        for rows in row_chunks(n_rows, most):
+            at = np.arange(n_rows)[rows]
+            # rows are filled up to a power of two: few shapes are compiled
+            size = min(most, 1 << (len(at) - 1).bit_length())
+            filled = at[np.minimum(np.arange(size), len(at) - 1)]
+            x = {name: array[filled] for name, array in encoded.items()}
+            labels, data = (part[:, : len(at)] for part in self._scores(x))
+            joint = np.swapaxes(data + (classes[:, None] if self.labels_alike else labels), 0, 1)
+            # numpyro holds NaN to be outside every support
+            wrong = np.isnan(joint).any(axis=(1, 2))
+            wrong |= np.isneginf(joint).all(axis=(1, 2)) & with_nan(encoded, at)
+            if wrong.any():
+                raise self._not_finite(encoded, at[wrong])
+            yield at, joint
+
+    def _scores(self, x: Encoded) -> tuple[np.ndarray, np.ndarray]:
+        """Return log densities of labels and of rows given labels, each (draw, row, class)."""
+        import jax
+
+        with jax.enable_x64(True):
+            return jax.device_get(_scorer(self.program)(self.values, dict(x)))
+
+    def _not_finite(self, encoded: Encoded, rows: np.ndarray) -> ProgramNotFinite:
+        point = {site: value[0] for site, value in self.values.items()}
+        x = {name: array[rows] for name, array in encoded.items()}
+        found = site_densities(self.program, point, x, np.zeros(len(rows), int))
+        wrong = (n for n, density in found.items() if not np.isfinite(density).all())
+        return not_finite(next(wrong, SINGLE), rows.tolist(), encoded, np.array(np.nan))
+
+    def simulate(
+        self, n: int, rng: np.random.Generator, sizes: Mapping[str, int]
+    ) -> tuple[dict[str, np.ndarray], np.ndarray]:
+        """Return n rows and class codes, each from a draw of its own.
+
+        sizes: keywords of the program for what x would have shown.
+        """
+        params = self.parameters(rng, n)[OWNER]
+        seed = int(rng.integers(2**31))
+        return simulate(self.program, params, seed, sizes)
+
+    def impute(
+        self, encoded: Encoded, n_rows: int, rng: np.random.Generator, own: Labels | None = None
+    ) -> dict[str, Traceable]:
+        """Return rows whose missing cells, as the program marks them, are drawn given the others.
+
+        A draw of the parameters and a class are picked together by p(x, y = k given theta), then
+        cells are drawn given both, so that they follow the distribution that `log_joint` is the
+        density of. Missing are NaN, and negative codes that the program marks. own: class codes
+        that are given, shape (row,).
+
+        Raises:
+            ProgramRefuses: the program marks nothing, or not a missing cell.
+            InvalidProgram: the program does not return the rows that it is given.
+        """
+        require_masks(self.program, {site: v[0] for site, v in self.values.items()}, encoded)
+        flat = (is_missing(array).reshape(n_rows, -1) for array in encoded.values())
+        at = np.flatnonzero(sum(gaps.any(axis=1) for gaps in flat))
+        if not len(at):
+            return dict(encoded)
+        x = {name: array[at] for name, array in encoded.items()}
+        given = None if own is None else own[at]
+        draw, y = self._draws_and_classes(x, len(at), rng, given)
+        values = {site: value[draw] for site, value in self.values.items()}
+        drawn = draw_missing(self.program, values, x, y, int(rng.integers(2**31)), at)
+        out = {name: array.copy() for name, array in encoded.items()}
+        for name, array in drawn.items():
+            out[name][at] = array
+        return out
+
+    def sample_prior(
+        self, n: int, rng: np.random.Generator, x: Encoded, y: np.ndarray
+    ) -> dict[str, dict[str, np.ndarray]]:
+        """Return n draws of every parameter from its prior, (draw, ...), by owner.
+
+        Rows x and labels y say how large everything is; what they hold does not count.
+        """
+        values = sample_prior(
+            self.program, tuple(self.params[OWNER]), x, y, int(rng.integers(2**31)), n
+        )
+        return {"class": {"probs": class_probs(self.program, values, x)}, OWNER: values}
+
+    def log_priors(self, x: Encoded, y: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the log density of each parameter's prior at the draws, by site, (chain, draw).
+
+        Rows x and labels y say how large everything is. Empty where a prior is improper.
+        """
+        found = log_priors(self.program, self.values, x, y)
+        return {site: density.reshape(self.shape) for site, density in found.items()}
+
+    def with_classes(self, classes: ClassPrior) -> "ProgramPosterior":
+        """Return the same posterior under another class prior, which must be known."""
+        if not self.labels_alike:
+            raise InvalidProgram.labels_vary()
+        probs = np.broadcast_to(classes.probs, (*self.shape, len(classes.probs)))
+        return dataclasses.replace(self, params={**self.params, "class": {"probs": probs}})
+
+    def shifted(self, origin: dict[str, np.ndarray]) -> "ProgramPosterior":
+        """Return itself: a program reads columns in the user's own units."""
+        return self
+
+
+def site_densities(
+    program: UserProgram, point: Mapping[str, np.ndarray], x: Encoded, y: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Return the log density of each observed site, to say which of them is at fault."""
+    import jax
+
+    with jax.enable_x64(True):
+        return jax.device_get(jax.jit(program.densities)(dict(point), dict(x), y))
+
+
+def class_probs(program: UserProgram, values: Mapping[str, np.ndarray], x: Encoded) -> np.ndarray:
+    """Return P(y = k given theta) by site "y" of the first row, shape (draw, class)."""
+    import jax
+
+    with jax.enable_x64(True):
+        one = {name: array[:1] for name, array in x.items()}
+        labels = jax.device_get(_scorer(program, labels_only=True)(dict(values), one)[0])
+    probs = np.exp(labels[:, 0])
+    return probs / probs.sum(axis=1, keepdims=True)
+
+
+def not_finite(site: str, rows: list[int], x: Encoded, density: np.ndarray) -> ProgramNotFinite:
+    """Return the error about rows without a density: they hold missing cells, or wrong ones."""
+    if with_nan(x, np.array(rows)).all():
+        return ProgramNotFinite.missing(site, rows)
+    return ProgramNotFinite.invalid(site, rows, "NaN" if np.isnan(density).any() else "-inf")
+
+
+def with_nan(x: Encoded, rows: np.ndarray) -> Bool[np.ndarray, " row"]:
+    """Return whether rows hold NaN."""
+    floats = (array[rows] for array in x.values() if array.dtype.kind == "f")
+    found = (np.isnan(array).reshape(len(rows), -1).any(axis=1) for array in floats)
+    return functools.reduce(np.logical_or, found, np.zeros(len(rows), bool))
+
+
+@functools.lru_cache(maxsize=32)
+def _scorer(program: UserProgram, *, labels_only: bool = False) -> Callable:
+    """Return the compiled (values, x) -> log densities of labels and rows, (draw, row, class)."""
+    import jax
+    import jax.numpy as jnp
+
+    def score(values: Mapping, x: Mapping) -> tuple[Traceable, ...]:
+        n_rows = len(next(iter(x.values())))
+        codes = jnp.arange(program.n_classes)[:, None] * jnp.ones(n_rows, int)
+
+        def one(point: Mapping) -> tuple[Traceable, ...]:
+            found = jax.vmap(lambda y: program.scores(point, x, y)[: 1 if labels_only else 2])(
+                codes
+            )
+            return tuple(part.T for part in found)
+
+        at_once = max(1, LANES // (n_rows * program.n_classes))
+        return jax.lax.map(one, values, batch_size=at_once)
+
+    return jax.jit(score)

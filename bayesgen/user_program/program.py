@@ -1,0 +1,180 @@
+"""A user's NumPyro program, run at given parameters, and the log densities of its rows."""
+
+import dataclasses
+import functools
+import traceback
+from collections.abc import Callable, Hashable, Mapping
+
+import numpy as np
+
+from bayesgen.errors import BayesgenError, InvalidProgram
+from bayesgen.tracing import ONE_PROGRAM
+from bayesgen.typing import Traceable
+
+LABEL, ROW = "y", "row"
+"""Names of the label site and of the plate of rows."""
+
+SINGLE = "x"
+"""Name under which x travels that is one array and no dict of arrays."""
+
+Arrays = Mapping[str, np.ndarray]
+"""Rows as a program takes them, along the first axis of every array; under "x" if it is one."""
+
+Site = dict
+"""What numpyro records of one site: name, fn, value, is_observed, cond_indep_stack, ..."""
+
+ValueOf = Callable[[Site], Traceable | None]
+"""Returns the value that a site takes, or None where it keeps its own."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class UserProgram:
+    """A program `model(x, y=None, *, n_classes, ...)` in the form of the gallery (models/).
+
+    model: the program. n_classes: number of classes. single: whether x is one array.
+
+    Two programs are equal when they run the same function with the same settings; they then share
+    compiled code.
+    """
+
+    model: Callable
+    n_classes: int
+    single: bool
+
+    def run(
+        self,
+        x: Mapping | None,
+        y: Traceable | None,
+        *,
+        key: Traceable,
+        value_of: ValueOf,
+        **sizes: int,
+    ) -> tuple[dict[str, Site], object]:
+        """Return the sites of one run by name, and what the program returns.
+
+        value_of: values of sites; whatever it leaves open is drawn by the key. sizes: keywords of
+        the program for what x would have shown.
+        """
+        from numpyro import handlers
+
+        rows = x if x is None or not self.single else x[SINGLE]
+        # blocked: a program may run inside another, which must not see its sites
+        with (
+            ONE_PROGRAM,
+            handlers.block(),
+            handlers.trace() as trace,
+            handlers.seed(rng_seed=key),
+            handlers.substitute(substitute_fn=value_of),
+        ):
+            returned = self.model(rows, y, n_classes=self.n_classes, **sizes)
+        return trace, returned
+
+    def sites(self, x: Mapping, y: Traceable, value_of: ValueOf) -> dict[str, Site]:
+        """Return the sites of one run on rows, drawn ones with the values that value_of gives them.
+
+        Raises:
+            InvalidProgram: the program stopped.
+        """
+        from jax import random
+
+        return attempt(lambda: self.run(x, y, key=random.key(0), value_of=value_of)[0])
+
+    def densities(self, values: Mapping, x: Mapping, y: Traceable) -> dict[str, Traceable]:
+        """Return the log density of each observed site at parameter values.
+
+        Those within the plate of rows have the shape (row,), others are one number.
+        """
+        trace = self.sites(x, y, lambda site: values.get(site["name"]))
+        return {name: reduced(site) for name, site in trace.items() if is_observed(site)}
+
+    def scores(
+        self, values: Mapping, x: Mapping, y: Traceable
+    ) -> tuple[Traceable, Traceable, Traceable]:
+        """Return log densities of labels (row,), of rows given labels (row,), and of the rest."""
+        return split(self.sites(x, y, lambda site: values.get(site["name"])))
+
+    def key(self) -> Hashable:
+        """Return what decides how the program is traced."""
+        return (identity(self.model), self.n_classes, self.single)
+
+    def __hash__(self) -> int:
+        """Hash by key."""
+        return hash(self.key())
+
+    def __eq__(self, other: object) -> bool:
+        """Compare by key."""
+        return isinstance(other, UserProgram) and self.key() == other.key()
+
+
+def attempt(run: Callable[[], dict[str, Site]]) -> dict[str, Site]:
+    """Return what a run of a program returns.
+
+    Raises:
+        InvalidProgram: in place of its own error, naming the site at which it stopped.
+    """
+    import jax
+
+    try:
+        return run()
+    except BayesgenError:
+        raise
+    # a program of the user's own may stop in any way
+    except Exception as error:
+        # numpyro's `sample` has the name of the site in its frame
+        frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+        samples = [f.f_locals for f in frames if f.f_code.co_name == "sample"]
+        site = next((names["name"] for names in samples if "name" in names), None)
+        if isinstance(error, jax.errors.JAXTypeError):
+            raise InvalidProgram.looks_at_values(site, error) from error
+        if isinstance(error, ValueError) and "ncompatible shapes" in str(error):
+            raise InvalidProgram.shapes_clash(site, error) from error
+        raise InvalidProgram.failed(site, error) from error
+
+
+def identity(model: Callable) -> Hashable:
+    """Return a key of a program: partials of one function with equal settings are equal."""
+    if isinstance(model, functools.partial):
+        key = (identity(model.func), model.args, tuple(sorted(model.keywords.items())))
+        try:
+            hash(key)
+        except TypeError:  # arrays among the settings: only the same object is surely the same
+            return model
+        return key
+    return model
+
+
+def is_observed(site: Site) -> bool:
+    """Whether a site is data: observed, or a factor."""
+    return site["type"] == "sample" and site["is_observed"]
+
+
+def is_drawn(site: Site) -> bool:
+    """Whether a site is drawn: a parameter, or hidden within a row."""
+    return site["type"] == "sample" and not site["is_observed"]
+
+
+def in_rows(site: Site) -> bool:
+    """Whether a site lies within the plate of rows."""
+    return any(frame.name == ROW for frame in site["cond_indep_stack"])
+
+
+def log_prob(site: Site) -> Traceable:
+    """Return the log density of a site, element by element."""
+    density = site["fn"].log_prob(site["value"])
+    return density if site["scale"] is None else site["scale"] * density
+
+
+def reduced(site: Site) -> Traceable:
+    """Return the log density of a site row by row, or their sum for a site that is not in rows."""
+    density = log_prob(site)
+    # other plates lie to the left of the rows
+    return density.reshape(-1, density.shape[-1]).sum(0) if in_rows(site) else density.sum()
+
+
+def split(trace: Mapping[str, Site]) -> tuple[Traceable, Traceable, Traceable]:
+    """Return log densities of labels (row,), of rows given labels (row,), and of the rest."""
+    data = [site for site in trace.values() if is_observed(site)]
+    rows = sum(reduced(site) for site in data if in_rows(site) and site["name"] != LABEL)
+    rest = sum(reduced(site) for site in data if not in_rows(site))
+    drawn = sum(log_prob(site).sum() for site in trace.values() if is_drawn(site))
+    return reduced(trace[LABEL]), rows, rest + drawn

@@ -1,0 +1,250 @@
+"""Validate the form of a user's program by a trial run on a few of its rows."""
+
+import dataclasses
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from bayesgen.errors import InvalidProgram
+from bayesgen.inference.log_density import Shapes
+from bayesgen.typing import Traceable
+from bayesgen.user_program.program import (
+    LABEL,
+    ROW,
+    Arrays,
+    Site,
+    UserProgram,
+    in_rows,
+    is_drawn,
+    is_observed,
+    log_prob,
+)
+
+FEW = 24
+"""Rows of a trial run, spread over all."""
+JITTER = 0.3
+"""Distance from the middle of the priors, in unconstrained coordinates: there, classes differ."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ProgramFacts:
+    """What a program turned out to be.
+
+    shapes: for each parameter the shape of its unconstrained coordinates. labels_alike: whether the
+    class probabilities are the same for all rows. start: unconstrained coordinates in the middle of
+    the priors.
+    """
+
+    shapes: Shapes
+    labels_alike: bool
+    start: dict[str, np.ndarray]
+
+
+class TrialRun(NamedTuple):
+    """Densities of a few rows at parameters beside the middle of the priors.
+
+    start: unconstrained coordinates of that middle. together: the log density of each observed
+    site, (class, row) or (class,) outside plate "row", all rows held to be of one class. alone:
+    that of each row by itself with its own class, (row,).
+    """
+
+    start: dict[str, Traceable]
+    together: dict[str, Traceable]
+    alone: dict[str, Traceable]
+
+
+def validate(program: UserProgram, x: Arrays, y: np.ndarray) -> ProgramFacts:
+    """Return the facts of a program, tried out on some of the rows.
+
+    Raises:
+        InvalidProgram: the program breaks the form; the sentence names the site or the plate and
+            shows the lines to write.
+    """
+    import jax
+
+    check_arguments(program)
+    some = np.unique(np.linspace(0, len(y) - 1, FEW).astype(int))
+    few = {name: array[some] for name, array in x.items()}
+    with jax.enable_x64(True):
+        shapes = _shapes(program, few, y[some])
+        if not shapes:
+            raise InvalidProgram.no_parameters()
+        found = jax.device_get(trial_run(program, shapes)(few, y[some]))
+    _check_row_independence(found, y[some])
+    data = sum(v[0] for name, v in found.together.items() if v.ndim == 2 and name != LABEL)
+    if np.isfinite(data).all() and _alike(data) and not _equal_rows(few):
+        raise InvalidProgram.rows_ignored()
+    return ProgramFacts(shapes, _alike(found.together[LABEL].T), found.start)
+
+
+def check_arguments(program: UserProgram) -> None:
+    """Refuse what cannot be called as model(x, y, n_classes=...)."""
+    try:
+        signature = inspect.signature(program.model)
+    except (TypeError, ValueError):  # built in: it will say so itself
+        return
+    parameters = signature.parameters.values()
+    unset = [
+        p.name
+        for p in parameters
+        if p.kind is p.KEYWORD_ONLY and p.default is p.empty and p.name != "n_classes"
+    ]
+    if unset:
+        raise InvalidProgram.missing_settings(unset)
+    try:
+        signature.bind(None, None, n_classes=2)
+    except TypeError as error:
+        raise InvalidProgram.wrong_arguments(str(error)) from None
+
+
+def _shapes(program: UserProgram, x: Arrays, y: np.ndarray) -> Shapes:
+    """Return the coordinate shapes of the parameters, from a run in the abstract, form checked."""
+    import jax
+    import jax.numpy as jnp
+    from numpyro.distributions import biject_to
+
+    shapes: dict[str, tuple[int, ...]] = {}
+
+    def value_of(site: Site) -> Traceable | None:
+        if site["type"] == "param":
+            raise InvalidProgram.no_prior(site["name"])
+        if not is_drawn(site):
+            return None
+        _check_drawn(site)
+        to_site = biject_to(site["fn"].support)
+        shape = to_site.inverse_shape(site["fn"].shape())
+        shapes[site["name"]] = tuple(shape)
+        return to_site(jnp.zeros(shape))
+
+    def run(x: Mapping, y: Traceable) -> None:
+        _check_observed(program.sites(x, y, value_of), len(y))
+
+    jax.eval_shape(run, x, y)
+    return tuple(shapes.items())
+
+
+def _check_drawn(site: Site) -> None:
+    if site["name"] == LABEL:
+        raise InvalidProgram.label_not_observed()
+    if in_rows(site):
+        raise InvalidProgram.hidden_in_row(site["name"])
+    if site["fn"].support.is_discrete:
+        raise InvalidProgram.discrete(site["name"])
+
+
+def _check_observed(trace: dict[str, Site], n_rows: int) -> None:
+    if LABEL not in trace or trace[LABEL]["type"] != "sample":
+        raise InvalidProgram.no_label()
+    for site in filter(is_observed, trace.values()):
+        if not in_rows(site):
+            if site["name"] == LABEL or n_rows in np.shape(log_prob(site)):
+                raise InvalidProgram.no_row_plate(site["name"])
+            continue
+        frames = {frame.dim: frame.size for frame in site["cond_indep_stack"]}
+        row = next(frame for frame in site["cond_indep_stack"] if frame.name == ROW)
+        if row.dim != -1 or row.size != n_rows:
+            raise InvalidProgram.wrong_plate(row.dim, row.size, n_rows)
+        shape = np.shape(log_prob(site))
+        plates = {dim - len(shape): size for dim, size in enumerate(shape) if size > 1}
+        if shape[-1:] != (n_rows,) or not plates.keys() <= frames.keys():
+            raise InvalidProgram.wrong_shape(site["name"], shape, n_rows)
+    if not any(in_rows(s) for s in trace.values() if is_observed(s) and s["name"] != LABEL):
+        raise InvalidProgram.rows_ignored()
+
+
+def _check_row_independence(found: TrialRun, y: np.ndarray) -> None:
+    """Refuse rows whose density depends on other rows, and densities of rows outside the plate."""
+    for name, density in found.together.items():
+        inside = density.ndim == 2
+        together = density[y, np.arange(len(y))] if inside else density[y]
+        if not np.allclose(found.alone[name], together, rtol=1e-6, atol=1e-9, equal_nan=True):
+            raise InvalidProgram.rows_depend(name) if inside else InvalidProgram.no_row_plate(name)
+
+
+def _alike(densities: np.ndarray) -> bool:
+    """Whether the densities of all rows are equal; rows come first."""
+    return bool(np.allclose(densities, densities[:1], rtol=1e-9, atol=1e-12, equal_nan=True))
+
+
+def _equal_rows(x: Arrays) -> bool:
+    return all((_filled(array) == _filled(array[:1])).all() for array in x.values())
+
+
+def _filled(array: np.ndarray) -> np.ndarray:
+    """Return the array with numbers for NaN, which equals nothing."""
+    return np.nan_to_num(array, nan=1e99) if array.dtype.kind == "f" else array
+
+
+@functools.lru_cache(maxsize=32)
+def trial_run(program: UserProgram, shapes: Shapes) -> Callable:
+    """Return the compiled function (x, y) -> TrialRun."""
+    import jax
+    import jax.numpy as jnp
+
+    names = tuple(name for name, _ in shapes)
+
+    def run(x: Mapping, y: Traceable) -> TrialRun:
+        start = middle(program, names, x, y)
+        keys = jax.random.split(jax.random.key(0), len(start))
+        near = {
+            name: u + JITTER * jax.random.normal(key, u.shape)
+            for key, (name, u) in zip(keys, start.items(), strict=True)
+        }
+        values = constrained(program, near, x, y)
+
+        def one(x: Mapping, y: Traceable) -> dict[str, Traceable]:
+            row = {name: array[None] for name, array in x.items()}
+            return {k: v.sum() for k, v in program.densities(values, row, y[None]).items()}
+
+        codes = jnp.arange(program.n_classes)[:, None] * jnp.ones_like(y)
+        together = jax.vmap(lambda k: program.densities(values, x, k))(codes)
+        return TrialRun(start, together, jax.vmap(one)(x, y))
+
+    return jax.jit(run)
+
+
+def middle(program: UserProgram, names: tuple[str, ...], x: Mapping, y: Traceable) -> dict:
+    """Return unconstrained coordinates of the priors' means, each given those before it (traced).
+
+    0 stands in where a mean is infinite or not known.
+    """
+    import jax.numpy as jnp
+    from numpyro.distributions import biject_to
+
+    out: dict[str, Traceable] = {}
+
+    def value_of(site: Site) -> Traceable | None:
+        if site["name"] not in names:
+            return None
+        prior, to_site = site["fn"], biject_to(site["fn"].support)
+        u = jnp.zeros(to_site.inverse_shape(prior.shape()))
+        try:
+            found = to_site.inv(1.0 * jnp.broadcast_to(prior.mean, prior.shape()))
+            u = jnp.where(jnp.isfinite(found).all(), found, u)
+        # a distribution that does not know its mean starts where its coordinates are 0
+        except NotImplementedError:
+            pass
+        out[site["name"]] = u
+        return to_site(u)
+
+    program.sites(x, y, value_of)
+    return out
+
+
+def constrained(program: UserProgram, u: Mapping, x: Mapping, y: Traceable) -> dict[str, Traceable]:
+    """Return parameters at unconstrained coordinates u (traced)."""
+    from numpyro.distributions import biject_to
+
+    values: dict[str, Traceable] = {}
+
+    def value_of(site: Site) -> Traceable | None:
+        if site["name"] not in u:
+            return None
+        values[site["name"]] = biject_to(site["fn"].support)(u[site["name"]])
+        return values[site["name"]]
+
+    program.sites(x, y, value_of)
+    return values

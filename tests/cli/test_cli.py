@@ -1,0 +1,275 @@
+"""The command: what it prints where, its exit codes, and the sentences for data it refuses."""
+
+import json
+import re
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from bayesgen import datasets
+from bayesgen.cli import main
+from bayesgen.cli.csv_and_parquet import NULLS, DataFile
+from bayesgen.cli.models import new_classifiers
+from bayesgen.errors.base import merge_sentences, merge_warnings
+from bayesgen.table import read_table
+
+FAST = ("--methods", "mle,exact", "--cv", "3")
+
+
+@pytest.fixture
+def csv(tmp_path):
+    """Write lines to a CSV file and return its path."""
+
+    def write(*lines, name="rows.csv"):
+        path = tmp_path / name
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return str(path)
+
+    return write
+
+
+def read(path, target, missing=()):
+    return DataFile.find(path, missing).read(target)
+
+
+def test_compare_prints_data_model_and_scores(capsys):
+    assert main(["compare", "titanic_passengers", "--target", "survived", *FAST]) == 0
+    output = capsys.readouterr()
+    for line in (
+        "data     titanic_passengers: 1,309 rows, 3 columns (1 numeric, 2 categorical)",
+        "target   survived: no 809, yes 500",
+        "missing  263 cells in 263 rows (age 263)",
+        "model    naive Bayes: Normal for age; Categorical for sex, passengerClass",
+    ):
+        assert line in output.out.splitlines()
+    score = r"0\.\d{3}±\.\d{3}"
+    for name, method in (("MLE", "mle"), ("exact Bayes", "exact")):
+        assert re.search(rf"^{name}( +{score}){{4}} +[\d.]+ +{method}$", output.out, re.MULTILINE)
+    assert output.err == ""
+
+
+@pytest.mark.parametrize("arguments", [("compare", "penguins", *FAST), ("datasets",), ()])
+def test_piped_output_has_no_color_and_80_columns(capsys, arguments):
+    assert main(list(arguments)) == 0
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    assert "…" not in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_compare_json_holds_the_same_and_more(capsys):
+    assert main(["compare", "penguins", "--json", "--seed", "7", *FAST]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["target"] == "species"
+    assert found["classes"] == {"Adelie": 152, "Chinstrap": 68, "Gentoo": 124}
+    assert (found["missing_cells"], found["rows_with_missing"]) == (19, 11)
+    assert (found["seed"], found["folds"]) == (7, 3)
+    assert [c["classifier"] for c in found["classifiers"]] == ["MLE", "exact Bayes"]
+    assert 0 < found["classifiers"][1]["log_loss"] < 0.2
+
+
+def test_infinite_log_loss_is_explained_and_is_text_in_json(capsys):
+    assert main(["compare", "play_tennis", *FAST]) == 0
+    assert "Log loss inf" in " ".join(capsys.readouterr().out.split())
+    assert main(["compare", "play_tennis", "--json", *FAST]) == 0
+    mle = json.loads(capsys.readouterr().out)["classifiers"][0]
+    assert (mle["log_loss"], mle["log_loss_se"]) == ("inf", None)
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        ("lda", "LDA: MultivariateNormal(covariance='shared') for sepal_length"),
+        ("qda", "QDA: MultivariateNormal for sepal_length"),
+    ],
+)
+def test_compare_other_models(capsys, model, words):
+    assert main(["compare", "iris", "--model", model, *FAST]) == 0
+    assert words in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("model", "missing", "name", "inference"),
+    [
+        ("naive-bayes", True, "exact Bayes", "exact"),
+        ("lda", False, "exact Bayes", "exact"),
+        ("qda", True, "Bayes", "auto"),
+    ],
+)
+def test_exact_bayes_is_promised_only_where_it_exists(model, missing, name, inference):
+    table = read_table(pa.table({"x": [1.0, None if missing else 2.0]}))
+    ((found, classifier),) = new_classifiers(model, ("exact",), 0, table).items()
+    assert (found, classifier.inference) == (name, inference)
+
+
+@pytest.mark.slow
+def test_joint_normal_with_missing_values_says_which_method_ran(csv, capsys):
+    lines = [f"{i % 7},{i % 5},{'ab'[i % 2]}" for i in range(39)]
+    path = csv("x,z,y", *lines, ",3,a")
+    arguments = ["compare", path, "--target", "y", "--model", "lda", "--cv", "2", "--json"]
+    assert main([*arguments, "--methods", "exact"]) == 0
+    found = json.loads(capsys.readouterr().out)["classifiers"][0]
+    assert found["classifier"] == "Bayes"
+    assert "augmentation" in found["method"]
+
+
+@pytest.mark.slow
+def test_every_method_runs(capsys):
+    assert main(["compare", "iris", "--cv", "2", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["classifiers"]
+    assert [c["method"] for c in found] == ["mle", "map", "exact", "nuts", "stacked"]
+    assert found[3]["log_loss"] == pytest.approx(found[2]["log_loss"], abs=0.02)
+
+
+def test_notes_go_to_stderr(csv, capsys):
+    path = csv("x,c,y", "1,5,a", "2,5,a", "3,5,a", "4,5,b", "7,5,b", "6,5,b")
+    assert main(["compare", path, "--target", "y", "--methods", "exact"]) == 0
+    notes = capsys.readouterr().err.splitlines()
+    assert notes[0].startswith("note: class 'a' has only 3 rows, so there are 3 folds")
+    assert notes[1].startswith("note: exact Bayes: column 'c' is constant")
+    assert len(notes) == 2
+
+
+def test_warnings_that_differ_in_their_numbers_are_merged():
+    texts = ("3 rows of 'x1' are odd", "4 rows of 'x1' are odd", "4 rows of 'x2' are odd")
+    assert merge_warnings({"MLE": texts, "MAP": texts[1:2]}) == [
+        "MLE, MAP: 3 rows of 'x1' are odd (and 1 more like it)",
+        "MLE: 4 rows of 'x2' are odd",
+    ]
+    notes = [f"column 'c{c}' has 'q' in {n} of 99 rows" for c, n in ((1, 3), (1, 20), (2, 3))]
+    assert merge_sentences(notes) == [f"{notes[0]} (and 2 more like it: 2 columns)"]
+
+
+def test_datasets_lists_them_all(capsys):
+    assert main(["datasets"]) == 0
+    out = capsys.readouterr().out
+    assert all(name in out for name in datasets.names())
+    assert main(["datasets", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["titanic_passengers"] == {
+        "rows": 1309,
+        "columns": {"numeric": 1, "categorical": 2},
+        "missing_cells": 263,
+        "target": "survived",
+        "classes": 2,
+    }
+
+
+def test_help_has_examples(capsys):
+    assert main(["--help"]) == 0
+    assert "bayesgen compare titanic_passengers --target survived" in capsys.readouterr().out
+    assert main(["compare", "--help"]) == 0
+    text = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert all(null in text for null in NULLS)
+    assert "--target" in text
+
+
+def test_numbers_beyond_all_bounds_are_refused_by_name(csv, capsys):
+    path = csv("x,y", "1,a", "1,b", "1e200,a", "2,b")
+    assert main(["compare", path, "--target", "y", *FAST]) == 1
+    assert "column 'x' holds 1e+200" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["compare"],
+        ["compare", "iris", "--cv", "1"],
+        ["compare", "iris", "--methods", "mle,gibbs"],
+        ["compare", "iris", "--model", "svm"],
+        ["compare", "iris", "--seed", "-1"],
+        ["compare", "iris", "--nonsense"],
+        ["nonsense"],
+    ],
+)
+def test_wrong_usage_exits_with_2(arguments, capsys):
+    assert main(arguments) == 2
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["titanik"], "'titanik' is neither a file nor a bundled data set (did you mean 'titanic'"),
+        (["iris", "--target", "specie"], "no column 'specie' (did you mean 'species'?)"),
+        (["penguins", "--model", "lda"], "LDA needs numbers, and columns 'island', 'sex' hold"),
+        (["{folder}", "--target", "y"], "as a table: "),
+        (["{file}"], "which column of"),
+        (["{file}", "--target", "y"], "column 'y' is missing in 2 of 4 rows"),
+        (["{file}", "--target", "id"], "class 1 has 1 row"),
+        (["{date}", "--target", "y"], "column 'when' holds dates"),
+        (["{alone}", "--target", "y"], "no column besides 'y'"),
+        (["{ragged}", "--target", "y"], "as a table: CSV parse error"),
+        (["{empty}", "--target", "y"], "as a table: Empty CSV file"),
+        (["{bytes}", "--target", "y"], "column 'y' of"),
+        (["{fake}", "--target", "y"], "as a table: Could not open Parquet"),
+    ],
+)
+def test_refused_data_exits_with_1_and_one_sentence(arguments, sentence, csv, tmp_path, capsys):
+    latin = tmp_path / "latin.csv"
+    latin.write_bytes(b"x,y\n1,caf\xe9\n2,the\n")
+    paths = {
+        "folder": str(tmp_path),
+        "file": csv("id,x,y", "1,a,", "2,b,NA", "3,a,u", "4,b,u", name="file.csv"),
+        "date": csv("when,y", "2020-01-01,a", "2020-01-02,b", "2020-01-03,a", "2020-01-04,b"),
+        "alone": csv("y", "a", "b", name="alone.csv"),
+        "ragged": csv("x,y", "1,a", "2", name="ragged.csv"),
+        "empty": str(tmp_path / "empty.csv"),
+        "bytes": str(latin),
+        "fake": csv("no parquet", name="fake.parquet"),
+    }
+    (tmp_path / "empty.csv").touch()
+    assert main(["compare", *(word.format(**paths) for word in arguments)]) == 1
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err.startswith("bayesgen: ")
+    assert sentence in output.err
+    assert output.err.count("\n") == 1
+    assert "Traceback" not in output.err
+
+
+def test_every_usual_spelling_of_missing_is_read_as_missing(csv):
+    lines = [f'"{null}",{null},k' for null in NULLS]
+    rows = read(csv("text,number,y", *lines, "word,1.5,k", "?,2,k"), "y", ("?",))
+    assert rows.X["text"].to_pylist() == [*[None] * len(NULLS), "word", None]
+    assert rows.X["number"].to_pylist() == [*[None] * len(NULLS), 1.5, 2.0]
+
+
+def test_numbers_are_read_to_the_last_digit(csv, rng):
+    numbers = rng.normal(size=1000) * 10.0 ** rng.integers(-20, 20, 1000)
+    rows = read(csv("x,y", *(f"{number!r},a" for number in numbers.tolist())), "y")
+    assert rows.X["x"].to_pylist() == numbers.tolist()
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+def test_cells_may_be_separated_in_any_usual_way(separator, csv):
+    lines = ['"a;b,|",y', "1.5,a", "2,b"]
+    rows = read(csv(*(separator.join(line.rsplit(",", 1)) for line in lines)), "y")
+    assert (rows.X["a;b,|"].to_pylist(), rows.y.tolist()) == ([1.5, 2.0], ["a", "b"])
+    tabs = read(csv("x,z\ty", "1\ta", "2\tb", name="rows.tsv"), "y")
+    assert (tabs.X.column_names, tabs.y.tolist()) == (["x,z"], ["a", "b"])
+
+
+def test_parquet_files_and_folders_are_read(tmp_path):
+    path = tmp_path / "rows.parquet"
+    parquet.write_table(pa.table({"x": [1, None], "y": [True, False]}), path)
+    stored = read(str(path), "y")
+    assert stored.X["x"].to_pylist() == [1, None]
+    assert stored.y.tolist() == [True, False]
+    folder = tmp_path / "parts.parquet"
+    folder.mkdir()
+    for part, level in enumerate("ab"):
+        levels = pa.array([level, "c"]).dictionary_encode()
+        parquet.write_table(pa.table({"x": levels, "y": [0, 1]}), folder / f"{part}.parquet")
+    assert read(str(folder), "y").X["x"].to_pylist() == ["a", "c", "b", "c"]
+
+
+def test_a_file_goes_before_a_bundled_name(csv, tmp_path, monkeypatch):
+    csv("x,y", "1,a", "2,b", name="iris")
+    monkeypatch.chdir(tmp_path)
+    assert read("iris", "y").X.num_rows == 2
+    monkeypatch.chdir("/")
+    assert read("iris", None).X.num_rows == 150

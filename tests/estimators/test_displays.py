@@ -1,0 +1,235 @@
+"""Law 14: looking at a classifier never raises, whatever it is and however it was fitted.
+
+Notebooks, Tab completion, scikit-learn's displays and copies ask for every attribute that there
+could be. What a fit does not have is an AttributeError, and a sentence for whoever asks by name.
+"""
+
+import contextlib
+import copy
+import functools
+import pickle
+
+import numpy as np
+import numpyro.distributions as dist
+import pandas as pd
+import pytest
+import user_programs
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+
+import bayesgen as bg
+from bayesgen.errors import BayesgenError, NoAttribute, NoEvidence, NoPosterior
+
+RNG = np.random.default_rng(0)
+Y = np.arange(24) % 2
+NUMBERS = pd.DataFrame(RNG.gamma(9.0, size=(24, 2)) + 2 * Y[:, None], columns=["a", "b"])
+MISSING = NUMBERS.mask(RNG.random(NUMBERS.shape) < 0.15)
+LEVELS = pd.DataFrame({"u": RNG.choice(list("xy"), 24), "v": RNG.choice(list("pqr"), 24)})
+TEXTS = [" ".join(RNG.choice(["ash", "beech", "oak"], 5)) for _ in Y]
+
+POINT = ("mle", "map")
+FEW = bg.Augmentation(draws=10, warmup=5, chains=2)
+SHORT = bg.NUTS(draws=5, warmup=5, chains=1, progress=False)
+
+ESTIMATORS = {
+    "NaiveBayes": (bg.NaiveBayes, NUMBERS),
+    "NaiveBayes of levels": (bg.NaiveBayes, LEVELS),
+    "LDA": (bg.LDA, NUMBERS),
+    "LDA, missing values": (bg.LDA, MISSING),
+    "LDA, constant columns": (bg.LDA, NUMBERS * 0),
+    "QDA": (bg.QDA, NUMBERS),
+    "QDA, missing values": (bg.QDA, MISSING),
+    "QDA, reference": (functools.partial(bg.QDA, prior="reference"), NUMBERS),
+    "JointTable": (bg.JointTable, LEVELS),
+    "BagOfWords": (bg.BagOfWords, TEXTS),
+    "GenerativeClassifier": (bg.GenerativeClassifier, NUMBERS.join(LEVELS)),
+    "tempered": (functools.partial(bg.NaiveBayes, temper=0.5), NUMBERS),
+    "KernelDensity": (functools.partial(bg.NaiveBayes, bg.KernelDensity()), NUMBERS),
+}
+AT_ONCE = [(name, method) for name in ESTIMATORS for method in ("expected", *POINT)]
+EXACT = [(n, method) for n in ESTIMATORS if "missing" not in n for method in ("auto", "exact")]
+DRAWN = [(name, FEW) for name in ESTIMATORS]
+ONE_OF_EACH = ("NaiveBayes", "LDA", "LDA, missing values", "JointTable", "BagOfWords", "tempered")
+SAMPLED = [(name, method) for name in ONE_OF_EACH for method in (SHORT, bg.MAP(solver="svi"))]
+
+COMPILED = {
+    "lkj": (bg.MultivariateNormal(prior="lkj"), "map"),
+    "Student's t": (bg.MultivariateStudentT(), "map"),
+    "shared correlation": (bg.SharedCorrelationNormal(), SHORT),
+    "Family": (bg.Family(dist.Gamma), SHORT),
+    "learned bandwidth": (bg.KernelDensity(bandwidth="posterior"), SHORT),
+    "learned strengths": (bg.Normal(variance_rows="learn"), SHORT),
+}
+
+look_at = pytest.mark.parametrize(
+    ("name", "method"),
+    [*AT_ONCE, *EXACT, *DRAWN],
+    ids=lambda value: value if value in ESTIMATORS else None,
+)
+quiet = pytest.mark.filterwarnings("ignore::bayesgen.errors.BayesgenWarning")
+
+
+def build(name, method):
+    make, rows = ESTIMATORS[name]
+    return make(inference=method, random_state=0), rows
+
+
+def public(clf):
+    return {name for name in dir(clf) if not name.startswith("_")}
+
+
+def look(clf):
+    """Do everything that a display, a completion or a copy does."""
+    assert dir(clf)
+    assert repr(clf)
+    for each in (clf, make_pipeline(clf), GridSearchCV(clf, {"class_prior": [1.0]})):
+        assert "<div" in each._repr_html_()
+        assert dir(each)
+    for name in object.__dir__(clf):
+        hasattr(clf, name)
+    for other in (copy.copy(clf), copy.deepcopy(clf), pickle.loads(pickle.dumps(clf))):
+        assert repr(other) == repr(clf)
+        assert public(other) == public(clf)
+    assert repr(clone(clf)) == repr(clf)
+    return clf
+
+
+@quiet
+@look_at
+def test_look_at_a_fit(name, method):
+    clf, rows = build(name, method)
+    look(clf)
+    look(clf.fit(rows, Y))
+    look(clf.with_class_prior("uniform"))
+
+
+@quiet
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_look_at_a_fit_of_one_class(name):
+    clf, rows = build(name, "auto")
+    clf.partial_fit(rows[:1], Y[:1])
+    look(clf)
+    for attribute in ("posterior_", "log_evidence_", "temperature_", "coef_", "inference_"):
+        assert not hasattr(clf, attribute)
+
+
+@quiet
+@pytest.mark.parametrize("inference", ["auto", *POINT])
+def test_look_at_a_stack(inference):
+    members = [bg.LDA(inference=inference), bg.NaiveBayes(inference=inference)]
+    stack = look(bg.StackedClassifier(members))
+    assert not hasattr(stack, "posterior_") and not hasattr(stack, "temperature_")
+    look(stack.fit(NUMBERS, Y))
+    assert {"posterior_", "temperature_", "weights_"} < set(dir(stack))
+
+
+@quiet
+def test_look_at_a_grid_search():
+    grid = GridSearchCV(bg.LDA(), {"inference": ["mle", "exact"]}, cv=2).fit(NUMBERS, Y)
+    look(grid.best_estimator_)
+    assert dir(grid) and grid._repr_html_()
+    piped = make_pipeline(bg.QDA(inference="mle")).fit(NUMBERS, Y)
+    assert dir(piped) and piped._repr_html_()
+
+
+@quiet
+def test_look_at_a_loaded_fit(tmp_path):
+    bg.LDA(inference="mle").fit(NUMBERS, Y).save(tmp_path / "lda.bgm")
+    look(bg.load(tmp_path / "lda.bgm"))
+
+
+def test_look_at_a_fit_whose_prior_was_set_to_nonsense():
+    look(bg.LDA().fit(NUMBERS, Y).set_params(class_prior="balanced"))
+
+
+@pytest.mark.slow
+@quiet
+@pytest.mark.usefixtures("compile_quickly")
+@pytest.mark.parametrize(("name", "method"), SAMPLED)
+def test_look_at_a_compiled_fit(name, method):
+    clf, rows = build(name, method)
+    with contextlib.suppress(BayesgenError):  # not every table has a program
+        clf.fit(rows, Y)
+    look(clf)
+
+
+@pytest.mark.slow
+@quiet
+@pytest.mark.usefixtures("compile_quickly")
+@pytest.mark.parametrize("name", COMPILED)
+def test_look_at_a_fit_without_a_closed_form(name):
+    likelihood, method = COMPILED[name]
+    clf = look(bg.GenerativeClassifier(likelihood, inference=method, random_state=0))
+    look(clf.fit(NUMBERS, Y))
+    assert not hasattr(clf, "log_evidence_")
+
+
+@pytest.mark.slow
+@quiet
+@pytest.mark.usefixtures("compile_quickly")
+@pytest.mark.parametrize("method", ["map", SHORT], ids=repr)
+def test_look_at_a_program(method):
+    clf = look(bg.GenerativeClassifier(story=user_programs.bells, inference=method, random_state=0))
+    look(clf.fit(NUMBERS.to_numpy(), Y))
+    with pytest.raises(NoEvidence, match=r"a program of your own does not have.*bg\.compare"):
+        _ = clf.log_evidence_
+
+
+# -- what is not there says so --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [NoAttribute, NoEvidence, NoPosterior, bg.errors.TooFewClasses])
+def test_absent_attributes_are_all_that_callers_expect(kind):
+    assert issubclass(kind, BayesgenError)
+    assert issubclass(kind, ValueError)
+    assert issubclass(kind, AttributeError)
+
+
+@quiet
+@pytest.mark.parametrize(
+    ("clf", "rows", "attribute", "kind", "sentence"),
+    [
+        (bg.QDA(inference="mle"), NUMBERS, "log_evidence_", NoEvidence, "inference='exact'"),
+        (bg.LDA(), NUMBERS, "coef_", NoAttribute, r"LDA\(inference='mle'\)"),
+        (bg.LDA(), NUMBERS, "intercept_", NoAttribute, r"LDA\(inference='mle'\)"),
+        (bg.BagOfWords(), NUMBERS.round(), "vectorizer_", NoAttribute, "texts"),
+    ],
+)
+def test_absent_attributes_say_what_to_do(clf, rows, attribute, kind, sentence):
+    clf.fit(rows, Y)
+    assert not hasattr(clf, attribute)
+    with pytest.raises(kind, match=sentence):
+        getattr(clf, attribute)
+
+
+@pytest.mark.parametrize("attribute", ["posterior_", "log_evidence_", "temperature_", "coef_"])
+def test_attributes_before_fit_are_those_of_scikit_learn(attribute):
+    with pytest.raises(NotFittedError):
+        getattr(bg.LDA(), attribute)
+
+
+@pytest.mark.parametrize("attribute", ["posterior_", "temperature_"])
+def test_attributes_of_a_stack_before_fit_are_those_of_scikit_learn(attribute):
+    with pytest.raises(NotFittedError):
+        getattr(bg.StackedClassifier(), attribute)
+
+
+def test_constant_columns_have_no_discriminant_axis():
+    with pytest.warns(bg.errors.UninformativeColumn):
+        lda = bg.LDA().fit(NUMBERS * 0, Y)
+    assert lda.transform(NUMBERS * 0).shape == (24, 0)
+    assert len(lda.get_feature_names_out()) == 0
+
+
+@pytest.mark.parametrize("method", POINT)
+def test_interval_of_a_point_names_a_cure_that_runs(method):
+    clf = bg.QDA(inference=method).fit(NUMBERS, Y)
+    with pytest.raises(NoPosterior, match=f"inference='{method}' kept one set.*inference='auto'"):
+        clf.predict_interval(NUMBERS)
+    stack = bg.StackedClassifier([bg.QDA(inference=method)]).fit(NUMBERS, Y)
+    with pytest.raises(NoPosterior, match=r"every member of the stack .*members with inference="):
+        stack.predict_interval(NUMBERS)
+    cured = bg.QDA(inference="auto").fit(NUMBERS, Y).predict_interval(NUMBERS)
+    assert (cured[..., 1] > cured[..., 0]).all()

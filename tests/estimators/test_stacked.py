@@ -1,0 +1,277 @@
+"""Stacks: members weighed by rows they have not seen, as one classifier."""
+
+import copy
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+import bayesgen as bg
+from bayesgen.errors import (
+    InvalidArgument,
+    LeftOut,
+    NoEvidence,
+    TooFewClasses,
+    UnsupportedInference,
+    UnsupportedTable,
+)
+from bayesgen.estimators import validation
+from bayesgen.inference import stacking
+
+
+def mixed(step=20):
+    X, y = bg.datasets.load_titanic_passengers()
+    X, y = X[::step].reset_index(drop=True), y[::step].reset_index(drop=True)
+    return X.astype({"sex": "category", "passengerClass": "category"}), y
+
+
+def iris(step=3):
+    X, y = bg.datasets.load_iris()
+    return X[::step].reset_index(drop=True), y[::step].reset_index(drop=True)
+
+
+@pytest.fixture(scope="module")
+def stack():
+    return bg.StackedClassifier(random_state=0).fit(*mixed())
+
+
+def test_weights_are_where_nothing_nearby_is_higher():
+    rng = np.random.default_rng(0)
+    stated, weight = np.log(rng.random((5, 40))), rng.random(40)
+
+    def objective(w):
+        return weight @ np.log(w @ np.exp(stated)) + 2 * np.log(w).sum() / 5
+
+    found = stacking.weights_of(stated, weight)
+    assert found.sum() == pytest.approx(1) and (found > 0).all()
+    for _ in range(50):
+        other = found * np.exp(0.01 * rng.standard_normal(5))
+        assert objective(other / other.sum()) < objective(found) + 1e-12
+
+
+def test_a_row_that_all_members_rule_out_says_nothing():
+    rng = np.random.default_rng(1)
+    stated = np.log(rng.random((3, 20)))
+    more = np.concatenate([stated, np.full((3, 1), -np.inf)], axis=1)
+    both = [stacking.weights_of(s, np.ones(s.shape[1])) for s in (stated, more)]
+    assert np.abs(both[0] - both[1]).max() < 0.02
+
+
+@pytest.mark.parametrize("table", [iris, mixed])
+def test_what_members_say_of_rows_left_out_is_what_fits_without_them_say(table):
+    X, y = table()
+    X, y = X[:36], y[:36]
+    whole = bg.StackedClassifier(random_state=0).fit(X, y)
+    rows = np.flatnonzero(y.groupby(y).transform("size") > 1)[::5]
+    for name, member in whole.members_.items():
+        # missing values are expected at the mode of all rows, and powers of power-transformed
+        # columns stay
+        exact = "power-transformed" not in name and not (
+            X.isna().any(axis=None) and "linear" in name
+        )
+        found = member.loo(X, y)["log_proba"]
+        for i in rows if exact else ():
+            rest = np.arange(len(y)) != i
+            other = clone(member).fit(X[rest], y[rest])
+            expected = other.predict_log_proba(X.iloc[[i]])[0, list(other.classes_).index(y[i])]
+            np.testing.assert_allclose(found[i], expected, atol=1e-8, err_msg=name)
+
+
+def test_probabilities_are_the_weighted_mean_of_the_members(stack):
+    X, y = mixed()
+    direct = bg.StackedClassifier(temper=None, random_state=0).fit(X, y)
+    assert direct.weights_ == stack.weights_ and direct.temperature_ == 1.0
+    parts = [w * direct.members_[name].predict_proba(X) for name, w in direct.weights_.items()]
+    np.testing.assert_allclose(direct.predict_proba(X), sum(parts), rtol=1e-9)
+    assert sum(direct.weights_.values()) == pytest.approx(1)
+
+
+def test_answers_like_any_classifier(stack, tmp_path):
+    X, y = mixed()
+    proba = stack.predict_proba(X)
+    np.testing.assert_allclose(proba.sum(axis=1), 1.0, rtol=1e-12)
+    assert stack.score(X, y) > 0.7
+    interval = stack.predict_interval(X[:9])
+    assert interval.shape == (9, 2, 2) and (interval[..., 0] <= interval[..., 1]).all()
+    draws = stack.predict_draws(X[:9])
+    mean = (draws * draws["weight"]).sum("draw")
+    assert np.abs(mean - proba[:9]).max() < 0.1
+    assert set(stack.decide(X, reject=0.2)) <= {"no", "yes", "reject"}
+    assert np.isfinite(stack.score_samples(X)).all()
+    frame, labels = stack.sample(40, random_state=0)
+    assert list(frame) == list(X) and len(frame) == len(labels) == 40
+    assert stack.typicality(frame, draws=200).mean() == pytest.approx(0.5, abs=0.2)
+    stack.save(tmp_path / "stack.bgm")
+    for again in (bg.load(tmp_path / "stack.bgm"), copy.deepcopy(stack)):
+        np.testing.assert_array_equal(again.predict_proba(X), proba)
+        assert again.weights_ == stack.weights_
+
+
+def test_a_row_without_a_cell_has_the_class_prior(stack):
+    X, y = mixed()
+    blank = pd.DataFrame({"sex": [None], "age": [np.nan], "passengerClass": [None]})
+    count = y.value_counts().sort_index().to_numpy() + 1
+    expected = [count / count.sum()]
+    np.testing.assert_allclose(stack.predict_proba(blank[list(X)]), expected, rtol=1e-9)
+
+
+def test_another_prevalence(stack):
+    X, _ = mixed()
+    other = stack.with_class_prior({"no": 0.9, "yes": 0.1})
+    assert (other.predict_proba(X)[:, 1] < stack.predict_proba(X)[:, 1]).mean() > 0.95
+    assert stack.class_prior == 1.0
+
+
+def test_rows_may_come_in_parts_and_in_any_order():
+    X, y = iris()
+    whole = bg.StackedClassifier(random_state=0).fit(X, y)
+    parts = bg.StackedClassifier(random_state=0)
+    for rows in (slice(0, None, 2), slice(1, None, 2)):
+        parts.partial_fit(X[rows], y[rows])
+    turned = bg.StackedClassifier(random_state=0).fit(X[::-1], y[::-1])
+    for other in (parts, turned):
+        np.testing.assert_allclose(other.predict_proba(X), whole.predict_proba(X), atol=1e-6)
+
+
+def test_weights_of_rows_count():
+    X, y = iris()
+    weight = np.random.default_rng(0).integers(0, 3, len(y))
+    twice = np.repeat(np.arange(len(y)), weight)
+    members = {"NB": bg.NaiveBayes(), "LDA": bg.LDA()}
+    a = bg.StackedClassifier(members, temper=None).fit(X, y, sample_weight=weight)
+    assert a.predict_proba(X).shape == (len(y), 3)
+    b = a.members_["LDA"].predict_proba(X)
+    expected = bg.LDA().fit(X.iloc[twice], y.iloc[twice]).predict_proba(X)
+    np.testing.assert_allclose(b, expected, rtol=1e-9)
+
+
+def test_members_without_a_closed_form_are_judged_by_folds():
+    X, y = iris()
+    members = [bg.NaiveBayes(inference="mle"), bg.LDA()]
+    stack = bg.StackedClassifier(members).fit(X, y)
+    assert set(stack.weights_) == {"NaiveBayes 1", "LDA 2"}
+    with pytest.warns(LeftOut, match="call fit|Call fit"):
+        stack.partial_fit(X[:5], y[:5])
+    assert set(stack.weights_) == {"LDA 2"}
+
+
+def test_a_member_that_fails_is_named_and_left_out():
+    X, y = mixed()
+    members = {"naive": bg.NaiveBayes(), "numbers only": bg.LDA()}
+    with pytest.warns(LeftOut, match="'numbers only' is left out"):
+        stack = bg.StackedClassifier(members).fit(X, y)
+    assert list(stack.members_) == ["naive"]
+    with (
+        pytest.warns(LeftOut),
+        pytest.raises(InvalidArgument, match="none of the members 'LDA 1' could be fitted"),
+    ):
+        bg.StackedClassifier([bg.LDA()]).fit(X, y)
+
+
+def test_members_suit_the_columns():
+    X, y = iris()
+    assert "trees, power-transformed" in bg.StackedClassifier().fit(X, y).members_
+    one = bg.StackedClassifier().fit(X[["petal_width"]], y)
+    assert set(one.members_) == {"naive, power-transformed", "naive, shared variances"}
+    rng = np.random.default_rng(0)
+    with pytest.warns(LeftOut, match="120 columns"):
+        wide = bg.StackedClassifier().fit(rng.standard_normal((40, 120)), y[:40])
+    assert set(wide.members_) == {"naive, power-transformed", "naive, shared variances"}
+    levels = mixed()[0][["sex", "passengerClass"]]
+    assert set(bg.StackedClassifier().fit(levels, mixed()[1]).members_) >= {"naive", "trees"}
+
+
+def test_one_row_of_a_class_is_judged_by_the_prior():
+    X, y = iris()
+    y = y.where(np.arange(len(y)) != 10, "rare")
+    stack = bg.StackedClassifier().fit(X, y)
+    assert np.isfinite(stack.predict_log_proba(X)).all()
+
+
+def test_what_is_refused():
+    X, y = iris()
+    with pytest.raises(InvalidArgument, match="members"):
+        bg.StackedClassifier("all").fit(X, y)
+    with pytest.raises(TooFewClasses):
+        bg.StackedClassifier().fit(X, np.zeros(len(X)))
+    from scipy.sparse import csr_array
+
+    with pytest.raises(UnsupportedTable):
+        bg.StackedClassifier().fit(csr_array(X), y)
+
+
+def test_what_members_say_is_shown():
+    X, y = iris(10)
+    tree = bg.StackedClassifier([bg.LDA(), bg.QDA()]).fit(X, y).to_datatree(draws=20, replicates=2)
+    assert list(tree["weight"].coords["member"].values) == ["LDA 1", "QDA 2"]
+    assert "posterior" in tree["LDA 1"].children
+
+
+# --- a stack is a classifier ----------------------------------------------------------------------
+
+
+def public(cls):
+    return {name for name in dir(cls) if not name.startswith("_")}
+
+
+@pytest.mark.parametrize(
+    "cls", [bg.NaiveBayes, bg.QDA, bg.JointTable, bg.BagOfWords, bg.GenerativeClassifier]
+)
+def test_a_stack_has_every_method_of_the_others(cls):
+    own = {"vectorizer_"}  # of texts
+    assert public(cls) - public(bg.StackedClassifier) <= own
+
+
+def test_summary_is_that_of_the_members(stack):
+    options = {"kind": "stats", "round_to": "none", "draws": 50}
+    table = stack.summary(**options)
+    for name, member in stack.members_.items():
+        part = table[table.index.str.startswith(f"{name}/")]
+        np.testing.assert_array_equal(part.to_numpy(), member.summary(**options).to_numpy())
+
+
+@pytest.mark.parametrize("temper", [None, 0.6])
+def test_loo_is_what_members_fitted_without_the_row_say_under_the_same_weights(temper):
+    X, y = iris()
+    members = {"naive": bg.NaiveBayes(), "quadratic": bg.QDA(temper=0.7)}
+    stack = bg.StackedClassifier(members, temper=temper).fit(X, y)
+    found = stack.loo()
+    prior = np.exp(stack.posterior_.log_classes())
+    for i in (0, 17, 49):
+        rest = np.arange(len(y)) != i
+        parts = [clone(m).fit(X[rest], y[rest]) for m in members.values()]
+        k, row = list(stack.classes_).index(y[i]), X.iloc[[i]]
+        weights = list(stack.weights_.values())
+        proba = sum(w * m.predict_proba(row)[0] for w, m in zip(weights, parts, strict=True))
+        if temper is not None:
+            proba = prior * (proba / prior) ** temper
+            proba /= proba.sum()
+        density = np.log(
+            sum(w * np.exp(m.score_samples(row)[0]) for w, m in zip(weights, parts, strict=True))
+        )
+        assert found.loc[i, "log_proba"] == pytest.approx(np.log(proba[k]), abs=1e-9)
+        assert found.loc[i, "log_joint"] == pytest.approx(density + np.log(proba[k]), abs=1e-9)
+
+
+def test_loo_of_members_without_a_closed_form_is_refused():
+    X, y = iris()
+    stack = bg.StackedClassifier([bg.LDA(), bg.NaiveBayes(inference="mle")]).fit(X, y)
+    with pytest.raises(UnsupportedInference, match=r"loo\(\).*inference that ran is 'mle'"):
+        stack.loo()
+
+
+def test_a_stack_has_no_evidence_of_its_own(stack):
+    assert not hasattr(stack, "log_evidence_")
+    with pytest.raises(NoEvidence, match="weighted by leave-one-out"):
+        _ = stack.log_evidence_
+
+
+def test_the_table_is_read_once(monkeypatch):
+    reads, read = [], validation.read_table
+    monkeypatch.setattr(validation, "read_table", lambda *a: reads.append(1) or read(*a))
+    X, y = mixed()
+    stack = bg.StackedClassifier(random_state=0).fit(X, y)
+    assert len(stack.members_) == 5 and len(reads) == 1
+    stack.predict_proba(X)
+    assert len(reads) == 2

@@ -1,0 +1,384 @@
+"""Sampling that is stopped goes on where it was, and says so where it cannot."""
+
+import dataclasses
+import errno
+import json
+import os
+import subprocess
+import sys
+import warnings
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from forged import forged, members, npy, with_value
+from interrupted import classifier, draws, rows
+
+import bayesgen as bg
+from bayesgen.errors import CheckpointNotWritten, InvalidCheckpoint, NotConverged
+from bayesgen.inference import checkpoint, nuts
+from bayesgen.inference.compiled_nuts import CompiledNUTS
+from bayesgen.persist import atomic_write
+
+pytestmark = pytest.mark.filterwarnings("ignore::bayesgen.errors.NotConverged")
+X, Y = rows()
+
+
+@cache
+def uninterrupted():
+    """Return the draws of a fit that nothing stopped."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotConverged)
+        return draws(classifier().fit(*rows()))
+
+
+def same(found, wanted):
+    assert set(found) == set(wanted)
+    for name, value in wanted.items():
+        np.testing.assert_array_equal(found[name], value)
+
+
+@pytest.fixture(scope="module")
+def apart(tmp_path_factory):
+    """Return a function that fits in a process of its own; they share what is compiled."""
+    folder = tmp_path_factory.mktemp("compiled")
+    compiled = {"JAX_COMPILATION_CACHE_DIR": str(folder)}
+    compiled["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+    script = str(Path(__file__).with_name("interrupted.py"))
+
+    def run(path, how):
+        command = [sys.executable, script, str(path), how]
+        return subprocess.run(
+            command, env=os.environ | compiled, capture_output=True, check=False, text=True
+        )
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def whole():
+    return uninterrupted()
+
+
+@pytest.fixture
+def path(tmp_path):
+    """Return a path without a suffix: it is taken as it is."""
+    return str(tmp_path / "run")
+
+
+def stop_after(monkeypatch, steps):
+    """Let Ctrl-C come after so many looks at the keyboard, and then no more."""
+    taken, left = CompiledNUTS.taken, iter([*[False] * steps, True])
+
+    def stopped(self, *arguments, **options):
+        if (arguments[2] or not steps) and next(left, False):
+            raise KeyboardInterrupt
+        return taken(self, *arguments, **options)
+
+    monkeypatch.setattr(CompiledNUTS, "taken", stopped)
+
+
+# --- stopped and taken up again -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pause", [0.0, 1e9], ids=["written always", "written on Ctrl-C"])
+@pytest.mark.parametrize("steps", [0, 2, 4, 5, 10])
+def test_ctrl_c_and_again_is_bitwise_the_whole(monkeypatch, path, whole, steps, pause):
+    monkeypatch.setattr(checkpoint, "PAUSE", pause)
+    monkeypatch.setattr(checkpoint, "SHARE", np.inf)
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt) as stop:
+        stop_after(patched, steps)
+        classifier(path).fit(*rows())
+    # 170 steps of warm-up are four pieces
+    had = {0: "none", 2: "none", 4: "none", 5: 50, 10: 300}[steps]
+    assert f"had {had} of 330 draws of each of 2 chains. '{path}' holds" in stop.value.__notes__[0]
+    taken, calls = CompiledNUTS.taken, []
+    monkeypatch.setattr(CompiledNUTS, "taken", lambda *a, **k: calls.append(a[3]) or taken(*a, **k))
+    same(draws(classifier(path).fit(*rows())), whole)
+    # nothing is sampled twice
+    assert len([n for n in calls if n]) == 11 - steps
+
+
+def test_a_finished_run_gives_its_draws_without_sampling(monkeypatch, path, whole):
+    first = classifier(path).fit(*rows())
+    monkeypatch.setattr(CompiledNUTS, "taken", lambda *_: pytest.fail("it samples again"))
+    again = classifier(path).fit(*rows())
+    same(draws(again), whole)
+    same(draws(first), whole)
+    assert again.report_ == first.report_
+    assert os.listdir(Path(path).parent) == ["run"]
+
+
+def test_without_random_state_the_seed_of_the_file_is_used(path):
+    first = classifier(path).set_params(random_state=None).fit(*rows())
+    again = classifier(path).set_params(random_state=None).fit(*rows())
+    same(draws(again), draws(first))
+    with pytest.raises(InvalidCheckpoint, match=r"seed is .* or random_state=None"):
+        classifier(path).fit(*rows())
+
+
+def kills(apart, path, whole, seconds):
+    """Kill processes so long after the first step, one taking over from the other; compare."""
+    for how in [*(f"kill:{s}" for s in seconds), "never"]:
+        done = apart(path, how)
+        assert done.returncode in (0, -9), done.stderr
+        if done.returncode == 0:
+            same(dict(np.load(f"{path}.npz")), whole)
+            assert not list(path.parent.glob(".run.bgm.*"))
+            path.unlink()
+    assert how == "never" and done.returncode == 0
+
+
+@pytest.mark.slow
+def test_killed_twenty_times(apart, tmp_path, whole, rng):
+    kills(apart, tmp_path / "run.bgm", whole, rng.uniform(0, 0.4, 20))
+
+
+# --- other runs -----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """Return the path of a finished run."""
+    path = str(tmp_path_factory.mktemp("kept") / "run.bgm")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotConverged)
+        classifier(path).fit(X, Y)
+    return path
+
+
+OTHER = {
+    "draws": ({"draws": 331}, "draws is 330 there and 331 here"),
+    "warmup": ({"warmup": 171}, "warmup is 170 there and 171 here"),
+    "chains": ({"chains": 3}, "chains is 2 there and 3 here"),
+    "target": ({"target_accept": 0.9}, "target_accept is 0.8 there and 0.9 here"),
+}
+
+
+@pytest.mark.parametrize("name", OTHER)
+def test_other_arguments_are_refused_by_name(kept, name):
+    changed, words = OTHER[name]
+    before = Path(kept).read_bytes()
+    with pytest.raises(InvalidCheckpoint, match=words):
+        classifier(kept, **changed).fit(X, Y)
+    assert Path(kept).read_bytes() == before
+
+
+def test_another_seed_data_prior_or_model_is_refused(kept):
+    clf = classifier(kept)
+    other = X.copy()
+    other[3, 1] = 1 - other[3, 1]
+    with pytest.raises(InvalidCheckpoint, match="seed"):
+        classifier(kept).set_params(random_state=8).fit(X, Y)
+    with pytest.raises(InvalidCheckpoint, match="the data"):
+        clf.fit(other, Y)
+    with pytest.raises(InvalidCheckpoint, match="the data"):
+        clf.fit(X, Y, sample_weight=np.where(np.arange(40) == 5, 1.001, 1.0))
+    with pytest.raises(InvalidCheckpoint, match="the data"):
+        classifier(kept).set_params(likelihood=bg.Bernoulli(prob=0.4)).fit(X, Y)
+    with pytest.raises(InvalidCheckpoint, match="the data"):
+        classifier(kept).set_params(likelihood=bg.Normal()).fit(X, Y)
+
+
+def test_other_versions_are_refused(kept, monkeypatch):
+    monkeypatch.setattr(nuts, "version", lambda name: f"{name} 99")
+    with pytest.raises(
+        InvalidCheckpoint, match=r"the version of jax is .* there and 'jax 99' here"
+    ):
+        classifier(kept).fit(X, Y)
+
+
+DAMAGED = {
+    "cut": lambda content: content[: len(content) // 2],
+    "bit": lambda content: content.replace(b"\x93NUMPY", b"\x92NUMPY"),
+    "text": lambda content: b"hello",
+    "empty": lambda content: b"",
+    "member": lambda content: forged(content, arrays={"state/0.npy": b""}),
+    "steps": lambda content: forged(content, with_value("steps", "many")),
+    "seed": lambda content: forged(content, with_value("seed", -1)),
+    "words": lambda content: forged(content, lambda text: text | {"path": "elsewhere"}),
+    "format": lambda content: forged(content, with_value("checkpoint", 2)),
+    "list": lambda content: forged(content, lambda text: [text]),
+    "deep": lambda content: forged(content, lambda text: b"[" * 100_000),
+}
+
+
+@pytest.mark.parametrize("damage", [*DAMAGED, "folder", "model"])
+def test_a_damaged_file_is_refused(kept, path, damage):
+    if damage == "folder":
+        Path(path).mkdir()
+    elif damage == "model":
+        bg.NaiveBayes().fit(X, Y).save(path)
+    else:
+        Path(path).write_bytes(DAMAGED[damage](Path(kept).read_bytes()))
+    with pytest.raises(InvalidCheckpoint, match=r"damaged, or no checkpoint.*delete the file"):
+        classifier(path).fit(X, Y)
+
+
+@pytest.mark.parametrize("group", ["numbers", "state", "draws"])
+def test_arrays_of_other_shapes_are_refused(kept, path, group):
+    content = Path(kept).read_bytes()
+    first = next(name for name in members(content) if name.startswith(f"{group}/"))
+    Path(path).write_bytes(forged(content, arrays={first: npy(np.zeros((7, 7)))}))
+    with pytest.raises(InvalidCheckpoint, match=r"the (data|model) there"):
+        classifier(path).fit(X, Y)
+
+
+def test_statistics_that_differ_by_rounding_go_on_from_those_in_the_file(path, whole, monkeypatch):
+    """Another number of threads adds in another order; the run in the file stays one run."""
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        stop_after(patched, 3)
+        classifier(path).fit(X, Y)
+    # 1e-13 of every statistic: far below what any cell could change
+    off = np.full(len(Y), 1 + 1e-13)
+    same(draws(classifier(path).fit(X, Y, sample_weight=off)), whole)
+
+
+# --- programs of users ----------------------------------------------------------------------------
+
+
+def program(x, y=None, *, n_classes, n_features=None, scale=1.0):
+    import jax.numpy as jnp
+    import numpyro
+    import numpyro.distributions as dist
+
+    probs = numpyro.sample("probs", dist.Dirichlet(jnp.ones(n_classes)))
+    with numpyro.plate("class", n_classes):
+        mean = numpyro.sample("mean", dist.Normal(0.0, scale))
+    with numpyro.plate("row", len(x)):
+        y = numpyro.sample("y", dist.Categorical(probs), obs=y)
+        numpyro.sample("x", dist.Normal(mean[y], 1.0), obs=x[:, 0])
+
+
+def wider(x, y=None, *, n_classes):
+    return program(x, y, n_classes=n_classes, scale=2.0)
+
+
+@pytest.mark.slow
+def test_a_program_goes_on_and_another_is_refused(path, monkeypatch):
+    x = np.random.default_rng(0).standard_normal((30, 1)) + Y[:30, None]
+    sampler = bg.NUTS(draws=60, warmup=60, chains=2, checkpoint=path)
+    reported = bg.GenerativeClassifier(story=program, inference=sampler, random_state=0)
+    wanted = draws(reported.fit(x, Y[:30]))
+    Path(path).unlink()
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        stop_after(patched, 3)
+        reported.fit(x, Y[:30])
+    # what was fitted before is as it was
+    same(draws(reported), wanted)
+    with pytest.raises(InvalidCheckpoint, match="the model there is not that of this call"):
+        bg.GenerativeClassifier(story=wider, inference=sampler, random_state=0).fit(x, Y[:30])
+    with pytest.raises(InvalidCheckpoint, match="the data"):
+        reported.fit(x + 1e-6, Y[:30])
+    same(draws(reported.fit(x, Y[:30])), wanted)
+
+
+# --- Ctrl-C ---------------------------------------------------------------------------------------
+
+
+def test_ctrl_c_leaves_the_estimator_as_it_was(monkeypatch):
+    clf = classifier().fit(X, Y)
+    before, proba = dict(vars(clf)), clf.predict_proba(X)
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt) as stop:
+        stop_after(patched, 6)
+        clf.partial_fit(X, Y)
+    note = "NUTS had 100 of 330 draws of each of 2 chains. They are lost; NUTS(checkpoint="
+    assert stop.value.__notes__[0].startswith(note)
+    assert vars(clf) == before
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        stop_after(patched, 0)
+        # other columns: their number has been noted by then
+        clf.fit(np.c_[X, X[:, :1]], Y)
+    assert vars(clf) == before
+    np.testing.assert_array_equal(clf.predict_proba(X), proba)
+
+
+def test_a_refused_fit_leaves_the_estimator_as_it_was():
+    clf = bg.NaiveBayes().fit(X, Y)
+    before = dict(vars(clf))
+    with pytest.raises(ValueError, match="class"):
+        clf.fit(np.c_[X, X], np.zeros(len(Y)))
+    assert vars(clf) == before
+
+
+@pytest.mark.slow
+def test_the_signal_itself(apart, tmp_path):
+    done = apart(tmp_path / "run.bgm", "int:0.1")
+    assert done.returncode == 0, done.stderr
+    if "notes" not in done.stdout:  # a fast machine had all draws before
+        pytest.skip("the fit was over before the signal came")
+    reported = json.loads(done.stdout)
+    assert "of 330 draws of each of 2 chains" in reported["notes"][0]
+    assert "classes_" not in reported["attributes"]
+
+
+def test_the_path_may_be_a_path(tmp_path):
+    sampler = bg.NUTS(checkpoint=tmp_path / "run.bgm")
+    assert dataclasses.replace(sampler, draws=2).checkpoint == str(tmp_path / "run.bgm")
+
+
+def test_the_verdict_doubles_the_warm_up_that_was_asked_for():
+    apart = np.arange(2.0)[:, None, None] + np.random.default_rng(0).random((2, 20, 1))
+    nothing = {"diverging": np.zeros((2, 20), bool), "n_steps": np.ones((2, 20))}
+    assert "(draws=1000, warmup=1400)" in nuts._report({"u": apart}, nothing, 1.0, 700).verdict
+
+
+# --- a disk that takes no file --------------------------------------------------------------------
+
+
+def full(*_):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize("where", ["fsync", "replace", "folder"])
+def test_sampling_goes_on_where_nothing_can_be_written(path, whole, monkeypatch, where):
+    monkeypatch.setattr(checkpoint, "PAUSE", 0.0)
+    monkeypatch.setattr(checkpoint, "SHARE", np.inf)
+    if where == "fsync":
+        monkeypatch.setattr(atomic_write.os, "fsync", full)
+    elif where == "replace":
+        monkeypatch.setattr(Path, "replace", full)
+    else:
+        path = str(Path(path).parent / "nowhere" / "run.bgm")
+    with pytest.warns(CheckpointNotWritten) as caught:
+        fitted = classifier(path).fit(X, Y)
+    assert len([w for w in caught if w.category is CheckpointNotWritten]) == 1
+    same(draws(fitted), whole)
+    if where != "folder":
+        assert os.listdir(Path(path).parent) == []
+
+
+@pytest.mark.slow
+def test_a_file_that_can_grow_no_more(apart, tmp_path, whole):
+    """Really, and not by a stand-in."""
+    done = apart(tmp_path / "run.bgm", "full:40000")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["warnings"].count("CheckpointNotWritten") == 1
+    same(dict(np.load(tmp_path / "run.bgm.npz")), whole)
+    # what was written while there was room
+    assert 0 < checkpoint.read_checkpoint(str(tmp_path / "run.bgm")).steps < 500
+    assert sorted(os.listdir(tmp_path)) == ["run.bgm", "run.bgm.npz"]
+
+
+def test_a_disk_that_is_free_again_is_used_again(path, monkeypatch):
+    monkeypatch.setattr(checkpoint, "PAUSE", 0.0)
+    monkeypatch.setattr(checkpoint, "SHARE", np.inf)
+    fsync, calls = os.fsync, []
+
+    def once(handle):
+        calls.append(handle)
+        return full() if len(calls) == 1 else fsync(handle)
+
+    monkeypatch.setattr(atomic_write.os, "fsync", once)
+    with pytest.warns(CheckpointNotWritten, match="No space left"):
+        classifier(path).fit(X, Y)
+    assert checkpoint.read_checkpoint(path).steps == 500
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write")
+def test_read_only_folder(tmp_path, whole):
+    tmp_path.chmod(0o500)
+    with pytest.warns(CheckpointNotWritten, match="ermission"):
+        fitted = classifier(str(tmp_path / "run.bgm")).fit(X, Y)
+    same(draws(fitted), whole)

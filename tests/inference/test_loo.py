@@ -1,0 +1,288 @@
+"""Leave-one-out: taking statistics away is fitting again without the row, for every family."""
+
+import laws
+import numpy as np
+import pandas as pd
+import pytest
+from cases import CASES
+from scipy import stats
+
+import bayesgen as bg
+from bayesgen.errors import NoRows, UnsupportedInference
+from bayesgen.inference import leave_one_out
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_taking_away_undoes_adding(name):
+    """Statistics of a and b, without b, are those of a: any split, incomplete rows too."""
+    case = CASES[name]
+    x, y = case.rows(np.random.default_rng(1), 30, gaps=not case.prior.joint)
+    for cut in (1, 12, 29, 30):
+        part = laws.statistics(case, case.prior, x[:cut], y[:cut])
+        rest = laws.statistics(case, case.prior, x[cut:], y[cut:])
+        whole = laws.statistics(case, case.prior, x, y)
+        for field, value in (whole - rest).arrays().items():
+            size = np.nan_to_num(np.abs(getattr(whole, field).astype(float))).max(initial=0.0)
+            expected = getattr(part, field).astype(float)
+            np.testing.assert_allclose(value, expected, atol=1e-12 * size, err_msg=field)
+
+
+CONJUGATE = [name for name, case in CASES.items() if case.prior.conjugate]
+
+
+def alone(prior, case, x, y, weight, i):
+    """Return what the other rows say of row i, fitted again without it."""
+    others = np.delete(np.arange(len(y)), i)
+    rest = laws.statistics(case, prior, x[others], y[others], weight[others])
+    return leave_one_out.scored(prior, rest, x[i : i + 1], laws.N_CLASSES)
+
+
+@pytest.mark.parametrize("guess", ["prior", "vague"])
+@pytest.mark.parametrize("name", CONJUGATE)
+def test_every_family_leaves_a_row_out(name, guess):
+    """Guesses that come from the columns are made again without the row, which has its weight."""
+    case, rng = CASES[name], np.random.default_rng(3)
+    prior = getattr(case, guess).equivalent_family()
+    x, y = case.rows(rng, 24, gaps=not prior.joint)
+    weight = rng.choice([0.5, 1.0, 2.0], len(y))
+    whole = laws.statistics(case, prior, x, y, weight)
+    rows = leave_one_out.Rows(x, y, weight, weight, laws.N_CLASSES, case.n_levels)
+    found = leave_one_out.leave_one_out(prior, whole, rows)
+    expected = [alone(prior, case, x, y, weight, i) for i in range(len(y))]
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+def test_a_column_that_is_constant_without_the_row_says_nothing_of_it():
+    x = np.array([[0.0, 1.0], [0.0, 2.0], [5.0, 4.0], [0.0, 3.0]])
+    y, weight = np.array([0, 0, 1, 1]), np.ones(4)
+    for prior in (bg.Normal(), bg.MultivariateNormal(), bg.Normal(spread="shared")):
+        whole = prior.statistics(x, y, weight, n_classes=2)
+        rows = leave_one_out.Rows(x, y, weight, weight, 2)
+        found = leave_one_out.leave_one_out(prior, whole, rows)
+        rest = prior.statistics(x[[0, 1, 3], 1:], y[[0, 1, 3]], weight[:3], n_classes=2)
+        np.testing.assert_allclose(
+            found[2], prior.complete(rest).posterior(rest).log_predictive(x[2:3, 1:])[0]
+        )
+
+
+@pytest.mark.parametrize(
+    "prior", [bg.Normal(), bg.Normal(spread="shared"), bg.MultivariateNormal(), bg.TreeNormal()]
+)
+def test_a_value_that_one_row_alone_has_leaves_no_rounding_behind(prior):
+    rng = np.random.default_rng(0)
+    x = np.column_stack([rng.standard_normal(12), np.full(12, 0.1)])
+    x[5, 1] = 0.37
+    y, weight = np.arange(12) % 2, np.ones(12)
+    whole = prior.statistics(x, y, weight, n_classes=2)
+    found = leave_one_out.leave_one_out(prior, whole, leave_one_out.Rows(x, y, weight, weight, 2))
+    others = np.arange(12) != 5
+    rest = prior.statistics(x[others], y[others], weight[others], n_classes=2)
+    np.testing.assert_allclose(found[5], leave_one_out.scored(prior, rest, x[5:6], 2), rtol=1e-9)
+
+
+def refitted(clf, X, y, weight=None):
+    from sklearn.base import clone
+
+    out = []
+    weight = np.ones(len(y)) if weight is None else weight
+    for i in range(len(y)):
+        rest = np.arange(len(y)) != i
+        other = clone(clf).fit(X[rest], y[rest], sample_weight=weight[rest])
+        k = list(other.classes_).index(y.iloc[i])
+        joint = other.predict_joint_log_proba(X[i : i + 1])[0]
+        out.append((joint[k] - np.logaddexp.reduce(joint), joint[k]))
+    return np.array(out)
+
+
+@pytest.mark.parametrize(
+    "clf",
+    [
+        bg.LDA(),
+        bg.QDA(),
+        bg.NaiveBayes(),
+        bg.NaiveBayes(bg.Normal(spread="shared"), class_prior="uniform"),
+        bg.QDA(mean=3.0, scale=2.0, covariance_rows=5.0),
+    ],
+)
+def test_loo_is_fitting_again(clf):
+    X, y = bg.datasets.load_iris()
+    X, y = X[::6].reset_index(drop=True), y[::6].reset_index(drop=True)
+    found = clf.fit(X, y).loo()
+    np.testing.assert_allclose(found, refitted(clf, X, y), rtol=1e-9, atol=1e-9)
+
+
+def test_loo_of_a_mixed_table_with_missing_values_and_weights():
+    X, y = bg.datasets.load_titanic_passengers()
+    X, y = X[::60].reset_index(drop=True), y[::60].reset_index(drop=True)
+    X["sex"] = X["sex"].astype("category")
+    X["passengerClass"] = X["passengerClass"].astype("category")
+    weight = np.random.default_rng(0).integers(1, 4, len(y)).astype(float)
+    clf = bg.NaiveBayes().fit(X, y, sample_weight=weight)
+    expected = refitted(clf, X, y, weight)
+    np.testing.assert_allclose(clf.loo(), expected, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(clf.loo(X, y, weight), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_the_last_row_of_a_class_is_predicted_from_the_prior():
+    X = pd.DataFrame({"x": [0.0, 1.0, 2.0, 9.0]})
+    y = pd.Series(["a", "a", "a", "b"])
+    clf = bg.NaiveBayes(bg.Normal(mean=0.0, variance=4.0, variance_rows=4.0)).fit(X, y)
+    found = clf.loo()
+    assert np.isfinite(found).all(axis=None)
+    # class a after its three rows (mean 1, squares 2) against class b before any, 4/5 to 1/5
+    own = stats.t(4, 0, np.sqrt(8)).logpdf(9) + np.log(1 / 5)
+    other = stats.t(7, 0.75, np.sqrt(18.75 / 7 * 1.25)).logpdf(9) + np.log(4 / 5)
+    expected = [own - np.logaddexp(own, other), own]
+    np.testing.assert_allclose(found.iloc[3], expected, rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:Estimated shape parameter")
+def test_loo_of_arviz_agrees():
+    """Of 4,000 draws: within 5 Monte Carlo standard errors where importance sampling is good."""
+    import arviz_stats as az
+
+    X, y = bg.datasets.load_titanic_passengers()
+    X, y = X[::4].reset_index(drop=True), y[::4].reset_index(drop=True)
+    clf = bg.NaiveBayes(random_state=0).fit(X, y)
+    found = az.loo(clf.to_datatree(draws=4000, replicates=2), pointwise=True)
+    exact = clf.loo()["log_proba"].to_numpy()
+    good = found.pareto_k.values < 0.5
+    assert good.mean() > 0.9
+    error = found.elpd_i.values[good] - exact[good]
+    assert np.abs(error).max() < 0.05 and abs(error.mean()) < 0.002
+
+
+def test_what_has_no_exact_loo():
+    X, y = bg.datasets.load_iris()
+    with pytest.raises(UnsupportedInference, match="the inference that ran is 'mle'"):
+        bg.LDA(inference="mle").fit(X, y).loo()
+    with pytest.raises(NoRows, match=r"loo\(X, y\)"):
+        bg.LDA().partial_fit(X, y).loo()
+
+
+@pytest.mark.parametrize("name", CONJUGATE)
+def test_every_family_leaves_a_part_of_a_row_out(name):
+    """A row of weight 2 is the row twice, and one of the two stays."""
+    case, rng = CASES[name], np.random.default_rng(4)
+    prior = case.vague.equivalent_family()
+    x, y = case.rows(rng, 12, gaps=not prior.joint)
+    times = np.tile([1.0, 2.0, 3.0], 4)
+    rows = leave_one_out.Rows(x, y, times, np.ones(12), laws.N_CLASSES, case.n_levels)
+    found = leave_one_out.leave_one_out(prior, laws.statistics(case, prior, x, y, times), rows)
+    for i in range(12):
+        rest = times - (np.arange(12) == i)
+        some = rest > 0
+        others = laws.statistics(case, prior, x[some], y[some], rest[some])
+        expected = leave_one_out.scored(prior, others, x[i : i + 1], laws.N_CLASSES)
+        np.testing.assert_allclose(found[i], expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("weight", [[1.9, 1.6, 0.7], [1.0, 1.0, 1.0]])
+@pytest.mark.parametrize(
+    "make", [lambda: bg.NaiveBayes(temper="learn"), lambda: bg.StackedClassifier()]
+)
+def test_a_row_that_holds_all_that_varies_may_come_in_a_batch_of_its_own(make, weight):
+    """Without the row in the middle the column is constant, whatever rows came with it."""
+    X, y, weight = pd.DataFrame({"a": [1.5, 0.0, 1.5]}), np.array([0, 1, 0]), np.array(weight)
+    whole, parts = make().fit(X, y, sample_weight=weight), make()
+    parts.partial_fit(X[:2], y[:2], sample_weight=weight[:2])
+    parts.partial_fit(X[2:], y[2:], sample_weight=weight[2:])
+    np.testing.assert_allclose(parts.predict_proba(X), whole.predict_proba(X), rtol=1e-9)
+
+
+def test_rows_that_the_fit_did_not_see_cannot_be_taken_away():
+    X, y = bg.datasets.load_iris()
+    with pytest.raises(NoRows, match=r"class 'setosa' has 49 rows here.*the fit had 50"):
+        bg.LDA().fit(X, y).loo(X[1:], y[1:])
+
+
+@pytest.mark.parametrize("temper", [None, "learn"])
+def test_joint_table_leaves_rows_with_missing_cells_out(temper):
+    """Under inference="expected": what a fit to the other rows says, for every row."""
+    rng = np.random.default_rng(2)
+    X = pd.DataFrame({n: rng.choice(["u", "v"], 14) for n in "ab"}).astype("category")
+    X.loc[[0, 5], "a"], y = None, np.arange(14) % 2
+    clf = bg.JointTable(inference="expected", temper=temper).fit(X, y)
+    found = clf.loo()["log_joint"]
+    for i in range(14):
+        rest = bg.JointTable(inference="expected").fit(X.drop(index=i), np.delete(y, i))
+        joint = rest.predict_joint_log_proba(X.loc[[i]])
+        if temper is not None:
+            joint = clf.posterior_.log_joint_from(rest.posterior_.log_classes(), joint)
+        own = joint[0, y[i]]
+        # each mode is found to where rounding hides the gain, 1e-13 of the terms: parameters to the
+        # root of that, 3e-7, and a log density to that over the smallest probability, above .01
+        np.testing.assert_allclose(found[i], own, atol=3e-5)
+
+
+# --- as arviz's ELPDData ------------------------------------------------------------------------
+
+
+def test_elpd_is_the_exact_leave_one_out():
+    X, y = bg.datasets.load_iris()
+    clf = bg.LDA().fit(X, y)
+    found, exact = clf.loo(kind="elpd"), clf.loo()["log_proba"].to_numpy()
+    np.testing.assert_array_equal(found.elpd_i.values, exact)
+    assert found.elpd == pytest.approx(exact.sum(), rel=1e-12)
+    # the standard error of a sum of 150 independent terms
+    assert found.se == pytest.approx(np.sqrt(150 * np.mean((exact - exact.mean()) ** 2)), rel=1e-12)
+    own = np.searchsorted(clf.classes_, y)
+    whole = clf.predict_log_proba(X)[np.arange(150), own].sum()
+    assert found.p == pytest.approx(whole - exact.sum(), rel=1e-9) and found.p > 0
+    assert (found.kind, found.scale, found.n_data_points) == ("loo", "log", 150)
+    # nothing was sampled or smoothed
+    assert (found.n_samples, found.pareto_k, found.good_k) == (0, None, None)
+    assert f"{found.elpd:.2f}" in str(found) and "Pareto" not in str(found)
+
+
+def test_compare_of_arviz_ranks_by_exact_values():
+    import arviz_stats as az
+
+    X, y = bg.datasets.load_iris()
+    parts = {"lda": bg.LDA(), "qda": bg.QDA(), "naive": bg.NaiveBayes()}
+    elpds = {name: clf.fit(X, y).loo(kind="elpd") for name, clf in parts.items()}
+    found = az.compare(elpds, round_to="none")
+    expected = {name: clf.loo()["log_proba"] for name, clf in parts.items()}
+    assert found.index.tolist() == sorted(expected, key=lambda name: -expected[name].sum())
+    best = expected[found.index[0]]
+    for name in found.index[1:]:
+        difference = expected[name] - best
+        assert found.loc[name, "elpd_diff"] == pytest.approx(difference.sum(), rel=1e-9)
+        error = np.sqrt(150) * difference.std(ddof=0)
+        assert found.loc[name, "dse"] == pytest.approx(error, rel=1e-9)
+    assert (found["diag_elpd"] == "").all()
+
+
+@pytest.mark.filterwarnings("ignore:Estimated shape parameter")
+def test_elpd_is_near_that_of_arviz_where_importance_sampling_is_good():
+    """Of 4,000 draws; .05 a row and .002 in the mean, as of `loo()` above."""
+    import arviz_stats as az
+
+    X, y = bg.datasets.load_iris()
+    clf = bg.NaiveBayes(random_state=0).fit(X, y)
+    found = az.loo(clf.to_datatree(draws=4000, replicates=1), pointwise=True)
+    exact, good = clf.loo(kind="elpd"), found.pareto_k.values < 0.5
+    error = (found.elpd_i.values - exact.elpd_i.values)[good]
+    assert good.mean() > 0.5 and np.abs(error).max() < 0.05 and abs(error.mean()) < 0.002
+
+
+def test_elpd_counts_a_row_by_its_weight():
+    """A row of weight w is taken away whole and counts w times; of weight 0 it is absent."""
+    X, y = bg.datasets.load_iris()
+    X, y = X[::5].reset_index(drop=True), y[::5].reset_index(drop=True)
+    weight = np.tile([0.0, 1.0, 2.5], 10)
+    clf = bg.NaiveBayes().fit(X, y, sample_weight=weight)
+    found, seen = clf.loo(kind="elpd"), weight > 0
+    rows = clf.loo()["log_proba"].to_numpy()
+    np.testing.assert_allclose(found.elpd_i.values, (weight * rows)[seen], rtol=1e-12)
+    np.testing.assert_array_equal(found.elpd_i["row"].values, np.flatnonzero(seen))
+    alone = bg.NaiveBayes().fit(X[seen], y[seen], sample_weight=weight[seen]).loo(kind="elpd")
+    assert found.n_data_points == alone.n_data_points == 20
+    for name in ("elpd", "se", "p"):
+        assert found[name] == pytest.approx(alone[name], rel=1e-9)
+
+
+def test_loo_of_an_unknown_kind():
+    X, y = bg.datasets.load_iris()
+    with pytest.raises(bg.errors.InvalidArgument, match="kind is 'waic'; allowed: 'rows', 'elpd'"):
+        bg.LDA().fit(X, y).loo(kind="waic")

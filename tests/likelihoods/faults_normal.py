@@ -1,0 +1,204 @@
+"""Wrong programs about structured normals and the t: (law, case, owner, attribute, wrong)."""
+
+import laws
+import numpy as np
+
+from bayesgen.likelihoods import (
+    MultivariateStudentT,
+    SharedCorrelationNormal,
+    SphericalNormal,
+    spherical_normal,
+)
+from bayesgen.likelihoods.multivariate_normal import parameters
+from bayesgen.likelihoods.multivariate_student_t import density
+from bayesgen.likelihoods.multivariate_student_t.statistics import PatternedRows
+from bayesgen.likelihoods.normal.student_t import student_t
+
+
+def counts_a_row_as_one_cell(right):
+    def wrong(self, statistics):
+        after = right(self, statistics)
+        squares = after.degrees * after.variance
+        rows = statistics.count.max(axis=1)
+        degrees = self.degrees + (rows.sum() if len(squares) == 1 else rows)
+        rows = degrees / self.columns
+        return after.with_arrays({"variance_rows": rows, "variance": squares / degrees})
+
+    return wrong
+
+
+def forgets_how_many_rows_came_before(right):
+    def wrong(self, statistics):
+        return right(self, statistics).with_arrays({"mean_rows": statistics.count + 1.0})
+
+    return wrong
+
+
+def scores_every_column_by_its_own_t(right):
+    def wrong(self):
+        scale2 = self.variance[:, None] * (1 + 1 / self.mean_rows)
+        return student_t(self.mean, scale2, np.broadcast_to(self.degrees[:, None], self.mean.shape))
+
+    return wrong
+
+
+def forgets_that_columns_share_the_variance(right):
+    def wrong(self):
+        degrees = self.degrees
+        return {"mean": self.mean, "variance": degrees * self.variance / (degrees + 1)}
+
+    return wrong
+
+
+def divides_squares_by_rows(right):
+    def wrong(self, statistics, **options):
+        best, findings = right(self, statistics, **options)
+        return {**best, "variance": best["variance"] * statistics.mean.shape[1]}, findings
+
+    return wrong
+
+
+def draws_one_noise_for_all_columns(right):
+    def wrong(self, rng, n):
+        drawn = right(self, rng, n)
+        z = (drawn["mean"] - self.mean)[..., :1] * np.sqrt(self.mean_rows[:, :1] / self.mean_rows)
+        return {**drawn, "mean": self.mean + z}
+
+    return wrong
+
+
+def updates_another_class(right):
+    def wrong(self, rng, n):
+        score = right(self, rng, n)
+        return lambda x, own: score(x, (own + 1) % 3)
+
+    return wrong
+
+
+def fills_missing_values_with_the_mean(right):
+    def wrong(centre, *rest):
+        score = right(centre, *rest)
+        return lambda x: score(np.where(np.isnan(x), centre.mean(axis=0), x))
+
+    return wrong
+
+
+def guesses_a_variance_of_one(right):
+    def wrong(self, statistics):
+        done = right(self, statistics)
+        return done.with_arrays({"variance": np.ones_like(done.variance)})
+
+    return wrong
+
+
+def scales_all_as_the_first(right):
+    def wrong(self, params, statistics):
+        first = np.broadcast_to(params["deviation"][..., :1, :], params["deviation"].shape)
+        return right(self, {**params, "deviation": first}, statistics)
+
+    return wrong
+
+
+def leaves_out_rows_with_missing_values(right):
+    return lambda params, statistics: np.zeros(len(params["mean"]))
+
+
+def forgets_the_sizes_of_columns(right):
+    def wrong(self, params):
+        score = right(self, params)
+        logs = np.log(params["deviation"]).sum(axis=-1)
+        return lambda x: score(x) + logs
+
+    return wrong
+
+
+def imputes_the_mean(right):
+    def wrong(self, x, y, weight, **sizes):
+        filled = np.where(np.isnan(x), np.nansum(x, axis=0) / max(len(x), 1), x)
+        return right(self, filled, y, weight, **sizes)
+
+    return wrong
+
+
+def ignores_weights(right):
+    def wrong(self, x, y, weight, **sizes):
+        return right(self, x, y, np.ones_like(weight), **sizes)
+
+    return wrong
+
+
+def forgets_the_rows_of_the_other(right):
+    return lambda self, other: self if len(self.y) else right(self, other)
+
+
+def scores_each_distinct_row_once(right):
+    def wrong(params, rows):
+        return right(params, rows.with_arrays({"weight": np.ones_like(rows.weight)}))
+
+    return wrong
+
+
+def counts_missing_columns_as_degrees(right):
+    def wrong(degrees, n_features):
+        table = right(degrees, n_features)
+        return np.broadcast_to(table[..., -1:], table.shape)
+
+    return wrong
+
+
+def puts_the_mean_into_missing_values(right):
+    def wrong(self, params):
+        score = right(self, params)
+        return lambda x: score(np.where(np.isnan(x), params["mean"][..., 0, :], x))
+
+    return wrong
+
+
+ROUND, ONE = "SphericalNormal", "SphericalNormal shared"
+ALIKE, HEAVY = "SharedCorrelationNormal", "MultivariateStudentT"
+FAULTS = [
+    (laws.law_sequence, ROUND, SphericalNormal, "posterior", forgets_how_many_rows_came_before),
+    (laws.law_bayes, ONE, SphericalNormal, "posterior", counts_a_row_as_one_cell),
+    (laws.law_bayes, ROUND, SphericalNormal, "predictive", scores_every_column_by_its_own_t),
+    (laws.law_mode, ROUND, SphericalNormal, "mode", forgets_that_columns_share_the_variance),
+    (laws.law_mode, ROUND, SphericalNormal, "maximum_likelihood", divides_squares_by_rows),
+    (laws.law_average, ROUND, SphericalNormal, "draw", draws_one_noise_for_all_columns),
+    (laws.law_update, ROUND, SphericalNormal, "log_density_draws_given_row", updates_another_class),
+    (laws.law_total, ROUND, spherical_normal, "diagonal_t", fills_missing_values_with_the_mean),
+    (laws.law_marginal, ONE, spherical_normal, "diagonal_t", fills_missing_values_with_the_mean),
+    (laws.law_units, ROUND, SphericalNormal, "complete", guesses_a_variance_of_one),
+    (laws.law_weight, ALIKE, SharedCorrelationNormal, "statistics", imputes_the_mean),
+    (laws.law_story, ALIKE, SharedCorrelationNormal, "log_likelihood", scales_all_as_the_first),
+    (
+        laws.law_story,
+        ALIKE,
+        parameters,
+        "cells_log_likelihood",
+        leaves_out_rows_with_missing_values,
+    ),
+    (
+        laws.law_total,
+        ALIKE,
+        SharedCorrelationNormal,
+        "log_density_fn",
+        forgets_the_sizes_of_columns,
+    ),
+    (
+        laws.law_marginal,
+        ALIKE,
+        SharedCorrelationNormal,
+        "log_density_fn",
+        puts_the_mean_into_missing_values,
+    ),
+    (laws.law_addition, HEAVY, PatternedRows, "__add__", forgets_the_rows_of_the_other),
+    (laws.law_weight, HEAVY, MultivariateStudentT, "statistics", ignores_weights),
+    (laws.law_story, HEAVY, density, "log_likelihood", scores_each_distinct_row_once),
+    (laws.law_total, HEAVY, density, "constants", counts_missing_columns_as_degrees),
+    (
+        laws.law_marginal,
+        HEAVY,
+        MultivariateStudentT,
+        "log_density_fn",
+        puts_the_mean_into_missing_values,
+    ),
+]

@@ -1,0 +1,142 @@
+"""Wrong programs about families that keep rows: (law, case, owner, attribute, wrong)."""
+
+import laws
+import numpy as np
+
+from bayesgen.likelihoods import Family, KernelDensity
+from bayesgen.likelihoods.distinct_values import Values
+from bayesgen.likelihoods.family import likelihood as family
+from bayesgen.likelihoods.kernel_density import (
+    LearnedKernelDensity,
+    bandwidth_posterior,
+    likelihood,
+)
+
+
+def adds_the_first_column_only(right):
+    def wrong(self, other):
+        weight = other.weight * (other.column == 0)[:, None]
+        return right(self, other.with_arrays({"weight": weight}))
+
+    return wrong
+
+
+def ignores_weights(right):
+    def wrong(self, x, y, weight, **sizes):
+        return right(self, x, y, np.ones_like(weight), **sizes)
+
+    return wrong
+
+
+def takes_missing_for_zero(right):
+    def wrong(self, x, y, weight, **sizes):
+        return right(self, np.nan_to_num(x), y, weight, **sizes)
+
+    return wrong
+
+
+def counts_a_value_once(right):
+    def wrong(self, params, statistics):
+        return right(self, params, statistics.with_arrays({"weight": statistics.weight > 0}))
+
+    return wrong
+
+
+def scores_fillers_too(right):
+    def wrong(self, params, statistics):
+        weight = np.maximum(statistics.weight, 1.0)
+        return right(self, params, statistics.with_arrays({"weight": weight}))
+
+    return wrong
+
+
+def scores_logarithms_without_their_slope(right):
+    """The density of log x at x."""
+
+    def wrong(declaration, params):
+        score = right(declaration, params)
+
+        def log_density(x):
+            logs = np.where(np.isnan(x), 0.0, np.log(x + 1)).sum(axis=1)
+            out = score(x)
+            return out + logs.reshape(-1, *[1] * (out.ndim - 1))
+
+        return log_density
+
+    return wrong
+
+
+def fills_missing_values_with_ones(right):
+    def wrong(declaration, params):
+        score = right(declaration, params)
+        return lambda x: score(np.where(np.isnan(x), 1.0, x))
+
+    return wrong
+
+
+def forgets_that_a_wide_kernel_is_low(right):
+    def wrong(name, value, centre, weight, bandwidth):
+        return right(name, value, centre, weight, bandwidth) + np.log(bandwidth)
+
+    return wrong
+
+
+def weighs_centres_alike(right):
+    def wrong(self, cls, feature):
+        centre, weight = right(self, cls, feature)
+        return centre, weight * (1 + np.arange(len(weight)))
+
+    return wrong
+
+
+def guesses_a_bandwidth_of_one(right):
+    return lambda rows: np.ones_like(right(rows))
+
+
+def looks_at_missing_values(right):
+    def wrong(self, *args):
+        score = right(self, *args)
+        return lambda x: score(np.where(np.isnan(x), 5.0, x))
+
+    return wrong
+
+
+def keeps_the_first_columns(right):
+    return lambda self, axis, index: right(self, axis, np.arange(len(index)))
+
+
+def takes_a_bandwidth_for_its_square(right):
+    def wrong(centre, weight, bandwidth):
+        score = right(centre, weight, bandwidth)
+        return lambda x: score(x) + np.log(bandwidth)
+
+    return wrong
+
+
+FAULTS = [
+    (laws.law_addition, "Family gamma", Values, "__add__", adds_the_first_column_only),
+    (laws.law_weight, "Family counts", Family, "statistics", ignores_weights),
+    (laws.law_weight, "KernelDensity", KernelDensity, "statistics", takes_missing_for_zero),
+    (laws.law_story, "Family counts", Family, "log_likelihood", counts_a_value_once),
+    (laws.law_story, "Family gamma", Family, "log_likelihood", scores_fillers_too),
+    (laws.law_total, "Family gamma", family, "log_density", scores_logarithms_without_their_slope),
+    (laws.law_marginal, "Family counts", family, "log_density", fills_missing_values_with_ones),
+    (laws.law_total, "KernelDensity", likelihood, "log_density", forgets_that_a_wide_kernel_is_low),
+    (laws.law_units, "KernelDensity", likelihood, "rule_of_thumb", guesses_a_bandwidth_of_one),
+    (laws.law_marginal, "KernelDensity", KernelDensity, "predictive", looks_at_missing_values),
+    (laws.law_marginal, "KernelDensity", Values, "take", keeps_the_first_columns),
+    (
+        laws.law_total,
+        "LearnedKernelDensity",
+        bandwidth_posterior,
+        "log_densities",
+        takes_a_bandwidth_for_its_square,
+    ),
+    (
+        laws.law_marginal,
+        "LearnedKernelDensity",
+        LearnedKernelDensity,
+        "log_density_fn",
+        looks_at_missing_values,
+    ),
+]

@@ -1,0 +1,187 @@
+"""The likelihood on the page "Add a likelihood": every law, and everything that estimators do."""
+
+import dataclasses
+
+import laws
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from case import Case, some_classes
+from cases_rows import positive_line
+from pages import blocks, page
+
+import bayesgen as bg
+from bayesgen.inference import NUTS
+from bayesgen.likelihoods.columnwise import Columnwise
+
+PAGE = [code for language, code in blocks(page("docs/add-a-likelihood.md")) if language == "python"]
+SCOPE = {"__name__": "page"}
+exec(PAGE[0], SCOPE)
+Exponential = SCOPE["Exponential"]
+
+UNITS = np.array([1.0, 20.0, 0.3])
+RATE = np.array([[1.0, 0.05, 2.0], [0.5, 0.1, 3.0], [2.0, 0.02, 6.0]])
+
+
+def some_times(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return three columns of waiting times in different units."""
+    y = some_classes(rng, n)
+    mean = np.array([[1.0, 0.6, 2.0], [2.0, 1.0, 0.7], [0.5, 2.0, 1.0]]) * UNITS
+    return rng.exponential(mean[y]), y
+
+
+def in_other_units(x: np.ndarray, prior: object) -> tuple[np.ndarray, object]:
+    """Return times, and guesses of their rates, in other units."""
+    factor = np.array([60.0, 0.1, 3.0])
+    rate = None if prior.rate is None else prior.rate / factor
+    return x * factor, dataclasses.replace(prior, rate=rate)
+
+
+CASE = Case(
+    Exponential(rate=RATE, rows=np.array([[1.5, 2.0, 3.0], [2.5, 1.7, 2.0], [2.0, 3.0, 1.4]])),
+    Exponential(),
+    some_times,
+    np.nan,
+    positive_line,
+    in_other_units,
+)
+
+
+def table(n: int = 90) -> tuple[pd.DataFrame, pd.Series]:
+    """Return times of two columns, a tenth of them missing, and classes."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, n)
+    x = rng.exponential(np.array([[1.0, 9.0], [4.0, 3.0], [0.3, 1.0]])[y])
+    x[rng.random(x.shape) < 0.1] = np.nan
+    return pd.DataFrame(x, columns=["wait", "stay"]), pd.Series(np.array(list("abc"))[y])
+
+
+@pytest.mark.usefixtures("compile_quickly")
+@pytest.mark.parametrize("law", laws.EVERYWHERE + laws.CONJUGATE, ids=lambda law: law.__name__)
+def test_every_law_holds(law):
+    law(CASE, CASE.prior)
+
+
+@pytest.mark.usefixtures("compile_quickly")
+def test_a_wrong_normalizer_breaks_a_law(monkeypatch):
+    right = Exponential.log_normalizer
+    monkeypatch.setattr(Exponential, "log_normalizer", lambda self: right(self) + np.log(self.rows))
+    with pytest.raises(AssertionError):
+        laws.law_bayes(CASE, CASE.prior)
+
+
+def test_the_page_is_about_sixty_lines_and_runs():
+    for code in PAGE[1:]:
+        exec(code, SCOPE)
+    assert len([line for line in PAGE[0].splitlines() if line.strip()]) <= 65
+
+
+def test_an_incomplete_family_cannot_be_built():
+    less = {name: value for name, value in vars(Exponential).items() if name != "draw"}
+    with pytest.raises(TypeError, match="draw"):
+        type("Incomplete", (Columnwise,), less)()
+
+
+def test_missing_values_weights_and_partial_fit():
+    X, y = table()
+    whole = bg.NaiveBayes(Exponential(), random_state=0).fit(X, y)
+    parts = bg.NaiveBayes(Exponential(), random_state=0)
+    for rows in (slice(0, 30), slice(30, None)):
+        parts.partial_fit(X[rows], y[rows], classes=list("abc"))
+    np.testing.assert_allclose(parts.predict_proba(X), whole.predict_proba(X), rtol=1e-12)
+    twice = bg.NaiveBayes(Exponential()).fit(X, y, sample_weight=np.full(len(y), 2.0))
+    double = bg.NaiveBayes(Exponential()).fit(pd.concat([X, X]), pd.concat([y, y]))
+    np.testing.assert_allclose(twice.predict_proba(X), double.predict_proba(X), rtol=1e-12)
+    only = X.assign(stay=np.nan)
+    alone = bg.NaiveBayes(Exponential()).fit(X[["wait"]], y)
+    np.testing.assert_allclose(
+        whole.predict_proba(only), alone.predict_proba(X[["wait"]]), rtol=1e-12
+    )
+
+
+def test_leave_one_out_is_the_fit_without_the_row():
+    X, y = table(40)
+    prior = Exponential(rate=0.5)
+    clf = bg.NaiveBayes(prior, class_prior="uniform").fit(X, y)
+    found = clf.loo().to_numpy()
+    for i in (0, 7, 19):
+        rest = bg.NaiveBayes(prior, class_prior="uniform").fit(X.drop(index=i), y.drop(index=i))
+        k = list(clf.classes_).index(y[i])
+        wanted = rest.predict_log_proba(X.loc[[i]])[0, k]
+        assert found[i, 0] == pytest.approx(wanted, rel=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.BayesgenWarning")
+def test_answers_of_a_closed_form(tmp_path):
+    X, y = table()
+    clf = bg.NaiveBayes(Exponential(), random_state=0).fit(X, y)
+    assert np.isfinite(clf.log_evidence_)
+    interval, proba = clf.predict_interval(X), clf.predict_proba(X)
+    assert (interval[..., 0] <= interval[..., 1]).all()
+    assert ((interval[..., 0] <= proba) & (proba <= interval[..., 1])).mean() > 0.95
+    assert clf.sample(5, random_state=0)[0].shape == (5, 2)
+    filled = clf.impute(X, random_state=0)
+    assert not pd.isna(np.asarray(filled, dtype=float)).any()
+    assert clf.evidence(X[:2]) is not None
+    assert clf.summary() is not None
+    clf.save(tmp_path / "times.bgm")
+    loaded = bg.load(tmp_path / "times.bgm", classes=[Exponential])
+    np.testing.assert_array_equal(loaded.predict_proba(X), proba)
+    stack = bg.StackedClassifier([clf, bg.NaiveBayes()], random_state=0).fit(X, y)
+    assert stack.predict_proba(X).shape == proba.shape
+    learned = bg.NaiveBayes(Exponential(rows="learn"), random_state=0).fit(X, y)
+    assert learned.log_evidence_ > -np.inf
+
+
+def test_maximum_likelihood_is_one_over_the_mean():
+    X, y = table()
+    clf = bg.NaiveBayes(Exponential(), inference="mle").fit(X, y)
+    rates = 1 / X.groupby(y).mean()
+    density = [np.log(r) - r * X.loc[[0]].to_numpy() for r in rates.to_numpy()]
+    joint = clf.predict_joint_log_proba(X[:1])[0] - np.log(
+        y.value_counts(normalize=True)[list("abc")]
+    )
+    np.testing.assert_allclose(joint, np.nansum(density, axis=-1).ravel(), rtol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.BayesgenWarning")
+def test_map_and_svi_land_on_the_mode():
+    X, y = table()
+    proba = [
+        bg.NaiveBayes(Exponential(), inference=method, random_state=0).fit(X, y).predict_proba(X)
+        for method in ("map", bg.MAP(solver="svi"))
+    ]
+    np.testing.assert_allclose(proba[0], proba[1], atol=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rows", [1.0, "learn"])
+def test_nuts_agrees_with_the_closed_form(rows):
+    X, y = table()
+    sampler = NUTS(draws=1000, warmup=500, chains=4, progress=False)
+    drawn = bg.NaiveBayes(Exponential(rows=rows), inference=sampler, random_state=0).fit(X, y)
+    exact = bg.NaiveBayes(Exponential(rows=rows), random_state=0).fit(X, y)
+    assert drawn.inference_ == "nuts"
+    np.testing.assert_allclose(drawn.predict_proba(X), exact.predict_proba(X), atol=0.03)
+
+
+def test_sparse_rows_are_dense_rows():
+    X, y = table()
+    x = np.where(X.isna(), 0.0, X)
+    x[::3, 0] = 0.0
+    dense = bg.NaiveBayes(Exponential(), random_state=0).fit(x, y)
+    sparse = bg.NaiveBayes(Exponential(), random_state=0).fit(sp.csr_array(x), y)
+    for fit in (dense, sparse):
+        np.testing.assert_allclose(
+            fit.predict_joint_log_proba(sp.csr_array(x)), dense.predict_joint_log_proba(x)
+        )
+    np.testing.assert_allclose(
+        sparse.predict_interval(sp.csr_array(x[:9])), dense.predict_interval(x[:9]), atol=1e-9
+    )
+
+
+def test_values_out_of_the_support_are_named():
+    X, y = table()
+    with pytest.raises(bg.errors.BayesgenError, match=r"wait.*at least 0"):
+        bg.NaiveBayes(Exponential()).fit(X.assign(wait=-X.wait), y)

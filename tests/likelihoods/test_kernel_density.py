@@ -1,0 +1,225 @@
+"""Kernel densities: R's rule, scikit-learn's sums, the plain program."""
+
+import runpy
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+from numpyro.infer.util import log_density as program_density
+from scipy import integrate, stats
+from sklearn import neighbors
+
+import bayesgen as bg
+from bayesgen.likelihoods.distinct_values import distinct_values
+from bayesgen.likelihoods.kernel_density import LearnedKernelDensity
+from bayesgen.likelihoods.kernel_density.bandwidth_grid import log_densities
+from bayesgen.likelihoods.kernel_density.bandwidths import rule_of_thumb
+from bayesgen.likelihoods.kernel_density.kernels import KERNELS, blur, log_density
+from bayesgen.likelihoods.kernel_density.loo_bandwidth import leave_one_out, read, tabled
+
+PROGRAM = Path(__file__).parents[2] / "models" / "kernel_density_naive_bayes.py"
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return bg.datasets.load_iris()
+
+
+def rule(x, weight=None, y=None):
+    x = np.asarray(x, float)
+    y = np.zeros(len(x), int) if y is None else y
+    weight = np.ones(len(x)) if weight is None else np.asarray(weight, float)
+    return rule_of_thumb(distinct_values(x[:, None], y, weight, int(y.max()) + 1))[:, 0]
+
+
+# -- bandwidths ------------------------------------------------------------------------------------
+
+
+def by_hand(x):
+    """R's bw.nrd0 in numpy: quantile's default is R's type 7."""
+    low, high = np.quantile(x, [0.25, 0.75])
+    spread = min(x.std(ddof=1), (high - low) / 1.34) or x.std(ddof=1)
+    return 0.9 * spread * len(x) ** -0.2
+
+
+def test_the_rule_is_that_of_r(iris):
+    np.testing.assert_allclose(rule(iris[0]["sepal_length"]), 0.2735831, rtol=1e-6)
+    for column in iris[0]:
+        np.testing.assert_allclose(rule(iris[0][column]), by_hand(iris[0][column]), rtol=1e-13)
+    for n in range(2, 12):
+        x = np.random.default_rng(n).normal(size=n)
+        np.testing.assert_allclose(rule(x), by_hand(x), rtol=1e-13)
+
+
+def test_the_rule_counts_weights_as_rows():
+    rng = np.random.default_rng(1)
+    x, times = rng.normal(size=20), rng.integers(0, 4, 20)
+    np.testing.assert_allclose(rule(x, times), rule(x.repeat(times)), rtol=1e-13)
+    assert np.isfinite(rule(x, 0.3 * times)).all()
+
+
+def test_the_rule_falls_back():
+    """An IQR of 0: the deviation. A class that does not vary: all classes. A flat column: none."""
+    many_ties = np.array([0.0] * 9 + [1.0])
+    np.testing.assert_allclose(rule(many_ties), 0.9 * many_ties.std(ddof=1) * 10**-0.2)
+    x, y = np.array([1.0, 2.0, 4.0, 7.0, 7.0]), np.array([0, 0, 0, 1, 1])
+    whole = by_hand(x) * 5**0.2
+    np.testing.assert_allclose(rule(x, y=y), [by_hand(x[:3]), whole * 2**-0.2], rtol=1e-13)
+    assert np.isnan(rule(np.full(5, 3.0))).all()
+
+
+# -- densities -------------------------------------------------------------------------------------
+
+SKLEARN = {
+    "gaussian": "gaussian",
+    "epanechnikov": "epanechnikov",
+    "triangular": "linear",
+    "uniform": "tophat",
+}
+
+
+@pytest.mark.parametrize("kernel", SKLEARN)
+def test_sums_are_those_of_sklearn(kernel):
+    """There a bandwidth is the half-width of a kernel that ends, here its standard deviation."""
+    rng = np.random.default_rng(2)
+    centre, weight, x = (
+        rng.normal(size=30),
+        rng.integers(1, 4, 30).astype(float),
+        rng.normal(size=9),
+    )
+    reach = 1.0 if KERNELS[kernel] is None else KERNELS[kernel].reach
+    theirs = neighbors.KernelDensity(bandwidth=0.4 * reach, kernel=SKLEARN[kernel])
+    theirs = theirs.fit(centre[:, None], sample_weight=weight).score_samples(x[:, None])
+    found = log_density(kernel, x, centre, weight, 0.4)
+    # sklearn's tree stops at a relative error of 1e-8
+    np.testing.assert_allclose(found, theirs, rtol=1e-7)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_a_bandwidth_is_the_deviation_of_its_kernel(kernel):
+    centre, weight = np.zeros(1), np.ones(1)
+
+    def moment(power):
+        def curve(z):
+            cell = np.array([z])
+            return z**power * np.exp(log_density(kernel, cell, centre, weight, 0.5))[0]
+
+        end = 6.0 if KERNELS[kernel] is None else 0.5 * KERNELS[kernel].reach
+        return integrate.quad(curve, -end, end, points=[0.0], limit=200)[0]
+
+    np.testing.assert_allclose([moment(0), moment(2)], [1.0, 0.25], rtol=1e-6)
+    noise = blur(kernel, np.random.default_rng(3), 20_000)
+    # the variance of a square is at most 2, the Gaussian's: 5 standard errors
+    assert abs((noise**2).mean() - 1) < 5 * (2 / 20_000) ** 0.5
+
+
+def test_far_out_the_nearest_bump_decides():
+    """40 deviations and more away, where every density underflows (pitfall 5)."""
+    x = np.array([-1e4, -45.0, 75.0, 1e4, 1e160])
+    near = log_density("gaussian", x, np.array([0.0, 1.0]), np.ones(2), 1.0)
+    far = log_density("gaussian", x, np.array([30.0, 31.0]), np.ones(2), 1.0)
+    odds = near[:4] - far[:4]
+    expected = (x[:4, None] - [0.0, 1.0]) ** 2, (x[:4, None] - [30.0, 31.0]) ** 2
+    expected = [np.logaddexp.reduce(-square / 2, axis=1) for square in expected]
+    np.testing.assert_allclose(odds, expected[0] - expected[1], rtol=1e-12)
+    assert near[4] == far[4] == -np.inf
+
+
+def test_many_bandwidths_are_one_by_one():
+    rng = np.random.default_rng(4)
+    centre, weight = np.sort(rng.normal(size=40)), rng.integers(1, 4, 40).astype(float)
+    x = np.append(rng.normal(size=50) * 3, [40.0, -200.0])
+    for half in (0.1, 0.5, 1.9, 2.5):
+        bandwidth = 0.4 * np.exp(rng.uniform(-half, half, 90))
+        found = log_densities(centre, weight, bandwidth)(x)
+        one = [log_density("gaussian", x, centre, weight, h) for h in bandwidth]
+        np.testing.assert_allclose(found, np.stack(one, axis=1), rtol=1e-9, atol=1e-9)
+
+
+# -- the leave-one-out likelihood ------------------------------------------------------------------
+
+
+def one_by_one(x, h):
+    """Return the sum over rows of the log mean of the other rows' kernels."""
+    logs = stats.norm.logpdf(x[:, None], x, h) + np.where(np.eye(len(x)), -np.inf, 0.0)
+    return (np.logaddexp.reduce(logs, axis=1) - np.log(len(x) - 1)).sum()
+
+
+@pytest.mark.parametrize("x", [np.array([0.0, 0.2, 1.0, 1.0, 1.0, 5.0]), np.array([0.0, 1.0])])
+def test_leave_one_out_by_hand(x):
+    t = np.linspace(-3, 2, 6)
+    value, times = np.unique(x, return_counts=True)
+    sides = (value, times.astype(float)) * 2
+    found = leave_one_out(*sides, t)
+    np.testing.assert_allclose(found[:, 0], [one_by_one(x, np.exp(h)) for h in t], rtol=1e-12)
+    near = [leave_one_out(*sides, t + e) for e in (1e-5, -1e-5)]
+    slopes = (near[0] - near[1])[:, :2] / 2e-5
+    np.testing.assert_allclose(found[:, 1:], slopes, rtol=1e-6, atol=1e-6)
+
+
+def test_a_value_alone_has_no_likelihood():
+    """A weight below one is less than a row: no copy of it is left to look at."""
+    one = np.ones(1)
+    assert (leave_one_out(one, one, one, one, np.zeros(2)) == 0).all()
+    two, half = np.array([0.0, 1.0]), np.array([0.5, 0.5])
+    expected = stats.norm.logpdf(1.0)
+    np.testing.assert_allclose(leave_one_out(two, half, two, half, np.zeros(1))[0, 0], expected)
+
+
+@pytest.mark.parametrize("digits", [15, 1])
+def test_the_table_is_the_likelihood(digits):
+    x = np.round(np.random.default_rng(5).normal(size=60), digits)
+    value, times = np.unique(x, return_counts=True)
+    sides = (value, times.astype(float)) * 2
+    guess = float(rule(x)[0])
+    table = tabled(*sides, guess, 10.0, guess)
+    t = np.log(guess) + np.linspace(-3, 3, 301)
+    exact = leave_one_out(*sides, t)[:, 0]
+    found = read(table.values[None, None], ((t - table.first) / table.step)[:, None, None])
+    np.testing.assert_allclose(found[:, 0, 0], exact, rtol=1e-8)
+    posterior = exact - 10 * t - 5 * (guess / np.exp(t)) ** 2
+    assert abs(table.mode - t[np.argmax(posterior)]) <= t[1] - t[0]
+    ends = np.array([-1e3, 1e3])[:, None, None]
+    assert (read(table.values[None, None], ends) < posterior.min()).all()
+
+
+def test_agrees_with_the_direct_program():
+    """Log densities of bandwidths and of new rows, incomplete ones and single ones included."""
+    rng = np.random.default_rng(6)
+    y = np.append(0, rng.integers(1, 3, 39))
+    x = rng.normal(size=(40, 3)) * [1, 5, 0.1] + y[:, None]
+    x[rng.random((40, 3)) < 0.2] = np.nan
+    x[0, 1], x[1:3, 0] = 2.0, 0.5
+    guess, new = np.array([0.5, 2.0, 0.05]), np.where(np.eye(3), np.nan, [0.3, 1.0, 1.5])
+    part = LearnedKernelDensity(bandwidth_guess=guess, bandwidth_rows=3.0)
+    rows = part.statistics(x, y, np.ones(40), n_classes=3)
+    part = part.complete(rows)
+    h = np.exp(part.log_mode + part.width * rng.normal(size=(4, 3, 3)))
+    mine = part.log_likelihood({"bandwidth": h}, rows) - np.log(2 * h).sum(axis=(1, 2))
+    # site "variance": the square of a bandwidth; log d square / d bandwidth is log 2 h
+    mine += stats.invgamma.logpdf(h**2, 1.5, scale=1.5 * guess**2).sum(axis=(1, 2))
+    mine += np.log(2 * h).sum(axis=(1, 2))
+    reported = {"centres": x, "centre_classes": y, "bandwidth": guess, "n_classes": 3}
+    model = runpy.run_path(str(PROGRAM))["model"]
+
+    def density(params, value, own, classes):
+        rows = {"value": value, "own": own}
+        return program_density(model, (rows, classes), reported, params)[0]
+
+    with jax.enable_x64(True):
+        probs = {"class_probs": np.full(3, 1 / 3)}
+        over = jax.jit(jax.vmap(lambda v: density({"variance": v} | probs, x, np.arange(40), y)))
+        fitted = jax.device_get(over(h**2))
+        alone = jax.jit(
+            jax.vmap(
+                lambda row, k: density(
+                    {"variance": h[0] ** 2} | probs, row[None], -np.ones(1, int), k[None]
+                )
+            )
+        )
+        pairs = np.repeat(np.vstack([new, np.full(3, np.nan)]), 3, axis=0), np.tile(range(3), 4)
+        scored = jax.device_get(alone(*pairs)).reshape(4, 3)
+    np.testing.assert_allclose(np.ptp(fitted - mine), 0, atol=1e-6)
+    found = part.log_density_fn({"bandwidth": h[0]})(new)
+    np.testing.assert_allclose(found, scored[:3] - scored[3], atol=1e-9)

@@ -1,0 +1,170 @@
+"""Classifiers of kernel densities: exact, learned, hostile columns, and draws."""
+
+import numpy as np
+import numpyro.distributions as dist
+import pandas as pd
+import pytest
+
+import bayesgen as bg
+from bayesgen.errors import (
+    ImpossibleRows,
+    InvalidArgument,
+    InvalidPrior,
+    NoEvidence,
+    UninformativeColumn,
+    UnsupportedInference,
+)
+from bayesgen.likelihoods import KernelDensity
+from bayesgen.likelihoods.kernel_density.loo_bandwidth import leave_one_out
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return bg.datasets.load_iris()
+
+
+def test_a_given_bandwidth_is_exact(iris):
+    """No parameter: one density for all, intervals from the class prior alone, no evidence."""
+    X, y = iris
+    clf = bg.NaiveBayes(KernelDensity()).fit(X, y)
+    assert clf.inference_ == "exact"
+    assert (clf.predict(X) == y).mean() == 0.96
+    given = bg.NaiveBayes(KernelDensity(), class_prior="uniform").fit(X, y)
+    ends = given.predict_interval(X[:5])
+    np.testing.assert_allclose(ends[..., 0], ends[..., 1], rtol=1e-9)
+    np.testing.assert_allclose(ends[..., 0], given.predict_proba(X[:5]), rtol=1e-9)
+    for method in ("mle", "map"):
+        other = bg.NaiveBayes(KernelDensity(), class_prior="uniform", inference=method).fit(X, y)
+        np.testing.assert_allclose(other.predict_proba(X), given.predict_proba(X), rtol=1e-12)
+    with pytest.raises(NoEvidence, match=r"bg\.compare"):
+        _ = clf.log_evidence_
+
+
+def test_leave_one_out_is_fitting_again(iris):
+    X, y = iris[0][::5], iris[1][::5]
+    found = bg.NaiveBayes(KernelDensity()).fit(X, y).loo()["log_proba"]
+    rest = X.drop(index=X.index[7]), y.drop(index=X.index[7])
+    alone = bg.NaiveBayes(KernelDensity()).fit(*rest)
+    expected = alone.predict_log_proba(X.iloc[[7]])[0, list(alone.classes_).index(y.iloc[7])]
+    np.testing.assert_allclose(found.iloc[7], expected, rtol=1e-9)
+
+
+@pytest.mark.slow
+def test_a_small_bandwidth_overfits(iris):
+    """Training accuracy prefers the smallest bandwidth, leave-one-out one in between."""
+    X, y = iris
+    training, left_out, log_proba = [], [], []
+    for bandwidth in (0.01, 0.2, 2.0):
+        clf = bg.NaiveBayes(KernelDensity(bandwidth=bandwidth)).fit(X, y)
+        honest = clf.loo()["log_proba"]
+        training.append((clf.predict(X) == y).mean())
+        # given more than half of the probability
+        left_out.append((honest > np.log(0.5)).mean())
+        log_proba.append(honest.mean())
+    assert training[0] >= training[1] > training[2]
+    assert left_out[0] < left_out[1] > left_out[2]
+    assert training[0] - left_out[0] > 0.03 > training[1] - left_out[1]
+    assert log_proba[0] < -20 and log_proba[1] > -0.2
+
+
+def test_a_row_that_no_kernel_reaches_gets_the_class_prior(iris):
+    X, y = iris
+    clf = bg.NaiveBayes(KernelDensity("triangular"), class_prior="empirical").fit(X, y)
+    far = pd.DataFrame([[100.0] * 4, [5.0, 3.4, 1.4, 0.2]], columns=X.columns)
+    assert (clf.predict_joint_log_proba(far)[0] == -np.inf).all()
+    with pytest.warns(ImpossibleRows, match="1 of 2 rows"):
+        probs = clf.predict_proba(far)
+    np.testing.assert_allclose(probs[0], 1 / 3)
+    ends = clf.predict_interval(far)
+    assert np.isfinite(ends).all()
+    np.testing.assert_allclose(ends[0], 1 / 3)
+
+
+@pytest.mark.parametrize("bandwidth", ["nrd0", "posterior"])
+def test_hostile_columns(bandwidth):
+    """A class without a value, one with a single one, ties, missing values, an empty column."""
+    rng = np.random.default_rng(8)
+    y = np.arange(60) % 3
+    X = pd.DataFrame(
+        {
+            "missing": np.where(y == 1, np.nan, rng.normal(size=60)),
+            "single": np.where((y == 1) & (np.arange(60) > 1), np.nan, rng.normal(size=60)),
+            "ties": np.where(y == 1, 2.0, np.round(rng.normal(size=60))),
+            "far": np.append(rng.normal(size=59), 1e9),
+            "large": rng.normal(size=60) * 1e140,
+            "flat": 3.0,
+            "nothing": np.nan,
+        }
+    )
+    clf = bg.NaiveBayes(KernelDensity(bandwidth=bandwidth), inference="map")
+    with pytest.warns(UninformativeColumn) as reported:
+        clf.fit(X, y)
+    assert sorted(str(w.message)[:13] for w in reported) == ["column 'flat'", "column 'nothi"]
+    probs = clf.predict_proba(X)
+    assert np.isfinite(probs).all()
+    np.testing.assert_allclose(probs.sum(axis=1), 1, rtol=1e-12)
+    new, _ = clf.sample(5, random_state=0)
+    assert np.isfinite(new.drop(columns=["flat", "nothing"])).all(axis=None)
+
+
+def test_the_mode_is_found_by_svi(iris):
+    X, y = iris
+    clf = bg.NaiveBayes(KernelDensity(bandwidth="posterior"), inference="map").fit(X, y)
+    assert clf.report_.converged
+    part = clf.posterior_.families["kernel_density"]
+    found = clf.posterior_.params["kernel_density"]["bandwidth"][0, 0]
+    np.testing.assert_allclose(found, np.exp(part.log_mode), rtol=1e-6)
+    assert (clf.predict(X) == y).mean() > 0.95
+    assert repr(part).startswith("LearnedKernelDensity(bandwidth_guess=")
+
+
+def test_what_makes_no_kernel_density_is_refused():
+    for build, error, stated in (
+        (lambda: KernelDensity("box"), InvalidArgument, "'gaussian', 'epanechnikov'"),
+        (lambda: KernelDensity(bandwidth="sj"), InvalidArgument, "'nrd0', 'posterior'"),
+        (lambda: KernelDensity(bandwidth=0.0), InvalidPrior, "bandwidth is 0.0"),
+        (
+            lambda: KernelDensity(bandwidth="posterior", bandwidth_rows=-1.0),
+            InvalidPrior,
+            "bandwidth_rows is -1.0",
+        ),
+        (
+            lambda: KernelDensity("uniform", bandwidth="posterior"),
+            UnsupportedInference,
+            "no other value's kernel reaches",
+        ),
+    ):
+        with pytest.raises(error) as caught:
+            build()
+        assert stated in str(caught.value)
+
+
+# -- slow ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_nuts_agrees_with_quadrature_and_mixes_with_others(iris):
+    """Each bandwidth is alone in its posterior: a fine grid is exact; other blocks ride along."""
+    X, y = iris
+    X = X + np.random.default_rng(9).uniform(-0.05, 0.05, X.shape)
+    blocks = {
+        ("sepal_length", "sepal_width"): KernelDensity(bandwidth="posterior"),
+        "petal_length": KernelDensity("epanechnikov", bandwidth=0.5),
+        "petal_width": bg.Family(dist.Gamma),
+    }
+    clf = bg.GenerativeClassifier(blocks, inference="nuts", random_state=0).fit(X, y)
+    assert clf.report_.converged, clf.report_
+    name = "sepal_length_sepal_width"
+    draws = clf.posterior_.params[name]["bandwidth"].reshape(-1, 3, 2)
+    part = clf.posterior_.families[name]
+    for k, j in np.ndindex(3, 2):
+        t = part.log_mode[k, j] + part.width[k, j] * np.linspace(-8, 8, 401)
+        guess, own = part.bandwidth_guess[k, j], part.rows.group(k, j)
+        height = leave_one_out(*own, *own, t)[:, 0] - 10 * t - 5 * (guess / np.exp(t)) ** 2
+        weight = np.exp(height - height.max())
+        mean = weight @ np.exp(t) / weight.sum()
+        # 4,000 draws are worth 1,000 and more
+        error = draws[:, k, j].std() / 1000**0.5
+        assert abs(draws[:, k, j].mean() - mean) < 5 * error
+    assert np.isfinite(clf.predict_proba(X)).all()
+    assert np.isfinite(clf.predict_interval(X[:5])).all()

@@ -1,0 +1,295 @@
+"""Files that are damaged, foreign or forged: one sentence, and nothing in them is run."""
+
+import json
+import pickle
+import re
+import struct
+import tracemalloc
+import zipfile
+
+import numpy as np
+import pytest
+from forged import (
+    NODES,
+    TEXT,
+    fields,
+    forged,
+    members,
+    npy,
+    refused,
+    rewritten,
+    spots_of,
+    with_value,
+    zipped,
+)
+
+import bayesgen as bg
+from bayesgen.errors import InvalidModelFile
+
+ROWS = np.array([["l1", 0.0], ["l0", 2.5]], object)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """Return the bytes of a good file: numbers, levels, a kept column, three classes."""
+    rng = np.random.default_rng(3)
+    y = np.arange(60) % 3
+    X = np.array([[f"l{k}", float(v)] for k, v in zip(y, rng.normal(size=60), strict=True)], object)
+    X[:, 1] = X[:, 1].astype(float)
+    path = tmp_path_factory.mktemp("whole") / "model.bgm"
+    bg.NaiveBayes(inference="map").fit(X, y).save(path)
+    return path.read_bytes()
+
+
+def proba(content, tmp_path):
+    """Return what the classifier of a file's bytes says."""
+    path = tmp_path / "good.bgm"
+    path.write_bytes(content)
+    return bg.load(path).predict_proba(ROWS)
+
+
+# -- damaged ---------------------------------------------------------------------------------------
+
+
+def test_load_takes_a_file_that_was_zipped_again(whole, tmp_path):
+    expected = proba(whole, tmp_path)
+    np.testing.assert_array_equal(proba(forged(whole), tmp_path), expected)
+    np.testing.assert_array_equal(proba(whole + b"\n", tmp_path), expected)
+
+
+def test_load_refuses_a_file_cut_off_anywhere(whole, tmp_path):
+    ends = range(len(whole) - 99, len(whole))
+    for size in {*range(1, 200, 7), *range(200, len(whole), 101), *ends}:
+        refused(whole[:size], tmp_path, "is damaged|is no zip|is a text")
+
+
+def test_load_refuses_a_flipped_bit_or_it_changes_nothing(whole, tmp_path, rng):
+    """Dates and attributes of members, which are not read, are all that no checksum covers."""
+    expected, survived = proba(whole, tmp_path), 0
+    for _ in range(300):
+        content = bytearray(whole)
+        content[rng.integers(len(content))] ^= 1 << int(rng.integers(8))
+        try:
+            found = proba(bytes(content), tmp_path)
+        except InvalidModelFile:
+            refused(bytes(content), tmp_path)
+        else:
+            np.testing.assert_array_equal(found, expected)
+            survived += 1
+    assert survived < 100
+
+
+def test_load_refuses_every_flipped_bit_of_a_member(whole, tmp_path, rng):
+    for part in members(whole).values():
+        start = whole.index(part)
+        content = bytearray(whole)
+        content[start + rng.integers(len(part))] ^= 1 << int(rng.integers(8))
+        refused(bytes(content), tmp_path, "is damaged: Bad CRC-32 for file")
+
+
+# -- foreign ---------------------------------------------------------------------------------------
+
+
+class Bomb:
+    """A pickle that writes a file when it is read."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return open, (str(self.path), "w")
+
+
+def test_load_reads_no_pickle(whole, tmp_path):
+    bomb = tmp_path / "exploded"
+    content = pickle.dumps(Bomb(bomb))
+    refused(content, tmp_path, "is a pickle, which could run code, no model")
+    # and none inside a .npy
+    objects = npy(np.zeros(1))[:128].replace(b"'<f8'", b"'|O' ") + content
+    name = next(name for name in members(whole) if name.endswith("count.npy"))
+    refused(forged(whole, arrays={name: objects}), tmp_path, "is an array of object")
+    assert not bomb.exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "is an empty file"),
+        (b"a,b\n1,2\n", "is a text file"),
+        ("größe,klasse\n".encode(), "is a text file"),
+        (("x" + 3000 * "ß").encode(), "is a text file"),
+        (b"\x89HDF\r\n\x1a\n....", "is an HDF5 file, as those of netCDF-4 are"),
+        (b"PAR1....", "is a Parquet file"),
+        (b"CDF\x01....", "is a netCDF file"),
+        (b"\xff\xfe\x00", "is no zip archive"),
+        (zipped([("word/document.xml", b"<w/>")]), "is a zip archive without model.json"),
+    ],
+)
+def test_load_names_other_files(content, words, tmp_path):
+    refused(content, tmp_path, f"{words}, no model that bayesgen saved; nothing in it was run")
+
+
+def test_load_names_what_is_no_file(tmp_path):
+    paths = (tmp_path / "no.bgm", "there is no such file"), (tmp_path, "it is no file")
+    for path, words in paths:
+        sentence = rf"cannot read '{re.escape(str(path))}': {words}"
+        with pytest.raises(InvalidModelFile, match=sentence):
+            bg.load(path)
+
+
+# -- forged text -----------------------------------------------------------------------------------
+
+
+SCALAR = {"scalar": ["<f8", 1.0]}
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (with_value("format", 2), r"has the format 2; .* reads formats up to 1. Upgrade: pip"),
+        (with_value("format", "1"), r"it has no format that bayesgen knows"),
+        (with_value("type", "Popen"), r"asks for 'Popen', which this version"),
+        (with_value("type", "value.Schema"), r"'value.Schema' is not an estimator"),
+        (with_value("type", "program"), r"its text lacks 'path'"),
+        (with_value("type", ["estimator.LDA"]), r"unhashable"),
+        (rewritten("value.Schema", "subprocess.Popen"), r"asks for 'subprocess.Popen'"),
+        (rewritten("value.Schema", "likelihood.Likelihood"), r"asks for 'likelihood.Likelihood'"),
+        (
+            rewritten("value.Schema", "value.Report"),
+            r"argument:? '(blocks|method)'",
+        ),
+        (with_value("state_", None), r"does not say what was learned"),
+        (with_value("_posterior", 3), r"classes are not those"),
+        (with_value("classes_", {"objects": {"shape": [0], "items": []}}), "classes"),
+        (with_value("fitted", {"dict": []}), "it holds no fitted classifier"),
+        (with_value("reader", None), r"'NoneType' object has no attribute|Type-check error"),
+        (with_value("kept", {"dict": []}), r"reader has .* where nothing belongs"),
+        (with_value("blocks", {"dict": []}), r"where nothing belongs|other columns"),
+        (rewritten('["l0", "l1", "l2"]', '["l0", "l1"]'), r"3 along its level axis where 2 belong"),
+        (rewritten('"name": "x0"', '"name": "x7"'), r"blocks have other columns than its table"),
+        (with_value("mean_rows", -1.0), r"positive"),
+        (with_value("unseen", {"scalar": ["<U999999999", "a", 1]}), r"too many values"),
+        (with_value("unseen", {"scalar": ["|V9", 1]}), r"of the type '.V9'"),
+        (with_value("unseen", {"dtype": "|O"}), r"of the type '.O'"),
+        (with_value("unseen", {"objects": {"shape": [10**15], "items": [SCALAR]}}), "reshape"),
+        (with_value("unseen", {"eval": "1"}), r"its text lacks 'eval'"),
+        (with_value("unseen", {"distribution_class": "__builtins__"}), r"asks for '__builtins__'"),
+        (with_value("unseen", [1]), r"a list stands where a value belongs"),
+        (with_value("unseen", {"array": "nowhere"}), r"it has no array 'nowhere'"),
+        (lambda text: [text], r"does not say what it holds"),
+        (lambda text: {"format": 1}, r"its text lacks 'model'"),
+        (lambda text: {"format": 1, "model": 7}, r"it holds no fitted classifier"),
+        (lambda text: b"[" * 100_000, r"RecursionError"),
+        (lambda text: b'{"format": 1, "model": ' + b'{"list": [' * 50_000, r"RecursionError|JSON"),
+        (lambda text: b'"\xff\xff', r"UnicodeDecodeError"),
+        (lambda text: b"", r"JSONDecodeError"),
+    ],
+)
+def test_load_refuses_a_forged_text(change, sentence, whole, tmp_path):
+    refused(forged(whole, change), tmp_path, sentence)
+
+
+@pytest.mark.parametrize("name", ["predict", "__class__", "fit", "posterior_", "a b", "save", "_X"])
+def test_load_refuses_attributes_that_hide_methods(name, whole, tmp_path):
+    def change(text):
+        fields(text)["fitted"]["dict"].append([name, 1])
+        return text
+
+    refused(forged(whole, change), tmp_path, rf"NaiveBayes has no place for '{name}'")
+
+
+def test_load_refuses_parameters_of_another_class(whole, tmp_path):
+    def change(text):
+        fields(text)["parameters"]["dict"].append(["verbose", 1])
+        return text
+
+    refused(forged(whole, change), tmp_path, "NaiveBayes has no parameter 'verbose'")
+
+
+def test_load_bears_any_node_in_the_place_of_any_other(whole, tmp_path, rng):
+    path, text = tmp_path / "forged.bgm", json.loads(members(whole)[TEXT])
+    spots, loaded = list(spots_of(text)), 0
+    for _ in range(120):
+        holder, key = spots[rng.integers(len(spots))]
+        before, holder[key] = holder[key], NODES[rng.integers(len(NODES))]
+        path.write_bytes(forged(whole, lambda _: text))
+        holder[key] = before
+        try:
+            bg.load(path)
+        except InvalidModelFile as error:
+            assert "\n" not in str(error)
+        else:
+            loaded += 1  # another name of a column, another number of seconds
+    assert loaded < 60
+
+
+# -- forged arrays ---------------------------------------------------------------------------------
+
+HUGE = 10**15
+MEAN = "posterior/params/normal/mean.npy"
+SHAPED = [
+    (MEAN, npy(np.zeros((1, 1, 3, 1)), shape=(1, 1, 3, HUGE)), "not as large as its shape"),
+    (MEAN, npy(np.zeros((1, 1, 3, 1)), shape=(HUGE,) * 9), "not as large as its shape"),
+    (MEAN, npy(np.zeros((1, 1, 3, 1)), shape=(-1, -1, 3, 1)), "ValueError|negative"),
+    (MEAN, npy(np.zeros((2, 2), order="F")), "not an array as clf.save"),
+    (MEAN, npy(np.zeros(3, "M8[s]")), "is an array of datetime64"),
+    (MEAN, b"\x93NUMPY\x01\x00", "EOF|expected"),
+    (MEAN, b"", "EOF|expected"),
+    (MEAN, npy(np.zeros((1, 1, 3))), "shape .* where .chain, draw, class, feature. belongs"),
+    (MEAN, npy(np.zeros((1, 1, 2, 1))), "2 along its class axis where 3"),
+    (MEAN, npy(np.zeros((1, 1, 3, 0))), "0 along its feature axis"),
+    (MEAN, npy(np.zeros((3, 1, 1, 1))), "3 along its chain axis"),
+    (MEAN, npy(np.full((1, 1, 3, 1), "a")), "not an array of numbers"),
+    (MEAN, npy(np.full((1, 1, 3, 1), np.nan)), "holds NaN"),
+    ("class/probs.npy", npy(np.full((1, 1, 3), np.nan)), "holds NaN"),
+    ("statistics/blocks/normal/mean.npy", npy(np.zeros((1, 3))), "class axis"),
+    ("statistics/blocks/normal/scatter.npy", npy(np.full((3, 1), np.nan)), "holds NaN"),
+    ("statistics/count.npy", npy(np.zeros(1)), "1 along its class axis"),
+]
+
+
+@pytest.mark.parametrize(("name", "array", "sentence"), SHAPED)
+def test_load_refuses_forged_arrays(name, array, sentence, whole, tmp_path):
+    (found,) = (member for member in members(whole) if member.endswith(name))
+    refused(forged(whole, arrays={found: array}), tmp_path, sentence)
+
+
+def test_load_refuses_members_that_are_not_there(whole, tmp_path):
+    parts = members(whole)
+    for name in list(parts)[1:]:
+        rest = [(word, part) for word, part in parts.items() if word != name]
+        refused(zipped(rest), tmp_path, f"no array '{name.removesuffix('.npy')}'")
+
+
+def bombs(whole):
+    """Yield files that would take far more memory than their bytes, and what is said of each."""
+    parts = list(members(whole).items())
+    zeros = npy(np.zeros(5_000_000))
+    packed = [*parts, ("bomb.npy", zeros)]
+    yield zipped(packed, compression=zipfile.ZIP_DEFLATED), "compressed, which clf.save"
+    yield zipped([*parts, parts[1]]), "two of its members have the same name"
+    # one large member under many names, in the directory alone
+    large = zipped([*parts, *((f"{i:06}.npy", zeros if not i else b"") for i in range(300))])
+    sizes, directory = struct.pack("<LL", len(zeros), len(zeros)), large.rindex(b"000000.npy") - 46
+    first, out = large[directory : directory + 46], bytearray(large)
+    for i in range(1, 300):
+        at = large.rindex(f"{i:06}.npy".encode()) - 46
+        out[at + 20 : at + 28], out[at + 42 : at + 46] = sizes, first[42:46]
+    yield bytes(out), "members are larger than the file"
+    # one array in many places
+    text = json.loads(dict(parts)[TEXT])
+    node = {"list": [{"array": parts[1][0].removesuffix(".npy")}] * 10_000}
+    yield forged(whole, lambda _: with_value("unseen", node)(text)), "or asks for it twice"
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name:UserWarning")
+def test_load_takes_no_more_memory_than_the_file(whole, tmp_path):
+    for content, sentence in bombs(whole):
+        tracemalloc.start()
+        try:
+            refused(content, tmp_path, sentence)
+            highest = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        # a tenth of the smallest bomb: JSON takes several times its text
+        assert highest < 4e6, sentence

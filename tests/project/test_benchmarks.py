@@ -1,0 +1,66 @@
+"""The benchmarks run; what they measure is for people to read."""
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+SCRIPTS = ["run.py", "nuts_speed.py", "whitening_speed.py", "pymc_speed.py", "stories.py"]
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess:
+    command = [sys.executable, str(FOLDER / arguments[0]), *arguments[1:]]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.slow
+def test_every_benchmark_runs_and_reports_its_figures(tmp_path):
+    path = tmp_path / "figures.json"
+    # the others compile for minutes, and what they run is tested elsewhere
+    names = ("fit", "predict", "draws", "checkpoint", "cold", "text", "scaling")
+    done = run("run.py", *names, "--quick", "--threads", "one", "--json", str(path))
+    assert done.returncode == 0, done.stderr
+    report = json.loads(path.read_text(encoding="utf-8"))
+    assert report["failed"] == []
+    assert report["machine"]["versions"]["scikit-learn"]
+    topics = (
+        "fit ",
+        "partial_fit",
+        "scatter matrices",
+        "exact predict_proba",
+        "predict_proba 500 x 10, QDA, 20 % of cells missing",
+        "exact posterior draws",
+        "400 draws",
+        "fresh process",
+        "texts: log loss",
+        "scaling with rows",
+    )
+    for topic in topics:
+        lines = [line for line in report["results"] if line["work"].startswith(topic)]
+        assert lines, topic
+        measured = [line["measured"] for line in lines if line["note"] != "not installed"]
+        assert measured and all(math.isfinite(figure) for figure in measured)
+        assert all(line["work"] in done.stdout for line in lines)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_every_script_explains_itself(script):
+    done = run(script, "--help")
+    assert done.returncode == 0, done.stderr
+    assert "--quick" in done.stdout and "--json" in done.stdout
+
+
+@pytest.mark.slow
+def test_stories_are_scored_beside_direct_classifiers(tmp_path):
+    path = tmp_path / "losses.json"
+    done = run("stories.py", "--quick", "--json", str(path))
+    assert done.returncode == 0, done.stderr
+    scored = {line["classifier"]: line["log_loss"] for line in json.loads(path.read_text())}
+    assert set(scored) == {"naive Bayes", "hierarchical", "LDA", "QDA", "shrunken QDA"}
+    assert all(0 < loss < math.log(3) for loss in scored.values())
+    assert "hierarchical: gain" in done.stdout

@@ -1,0 +1,52 @@
+"""Every page of docs/ does what it shows, and names tests that exist."""
+
+import re
+
+import pytest
+from pages import ROOT, blocks, check, page
+
+PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md"))
+LECTURES = page("docs/lectures.md")
+TESTS = {
+    name
+    for path in (ROOT / "tests").rglob("test_lectures*.py")
+    for name in re.findall(r"^def (test_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_code_prints_what_is_shown(name):
+    text = page(name)
+    assert check(text) == sum(language == "text" for language, _ in blocks(text))
+
+
+def test_every_lecture_test_is_in_the_table_and_every_row_has_one():
+    assert set(re.findall(r"`(test_\w+)`", LECTURES)) == TESTS
+    rows = [line.split("|") for line in LECTURES.splitlines() if re.match(r"\| \d+ \|", line)]
+    assert [int(cells[1]) for cells in rows] == list(range(1, 25))
+    assert all("`test_row" in cells[5] for cells in rows)
+
+
+@pytest.mark.parametrize(
+    ("row", "figures"),
+    [
+        (4, [".204583"]),
+        (5, [".279933", ".245603", ".281714", ".340263"]),
+        (6, [".621212", "1/5", "0/0"]),
+        (7, [".874975", ".954536", ".933319"]),
+        (11, ["103/157"]),
+        (13, [".98239", ".00897", ".00864", ".76"]),
+        (18, ["2dx"]),
+        (20, [".969", ".950"]),
+        (24, ["1364 / 362 / 126 / 349", ".77828"]),
+    ],
+)
+def test_a_row_shows_the_figures_of_the_lecture(row, figures):
+    cells = next(line for line in LECTURES.splitlines() if line.startswith(f"| {row} |")).split("|")
+    assert all(figure in cells[4] for figure in figures)
+
+
+def test_a_block_is_at_most_a_few_lines():
+    code = [code for language, code in blocks(LECTURES) if language == "python"]
+    assert max(len(c.strip().splitlines()) for c in code) <= 9
+    assert max(len(line) for c in code for line in c.splitlines()) <= 100
