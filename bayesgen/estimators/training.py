@@ -402,7 +402,9 @@ def _check_cells(likelihood: Likelihood, columns: Columns) -> None:
         raise TooManyCells.block(n_levels, most)
 
 
-def check_rows_of_fit(classes: np.ndarray, count: Weights, codes: Labels, weight: Weights) -> None:
+def check_rows_of_fit(
+    classes: np.ndarray, count: np.ndarray, codes: Labels, weight: Weights
+) -> None:
     """Refuse rows that cannot be taken away: fewer, more or other ones than the fit had.
 
     count: weight of the fitted rows of each class.
