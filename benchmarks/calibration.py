@@ -1,7 +1,7 @@
 """Whose probabilities are right? Bayes, MLE and MAP beside scikit-learn, on real tables.
 
 Naive Bayes on every table, LDA and QDA on those of numbers alone; 24 training rows, and 10-fold
-cross-validation. With --prior strengths: the scan of prior strengths by which the defaults were
+cross-validation. With --strengths: the scan of prior strengths by which the defaults were
 chosen.
 """
 
@@ -30,7 +30,7 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=SMALL_DRAWS, help="of 24 rows (%(default)s)")
     parser.add_argument("--seeds", type=int, default=1, help="of 10-fold (%(default)s)")
     parser.add_argument(
-        "--worths", nargs="*", choices=SCANS, metavar="KIND", help=f"scan: {', '.join(SCANS)}"
+        "--strengths", nargs="*", choices=SCANS, metavar="KIND", help=f"scan: {', '.join(SCANS)}"
     )
     parser.add_argument(
         "--json",

@@ -36,7 +36,9 @@ def test_it_scores_every_rival_and_counts_wins(tmp_path):
 
 @pytest.mark.slow
 def test_it_scans_strengths():
-    report = run("--only", "iris", "penguins", "crabs", "--worths", "lda", "categorical", "--quick")
+    report = run(
+        "--only", "iris", "penguins", "crabs", "--strengths", "lda", "categorical", "--quick"
+    )
     assert "lda: 3 tables" in report
     assert "categorical: 1 tables" in report
     assert "(default)" in report
