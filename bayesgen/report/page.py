@@ -109,7 +109,10 @@ def _programs(clf: Fitted) -> list[tuple[str, str, str]]:
     found, seen = [], set()
     for member, part in members.items():
         for block, likelihood in part.state_.likelihoods.items():
-            program = textwrap.dedent(inspect.getsource(type(likelihood).story))
+            family = type(likelihood)
+            # families with independent columns share one program, and differ in their priors
+            source = getattr(family, "parameter_priors", family.story)
+            program = textwrap.dedent(inspect.getsource(source))
             name = f"{member}: {block}" if member else block
             found.append((name, repr(likelihood), "" if program in seen else program))
             seen.add(program)

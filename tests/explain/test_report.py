@@ -75,7 +75,7 @@ def test_page_is_whole_and_fetches_nothing(page):
         assert heading in text
     assert "who <survived>" in text and "<survived>" not in page
     assert "Closed form: nothing approximated." in text
-    assert "normal.mean[no, age]" in text and "numpyro.sample" in text
+    assert "normal.mean[no, age]" in text and "dist.InverseGamma" in text
 
 
 def test_page_shows_missing_values_and_odd_rows(titanic, page):
