@@ -6,8 +6,8 @@ are learned from the classes themselves, column by column.
 A column of numbers has a centre, and the means of the classes are scattered around it; it has a
 typical variance, and the variances of the classes are scattered around that. A column of levels
 has typical probabilities, and those of the classes are scattered around them. How far they
-scatter is the worth: if the classes agree in a column, the worth is found to be many rows, the
-small classes lean on the typical values, and the column loses its say. If they differ, the worth
+scatter is the prior strength: if the classes agree in a column, it is found to be many rows, the
+small classes lean on the typical values, and the column loses its say. If they differ, it
 is few rows, and each class speaks for itself.
 
 The prior strengths are log-normal around `mean_rows`, `variance_rows` and `level_rows`, within a

@@ -6,7 +6,7 @@ common matrix is worth in each class. A large strength is LDA, a small one QDA, 
 of the strength tells how far between the two these data lie. A class with few rows borrows its
 shape from the others, as far as the others resemble each other.
 
-Compared with qda.py, only the guess and its worth have become unknown. The common matrix has the
+Compared with qda.py, only the guess and its strength have become unknown. The common matrix has the
 guess `scale`, worth `covariance_rows` rows; the strength is log-normal with median `strength`.
 
 A missing column is integrated out exactly: its row and column of the covariance matrix are replaced

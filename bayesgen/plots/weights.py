@@ -57,7 +57,7 @@ class WeightDisplay:
             return "temperature 1: left as sure as the members are"
         if self.temperature < 1:
             times = 1 / self.temperature
-            return f"log-odds are multiplied by {times:.2f}: the mean was less sure than it may be"
+            return f"log-odds are multiplied by {times:.2f}: the weighted mean was underconfident"
         return f"log-odds are divided by {self.temperature:.2f}: columns repeat each other"
 
     def plot(self, ax: Axes = None) -> "WeightDisplay":
@@ -74,7 +74,7 @@ class WeightDisplay:
         self.ax_.set_yticks(place, self.names)
         self.ax_.invert_yaxis()
         self.ax_.set_xlim(0, min(1.0, 1.15 * self.weights.max()) if len(place) > 1 else 1.1)
-        label = "weight, by what each member says of rows it has not seen"
+        label = "stacking weight, by leave-one-out log score"
         if self.out:
             label += "\n" + textwrap.fill(f"left out: {'; '.join(self.out)}", 70)
         self.ax_.set_xlabel(label)

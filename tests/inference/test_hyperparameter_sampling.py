@@ -139,7 +139,7 @@ def test_every_family_meets_a_fine_grid(name):
 
 @pytest.mark.slow
 def test_a_prior_of_another_measure_is_caught(monkeypatch):
-    """Even over the worth in place of its logarithm."""
+    """Even over the strength in place of its logarithm."""
     right = learning.StrengthsTarget.terms
 
     def wrong(self, tree, u):

@@ -41,7 +41,7 @@ NAMES = frozenset(
     | {"asking", "looking", "valuing", "undoing"}
 )
 """Words of no file, class, function or argument: the field has others (docs/architecture.md)."""
-PROSE = re.compile(r"\b(holes?|bent|inert|worths|learnt)\b", re.IGNORECASE)
+PROSE = re.compile(r"\b(holes?|bent|inert|worths|(?:an?|the|its) worth|learnt)\b", re.IGNORECASE)
 
 
 def code_lines(source: str) -> int:
