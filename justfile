@@ -15,7 +15,7 @@ test *args:
 
 # long runs of samplers
 slow *args:
-    {{uv}} pytest -m slow --jaxtyping-packages= --dist worksteal {{args}}
+    {{uv}} pytest -m slow --dist worksteal {{args}}
 
 # format, lint, types
 lint:
@@ -23,9 +23,9 @@ lint:
     {{uv}} ruff check .
     {{uv}} ty check
 
-# examples in docstrings
+# examples in docstrings, laws and predictions, with types and shapes checked
 examples:
-    {{uv}} pytest --doctest-modules --jaxtyping-packages=bayesgen,beartype.beartype bayesgen
+    {{uv}} pytest --doctest-modules --jaxtyping-packages=bayesgen,beartype.beartype bayesgen tests/likelihoods/test_laws.py tests/estimators/test_predict.py
 
 # run every notebook
 notebooks:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import hypothesis
 import jax
@@ -12,6 +13,8 @@ import pytest
 from hypothesis.internal.conjecture import providers
 
 assert numpyro.__version__
+
+MOST_MAPPINGS = 16_000
 
 # pytest tests/estimators/test_hostile.py --hypothesis-profile=hostile: 100,000 tables, other ones
 # each time; a failing one is printed with a line that repeats it
@@ -40,8 +43,13 @@ def pytest_configure(config: pytest.Config) -> None:
     """Compile a program once for all workers, modules, suites and processes that tests start.
 
     Five modules that compile much take half as long when their programs lie there already. Programs
-    lie by what they say, so that a changed one is compiled anew.
+    lie by what they say, so that a changed one is compiled anew. Tests compile much and compute
+    little: XLA's optimisations, a third of the time of a compilation, are left to the nightly
+    tests, the notebooks and the examples.
     """
+    if config.getoption("markexpr") != "nightly":
+        os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1"
+        jax.config.update("jax_disable_most_optimizations", True)
     # without pytest's cache (-p no:cacheprovider) every process compiles for itself
     if not hasattr(config, "cache"):
         return
@@ -52,34 +60,28 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture(autouse=True, scope="module")
-def compiled_programs_of_a_module_go_with_it() -> Iterator[None]:
-    """Give back what was compiled.
+def compiled_programs_go_before_memory_is_out_of_mappings() -> Iterator[None]:
+    """Give back what was compiled once a quarter of the mappings that Linux grants are taken.
 
-    Hundreds of programs in one process are more mappings of memory than Linux grants
-    (vm.max_map_count), and the compiler then ends the process.
+    Hundreds of programs in one process take more of them than vm.max_map_count (65,530), and the
+    compiler then ends the process. Where mappings cannot be counted each module gives back its own.
     """
     yield
-    jax.clear_caches()
+    maps = Path("/proc/self/maps")
+    if not maps.exists() or maps.read_bytes().count(b"\n") > MOST_MAPPINGS:
+        jax.clear_caches()
 
 
 @pytest.fixture
 def no_type_checks() -> Iterator[None]:
     """For tests that pass what no annotation allows: users have no run-time type checker."""
+    before = jaxtyping.config.jaxtyping_disable
     jaxtyping.config.update("jaxtyping_disable", True)
     yield
-    jaxtyping.config.update("jaxtyping_disable", False)
+    jaxtyping.config.update("jaxtyping_disable", before)
 
 
 @pytest.fixture
 def rng() -> np.random.Generator:
     """A generator with a fixed seed, fresh for each test."""
     return np.random.default_rng(20261121)
-
-
-@pytest.fixture(scope="module")
-def compile_quickly() -> Iterator[None]:
-    """For tests that compile much and compute little."""
-    before = jax.config.read("jax_disable_most_optimizations")
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", before)

@@ -79,6 +79,5 @@ def excused(estimator):
 @parametrize_with_checks(
     [make(inference=SHORT) for make in ESTIMATORS], expected_failed_checks=excused
 )
-@pytest.mark.usefixtures("compile_quickly")
 def test_conformance_of_nuts(estimator, check):
     check(estimator)

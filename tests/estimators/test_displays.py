@@ -146,7 +146,6 @@ def test_look_at_a_fit_whose_prior_was_set_to_nonsense():
 
 @pytest.mark.slow
 @quiet
-@pytest.mark.usefixtures("compile_quickly")
 @pytest.mark.parametrize(("name", "method"), SAMPLED)
 def test_look_at_a_compiled_fit(name, method):
     clf, rows = build(name, method)
@@ -157,7 +156,6 @@ def test_look_at_a_compiled_fit(name, method):
 
 @pytest.mark.slow
 @quiet
-@pytest.mark.usefixtures("compile_quickly")
 @pytest.mark.parametrize("name", COMPILED)
 def test_look_at_a_fit_without_a_closed_form(name):
     likelihood, method = COMPILED[name]
@@ -168,7 +166,6 @@ def test_look_at_a_fit_without_a_closed_form(name):
 
 @pytest.mark.slow
 @quiet
-@pytest.mark.usefixtures("compile_quickly")
 @pytest.mark.parametrize("method", ["map", SHORT], ids=repr)
 def test_look_at_a_program(method):
     clf = look(bg.GenerativeClassifier(story=user_programs.bells, inference=method, random_state=0))

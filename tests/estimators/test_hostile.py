@@ -158,7 +158,7 @@ def test_hostile_tables(name: str) -> None:
     print(name, dict(found))  # `-rP` shows it
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", MODELS)
 def test_more_hostile_tables(name: str) -> None:
     found = run(name, hypothesis.settings(SAME_EACH_TIME, max_examples=60))

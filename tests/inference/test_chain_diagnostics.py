@@ -105,7 +105,6 @@ def test_augmentation_of_the_only_level_converges():
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("compile_quickly")
 def test_nuts_by_one_chain_converges():
     method = bg.NUTS(chains=1, draws=600, warmup=300, progress=False)
     clf = bg.NaiveBayes(inference=method, random_state=0).fit(X[["a"]], Y)

@@ -130,7 +130,7 @@ def kills(apart, path, whole, seconds):
     assert how == "never" and done.returncode == 0
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_killed_twenty_times(apart, tmp_path, whole, rng):
     kills(apart, tmp_path / "run.bgm", whole, rng.uniform(0, 0.4, 20))
 

@@ -102,7 +102,6 @@ def test_lkj_prior_has_no_closed_update(covariance):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::bayesgen.errors.NotConverged")
-@pytest.mark.usefixtures("compile_quickly")
 @pytest.mark.parametrize("cure", ["map", bg.NUTS(draws=10, warmup=10, chains=1)], ids=repr)
 @pytest.mark.parametrize("family", [name for name in WITHOUT if "shared" not in name])
 def test_cures_without_a_closed_form_run(family, cure):

@@ -28,7 +28,7 @@ def test_coverage_of_a_closed_form():
     assert found.error < 0.025
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", FEW)
 def test_exact_intervals_cover(name):
     found = line(name)
@@ -36,7 +36,7 @@ def test_exact_intervals_cover(name):
     assert found.error < 0.012
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_intervals_of_draws_cover():
     chains = Chains(draws=250, thin=1, warmup=250, lanes=150)
     some = {name: SUBJECTS[name] for name in ("LearnedKernelDensity",)}
@@ -61,7 +61,7 @@ def plugged_in(posterior, rows, n):
     return np.stack([0.9 * probs, 1.1 * probs], axis=-1)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("ends", [narrow, plugged_in])
 def test_wrong_intervals_are_caught(ends):
     assert not line("Normal", ends).right

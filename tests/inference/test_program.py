@@ -25,9 +25,6 @@ N = 30
 DIRICHLET = ClassPrior(np.array([0.2, 0.3, 0.5]), 6.0)
 
 
-pytestmark = pytest.mark.usefixtures("compile_quickly")
-
-
 def build(blocks: dict, classes: ClassPrior = DIRICHLET, table: dict | None = None) -> tuple:
     """Return model, statistics and reader of blocks over incomplete rows."""
     rng = np.random.default_rng(1)

@@ -53,7 +53,7 @@ def test_exact_ranks_are_uniform():
     assert not least(exact(*FEW, fits=200))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_exact_ranks_of_every_family_are_uniform():
     assert not least([line for name in EXACT for line in exact(name)])
 

@@ -10,7 +10,7 @@ from test_sbc import least
 
 from bayesgen.inference import compiled_nuts
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 FITS = 150
 CHAINS = Chains(draws=49, thin=4, warmup=250, lanes=50)

@@ -19,9 +19,6 @@ N = 300
 CLASSES = ClassPrior(np.array([0.2, 0.3, 0.5]), 6.0)
 
 
-pytestmark = pytest.mark.usefixtures("compile_quickly")
-
-
 BOTH = [name for name in CLOSED if name in TOLD]
 """With a closed form, and a program to optimise."""
 

@@ -57,13 +57,11 @@ def table(n: int = 90) -> tuple[pd.DataFrame, pd.Series]:
     return pd.DataFrame(x, columns=["wait", "stay"]), pd.Series(np.array(list("abc"))[y])
 
 
-@pytest.mark.usefixtures("compile_quickly")
 @pytest.mark.parametrize("law", laws.EVERYWHERE + laws.CONJUGATE, ids=lambda law: law.__name__)
 def test_every_law_holds(law):
     law(CASE, CASE.prior)
 
 
-@pytest.mark.usefixtures("compile_quickly")
 def test_a_wrong_normalizer_breaks_a_law(monkeypatch):
     right = Exponential.log_normalizer
     monkeypatch.setattr(Exponential, "log_normalizer", lambda self: right(self) + np.log(self.rows))

@@ -17,8 +17,6 @@ from bayesgen.likelihoods.family import prior
 from bayesgen.likelihoods.family.hyperparameters import first_guesses, moments
 from bayesgen.likelihoods.family.newton import Problem, newton_mode
 
-pytestmark = pytest.mark.usefixtures("compile_quickly")
-
 
 def fitted(family, x, y=Y, n_classes=3):
     """Return the completed family and the mode and widths of each class's posterior."""

@@ -14,8 +14,6 @@ from bayesgen.errors import InvalidDistribution, NotCounts, OutOfSupport
 from bayesgen.likelihoods import Family
 from bayesgen.likelihoods.family import declared
 
-pytestmark = pytest.mark.usefixtures("compile_quickly")
-
 
 @pytest.mark.parametrize(
     ("distribution", "x", "stated"),

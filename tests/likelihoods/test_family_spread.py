@@ -15,8 +15,6 @@ from sklearn.datasets import load_wine
 
 import bayesgen as bg
 
-pytestmark = pytest.mark.usefixtures("compile_quickly")
-
 SPREADS = (0.01, 0.1, 1.0)
 """Standard deviation over mean, of the first class; 1.2 times it, of the second."""
 N = 300

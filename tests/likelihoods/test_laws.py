@@ -13,9 +13,6 @@ PAIRS += [(law, name) for law in laws.CONJUGATE for name in CLOSED]
 PAIRS = [(law, name) for law, name in PAIRS if law.__name__ not in CASES[name].exempt]
 
 
-pytestmark = pytest.mark.usefixtures("compile_quickly")
-
-
 @pytest.mark.parametrize(("law", "name"), PAIRS, ids=lambda x: getattr(x, "__name__", x))
 def test_law(law: Callable, name: str) -> None:
     law(CASES[name], CASES[name].prior)

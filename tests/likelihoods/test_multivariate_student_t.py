@@ -25,9 +25,6 @@ PATTERNS = [np.array(seen) for seen in itertools.product([False, True], repeat=3
 PROGRAM = Path(__file__).parents[2] / "models" / "robust_student_t.py"
 
 
-pytestmark = pytest.mark.usefixtures("compile_quickly")
-
-
 def astray(rng, n=40, gaps=0.0):
     x, y = some_rows(rng, n)
     return np.where(rng.random(x.shape) < gaps, np.nan, x), y

@@ -20,9 +20,6 @@ CLASSES = ClassPrior(np.array([0.2, 0.3, 0.5]), 6.0)
 PROGRAM = Path(__file__).parents[2] / "models" / "robust_student_t.py"
 
 
-pytestmark = pytest.mark.usefixtures("compile_quickly")
-
-
 def astray(rng, n=40, gaps=0.0):
     x, y = some_rows(rng, n)
     return np.where(rng.random(x.shape) < gaps, np.nan, x), y

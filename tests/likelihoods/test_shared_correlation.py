@@ -16,9 +16,6 @@ from bayesgen.model import complete_model, model_statistics
 CLASSES = ClassPrior(np.array([0.2, 0.3, 0.5]), 6.0)
 
 
-pytestmark = pytest.mark.usefixtures("compile_quickly")
-
-
 def alike(rng, n=150, gaps=0.0):
     """Three columns whose correlations are the same in all classes, and whose spreads are not."""
     x, y = some_rows(rng, n)

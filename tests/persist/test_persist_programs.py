@@ -26,7 +26,6 @@ def keyed(x, y=None, *, n_classes, **sizes):
     return user_programs.bells(x and x["x"], y, n_classes=n_classes, **sizes)
 
 
-@pytest.mark.usefixtures("compile_quickly")
 @pytest.mark.parametrize(
     ("program", "container"),
     [

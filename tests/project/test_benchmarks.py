@@ -17,7 +17,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_every_benchmark_runs_and_reports_its_figures(tmp_path):
     path = tmp_path / "figures.json"
     # the others compile for minutes, and what they run is tested elsewhere
@@ -55,7 +55,7 @@ def test_every_script_explains_itself(script):
     assert "--quick" in done.stdout and "--json" in done.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_stories_are_scored_beside_direct_classifiers(tmp_path):
     path = tmp_path / "losses.json"
     done = run("stories.py", "--quick", "--json", str(path))

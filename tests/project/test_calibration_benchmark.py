@@ -17,7 +17,7 @@ def run(*arguments: str) -> str:
     return done.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_it_scores_every_rival_and_counts_wins(tmp_path):
     path = tmp_path / "figures.json"
     rivals = ["NB MLE", "NB Bayes", "LDA Bayes", "sk NB", "sk QDA", "sk LDA, one-hot"]
@@ -34,7 +34,7 @@ def test_it_scores_every_rival_and_counts_wins(tmp_path):
     assert run(*arguments) == report
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_it_scans_strengths():
     report = run(
         "--only", "iris", "penguins", "crabs", "--strengths", "lda", "categorical", "--quick"

@@ -21,7 +21,6 @@ from bayesgen.likelihoods import Likelihood
 from bayesgen.likelihoods.axes_dataclass import Arrays
 
 ROWS = 24
-pytestmark = pytest.mark.usefixtures("compile_quickly")
 
 
 def read_only(value):

@@ -28,9 +28,6 @@ compiled_program = pytest.mark.parametrize("name", fast_only(FAST, CASES))
 PROGRAMS = {name: runpy.run_path(str(MODELS / f"{name}.py"))["model"] for name in CASES}
 
 
-pytestmark = pytest.mark.usefixtures("compile_quickly")
-
-
 @pytest.fixture
 def x64():
     with jax.enable_x64(True):

@@ -32,8 +32,6 @@ from bayesgen.inference.compiled_nuts import STATS
 
 TINY = bg.NUTS(draws=60, warmup=100, chains=2)
 
-pytestmark = pytest.mark.usefixtures("compile_quickly")
-
 
 @pytest.fixture(scope="module")
 def by_map():

@@ -29,9 +29,6 @@ FAST = ("qda", "mixed_naive_bayes")
 every_program = pytest.mark.parametrize("name", fast_only(FAST, CASES))
 
 
-pytestmark = pytest.mark.usefixtures("compile_quickly")
-
-
 def rows_of(name: str) -> tuple[object, np.ndarray]:
     """Return rows and labels; standard deviations of columns take more rows than those of CASES."""
     x = CASES[name][0]

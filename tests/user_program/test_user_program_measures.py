@@ -3,12 +3,9 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 from numpyro.distributions import biject_to, constraints
 
 from bayesgen.user_program.log_density import log_scale_free_jacobian
-
-pytestmark = pytest.mark.usefixtures("compile_quickly")
 
 
 def measure(constraint: object, value: jax.Array) -> jax.Array:

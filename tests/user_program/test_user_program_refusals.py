@@ -18,8 +18,6 @@ from bayesgen.errors import (
     UnsupportedInference,
 )
 
-pytestmark = pytest.mark.usefixtures("compile_quickly")
-
 
 @pytest.fixture(scope="module")
 def by_map():
