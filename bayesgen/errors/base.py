@@ -1,10 +1,12 @@
 """Base classes of errors and warnings, values quoted in sentences, and similar warnings merged."""
 
 import contextlib
+import functools
 import re
 import shlex
+import string
 import warnings
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +54,52 @@ def deduplicate_warnings(*silent: type[BayesgenWarning]) -> Generator[None]:
             warnings.warn_explicit(first.message, first.category, first.filename, first.lineno)
 
 
+class Sentence(string.Formatter):
+    """Constructor of an error or a warning from a sentence with fields.
+
+    An attribute of the class of the error: `TooLong.column("a", 9)` fills the fields in the order
+    of their first appearance, or by name.
+
+    In a field, !r shows a value as it would be typed, :listed several of them, :listed 20 up to
+    20, :named level the same after "level" or "levels", :len their number, :rows a number of rows
+    and :path the name of a file; all else is as in str.format.
+
+    Args:
+        template: The sentence.
+        order: Names of the fields in the order of the arguments, where that is another.
+        defaults: Fields that an argument replaces, or none does.
+
+    Examples:
+        >>> class TooLong(BayesgenError):
+        ...     column = Sentence("column {column!r} is too long by {count:rows}.")
+        >>> TooLong.column("a", count=1)
+        TooLong("column 'a' is too long by 1 row.")
+    """
+
+    def __init__(self, template: str, *, order: str = "", **defaults: object) -> None:
+        names = [name.split(".")[0] for _, name, _, _ in self.parse(template) if name]
+        self.template, self.defaults = template, defaults
+        self.order = order.split() or list(dict.fromkeys(names))
+
+    def __get__[E: Exception](self, _: E | None, kind: type[E]) -> Callable[..., E]:
+        return functools.partial(self._filled, kind)
+
+    def _filled[E: Exception](self, kind: type[E], *values: object, **named: object) -> E:
+        fields = dict(zip(self.order, values, strict=False)) | named
+        return kind(self.vformat(self.template, (), self.defaults | fields))
+
+    def convert_field(self, value: object, conversion: str | None) -> object:
+        """Show a value for !r."""
+        return shown(value) if conversion == "r" else super().convert_field(value, conversion)
+
+    def format_field(self, value: object, format_spec: str) -> str:
+        """Format a value by one of the words of sentences, or as str.format does."""
+        word, _, option = format_spec.partition(" ")
+        if word in WORDS:
+            return WORDS[word](value, *option.split())
+        return super().format_field(value, format_spec)
+
+
 def shown(value: object) -> str:
     """Return a value as it would be typed; NumPy's scalars as the Python ones."""
     return repr(value.item() if isinstance(value, np.generic) else value)
@@ -71,9 +119,25 @@ def listed(values: Iterable, limit: int = 5) -> str:
     return f"{text} and {more:,} more" if more > 0 else text or "nothing"
 
 
+def named(noun: str, values: Iterable) -> str:
+    """Return "level 'a'" or "levels 'a', 'b'"."""
+    values = list(values)
+    return f"{noun}{'' if len(values) == 1 else 's'} {listed(values)}"
+
+
 def rows(count: Count) -> str:
     """Return "1 row" or "1,234 rows"."""
     return f"{count:,} row" + ("" if count == 1 else "s")
+
+
+WORDS: dict[str, Callable[..., str]] = {
+    "listed": lambda values, limit="5": listed(values, int(limit)),
+    "named": lambda values, noun: named(noun, values),
+    "len": lambda values: f"{len(values):,}",
+    "rows": rows,
+    "path": lambda path: shown(str(path)),
+}
+"""Formats of the fields of a sentence, besides those of str.format."""
 
 
 def in_rows(cells: list[tuple[str, int]], limit: int = 5) -> str:
