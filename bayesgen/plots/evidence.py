@@ -1,4 +1,4 @@
-"""Why one row has its odds: a waterfall from the class prior, cell by cell, to the answer."""
+"""Log-odds of one row as a waterfall: the class prior, then the evidence of each cell."""
 
 import dataclasses
 from collections.abc import Hashable
@@ -8,7 +8,7 @@ from jaxtyping import Float
 from scipy.special import expit
 
 from bayesgen.errors import InvalidArgument
-from bayesgen.plots.style import FAINT, INK, Axes, Fitted, colour, panels, pyplot, tidy
+from bayesgen.plots.style import FAINT, INK, Axes, Fitted, color, panels, pyplot, tidy
 from bayesgen.table import Table, read_table
 
 MOST = 15
@@ -17,7 +17,7 @@ MOST = 15
 
 @dataclasses.dataclass(eq=False)
 class EvidenceDisplay:
-    """Log-odds of a class for one row: what the prior says, what every cell adds, the sum.
+    """Log-odds of a class for one row: those of the prior, the weight of each cell, the sum.
 
     Each bar starts where the one above it ended. Cells that speak for the class point to the right,
     blue and plain; those against it to the left, orange and hatched. The largest come first;
@@ -118,7 +118,7 @@ class EvidenceDisplay:
         return self
 
     def _bar(self, place: int, left: float, step: float, *, prior: bool) -> None:
-        shade = FAINT if prior else colour(0 if step >= 0 else 1)
+        shade = FAINT if prior else color(0 if step >= 0 else 1)
         hatch = None if prior or step >= 0 else "///"
         style = {"color": shade, "hatch": hatch, "edgecolor": "white", "linewidth": 0}
         self.ax_.barh(place, step, left=left, height=0.62, **style)
