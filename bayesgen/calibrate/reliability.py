@@ -13,7 +13,7 @@ import pandas as pd
 from jaxtyping import Bool, Float
 
 from bayesgen import arguments
-from bayesgen.calibrate.decomposition import BrierDecomposition, event_decomposition
+from bayesgen.calibrate.scores import BrierDecomposition, bin_of, event_decomposition
 from bayesgen.typing import Joint, Labels
 
 TOP_LABEL = "top label"
@@ -114,7 +114,8 @@ def reliability_curve(
     Source: Dimitriadis, Gneiting and Jordan (2021), PNAS 118(8), e2016191118; consistency bands:
         Bröcker and Smith (2007), Weather and Forecasting 22, 651-661.
     """
-    _check_band(prob, resamples)
+    arguments.share("prob", prob)
+    arguments.count("resamples", resamples, default=500)
     stated, place, rows = np.unique(probability, return_inverse=True, return_counts=True)
     events = np.bincount(place, event)
     return ReliabilityCurve(
@@ -126,11 +127,6 @@ def reliability_curve(
         prob=prob,
         rows=len(event),
     )
-
-
-def _check_band(prob: float, resamples: int) -> None:
-    arguments.share("prob", prob)
-    arguments.count("resamples", resamples, default=500)
 
 
 def _blocks(stated: np.ndarray, rows: np.ndarray, events: np.ndarray) -> pd.DataFrame:
@@ -167,7 +163,6 @@ def _band(
 
 
 def _histogram(probability: np.ndarray) -> pd.DataFrame:
-    place = np.clip(np.ceil(probability * HISTOGRAM_BINS).astype(int) - 1, 0, HISTOGRAM_BINS - 1)
     edges = np.arange(HISTOGRAM_BINS + 1) / HISTOGRAM_BINS
-    rows = np.bincount(place, minlength=HISTOGRAM_BINS)
+    rows = np.bincount(bin_of(probability, HISTOGRAM_BINS), minlength=HISTOGRAM_BINS)
     return pd.DataFrame({"above": edges[:-1], "upto": edges[1:], "rows": rows})
