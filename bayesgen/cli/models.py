@@ -6,7 +6,7 @@ from typing import Literal
 
 import pyarrow as pa
 
-from bayesgen.cli.csv_and_parquet import Types, UnusableData
+from bayesgen.cli.data import Types, UnusableData
 from bayesgen.errors import BayesgenError
 from bayesgen.errors.base import listed
 from bayesgen.estimators import (
@@ -27,7 +27,6 @@ ModelName = Literal["naive-bayes", "lda", "qda", "joint-table", "bag-of-words"]
 AnyModelName = Literal["naive-bayes", "lda", "qda", "joint-table", "bag-of-words", "stacked"]
 MethodName = Literal["mle", "map", "exact", "nuts", "stacked"]
 InferenceName = Literal["auto", "exact", "mle", "map", "nuts"]
-Fitted = Classifier | StackedClassifier
 
 MODELS = {
     "naive-bayes": (NaiveBayes, "naive Bayes"),
@@ -46,7 +45,7 @@ class UnusableModel(BayesgenError, ValueError):
     """The model that was asked for does not suit the columns or the inference."""
 
 
-def new_classifier(model: AnyModelName, inference: InferenceName, seed: int) -> Fitted:
+def new_classifier(model: AnyModelName, inference: InferenceName, seed: int) -> Classifier:
     """Return the classifier of a name, not yet fitted.
 
     Raises:
@@ -64,7 +63,7 @@ def new_classifier(model: AnyModelName, inference: InferenceName, seed: int) -> 
 
 def new_classifiers(
     model: ModelName, methods: tuple[MethodName, ...], seed: int, table: Table
-) -> dict[str, Fitted]:
+) -> dict[str, Classifier]:
     """Return one classifier for each method, under the name to print.
 
     Args:
@@ -109,9 +108,9 @@ def require_numbers(model: AnyModelName, table: Table) -> None:
         )
 
 
-def in_words(model: AnyModelName, classifier: Fitted, table: Table, limit: int = 8) -> str:
+def in_words(model: AnyModelName, classifier: Classifier, table: Table, limit: int = 8) -> str:
     """Return which likelihood a model gives to which columns, or the members of a stack."""
-    if isinstance(classifier, StackedClassifier):
+    if hasattr(classifier, "members"):
         return f"stack of {'; '.join(description.member_names(classifier, table))}"
     blocks = []
     for likelihood, names in description.blocks(classifier, table).values():
@@ -135,7 +134,7 @@ class FileColumns:
 
     @classmethod
     def match(
-        cls, classifier: Fitted, data: str, found: list[str], keep: tuple[str, ...]
+        cls, classifier: Classifier, data: str, found: list[str], keep: tuple[str, ...]
     ) -> "FileColumns":
         """Return how a model reads a file with the columns `found`.
 
@@ -148,7 +147,7 @@ class FileColumns:
         for name in keep:
             if name not in found:
                 raise UnusableData.no_column(data, name, found)
-        parts = _parts(classifier)
+        parts = list(getattr(classifier, "members_", {"": classifier}).values())
         types = {name: kind for part in parts for name, kind in _column_types(part).items()}
         known = [name for name in description.column_names(parts[0]) if name in types]
         shared = [name for name in known if str(name) in found]
@@ -171,7 +170,7 @@ class FileColumns:
         """The types of all columns to read; those to copy stay as they are written: 007 is text."""
         return dict.fromkeys(self.keep, pa.string()) | self.reads
 
-    def answers(self, classifier: Fitted, rows: pa.Table, interval: float) -> pa.Table:
+    def answers(self, classifier: Classifier, rows: pa.Table, interval: float) -> pa.Table:
         """Return the columns to copy and what a model answers, one row for each row.
 
         predicted: the most probable class. probability_K: P(y = K given the row), missing cells
@@ -206,12 +205,6 @@ class FileColumns:
         if self.names == rows.column_names:
             return rows
         return rows.to_pandas().set_axis(self.names, axis=1)
-
-
-def _parts(classifier: Fitted) -> list[Classifier]:
-    """Return the fitted classifier, or the members of a stack."""
-    stack = isinstance(classifier, StackedClassifier)
-    return list(classifier.members_.values()) if stack else [classifier]
 
 
 def _column_types(classifier: Classifier) -> dict:

@@ -1,4 +1,4 @@
-"""DATA of the command line: CSV files, Parquet files and bundled data sets, in batches or whole."""
+"""CSV files, Parquet files and bundled data sets, read in batches or whole."""
 
 import collections
 import contextlib
@@ -164,13 +164,20 @@ class DataFile:
         while True:
             with self._refusals():
                 try:
-                    return self._types_of_all_rows(widened)
+                    with self._opened(widened) as (types, batches):
+                        # a cell that does not fit its column shows when it is parsed
+                        collections.deque(() if self._is_parquet else batches, maxlen=0)
+                    break
                 except pa.ArrowInvalid as error:
                     invalid = INVALID_CELL.search(str(error))
                     if invalid is None or invalid[3] is None:
                         raise
                     name = self.column_names()[int(invalid[1])]
                     widened[name] = wider(invalid[2], invalid[3])
+        for name, kind in types.items():
+            if pa.types.is_binary(kind) and not self._is_parquet:
+                raise self._not_text(name)
+        return types
 
     def batches(self, types: Types, rows: int = BATCH_ROWS) -> Iterator[pa.Table]:
         """Yield the rows of the file, at most `rows` at a time.
@@ -238,16 +245,6 @@ class DataFile:
             start = re.sub(rb'"[^"]*"', b"", stream.read(1 << 16))
         line = start.split(b"\n")[0].decode("latin1")
         return "," if "," in line else max(",;\t|", key=line.count)
-
-    def _types_of_all_rows(self, widened: Types) -> Types:
-        with self._opened(widened) as (types, batches):
-            if self._is_parquet:
-                return types
-            collections.deque(batches, maxlen=0)
-        for name, kind in types.items():
-            if pa.types.is_binary(kind):
-                raise self._not_text(name)
-        return types
 
     @contextlib.contextmanager
     def _refusals(self) -> Generator[None]:
