@@ -63,7 +63,7 @@ def report_html(
     table, labels = read_table(X), np.asarray(y)
     page = resources.files("bayesgen").joinpath("report.html").read_text(encoding="utf-8")
     template = jinja2.Environment(autoescape=True, trim_blocks=True).from_string(page)
-    stack = hasattr(clf, "members_")
+    plot_weights = getattr(clf, "plot_weights", None)  # of a stack
     return template.render(
         title=title,
         clf=clf,
@@ -71,8 +71,8 @@ def report_html(
         columns=[_column(column) for column in table.columns],
         classes={name: int((labels == name).sum()) for name in clf.classes_.tolist()},
         programs=_programs(clf),
-        weights=_svg(clf.plot_weights) if stack else None,
-        summary=None if stack or point else _summary(clf),
+        weights=None if plot_weights is None else _svg(plot_weights),
+        summary=None if plot_weights or point else _summary(clf),
         features=_svg(lambda: clf.plot_features(X, y)),
         intervals=None if point else _svg(lambda: clf.plot_intervals(X, y)),
         uncertain=_uncertain_rows(clf, X, table, labels),
@@ -169,7 +169,7 @@ def _cells(column: TableColumn) -> list[str]:
 
 
 def _svg(draw: Callable[[], Axes]) -> str:
-    """Return what `draw` draws, a display with `figure_`, as one <svg> element."""
+    """Return the figure of the display that `draw` returns, as one <svg> element."""
     import matplotlib as mpl
 
     plt, buffer = pyplot(), io.StringIO()

@@ -1,6 +1,6 @@
-"""Reliability: how often an event happened, given its stated probability, and how often it would.
+"""Reliability curves: the frequency of an event, given its stated probability, with a band.
 
-A curve is three small tables that a picture needs nothing else for: the pooled blocks of the
+A curve is three small tables, all that a picture needs: the pooled blocks of the
 recalibrated probabilities, the band in which they would lie if the stated probabilities were right,
 and the counts of rows by stated probability.
 """
@@ -27,7 +27,7 @@ HISTOGRAM_BINS = 20
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ReliabilityCurve:
-    """How often an event happened, given its stated probability.
+    """Frequency of an event, given its stated probability.
 
     Attributes:
         name: the class that the event stands for, against all others, or "top label".
@@ -70,9 +70,9 @@ def reliability(
         y: class codes, shape (row,).
         probability: class probabilities, shape (row, class).
         classes: their names.
-        rng: what draws the events.
+        rng: draws the events.
         prob: level of the bands.
-        resamples: how many sets of events a band is simulated from.
+        resamples: number of sets of events behind a band.
     """
     shown = range(1, 2) if len(classes) == 2 else range(len(classes))
     events = {classes[k]: (y == k, probability[:, k]) for k in shown}
@@ -104,7 +104,7 @@ def reliability_curve(
         event: whether it happened, shape (row,).
         probability: its stated probability, shape (row,).
         name: of the event.
-        rng: what draws the events.
+        rng: draws the events.
         prob: level of the band, above 0 and below 1.
         resamples: how many sets of events are drawn, at least 1.
 

@@ -15,7 +15,7 @@ def log_loss(y: Labels, probability: Joint) -> float:
     """Return the mean of -log p(true class), in nats; 0 is perfect.
 
     A true class that was given probability 0 makes it infinite: the forecast ruled out what
-    happened, and no finite number would say so. scikit-learn clips such a probability instead.
+    happened, which no finite number expresses. scikit-learn clips such a probability instead.
 
     Args:
         y: class codes, shape (row,).

@@ -37,7 +37,7 @@ GB, with two batches read ahead 0.55 GB."""
 INVALID_CELL = re.compile(
     r"CSV column #(\d+):.*CSV conversion error to ([^:]+): (?:invalid value '(.*)'|(.*))", re.DOTALL
 )
-"""pyarrow's words for a cell that is not of its column's type: column, type, and cell or reason."""
+"""pyarrow's message for a cell that is not of its column's type: column, type, cell or reason."""
 
 KINDS = {"double": "numbers", "int64": "whole numbers", "bool": "booleans (true, false, 0, 1)"}
 
@@ -46,7 +46,7 @@ LabelledBatch = tuple[pa.Table, Shaped[np.ndarray, " row"]]
 
 
 class UnusableData(BayesgenError, ValueError):
-    """DATA cannot be found or read, or lacks what was asked for."""
+    """DATA cannot be found or read, or lacks a column."""
 
     @classmethod
     def no_column(cls, data: str, name: str, existing: list[str]) -> "UnusableData":
@@ -125,7 +125,7 @@ class DataFile:
         """Return the names of the columns.
 
         Raises:
-            UnusableData: the file is no table.
+            UnusableData: the file is not a table.
             InvalidTable: two columns have one name.
         """
         with self._refusals(), self._opened() as (types, _):
@@ -157,7 +157,7 @@ class DataFile:
         later cell does not fit, they widen (whole number, number, text) and reading starts again.
 
         Raises:
-            UnusableData: the file is no table.
+            UnusableData: the file is not a table.
             InvalidTable: two columns have one name.
         """
         widened: Types = {}
@@ -187,8 +187,8 @@ class DataFile:
             rows: of the largest batch.
 
         Raises:
-            UnusableData: the file is no table, a cell is not of its column's type, or there is no
-                row.
+            UnusableData: the file is not a table, a cell is not of its column's type, or there are
+                no rows.
         """
         read = 0
         with self._refusals(), self._opened(types, list(types), rows) as (_, batches):
@@ -238,7 +238,7 @@ class DataFile:
             yield _distinct(reader.schema), reader
 
     def _separator(self) -> str:
-        """Return what separates cells: a tab in .tsv, else what the first line holds."""
+        """Return the separator of cells: a tab in .tsv, else the one of the first line."""
         if ".tsv" in self.path.suffixes[-2:]:
             return "\t"
         with pa.input_stream(self.path) as stream:

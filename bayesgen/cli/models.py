@@ -35,7 +35,7 @@ MODELS = {
     "joint-table": (JointTable, "joint table"),
     "bag-of-words": (BagOfWords, "bag of words"),
 }
-"""Of each name the class, and what people call it."""
+"""Class and common name of each model."""
 NUMERIC = ("lda", "qda", "bag-of-words")
 JOINT_NORMAL = ("lda", "qda")
 METHODS = {"mle": "MLE", "map": "MAP", "exact": "exact Bayes", "nuts": "NUTS", "stacked": "stack"}
@@ -109,7 +109,7 @@ def require_numbers(model: AnyModelName, table: Table) -> None:
 
 
 def in_words(model: AnyModelName, classifier: Classifier, table: Table, limit: int = 8) -> str:
-    """Return which likelihood a model gives to which columns, or the members of a stack."""
+    """Return the likelihoods of a model with their columns, or the members of a stack."""
     if hasattr(classifier, "members"):
         return f"stack of {'; '.join(description.member_names(classifier, table))}"
     blocks = []
@@ -124,8 +124,8 @@ def in_words(model: AnyModelName, classifier: Classifier, table: Table, limit: i
 class FileColumns:
     """The columns of a file that a saved model reads.
 
-    reads: the type of each, by its name in the file: what a CSV file holds there. names: what the
-    model calls them; None: they have no names but an order. keep: columns to copy beside answers.
+    reads: the type of each, by its name in the file. names: those that the model has for them;
+    None: they have an order alone. keep: columns to copy beside the answers.
     """
 
     reads: Types
@@ -136,10 +136,10 @@ class FileColumns:
     def match(
         cls, classifier: Classifier, data: str, found: list[str], keep: tuple[str, ...]
     ) -> "FileColumns":
-        """Return how a model reads a file with the columns `found`.
+        """Match the columns `found` in a file with those of a model.
 
-        Columns are known by name, those of a model that was fitted to an array by position: all
-        columns of the file, unless these are named x0, x1, ... as the model names them.
+        Columns match by name; those of a model that was fitted to an array match by position,
+        unless the columns of the file are named x0, x1, ... as the model names them.
 
         Raises:
             UnusableData: the file lacks a column to copy, or all columns of the model.
@@ -171,7 +171,7 @@ class FileColumns:
         return dict.fromkeys(self.keep, pa.string()) | self.reads
 
     def answers(self, classifier: Classifier, rows: pa.Table, interval: float) -> pa.Table:
-        """Return the columns to copy and what a model answers, one row for each row.
+        """Return the columns to copy and the answers of a model, one row for each row.
 
         predicted: the most probable class. probability_K: P(y = K given the row), missing cells
         marginalized. lower_K, upper_K: the interval that holds `interval` of the posterior of that
@@ -208,7 +208,7 @@ class FileColumns:
 
 
 def _column_types(classifier: Classifier) -> dict:
-    """Return what a CSV file holds in each column that a model reads."""
+    """Return the types of the columns of a CSV file that a model reads."""
     types, derived = {}, description.derived_columns(classifier)
     for columns in classifier.state_.schema.blocks.values():
         if isinstance(columns, NumericColumns):
@@ -220,7 +220,7 @@ def _column_types(classifier: Classifier) -> dict:
 
 
 def _column_type(column: Column) -> pa.DataType:
-    """Return what the cells of a CSV column have to be: numbers match levels by their value."""
+    """Return the type of the cells of a CSV column: numbers match levels by their value."""
     found = {type(level) for level in column.levels}
     if found == {bool}:
         return pa.bool_()

@@ -4,7 +4,7 @@ import contextlib
 import json
 import math
 import sys
-from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sized
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sized
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -153,9 +153,7 @@ def missing_by_column(table: Table) -> dict[str, int]:
     return {name: count for name, count in found.items() if count}
 
 
-def facts_of_data(
-    data: str, target: str, table: Table, count: Mapping[Hashable, int]
-) -> dict[str, Any]:
+def facts_of_data(data: str, target: str, table: Table, count: Mapping[Any, int]) -> dict[str, Any]:
     """Return what was read; `table` may be part of the rows, `count` has the rows of each class."""
     return {
         "data": data,

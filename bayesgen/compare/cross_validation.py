@@ -84,7 +84,7 @@ def compare(
         y: one label for each row.
         cv: number of stratified, shuffled folds, or a scikit-learn splitter. A number is lowered,
             with a note, to the rows (or groups) of the smallest class.
-        groups: shape (row,), such as patients, of which no fold both fits and scores one.
+        groups: shape (row,), such as patients; no fold both fits and scores rows of one group.
         train_sizes: also fit to so many of a fold's rows, or (up to 1.0) to such a share, each set
             part of the next and with every class in proportion; see `Comparison.curves`.
         random_state: seed of the shuffling. Seeds of the classifiers are their own.
@@ -171,8 +171,8 @@ def _fit_all(
 ) -> tuple[dict[str, list[FoldResult]], dict[str, str]]:
     """Fit clones of all classifiers on all splits; those that cannot take X get a pipeline.
 
-    A classifier of which any fit fails, where missing cells or levels may be the reason, is fitted
-    again on every split behind the pipeline of `preprocessing.prepared`.
+    Where a fit fails, and missing cells or levels may be the reason, the classifier is fitted again
+    on every split behind the pipeline of `preprocessing.prepared`.
 
     Returns:
         For each classifier one result per split; and the steps that were put before some of them.
@@ -231,7 +231,7 @@ def _attempt(
 
     try:
         return _fit_fold(estimator, rows, *fold)
-    # a classifier may be anybody's, and fail in any way; what no pipeline cures is raised again
+    # classifiers of other libraries fail in any way; errors that no pipeline cures are raised again
     except Exception as error:
         error.add_note(f"classifier {name!r}, {words}")
         if needs_preparing(error, estimator, rows.table):

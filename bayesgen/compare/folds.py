@@ -137,7 +137,7 @@ def subset(y: Labels, size: int, rng: np.random.Generator) -> Int[np.ndarray, " 
     Args:
         y: class codes, shape (row,).
         size: rows wanted, at least 1.
-        rng: what orders the rows at random.
+        rng: orders the rows at random.
     """
     count = np.bincount(y)
     shuffled = rng.permutation(len(y))
@@ -178,10 +178,10 @@ def shrunk(folds: list[Fold], size: int, y: Labels, seed: int) -> list[Fold]:
     """Return folds that fit about `size` of their rows and score what they did.
 
     Args:
-        folds: what to shrink.
+        folds: to shrink.
         size: see `subset`.
         y: class codes, shape (row,).
-        seed: smaller subsets of the same seed are part of larger ones.
+        seed: smaller subsets of one seed are part of larger ones.
     """
     seeds = np.random.SeedSequence(seed).spawn(len(folds))
     subsets = [

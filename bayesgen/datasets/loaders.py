@@ -236,7 +236,7 @@ def load_spam() -> tuple[DataFrame, Series]:
     4601 rows, 57 numeric columns without missing values: 48 words and 6 signs in per cent of all
     words or signs of the mail (three quarters of these cells are 0), and the mean, largest and
     total length of runs of capital letters. Classes: nonspam 2788, spam 1813. The mails are those
-    of one person: `george` and `num650`, his name and telephone code, mark what is no spam.
+    of one person: `george` and `num650`, his name and telephone code, mark mails that are not spam.
 
     Source: M. Hopkins, E. Reeber, G. Forman and J. Suermondt (1999), Spambase, UCI repository, as
     `spam` in the R package kernlab.

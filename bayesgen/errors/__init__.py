@@ -1,6 +1,6 @@
-"""Every sentence a user can meet: exceptions and warnings, one class for each kind.
+"""Exceptions and warnings, one class for each kind, and their sentences.
 
-A sentence says where (column, class, rows), what was found, what is allowed, and what to type. Each
+A sentence names the place (column, class, rows), what was found, what is allowed and a cure. Each
 class has a constructor for each of its sentences: `raise NotNumeric.column("colour", ("red",))`.
 Errors are also ValueError or TypeError, as scikit-learn's callers expect.
 """

@@ -11,14 +11,9 @@ _EXAMPLE = "'linear': bg.LDA()"
 class InvalidArgument(BayesgenError, ValueError):
     """An argument has a value that is not among those allowed."""
 
-    @classmethod
-    def not_one_of(cls, name: str, value: object, allowed: tuple | list) -> "InvalidArgument":
-        """The value is not one of a list."""
-        return cls(
-            f"{name} is {shown(value)}; allowed: {listed(allowed, 20)}. Pass "
-            f"{name}={shown(allowed[0])}."
-        )
-
+    not_one_of = Sentence(
+        "{name} is {value!r}; allowed: {allowed:listed 20}. Pass {name}={allowed[0]!r}."
+    )
     out_of_range = Sentence("{name} is {value!r}; allowed: {allowed}. {cure}")
 
     @classmethod
@@ -39,14 +34,10 @@ class InvalidArgument(BayesgenError, ValueError):
         "{name} is {value!r}, which has no argument {argument!r}; only a likelihood has one. Set "
         "both at once: set_params({name}=bg.Normal(), {name}__{argument}=...)."
     )
-
-    @classmethod
-    def no_block(cls, name: str, given: str, blocks: Sequence[str]) -> "InvalidArgument":
-        """An argument is to be set of a likelihood whose columns the mapping does not have."""
-        return cls(
-            f"{name}__{given} names no likelihood of {name}; it has {listed(blocks, 20)}. "
-            f"Write {name}__{blocks[0]}__... for an argument of the first."
-        )
+    no_block = Sentence(
+        "{name}__{given} names no likelihood of {name}; it has {blocks:listed 20}. Write "
+        "{name}__{blocks[0]}__... for an argument of the first."
+    )
 
     @classmethod
     def unknown_to(cls, family: str, name: str, existing: Sequence[str]) -> "InvalidArgument":
@@ -109,7 +100,7 @@ ELSEWHERE = {
     "likelihoods": "likelihood",
     "estimators": "members",
 }
-"""What other libraries call an argument -> the one that stands for it here."""
+"""Names of arguments in other libraries -> their counterparts here."""
 OF_A_LIKELIHOOD = {
     "alpha": "bg.Categorical.laplace(1)",
     "rows_per_level": "bg.Categorical(rows_per_level=2)",
@@ -137,7 +128,7 @@ def _meant(name: str, existing: Sequence[str]) -> str:
 
 
 class InvalidLoss(BayesgenError, ValueError):
-    """A loss, or the cost of rejecting, from which no decision follows."""
+    """A loss, or a cost of rejecting, that determines no decision."""
 
     @classmethod
     def wrong_shape(cls, shape: tuple, labels: list) -> "InvalidLoss":
@@ -155,7 +146,7 @@ class InvalidLoss(BayesgenError, ValueError):
 
     @classmethod
     def of_rejecting(cls, reject: object, least: Real) -> "InvalidLoss":
-        """The cost of rejecting is no number, or below every cost of a decision."""
+        """The cost of rejecting is not a number, or below every cost of a decision."""
         return cls(
             f"reject is {shown(reject)}; a finite number of at least {least:g}, the smallest cost "
             "in loss, is allowed: below it every row would be rejected. Pass "
@@ -230,7 +221,7 @@ class InvalidPrior(BayesgenError, ValueError):
 
 
 class InvalidDistribution(BayesgenError, ValueError):
-    """Family was given something that is no density of one number with numbers as parameters."""
+    """Family takes densities of one number, with numbers as parameters."""
 
     @classmethod
     def not_a_class(cls, value: object) -> "InvalidDistribution":
@@ -280,7 +271,7 @@ class InvalidDistribution(BayesgenError, ValueError):
 
     @classmethod
     def not_a_prior(cls, family: str, name: str, value: object) -> "InvalidDistribution":
-        """A prior is no distribution of one number."""
+        """A prior is not a distribution of one number."""
         return cls(
             f"Family(dist.{family}): the prior of {name!r} is {_name(value)}; an instance of a "
             "continuous distribution of one number is needed, the same for every class and column. "

@@ -14,15 +14,15 @@ import numpy as np
 Count = int | np.integer
 Real = float | int | np.number
 _INSIDE = str(Path(__file__).parents[1]), contextlib.__file__
-"""Where no warning points to: the library, and what `deduplicate_warnings` is run by."""
+"""Files that no warning points to: the library, and the one that runs `deduplicate_warnings`."""
 
 
 class BayesgenError(Exception):
-    """Anything this library refuses; each concrete error is also a ValueError or a TypeError."""
+    """Base class of all errors; each is also a ValueError, a TypeError or an ImportError."""
 
 
 class BayesgenWarning(UserWarning):
-    """Anything this library did that a person should know about; the text names the cure."""
+    """Base class of all warnings; the text names the cure."""
 
 
 def warn(warning: BayesgenWarning) -> None:
@@ -32,7 +32,7 @@ def warn(warning: BayesgenWarning) -> None:
 
 @contextlib.contextmanager
 def deduplicate_warnings(*silent: type[BayesgenWarning]) -> Generator[None]:
-    """Issue each warning of what runs inside once, at its end: several models say the same.
+    """Issue each warning of the block once, at its end: several models give the same ones.
 
     Usable as a decorator too.
 
@@ -77,7 +77,7 @@ class Sentence(string.Formatter):
     """
 
     def __init__(self, template: str, *, order: str = "", **defaults: object) -> None:
-        names = [name.split(".")[0] for _, name, _, _ in self.parse(template) if name]
+        names = [re.split(r"[.[]", name)[0] for _, name, _, _ in self.parse(template) if name]
         self.template, self.defaults = template, defaults
         self.order = order.split() or list(dict.fromkeys(names))
 
@@ -106,7 +106,7 @@ def shown(value: object) -> str:
 
 
 class Code(str):
-    """Something to type, which is shown without quotes around it: Code("bg.LDA()")."""
+    """Code to type, shown without quotes: Code("bg.LDA()")."""
 
     __repr__ = str.__str__
 
@@ -148,7 +148,7 @@ def in_rows(cells: list[tuple[str, int]], limit: int = 5) -> str:
 
 
 def to_numbers(column: object, cells: list[tuple[str, int]]) -> str:
-    """Return what makes some cells of a column missing, in Python and on the command line."""
+    """Return the code that makes cells of a column missing, in Python and on the command line."""
     name, texts = shown(column), list(dict.fromkeys(text for text, _ in cells))
     options = " ".join(f"--missing {shlex.quote(text)}" for text in texts[:5])
     return (
@@ -173,7 +173,7 @@ def merge_warnings(warnings: Mapping[str, Iterable[str]]) -> list[str]:
     """Return the warnings of each classifier as sentences "MLE, MAP: ...".
 
     Warnings that differ only in their numbers, columns and classes become the first of them, which
-    counts the others. Names that stand elsewhere tell warnings apart.
+    counts the others. Names elsewhere in the text distinguish warnings.
 
     Examples:
         >>> texts = [f"column {c!r} is flat in class {k}" for c in "ab" for k in (0, 1)]

@@ -56,14 +56,13 @@ class NotLevels(BayesgenError, ValueError):
 
 
 class NotBinary(BayesgenError, ValueError):
-    """Bernoulli was asked for a column that has not exactly two declared levels."""
+    """Bernoulli was asked for a column that does not have exactly two declared levels."""
 
     number = Sentence(
         "column {column!r} holds {value!r}; Bernoulli takes booleans, the numbers 0 and 1, and "
         "declared categories of two levels. Pass X[column] > 0, or use Normal: "
         "likelihood={{{column!r}: bg.Normal(), ...}}."
     )
-
     levels = Sentence(
         "column {column!r} holds {levels:len} levels, {levels:listed}; Bernoulli takes booleans, "
         "the numbers 0 and 1, and declared categories of two levels. Use Categorical: "
@@ -138,7 +137,7 @@ class UnsupportedColumn(BayesgenError, TypeError):
 
 
 class UnknownColumns(BayesgenError, ValueError):
-    """Columns are named that a table has not, or a table has columns that fitting did not see."""
+    """Named columns that a table lacks, or columns of a table that fitting did not see."""
 
     not_in_table = Sentence(
         "X has no column {names:listed}; it has {existing:listed 20}. Name one of these, or give "
@@ -180,15 +179,6 @@ class UnknownColumns(BayesgenError, ValueError):
         cure = ", or ".join(cures)
         return cls(f"{text}{cure[0].upper()}{cure[1:]}.")
 
-    @classmethod
-    def none_used(cls, there: Iterable, used: tuple) -> "UnknownColumns":
-        """A frame has none of the columns that the classifier reads."""
-        return cls(
-            f"X has the columns {listed(there)} and none of those that the classifier reads, "
-            f"{listed(used)}; at least one is needed. Add one, X.assign(**{{{shown(used[0])}: "
-            "None}) if nothing is known of any row."
-        )
-
     # the words are scikit-learn's
     wrong_number = Sentence(
         "X has {found} features, but {estimator} is expecting {expected} features as input. "
@@ -202,7 +192,7 @@ class TooManyCells(BayesgenError, ValueError):
 
     @classmethod
     def block(cls, n_levels: Mapping, most: Count) -> "TooManyCells":
-        """`n_levels` says how many levels each column has; `most` cells are allowed."""
+        """`n_levels` has the number of levels of each column; `most` cells are allowed."""
         sizes = [f"{shown(column)} ({n:,})" for column, n in n_levels.items()]
         more = f" and {len(sizes) - 10:,} more" if len(sizes) > 10 else ""
         cells = math.prod(max(n, 1) for n in n_levels.values())
@@ -298,13 +288,12 @@ class OutOfSupport(BayesgenError, ValueError):
 
 
 class UninformativeColumn(BayesgenWarning):
-    """A column says nothing about the classes."""
+    """A column cannot distinguish the classes."""
 
     column = Sentence(
         "column {column!r} is constant or never observed; it contributes nothing for any class. "
         "Leave it out, X.drop(columns={column!r}), or state a prior variance."
     )
-
     columns = Sentence(
         "{columns:len} columns ({columns:listed}) are constant or never observed; they contribute "
         "nothing for any class. Leave them out, or state prior guesses for them."
@@ -326,7 +315,7 @@ class TextNumbers(BayesgenWarning):
 
 
 class IdentifierColumn(BayesgenWarning):
-    """A column names or counts the rows, and says nothing of new ones."""
+    """A column names or counts the rows, which does not help to classify new ones."""
 
     column = Sentence(
         "column {column!r} has {n_levels:,} levels in {n_rows:rows}; it looks like an identifier, "

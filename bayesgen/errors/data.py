@@ -159,7 +159,7 @@ class UnknownDataset(BayesgenError, ValueError):
 
 
 class InvalidTexts(BayesgenError, ValueError):
-    """Something is no list of texts."""
+    """X is not a list of texts."""
 
     @classmethod
     def one_text(cls, text: object) -> "InvalidTexts":
@@ -260,7 +260,7 @@ class MissingLabels(BayesgenError, ValueError):
 
 
 class UnlabelledRows(MissingLabels):
-    """Labels are -1, which scikit-learn marks rows without a label by.
+    """Labels are -1, scikit-learn's mark of a row without a label.
 
     labels: the others.
     """
@@ -316,7 +316,7 @@ class InvalidWeights(BayesgenError, ValueError):
 
 
 class NoRows(BayesgenError, ValueError):
-    """Rows are needed that the classifier does not have."""
+    """The classifier does not keep the rows that a method needs."""
 
     pass_them = Sentence(
         "{what} needs rows and labels, and a classifier that was fitted in parts, copied or loaded "
@@ -327,12 +327,10 @@ class NoRows(BayesgenError, ValueError):
         "summed, and the fit had {fitted:g}. Pass exactly the rows, labels and weights of the fit; "
         "for other rows use predict_log_proba."
     )
-
     without_columns = Sentence(
         "loo takes each row of the fit away, and X lacks the {absent:named column}, which the rows "
         "of the fit had. Pass exactly these rows."
     )
-
     to_learn_from = Sentence(
         "{what} is learned from all rows again, and a classifier that was copied or loaded keeps "
         "none of them. Call fit with all rows."

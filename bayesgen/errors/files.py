@@ -1,4 +1,4 @@
-"""Model files and checkpoints: what cannot be saved, written or read."""
+"""Model files and checkpoints that cannot be saved, written or read."""
 
 from bayesgen.errors.base import BayesgenError, BayesgenWarning, Count, Sentence, shown
 
@@ -6,7 +6,7 @@ REPLACE_FILE = "Save the model again, or fetch the file again"
 
 
 class UnsavableModel(BayesgenError, TypeError):
-    """A part of a model is neither a number nor a name, and a file holds nothing else."""
+    """A part of a model is neither a number nor a name, and files hold nothing else."""
 
     program = Sentence(
         "story={found!r} has no import path, and a file holds the import path of a program, not "
@@ -16,16 +16,11 @@ class UnsavableModel(BayesgenError, TypeError):
         "the model is of two programs, {one!r} and {other!r}, and a file holds the draws of one. "
         "Save each classifier by itself."
     )
-
-    @classmethod
-    def value(cls, where: str, found: object) -> "UnsavableModel":
-        """Anything else that is no data."""
-        return cls(
-            f"{where} is of type {type(found).__module__}.{type(found).__qualname__}; numbers, "
-            "text, arrays and bayesgen's own parts can be saved, because loading must not run "
-            "code. Leave it out, or keep the object by joblib.dump, for yourself alone."
-        )
-
+    value = Sentence(
+        "{where} is of type {found.__class__.__module__}.{found.__class__.__qualname__}; numbers, "
+        "text, arrays and bayesgen's own parts can be saved, because loading must not run code. "
+        "Leave it out, or keep the object by joblib.dump, for yourself alone."
+    )
     dtype = Sentence(
         "{where} is an array of {found}; whole and real numbers, booleans and text can be saved. "
         "Convert it: .astype(float) or .astype(str)."
@@ -37,7 +32,7 @@ class UnsavableModel(BayesgenError, TypeError):
 
 
 class UnwritableFile(BayesgenError, ValueError):
-    """The place that was named takes no file."""
+    """No file can be written at the path."""
 
     because = Sentence(
         "cannot write {path:path}: {reason}; a file in an existing folder is needed. Choose "
@@ -117,7 +112,7 @@ class InvalidCheckpoint(BayesgenError, ValueError):
 
 
 class CheckpointNotWritten(BayesgenWarning):
-    """The place for a checkpoint takes no file; the draws are in memory all the same."""
+    """No checkpoint can be written at the path; the draws stay in memory."""
 
     because = Sentence(
         "cannot write checkpoint={path:path}: {reason}. Sampling goes on; stopped now, it would "
@@ -126,7 +121,7 @@ class CheckpointNotWritten(BayesgenWarning):
 
 
 def interrupted(path: str, *, had: Count, draws: Count, chains: Count, written: bool) -> str:
-    """Return what to add to the exception that stops a sampler: how many draws there were."""
+    """Return a note for the exception that stops a sampler: the number of draws so far."""
     where = f"NUTS had {had:,} of {draws:,} draws of each of {chains} chains"
     if not had:
         where = (

@@ -12,7 +12,7 @@ from bayesgen.errors.base import (
 
 
 class UnsupportedInference(BayesgenError, ValueError):
-    """This likelihood, or this table, cannot be served by the inference that was asked for."""
+    """The inference that was asked for does not suit the likelihood or the table."""
 
     @classmethod
     def no_closed_form(cls, family: str, asked: object = None) -> "UnsupportedInference":
@@ -70,7 +70,7 @@ class NoClosedForm(BayesgenWarning):
 
 
 class NotConverged(BayesgenWarning):
-    """An optimiser or a sampler stopped before its answer could be trusted."""
+    """An optimizer or a sampler stopped before its answer could be trusted."""
 
 
 class LowSampleSize(BayesgenWarning):
@@ -138,7 +138,7 @@ class PooledEstimate(BayesgenWarning):
 
 
 class SingularCovariance(BayesgenWarning):
-    """A covariance estimate was singular and had to be mended."""
+    """A covariance estimate was singular; its small eigenvalues were raised."""
 
     @classmethod
     def mended(cls, columns: Iterable, cls_: object | None = None) -> "SingularCovariance":
@@ -157,7 +157,7 @@ COMPARE = "compare models on rows left out: bg.compare({'one': ..., 'other': ...
 
 
 class NoAttribute(BayesgenError, ValueError, AttributeError):
-    """What was fitted has no such attribute.
+    """The fitted classifier has no such attribute.
 
     It is an AttributeError, so that hasattr, dir and the displays of scikit-learn and notebooks,
     which ask a classifier for every attribute that it could have, take it for an answer.
@@ -174,7 +174,7 @@ class NoAttribute(BayesgenError, ValueError, AttributeError):
 
 
 class NoPosterior(NoAttribute):
-    """Something that needs a posterior was asked of a point estimate."""
+    """A point estimate was asked for an answer that needs a posterior."""
 
     @classmethod
     def point_estimate(cls, what: str, inference: str) -> "NoPosterior":

@@ -37,7 +37,7 @@ def _masked() -> str:
 
 
 class InvalidProgram(BayesgenError, ValueError):
-    """A program that breaks the form of the gallery (models/); the sentence shows what to write."""
+    """A program without the form of the gallery (models/); the sentence shows what to write."""
 
     not_a_program = Sentence(
         "story is {found!r}; a function with numpyro.sample statements is needed. Pass the "
@@ -52,7 +52,7 @@ class InvalidProgram(BayesgenError, ValueError):
 
     @classmethod
     def missing_settings(cls, names: Iterable[str]) -> "InvalidProgram":
-        """The program has keywords without a default that nobody gave."""
+        """The program has keywords without a default or a value."""
         names = list(names)
         given = ", ".join(f"{name}=..." for name in names)
         return cls(
@@ -187,7 +187,7 @@ class InvalidProgram(BayesgenError, ValueError):
 
 
 class ProgramRefuses(BayesgenError, ValueError):
-    """Something that a program cannot be asked."""
+    """A method that a program of the user's own does not support."""
 
     partial_fit = Sentence(
         "partial_fit needs statistics that add up, and a program of your own looks at all rows at "

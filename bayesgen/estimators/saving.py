@@ -5,7 +5,6 @@ The parts of a model from a file must agree: blocks, classes, columns, levels, d
 
 import dataclasses
 import inspect
-import itertools
 import os
 import re
 import sys
@@ -48,15 +47,15 @@ ROOTS: Mapping[str, tuple[type, ...]] = {
         *(PositionNames, ClassPrior, Repair, Model, ModelStatistics, Reader, Report, UserProgram),
     ),
 }
-"""What files may hold, with all that derives from it in this library: a new family, posterior or
+"""Types that files may hold, with their descendants in this library: a new family, posterior or
 estimator needs no line here."""
 
 VECTORIZERS = {f"sklearn.{cls.__name__}": cls for cls in (CountVectorizer, HashingVectorizer)}
 VOCABULARY = ("vocabulary_", "fixed_vocabulary_")
-"""What scikit-learn's counters of words are saved as, where no function is among their settings."""
+"""Attributes of scikit-learn's counters of words that are saved, beside their settings."""
 
 ROUTING = "_metadata_request"
-"""What set_fit_request leaves on an estimator concerns its callers: it is not saved."""
+"""Attribute that set_fit_request leaves on an estimator; it concerns callers and is not saved."""
 
 DRAW = ("chain", "draw")
 Sizes = Mapping[str, int]
@@ -108,7 +107,8 @@ class Records:
         """Return an estimator or a program as a record, and everything else as it is.
 
         Raises:
-            UnsavableModel: it is a stranger's, a program without an import path, or one of several.
+            UnsavableModel: another library's estimator, a program without an import path, or a
+                second program.
         """
         if value is not None and value is self.story:
             return Record(PROGRAM, {"path": import_path(value)})
@@ -124,7 +124,7 @@ class Records:
             return Record(name, {"parameters": parameters, "fitted": fitted})
         if not any(map(is_ours, cls.__mro__)):
             raise UnsavableModel.value("a part of the model", value)
-        # what the estimator itself keeps when it is copied: rows that it remembers are not among it
+        # the attributes that a copy keeps: rows that the estimator remembers are not among them
         state, skipped = cast(dict, value.__getstate__()), {*parameters, ROUTING}
         fitted = {key: part for key, part in state.items() if key not in skipped}
         return Record(str(self.registry.name(cls)), {"parameters": parameters, "fitted": fitted})
@@ -187,7 +187,7 @@ def _require_consistent(fitted: Mapping[str, object]) -> None:
     """Refuse attributes of a fit that contradict each other.
 
     Raises:
-        InvalidStructure: it says which.
+        InvalidStructure: naming them.
     """
     if "members_" in fitted:
         _require_stack(fitted)
@@ -231,8 +231,8 @@ def _require_learned(learned: TrainingState, sizes: Mapping[str, Sizes]) -> None
     _require_names("statistics", learned.statistics.blocks, sizes)
     blocks = learned.schema.blocks.values()
     # sparse columns come as one list of names, tens of thousands of them
-    lists = (part.names if hasattr(part, "names") else [c.name for c in part] for part in blocks)
-    names = list(itertools.chain.from_iterable(lists))
+    lists = [getattr(part, "names", None) or [c.name for c in part] for part in blocks]
+    names = [name for part in lists for name in part]
     if names and (len(set(names)) < len(names) or not set(names) <= set(learned.schema.names)):
         raise InvalidStructure("its blocks have other columns than its table")
     every = {"class": len(learned.classes)}

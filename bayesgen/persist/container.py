@@ -2,7 +2,7 @@
 
 `zipfile`, `unzip` and `numpy.load(path)` read it too. Members are stored, not compressed, and each
 is read once at most, so that the arrays of a file take no more memory than the file is large,
-whatever it says of itself (and once more the largest of them, while it is read).
+whatever its headers claim (and once more the largest of them, while it is read).
 
 The CRC-32 of every member tells a damaged text or array from a whole one. It does not cover what
 stands between the members, such as dates, which are not read; and it is no signature: whoever
@@ -41,7 +41,7 @@ FOREIGN = {
 """The first bytes of other files."""
 
 UNFINISHED = re.compile(r"[0-9a-f]{8}\.tmp")
-"""How names of unfinished files end, after a dot, the name of the file and a dot."""
+"""Ending of the names of unfinished files, after a dot, the name of the file and a dot."""
 
 
 class InvalidStructure(ValueError):

@@ -1,6 +1,6 @@
-"""JSON and arrays back to objects, by their constructors; trusts nothing.
+"""Rebuild objects of JSON and arrays by their constructors, trusting nothing.
 
-This is the border: whatever is wrong with a file becomes one sentence.
+Whatever is wrong with a file becomes one sentence here.
 """
 
 import dataclasses
@@ -107,7 +107,7 @@ class Decoder:
         return self.archive.array(name).transpose(np.argsort(order))
 
     def sparse(self, content: list) -> sparse.csr_array:
-        """Return a matrix of which most cells are 0."""
+        """Return a sparse matrix."""
         *parts, shape = (self.decode(item) for item in content)
         made = sparse.csr_array(tuple(parts), shape=shape)
         made.check_format(full_check=True)

@@ -52,7 +52,7 @@ class RocDisplay:
 
 @dataclasses.dataclass(eq=False)
 class ConfusionDisplay:
-    """How many rows of each true class were decided for which class; shade is the row's share.
+    """Counts of rows by true and decided class, shaded by the share of the true class.
 
     Args:
         table: DataFrame of `calibrate.confusion`, true classes down, decided ones across.
@@ -82,7 +82,7 @@ class ConfusionDisplay:
 
 @dataclasses.dataclass(eq=False)
 class LearningCurveDisplay:
-    """How a score falls with rows: generative models start low, discriminative ones end low.
+    """A score against training rows: generative models start low, discriminative ones end low.
 
     Args:
         curves: `Comparison.curves`, a DataFrame of scores and standard errors indexed by

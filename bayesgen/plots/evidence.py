@@ -12,15 +12,15 @@ from bayesgen.plots.style import FAINT, INK, Axes, Fitted, color, panels, pyplot
 from bayesgen.table import Table, read_table
 
 MOST = 15
-"""Bars that one picture shows; smaller ones are added up."""
+"""Most bars of one picture; smaller ones are added up."""
 
 
 @dataclasses.dataclass(eq=False)
 class EvidenceDisplay:
     """Log-odds of a class for one row: those of the prior, the weight of each cell, the sum.
 
-    Each bar starts where the one above it ended. Cells that speak for the class point to the right,
-    blue and plain; those against it to the left, orange and hatched. The largest come first;
+    Each bar starts where the one above it ended. Evidence for the class points to the right, blue
+    and solid; evidence against it to the left, orange and hatched. The largest come first;
     missing ones add nothing and are left out.
 
     Attributes:
@@ -28,7 +28,7 @@ class EvidenceDisplay:
         names: "column = value" of each bar, the largest first.
         weights: of evidence, in nats, shape (bar,).
         ends: lower and upper ends of intervals, (bar, 2), or None.
-        target, against: the class that is spoken for, and the other.
+        target, against: the two classes of the odds.
         classes: how many there are in all.
 
     Example:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from bayesgen.plots.style import FAINT, INK, Axes, Fitted, color, marker, panels, pyplot, tidy
 
 MOST_ROWS = 80
-"""Bars that still can be told apart in one panel."""
+"""Bars that can still be distinguished in one panel."""
 _BLACK = 7
 """Look of "is not" among three classes or more: black stands out from every other color."""
 

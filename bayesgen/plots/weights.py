@@ -52,7 +52,7 @@ class WeightDisplay:
 
     @property
     def words(self) -> str:
-        """Return what the temperature says."""
+        """Return the temperature in words."""
         if abs(self.temperature - 1) < NEAR_ONE:
             return "temperature 1: left as sure as the members are"
         if self.temperature < 1:

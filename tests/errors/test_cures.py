@@ -83,9 +83,7 @@ NO_ROW = {
     **dict.fromkeys((c for c in CONSTRUCTORS if "Program" in c.split(".")[0]), STORY),
     **dict.fromkeys((c for c in CONSTRUCTORS if "Checkpoint" in c.split(".")[0]), CHECKPOINT),
     "MissingPackage.named": "needs an environment without the package",
-    **dict.fromkeys(
-        ("AbsentColumns.named", "NoRows.without_columns", "UnknownColumns.none_used"), ABSENT
-    ),
+    **dict.fromkeys(("AbsentColumns.named", "NoRows.without_columns"), ABSENT),
     "UnknownColumns.unseen": ABSENT,
     **dict.fromkeys(
         ("IdentifierColumn.ascending", "IdentifierColumn.unnamed", "TextNumbers.cells"), SUSPECT
