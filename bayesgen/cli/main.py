@@ -213,7 +213,7 @@ def compare_methods(
     rows, row_groups = DataFile.find(data, missing).read(target).split_groups(groups)
     table = read_table(rows.X)
     classifiers = new_classifiers(model, methods, seed, table)
-    words = in_words(model, new_classifier(model, "auto", seed), table)
+    words = in_words(new_classifier(model, "auto", seed), table)
     with naming_target(rows.target):
         comparison = compare(
             classifiers, rows.X, rows.y, cv=cv, groups=row_groups, random_state=seed
@@ -276,7 +276,7 @@ def fit_model(
         else:
             fit_batches(classifier, counted)
     classifier.save(out)
-    report, words = classifier.report_, in_words(model, classifier, table)
+    report, words = classifier.report_, in_words(classifier, table)
     facts = printing.facts_of_data(data, target, table, count) | {
         "model": words,
         "inference": report.method,
@@ -427,7 +427,7 @@ def report_page(
     facts = {
         "data": data,
         "target": rows.target,
-        "model": in_words(model, classifier, table),
+        "model": in_words(classifier, table),
         "fit": f"{classifier.inference_}: {classifier.report_.verdict}",
         "page": f"{html} ({html.stat().st_size:,} bytes)",
     }

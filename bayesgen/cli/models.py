@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from bayesgen.cli.data import Types, UnusableData
 from bayesgen.errors import BayesgenError
-from bayesgen.errors.base import listed
+from bayesgen.errors.base import listed, named
 from bayesgen.estimators import (
     LDA,
     QDA,
@@ -20,7 +20,7 @@ from bayesgen.estimators import (
 )
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.inference import NUTS
-from bayesgen.schema import Column, NumericColumns
+from bayesgen.schema import Column
 from bayesgen.table import Table
 
 ModelName = Literal["naive-bayes", "lda", "qda", "joint-table", "bag-of-words"]
@@ -99,25 +99,24 @@ def require_numbers(model: AnyModelName, table: Table) -> None:
     """
     levels = [column.name for column in table.columns if column.kind == "level"]
     if model in NUMERIC and levels:
-        columns = (
-            f"columns {listed(levels)} hold" if len(levels) > 1 else f"column {levels[0]!r} holds"
-        )
+        hold = f"{named('column', levels)} {'hold' if len(levels) > 1 else 'holds'}"
         raise UnusableModel(
-            f"{MODELS[model][1]} needs numbers, and {columns} categories. Use --model naive-bayes, "
-            "or leave them out of the file."
+            f"{MODELS[model][1]} needs numbers, and {hold} categories. Use --model naive-bayes, or "
+            "leave them out of the file."
         )
 
 
-def in_words(model: AnyModelName, classifier: Classifier, table: Table, limit: int = 8) -> str:
-    """Return the likelihoods of a model with their columns, or the members of a stack."""
-    if hasattr(classifier, "members"):
-        return f"stack of {'; '.join(description.member_names(classifier, table))}"
+def in_words(classifier: Classifier, table: Table, limit: int = 8) -> str:
+    """Return the likelihoods of a model with their columns, or the members of a fitted stack."""
+    if members := getattr(classifier, "members_", None):
+        return f"stack of {'; '.join(members)}"
     blocks = []
     for likelihood, names in description.blocks(classifier, table).values():
         more = f" and {len(names) - limit:,} more" if len(names) > limit else ""
         family = repr(likelihood).removesuffix("()")
         blocks.append(f"{family} for {', '.join(map(str, names[:limit]))}{more}")
-    return f"{MODELS[model][1]}: {'; '.join(blocks)}"
+    kind = type(classifier)
+    return f"{dict(MODELS.values()).get(kind, kind.__name__)}: {'; '.join(blocks)}"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -209,12 +208,8 @@ class FileColumns:
 
 def _column_types(classifier: Classifier) -> dict:
     """Return the types of the columns of a CSV file that a model reads."""
-    types, derived = {}, description.derived_columns(classifier)
-    for columns in classifier.state_.schema.blocks.values():
-        if isinstance(columns, NumericColumns):
-            types |= dict.fromkeys(columns.names, pa.float64())
-        else:
-            types |= {column.name: _column_type(column) for column in columns}
+    blocks, derived = classifier.state_.schema.blocks, description.derived_columns(classifier)
+    types = {column.name: _column_type(column) for part in blocks.values() for column in part}
     sources = {derived[name].name: _column_type(derived[name]) for name in types if name in derived}
     return {name: kind for name, kind in types.items() if name not in derived} | sources
 
