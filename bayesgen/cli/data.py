@@ -15,7 +15,7 @@ from pyarrow import csv, dataset
 
 from bayesgen import datasets
 from bayesgen.errors import BayesgenError, InvalidTable, UnlabelledRows
-from bayesgen.errors.base import listed
+from bayesgen.errors.base import Sentence, listed
 
 NULLS = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None", "none")
 """Cells of a CSV file that mean "missing", quoted or not."""
@@ -56,39 +56,23 @@ class UnusableData(BayesgenError, ValueError):
             f"{listed(existing, 20)}."
         )
 
-    @classmethod
-    def no_features(cls, data: str, target: str) -> "UnusableData":
-        """There is nothing but the target."""
-        return cls(f"{data!r} has no column besides {target!r}: there is nothing to predict from.")
+    no_features = Sentence(
+        "{data!r} has no column besides {target!r}: there is nothing to predict from."
+    )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class LabelledRows:
     """All rows of a file.
 
-    data: as it was typed. target: the column that held the classes. X: pyarrow Table of the other
-    columns. y: one label for each row, shape (row,).
+    target: the column that held the classes. X: pyarrow Table of the features. y: one label for
+    each row, shape (row,). groups: that of each row, None where no column of groups was named.
     """
 
-    data: str
     target: str
     X: pa.Table
     y: Shaped[np.ndarray, " row"]
-
-    def split_groups(self, groups: str | None) -> tuple["LabelledRows", list | None]:
-        """Return the rows without the column of their groups, and the group of each row.
-
-        Raises:
-            UnusableData: there is no such column, or no other.
-        """
-        if groups is None:
-            return self, None
-        if groups not in self.X.column_names:
-            raise UnusableData.no_column(self.data, groups, self.X.column_names)
-        if self.X.num_columns == 1:
-            raise UnusableData.no_features(self.data, self.target)
-        rest = dataclasses.replace(self, X=self.X.drop_columns(groups))
-        return rest, self.X.column(groups).to_pylist()
+    groups: list | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -205,11 +189,21 @@ class DataFile:
         for table in self.batches(self.column_types(), rows):
             yield split_labels(table, target)
 
-    def read(self, target: str | None) -> LabelledRows:
-        """Return all rows of the file."""
+    def read(self, target: str | None, groups: str | None = None) -> LabelledRows:
+        """Return all rows of the file; the column of their groups is not a feature.
+
+        Raises:
+            UnusableData: there is no column of the groups, or no other.
+        """
         target = self.target(target)
-        table = pa.concat_tables(self.batches(self.column_types()))
-        return LabelledRows(self.name, target, *split_labels(table, target))
+        X, y = split_labels(pa.concat_tables(self.batches(self.column_types())), target)
+        if groups is None:
+            return LabelledRows(target, X, y, None)
+        if groups not in X.column_names:
+            raise UnusableData.no_column(self.name, groups, X.column_names)
+        if X.num_columns == 1:
+            raise UnusableData.no_features(self.name, target)
+        return LabelledRows(target, X.drop_columns(groups), y, X.column(groups).to_pylist())
 
     @property
     def _is_parquet(self) -> bool:

@@ -210,13 +210,13 @@ def compare_methods(
     (exact) and by sampling it (nuts), and a stack of several structures (stacked), on the same
     folds, and prints log loss, Brier score, calibration error and accuracy of the rows left out.
     """
-    rows, row_groups = DataFile.find(data, missing).read(target).split_groups(groups)
+    rows = DataFile.find(data, missing).read(target, groups)
     table = read_table(rows.X)
     classifiers = new_classifiers(model, methods, seed, table)
     words = in_words(new_classifier(model, "auto", seed), table)
     with naming_target(rows.target):
         comparison = compare(
-            classifiers, rows.X, rows.y, cv=cv, groups=row_groups, random_state=seed
+            classifiers, rows.X, rows.y, cv=cv, groups=rows.groups, random_state=seed
         )
     missing_cells = {
         "missing_cells": comparison.n_missing_cells,

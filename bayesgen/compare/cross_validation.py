@@ -13,7 +13,7 @@ from jaxtyping import Int, Shaped
 
 from bayesgen import arguments
 from bayesgen.compare.comparison import Comparison
-from bayesgen.compare.folds import Fold, Splits, split, splits_at, training_sizes
+from bayesgen.compare.folds import Fold, Split, split, splits_at, training_sizes
 from bayesgen.compare.scores import Scored, differences, score
 from bayesgen.errors import InvalidArgument, InvalidTarget
 from bayesgen.progress_bar import Progress, progress_bar
@@ -164,7 +164,7 @@ def _suspicions(table: Table) -> tuple[str, ...]:
 def _fit_all(
     classifiers: Mapping[str, object],
     rows: ComparedRows,
-    splits: Splits,
+    splits: list[Split],
     *,
     n_jobs: int | None,
     progress: Progress,
@@ -180,10 +180,10 @@ def _fit_all(
     results: dict[str, list[FoldResult]] = {name: [] for name in classifiers}
     failed: dict[str, Exception] = {}
     for name, result in _attempts(classifiers, rows, splits, n_jobs=n_jobs, progress=progress):
-        if isinstance(result, FoldResult):
-            results[name].append(result)
-        else:
+        if isinstance(result, Exception):
             failed.setdefault(name, result)
+        else:
+            results[name].append(result)
     if not failed:
         return results, {}
     from bayesgen.compare.preprocessing import as_matrix, prepared, steps_in_words
@@ -192,7 +192,7 @@ def _fit_all(
     coded = dataclasses.replace(rows, X=as_matrix(rows.table))
     results |= {name: [] for name in again}
     for name, result in _attempts(again, coded, splits, n_jobs=n_jobs, progress=progress):
-        if not isinstance(result, FoldResult):
+        if isinstance(result, Exception):
             raise result from failed[name]
         results[name].append(result)
     return results, {name: steps_in_words(pipeline) for name, pipeline in again.items()}
@@ -201,7 +201,7 @@ def _fit_all(
 def _attempts(
     classifiers: Mapping[str, object],
     rows: ComparedRows,
-    splits: Splits,
+    splits: list[Split],
     *,
     n_jobs: int | None,
     progress: Progress,
@@ -210,21 +210,18 @@ def _attempts(
     from sklearn.utils.parallel import Parallel, delayed
 
     # every classifier meets the first split before any meets the second: a mistake shows early
-    steps = [(at, name) for at in range(len(splits.folds)) for name in classifiers]
-    calls = (
-        delayed(_attempt)(name, classifiers[name], rows, splits.folds[at], splits.words[at])
-        for at, name in steps
-    )
+    steps = [(name, words, fold) for words, fold in splits for name in classifiers]
+    calls = (delayed(_attempt)(name, classifiers[name], rows, *step) for name, *step in steps)
     with progress_bar(len(steps), progress, unit="fit") as bar:
         results = Parallel(n_jobs=n_jobs, return_as="generator")(calls)
-        for at, name in steps:
-            bar.set_description(f"{name}, {splits.words[at]}")
+        for name, words, _ in steps:
+            bar.set_description(f"{name}, {words}")
             yield name, next(results)
             bar.update()
 
 
 def _attempt(
-    name: str, estimator: object, rows: ComparedRows, fold: Fold, words: str
+    name: str, estimator: object, rows: ComparedRows, words: str, fold: Fold
 ) -> FoldResult | Exception:
     """Return the result of a fit, or an error that a pipeline may cure; raise other errors."""
     from bayesgen.compare.preprocessing import needs_preparing
