@@ -1,7 +1,7 @@
 """Invalid arguments: values, losses, priors and distributions, and packages they need."""
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from bayesgen.errors.base import BayesgenError, Count, Real, Sentence, listed, shown
 
@@ -130,15 +130,11 @@ def _meant(name: str, existing: Sequence[str]) -> str:
 class InvalidLoss(BayesgenError, ValueError):
     """A loss, or a cost of rejecting, that determines no decision."""
 
-    @classmethod
-    def wrong_shape(cls, shape: tuple, labels: list) -> "InvalidLoss":
-        """A matrix is not (class, class)."""
-        size = len(labels)
-        return cls(
-            f"loss has the shape {shape}; the classes {listed(labels)} need ({size}, {size}): a "
-            "row for each true class, a column for each decision. Or pass {(true, decided): cost}."
-        )
-
+    wrong_shape = Sentence(
+        "loss has the shape {shape}; the classes {labels:listed} need ({labels:len}, "
+        "{labels:len}): a row for each true class, a column for each decision. Or pass "
+        "{{(true, decided): cost}}."
+    )
     not_finite = Sentence(
         "loss: the cost of {where!r} is {cost}; finite numbers are allowed. Pass a large cost for "
         "what must not happen."
@@ -245,17 +241,11 @@ class InvalidDistribution(BayesgenError, ValueError):
         "Family(dist.{family}): {parameter!r} {why}, so it cannot be learned by gradients. State "
         "it: Family(dist.{family}, fixed={{{parameter!r}: ...}})."
     )
-
-    @classmethod
-    def moving_support(cls, family: str, parameters: Iterable) -> "InvalidDistribution":
-        """The support depends on a parameter that is to be learned."""
-        names = list(parameters)
-        return cls(
-            f"Family(dist.{family}): the support depends on its parameters ({listed(names)}); "
-            f"at its edge no gradient is zero. State the parameter that moves the edge, for "
-            f"example Family(dist.{family}, fixed={{{names[0]!r}: ...}})."
-        )
-
+    moving_support = Sentence(
+        "Family(dist.{family}): the support depends on its parameters ({parameters:listed}); at "
+        "its edge no gradient is zero. State the parameter that moves the edge, for example "
+        "Family(dist.{family}, fixed={{{parameters[0]!r}: ...}})."
+    )
     unknown_parameter = Sentence(
         "Family(dist.{family}): {argument}= names {name!r}; its parameters are {existing:listed}. "
         "Name one of these."

@@ -61,8 +61,9 @@ class Sentence(string.Formatter):
     of their first appearance, or by name.
 
     In a field, !r shows a value as it would be typed, :listed several of them, :listed 20 up to
-    20, :named level the same after "level" or "levels", :len their number, :rows a number of rows
-    and :path the name of a file; all else is as in str.format.
+    20, :named level the same after "level" or "levels", :joined several texts without quotes, :len
+    the number of values, :rows a number of rows and :path the name of a file; all else is as in
+    str.format.
 
     Args:
         template: The sentence.
@@ -133,6 +134,7 @@ def rows(count: Count) -> str:
 WORDS: dict[str, Callable[..., str]] = {
     "listed": lambda values, limit="5": listed(values, int(limit)),
     "named": lambda values, noun: named(noun, values),
+    "joined": ", ".join,
     "len": lambda values: f"{len(values):,}",
     "rows": rows,
     "path": lambda path: shown(str(path)),

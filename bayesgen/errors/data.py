@@ -150,12 +150,7 @@ class InvalidValues(BayesgenError, ValueError):
 class UnknownDataset(BayesgenError, ValueError):
     """No bundled data set has this name."""
 
-    @classmethod
-    def named(cls, name: object, existing: tuple[str, ...]) -> "UnknownDataset":
-        """`name` is not among the `existing` ones."""
-        return cls(
-            f"data set {shown(name)} is not bundled; there are {listed(existing, len(existing))}."
-        )
+    named = Sentence("data set {name!r} is not bundled; there are {existing:listed 99}.")
 
 
 class InvalidTexts(BayesgenError, ValueError):
@@ -220,15 +215,10 @@ class InvalidTarget(BayesgenError, ValueError):
         "y should be a 1d array, got lists of different lengths instead; one label for each row is "
         "allowed. Pass a list of labels."
     )
-
-    @classmethod
-    def mixed(cls, found: Iterable[str]) -> "InvalidTarget":
-        """Labels have several types, or types that have no order."""
-        return cls(
-            f"Unknown label type: y holds labels of the types {', '.join(found)}; text, numbers or "
-            "booleans are allowed, all of one type. Pass y.astype(str)."
-        )
-
+    mixed = Sentence(
+        "Unknown label type: y holds labels of the types {found:joined}; text, numbers or booleans "
+        "are allowed, all of one type. Pass y.astype(str)."
+    )
     infinite = Sentence(
         "y is infinite in {count:,} of {n_rows:rows}; text, whole numbers and booleans are labels. "
         "Leave these rows out: keep = numpy.isfinite(y); fit(X[keep], y[keep])."
