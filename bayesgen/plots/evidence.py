@@ -159,17 +159,14 @@ class EvidenceDisplay:
 
 
 def _pair(clf: Fitted, row: object, target: Hashable, against: Hashable) -> tuple:
-    """Return both classes, the most probable ones where they are not named."""
-    classes = clf.classes_.tolist()
-    if len(classes) == 2:
-        first = classes[1] if target is None else target
-        if target is None and against is not None:
-            first = next((k for k in classes if k != against), None)
-        other = next((k for k in classes if k != first), None)
-        return first, other if against is None else against
-    order = [classes[k] for k in np.argsort(-clf.predict_proba(row)[0], kind="stable")]
-    target = next(k for k in order if k != against) if target is None else target
-    return target, next(k for k in order if k != target) if against is None else against
+    """Return both classes: of two the second and the first, of more the most probable ones."""
+    order = clf.classes_.tolist()[::-1]
+    if len(order) > 2:
+        probable = np.argsort(-clf.predict_proba(row)[0], kind="stable")
+        order = clf.classes_[probable].tolist()
+    if target is None:
+        target = next((k for k in order if k != against), None)
+    return target, next((k for k in order if k != target), None) if against is None else against
 
 
 def _bars(
@@ -195,10 +192,9 @@ def _shown(table: Table, features: list) -> dict[int, str]:
     """Return "column = value" by position, for columns that the row shows."""
     out = {}
     by_name = {column.name: column for column in table.columns}
-    position = dict(zip(features, range(len(features)), strict=True))
     if not set(by_name) <= set(features) and len(by_name) == len(features):
         by_name = dict(zip(features, table.columns, strict=True))
-    for name, i in position.items():
+    for i, name in enumerate(features):
         column = by_name.get(name)
         if column is None or column.is_missing:
             continue
