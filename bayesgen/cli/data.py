@@ -251,7 +251,7 @@ class DataFile:
     def _refusal(self, reason: str) -> UnusableData:
         invalid = INVALID_CELL.search(reason)
         if invalid is None:
-            # a reason may quote the bytes of a file that is no text
+            # a reason may quote the bytes of a file that is not text
             reason = reason.split("Is this a 'parquet' file?: ")[-1].strip().split("\n")[0]
             reason = "".join(filter(str.isprintable, reason))[:200].rstrip(". ")
             return UnusableData(f"cannot read {self.name!r} as a table: {reason}.")

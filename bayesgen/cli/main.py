@@ -95,7 +95,7 @@ def _exit_code(arguments: list[str]) -> int:
         print(f"bayesgen: {error}{where}", file=sys.stderr)
         return 1
     except BrokenPipeError:
-        # whoever reads, `head` for one, has seen enough; nothing is left to be flushed
+        # the reader, such as `head`, has closed the pipe; nothing is left to flush
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 

@@ -118,7 +118,7 @@ def load_bow4() -> tuple[DataFrame, Series]:
 
 
 def load_crabs() -> tuple[DataFrame, Series]:
-    """Five body lengths of 200 Leptograpsus crabs; the class is colour form and sex.
+    """Five body lengths of 200 Leptograpsus crabs; the class is color form and sex.
 
     200 rows, 5 numeric columns in millimetres (FL frontal lobe, RW rear width, CL carapace length,
     CW carapace width, BD body depth), no missing values. Classes: BF, BM, OF, OM (blue or orange;

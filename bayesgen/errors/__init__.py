@@ -1,7 +1,7 @@
 """Exceptions and warnings, one class for each kind, and their sentences.
 
 A sentence names the place (column, class, rows), what was found, what is allowed and a cure. Each
-class has a constructor for each of its sentences: `raise NotNumeric.column("colour", ("red",))`.
+class has a constructor for each of its sentences: `raise NotNumeric.column("color", ("red",))`.
 Errors are also ValueError or TypeError, as scikit-learn's callers expect.
 """
 

@@ -85,7 +85,7 @@ class Sentence(string.Formatter):
     def __get__[E: Exception](self, _: E | None, kind: type[E]) -> Callable[..., E]:
         return functools.partial(self._filled, kind)
 
-    def _filled[E: Exception](self, kind: type[E], *values: object, **named: object) -> E:
+    def _filled[E: Exception](self, kind: type[E], /, *values: object, **named: object) -> E:
         fields = dict(zip(self.order, values, strict=False)) | named
         return kind(self.vformat(self.template, (), self.defaults | fields))
 

@@ -128,7 +128,7 @@ class InvalidProgram(BayesgenError, ValueError):
     )
     discrete = Sentence(
         "the parameter at site {site!r} is discrete; only continuous ones can be sampled or "
-        "optimised. Sum it out by dist.MixtureSameFamily, or fix it: functools.partial(model, "
+        "optimized. Sum it out by dist.MixtureSameFamily, or fix it: functools.partial(model, "
         "{site}=...)."
     )
 
@@ -266,7 +266,7 @@ class ProgramNotFinite(BayesgenError, ValueError):
 
     invalid = Sentence(
         "site {site!r} gives the log density {found} in row {where:listed}. The row holds a value "
-        "that the distribution does not allow (its support), or the priors are centred far from "
+        "that the distribution does not allow (its support), or the priors are centered far from "
         "the rows. Choose a distribution whose support holds the column, or other guesses.",
         order="site where found",
     )

@@ -45,7 +45,7 @@ UNFINISHED = re.compile(r"[0-9a-f]{8}\.tmp")
 
 
 class InvalidStructure(ValueError):
-    """A part of a file is not what it has to be; the border turns it into a sentence."""
+    """A part of a file is invalid; `read_model` turns this into a sentence."""
 
 
 @contextlib.contextmanager
@@ -175,7 +175,7 @@ def opened(path: Path) -> Generator[Archive]:
 
 
 def _require_sizes(members: list[zipfile.ZipInfo], size: int) -> None:
-    """Refuse members that are larger than the file together, and what makes one of them two."""
+    """Refuse compressed or repeated members, and members that exceed the file together."""
     packed = (m for m in members if m.compress_type or m.compress_size != m.file_size)
     for member in packed:
         raise InvalidStructure(

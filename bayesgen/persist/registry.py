@@ -1,4 +1,4 @@
-"""Types that may be rebuilt from a file, under the names that files use: no other ever is."""
+"""Types that may be rebuilt from a file, by their names in files; no others are rebuilt."""
 
 import dataclasses
 import inspect
@@ -10,7 +10,7 @@ OURS = "bayesgen"
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Record:
-    """An object that a layer above takes apart and puts together: the name of its type, its parts.
+    """Name of the type and parts of an object that a layer above takes apart and puts together.
 
     Estimators are records, and a program of a user's, which is its import path.
     """
