@@ -16,6 +16,5 @@ from bayesgen.persist.decoding import read_model as read_model
 from bayesgen.persist.encoding import write_model as write_model
 from bayesgen.persist.registry import Record as Record
 from bayesgen.persist.registry import Registry as Registry
-from bayesgen.persist.registry import UnknownType as UnknownType
 from bayesgen.persist.registry import descendants as descendants
 from bayesgen.persist.registry import is_ours as is_ours
