@@ -1,24 +1,24 @@
-"""How good are class probabilities: proper scores, their decomposition, reliability, thresholds.
+"""Scores of class probabilities, their decomposition, reliability curves and thresholds.
 
 Functions of many classes take `y`, the code of each row's true class (0 to classes - 1), and
 `probability`, one row of class probabilities for each (rows sum to one). Functions of one event
 take `event`, whether it happened in each row, and its stated `probability`. Nothing is clipped.
 """
 
-from bayesgen.calibrate.decomposition import BrierDecomposition as BrierDecomposition
-from bayesgen.calibrate.decomposition import brier_decomposition as brier_decomposition
-from bayesgen.calibrate.decomposition import event_decomposition as event_decomposition
-from bayesgen.calibrate.decomposition import recalibrated as recalibrated
 from bayesgen.calibrate.reliability import TOP_LABEL as TOP_LABEL
 from bayesgen.calibrate.reliability import ReliabilityCurve as ReliabilityCurve
 from bayesgen.calibrate.reliability import reliability as reliability
 from bayesgen.calibrate.reliability import reliability_curve as reliability_curve
 from bayesgen.calibrate.scores import BINS as BINS
+from bayesgen.calibrate.scores import BrierDecomposition as BrierDecomposition
 from bayesgen.calibrate.scores import accuracy as accuracy
 from bayesgen.calibrate.scores import area_under_roc as area_under_roc
 from bayesgen.calibrate.scores import brier as brier
+from bayesgen.calibrate.scores import brier_decomposition as brier_decomposition
 from bayesgen.calibrate.scores import calibration_error as calibration_error
+from bayesgen.calibrate.scores import event_decomposition as event_decomposition
 from bayesgen.calibrate.scores import log_loss as log_loss
+from bayesgen.calibrate.scores import recalibrated as recalibrated
 from bayesgen.calibrate.thresholds import confusion as confusion
 from bayesgen.calibrate.thresholds import roc as roc
 from bayesgen.calibrate.thresholds import threshold_table as threshold_table

@@ -1,6 +1,6 @@
-"""Reliability: how often an event happened, given its stated probability, and how often it would.
+"""Reliability curves: the frequency of an event, given its stated probability, with a band.
 
-A curve is three small tables that a picture needs nothing else for: the pooled blocks of the
+A curve is three small tables, all that a picture needs: the pooled blocks of the
 recalibrated probabilities, the band in which they would lie if the stated probabilities were right,
 and the counts of rows by stated probability.
 """
@@ -13,7 +13,7 @@ import pandas as pd
 from jaxtyping import Bool, Float
 
 from bayesgen import arguments
-from bayesgen.calibrate.decomposition import BrierDecomposition, event_decomposition
+from bayesgen.calibrate.scores import BrierDecomposition, bin_of, event_decomposition
 from bayesgen.typing import Joint, Labels
 
 TOP_LABEL = "top label"
@@ -27,7 +27,7 @@ HISTOGRAM_BINS = 20
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ReliabilityCurve:
-    """How often an event happened, given its stated probability.
+    """Frequency of an event, given its stated probability.
 
     Attributes:
         name: the class that the event stands for, against all others, or "top label".
@@ -70,9 +70,9 @@ def reliability(
         y: class codes, shape (row,).
         probability: class probabilities, shape (row, class).
         classes: their names.
-        rng: what draws the events.
+        rng: draws the events.
         prob: level of the bands.
-        resamples: how many sets of events a band is simulated from.
+        resamples: number of sets of events behind a band.
     """
     shown = range(1, 2) if len(classes) == 2 else range(len(classes))
     events = {classes[k]: (y == k, probability[:, k]) for k in shown}
@@ -104,7 +104,7 @@ def reliability_curve(
         event: whether it happened, shape (row,).
         probability: its stated probability, shape (row,).
         name: of the event.
-        rng: what draws the events.
+        rng: draws the events.
         prob: level of the band, above 0 and below 1.
         resamples: how many sets of events are drawn, at least 1.
 
@@ -114,7 +114,8 @@ def reliability_curve(
     Source: Dimitriadis, Gneiting and Jordan (2021), PNAS 118(8), e2016191118; consistency bands:
         Bröcker and Smith (2007), Weather and Forecasting 22, 651-661.
     """
-    _check_band(prob, resamples)
+    arguments.share("prob", prob)
+    arguments.count("resamples", resamples, default=500)
     stated, place, rows = np.unique(probability, return_inverse=True, return_counts=True)
     events = np.bincount(place, event)
     return ReliabilityCurve(
@@ -126,11 +127,6 @@ def reliability_curve(
         prob=prob,
         rows=len(event),
     )
-
-
-def _check_band(prob: float, resamples: int) -> None:
-    arguments.share("prob", prob)
-    arguments.count("resamples", resamples, default=500)
 
 
 def _blocks(stated: np.ndarray, rows: np.ndarray, events: np.ndarray) -> pd.DataFrame:
@@ -167,7 +163,6 @@ def _band(
 
 
 def _histogram(probability: np.ndarray) -> pd.DataFrame:
-    place = np.clip(np.ceil(probability * HISTOGRAM_BINS).astype(int) - 1, 0, HISTOGRAM_BINS - 1)
     edges = np.arange(HISTOGRAM_BINS + 1) / HISTOGRAM_BINS
-    rows = np.bincount(place, minlength=HISTOGRAM_BINS)
+    rows = np.bincount(bin_of(probability, HISTOGRAM_BINS), minlength=HISTOGRAM_BINS)
     return pd.DataFrame({"above": edges[:-1], "upto": edges[1:], "rows": rows})

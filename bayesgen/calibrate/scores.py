@@ -1,7 +1,9 @@
-"""Scores of class probabilities: log loss, Brier, accuracy, calibration error, area under ROC."""
+"""Log loss, Brier score and its parts, accuracy, calibration error and area under the ROC curve."""
+
+import dataclasses
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
 from bayesgen.typing import Joint, Labels
 
@@ -13,7 +15,7 @@ def log_loss(y: Labels, probability: Joint) -> float:
     """Return the mean of -log p(true class), in nats; 0 is perfect.
 
     A true class that was given probability 0 makes it infinite: the forecast ruled out what
-    happened, and no finite number would say so. scikit-learn clips such a probability instead.
+    happened, which no finite number expresses. scikit-learn clips such a probability instead.
 
     Args:
         y: class codes, shape (row,).
@@ -28,7 +30,7 @@ def log_loss(y: Labels, probability: Joint) -> float:
         inf
     """
     with np.errstate(divide="ignore"):
-        return float(-np.log(_of_truth(y, probability)).mean())
+        return float(-np.log(probability[np.arange(len(y)), y]).mean())
 
 
 def brier(y: Labels, probability: Joint) -> float:
@@ -43,7 +45,8 @@ def brier(y: Labels, probability: Joint) -> float:
 
     Source: Brier (1950), Monthly Weather Review 78, 1-3.
     """
-    return float(np.square(probability - indicators(y, probability)).sum(axis=1).mean())
+    true = np.equal.outer(y, np.arange(probability.shape[1]))
+    return float(np.square(probability - true).sum(axis=1).mean())
 
 
 def accuracy(y: Labels, probability: Joint) -> float:
@@ -77,10 +80,15 @@ def calibration_error(y: Labels, probability: Joint, bins: int = BINS) -> float:
     Source: Guo, Pleiss, Sun and Weinberger (2017), ICML, equation 3.
     """
     confidence = probability.max(axis=1)
-    # probabilities sum to one only to rounding: 1 + 1e-16 belongs to the last bin
-    place = np.clip(np.ceil(confidence * bins).astype(int) - 1, 0, bins - 1)
     gap = (probability.argmax(axis=1) == y) - confidence
+    place = bin_of(confidence, bins)
     return float(np.abs(np.bincount(place, gap, minlength=bins)).sum() / len(y))
+
+
+def bin_of(probability: Float[np.ndarray, " row"], bins: int) -> Int[np.ndarray, " row"]:
+    """Return the bin of equal width that holds each probability, its lower end left out."""
+    # probabilities sum to one only to rounding: 1 + 1e-16 belongs to the last bin
+    return np.clip(np.ceil(probability * bins).astype(int) - 1, 0, bins - 1)
 
 
 def area_under_roc(y: Labels, probability: Joint) -> float:
@@ -118,10 +126,80 @@ def _higher(event: Bool[np.ndarray, " row"], probability: Float[np.ndarray, " ro
     return float((rank[place][event].sum() - events * (events + 1) / 2) / (events * others))
 
 
-def indicators(y: Labels, probability: Joint) -> Joint:
-    """Return 1 where a class is the true one, else 0, shape (row, class)."""
-    return np.equal.outer(y, np.arange(probability.shape[1])).astype(float)
+@dataclasses.dataclass(frozen=True)
+class BrierDecomposition:
+    """brier = miscalibration - discrimination + uncertainty; each is at least 0.
+
+    miscalibration (MCB): what recalibration would gain. discrimination (DSC): what the recalibrated
+    probabilities gain over the overall class fractions. uncertainty (UNC): the Brier score of those
+    fractions.
+    """
+
+    miscalibration: float
+    discrimination: float
+    uncertainty: float
 
 
-def _of_truth(y: Labels, probability: Joint) -> Float[np.ndarray, " row"]:
-    return probability[np.arange(len(y)), y]
+def brier_decomposition(y: Labels, probability: Joint) -> BrierDecomposition:
+    """Return miscalibration, discrimination and uncertainty of the Brier score.
+
+    Each class is taken against the rest (`event_decomposition`) and the parts are summed over
+    classes, as `brier` sums them; for two classes that is twice the decomposition of the binary
+    score.
+
+    Args:
+        y: class codes, shape (row,).
+        probability: class probabilities, shape (row, class).
+
+    Source: Dimitriadis, Gneiting and Jordan (2021), PNAS 118(8), e2016191118, equations 4 and 5.
+    """
+    classes = range(probability.shape[1])
+    parts = [event_decomposition(y == k, probability[:, k]) for k in classes]
+    return BrierDecomposition(
+        sum(part.miscalibration for part in parts),
+        sum(part.discrimination for part in parts),
+        sum(part.uncertainty for part in parts),
+    )
+
+
+def event_decomposition(
+    event: Bool[np.ndarray, " row"], probability: Float[np.ndarray, " row"]
+) -> BrierDecomposition:
+    """Return the three parts of the mean of (p - event)^2.
+
+    With c the isotonic recalibration of p (`recalibrated`), f the share of events and S the mean
+    squared difference from the events: miscalibration = S(p) - S(c), discrimination = S(f) - S(c),
+    uncertainty = S(f) = f (1 - f).
+
+    Args:
+        event: whether it happened, shape (row,).
+        probability: its stated probability, shape (row,).
+
+    Source: Dimitriadis, Gneiting and Jordan (2021), PNAS 118(8), e2016191118, equations 4 and 5.
+    """
+    happened = event.astype(float)
+    stated = np.square(probability - happened).mean()
+    best = np.square(recalibrated(happened, probability) - happened).mean()
+    constant = np.square(happened.mean() - happened).mean()
+    return BrierDecomposition(float(stated - best), float(constant - best), float(constant))
+
+
+def recalibrated(
+    event: Float[np.ndarray, " row"], probability: Float[np.ndarray, " row"]
+) -> Float[np.ndarray, " row"]:
+    """Return the recalibrated probability of each row, by isotonic regression.
+
+    The least-squares fit of the events that never falls as the probability rises (pool adjacent
+    violators). Rows of equal probability are pooled first, so they get equal answers.
+
+    Args:
+        event: 1 where the event happened, else 0, shape (row,).
+        probability: its stated probability, shape (row,).
+
+    Source: Dimitriadis, Gneiting and Jordan (2021), PNAS 118(8), e2016191118.
+    """
+    from scipy.optimize import isotonic_regression
+
+    _, place, count = np.unique(probability, return_inverse=True, return_counts=True)
+    frequency = np.bincount(place, event) / count
+    return isotonic_regression(frequency, weights=count).x[place]

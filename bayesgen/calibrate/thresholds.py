@@ -115,7 +115,7 @@ def _share(part: int, whole: int) -> float:
 
 
 def roc(event: Bool[np.ndarray, " row"], probability: Float[np.ndarray, " row"]) -> pd.DataFrame:
-    """Return the receiver operating characteristic: what each possible threshold would give.
+    """Return the receiver operating characteristic: the rates at each possible threshold.
 
     The event is called where its probability is at least the threshold. The first point calls
     nothing (threshold inf); then one point for each stated probability, from high to low.

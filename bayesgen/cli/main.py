@@ -1,12 +1,68 @@
-"""The `bayesgen` command: exit codes 0 (done), 1 (data or model refused), 2 (wrong usage)."""
+"""The `bayesgen` command: compare, fit, predict, report, datasets; arguments, help, exit codes."""
 
+import itertools
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated
 
+import numpy as np
+import pyarrow as pa
+from cyclopts import App, CycloptsError, Parameter, Token, validators
+from rich.console import Console
+
+from bayesgen import datasets
+from bayesgen.cli import printing
+from bayesgen.cli.data import BATCH_ROWS, NULLS, DataFile, LabelledBatch, naming_target
+from bayesgen.cli.models import (
+    METHODS,
+    AnyModelName,
+    FileColumns,
+    InferenceName,
+    MethodName,
+    ModelName,
+    in_words,
+    new_classifier,
+    new_classifiers,
+    require_numbers,
+)
+from bayesgen.compare import compare
 from bayesgen.errors import BayesgenError
-from bayesgen.errors.base import merge_sentences
+from bayesgen.errors.base import merge_sentences, merge_warnings
+from bayesgen.estimators import fit_batches, load
+from bayesgen.plots.style import pyplot
+from bayesgen.report import report_html
+from bayesgen.table import read_table
+
+HELP = "Class probabilities you can act on: Bayesian generative classification."
+EXAMPLES = {
+    "compare": (
+        "bayesgen compare titanic_passengers --target survived",
+        "bayesgen compare rows.csv --target species --model qda --methods mle,exact",
+        "bayesgen compare rows.csv --target ill --groups patient",
+        "bayesgen compare rows.parquet --target churned --json > scores.json",
+    ),
+    "fit": (
+        "bayesgen fit titanic_passengers --out titanic.bgm",
+        "bayesgen fit rows.csv --target species --model qda --inference map --out qda.bgm",
+        "bayesgen fit rows.csv --target species --model stacked --out stack.bgm",
+    ),
+    "predict": (
+        "bayesgen predict titanic.bgm passengers.csv --out answers.parquet",
+        "bayesgen predict titanic.bgm passengers.csv --keep name > answers.csv",
+        "bayesgen predict titanic.bgm passengers.csv --json | head -1",
+    ),
+    "report": (
+        "bayesgen report titanic_passengers --html titanic.html",
+        "bayesgen report rows.csv --target species --model qda --html page.html",
+        "bayesgen report rows.csv --target species --fitted qda.bgm --html page.html",
+    ),
+    "datasets": ("bayesgen datasets", "bayesgen datasets --json"),
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -21,17 +77,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     with warnings.catch_warnings(record=True) as caught:
         code = _exit_code(sys.argv[1:] if arguments is None else list(arguments))
-    for sentence in merge_sentences(str(warning.message) for warning in caught):
-        print(f"note: {sentence}", file=sys.stderr)
+    printing.print_notes(merge_sentences(str(warning.message) for warning in caught))
     return code
 
 
 def _exit_code(arguments: list[str]) -> int:
-    from cyclopts import CycloptsError
-    from rich.console import Console
-
-    from bayesgen.cli.commands import application
-
     errors = Console(stderr=True)
     try:
         application()(
@@ -45,6 +95,364 @@ def _exit_code(arguments: list[str]) -> int:
         print(f"bayesgen: {error}{where}", file=sys.stderr)
         return 1
     except BrokenPipeError:
-        # whoever reads, `head` for one, has seen enough; nothing is left to be flushed
+        # the reader, such as `head`, has closed the pipe; nothing is left to flush
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
+
+
+def application() -> App:
+    """Return the command line application."""
+    app = App(
+        name="bayesgen",
+        help=HELP,
+        help_epilogue=_example_text(itertools.chain.from_iterable(EXAMPLES.values())),
+        help_format="markdown",
+        version=lambda: version("bayesgen"),
+    )
+    commands = (compare_methods, fit_model, predict_rows, report_page, list_datasets)
+    for (name, examples), command in zip(EXAMPLES.items(), commands, strict=True):
+        app.command(command, name=name, help_epilogue=_example_text(examples))
+    return app
+
+
+def _example_text(examples: Iterable[str]) -> str:
+    return "\n".join(["Examples:", "", "```", *examples, "```", ""])
+
+
+# -- arguments: the help of those that several commands take ---------------------------------------
+
+
+def _split_methods(_: object, tokens: Sequence[Token]) -> tuple[str, ...]:
+    words = [word.strip() for token in tokens for word in token.value.split(",")]
+    for word in words:
+        if word not in METHODS:
+            raise ValueError(f"{word!r} is none of {', '.join(METHODS)}; separate them by commas.")
+    return tuple(dict.fromkeys(words))
+
+
+def _require_table_name(_: object, path: Path | None) -> None:
+    if path is not None and path.suffix not in (".csv", ".parquet", ".pq"):
+        raise ValueError("name a file that ends in .parquet, .pq or .csv.")
+
+
+DATA_HELP = (
+    "A CSV file (separated by commas, semicolons, tabs or bars), a Parquet file (.parquet, .pq), "
+    "or the name of a bundled data set (see `bayesgen datasets`). Columns of numbers are numeric, "
+    "integers too; text and booleans are categories. Missing cells of a CSV file: the empty cell, "
+    f"{', '.join(f'`{null}`' for null in NULLS if null)}."
+)
+TARGET_HELP = "Column that holds the classes; a bundled data set has its own."
+MODEL_HELP = (
+    "naive-bayes takes any columns; lda and qda take numbers; joint-table takes categories and "
+    "whole numbers; bag-of-words takes counts"
+)
+STACKED_HELP = "stacked weights several structures that suit the columns by leave-one-out score"
+INFERENCE_HELP = (
+    "exact is the posterior in closed form; mle and map are points; nuts samples; auto is exact "
+    "where that exists, else it samples. A stack has only auto."
+)
+MISSING_HELP = 'One more text that means "missing" in a CSV file, such as "?"; may be repeated.'
+FOLDS_HELP = "Number of stratified folds; lowered to the rows of the smallest class."
+GROUPS_HELP = (
+    "Column, such as a patient's number, whose rows stay together in every fold; it is not a "
+    "feature."
+)
+METHODS_HELP = (
+    "Which of mle, map, exact, nuts, stacked, separated by commas; stacked is a stack of "
+    "structures that suit the columns, whatever the model."
+)
+
+DataName = Annotated[str, Parameter(help=DATA_HELP)]
+Target = Annotated[str | None, Parameter(help=TARGET_HELP)]
+Model = Annotated[ModelName, Parameter(help=f"{MODEL_HELP}.")]
+AnyModel = Annotated[AnyModelName, Parameter(help=f"{MODEL_HELP}; {STACKED_HELP}.")]
+Inference = Annotated[InferenceName, Parameter(help=INFERENCE_HELP)]
+Folds = Annotated[int, Parameter(validator=validators.Number(gte=2), help=FOLDS_HELP)]
+Groups = Annotated[str | None, Parameter(help=GROUPS_HELP)]
+Methods = Annotated[
+    tuple[MethodName, ...],
+    Parameter(
+        converter=_split_methods, n_tokens=1, negative="", show_default=",".join, help=METHODS_HELP
+    ),
+]
+Seed = Annotated[
+    int, Parameter(validator=validators.Number(gte=0, lt=2**32), help="Seed of everything random.")
+]
+Words = Annotated[tuple[str, ...], Parameter(negative="", show_default=False)]
+Missing = Annotated[Words, Parameter(help=MISSING_HELP)]
+Rows = Annotated[int, Parameter(validator=validators.Number(gte=1), help="Rows read at once.")]
+Json = Annotated[bool, Parameter(negative="", show_default=False, help="Print JSON.")]
+
+# -- commands --------------------------------------------------------------------------------------
+
+
+def compare_methods(
+    data: DataName,
+    /,
+    *,
+    target: Target = None,
+    model: Model = "naive-bayes",
+    cv: Folds = 5,
+    groups: Groups = None,
+    methods: Methods = ("mle", "map", "exact", "nuts", "stacked"),
+    seed: Seed = 0,
+    missing: Missing = (),
+    json: Annotated[
+        Json,
+        Parameter(
+            help='Print JSON: more digits, warnings in full; infinite log loss is the text "inf".'
+        ),
+    ] = False,
+) -> None:
+    """Compare ways to fit one model: cross-validated scores, with their spread.
+
+    Fits the model by maximum likelihood (mle), at the posterior mode (map), by the exact posterior
+    (exact) and by sampling it (nuts), and a stack of several structures (stacked), on the same
+    folds, and prints log loss, Brier score, calibration error and accuracy of the rows left out.
+    """
+    rows = DataFile.find(data, missing).read(target, groups)
+    table = read_table(rows.X)
+    classifiers = new_classifiers(model, methods, seed, table)
+    words = in_words(new_classifier(model, "auto", seed), table)
+    with naming_target(rows.target):
+        comparison = compare(
+            classifiers, rows.X, rows.y, cv=cv, groups=rows.groups, random_state=seed
+        )
+    missing_cells = {
+        "missing_cells": comparison.n_missing_cells,
+        "rows_with_missing": comparison.n_rows_with_missing,
+        "missing_by_column": printing.missing_by_column(table),
+    }
+    facts = printing.facts_of_data(data, rows.target, table, Counter(rows.y.tolist()))
+    facts |= missing_cells | {"folds": comparison.folds, "model": words, "seed": seed}
+    if json:
+        scores = comparison.table.reset_index().to_dict("records")
+        notes = {"notes": comparison.notes, "warnings": comparison.warnings}
+        print(printing.to_json(facts | {"classifiers": scores} | notes))
+        return
+    folds = f"{comparison.folds}, stratified, the same for every row below"
+    printing.print_data(facts, missing=printing.missing_in_words(facts), model=words, folds=folds)
+    printing.print_comparison(comparison)
+    printing.print_notes([*comparison.notes, *merge_warnings(comparison.warnings)])
+
+
+def fit_model(
+    data: DataName,
+    /,
+    *,
+    out: Annotated[
+        Path,
+        Parameter(
+            help="File to write the model to, by custom one that ends in .bgm (see `bayesgen "
+            "predict`)."
+        ),
+    ],
+    target: Target = None,
+    model: AnyModel = "naive-bayes",
+    inference: Inference = "auto",
+    seed: Seed = 0,
+    missing: Missing = (),
+    batch: Rows = BATCH_ROWS,
+    json: Json = False,
+) -> None:
+    """Fit a model to the rows of a file, and save it.
+
+    The file is read in batches, and may be larger than memory, except for a stack, which takes all
+    rows at once. Columns keep one type throughout.
+    """
+    file = DataFile.find(data, missing)
+    target = file.target(target)
+    batches = file.labelled_batches(target, batch)
+    first = next(batches)
+    table = read_table(first[0])
+    require_numbers(model, table)
+    classifier = new_classifier(model, inference, seed)
+    count: Counter = Counter()
+    counted = _counting(itertools.chain([first], batches), count)
+    with naming_target(target):
+        if model == "stacked":
+            tables, labels = zip(*counted, strict=True)
+            classifier.fit(pa.concat_tables(tables), np.concatenate(labels))
+        else:
+            fit_batches(classifier, counted)
+    classifier.save(out)
+    report, words = classifier.report_, in_words(classifier, table)
+    facts = printing.facts_of_data(data, target, table, count) | {
+        "model": words,
+        "inference": report.method,
+        "converged": report.converged,
+        "verdict": report.verdict,
+        "seconds": report.seconds,
+    }
+    if hasattr(classifier, "log_evidence_"):
+        facts["log_evidence"] = classifier.log_evidence_
+    size = out.stat().st_size
+    facts |= {"out": {"path": str(out), "bytes": size}, "seed": seed}
+    if json:
+        print(printing.to_json(facts))
+    else:
+        fit = f"{report.method}: {report.verdict}"
+        printing.print_data(facts, model=words, fit=fit, out=f"{out} ({size:,} bytes)")
+
+
+def _counting(batches: Iterable[LabelledBatch], count: Counter) -> Iterator[LabelledBatch]:
+    """Yield batches, and count their labels; a terminal shows progress."""
+    for X, y in printing.show_progress(batches, "rows read"):
+        count.update(y.tolist())
+        yield X, y
+
+
+def predict_rows(
+    model: Annotated[Path, Parameter(help="A file that `bayesgen fit` or clf.save(path) wrote.")],
+    data: DataName,
+    /,
+    *,
+    out: Annotated[
+        Path | None,
+        Parameter(
+            validator=_require_table_name,
+            show_default=False,
+            help="File to write to, .parquet, .pq or .csv; without it rows are printed as CSV.",
+        ),
+    ] = None,
+    interval: Annotated[
+        float,
+        Parameter(
+            validator=validators.Number(gt=0, lt=1),
+            help="Share of the posterior between lower_K and upper_K.",
+        ),
+    ] = 0.9,
+    keep: Annotated[
+        Words,
+        Parameter(
+            help="A column of the file to copy beside the answers, such as a key; may be repeated."
+        ),
+    ] = (),
+    missing: Missing = (),
+    batch: Rows = BATCH_ROWS,
+    json: Annotated[
+        Json, Parameter(help="Print JSON: a summary, or without --out one object a row.")
+    ] = False,
+) -> None:
+    """Answer about the rows of a file: class probabilities with intervals, and novelty.
+
+    One row of answers for each row of the file, in its order: predicted (the most probable class),
+    probability_K for each class K, lower_K and upper_K (its interval; mle and map have none) and
+    log_density (log p(row): low for rows unlike every class). The file may be larger than memory.
+    Columns that the model does not read are ignored, absent ones count as missing.
+    """
+    classifier = load(model)
+    file = DataFile.find(data, missing)
+    columns = FileColumns.match(classifier, data, file.column_names(), keep)
+    batches = file.batches(columns.types, batch)
+    answers = (columns.answers(classifier, rows, interval) for rows in batches)
+    first, count = next(answers), Counter()
+    every = itertools.chain([first], answers)
+    with printing.table_writer(out, first.schema, lines=json) as write:
+        for table in printing.show_progress(every, "rows answered"):
+            write(table)
+            count.update(table.column("predicted").to_pylist())
+    if out is None:
+        return
+    facts = {
+        "model": str(model),
+        "classifier": type(classifier).__name__,
+        "inference": classifier.inference_,
+        "data": data,
+        "rows": count.total(),
+        "predicted": {str(label): count[label] for label in classifier.classes_.tolist()},
+        "out": str(out),
+        "columns": first.column_names,
+    }
+    lines = {
+        "model": f"{model}: {facts['classifier']}, {facts['inference']}",
+        "data": f"{data}: {facts['rows']:,} rows",
+        "predicted": printing.name_counts(facts["predicted"]),
+        "out": f"{out}: {', '.join(first.column_names)}",
+    }
+    if json:
+        print(printing.to_json(facts))
+    else:
+        printing.print_facts(lines)
+
+
+def report_page(
+    data: DataName,
+    /,
+    *,
+    html: Annotated[Path, Parameter(help="File to write.")],
+    target: Target = None,
+    fitted: Annotated[
+        Path | None,
+        Parameter(
+            help="A model that `bayesgen fit` saved; the page is then about it, without a "
+            "comparison."
+        ),
+    ] = None,
+    model: AnyModel = "naive-bayes",
+    inference: Inference = "auto",
+    cv: Folds = 5,
+    seed: Seed = 0,
+    missing: Missing = (),
+    json: Annotated[
+        Json, Parameter(help="Print JSON: where the page is and how the fit ended.")
+    ] = False,
+) -> None:
+    """Write one self-contained HTML page: data, model, posterior, verdict, comparison, odd rows.
+
+    Fits the model (or takes a fitted one), compares maximum likelihood, the posterior and logistic
+    regression on the same folds; shows reliability, the least certain and least typical rows.
+    """
+    pyplot()  # refuse before anything is read or fitted
+    rows = DataFile.find(data, missing).read(target)
+    table = read_table(rows.X)
+    if fitted is not None:
+        classifier, comparison = load(fitted), None
+    else:
+        from bayesgen.compare.preprocessing import logistic_regression
+
+        classifier = new_classifier(model, inference, seed)
+        rivals: dict[str, object] = dict(
+            new_classifiers("naive-bayes", ("stacked", "exact", "mle"), seed, table)
+            if model == "stacked"
+            else new_classifiers(model, ("exact", "mle"), seed, table)
+        )
+        rivals["logistic regression"] = logistic_regression(table)
+        with naming_target(rows.target):
+            comparison = compare(rivals, rows.X, rows.y, cv=cv, random_state=seed)
+        classifier.fit(rows.X, rows.y)
+    title = f"{data}: {rows.target}"
+    page = report_html(classifier, rows.X, rows.y, title=title, comparison=comparison)
+    html.write_text(page, encoding="utf-8")
+    facts = {
+        "data": data,
+        "target": rows.target,
+        "model": in_words(classifier, table),
+        "fit": f"{classifier.inference_}: {classifier.report_.verdict}",
+        "page": f"{html} ({html.stat().st_size:,} bytes)",
+    }
+    if json:
+        print(printing.to_json(facts))
+    else:
+        printing.print_facts(facts)
+
+
+def list_datasets(*, json: Json = False) -> None:
+    """List the bundled data sets."""
+    found, lines = {}, []
+    for name in datasets.names():
+        rows = DataFile.find(name).read(None)
+        table = read_table(rows.X)
+        kinds, missing = printing.kinds_of_columns(table), printing.missing_by_column(table)
+        facts = {
+            "missing_cells": sum(missing.values()),
+            "target": rows.target,
+            "classes": len(set(rows.y.tolist())),
+        }
+        found[name] = {"rows": table.n_rows, "columns": kinds, **facts}
+        lines.append([name, *map(str, (table.n_rows, *kinds.values(), *facts.values()))])
+    if json:
+        print(printing.to_json(found))
+        return
+    heads = ["name", "rows", "numeric", "categorical", "missing", "target", "classes"]
+    printing.print_grid(heads, lines)

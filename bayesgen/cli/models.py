@@ -6,9 +6,9 @@ from typing import Literal
 
 import pyarrow as pa
 
-from bayesgen.cli.csv_and_parquet import Types, UnusableData
+from bayesgen.cli.data import Types, UnusableData
 from bayesgen.errors import BayesgenError
-from bayesgen.errors.base import listed
+from bayesgen.errors.base import listed, named
 from bayesgen.estimators import (
     LDA,
     QDA,
@@ -20,14 +20,13 @@ from bayesgen.estimators import (
 )
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.inference import NUTS
-from bayesgen.schema import Column, NumericColumns
+from bayesgen.schema import Column
 from bayesgen.table import Table
 
 ModelName = Literal["naive-bayes", "lda", "qda", "joint-table", "bag-of-words"]
 AnyModelName = Literal["naive-bayes", "lda", "qda", "joint-table", "bag-of-words", "stacked"]
 MethodName = Literal["mle", "map", "exact", "nuts", "stacked"]
 InferenceName = Literal["auto", "exact", "mle", "map", "nuts"]
-Fitted = Classifier | StackedClassifier
 
 MODELS = {
     "naive-bayes": (NaiveBayes, "naive Bayes"),
@@ -36,7 +35,7 @@ MODELS = {
     "joint-table": (JointTable, "joint table"),
     "bag-of-words": (BagOfWords, "bag of words"),
 }
-"""Of each name the class, and what people call it."""
+"""Class and common name of each model."""
 NUMERIC = ("lda", "qda", "bag-of-words")
 JOINT_NORMAL = ("lda", "qda")
 METHODS = {"mle": "MLE", "map": "MAP", "exact": "exact Bayes", "nuts": "NUTS", "stacked": "stack"}
@@ -46,7 +45,7 @@ class UnusableModel(BayesgenError, ValueError):
     """The model that was asked for does not suit the columns or the inference."""
 
 
-def new_classifier(model: AnyModelName, inference: InferenceName, seed: int) -> Fitted:
+def new_classifier(model: AnyModelName, inference: InferenceName, seed: int) -> Classifier:
     """Return the classifier of a name, not yet fitted.
 
     Raises:
@@ -64,7 +63,7 @@ def new_classifier(model: AnyModelName, inference: InferenceName, seed: int) -> 
 
 def new_classifiers(
     model: ModelName, methods: tuple[MethodName, ...], seed: int, table: Table
-) -> dict[str, Fitted]:
+) -> dict[str, Classifier]:
     """Return one classifier for each method, under the name to print.
 
     Args:
@@ -100,33 +99,32 @@ def require_numbers(model: AnyModelName, table: Table) -> None:
     """
     levels = [column.name for column in table.columns if column.kind == "level"]
     if model in NUMERIC and levels:
-        columns = (
-            f"columns {listed(levels)} hold" if len(levels) > 1 else f"column {levels[0]!r} holds"
-        )
+        hold = f"{named('column', levels)} {'hold' if len(levels) > 1 else 'holds'}"
         raise UnusableModel(
-            f"{MODELS[model][1]} needs numbers, and {columns} categories. Use --model naive-bayes, "
-            "or leave them out of the file."
+            f"{MODELS[model][1]} needs numbers, and {hold} categories. Use --model naive-bayes, or "
+            "leave them out of the file."
         )
 
 
-def in_words(model: AnyModelName, classifier: Fitted, table: Table, limit: int = 8) -> str:
-    """Return which likelihood a model gives to which columns, or the members of a stack."""
-    if isinstance(classifier, StackedClassifier):
-        return f"stack of {'; '.join(description.member_names(classifier, table))}"
+def in_words(classifier: Classifier, table: Table, limit: int = 8) -> str:
+    """Return the likelihoods of a model with their columns, or the members of a fitted stack."""
+    if members := getattr(classifier, "members_", None):
+        return f"stack of {'; '.join(members)}"
     blocks = []
     for likelihood, names in description.blocks(classifier, table).values():
         more = f" and {len(names) - limit:,} more" if len(names) > limit else ""
         family = repr(likelihood).removesuffix("()")
         blocks.append(f"{family} for {', '.join(map(str, names[:limit]))}{more}")
-    return f"{MODELS[model][1]}: {'; '.join(blocks)}"
+    kind = type(classifier)
+    return f"{dict(MODELS.values()).get(kind, kind.__name__)}: {'; '.join(blocks)}"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class FileColumns:
     """The columns of a file that a saved model reads.
 
-    reads: the type of each, by its name in the file: what a CSV file holds there. names: what the
-    model calls them; None: they have no names but an order. keep: columns to copy beside answers.
+    reads: the type of each, by its name in the file. names: those that the model has for them;
+    None: they have an order alone. keep: columns to copy beside the answers.
     """
 
     reads: Types
@@ -135,12 +133,12 @@ class FileColumns:
 
     @classmethod
     def match(
-        cls, classifier: Fitted, data: str, found: list[str], keep: tuple[str, ...]
+        cls, classifier: Classifier, data: str, found: list[str], keep: tuple[str, ...]
     ) -> "FileColumns":
-        """Return how a model reads a file with the columns `found`.
+        """Match the columns `found` in a file with those of a model.
 
-        Columns are known by name, those of a model that was fitted to an array by position: all
-        columns of the file, unless these are named x0, x1, ... as the model names them.
+        Columns match by name; those of a model that was fitted to an array match by position,
+        unless the columns of the file are named x0, x1, ... as the model names them.
 
         Raises:
             UnusableData: the file lacks a column to copy, or all columns of the model.
@@ -148,7 +146,7 @@ class FileColumns:
         for name in keep:
             if name not in found:
                 raise UnusableData.no_column(data, name, found)
-        parts = _parts(classifier)
+        parts = list(getattr(classifier, "members_", {"": classifier}).values())
         types = {name: kind for part in parts for name, kind in _column_types(part).items()}
         known = [name for name in description.column_names(parts[0]) if name in types]
         shared = [name for name in known if str(name) in found]
@@ -171,8 +169,8 @@ class FileColumns:
         """The types of all columns to read; those to copy stay as they are written: 007 is text."""
         return dict.fromkeys(self.keep, pa.string()) | self.reads
 
-    def answers(self, classifier: Fitted, rows: pa.Table, interval: float) -> pa.Table:
-        """Return the columns to copy and what a model answers, one row for each row.
+    def answers(self, classifier: Classifier, rows: pa.Table, interval: float) -> pa.Table:
+        """Return the columns to copy and the answers of a model, one row for each row.
 
         predicted: the most probable class. probability_K: P(y = K given the row), missing cells
         marginalized. lower_K, upper_K: the interval that holds `interval` of the posterior of that
@@ -208,26 +206,16 @@ class FileColumns:
         return rows.to_pandas().set_axis(self.names, axis=1)
 
 
-def _parts(classifier: Fitted) -> list[Classifier]:
-    """Return the fitted classifier, or the members of a stack."""
-    stack = isinstance(classifier, StackedClassifier)
-    return list(classifier.members_.values()) if stack else [classifier]
-
-
 def _column_types(classifier: Classifier) -> dict:
-    """Return what a CSV file holds in each column that a model reads."""
-    types, derived = {}, description.derived_columns(classifier)
-    for columns in classifier.state_.schema.blocks.values():
-        if isinstance(columns, NumericColumns):
-            types |= dict.fromkeys(columns.names, pa.float64())
-        else:
-            types |= {column.name: _column_type(column) for column in columns}
+    """Return the types of the columns of a CSV file that a model reads."""
+    blocks, derived = classifier.state_.schema.blocks, description.derived_columns(classifier)
+    types = {column.name: _column_type(column) for part in blocks.values() for column in part}
     sources = {derived[name].name: _column_type(derived[name]) for name in types if name in derived}
     return {name: kind for name, kind in types.items() if name not in derived} | sources
 
 
 def _column_type(column: Column) -> pa.DataType:
-    """Return what the cells of a CSV column have to be: numbers match levels by their value."""
+    """Return the type of the cells of a CSV column: numbers match levels by their value."""
     found = {type(level) for level in column.levels}
     if found == {bool}:
         return pa.bool_()

@@ -6,7 +6,7 @@ import math
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sized
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -153,13 +153,33 @@ def missing_by_column(table: Table) -> dict[str, int]:
     return {name: count for name, count in found.items() if count}
 
 
-def rows_and_columns(rows: int, kinds: Mapping[str, int]) -> str:
-    """Return "9 rows, 3 columns (1 numeric, 2 categorical)"."""
-    numeric, categorical = kinds["numeric"], kinds["categorical"]
-    return (
-        f"{rows:,} rows, {numeric + categorical:,} columns ({numeric:,} numeric, {categorical:,} "
-        "categorical)"
-    )
+def facts_of_data(data: str, target: str, table: Table, count: Mapping[Any, int]) -> dict[str, Any]:
+    """Return what was read; `table` may be part of the rows, `count` has the rows of each class."""
+    return {
+        "data": data,
+        "target": target,
+        "rows": sum(count.values()),
+        "columns": kinds_of_columns(table),
+        "classes": {str(label): count[label] for label in sorted(count)},
+    }
+
+
+def print_data(facts: Mapping[str, Any], **more: str) -> None:
+    """Print what data were read, which column is their target, and more facts."""
+    numeric, categorical = facts["columns"]["numeric"], facts["columns"]["categorical"]
+    kinds = f"{numeric:,} numeric, {categorical:,} categorical"
+    words = f"{facts['rows']:,} rows, {numeric + categorical:,} columns ({kinds})"
+    classes = name_counts(facts["classes"])
+    about = {"data": f"{facts['data']}: {words}", "target": f"{facts['target']}: {classes}"}
+    print_facts(about | more)
+
+
+def missing_in_words(facts: Mapping[str, Any]) -> str:
+    """Return "19 cells in 11 rows (sex 11, ...)"."""
+    if not facts["missing_cells"]:
+        return "none"
+    columns = name_counts(facts["missing_by_column"])
+    return f"{facts['missing_cells']:,} cells in {facts['rows_with_missing']:,} rows ({columns})"
 
 
 def name_counts(counts: Mapping[str, int], limit: int = 8) -> str:

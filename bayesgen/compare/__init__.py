@@ -1,4 +1,4 @@
 """Cross-validated comparison of classifiers by proper scores, on the same folds."""
 
 from bayesgen.compare.comparison import Comparison as Comparison
-from bayesgen.compare.running import compare as compare
+from bayesgen.compare.cross_validation import compare as compare

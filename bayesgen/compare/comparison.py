@@ -33,7 +33,7 @@ LEGEND = (
 )
 
 Event = tuple[Bool[np.ndarray, " row"], Float[np.ndarray, " row"]]
-"""Whether a class was the true one in each row, and what probability it was given."""
+"""True where a class is the true one of a row, and the probability it was given."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -50,9 +50,9 @@ class Comparison:
             class); each with its standard error over folds (log_loss_se, ...; NaN of inf);
             log_loss_difference, log_loss_lower, log_loss_upper: difference to the first classifier
             and its 95 % interval, see `differences`; fit_seconds and predict_seconds (mean of one
-            fold, with standard errors); method (what the classifier says in `inference_`, empty if
-            it says nothing); prepared_by (what stood before a classifier that cannot take missing
-            cells or levels, empty if nothing did).
+            fold, with standard errors); method (`inference_` of the classifier, empty where it has
+            none); prepared_by (the steps before a classifier that cannot take missing cells or
+            levels, empty where there are none).
         differences: DataFrame indexed by (classifier, score): difference to the first classifier,
             standard_error, and lower and upper end of a 95 % interval (corrected resampled t of
             Nadeau and Bengio 2003: folds are paired, and share most of the rows they fit).
@@ -118,7 +118,7 @@ class Comparison:
         *,
         positive: Hashable = None,
     ) -> pd.DataFrame:
-        """Return what calling a class at thresholds of its probability gives.
+        """Return counts and rates of calling a class at thresholds of its probability.
 
         Args:
             name: of the classifier.

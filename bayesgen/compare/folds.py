@@ -1,6 +1,5 @@
 """Folds: the rows to fit and those to score, in full and at smaller training sizes."""
 
-import dataclasses
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -17,13 +16,8 @@ FEWEST_ROWS = 2
 Fold = tuple[Int[np.ndarray, " _"], Int[np.ndarray, " _"]]
 """The positions of the rows to fit, and of those to score."""
 
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Splits:
-    """Rows to fit and to score, each with the words that an error names it by."""
-
-    folds: tuple[Fold, ...]
-    words: tuple[str, ...]
+Split = tuple[str, Fold]
+"""A fold and the words that an error names it by."""
 
 
 def split(
@@ -137,7 +131,7 @@ def subset(y: Labels, size: int, rng: np.random.Generator) -> Int[np.ndarray, " 
     Args:
         y: class codes, shape (row,).
         size: rows wanted, at least 1.
-        rng: what orders the rows at random.
+        rng: orders the rows at random.
     """
     count = np.bincount(y)
     shuffled = rng.permutation(len(y))
@@ -174,32 +168,21 @@ def training_sizes(sizes: Sequence[int | float], folds: list[Fold], y: Labels) -
     return tuple(sorted(found))
 
 
-def shrunk(folds: list[Fold], size: int, y: Labels, seed: int) -> list[Fold]:
-    """Return folds that fit about `size` of their rows and score what they did.
-
-    Args:
-        folds: what to shrink.
-        size: see `subset`.
-        y: class codes, shape (row,).
-        seed: smaller subsets of the same seed are part of larger ones.
-    """
-    seeds = np.random.SeedSequence(seed).spawn(len(folds))
-    subsets = [
-        fit[subset(y[fit], size, np.random.default_rng(seed))]
-        for (fit, _), seed in zip(folds, seeds, strict=True)
-    ]
-    return [(fit, scored) for fit, (_, scored) in zip(subsets, folds, strict=True)]
-
-
 def splits_at(
-    folds: list[Fold], sizes: tuple[int, ...], codes: Labels, random_state: int | None
-) -> Splits:
-    """Return the folds, then the folds at each training size."""
-    count = len(folds)
-    words = [f"fold {number + 1} of {count}" for number in range(count)]
+    folds: list[Fold], sizes: tuple[int, ...], y: Labels, random_state: int | None
+) -> list[Split]:
+    """Return the folds, then the folds at each training size.
+
+    Smaller folds fit about `size` of their rows (`subset`) and score the same ones; the rows of a
+    smaller size are among those of a larger one.
+    """
+    named = [(f"fold {number} of {len(folds)}", fold) for number, fold in enumerate(folds, start=1)]
     # one seed for all sizes, also where none was given
     seed = int(np.random.default_rng(random_state).integers(2**63))
-    small = [shrunk(folds, size, codes, seed) for size in sizes]
-    at = [f"{word} at {size} rows" for size in sizes for word in words]
-    every = [fold for group in (folds, *small) for fold in group]
-    return Splits(tuple(every), (*words, *at))
+    seeds = np.random.SeedSequence(seed).spawn(len(folds))
+    smaller = [
+        (f"{words} at {size} rows", (fit[subset(y[fit], size, np.random.default_rng(own))], scored))
+        for size in sizes
+        for (words, (fit, scored)), own in zip(named, seeds, strict=True)
+    ]
+    return [*named, *smaller]

@@ -1,6 +1,6 @@
 """Pipelines of scikit-learn for classifiers that cannot take missing cells or text.
 
-Imported when it is needed: what it takes from scikit-learn would slow down every start.
+Imported when needed: its parts of scikit-learn would slow down every start.
 """
 
 import numpy as np
@@ -19,9 +19,9 @@ from bayesgen.table import Table, TableColumn
 
 def logistic_regression(table: Table) -> BaseEstimator:
     """Return logistic regression as it is commonly run: numbers scaled where there is no level."""
-    plain = LogisticRegression(max_iter=5000)
+    model = LogisticRegression(max_iter=5000)
     levels = any(column.kind == "level" for column in table.columns)
-    return plain if levels else make_pipeline(StandardScaler(), plain)
+    return model if levels else make_pipeline(StandardScaler(), model)
 
 
 def needs_preparing(error: Exception, estimator: object, table: Table) -> bool:

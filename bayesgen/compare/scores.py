@@ -18,7 +18,7 @@ from bayesgen.calibrate import (
 from bayesgen.typing import Joint, Labels
 
 LEVEL = 0.95
-"""How often the interval of a paired difference should hold the expected difference."""
+"""Coverage of the interval of a paired difference."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -91,7 +91,7 @@ def _jackknife(without: np.ndarray) -> float:
 def differences(
     scored: dict[str, Scored], fitted: Int[np.ndarray, " fold"], held_out: Int[np.ndarray, " fold"]
 ) -> pd.DataFrame:
-    """Return how much every classifier but the first scores above the first, with 95 % intervals.
+    """Return the score differences of all classifiers to the first, with 95 % intervals.
 
     The scores of one fold are paired, and folds share most of the rows they are fitted to, so that
     their differences vary together. The interval is that of the corrected resampled t-test: with J

@@ -1,7 +1,7 @@
-"""Every sentence a user can meet: exceptions and warnings, one class for each kind.
+"""Exceptions and warnings, one class for each kind, and their sentences.
 
-A sentence says where (column, class, rows), what was found, what is allowed, and what to type. Each
-class builds its sentences in small constructors: `raise NotNumeric.column("colour", ("red",))`.
+A sentence names the place (column, class, rows), what was found, what is allowed and a cure. Each
+class has a constructor for each of its sentences: `raise NotNumeric.column("color", ("red",))`.
 Errors are also ValueError or TypeError, as scikit-learn's callers expect.
 """
 
@@ -60,7 +60,7 @@ from bayesgen.errors.inference import PooledEstimate as PooledEstimate
 from bayesgen.errors.inference import SingularCovariance as SingularCovariance
 from bayesgen.errors.inference import UnreliableLeaveOneOut as UnreliableLeaveOneOut
 from bayesgen.errors.inference import UnsupportedInference as UnsupportedInference
-from bayesgen.errors.story import InvalidProgram as InvalidProgram
-from bayesgen.errors.story import InvalidProgramRows as InvalidProgramRows
-from bayesgen.errors.story import ProgramNotFinite as ProgramNotFinite
-from bayesgen.errors.story import ProgramRefuses as ProgramRefuses
+from bayesgen.errors.program import InvalidProgram as InvalidProgram
+from bayesgen.errors.program import InvalidProgramRows as InvalidProgramRows
+from bayesgen.errors.program import ProgramNotFinite as ProgramNotFinite
+from bayesgen.errors.program import ProgramRefuses as ProgramRefuses

@@ -1,9 +1,9 @@
 """Invalid arguments: values, losses, priors and distributions, and packages they need."""
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from bayesgen.errors.base import BayesgenError, Count, Real, listed, shown
+from bayesgen.errors.base import BayesgenError, Count, Real, Sentence, listed, shown
 
 _EXAMPLE = "'linear': bg.LDA()"
 
@@ -11,18 +11,10 @@ _EXAMPLE = "'linear': bg.LDA()"
 class InvalidArgument(BayesgenError, ValueError):
     """An argument has a value that is not among those allowed."""
 
-    @classmethod
-    def not_one_of(cls, name: str, value: object, allowed: tuple | list) -> "InvalidArgument":
-        """The value is not one of a list."""
-        return cls(
-            f"{name} is {shown(value)}; allowed: {listed(allowed, 20)}. Pass "
-            f"{name}={shown(allowed[0])}."
-        )
-
-    @classmethod
-    def out_of_range(cls, name: str, value: object, allowed: str, cure: str) -> "InvalidArgument":
-        """The value is outside a range in words ("a number above 0"); the cure is what to type."""
-        return cls(f"{name} is {shown(value)}; allowed: {allowed}. {cure}")
+    not_one_of = Sentence(
+        "{name} is {value!r}; allowed: {allowed:listed 20}. Pass {name}={allowed[0]!r}."
+    )
+    out_of_range = Sentence("{name} is {value!r}; allowed: {allowed}. {cure}")
 
     @classmethod
     def not_named(cls, found: object) -> "InvalidArgument":
@@ -34,29 +26,18 @@ class InvalidArgument(BayesgenError, ValueError):
             f"classifier is needed. Pass {{{', '.join(own) or _EXAMPLE}}}."
         )
 
-    @classmethod
-    def not_an_instance(cls, name: str, found: type) -> "InvalidArgument":
-        """The argument is a class; an instance of it is needed."""
-        return cls(
-            f"{name} is the class {found.__name__}; an instance is needed. Pass {found.__name__}()"
-            f", with parentheses: {name}=bg.{found.__name__}()."
-        )
-
-    @classmethod
-    def no_arguments(cls, name: str, value: object, argument: str) -> "InvalidArgument":
-        """An argument of a likelihood is to be set where there is no likelihood."""
-        return cls(
-            f"{name} is {shown(value)}, which has no argument {argument!r}; only a likelihood has "
-            f"one. Set both at once: set_params({name}=bg.Normal(), {name}__{argument}=...)."
-        )
-
-    @classmethod
-    def no_block(cls, name: str, given: str, blocks: Sequence[str]) -> "InvalidArgument":
-        """An argument is to be set of a likelihood whose columns the mapping does not have."""
-        return cls(
-            f"{name}__{given} names no likelihood of {name}; it has {listed(blocks, 20)}. "
-            f"Write {name}__{blocks[0]}__... for an argument of the first."
-        )
+    not_an_instance = Sentence(
+        "{name} is the class {found.__name__}; an instance is needed. Pass {found.__name__}(), "
+        "with parentheses: {name}=bg.{found.__name__}()."
+    )
+    no_arguments = Sentence(
+        "{name} is {value!r}, which has no argument {argument!r}; only a likelihood has one. Set "
+        "both at once: set_params({name}=bg.Normal(), {name}__{argument}=...)."
+    )
+    no_block = Sentence(
+        "{name}__{given} names no likelihood of {name}; it has {blocks:listed 20}. Write "
+        "{name}__{blocks[0]}__... for an argument of the first."
+    )
 
     @classmethod
     def unknown_to(cls, family: str, name: str, existing: Sequence[str]) -> "InvalidArgument":
@@ -66,25 +47,20 @@ class InvalidArgument(BayesgenError, ValueError):
             + _meant(name, existing)
         )
 
-    @classmethod
-    def no_member_left(cls, names: list) -> "InvalidArgument":
-        """Every member of a stack failed."""
-        return cls(
-            f"none of the members {listed(names, 20)} could be fitted (the warnings say why). Pass "
-            "members={'name': classifier} that suit the columns."
-        )
+    no_member_left = Sentence(
+        "none of the members {names:listed 20} could be fitted (the warnings say why). Pass "
+        "members={{'name': classifier}} that suit the columns."
+    )
 
 
 class MissingPackage(BayesgenError, ImportError):
     """A package that is needed is not installed."""
 
-    @classmethod
-    def named(cls, package: str, what: str, extra: str) -> "MissingPackage":
-        """`what` needs `package`, which an extra of this library brings."""
-        return cls(
-            f"{what} need the package {package}, which is not installed. Type: "
-            f"pip install 'bayesgen[{extra}]'"
-        )
+    named = Sentence(
+        "{what} need the package {package}, which is not installed. Type: pip install "
+        "'bayesgen[{extra}]'",
+        order="package what extra",
+    )
 
 
 class UnknownArgument(BayesgenError, TypeError):
@@ -124,7 +100,7 @@ ELSEWHERE = {
     "likelihoods": "likelihood",
     "estimators": "members",
 }
-"""What other libraries call an argument -> the one that stands for it here."""
+"""Names of arguments in other libraries -> their counterparts here."""
 OF_A_LIKELIHOOD = {
     "alpha": "bg.Categorical.laplace(1)",
     "rows_per_level": "bg.Categorical(rows_per_level=2)",
@@ -152,163 +128,96 @@ def _meant(name: str, existing: Sequence[str]) -> str:
 
 
 class InvalidLoss(BayesgenError, ValueError):
-    """A loss, or the cost of rejecting, from which no decision follows."""
+    """A loss, or a cost of rejecting, that determines no decision."""
 
-    @classmethod
-    def wrong_shape(cls, shape: tuple, labels: list) -> "InvalidLoss":
-        """A matrix is not (class, class)."""
-        size = len(labels)
-        return cls(
-            f"loss has the shape {shape}; the classes {listed(labels)} need ({size}, {size}): a "
-            "row for each true class, a column for each decision. Or pass {(true, decided): cost}."
-        )
-
-    @classmethod
-    def not_finite(cls, where: object, cost: Real) -> "InvalidLoss":
-        """A cost is NaN or infinite."""
-        return cls(
-            f"loss: the cost of {shown(where)} is {cost}; finite numbers are allowed. Pass a large "
-            "cost for what must not happen."
-        )
+    wrong_shape = Sentence(
+        "loss has the shape {shape}; the classes {labels:listed} need ({labels:len}, "
+        "{labels:len}): a row for each true class, a column for each decision. Or pass "
+        "{{(true, decided): cost}}."
+    )
+    not_finite = Sentence(
+        "loss: the cost of {where!r} is {cost}; finite numbers are allowed. Pass a large cost for "
+        "what must not happen."
+    )
 
     @classmethod
     def of_rejecting(cls, reject: object, least: Real) -> "InvalidLoss":
-        """The cost of rejecting is no number, or below every cost of a decision."""
+        """The cost of rejecting is not a number, or below every cost of a decision."""
         return cls(
             f"reject is {shown(reject)}; a finite number of at least {least:g}, the smallest cost "
             "in loss, is allowed: below it every row would be rejected. Pass "
             f"reject={least + 0.1:g}, or None to decide every row."
         )
 
-    @classmethod
-    def unknown_class(cls, label: object, labels: list) -> "InvalidLoss":
-        """The first label of a pair is no class."""
-        return cls(
-            f"loss names the true class {shown(label)}; the classes are {listed(labels, 20)}. "
-            "Write pairs as (true, decided)."
-        )
-
-    @classmethod
-    def pairs_left_out(cls, pairs: list[tuple]) -> "InvalidLoss":
-        """Pairs of a true class and another decision have no cost."""
-        return cls(
-            f"loss has no cost for the (true, decided) pairs {listed(pairs, 3)}; every pair of "
-            "different labels needs one. Add them, 0 where nothing is lost."
-        )
-
-    @classmethod
-    def label_taken(cls, label: object) -> "InvalidLoss":
-        """The label for rejected rows is a class or a decision already."""
-        return cls(
-            f"reject_label {shown(label)} is a class or a decision already. Pass another one, such "
-            "as reject_label='undecided'."
-        )
-
-    @classmethod
-    def empty(cls, labels: Iterable) -> "InvalidLoss":
-        """A mapping without pairs."""
-        return cls(
-            f"loss is empty; pass a cost for every pair of the classes {listed(labels, 20)}, or "
-            "None for a cost of 1 for every wrong class."
-        )
+    unknown_class = Sentence(
+        "loss names the true class {label!r}; the classes are {labels:listed 20}. Write pairs as "
+        "(true, decided)."
+    )
+    pairs_left_out = Sentence(
+        "loss has no cost for the (true, decided) pairs {pairs:listed 3}; every pair of different "
+        "labels needs one. Add them, 0 where nothing is lost."
+    )
+    label_taken = Sentence(
+        "reject_label {label!r} is a class or a decision already. Pass another one, such as "
+        "reject_label='undecided'."
+    )
+    empty = Sentence(
+        "loss is empty; pass a cost for every pair of the classes {labels:listed 20}, or None for "
+        "a cost of 1 for every wrong class."
+    )
 
 
 class InvalidPrior(BayesgenError, ValueError):
     """A guess, or the strength of a prior, that is not allowed."""
 
-    @classmethod
-    def not_positive(cls, family: str, name: str, value: object) -> "InvalidPrior":
-        """A strength, a rate or a variance is not above 0."""
-        return cls(
-            f"{family}: {name} is {shown(value)}; finite numbers above 0 are allowed. Pass a "
-            "positive one; for no prior at all use inference='mle'."
-        )
-
-    @classmethod
-    def not_used(cls, family: str, name: str, cure: str) -> "InvalidPrior":
-        """Something is stated that this prior does not have."""
-        return cls(f"{family} has no {name}, so stating it would have no effect. {cure}.")
-
-    @classmethod
-    def not_probabilities(
-        cls, family: str, name: str, value: object, allowed: str = "above 0 and below 1"
-    ) -> "InvalidPrior":
-        """Something is not a set of probabilities."""
-        return cls(
-            f"{family}: {name} is {shown(value)}; probabilities {allowed} are allowed. "
-            "Divide positive numbers by their sum."
-        )
-
-    @classmethod
-    def impossible_class(cls, value: object, labels: list) -> "InvalidPrior":
-        """A class that y has is to have the probability 0."""
-        return cls(
-            f"class_prior is {shown(value)}; y has rows of class {listed(labels)}, "
-            "which needs a probability above 0 to be fitted. Pass class_prior='empirical'; after "
-            f"the fit clf.with_class_prior({shown(value)}) rules it out."
-        )
-
-    @classmethod
-    def does_not_sum_to_one(cls, where: str, total: object) -> "InvalidPrior":
-        """Probabilities sum to `total`."""
-        return cls(
-            f"{where}: the probabilities sum to {total}; they must sum to one within 1e-8. Divide "
-            "them by their sum."
-        )
-
-    @classmethod
-    def wrong_shape(cls, family: str, name: str, found: object, wanted: object) -> "InvalidPrior":
-        """An array does not fit the block or the classes."""
-        return cls(
-            f"{family}: {name} has the shape {found}; a single number, or an array that broadcasts "
-            f"to {wanted}, is allowed (classes first, then features). Reshape it to {wanted}."
-        )
-
-    @classmethod
-    def wrong_classes(cls, found: Iterable, wanted: Iterable) -> "InvalidPrior":
-        """Class probabilities are given for other classes than those of y."""
-        return cls(
-            f"class_prior names the classes {listed(found)}; y has {listed(wanted)}. Give each of "
-            "these a probability."
-        )
-
-    @classmethod
-    def unknown_class_prior(cls, value: object) -> "InvalidPrior":
-        """class_prior is a word that means nothing."""
-        return cls(
-            f"class_prior is {shown(value)}; allowed are a number of rows per class, 'empirical', "
-            "'uniform', an array of probabilities and {class: probability}. Pass "
-            "class_prior='uniform'."
-        )
-
-    @classmethod
-    def not_positive_definite(cls, family: str, name: str) -> "InvalidPrior":
-        """A covariance is singular, indefinite or not symmetric."""
-        return cls(
-            f"{family}: {name} is not symmetric and positive definite; a covariance matrix is "
-            f"needed. Pass {name} + 1e-6 * numpy.diag({name}.diagonal()), or {name}=None for "
-            "that of the columns."
-        )
-
-    @classmethod
-    def not_diagonal(cls, family: str, name: str, wanted: str) -> "InvalidPrior":
-        """A guess of the covariance has what its structure has not; `wanted` says what it has."""
-        return cls(
-            f"{family}: {name} is a matrix that is not {wanted}, as this covariance must be. Pass "
-            f"a number, or {name}=None for that of the columns."
-        )
-
-    @classmethod
-    def reference_needs_rows(cls, family: str, n_rows: Count) -> "InvalidPrior":
-        """The improper reference prior has no posterior with so few rows."""
-        return cls(
-            f"{family}(prior='reference') needs at least {n_rows} distinct complete rows in every "
-            f"class, and a class has fewer. Use the default prior: {family}()."
-        )
+    not_positive = Sentence(
+        "{family}: {name} is {value!r}; finite numbers above 0 are allowed. Pass a positive one; "
+        "for no prior at all use inference='mle'."
+    )
+    not_used = Sentence("{family} has no {name}, so stating it would have no effect. {cure}.")
+    not_probabilities = Sentence(
+        "{family}: {name} is {value!r}; probabilities {allowed} are allowed. Divide positive "
+        "numbers by their sum.",
+        allowed="above 0 and below 1",
+    )
+    impossible_class = Sentence(
+        "class_prior is {value!r}; y has rows of class {labels:listed}, which needs a probability "
+        "above 0 to be fitted. Pass class_prior='empirical'; after the fit "
+        "clf.with_class_prior({value!r}) rules it out."
+    )
+    does_not_sum_to_one = Sentence(
+        "{where}: the probabilities sum to {total}; they must sum to one within 1e-8. Divide them "
+        "by their sum."
+    )
+    wrong_shape = Sentence(
+        "{family}: {name} has the shape {found}; a single number, or an array that broadcasts to "
+        "{wanted}, is allowed (classes first, then features). Reshape it to {wanted}."
+    )
+    wrong_classes = Sentence(
+        "class_prior names the classes {found:listed}; y has {wanted:listed}. Give each of these a "
+        "probability."
+    )
+    unknown_class_prior = Sentence(
+        "class_prior is {value!r}; allowed are a number of rows per class, 'empirical', 'uniform', "
+        "an array of probabilities and {{class: probability}}. Pass class_prior='uniform'."
+    )
+    not_positive_definite = Sentence(
+        "{family}: {name} is not symmetric and positive definite; a covariance matrix is needed. "
+        "Pass {name} + 1e-6 * numpy.diag({name}.diagonal()), or {name}=None for that of the "
+        "columns."
+    )
+    not_diagonal = Sentence(
+        "{family}: {name} is a matrix that is not {wanted}, as this covariance must be. Pass a "
+        "number, or {name}=None for that of the columns."
+    )
+    reference_needs_rows = Sentence(
+        "{family}(prior='reference') needs at least {n_rows} distinct complete rows in every "
+        "class, and a class has fewer. Use the default prior: {family}()."
+    )
 
 
 class InvalidDistribution(BayesgenError, ValueError):
-    """Family was given something that is no density of one number with numbers as parameters."""
+    """Family takes densities of one number, with numbers as parameters."""
 
     @classmethod
     def not_a_class(cls, value: object) -> "InvalidDistribution":
@@ -328,55 +237,31 @@ class InvalidDistribution(BayesgenError, ValueError):
             "levels."
         )
 
-    @classmethod
-    def must_be_fixed(cls, family: str, parameter: str, why: str) -> "InvalidDistribution":
-        """A parameter cannot be learned by gradients."""
-        return cls(
-            f"Family(dist.{family}): {parameter!r} {why}, so it cannot be learned by "
-            f"gradients. State it: Family(dist.{family}, fixed={{{parameter!r}: ...}})."
-        )
-
-    @classmethod
-    def moving_support(cls, family: str, parameters: Iterable) -> "InvalidDistribution":
-        """The support depends on a parameter that is to be learned."""
-        names = list(parameters)
-        return cls(
-            f"Family(dist.{family}): the support depends on its parameters ({listed(names)}); "
-            f"at its edge no gradient is zero. State the parameter that moves the edge, for "
-            f"example Family(dist.{family}, fixed={{{names[0]!r}: ...}})."
-        )
-
-    @classmethod
-    def unknown_parameter(
-        cls, family: str, argument: str, name: object, existing: Iterable
-    ) -> "InvalidDistribution":
-        """priors= or fixed= names what the distribution has not."""
-        return cls(
-            f"Family(dist.{family}): {argument}= names {shown(name)}; its parameters are "
-            f"{listed(existing)}. Name one of these."
-        )
-
-    @classmethod
-    def fixed_value(
-        cls, family: str, name: str, value: object, allowed: str
-    ) -> "InvalidDistribution":
-        """fixed= states a value that the parameter cannot have."""
-        return cls(
-            f"Family(dist.{family}): fixed= states {name}={shown(value)}; {allowed} are allowed. "
-            f"Pass one of them, or leave {name!r} out to learn it."
-        )
-
-    @classmethod
-    def nothing_free(cls, family: str) -> "InvalidDistribution":
-        """Every parameter is fixed."""
-        return cls(
-            f"Family(dist.{family}): every parameter is fixed, so classes cannot differ. "
-            "Leave one out of fixed=."
-        )
+    must_be_fixed = Sentence(
+        "Family(dist.{family}): {parameter!r} {why}, so it cannot be learned by gradients. State "
+        "it: Family(dist.{family}, fixed={{{parameter!r}: ...}})."
+    )
+    moving_support = Sentence(
+        "Family(dist.{family}): the support depends on its parameters ({parameters:listed}); at "
+        "its edge no gradient is zero. State the parameter that moves the edge, for example "
+        "Family(dist.{family}, fixed={{{parameters[0]!r}: ...}})."
+    )
+    unknown_parameter = Sentence(
+        "Family(dist.{family}): {argument}= names {name!r}; its parameters are {existing:listed}. "
+        "Name one of these."
+    )
+    fixed_value = Sentence(
+        "Family(dist.{family}): fixed= states {name}={value!r}; {allowed} are allowed. Pass one of "
+        "them, or leave {name!r} out to learn it."
+    )
+    nothing_free = Sentence(
+        "Family(dist.{family}): every parameter is fixed, so classes cannot differ. Leave one out "
+        "of fixed=."
+    )
 
     @classmethod
     def not_a_prior(cls, family: str, name: str, value: object) -> "InvalidDistribution":
-        """A prior is no distribution of one number."""
+        """A prior is not a distribution of one number."""
         return cls(
             f"Family(dist.{family}): the prior of {name!r} is {_name(value)}; an instance of a "
             "continuous distribution of one number is needed, the same for every class and column. "
@@ -384,15 +269,10 @@ class InvalidDistribution(BayesgenError, ValueError):
             "own need a Family each."
         )
 
-    @classmethod
-    def prior_support(
-        cls, family: str, name: str, prior: str, value: object, allowed: str
-    ) -> "InvalidDistribution":
-        """A prior gives mass to what the parameter cannot be."""
-        return cls(
-            f"Family(dist.{family}): the prior of {name!r}, dist.{prior}, allows {shown(value)}; "
-            f"{allowed} are allowed. Pass a prior on such numbers."
-        )
+    prior_support = Sentence(
+        "Family(dist.{family}): the prior of {name!r}, dist.{prior}, allows {value!r}; {allowed} "
+        "are allowed. Pass a prior on such numbers."
+    )
 
 
 def _name(value: object) -> str:

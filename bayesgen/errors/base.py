@@ -1,10 +1,12 @@
 """Base classes of errors and warnings, values quoted in sentences, and similar warnings merged."""
 
 import contextlib
+import functools
 import re
 import shlex
+import string
 import warnings
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -12,15 +14,15 @@ import numpy as np
 Count = int | np.integer
 Real = float | int | np.number
 _INSIDE = str(Path(__file__).parents[1]), contextlib.__file__
-"""Where no warning points to: the library, and what `deduplicate_warnings` is run by."""
+"""Files that no warning points to: the library, and the one that runs `deduplicate_warnings`."""
 
 
 class BayesgenError(Exception):
-    """Anything this library refuses; each concrete error is also a ValueError or a TypeError."""
+    """Base class of all errors; each is also a ValueError, a TypeError or an ImportError."""
 
 
 class BayesgenWarning(UserWarning):
-    """Anything this library did that a person should know about; the text names the cure."""
+    """Base class of all warnings; the text names the cure."""
 
 
 def warn(warning: BayesgenWarning) -> None:
@@ -30,7 +32,7 @@ def warn(warning: BayesgenWarning) -> None:
 
 @contextlib.contextmanager
 def deduplicate_warnings(*silent: type[BayesgenWarning]) -> Generator[None]:
-    """Issue each warning of what runs inside once, at its end: several models say the same.
+    """Issue each warning of the block once, at its end: several models give the same ones.
 
     Usable as a decorator too.
 
@@ -52,13 +54,60 @@ def deduplicate_warnings(*silent: type[BayesgenWarning]) -> Generator[None]:
             warnings.warn_explicit(first.message, first.category, first.filename, first.lineno)
 
 
+class Sentence(string.Formatter):
+    """Constructor of an error or a warning from a sentence with fields.
+
+    An attribute of the class of the error: `TooLong.column("a", 9)` fills the fields in the order
+    of their first appearance, or by name.
+
+    In a field, !r shows a value as it would be typed, :listed several of them, :listed 20 up to
+    20, :named level the same after "level" or "levels", :joined several texts without quotes, :len
+    the number of values, :rows a number of rows and :path the name of a file; all else is as in
+    str.format.
+
+    Args:
+        template: The sentence.
+        order: Names of the fields in the order of the arguments, where that is another.
+        defaults: Fields that an argument replaces, or none does.
+
+    Examples:
+        >>> class TooLong(BayesgenError):
+        ...     column = Sentence("column {column!r} is too long by {count:rows}.")
+        >>> TooLong.column("a", count=1)
+        TooLong("column 'a' is too long by 1 row.")
+    """
+
+    def __init__(self, template: str, *, order: str = "", **defaults: object) -> None:
+        names = [re.split(r"[.[]", name)[0] for _, name, _, _ in self.parse(template) if name]
+        self.template, self.defaults = template, defaults
+        self.order = order.split() or list(dict.fromkeys(names))
+
+    def __get__[E: Exception](self, _: E | None, kind: type[E]) -> Callable[..., E]:
+        return functools.partial(self._filled, kind)
+
+    def _filled[E: Exception](self, kind: type[E], /, *values: object, **named: object) -> E:
+        fields = dict(zip(self.order, values, strict=False)) | named
+        return kind(self.vformat(self.template, (), self.defaults | fields))
+
+    def convert_field(self, value: object, conversion: str | None) -> object:
+        """Show a value for !r."""
+        return shown(value) if conversion == "r" else super().convert_field(value, conversion)
+
+    def format_field(self, value: object, format_spec: str) -> str:
+        """Format a value by one of the words of sentences, or as str.format does."""
+        word, _, option = format_spec.partition(" ")
+        if word in WORDS:
+            return WORDS[word](value, *option.split())
+        return super().format_field(value, format_spec)
+
+
 def shown(value: object) -> str:
     """Return a value as it would be typed; NumPy's scalars as the Python ones."""
     return repr(value.item() if isinstance(value, np.generic) else value)
 
 
 class Code(str):
-    """Something to type, which is shown without quotes around it: Code("bg.LDA()")."""
+    """Code to type, shown without quotes: Code("bg.LDA()")."""
 
     __repr__ = str.__str__
 
@@ -71,9 +120,26 @@ def listed(values: Iterable, limit: int = 5) -> str:
     return f"{text} and {more:,} more" if more > 0 else text or "nothing"
 
 
+def named(noun: str, values: Iterable) -> str:
+    """Return "level 'a'" or "levels 'a', 'b'"."""
+    values = list(values)
+    return f"{noun}{'' if len(values) == 1 else 's'} {listed(values)}"
+
+
 def rows(count: Count) -> str:
     """Return "1 row" or "1,234 rows"."""
     return f"{count:,} row" + ("" if count == 1 else "s")
+
+
+WORDS: dict[str, Callable[..., str]] = {
+    "listed": lambda values, limit="5": listed(values, int(limit)),
+    "named": lambda values, noun: named(noun, values),
+    "joined": ", ".join,
+    "len": lambda values: f"{len(values):,}",
+    "rows": rows,
+    "path": lambda path: shown(str(path)),
+}
+"""Formats of the fields of a sentence, besides those of str.format."""
 
 
 def in_rows(cells: list[tuple[str, int]], limit: int = 5) -> str:
@@ -84,7 +150,7 @@ def in_rows(cells: list[tuple[str, int]], limit: int = 5) -> str:
 
 
 def to_numbers(column: object, cells: list[tuple[str, int]]) -> str:
-    """Return what makes some cells of a column missing, in Python and on the command line."""
+    """Return the code that makes cells of a column missing, in Python and on the command line."""
     name, texts = shown(column), list(dict.fromkeys(text for text, _ in cells))
     options = " ".join(f"--missing {shlex.quote(text)}" for text in texts[:5])
     return (
@@ -109,7 +175,7 @@ def merge_warnings(warnings: Mapping[str, Iterable[str]]) -> list[str]:
     """Return the warnings of each classifier as sentences "MLE, MAP: ...".
 
     Warnings that differ only in their numbers, columns and classes become the first of them, which
-    counts the others. Names that stand elsewhere tell warnings apart.
+    counts the others. Names elsewhere in the text distinguish warnings.
 
     Examples:
         >>> texts = [f"column {c!r} is flat in class {k}" for c in "ab" for k in (0, 1)]

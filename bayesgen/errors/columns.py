@@ -1,13 +1,14 @@
 """Columns that do not suit their likelihood, differ from those of the fit, or look suspicious."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from bayesgen.errors.base import (
     BayesgenError,
     BayesgenWarning,
     Count,
     Real,
+    Sentence,
     in_rows,
     listed,
     rows,
@@ -19,22 +20,15 @@ from bayesgen.errors.base import (
 class NotNumeric(BayesgenError, ValueError):
     """A likelihood of numbers was asked for a column of levels."""
 
-    @classmethod
-    def column(cls, column: object, levels: Iterable) -> "NotNumeric":
-        """The column holds `levels`."""
-        return cls(
-            f"column {shown(column)} holds the levels {listed(levels)}; its likelihood needs "
-            f"numbers. Give it one for levels, likelihood={{{shown(column)}: bg.Categorical(), "
-            "...}, or, if it is a number, pass X[column].astype(float)."
-        )
-
-    @classmethod
-    def text(cls, column: object) -> "NotNumeric":
-        """Every cell is a number, and all are text."""
-        return cls(
-            f"column {shown(column)} holds numbers that are written as text; its likelihood needs "
-            f"numbers. Pass X.astype({{{shown(column)}: float}})."
-        )
+    column = Sentence(
+        "column {column!r} holds the levels {levels:listed}; its likelihood needs numbers. Give it "
+        "one for levels, likelihood={{{column!r}: bg.Categorical(), ...}}, or, if it is a number, "
+        "pass X[column].astype(float)."
+    )
+    text = Sentence(
+        "column {column!r} holds numbers that are written as text; its likelihood needs numbers. "
+        "Pass X.astype({{{column!r}: float}})."
+    )
 
     @classmethod
     def cells(cls, column: object, cells: list[tuple[str, int]]) -> "NotNumeric":
@@ -48,45 +42,32 @@ class NotNumeric(BayesgenError, ValueError):
 class NotLevels(BayesgenError, ValueError):
     """A likelihood of levels was asked for a column of numbers that are not whole."""
 
-    @classmethod
-    def fractions(cls, column: object, value: Real) -> "NotLevels":
-        """The column holds a fraction."""
-        return cls(
-            f"column {shown(column)} holds {shown(value)}; its likelihood needs levels, and only "
-            "whole numbers, text, booleans and categories are levels. Give it one for numbers, "
-            f"likelihood={{{shown(column)}: bg.Normal(), ...}}, or cut it into levels, "
-            "pandas.cut(X[column], 5)."
-        )
-
-    @classmethod
-    def changed(cls, column: object, before: Iterable, now: Iterable) -> "NotLevels":
-        """A batch has levels of another type than the batches before."""
-        return cls(
-            f"column {shown(column)} holds the levels {listed(now)}, and held {listed(before)} in "
-            "earlier batches; all batches need one type. Pass X[column].astype(str) in each."
-        )
+    fractions = Sentence(
+        "column {column!r} holds {value!r}; its likelihood needs levels, and only whole numbers, "
+        "text, booleans and categories are levels. Give it one for numbers, "
+        "likelihood={{{column!r}: bg.Normal(), ...}}, or cut it into levels, pandas.cut(X[column], "
+        "5)."
+    )
+    changed = Sentence(
+        "column {column!r} holds the levels {now:listed}, and held {before:listed} in earlier "
+        "batches; all batches need one type. Pass X[column].astype(str) in each.",
+        order="column before now",
+    )
 
 
 class NotBinary(BayesgenError, ValueError):
-    """Bernoulli was asked for a column that has not exactly two declared levels."""
+    """Bernoulli was asked for a column that does not have exactly two declared levels."""
 
-    @classmethod
-    def number(cls, column: object, value: Real) -> "NotBinary":
-        """The column holds a number that is neither 0 nor 1."""
-        return cls(
-            f"column {shown(column)} holds {shown(value)}; Bernoulli takes booleans, the numbers 0 "
-            f"and 1, and declared categories of two levels. Pass X[column] > 0, or use Normal: "
-            f"likelihood={{{shown(column)}: bg.Normal(), ...}}."
-        )
-
-    @classmethod
-    def levels(cls, column: object, levels: tuple) -> "NotBinary":
-        """The column holds text, or categories that are not two."""
-        return cls(
-            f"column {shown(column)} holds {len(levels):,} levels, {listed(levels)}; Bernoulli "
-            "takes booleans, the numbers 0 and 1, and declared categories of two levels. Use "
-            f"Categorical: likelihood={{{shown(column)}: bg.Categorical(), ...}}."
-        )
+    number = Sentence(
+        "column {column!r} holds {value!r}; Bernoulli takes booleans, the numbers 0 and 1, and "
+        "declared categories of two levels. Pass X[column] > 0, or use Normal: "
+        "likelihood={{{column!r}: bg.Normal(), ...}}."
+    )
+    levels = Sentence(
+        "column {column!r} holds {levels:len} levels, {levels:listed}; Bernoulli takes booleans, "
+        "the numbers 0 and 1, and declared categories of two levels. Use Categorical: "
+        "likelihood={{{column!r}: bg.Categorical(), ...}}."
+    )
 
 
 class NotCounts(BayesgenError, ValueError):
@@ -106,35 +87,26 @@ class NotCounts(BayesgenError, ValueError):
 class MissingCells(BayesgenError, ValueError):
     """Rows to fit miss cells, and their likelihood fits complete rows only."""
 
-    @classmethod
-    def at_fit(cls, family: str, column: object, count: Count, n_rows: Count) -> "MissingCells":
-        """A column is missing (NaN) in `count` of `n_rows` rows."""
-        return cls(
-            f"column {shown(column)} is missing (NaN) in {count:,} of {rows(n_rows)}; {family} "
-            "fits complete rows only, since the counts of a row share one total. Pass X.fillna(0) "
-            "if absent means none, leave these rows out, or use Poisson: likelihood=Poisson()."
-        )
+    at_fit = Sentence(
+        "column {column!r} is missing (NaN) in {count:,} of {n_rows:rows}; {family} fits complete "
+        "rows only, since the counts of a row share one total. Pass X.fillna(0) if absent means "
+        "none, leave these rows out, or use Poisson: likelihood=Poisson().",
+        order="family column count n_rows",
+    )
 
 
 class UnsupportedColumn(BayesgenError, TypeError):
     """A column has a type, or a name, that the library does not read."""
 
-    @classmethod
-    def date(cls, column: object, found: str) -> "UnsupportedColumn":
-        """Cells are dates, times or durations."""
-        return cls(
-            f"column {shown(column)} holds dates or times ({found}); numbers and categories are "
-            "allowed. Say what about the date matters, for example X[column].dt.month, or drop the "
-            "column."
-        )
-
-    @classmethod
-    def nested(cls, column: object, found: str) -> "UnsupportedColumn":
-        """Cells hold something other than one number, text or boolean (scikit-learn's words)."""
-        return cls(
-            f"column {shown(column)} holds values of type {found}; every argument must be a string "
-            "or a number (or a boolean). Unpack them into columns of their own, or drop the column."
-        )
+    date = Sentence(
+        "column {column!r} holds dates or times ({found}); numbers and categories are allowed. Say "
+        "what about the date matters, for example X[column].dt.month, or drop the column."
+    )
+    # the words are scikit-learn's
+    nested = Sentence(
+        "column {column!r} holds values of type {found}; every argument must be a string or a "
+        "number (or a boolean). Unpack them into columns of their own, or drop the column."
+    )
 
     @classmethod
     def mixed(
@@ -149,67 +121,41 @@ class UnsupportedColumn(BayesgenError, TypeError):
             f"pandas.to_numeric(X[{name}], errors='coerce'), which makes other cells missing."
         )
 
-    @classmethod
-    def text_numbers(cls, column: object, levels: Iterable) -> "UnsupportedColumn":
-        """An array of text holds what were numbers or missing values before NumPy made it text."""
-        return cls(
-            f"column {shown(column)} of an array of text holds {listed(levels)}: numpy.array turns "
-            "numbers and missing values that stand beside text into text. Pass a DataFrame, or an "
-            "array made with dtype=object (dtype=float if there are numbers only)."
-        )
-
-    @classmethod
-    def name(cls, column: object) -> "UnsupportedColumn":
-        """A column is named by something other than text or an integer."""
-        return cls(
-            f"column {shown(column)} is named by a {type(column).__name__}; text and integers are "
-            "allowed. Pass X.set_axis([str(c) for c in X.columns], axis=1)."
-        )
-
-    @classmethod
-    def mixed_names(cls, text: str, number: int) -> "UnsupportedColumn":
-        """Some columns are named by text, and some by integers."""
-        return cls(
-            f"column {shown(text)} is named by text and column {shown(number)} by an integer; "
-            "names of one type are allowed. Pass X.set_axis([str(c) for c in X.columns], axis=1)."
-        )
+    text_numbers = Sentence(
+        "column {column!r} of an array of text holds {levels:listed}: numpy.array turns numbers "
+        "and missing values that stand beside text into text. Pass a DataFrame, or an array made "
+        "with dtype=object (dtype=float if there are numbers only)."
+    )
+    name = Sentence(
+        "column {column!r} is named by a {column.__class__.__name__}; text and integers are "
+        "allowed. Pass X.set_axis([str(c) for c in X.columns], axis=1)."
+    )
+    mixed_names = Sentence(
+        "column {text!r} is named by text and column {number!r} by an integer; names of one type "
+        "are allowed. Pass X.set_axis([str(c) for c in X.columns], axis=1)."
+    )
 
 
 class UnknownColumns(BayesgenError, ValueError):
-    """Columns are named that a table has not, or a table has columns that fitting did not see."""
+    """Named columns that a table lacks, or columns of a table that fitting did not see."""
 
-    @classmethod
-    def not_in_table(cls, names: Iterable, existing: Iterable) -> "UnknownColumns":
-        """A likelihood was given for columns that X has not."""
-        return cls(
-            f"X has no column {listed(names)}; it has {listed(existing, 20)}. Name one of these, "
-            "or give its position."
-        )
-
-    @classmethod
-    def two_numbers(cls, numbers: Iterable) -> "UnknownColumns":
-        """A picture over two columns needs columns of numbers."""
-        return cls(
-            f"features needs two columns of numbers, such as two of {listed(numbers, 20)}. Pass "
-            "features=(column, column), by name or by position."
-        )
-
-    @classmethod
-    def twice(cls, names: Iterable) -> "UnknownColumns":
-        """Columns are named in more than one entry of likelihood=."""
-        return cls(
-            f"likelihood= names column {listed(names)} more than once; each column has one "
-            "likelihood. Leave one of the entries out."
-        )
-
-    @classmethod
-    def left_out(cls, names: Iterable) -> "UnknownColumns":
-        """Columns have no entry in likelihood=."""
-        return cls(
-            f"likelihood= leaves out column {listed(names)}; each column needs a likelihood. Add "
-            'an entry for it, or pass remainder="auto" to read the rest by its kind, or '
-            'remainder="drop" to ignore it.'
-        )
+    not_in_table = Sentence(
+        "X has no column {names:listed}; it has {existing:listed 20}. Name one of these, or give "
+        "its position."
+    )
+    two_numbers = Sentence(
+        "features needs two columns of numbers, such as two of {numbers:listed 20}. Pass "
+        "features=(column, column), by name or by position."
+    )
+    twice = Sentence(
+        "likelihood= names column {names:listed} more than once; each column has one likelihood. "
+        "Leave one of the entries out."
+    )
+    left_out = Sentence(
+        "likelihood= leaves out column {names:listed}; each column needs a likelihood. Add an "
+        'entry for it, or pass remainder="auto" to read the rest by its kind, or remainder="drop" '
+        "to ignore it."
+    )
 
     @classmethod
     def unseen(cls, unseen: tuple, absent: tuple, *, no_columns: bool = False) -> "UnknownColumns":
@@ -233,22 +179,12 @@ class UnknownColumns(BayesgenError, ValueError):
         cure = ", or ".join(cures)
         return cls(f"{text}{cure[0].upper()}{cure[1:]}.")
 
-    @classmethod
-    def none_used(cls, there: Iterable, used: tuple) -> "UnknownColumns":
-        """A frame has none of the columns that the classifier reads."""
-        return cls(
-            f"X has the columns {listed(there)} and none of those that the classifier reads, "
-            f"{listed(used)}; at least one is needed. Add one, X.assign(**{{{shown(used[0])}: "
-            "None}) if nothing is known of any row."
-        )
-
-    @classmethod
-    def wrong_number(cls, found: int, expected: int, estimator: str) -> "UnknownColumns":
-        """An array has another number of columns than the fitted one (scikit-learn's words)."""
-        return cls(
-            f"X has {found} features, but {estimator} is expecting {expected} features as input. "
-            "Columns of an array are known by position; for missing columns pass a DataFrame."
-        )
+    # the words are scikit-learn's
+    wrong_number = Sentence(
+        "X has {found} features, but {estimator} is expecting {expected} features as input. "
+        "Columns of an array are known by position; for missing columns pass a DataFrame.",
+        order="found expected estimator",
+    )
 
 
 class TooManyCells(BayesgenError, ValueError):
@@ -256,7 +192,7 @@ class TooManyCells(BayesgenError, ValueError):
 
     @classmethod
     def block(cls, n_levels: Mapping, most: Count) -> "TooManyCells":
-        """`n_levels` says how many levels each column has; `most` cells are allowed."""
+        """`n_levels` has the number of levels of each column; `most` cells are allowed."""
         sizes = [f"{shown(column)} ({n:,})" for column, n in n_levels.items()]
         more = f" and {len(sizes) - 10:,} more" if len(sizes) > 10 else ""
         cells = math.prod(max(n, 1) for n in n_levels.values())
@@ -271,34 +207,28 @@ class TooManyCells(BayesgenError, ValueError):
         )
 
 
+_DECLARE = "as a pandas Categorical or a polars Enum with all its levels"
+_UNSEEN = (
+    "column {column!r} has the {levels:named level} in {count:,} of {n_rows:rows}; fitting saw "
+    "{existing:listed 10}."
+)
+
+
 class UnseenLevelError(BayesgenError, ValueError):
     """A level was never seen at fit, and unseen="error" was asked for."""
 
-    @classmethod
-    def in_column(
-        cls, column: object, levels: tuple, count: Count, n_rows: Count, existing: Iterable
-    ) -> "UnseenLevelError":
-        """`levels` stand in `count` of `n_rows` rows; fitting saw `existing`."""
-        return cls(
-            f"{_unseen(column, levels, count, n_rows, existing)} Declare it before fitting, "
-            f"{_DECLARE}, "
-            'or pass unseen="missing".'
-        )
+    in_column = Sentence(
+        f'{_UNSEEN} Declare it before fitting, {_DECLARE}, or pass unseen="missing".'
+    )
 
 
 class UnseenLevel(BayesgenWarning):
     """A level was never seen at fit; it counts as missing."""
 
-    @classmethod
-    def in_column(
-        cls, column: object, levels: tuple, count: Count, n_rows: Count, existing: Iterable
-    ) -> "UnseenLevel":
-        """`levels` stand in `count` of `n_rows` rows; fitting saw `existing`."""
-        return cls(
-            f"{_unseen(column, levels, count, n_rows, existing)} These cells count as missing. "
-            "Declare it "
-            f'before fitting, {_DECLARE}, or pass unseen="error".'
-        )
+    in_column = Sentence(
+        f"{_UNSEEN} These cells count as missing. Declare it before fitting, {_DECLARE}, or pass "
+        'unseen="error".'
+    )
 
 
 class AbsentColumns(BayesgenWarning):
@@ -323,17 +253,6 @@ class AbsentColumns(BayesgenWarning):
             f"{text} to X; X.reindex(columns=clf.feature_names_in_) adds empty columns "
             "without this warning."
         )
-
-
-_DECLARE = "as a pandas Categorical or a polars Enum with all its levels"
-
-
-def _unseen(column: object, levels: tuple, count: Count, n_rows: Count, existing: Iterable) -> str:
-    noun = "level" if len(levels) == 1 else "levels"
-    return (
-        f"column {shown(column)} has the {noun} {listed(levels)} in {count:,} of {rows(n_rows)}; "
-        f"fitting saw {listed(existing, 10)}."
-    )
 
 
 def _bullets(names: Iterable) -> str:
@@ -369,23 +288,16 @@ class OutOfSupport(BayesgenError, ValueError):
 
 
 class UninformativeColumn(BayesgenWarning):
-    """A column says nothing about the classes."""
+    """A column cannot distinguish the classes."""
 
-    @classmethod
-    def column(cls, column: object) -> "UninformativeColumn":
-        """The column is constant or never observed."""
-        return cls(
-            f"column {shown(column)} is constant or never observed; it contributes nothing for any "
-            f"class. Leave it out, X.drop(columns={shown(column)}), or state a prior variance."
-        )
-
-    @classmethod
-    def columns(cls, columns: Sequence) -> "UninformativeColumn":
-        """Many columns are constant or never observed."""
-        return cls(
-            f"{len(columns):,} columns ({listed(columns)}) are constant or never observed; they "
-            "contribute nothing for any class. Leave them out, or state prior guesses for them."
-        )
+    column = Sentence(
+        "column {column!r} is constant or never observed; it contributes nothing for any class. "
+        "Leave it out, X.drop(columns={column!r}), or state a prior variance."
+    )
+    columns = Sentence(
+        "{columns:len} columns ({columns:listed}) are constant or never observed; they contribute "
+        "nothing for any class. Leave them out, or state prior guesses for them."
+    )
 
 
 class TextNumbers(BayesgenWarning):
@@ -403,16 +315,13 @@ class TextNumbers(BayesgenWarning):
 
 
 class IdentifierColumn(BayesgenWarning):
-    """A column names or counts the rows, and says nothing of new ones."""
+    """A column names or counts the rows, which does not help to classify new ones."""
 
-    @classmethod
-    def column(cls, column: object, n_levels: Count, n_rows: Count) -> "IdentifierColumn":
-        """More than half of the rows have a level of their own."""
-        return cls(
-            f"column {shown(column)} has {n_levels:,} levels in {rows(n_rows)}; it looks like an "
-            "identifier, and a new row will have a level that fitting never saw. Leave it out: "
-            f"X.drop(columns={shown(column)})."
-        )
+    column = Sentence(
+        "column {column!r} has {n_levels:,} levels in {n_rows:rows}; it looks like an identifier, "
+        "and a new row will have a level that fitting never saw. Leave it out: "
+        "X.drop(columns={column!r})."
+    )
 
     @classmethod
     def unnamed(cls, column: object, *, first: bool) -> "IdentifierColumn":

@@ -1,21 +1,20 @@
 """Models as files: one zip of a JSON text and NumPy arrays, and no code.
 
-An object is taken apart into JSON and arrays (`encoding`), which go to a zip (`container`) that
-takes its place on the disk whole or not at all (`atomic_write`). Loading goes back (`decoding`):
-every object is made by the constructor of a type in a registry. Nothing in a file is executed, and
-no name in it is imported.
+An object is taken apart into JSON and arrays (`encoding`), which go to a zip that takes its place
+on the disk whole or not at all (`container`). Loading goes back (`decoding`): every object is made
+by the constructor of a type in a registry. Nothing in a file is executed, and no name in it is
+imported.
 """
 
-from bayesgen.persist.atomic_write import leftovers as leftovers
-from bayesgen.persist.atomic_write import replacing as replacing
 from bayesgen.persist.container import InvalidStructure as InvalidStructure
 from bayesgen.persist.container import Json as Json
+from bayesgen.persist.container import leftovers as leftovers
 from bayesgen.persist.container import opened as opened
+from bayesgen.persist.container import replacing as replacing
 from bayesgen.persist.container import write_zip as write_zip
 from bayesgen.persist.decoding import read_model as read_model
 from bayesgen.persist.encoding import write_model as write_model
 from bayesgen.persist.registry import Record as Record
 from bayesgen.persist.registry import Registry as Registry
-from bayesgen.persist.registry import UnknownType as UnknownType
 from bayesgen.persist.registry import descendants as descendants
 from bayesgen.persist.registry import is_ours as is_ours

@@ -1,8 +1,8 @@
-"""The zip file: `model.json` and arrays as `.npy`, read within the size of the file.
+"""The zip file of `model.json` and `.npy`: written whole or not at all, read within its size.
 
 `zipfile`, `unzip` and `numpy.load(path)` read it too. Members are stored, not compressed, and each
 is read once at most, so that the arrays of a file take no more memory than the file is large,
-whatever it says of itself (and once more the largest of them, while it is read).
+whatever its headers claim (and once more the largest of them, while it is read).
 
 The CRC-32 of every member tells a damaged text or array from a whole one. It does not cover what
 stands between the members, such as dates, which are not read; and it is no signature: whoever
@@ -14,13 +14,16 @@ import contextlib
 import dataclasses
 import json
 import math
+import os
+import re
+import secrets
 import zipfile
 from collections.abc import Generator, Mapping
 from pathlib import Path
 
 import numpy as np
 
-from bayesgen.errors import InvalidModelFile
+from bayesgen.errors import InvalidModelFile, UnwritableFile
 
 Json = dict | list | str | int | float | bool | None
 
@@ -37,9 +40,59 @@ FOREIGN = {
 }
 """The first bytes of other files."""
 
+UNFINISHED = re.compile(r"[0-9a-f]{8}\.tmp")
+"""Ending of the names of unfinished files, after a dot, the name of the file and a dot."""
+
 
 class InvalidStructure(ValueError):
-    """A part of a file is not what it has to be; the border turns it into a sentence."""
+    """A part of a file is invalid; `read_model` turns this into a sentence."""
+
+
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike) -> Generator[Path]:
+    """Give a new, empty file beside `path` to write to; it takes the place of `path` at the end.
+
+    Whoever reads `path` finds the old file or the new one, after a crash too: the new one is on the
+    disk before it is renamed. Where the block raises, nothing is left behind.
+
+    Raises:
+        UnwritableFile: the operating system refuses, here or in the block.
+    """
+    target = Path(os.path.realpath(path))
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        # refuses to follow a link that someone put there
+        temporary.touch(exist_ok=False)
+        yield temporary
+        _settle(temporary)
+        temporary.replace(target)
+        _settle(target.parent)
+    except OSError as error:
+        raise UnwritableFile.because(path, error.strerror or str(error)) from error
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def leftovers(path: str | os.PathLike) -> list[Path]:
+    """Return the unfinished files beside `path` of writers that were killed."""
+    target = Path(os.path.realpath(path))
+    return [
+        file
+        for file in target.parent.glob(".*.tmp")
+        if UNFINISHED.fullmatch(file.name.removeprefix(f".{target.name}."))
+    ]
+
+
+def _settle(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk."""
+    if path.is_dir() and os.name != "posix":
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def write_zip(path: Path, tree: Json, arrays: Mapping[str, np.ndarray]) -> None:
@@ -122,7 +175,7 @@ def opened(path: Path) -> Generator[Archive]:
 
 
 def _require_sizes(members: list[zipfile.ZipInfo], size: int) -> None:
-    """Refuse members that are larger than the file together, and what makes one of them two."""
+    """Refuse compressed or repeated members, and members that exceed the file together."""
     packed = (m for m in members if m.compress_type or m.compress_size != m.file_size)
     for member in packed:
         raise InvalidStructure(

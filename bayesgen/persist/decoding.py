@@ -1,6 +1,6 @@
-"""JSON and arrays back to objects, by their constructors; trusts nothing.
+"""Rebuild objects of JSON and arrays by their constructors, trusting nothing.
 
-This is the border: whatever is wrong with a file becomes one sentence.
+Whatever is wrong with a file becomes one sentence here.
 """
 
 import dataclasses
@@ -81,88 +81,75 @@ class Decoder:
         Raises:
             InvalidStructure, UnknownType, KeyError, TypeError, ...: `Encoder` writes no such node.
         """
+        if isinstance(node, list):
+            raise InvalidStructure("a list stands where a value belongs")
         if not isinstance(node, dict):
-            if isinstance(node, list):
-                raise InvalidStructure("a list stands where a value belongs")
             return node
         ((word, content),) = node.items()
-        return DECODERS[word](self, content)
+        return self._value(word, content)
 
-    def scalar(self, content: list) -> object:
-        """Return a number or a text of NumPy's."""
-        name, item = content
-        value = self.decode(item)
-        return np.str_(value) if name[1] == "U" else np.array(value, dtype=numeric(name))[()]
+    def _value(self, word: str, content: Any) -> object:
+        """Return the value of a node by the word that names its type, see `Encoder`."""
+        match word:
+            case "number":
+                return NUMBERS[content]
+            case "list":
+                return self._items(content)
+            case "tuple":
+                return tuple(self._items(content))
+            case "dict":
+                return {self.decode(key): self.decode(value) for key, value in content}
+            case "object":
+                return rebuild(self.registry.type(content["type"]), self._parts(content))
+            case "record":
+                return self.from_record(Record(content["type"], self._parts(content)))
+            case "distribution":
+                return distribution(content["type"], self._parts(content))
+            case "distribution_class":
+                if (cls := public_class(content)) is None:
+                    raise UnknownType(content)
+                return cls
+        return self._numeric(word, content)
 
-    def objects(self, content: dict) -> np.ndarray:
-        """Return an array of objects."""
-        items = self.sequence(content["items"])
-        array = np.empty(len(items), dtype=object)
-        array[:] = items
-        return array.reshape(content["shape"])
+    def _numeric(self, word: str, content: Any) -> object:
+        """Return a value of NumPy or SciPy."""
+        match word:
+            case "scalar":
+                name, item = content
+                value = self.decode(item)
+                text = name[1] == "U"
+                return np.str_(value) if text else np.array(value, dtype=numeric(name))[()]
+            case "array":
+                return self.archive.array(content)
+            case "transposed":
+                # an array lies in memory as it did
+                name, order = content
+                return self.archive.array(name).transpose(np.argsort(order))
+            case "objects":
+                items = self._items(content["items"])
+                array = np.empty(len(items), dtype=object)
+                array[:] = items
+                return array.reshape(content["shape"])
+            case "sparse":
+                *parts, shape = self._items(content)
+                matrix = sparse.csr_array(tuple(parts), shape=shape)
+                matrix.check_format(full_check=True)
+                return matrix
+            case "dtype":
+                return numeric(content)
+            case "number_type":
+                return numeric(content).type
+            case "random_state":
+                generator = np.random.RandomState(0)
+                generator.set_state(cast(dict, self.decode(content)))
+                return generator
+        raise KeyError(word)
 
-    def transposed(self, content: list) -> np.ndarray:
-        """Return an array that lies in memory as it did."""
-        name, order = content
-        return self.archive.array(name).transpose(np.argsort(order))
-
-    def sparse(self, content: list) -> sparse.csr_array:
-        """Return a matrix of which most cells are 0."""
-        *parts, shape = (self.decode(item) for item in content)
-        made = sparse.csr_array(tuple(parts), shape=shape)
-        made.check_format(full_check=True)
-        return made
-
-    def sequence(self, content: list) -> list:
-        """Return a list."""
+    def _items(self, content: list) -> list:
         return [self.decode(item) for item in content]
 
-    def mapping(self, content: list) -> dict:
-        """Return a dictionary in its order."""
-        return {self.decode(key): self.decode(value) for key, value in content}
-
-    def parts(self, content: dict) -> dict[str, object]:
-        """Return the parts of an object by name."""
+    def _parts(self, content: dict) -> dict[str, object]:
         return {name: self.decode(node) for name, node in content["parts"].items()}
-
-    def random_state(self, content: dict) -> np.random.RandomState:
-        """Return a generator of random numbers that goes on where the saved one stopped."""
-        made = np.random.RandomState(0)
-        made.set_state(cast(dict, self.decode(content)))
-        return made
-
-    def distribution_class(self, content: str) -> object:
-        """Return a class of NumPyro's distributions."""
-        found = public_class(content)
-        if found is None:
-            raise UnknownType(content)
-        return found
-
-    def instance(self, content: dict) -> object:
-        """Return an object of a known type."""
-        return rebuild(self.registry.type(content["type"]), self.parts(content))
-
-
-DECODERS: dict[str, Callable[[Decoder, Any], object]] = {
-    "number": lambda decoder, content: NUMBERS[content],
-    "scalar": Decoder.scalar,
-    "objects": Decoder.objects,
-    "array": lambda decoder, content: decoder.archive.array(content),
-    "transposed": Decoder.transposed,
-    "sparse": Decoder.sparse,
-    "list": Decoder.sequence,
-    "tuple": lambda decoder, content: tuple(decoder.sequence(content)),
-    "dict": Decoder.mapping,
-    "random_state": Decoder.random_state,
-    "dtype": lambda decoder, content: numeric(content),
-    "number_type": lambda decoder, content: numeric(content).type,
-    "distribution": lambda decoder, content: distribution(content["type"], decoder.parts(content)),
-    "distribution_class": Decoder.distribution_class,
-    "object": Decoder.instance,
-    "record": lambda decoder, content: decoder.from_record(
-        Record(content["type"], decoder.parts(content))
-    ),
-}
 
 
 def rebuild(cls: type, parts: dict[str, object]) -> object:

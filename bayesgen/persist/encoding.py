@@ -37,7 +37,7 @@ Where = tuple[str, ...]
 def write_model(
     path: Path, model: object, registry: Registry, to_record: Callable[[object], object]
 ) -> "Encoder":
-    """Write a model to a file and return what taking it apart collected.
+    """Write a model to a file and return the encoder, which knows the types it met.
 
     Args:
         path: of the file.
@@ -159,7 +159,7 @@ class Encoder:
 
 
 def _shown(where: Where) -> str:
-    """Return where a value stands, as a person would look for it."""
+    """Return the path of a value in the model: attributes, keys, positions."""
     return ".".join(where) or "the model"
 
 

@@ -1,4 +1,4 @@
-"""Types that may be rebuilt from a file, under the names that files use: no other ever is."""
+"""Types that may be rebuilt from a file, by their names in files; no others are rebuilt."""
 
 import dataclasses
 import inspect
@@ -10,7 +10,7 @@ OURS = "bayesgen"
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Record:
-    """An object that a layer above takes apart and puts together: the name of its type, its parts.
+    """Name of the type and parts of an object that a layer above takes apart and puts together.
 
     Estimators are records, and a program of a user's, which is its import path.
     """
@@ -81,13 +81,13 @@ def is_distribution(value: object) -> bool:
 
 
 def is_distribution_class(value: object) -> bool:
-    """Return whether a value is what NumPyro calls a distribution, such as `Gamma` itself."""
+    """Return whether a value is a class of NumPyro's distributions, such as `Gamma`."""
     name = getattr(value, "__name__", "")
     return callable(value) and _from_numpyro(value) and name != "" and public_class(name) is value
 
 
 def distribution_arguments(value: object) -> dict[str, object] | None:
-    """Return what a distribution was made of, by name; None where it cannot be told."""
+    """Return the parameters of a distribution by name; None where they cannot be found."""
     if public_class(type(value).__name__) is not type(value):
         return None
     found = {name: getattr(value, name, ABSENT) for name in _parameters(type(value))}
@@ -109,8 +109,8 @@ def distribution(name: str, given: Mapping[str, object]) -> object:
 def public_class(name: str) -> object:
     """Return a class of distributions by its public name, or the function that picks one, or None.
 
-    A function picks one where two classes differ only in how they are told: `Bernoulli` of
-    `BernoulliProbs` and `BernoulliLogits`.
+    A function picks one where two classes differ only in their parameters: `Bernoulli` picks
+    `BernoulliProbs` or `BernoulliLogits`.
     """
     import numpyro.distributions as dist
 

@@ -3,13 +3,13 @@
 Only here matplotlib is imported, and only when something is drawn.
 """
 
-from bayesgen.plots.decisions import ConfusionDisplay as ConfusionDisplay
-from bayesgen.plots.decisions import RocDisplay as RocDisplay
-from bayesgen.plots.densities import DensityDisplay as DensityDisplay
+from bayesgen.plots.comparison import ConfusionDisplay as ConfusionDisplay
+from bayesgen.plots.comparison import LearningCurveDisplay as LearningCurveDisplay
+from bayesgen.plots.comparison import RocDisplay as RocDisplay
 from bayesgen.plots.evidence import EvidenceDisplay as EvidenceDisplay
 from bayesgen.plots.features import FeatureDisplay as FeatureDisplay
 from bayesgen.plots.intervals import IntervalDisplay as IntervalDisplay
-from bayesgen.plots.learning_curves import LearningCurveDisplay as LearningCurveDisplay
-from bayesgen.plots.regions import RegionDisplay as RegionDisplay
 from bayesgen.plots.reliability import ReliabilityDisplay as ReliabilityDisplay
+from bayesgen.plots.two_columns import DensityDisplay as DensityDisplay
+from bayesgen.plots.two_columns import RegionDisplay as RegionDisplay
 from bayesgen.plots.weights import WeightDisplay as WeightDisplay

@@ -1,4 +1,4 @@
-"""Why one row has its odds: a waterfall from the class prior, cell by cell, to the answer."""
+"""Log-odds of one row as a waterfall: the class prior, then the evidence of each cell."""
 
 import dataclasses
 from collections.abc import Hashable
@@ -8,19 +8,19 @@ from jaxtyping import Float
 from scipy.special import expit
 
 from bayesgen.errors import InvalidArgument
-from bayesgen.plots.style import FAINT, INK, Axes, Fitted, colour, panels, pyplot, tidy
+from bayesgen.plots.style import FAINT, INK, Axes, Fitted, color, panels, pyplot, tidy
 from bayesgen.table import Table, read_table
 
 MOST = 15
-"""Bars that one picture shows; smaller ones are added up."""
+"""Most bars of one picture; smaller ones are added up."""
 
 
 @dataclasses.dataclass(eq=False)
 class EvidenceDisplay:
-    """Log-odds of a class for one row: what the prior says, what every cell adds, the sum.
+    """Log-odds of a class for one row: those of the prior, the weight of each cell, the sum.
 
-    Each bar starts where the one above it ended. Cells that speak for the class point to the right,
-    blue and plain; those against it to the left, orange and hatched. The largest come first;
+    Each bar starts where the one above it ended. Evidence for the class points to the right, blue
+    and solid; evidence against it to the left, orange and hatched. The largest come first;
     missing ones add nothing and are left out.
 
     Attributes:
@@ -28,7 +28,7 @@ class EvidenceDisplay:
         names: "column = value" of each bar, the largest first.
         weights: of evidence, in nats, shape (bar,).
         ends: lower and upper ends of intervals, (bar, 2), or None.
-        target, against: the class that is spoken for, and the other.
+        target, against: the two classes of the odds.
         classes: how many there are in all.
 
     Example:
@@ -118,7 +118,7 @@ class EvidenceDisplay:
         return self
 
     def _bar(self, place: int, left: float, step: float, *, prior: bool) -> None:
-        shade = FAINT if prior else colour(0 if step >= 0 else 1)
+        shade = FAINT if prior else color(0 if step >= 0 else 1)
         hatch = None if prior or step >= 0 else "///"
         style = {"color": shade, "hatch": hatch, "edgecolor": "white", "linewidth": 0}
         self.ax_.barh(place, step, left=left, height=0.62, **style)
@@ -159,17 +159,14 @@ class EvidenceDisplay:
 
 
 def _pair(clf: Fitted, row: object, target: Hashable, against: Hashable) -> tuple:
-    """Return both classes, the most probable ones where they are not named."""
-    classes = clf.classes_.tolist()
-    if len(classes) == 2:
-        first = classes[1] if target is None else target
-        if target is None and against is not None:
-            first = next((k for k in classes if k != against), None)
-        other = next((k for k in classes if k != first), None)
-        return first, other if against is None else against
-    order = [classes[k] for k in np.argsort(-clf.predict_proba(row)[0], kind="stable")]
-    target = next(k for k in order if k != against) if target is None else target
-    return target, next(k for k in order if k != target) if against is None else against
+    """Return both classes: of two the second and the first, of more the most probable ones."""
+    order = clf.classes_.tolist()[::-1]
+    if len(order) > 2:
+        probable = np.argsort(-clf.predict_proba(row)[0], kind="stable")
+        order = clf.classes_[probable].tolist()
+    if target is None:
+        target = next((k for k in order if k != against), None)
+    return target, next((k for k in order if k != target), None) if against is None else against
 
 
 def _bars(
@@ -195,10 +192,9 @@ def _shown(table: Table, features: list) -> dict[int, str]:
     """Return "column = value" by position, for columns that the row shows."""
     out = {}
     by_name = {column.name: column for column in table.columns}
-    position = dict(zip(features, range(len(features)), strict=True))
     if not set(by_name) <= set(features) and len(by_name) == len(features):
         by_name = dict(zip(features, table.columns, strict=True))
-    for name, i in position.items():
+    for i, name in enumerate(features):
         column = by_name.get(name)
         if column is None or column.is_missing:
             continue

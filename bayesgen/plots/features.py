@@ -1,4 +1,4 @@
-"""Each column by itself: what the model expects of it in every class, over what was seen."""
+"""Predictive density of each column in every class, over the observed values."""
 
 import dataclasses
 
@@ -7,7 +7,7 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 
 from bayesgen.plots import probing
-from bayesgen.plots.style import Axes, Fitted, colour, line, panels, pyplot, tidy
+from bayesgen.plots.style import Axes, Fitted, color, line, panels, pyplot, tidy
 from bayesgen.table import Table, TableColumn
 
 POINTS = 200
@@ -89,53 +89,47 @@ class FeatureDisplay:
 
     def _numbers(self, ax: Axes, column: ColumnDensity) -> None:
         seen = column.seen[~np.isnan(column.seen)]
-        whole = bool((seen == np.floor(seen)).all()) and np.ptp(seen) <= 4 * BINS
-        bins = np.arange(seen.min(), seen.max() + 2) - 0.5 if whole else BINS
+        bins = np.arange(seen.min(), seen.max() + 2) - 0.5 if _is_count(seen) else BINS
         edges = np.histogram_bin_edges(seen, bins)
         for k, name in enumerate(self.classes):
-            own = column.seen[(self.labels == name) & ~np.isnan(column.seen)]
-            if len(own):
-                ax.hist(own, edges, density=True, color=colour(k), alpha=0.25)
-            ax.plot(
-                column.at,
-                column.density[:, k],
-                color=colour(k),
-                linestyle=line(k),
-                linewidth=2,
-                label=str(name),
-            )
+            if len(own := self._seen(column, name)):
+                ax.hist(own, edges, density=True, color=color(k), alpha=0.25)
+            look = {"color": color(k), "linestyle": line(k), "linewidth": 2, "label": str(name)}
+            ax.plot(column.at, column.density[:, k], **look)
         ax.set_ylabel("density given class")
 
     def _levels(self, ax: Axes, column: ColumnDensity) -> None:
         width = 0.8 / len(self.classes)
         for k, name in enumerate(self.classes):
             place = column.at + (k - (len(self.classes) - 1) / 2) * width
-            ax.bar(
-                place, column.density[:, k], 0.9 * width, color=colour(k), alpha=0.6,
-                label=str(name),
-            )  # fmt: skip
-            own = column.seen[(self.labels == name) & ~np.isnan(column.seen)]
+            look = {"color": color(k), "alpha": 0.6, "label": str(name)}
+            ax.bar(place, column.density[:, k], 0.9 * width, **look)
+            own = self._seen(column, name)
             share = np.bincount(own.astype(int), minlength=len(column.ticks)) / max(len(own), 1)
             ax.plot(place, share, "_", color="black", markersize=9)
         long = max(len(str(tick)) for tick in column.ticks) > 6 or len(column.ticks) > 5
         ax.set_xticks(column.at, [str(t) for t in column.ticks], rotation=30 if long else 0)
         ax.set_ylabel("P(level given class), observed: black")
 
+    def _seen(self, column: ColumnDensity, name: object) -> Float[np.ndarray, " _"]:
+        """Return the observed values of one class."""
+        return column.seen[(self.labels == name) & ~np.isnan(column.seen)]
+
 
 def _density(clf: Fitted, table: Table, column: TableColumn) -> ColumnDensity:
+    seen, ticks = column.values, ()
     if column.kind == "level":
-        codes = np.arange(len(column.levels))
-        density = np.exp(probing.log_class_density(clf, table, {column.name: codes}))
-        seen = np.where(column.values < 0, np.nan, column.values)
-        return ColumnDensity(column.name, codes.astype(float), density, seen, column.levels)
-    at = _column_positions(column.values)
-    density = np.exp(probing.log_class_density(clf, table, {column.name: at}))
-    return ColumnDensity(column.name, at, density, column.values)
+        ticks = column.levels
+        codes = np.arange(len(ticks))
+        at, seen = codes.astype(float), np.where(seen < 0, np.nan, seen)
+    elif _is_count(found := seen[~np.isnan(seen)]):
+        codes = at = np.arange(found.min(), found.max() + 1)
+    else:
+        codes = at = probing.span(seen, POINTS)
+    density = np.exp(probing.log_class_density(clf, table, {column.name: codes}))
+    return ColumnDensity(column.name, at, density, seen, ticks)
 
 
-def _column_positions(values: np.ndarray) -> np.ndarray:
-    """Return where to look: whole numbers where all are whole and few, a fine grid elsewhere."""
-    seen = values[~np.isnan(values)]
-    if len(seen) and (seen == np.floor(seen)).all() and np.ptp(seen) <= 4 * BINS:
-        return np.arange(seen.min(), seen.max() + 1)
-    return probing.span(values, POINTS)
+def _is_count(seen: Float[np.ndarray, " _"]) -> bool:
+    """Return whether values are whole numbers, few enough for a bar each."""
+    return bool(len(seen) and (seen == np.floor(seen)).all() and np.ptp(seen) <= 4 * BINS)

@@ -1,4 +1,4 @@
-"""Class probabilities with their intervals: what the model says, and how sure it is of that."""
+"""Class probabilities of rows with their intervals, sorted."""
 
 import dataclasses
 from collections.abc import Hashable
@@ -7,12 +7,12 @@ import numpy as np
 from jaxtyping import Float, Shaped
 from numpy.typing import ArrayLike
 
-from bayesgen.plots.style import FAINT, INK, Axes, Fitted, colour, marker, panels, pyplot, tidy
+from bayesgen.plots.style import FAINT, INK, Axes, Fitted, color, marker, panels, pyplot, tidy
 
 MOST_ROWS = 80
-"""Bars that still can be told apart in one panel."""
+"""Bars that can still be distinguished in one panel."""
 _BLACK = 7
-"""Look of "is not" among three classes or more: black stands out from every other colour."""
+"""Look of "is not" among three classes or more: black stands out from every other color."""
 
 
 @dataclasses.dataclass(eq=False)
@@ -22,7 +22,7 @@ class IntervalDisplay:
     Attributes:
         probability: of the class, shape (row,), ascending. interval: lower and upper ends,
         (row, 2). positions: of the rows in X, (row,). truth: their labels, or None.
-        name: the class. prob: level of the intervals. looks: number of the colour and marker of
+        name: the class. prob: level of the intervals. looks: number of the color and marker of
         rows of the class, and of the others: those that the classes have in all pictures.
 
     Example:
@@ -90,14 +90,9 @@ class IntervalDisplay:
             words = ((f"is {self.name}", True), ("is not", False))
             for i, (label, own) in zip(self.looks, words, strict=True):
                 these = (self.truth == self.name) == own
+                look = {"marker": marker(i), "color": color(i), "linestyle": "none"}
                 self.ax_.plot(
-                    place[these],
-                    self.probability[these],
-                    marker(i),
-                    color=colour(i),
-                    markersize=5,
-                    linestyle="none",
-                    label=label,
+                    place[these], self.probability[these], markersize=5, label=label, **look
                 )
             self.ax_.legend(loc="upper left", frameon=False)
         self.ax_.set(

@@ -1,4 +1,4 @@
-"""Rows made to look at a model: some columns set, all others missing and so summed out."""
+"""Rows that probe a model: some columns set, all others missing and so summed out."""
 
 from collections.abc import Mapping
 
@@ -43,12 +43,9 @@ def probe(table: Table, values: Mapping[Name, np.ndarray]) -> object:
 
 def log_class_density(clf: Fitted, table: Table, values: Mapping[Name, np.ndarray]) -> Joint:
     """Return log p(the set columns given y = k, data), shape (row, class), the rest summed out."""
-    return clf.predict_joint_log_proba(probe(table, values)) - log_class_prior(clf, table)
-
-
-def log_class_prior(clf: Fitted, table: Table) -> Float[np.ndarray, " class"]:
-    """Return log P(y = k given data): the answer to a row without a cell."""
-    return clf.predict_joint_log_proba(probe(table, {}))[0]
+    # a row without a cell is answered by log P(y = k given data)
+    log_prior = clf.predict_joint_log_proba(probe(table, {}))
+    return clf.predict_joint_log_proba(probe(table, values)) - log_prior
 
 
 def span(
@@ -58,18 +55,6 @@ def span(
     low, high = np.nanmin(values), np.nanmax(values)
     room = margin * (high - low) if high > low else 1.0
     return np.linspace(low - room, high + room, n)
-
-
-def grid(
-    table: Table, features: tuple, n: int
-) -> tuple[tuple[TableColumn, TableColumn], np.ndarray, np.ndarray, dict[Name, np.ndarray]]:
-    """Return two number columns, the points along each, and the values of all n * n points."""
-    pair = tuple(named(table, feature) for feature in features)
-    if len(pair) != 2 or any(column.kind != "number" for column in pair):
-        raise UnknownColumns.two_numbers([c.name for c in table.columns if c.kind == "number"])
-    across, up = (span(column.values, n) for column in pair)
-    points = {pair[0].name: np.tile(across, n), pair[1].name: np.repeat(up, n)}
-    return pair, across, up, points
 
 
 def read(X: object) -> Table:

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from bayesgen import arguments
 from bayesgen.calibrate import ReliabilityCurve, reliability
-from bayesgen.plots.style import FAINT, INK, Axes, Fitted, Option, colour, panels, pyplot, tidy
+from bayesgen.plots.style import FAINT, INK, Axes, Fitted, Option, color, panels, pyplot, tidy
 from bayesgen.table import check_labelled
 
 COUNTS_SHARE = 0.18
@@ -99,7 +99,7 @@ class ReliabilityDisplay:
         """Draw every curve in a panel of its own; returns self."""
         self.figure_, self.axes_ = panels(ax, len(self.curves))
         for k, (axes, curve) in enumerate(zip(self.axes_, self.curves, strict=True)):
-            _panel(axes, curve, colour(k))
+            _panel(axes, curve, color(k))
         return self
 
 

@@ -1,4 +1,4 @@
-"""One look for all pictures: colours for every eye, and marks and lines for print in grey."""
+"""Colors, markers and lines of all pictures, for every eye and for print in gray; panels."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ Fitted = Any
 """A fitted classifier."""
 Option = Any
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#000000")
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#000000")
 """Okabe and Ito (2008), "Color Universal Design", yellow replaced by brown: it drowns in white."""
 
 MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*")
@@ -22,9 +22,9 @@ LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 1))
 INK, FAINT = "#333333", "#999999"
 
 
-def colour(k: int) -> str:
-    """Return the colour of class k; they repeat after eight, markers and lines with them."""
-    return COLOURS[k % len(COLOURS)]
+def color(k: int) -> str:
+    """Return the color of class k; they repeat after eight, markers and lines with them."""
+    return COLORS[k % len(COLORS)]
 
 
 def marker(k: int) -> str:
@@ -38,8 +38,8 @@ def line(k: int) -> object:
 
 
 def rgb(k: int) -> Float[np.ndarray, "3"]:
-    """Return the colour of class k as red, green and blue between 0 and 1."""
-    text = colour(k)
+    """Return the color of class k as red, green and blue between 0 and 1."""
+    text = color(k)
     return np.array([int(text[i : i + 2], 16) for i in (1, 3, 5)]) / 255
 
 

@@ -1,4 +1,4 @@
-"""Who is trusted: the weights of a stack's members, and what its temperature says."""
+"""Weights of the members of a stack, and its temperature in words."""
 
 import dataclasses
 import textwrap
@@ -6,9 +6,9 @@ import textwrap
 import numpy as np
 from jaxtyping import Float
 
-from bayesgen.plots.style import INK, Axes, Fitted, colour, panels, pyplot, tidy
+from bayesgen.plots.style import INK, Axes, Fitted, color, panels, pyplot, tidy
 
-PLAIN = 0.05
+NEAR_ONE = 0.05
 """A temperature this near to 1 changes no probability that anyone would read."""
 
 
@@ -52,8 +52,8 @@ class WeightDisplay:
 
     @property
     def words(self) -> str:
-        """Return what the temperature says."""
-        if abs(self.temperature - 1) < PLAIN:
+        """Return the temperature in words."""
+        if abs(self.temperature - 1) < NEAR_ONE:
             return "temperature 1: left as sure as the members are"
         if self.temperature < 1:
             times = 1 / self.temperature
@@ -64,13 +64,11 @@ class WeightDisplay:
         """Draw; returns self."""
         self.figure_, (self.ax_,) = panels(ax, 1, size=(7.0, 0.36 * len(self.names) + 1.5))
         place = np.arange(len(self.names))
-        self.ax_.barh(place, self.weights, height=0.62, color=colour(0))
+        self.ax_.barh(place, self.weights, height=0.62, color=color(0))
         for i, weight in enumerate(self.weights):
             text = f"{weight:.2f}" if weight >= 0.005 else "< 0.01"
-            self.ax_.annotate(
-                text, (weight, i), xytext=(5, 0), textcoords="offset points", va="center",
-                color=INK, fontsize="small",
-            )  # fmt: skip
+            beside = {"xytext": (5, 0), "textcoords": "offset points", "va": "center"}
+            self.ax_.annotate(text, (weight, i), color=INK, fontsize="small", **beside)
         self.ax_.set_yticks(place, self.names)
         self.ax_.invert_yaxis()
         self.ax_.set_xlim(0, min(1.0, 1.15 * self.weights.max()) if len(place) > 1 else 1.1)

@@ -7,10 +7,10 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from bayesgen import datasets
+from bayesgen import LDA, datasets
 from bayesgen.cli import main
-from bayesgen.cli.csv_and_parquet import NULLS, DataFile
-from bayesgen.cli.models import new_classifiers
+from bayesgen.cli.data import NULLS, DataFile
+from bayesgen.cli.models import in_words, new_classifiers
 from bayesgen.errors.base import merge_sentences, merge_warnings
 from bayesgen.table import read_table
 
@@ -101,6 +101,12 @@ def test_exact_bayes_is_promised_only_where_it_exists(model, missing, name, infe
     table = read_table(pa.table({"x": [1.0, None if missing else 2.0]}))
     ((found, classifier),) = new_classifiers(model, ("exact",), 0, table).items()
     assert (found, classifier.inference) == (name, inference)
+
+
+def test_a_loaded_model_is_named_by_its_class():
+    X, y = datasets.load_iris()
+    words = in_words(LDA().fit(X, y), read_table(X))
+    assert words.startswith("LDA: MultivariateNormal(covariance='shared') for sepal_length")
 
 
 @pytest.mark.slow

@@ -1,12 +1,15 @@
 """What every sentence says to type is typed, and does what it says: the error is gone."""
 
+import ast
 import inspect
 import warnings
+from pathlib import Path
 
 import pytest
 from cures import ROWS
 
 from bayesgen import errors
+from bayesgen.errors.base import Sentence
 
 pytestmark = pytest.mark.usefixtures("no_type_checks")
 
@@ -19,7 +22,7 @@ CONSTRUCTORS = [
     f"{name}.{method}"
     for name, kind in KINDS.items()
     for method, built in vars(kind).items()
-    if isinstance(built, classmethod)
+    if isinstance(built, classmethod | Sentence)
 ]
 
 
@@ -80,9 +83,7 @@ NO_ROW = {
     **dict.fromkeys((c for c in CONSTRUCTORS if "Program" in c.split(".")[0]), STORY),
     **dict.fromkeys((c for c in CONSTRUCTORS if "Checkpoint" in c.split(".")[0]), CHECKPOINT),
     "MissingPackage.named": "needs an environment without the package",
-    **dict.fromkeys(
-        ("AbsentColumns.named", "NoRows.without_columns", "UnknownColumns.none_used"), ABSENT
-    ),
+    **dict.fromkeys(("AbsentColumns.named", "NoRows.without_columns"), ABSENT),
     "UnknownColumns.unseen": ABSENT,
     **dict.fromkeys(
         ("IdentifierColumn.ascending", "IdentifierColumn.unnamed", "TextNumbers.cells"), SUSPECT
@@ -110,3 +111,28 @@ def test_every_sentence_has_a_row_or_a_reason():
     tried = {key.split(" ")[0] for key in ROWS}
     assert tried | NO_ROW.keys() == set(CONSTRUCTORS) | {"UnsupportedInference.because"}
     assert not tried & NO_ROW.keys()
+
+
+def calls():
+    """Yield each call of a constructor in the library: where, the constructor, its arguments."""
+    for path in Path(inspect.getfile(errors)).parents[1].rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and (key := ast.unparse(node.func)) in CONSTRUCTORS:
+                yield f"{path}:{node.lineno}", key, node
+
+
+def test_every_call_fills_the_fields_of_its_sentence():
+    met = set()
+    for where, key, node in calls():
+        name, method = key.split(".")
+        sentence = vars(KINDS[name])[method]
+        met.add(key)
+        if isinstance(sentence, Sentence) and not any(
+            isinstance(argument, ast.Starred) for argument in node.args
+        ):
+            filled = [*sentence.order[: len(node.args)], *(word.arg for word in node.keywords)]
+            assert len(node.args) <= len(sentence.order), where
+            assert len(filled) == len(set(filled)), where
+            assert set(sentence.order) - set(sentence.defaults) <= set(filled), where
+            assert set(filled) <= set(sentence.order), where
+    assert len(met) > 150

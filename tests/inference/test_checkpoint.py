@@ -19,7 +19,7 @@ import bayesgen as bg
 from bayesgen.errors import CheckpointNotWritten, InvalidCheckpoint, NotConverged
 from bayesgen.inference import checkpoint, nuts
 from bayesgen.inference.compiled_nuts import CompiledNUTS
-from bayesgen.persist import atomic_write
+from bayesgen.persist import container
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayesgen.errors.NotConverged")
 X, Y = rows()
@@ -336,7 +336,7 @@ def test_sampling_goes_on_where_nothing_can_be_written(path, whole, monkeypatch,
     monkeypatch.setattr(checkpoint, "PAUSE", 0.0)
     monkeypatch.setattr(checkpoint, "SHARE", np.inf)
     if where == "fsync":
-        monkeypatch.setattr(atomic_write.os, "fsync", full)
+        monkeypatch.setattr(container.os, "fsync", full)
     elif where == "replace":
         monkeypatch.setattr(Path, "replace", full)
     else:
@@ -370,7 +370,7 @@ def test_a_disk_that_is_free_again_is_used_again(path, monkeypatch):
         calls.append(handle)
         return full() if len(calls) == 1 else fsync(handle)
 
-    monkeypatch.setattr(atomic_write.os, "fsync", once)
+    monkeypatch.setattr(container.os, "fsync", once)
     with pytest.warns(CheckpointNotWritten, match="No space left"):
         classifier(path).fit(X, Y)
     assert checkpoint.read_checkpoint(path).steps == 500

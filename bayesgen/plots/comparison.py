@@ -1,4 +1,4 @@
-"""What thresholds and decisions bring: the ROC curve and the confusion matrix."""
+"""Pictures of a comparison: ROC curves, confusion matrices and learning curves."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -6,7 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from bayesgen.plots.style import FAINT, Axes, colour, line, panels, tidy
+from bayesgen.plots.style import FAINT, Axes, color, line, marker, panels, tidy
+
+SCORES = {
+    "log_loss": "log loss (nats, lower is better)",
+    "brier": "Brier score (lower is better)",
+    "calibration_error": "calibration error (lower is better)",
+    "accuracy": "accuracy (higher is better)",
+    "auc": "area under the ROC curve (higher is better)",
+}
 
 
 @dataclasses.dataclass(eq=False)
@@ -29,10 +37,9 @@ class RocDisplay:
         self.ax_.plot([0, 1], [0, 1], color=FAINT, linewidth=1)
         for k, (name, points) in enumerate(self.curves.items()):
             across, up = points["false_positive_rate"], points["true_positive_rate"]
-            area = np.trapezoid(up, across)
-            label = f"{name}, area {area:.3f}"
-            style = {"color": colour(k), "linestyle": line(k), "linewidth": 2}
-            self.ax_.plot(across, up, label=label, **style)
+            label = f"{name}, area {np.trapezoid(up, across):.3f}"
+            look = {"color": color(k), "linestyle": line(k), "linewidth": 2}
+            self.ax_.plot(across, up, label=label, **look)
         self.ax_.set(
             xlabel=f"false alarms among rows that are not {self.event}",
             ylabel=f"sensitivity: {self.event} found",
@@ -45,7 +52,7 @@ class RocDisplay:
 
 @dataclasses.dataclass(eq=False)
 class ConfusionDisplay:
-    """How many rows of each true class were decided for which class; shade is the row's share.
+    """Counts of rows by true and decided class, shaded by the share of the true class.
 
     Args:
         table: DataFrame of `calibrate.confusion`, true classes down, decided ones across.
@@ -70,4 +77,38 @@ class ConfusionDisplay:
         self.ax_.set_xticks(range(len(names)), names, rotation=turn)
         self.ax_.set_yticks(range(len(names)), names)
         self.ax_.set(xlabel="decided", ylabel="true")
+        return self
+
+
+@dataclasses.dataclass(eq=False)
+class LearningCurveDisplay:
+    """A score against training rows: generative models start low, discriminative ones end low.
+
+    Args:
+        curves: `Comparison.curves`, a DataFrame of scores and standard errors indexed by
+            (classifier, rows).
+        score: one of its columns.
+    """
+
+    curves: Any
+    score: str = "log_loss"
+    figure_: object = None
+    ax_: object = None
+
+    def plot(self, ax: Axes = None) -> "LearningCurveDisplay":
+        """Draw means over folds with one standard error; returns self."""
+        self.figure_, (self.ax_,) = panels(ax, 1, size=(5.6, 4.0))
+        names = self.curves.index.get_level_values(0).unique()
+        for k, name in enumerate(names):
+            part = self.curves.loc[name]
+            means = (part.index, part[self.score], part[f"{self.score}_se"])
+            look = {"color": color(k), "linestyle": line(k), "marker": marker(k), "markersize": 5}
+            self.ax_.errorbar(*means, capsize=2, label=str(name), **look)
+        label = SCORES.get(self.score, self.score)
+        self.ax_.set(xscale="log", xlabel="training rows", ylabel=label)
+        ticks = sorted(set(self.curves.index.get_level_values(1)))
+        self.ax_.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
+        self.ax_.minorticks_off()
+        self.ax_.legend(frameon=False)
+        tidy(self.ax_)
         return self

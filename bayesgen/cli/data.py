@@ -1,4 +1,4 @@
-"""DATA of the command line: CSV files, Parquet files and bundled data sets, in batches or whole."""
+"""CSV files, Parquet files and bundled data sets, read in batches or whole."""
 
 import collections
 import contextlib
@@ -15,7 +15,7 @@ from pyarrow import csv, dataset
 
 from bayesgen import datasets
 from bayesgen.errors import BayesgenError, InvalidTable, UnlabelledRows
-from bayesgen.errors.base import listed
+from bayesgen.errors.base import Sentence, listed
 
 NULLS = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None", "none")
 """Cells of a CSV file that mean "missing", quoted or not."""
@@ -37,7 +37,7 @@ GB, with two batches read ahead 0.55 GB."""
 INVALID_CELL = re.compile(
     r"CSV column #(\d+):.*CSV conversion error to ([^:]+): (?:invalid value '(.*)'|(.*))", re.DOTALL
 )
-"""pyarrow's words for a cell that is not of its column's type: column, type, and cell or reason."""
+"""pyarrow's message for a cell that is not of its column's type: column, type, cell or reason."""
 
 KINDS = {"double": "numbers", "int64": "whole numbers", "bool": "booleans (true, false, 0, 1)"}
 
@@ -46,7 +46,7 @@ LabelledBatch = tuple[pa.Table, Shaped[np.ndarray, " row"]]
 
 
 class UnusableData(BayesgenError, ValueError):
-    """DATA cannot be found or read, or lacks what was asked for."""
+    """DATA cannot be found or read, or lacks a column."""
 
     @classmethod
     def no_column(cls, data: str, name: str, existing: list[str]) -> "UnusableData":
@@ -56,39 +56,23 @@ class UnusableData(BayesgenError, ValueError):
             f"{listed(existing, 20)}."
         )
 
-    @classmethod
-    def no_features(cls, data: str, target: str) -> "UnusableData":
-        """There is nothing but the target."""
-        return cls(f"{data!r} has no column besides {target!r}: there is nothing to predict from.")
+    no_features = Sentence(
+        "{data!r} has no column besides {target!r}: there is nothing to predict from."
+    )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class LabelledRows:
     """All rows of a file.
 
-    data: as it was typed. target: the column that held the classes. X: pyarrow Table of the other
-    columns. y: one label for each row, shape (row,).
+    target: the column that held the classes. X: pyarrow Table of the features. y: one label for
+    each row, shape (row,). groups: that of each row, None where no column of groups was named.
     """
 
-    data: str
     target: str
     X: pa.Table
     y: Shaped[np.ndarray, " row"]
-
-    def split_groups(self, groups: str | None) -> tuple["LabelledRows", list | None]:
-        """Return the rows without the column of their groups, and the group of each row.
-
-        Raises:
-            UnusableData: there is no such column, or no other.
-        """
-        if groups is None:
-            return self, None
-        if groups not in self.X.column_names:
-            raise UnusableData.no_column(self.data, groups, self.X.column_names)
-        if self.X.num_columns == 1:
-            raise UnusableData.no_features(self.data, self.target)
-        rest = dataclasses.replace(self, X=self.X.drop_columns(groups))
-        return rest, self.X.column(groups).to_pylist()
+    groups: list | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,7 +109,7 @@ class DataFile:
         """Return the names of the columns.
 
         Raises:
-            UnusableData: the file is no table.
+            UnusableData: the file is not a table.
             InvalidTable: two columns have one name.
         """
         with self._refusals(), self._opened() as (types, _):
@@ -157,20 +141,27 @@ class DataFile:
         later cell does not fit, they widen (whole number, number, text) and reading starts again.
 
         Raises:
-            UnusableData: the file is no table.
+            UnusableData: the file is not a table.
             InvalidTable: two columns have one name.
         """
         widened: Types = {}
         while True:
             with self._refusals():
                 try:
-                    return self._types_of_all_rows(widened)
+                    with self._opened(widened) as (types, batches):
+                        # a cell that does not fit its column shows when it is parsed
+                        collections.deque(() if self._is_parquet else batches, maxlen=0)
+                    break
                 except pa.ArrowInvalid as error:
                     invalid = INVALID_CELL.search(str(error))
                     if invalid is None or invalid[3] is None:
                         raise
                     name = self.column_names()[int(invalid[1])]
                     widened[name] = wider(invalid[2], invalid[3])
+        for name, kind in types.items():
+            if pa.types.is_binary(kind) and not self._is_parquet:
+                raise self._not_text(name)
+        return types
 
     def batches(self, types: Types, rows: int = BATCH_ROWS) -> Iterator[pa.Table]:
         """Yield the rows of the file, at most `rows` at a time.
@@ -180,8 +171,8 @@ class DataFile:
             rows: of the largest batch.
 
         Raises:
-            UnusableData: the file is no table, a cell is not of its column's type, or there is no
-                row.
+            UnusableData: the file is not a table, a cell is not of its column's type, or there are
+                no rows.
         """
         read = 0
         with self._refusals(), self._opened(types, list(types), rows) as (_, batches):
@@ -198,11 +189,21 @@ class DataFile:
         for table in self.batches(self.column_types(), rows):
             yield split_labels(table, target)
 
-    def read(self, target: str | None) -> LabelledRows:
-        """Return all rows of the file."""
+    def read(self, target: str | None, groups: str | None = None) -> LabelledRows:
+        """Return all rows of the file; the column of their groups is not a feature.
+
+        Raises:
+            UnusableData: there is no column of the groups, or no other.
+        """
         target = self.target(target)
-        table = pa.concat_tables(self.batches(self.column_types()))
-        return LabelledRows(self.name, target, *split_labels(table, target))
+        X, y = split_labels(pa.concat_tables(self.batches(self.column_types())), target)
+        if groups is None:
+            return LabelledRows(target, X, y, None)
+        if groups not in X.column_names:
+            raise UnusableData.no_column(self.name, groups, X.column_names)
+        if X.num_columns == 1:
+            raise UnusableData.no_features(self.name, target)
+        return LabelledRows(target, X.drop_columns(groups), y, X.column(groups).to_pylist())
 
     @property
     def _is_parquet(self) -> bool:
@@ -231,23 +232,13 @@ class DataFile:
             yield _distinct(reader.schema), reader
 
     def _separator(self) -> str:
-        """Return what separates cells: a tab in .tsv, else what the first line holds."""
+        """Return the separator of cells: a tab in .tsv, else the one of the first line."""
         if ".tsv" in self.path.suffixes[-2:]:
             return "\t"
         with pa.input_stream(self.path) as stream:
             start = re.sub(rb'"[^"]*"', b"", stream.read(1 << 16))
         line = start.split(b"\n")[0].decode("latin1")
         return "," if "," in line else max(",;\t|", key=line.count)
-
-    def _types_of_all_rows(self, widened: Types) -> Types:
-        with self._opened(widened) as (types, batches):
-            if self._is_parquet:
-                return types
-            collections.deque(batches, maxlen=0)
-        for name, kind in types.items():
-            if pa.types.is_binary(kind):
-                raise self._not_text(name)
-        return types
 
     @contextlib.contextmanager
     def _refusals(self) -> Generator[None]:
@@ -260,7 +251,7 @@ class DataFile:
     def _refusal(self, reason: str) -> UnusableData:
         invalid = INVALID_CELL.search(reason)
         if invalid is None:
-            # a reason may quote the bytes of a file that is no text
+            # a reason may quote the bytes of a file that is not text
             reason = reason.split("Is this a 'parquet' file?: ")[-1].strip().split("\n")[0]
             reason = "".join(filter(str.isprintable, reason))[:200].rstrip(". ")
             return UnusableData(f"cannot read {self.name!r} as a table: {reason}.")

@@ -1,4 +1,4 @@
-"""One self-contained HTML page: the data, what was fitted, whether to trust it, and odd rows."""
+"""Report of a fitted classifier as one self-contained HTML page; its template is report.html."""
 
 import inspect
 import io
@@ -13,12 +13,9 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from bayesgen.compare import Comparison
-from bayesgen.estimators import StackedClassifier
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.plots.style import Axes, pyplot
 from bayesgen.table import Table, TableColumn, read_table
-
-Fitted = Classifier | StackedClassifier
 
 MOST_ROWS = 10
 MOST_PARAMETERS = 60
@@ -33,7 +30,7 @@ SVG_STYLE: dict[Any, Any] = {
 
 
 def report_html(
-    clf: Fitted,
+    clf: Classifier,
     X: object,
     y: ArrayLike,
     *,
@@ -44,9 +41,8 @@ def report_html(
 ) -> str:
     """Return one HTML page, self-contained: styles and pictures are inside.
 
-    It shows the data and their missing values, the program that was fitted, the posterior, the
-    verdict on the fit, the comparison with its reliability, and the least certain and least typical
-    rows.
+    Sections: data and missing values, the program that was fitted, the posterior, the verdict on
+    the fit, the comparison with its reliability, the least certain and the least typical rows.
 
     Args:
         clf: a fitted bayesgen classifier.
@@ -65,9 +61,9 @@ def report_html(
 
     point = clf.posterior_.point
     table, labels = read_table(X), np.asarray(y)
-    page = resources.files("bayesgen.report").joinpath("page.html").read_text(encoding="utf-8")
+    page = resources.files("bayesgen").joinpath("report.html").read_text(encoding="utf-8")
     template = jinja2.Environment(autoescape=True, trim_blocks=True).from_string(page)
-    stack = isinstance(clf, StackedClassifier)
+    plot_weights = getattr(clf, "plot_weights", None)  # of a stack
     return template.render(
         title=title,
         clf=clf,
@@ -75,8 +71,8 @@ def report_html(
         columns=[_column(column) for column in table.columns],
         classes={name: int((labels == name).sum()) for name in clf.classes_.tolist()},
         programs=_programs(clf),
-        weights=_svg(clf.plot_weights) if stack else None,
-        summary=None if stack or point else _summary(clf),
+        weights=None if plot_weights is None else _svg(plot_weights),
+        summary=None if plot_weights or point else _summary(clf),
         features=_svg(lambda: clf.plot_features(X, y)),
         intervals=None if point else _svg(lambda: clf.plot_intervals(X, y)),
         uncertain=_uncertain_rows(clf, X, table, labels),
@@ -103,11 +99,10 @@ def _column(column: TableColumn) -> dict[str, object]:
     return about | {"missing": missing, "share": missing / len(column.values)}
 
 
-def _programs(clf: Fitted) -> list[tuple[str, str, str]]:
+def _programs(clf: Classifier) -> list[tuple[str, str, str]]:
     """Return each block, its likelihood as typed, and its program unless it stands before."""
-    members = clf.members_ if isinstance(clf, StackedClassifier) else {"": clf}
     found, seen = [], set()
-    for member, part in members.items():
+    for member, part in getattr(clf, "members_", {"": clf}).items():
         for block, likelihood in part.state_.likelihoods.items():
             family = type(likelihood)
             # families with independent columns share one program, and differ in their priors
@@ -134,7 +129,7 @@ def _summary(clf: Classifier) -> str:
     return rows.to_html(border=0, index=False, na_rep="", justify="left", float_format="%.4g")
 
 
-def _uncertain_rows(clf: Fitted, X: object, table: Table, labels: np.ndarray) -> str:
+def _uncertain_rows(clf: Classifier, X: object, table: Table, labels: np.ndarray) -> str:
     proba = clf.predict_proba(X)
     entropy = -np.sum(proba * np.log(np.maximum(proba, np.finfo(float).tiny)), axis=1)
     rows = np.argsort(-entropy, kind="stable")[:MOST_ROWS]
@@ -150,7 +145,7 @@ def _uncertain_rows(clf: Fitted, X: object, table: Table, labels: np.ndarray) ->
     return _rows(table, labels, rows, columns)
 
 
-def _atypical_rows(clf: Fitted, X: object, table: Table, labels: np.ndarray) -> str:
+def _atypical_rows(clf: Classifier, X: object, table: Table, labels: np.ndarray) -> str:
     typicality = clf.typicality(X)
     rows = np.argsort(typicality, kind="stable")[:MOST_ROWS]
     return _rows(table, labels, rows, {"typicality": [f"{t:.3f}" for t in typicality[rows]]})
@@ -166,13 +161,15 @@ def _rows(table: Table, labels: np.ndarray, rows: np.ndarray, answers: dict[str,
 
 def _cells(column: TableColumn) -> list[str]:
     observed, levels = ~column.missing, column.levels
-    if column.kind == "number":
-        return [f"{v:.5g}" if seen else "" for v, seen in zip(column.values, observed, strict=True)]
-    return [str(levels[v]) if seen else "" for v, seen in zip(column.values, observed, strict=True)]
+    number = column.kind == "number"
+    return [
+        "" if not seen else f"{value:.5g}" if number else str(levels[value])
+        for value, seen in zip(column.values, observed, strict=True)
+    ]
 
 
 def _svg(draw: Callable[[], Axes]) -> str:
-    """Return what `draw` draws, a display with `figure_`, as one <svg> element."""
+    """Return the figure of the display that `draw` returns, as one <svg> element."""
     import matplotlib as mpl
 
     plt, buffer = pyplot(), io.StringIO()

@@ -1,0 +1,415 @@
+"""Compare classifiers on the same folds by scores of the rows left out."""
+
+import dataclasses
+import time
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from jaxtyping import Int, Shaped
+
+from bayesgen import arguments
+from bayesgen.compare.comparison import Comparison
+from bayesgen.compare.folds import Fold, Split, split, splits_at, training_sizes
+from bayesgen.compare.scores import Scored, differences, score
+from bayesgen.errors import InvalidArgument, InvalidTarget
+from bayesgen.progress_bar import Progress, progress_bar
+from bayesgen.schema import suspicion
+from bayesgen.table import (
+    Table,
+    TableColumn,
+    check_labelled,
+    read_table,
+    read_target,
+    require_array,
+    require_container,
+)
+from bayesgen.typing import Joint, Labels
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ComparedRows:
+    """The rows that all classifiers are fitted to.
+
+    X: dataframe or array, text columns as categories of the whole table. table: the same, read.
+    labels: shape (row,). classes: all labels, sorted.
+    """
+
+    X: object
+    table: Table
+    labels: Shaped[np.ndarray, " row"]
+    classes: Shaped[np.ndarray, " class"]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class FoldResult:
+    """The predictions, times and warnings of one fit.
+
+    probability: shape (row, class), over all classes of the comparison.
+    fit_seconds, predict_seconds: wall-clock time. method: `inference_`, empty if there is none.
+    warnings: the texts of all warnings, in order.
+    """
+
+    probability: Joint
+    fit_seconds: float
+    predict_seconds: float
+    method: str
+    warnings: tuple[str, ...]
+
+
+def compare(
+    classifiers: Mapping[str, object],
+    X: object,
+    y: object,
+    *,
+    cv: object = 5,
+    groups: object = None,
+    train_sizes: Sequence[int | float] | None = None,
+    random_state: int | None = 0,
+    n_jobs: int | None = 1,
+    progress: Progress = "auto",
+) -> Comparison:
+    """Return cross-validated scores of several classifiers on the same folds.
+
+    A clone is fitted to each fold. Text columns become categories with the levels of the whole
+    table. A classifier that fails on missing cells or levels is put behind a Pipeline of means,
+    most frequent levels and 0/1 columns. Warnings are in `Comparison.warnings`.
+
+    Args:
+        classifiers: name -> scikit-learn classifier with predict_proba; the first is the reference.
+        X: dataframe (pandas, polars, pyarrow) or array, shape (row, feature); cells may be missing.
+        y: one label for each row.
+        cv: number of stratified, shuffled folds, or a scikit-learn splitter. A number is lowered,
+            with a note, to the rows (or groups) of the smallest class.
+        groups: shape (row,), such as patients; no fold both fits and scores rows of one group.
+        train_sizes: also fit to so many of a fold's rows, or (up to 1.0) to such a share, each set
+            part of the next and with every class in proportion; see `Comparison.curves`.
+        random_state: seed of the shuffling. Seeds of the classifiers are their own.
+        n_jobs: processes at a time, -1 for one per core; their seconds are of fits that compete.
+        progress: "auto" shows a bar on stderr in a terminal; True or False force it.
+
+    Raises:
+        BayesgenError: what cannot be used. Errors of a fit have a note of classifier and fold.
+
+    Example:
+        >>> import bayesgen as bg
+        >>> X, y = bg.datasets.load_titanic_passengers()
+        >>> rivals = {"MLE": bg.NaiveBayes(inference="mle"), "Bayes": bg.NaiveBayes()}
+        >>> bg.compare(rivals, X, y).table["method"].to_dict()
+        {'MLE': 'mle', 'Bayes': 'exact'}
+    """
+    _check(classifiers, random_state, n_jobs, progress)
+    rows = _rows(X, y)
+    codes = np.searchsorted(rows.classes, rows.labels)
+    folds, notes = split(codes, rows.classes, cv, random_state, groups)
+    sizes = training_sizes(() if train_sizes is None else train_sizes, folds, codes)
+    splits = splits_at(folds, sizes, codes, random_state)
+    fitted = _fit_all(classifiers, rows, splits, n_jobs=n_jobs, progress=progress)
+    return _comparison(rows, codes, folds, sizes, (*notes, *_suspicions(rows.table)), *fitted)
+
+
+def _check(
+    classifiers: Mapping[str, object], random_state: object, n_jobs: object, progress: object
+) -> None:
+    arguments.seed(random_state)
+    arguments.one_of("progress", progress, ["auto", True, False])
+    if n_jobs is not None and (n_jobs == 0 or not arguments.is_count(n_jobs, -1)):
+        allowed = "None, -1 (one for each core) or a whole number from 1"
+        raise InvalidArgument.out_of_range("n_jobs", n_jobs, allowed, "Pass n_jobs=1.")
+    if not isinstance(classifiers, Mapping) or not classifiers:
+        raise InvalidArgument.not_named(classifiers)
+    for name, estimator in classifiers.items():
+        if not hasattr(estimator, "predict_proba") or isinstance(estimator, type):
+            raise InvalidArgument.out_of_range(
+                f"classifiers[{name!r}]",
+                estimator,
+                "an instance that has predict_proba",
+                f"Pass {{{name!r}: bg.LDA()}}, or another classifier.",
+            )
+
+
+def _rows(X: object, y: object) -> ComparedRows:
+    labels = read_target(y)
+    if labels.dtype.kind == "f" and (labels != np.floor(labels)).any():
+        value = float(labels[labels != np.floor(labels)][0])
+        raise InvalidTarget(
+            f"y holds {value:g}, which is a number and not a class; text, whole numbers or "
+            "booleans are allowed. Cut it into classes first, pandas.cut(y, 3).astype(str)."
+        )
+    X = _selectable(X)
+    table = read_table(X)
+    rows = ComparedRows(_declare_levels(X, table), table, labels, np.unique(labels))
+    if len(labels) != rows.table.n_rows:
+        raise InvalidTarget.wrong_length(len(labels), rows.table.n_rows)
+    check_labelled(rows.classes)
+    return rows
+
+
+def _suspicions(table: Table) -> tuple[str, ...]:
+    """Return a sentence for each column that looks like something other than a feature.
+
+    Declared levels keep the classifiers from warning of it themselves.
+    """
+    named = table.container != "numpy"
+    found = (
+        suspicion(column, len(column.levels), named=named, first=position == 0)
+        for position, column in enumerate(table.columns)
+    )
+    return tuple(str(one) for one in found if one is not None)
+
+
+def _fit_all(
+    classifiers: Mapping[str, object],
+    rows: ComparedRows,
+    splits: list[Split],
+    *,
+    n_jobs: int | None,
+    progress: Progress,
+) -> tuple[dict[str, list[FoldResult]], dict[str, str]]:
+    """Fit clones of all classifiers on all splits; those that cannot take X get a pipeline.
+
+    Where a fit fails, and missing cells or levels may be the reason, the classifier is fitted again
+    on every split behind the pipeline of `preprocessing.prepared`.
+
+    Returns:
+        For each classifier one result per split; and the steps that were put before some of them.
+    """
+    results: dict[str, list[FoldResult]] = {name: [] for name in classifiers}
+    failed: dict[str, Exception] = {}
+    for name, result in _attempts(classifiers, rows, splits, n_jobs=n_jobs, progress=progress):
+        if isinstance(result, Exception):
+            failed.setdefault(name, result)
+        else:
+            results[name].append(result)
+    if not failed:
+        return results, {}
+    from bayesgen.compare.preprocessing import as_matrix, prepared, steps_in_words
+
+    again = {name: prepared(classifiers[name], rows.table) for name in failed}
+    coded = dataclasses.replace(rows, X=as_matrix(rows.table))
+    results |= {name: [] for name in again}
+    for name, result in _attempts(again, coded, splits, n_jobs=n_jobs, progress=progress):
+        if isinstance(result, Exception):
+            raise result from failed[name]
+        results[name].append(result)
+    return results, {name: steps_in_words(pipeline) for name, pipeline in again.items()}
+
+
+def _attempts(
+    classifiers: Mapping[str, object],
+    rows: ComparedRows,
+    splits: list[Split],
+    *,
+    n_jobs: int | None,
+    progress: Progress,
+) -> Iterator[tuple[str, FoldResult | Exception]]:
+    """Yield the outcome of every fit, in order."""
+    from sklearn.utils.parallel import Parallel, delayed
+
+    # every classifier meets the first split before any meets the second: a mistake shows early
+    steps = [(name, words, fold) for words, fold in splits for name in classifiers]
+    calls = (delayed(_attempt)(name, classifiers[name], rows, *step) for name, *step in steps)
+    with progress_bar(len(steps), progress, unit="fit") as bar:
+        results = Parallel(n_jobs=n_jobs, return_as="generator")(calls)
+        for name, words, _ in steps:
+            bar.set_description(f"{name}, {words}")
+            yield name, next(results)
+            bar.update()
+
+
+def _attempt(
+    name: str, estimator: object, rows: ComparedRows, words: str, fold: Fold
+) -> FoldResult | Exception:
+    """Return the result of a fit, or an error that a pipeline may cure; raise other errors."""
+    from bayesgen.compare.preprocessing import needs_preparing
+
+    try:
+        return _fit_fold(estimator, rows, *fold)
+    # classifiers of other libraries fail in any way; errors that no pipeline cures are raised again
+    except Exception as error:
+        error.add_note(f"classifier {name!r}, {words}")
+        if needs_preparing(error, estimator, rows.table):
+            return error
+        raise
+
+
+def _fit_fold(
+    estimator: object,
+    rows: ComparedRows,
+    fit: Int[np.ndarray, " _"],
+    scored: Int[np.ndarray, " _"],
+) -> FoldResult:
+    """Fit a clone of a classifier to rows at some positions and predict those at others.
+
+    Classes that the fitted rows do not show get probability 0.
+    """
+    from sklearn.base import clone
+
+    train, test, clf = _take(rows.X, fit), _take(rows.X, scored), clone(estimator)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        start = time.perf_counter()
+        clf.fit(train, rows.labels[fit])
+        fitted = time.perf_counter()
+        probability = clf.predict_proba(test)
+        end = time.perf_counter()
+    aligned = np.zeros((len(scored), len(rows.classes)))
+    aligned[:, np.searchsorted(rows.classes, clf.classes_)] = probability
+    texts = tuple(str(warning.message) for warning in caught)
+    return FoldResult(aligned, fitted - start, end - fitted, getattr(clf, "inference_", ""), texts)
+
+
+def _selectable(X: object) -> object:
+    """Return X as something rows can be taken from: a dataframe or an array."""
+    require_container(X)
+    if isinstance(X, np.ndarray):
+        return X
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        return X
+    if hasattr(X, "__arrow_c_stream__"):
+        return pa.table(X)
+    require_array(X)
+    return np.asarray(X, dtype=object)
+
+
+def _take(X: object, rows: np.ndarray) -> object:
+    """Return some rows of a dataframe or an array, in the container they came in."""
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    return frame[rows].to_native() if isinstance(frame, nw.DataFrame) else np.asarray(X)[rows]
+
+
+def _declare_levels(X: object, table: Table) -> object:
+    """Return X with its text columns as categories of the whole table.
+
+    Otherwise every fold has the levels that its own rows happen to show, and a sampler recompiles
+    for each. Other columns, and arrays, stay as they are.
+
+    Args:
+        X: a dataframe or an array.
+        table: the same as `read_table` reads it.
+    """
+    text = {c.name: c for c in table.columns if c.kind == "level" and not c.declared}
+    if isinstance(X, pd.DataFrame):
+        return _pandas(X, text)
+    if isinstance(X, pa.Table):
+        return _pyarrow(X, text)
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return X
+    casts = [nw.col(str(name)).cast(nw.Enum(column.levels)) for name, column in text.items()]
+    return frame.with_columns(casts).to_native() if casts else X
+
+
+def _pandas(X: pd.DataFrame, text: dict[str | int, TableColumn]) -> pd.DataFrame:
+    declared = X.copy(deep=False)
+    for name, column in text.items():
+        declared[name] = pd.Categorical.from_codes(column.values, categories=list(column.levels))
+    return declared
+
+
+def _pyarrow(X: pa.Table, text: dict[str | int, TableColumn]) -> pa.Table:
+    for name, column in text.items():
+        codes = pa.array(column.values, type=pa.int32(), mask=column.values < 0)
+        levels = pa.DictionaryArray.from_arrays(codes, pa.array(column.levels, type=pa.string()))
+        X = X.set_column(X.schema.get_field_index(name), name, levels)
+    return X
+
+
+def _comparison(
+    rows: ComparedRows,
+    codes: Labels,
+    folds: list[Fold],
+    sizes: tuple[int, ...],
+    notes: tuple[str, ...],
+    results: dict[str, list[FoldResult]],
+    prepared: dict[str, str],
+) -> Comparison:
+    count, held_out = len(folds), np.array([len(scored) for _, scored in folds])
+    scored_rows = np.concatenate([scored for _, scored in folds])
+    y, fold = codes[scored_rows], np.repeat(np.arange(count), held_out)
+    whole = {name: every[:count] for name, every in results.items()}
+    proba = {name: _probabilities(part) for name, part in whole.items()}
+    scores = {name: score(y, probability, fold) for name, probability in proba.items()}
+    compared = differences(scores, np.array([len(fit) for fit, _ in folds]), held_out)
+    missing = np.column_stack([column.missing for column in rows.table.columns])
+    texts = {name: _warnings(every, notes) for name, every in results.items()}
+    return Comparison(
+        table=_table(scores, compared, whole, prepared),
+        differences=compared,
+        curves=_curves(results, sizes, y, fold),
+        classes=rows.classes,
+        n_rows=rows.table.n_rows,
+        n_missing_cells=int(missing.sum()),
+        n_rows_with_missing=int(missing.any(axis=1).sum()),
+        folds=count,
+        notes=notes,
+        warnings={name: found for name, found in texts.items() if found},
+        probabilities=proba,
+        y=y,
+        rows=scored_rows,
+        fold=fold,
+    )
+
+
+def _probabilities(results: list[FoldResult]) -> Joint:
+    return np.concatenate([result.probability for result in results])
+
+
+def _warnings(results: list[FoldResult], notes: tuple[str, ...]) -> tuple[str, ...]:
+    """Return each warning once, in order, without those that are notes about the whole table."""
+    texts = dict.fromkeys(text for result in results for text in result.warnings)
+    return tuple(text for text in texts if text not in notes)
+
+
+def _table(
+    scores: dict[str, Scored],
+    compared: pd.DataFrame,
+    results: dict[str, list[FoldResult]],
+    prepared: dict[str, str],
+) -> pd.DataFrame:
+    lines = [
+        {
+            **scores[name].with_errors(),
+            **_against_first(compared, name),
+            **_seconds(part),
+            "method": "/".join(dict.fromkeys(result.method for result in part)),
+            "prepared_by": prepared.get(name, ""),
+        }
+        for name, part in results.items()
+    ]
+    return pd.DataFrame(lines, index=pd.Index(list(results), name="classifier"))
+
+
+def _against_first(compared: pd.DataFrame, name: str) -> dict[str, float]:
+    names = {f"log_loss_{n}": n for n in ("difference", "lower", "upper")}
+    if (name, "log_loss") not in compared.index:
+        return dict.fromkeys(names, np.nan)
+    return {key: compared.loc[(name, "log_loss"), n] for key, n in names.items()}
+
+
+def _seconds(results: list[FoldResult]) -> dict[str, float]:
+    """Return the mean seconds of a fold and their standard errors."""
+    found = {}
+    for name in ("fit_seconds", "predict_seconds"):
+        each = np.array([getattr(result, name) for result in results])
+        error = each.std(ddof=1) / np.sqrt(len(each)) if len(each) > 1 else np.nan
+        found[name], found[f"{name}_se"] = float(each.mean()), float(error)
+    return found
+
+
+def _curves(
+    results: dict[str, list[FoldResult]], sizes: tuple[int, ...], y: Labels, fold: Labels
+) -> pd.DataFrame:
+    count = int(fold.max()) + 1
+    lines = {}
+    for name, every in results.items():
+        for number, size in enumerate(sizes, start=1):
+            part = every[number * count : (number + 1) * count]
+            scored = score(y, _probabilities(part), fold)
+            lines[name, size] = {**scored.with_errors(), **_seconds(part)}
+    index = pd.MultiIndex.from_tuples(lines, names=["classifier", "rows"]) if lines else None
+    return pd.DataFrame(list(lines.values()), index=index)

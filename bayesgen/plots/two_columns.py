@@ -1,0 +1,242 @@
+"""Pictures over two columns of numbers: the density of each class, and the class that is decided.
+
+All other columns are summed out, as missing ones are.
+"""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float
+from numpy.typing import ArrayLike
+
+from bayesgen.errors import UnknownColumns
+from bayesgen.plots import probing
+from bayesgen.plots.style import INK, Axes, Fitted, color, line, marker, panels, pyplot, rgb, tidy
+from bayesgen.table import Name, Table
+
+LEVELS = (0.9, 0.5, 0.1)
+"""Contours hold this share of a class."""
+
+
+@dataclasses.dataclass(eq=False)
+class DensityDisplay:
+    """Contours of p(two columns given class), around the rows.
+
+    Attributes:
+        log_density: log p(x given y = k, data) on the grid, shape (class, up, across).
+        across, up: points of the grid. names: the two columns. classes: labels.
+        rows: the rows drawn, (row, 2), and their labels.
+
+    Example:
+        >>> import bayesgen as bg
+        >>> X, y = bg.datasets.load_iris()
+        >>> clf = bg.QDA().fit(X, y)
+        >>> names = ("petal_length", "petal_width")
+        >>> bg.plots.DensityDisplay.from_estimator(clf, X, y, features=names).log_density.shape
+        (3, 120, 120)
+    """
+
+    log_density: Float[np.ndarray, "class up across"]
+    across: Float[np.ndarray, " across"]
+    up: Float[np.ndarray, " up"]
+    names: tuple
+    classes: list
+    rows: Float[np.ndarray, "row 2"]
+    labels: np.ndarray
+    figure_: object = None
+    ax_: object = None
+
+    @classmethod
+    def from_estimator(
+        cls,
+        clf: Fitted,
+        X: object,
+        y: ArrayLike,
+        *,
+        features: tuple = (0, 1),
+        points: int = 120,
+        ax: Axes = None,
+    ) -> "DensityDisplay":
+        """Draw the densities of a fitted classifier over two number columns.
+
+        Args:
+            clf: a fitted bayesgen classifier.
+            X: rows to draw; the picture spans their values.
+            y: their labels.
+            features: two columns, by name or by position.
+            points: of the grid along each.
+            ax: axes to draw on; None makes them.
+        """
+        pyplot()  # refuse before anything is computed
+        table = probing.read(X)
+        values, plane = _plane(clf, table, y, features, points)
+        density = probing.log_class_density(clf, table, values).T.reshape(-1, points, points)
+        return cls(density, **plane).plot(ax=ax)
+
+    def plot(self, ax: Axes = None) -> "DensityDisplay":
+        """Draw contours that hold 10, 50 and 90 % of each class; returns self."""
+        self.figure_, (self.ax_,) = panels(ax, 1, size=(5.6, 4.6))
+        for k, log_density in enumerate(self.log_density):
+            heights = _heights(log_density)
+            look = {"colors": color(k), "linestyles": [line(k)]}
+            widths = [0.9, 1.5, 2.1][-len(heights) :]
+            plane = (self.across, self.up, log_density)
+            self.ax_.contour(*plane, levels=heights, linewidths=widths, **look)
+        title = "contours hold 10, 50 and 90 % of a class"
+        _finish(self, title, size="medium", legend={"frameon": False})
+        return self
+
+
+@dataclasses.dataclass(eq=False)
+class RegionDisplay:
+    """The class that is decided at each point, shaded by its probability.
+
+    A point has the color of its most probable class, the paler the closer that probability is to
+    chance. Black lines are the borders. Hatched is where the border may lie: the intervals of
+    the two most probable classes overlap. Far from all rows the colors stay strong: a probability
+    compares classes and does not say that any of them fits; `novel` outlines where one does.
+
+    Attributes:
+        probability: on the grid, (class, up, across). unsure: (up, across), or None for a point
+        estimate. typical: typicality, (up, across), or None. across, up: points of the grid.
+        names: the two columns. classes: labels. rows: the rows drawn, (row, 2), and their labels.
+
+    Example:
+        >>> import bayesgen as bg
+        >>> X, y = bg.datasets.load_iris()
+        >>> clf = bg.LDA(random_state=0).fit(X, y)
+        >>> names = ("sepal_length", "sepal_width")
+        >>> display = bg.plots.RegionDisplay.from_estimator(clf, X, y, features=names, points=20)
+        >>> display.probability.shape
+        (3, 20, 20)
+    """
+
+    probability: Float[np.ndarray, "class up across"]
+    unsure: Bool[np.ndarray, "up across"] | None
+    typical: Float[np.ndarray, "up across"] | None
+    across: Float[np.ndarray, " across"]
+    up: Float[np.ndarray, " up"]
+    names: tuple
+    classes: list
+    rows: Float[np.ndarray, "row 2"]
+    labels: np.ndarray
+    novelty: float | None = None
+    figure_: object = None
+    ax_: object = None
+
+    @classmethod
+    def from_estimator(
+        cls,
+        clf: Fitted,
+        X: object,
+        y: ArrayLike,
+        *,
+        features: tuple = (0, 1),
+        points: int = 60,
+        prob: float = 0.9,
+        novelty: float | None = None,
+        ax: Axes = None,
+    ) -> "RegionDisplay":
+        """Draw the regions of a fitted classifier over two number columns.
+
+        Args:
+            clf: a fitted bayesgen classifier.
+            X: rows to draw; the picture spans their values.
+            y: their labels.
+            features: two columns, by name or by position.
+            points: of the grid along each.
+            prob: level of the intervals behind the hatching.
+            novelty: outline where `typicality` falls below this; None: not shown.
+            ax: axes to draw on; None makes them.
+        """
+        pyplot()  # refuse before anything is computed
+        table, square = probing.read(X), (points, points)
+        values, plane = _plane(clf, table, y, features, points)
+        frame = probing.probe(table, values)
+        proba = clf.predict_proba(frame)
+        unsure = None
+        if not clf.posterior_.point:
+            unsure = _overlap(clf.predict_interval(frame, prob), proba).reshape(square)
+        typical = None if novelty is None else clf.typicality(frame).reshape(square)
+        proba = proba.T.reshape(-1, *square)
+        return cls(proba, unsure, typical, novelty=novelty, **plane).plot(ax=ax)
+
+    def plot(self, ax: Axes = None) -> "RegionDisplay":
+        """Draw; returns self."""
+        self.figure_, (self.ax_,) = panels(ax, 1, size=(5.6, 4.6))
+        extent, plane = (*self.across[[0, -1]], *self.up[[0, -1]]), (self.across, self.up)
+        look = {"origin": "lower", "aspect": "auto", "interpolation": "bilinear", "zorder": 0}
+        self.ax_.imshow(_shades(self.probability), extent=extent, **look)
+        best = np.sort(self.probability, axis=0)
+        border = best[-1] - best[-2]
+        decided = self.probability.argmax(axis=0)
+        title = ["strong color: sure"]
+        for k in range(len(self.classes)):
+            signed = np.where(decided == k, border, -border)
+            if (decided == k).any() and (decided != k).any():
+                self.ax_.contour(*plane, signed, levels=[0.0], colors=INK, linewidths=1.2)
+        if self.unsure is not None:
+            title.append("hatched: the border may lie here")
+            if self.unsure.any():
+                look = {"levels": [0.5, 1.5], "colors": "none", "hatches": ["////"]}
+                self.ax_.contourf(*plane, self.unsure.astype(float), **look)
+        if self.typical is not None:
+            title.append(f"dotted: beyond, typicality < {self.novelty:g}")
+            look = {"colors": INK, "linestyles": "dotted", "linewidths": 1.8}
+            self.ax_.contour(*plane, self.typical, levels=[self.novelty], **look)
+        _finish(self, "\n".join(title), size="small", legend={"framealpha": 0.8})
+        return self
+
+
+def _plane(
+    clf: Fitted, table: Table, y: ArrayLike, features: tuple, points: int
+) -> tuple[dict[Name, np.ndarray], dict[str, Any]]:
+    """Return the values of all points of a grid, and what both displays know of the plane."""
+    pair = [probing.named(table, feature) for feature in features]
+    if len(pair) != 2 or any(column.kind != "number" for column in pair):
+        raise UnknownColumns.two_numbers([c.name for c in table.columns if c.kind == "number"])
+    across, up = (probing.span(column.values, points) for column in pair)
+    names = tuple(column.name for column in pair)
+    values = {names[0]: np.tile(across, points), names[1]: np.repeat(up, points)}
+    rows, classes = np.column_stack([column.values for column in pair]), clf.classes_.tolist()
+    plane = {"across": across, "up": up, "names": names, "classes": classes}
+    return values, plane | {"rows": rows, "labels": np.asarray(y)}
+
+
+def _finish(
+    display: DensityDisplay | RegionDisplay, title: str, *, size: str, legend: dict[str, Any]
+) -> None:
+    """Draw the rows of each class, and write names, title and legend."""
+    ax: Axes = display.ax_
+    for k, name in enumerate(display.classes):
+        look = {"marker": marker(k), "color": color(k), "linestyle": "none", "label": str(name)}
+        edge = {"markeredgewidth": 0.4, "markeredgecolor": "white"}
+        ax.plot(*display.rows[display.labels == name].T, markersize=4.5, alpha=0.85, **look, **edge)
+    ax.set(xlabel=str(display.names[0]), ylabel=str(display.names[1]), title=title)
+    ax.title.set_fontsize(size)
+    ax.legend(**legend)
+    tidy(ax)
+
+
+def _heights(log_density: np.ndarray) -> np.ndarray:
+    """Return the log densities above which 90, 50 and 10 % of the mass on the grid lies."""
+    flat = np.sort(log_density.ravel())[::-1]
+    mass = np.cumsum(np.exp(flat - flat[0]))
+    places = np.searchsorted(mass / mass[-1], LEVELS)
+    return np.unique(flat[np.minimum(places, len(flat) - 1)])
+
+
+def _overlap(interval: np.ndarray, probability: np.ndarray) -> np.ndarray:
+    """Return where the interval of the best class reaches below that of the second best."""
+    order = np.argsort(probability, axis=1)
+    at = np.arange(len(order))
+    return interval[at, order[:, -1], 0] < interval[at, order[:, -2], 1]
+
+
+def _shades(probability: np.ndarray) -> Float[np.ndarray, "up across 3"]:
+    """Return the color of the best class, fading to white as its probability falls to chance."""
+    best, size = probability.max(axis=0), len(probability)
+    strength = 0.06 + 0.5 * (best - 1 / size) / (1 - 1 / size)
+    colors = np.stack([rgb(k) for k in range(size)])[probability.argmax(axis=0)]
+    return 1 - strength[..., None] * (1 - colors)
