@@ -6,6 +6,7 @@ Analysis (3rd ed.), section 3.4.
 """
 
 import abc
+import dataclasses
 from typing import TypeVar
 
 import numpy as np
@@ -17,6 +18,7 @@ from bayesgen.likelihoods.special_functions import log_rising_factorial
 from bayesgen.typing import Params, Traceable
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
 class VectorStatistics(Statistics):
     """Counts of the entries of the vector within each class."""
 
@@ -35,6 +37,7 @@ S = TypeVar("S", bound=VectorStatistics)
 V = TypeVar("V", bound="DirichletVector")
 
 
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class DirichletVector(Likelihood[S]):
     """p ~ Dirichlet(rows * probs) in each class; probs is (class, entry), rows (class,)."""
 

@@ -38,7 +38,6 @@ class JointStatistics(VectorStatistics):
     patterns: the observed columns of these rows, and how many rows in turn show them.
     """
 
-    count: np.ndarray
     partial: np.ndarray
     partial_class: np.ndarray
     partial_weight: np.ndarray

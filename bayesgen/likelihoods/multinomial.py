@@ -37,7 +37,6 @@ class MultinomialStatistics(VectorStatistics):
     of each, shape (entry,). No parameter depends on them; rows are simulated with such lengths.
     """
 
-    count: np.ndarray
     log_coefficient: np.ndarray
     length: np.ndarray
     length_weight: np.ndarray

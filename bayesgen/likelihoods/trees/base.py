@@ -44,9 +44,6 @@ T = TypeVar("T", bound="Tree")
 class Tree(Likelihood[S]):
     """A likelihood averaged over all forests; a posterior is the prior and the rows seen so far."""
 
-    odds: Traceable
-    """Prior odds of an edge, by class."""
-
     # -- implemented by a family ---------------------------------------------------------------
 
     @abc.abstractmethod
@@ -107,7 +104,7 @@ class Tree(Likelihood[S]):
 
     def log_weights(self) -> Float[np.ndarray, "*batch class child parent"]:
         """Return the log weight of each edge: prior odds times the evidence ratio of the pair."""
-        return np.log(self.odds)[..., None, None] + self.log_ratios()
+        return np.log(self.arrays()["odds"])[..., None, None] + self.log_ratios()
 
     def edges(self) -> Float[np.ndarray, "class feature feature"]:
         """Return the probability that an edge joins two columns, given the class; exact.
