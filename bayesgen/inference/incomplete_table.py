@@ -6,11 +6,11 @@ its gradient (`_TablePoint`). Augmentation draws that spread from a multinomial.
 
 Integer weights. Rows of one pattern have no cell in common, so that given the other patterns'
 fillings each S has shares Dirichlet(concentration + count) of its own: a pattern is filled anew
-with p integrated out. Chains then forget two to seven times as fast as where p is drawn in between
+with p integrated out. Chains then mix two to seven times as fast as where p is drawn in between
 (measured on 480 cells with a fifth of the levels missing).
 
-Weights that are no integers. Write p = g / sum(g). Rows say nothing of the sum, so it may have any
-density: that of a Gamma whose shape is all concentrations, counts and weights together gives g
+Non-integer weights. Write p = g / sum(g). The likelihood does not depend on the sum, which may have
+any density: that of a Gamma whose shape is all concentrations, counts and weights together gives g
 
     product over cells of g^(concentration + count - 1) exp(-g)  *  product over S of (g_S)^w,
 

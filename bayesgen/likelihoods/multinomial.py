@@ -84,12 +84,12 @@ class Multinomial(DirichletVector[MultinomialStatistics]):
     counts given N, multinomial coefficient included. Update with counts c of n words, per class:
     rows' = rows + n, probs' = (rows probs + c) / rows'. The predictive is the
     Dirichlet-multinomial, N! / prod x_j! Gamma(A) / Gamma(A + N) prod Gamma(a_j + x_j) / Gamma(a_j)
-    with a = rows' probs' and A their sum: all words of a text share one uncertain urn. (The mean
-    urn, which others plug in, made .956 of a text of 75 words whose probability is .829.)
+    with a = rows' probs' and A their sum: all words of a text share one uncertain urn. (Plugging in
+    the mean urn gives .956 for a text of 75 words whose probability is .829.)
 
-    A word that is missing at predict is taken out of the urn: the others are draws from what is
-    left, given how many they are. Fitted rows must be complete. Words that no fitted row has and
-    nobody guessed, are left out of texts. A text of no words has the class prior.
+    A word that is missing at predict is taken out of the urn: the others are draws from the rest of
+    the urn, given their number. Fitted rows must be complete. Words without a stated guess that no
+    fitted row has are left out of texts. A text of no words has the class prior.
 
     Exact. Source: Mosimann (1962), Biometrika 49, 65-82; Madsen, Kauchak and Elkan (2005), Modeling
     word burstiness using the Dirichlet distribution.
@@ -205,7 +205,7 @@ class Multinomial(DirichletVector[MultinomialStatistics]):
         return self.probs.sum(axis=0) == 0
 
     def take(self, axis: str, index: np.ndarray) -> "Multinomial":
-        """Keep classes, or words: the guess of what is left is worth the words it had."""
+        """Keep classes, or words; the prior strength falls by the share of the words left out."""
         kept = super().take(axis, index)
         if axis != "feature":
             return kept
@@ -217,7 +217,7 @@ class Multinomial(DirichletVector[MultinomialStatistics]):
         return kept_columns(x, index)
 
     def restore(self, x: Kept, index: np.ndarray, blank: Block) -> Block:
-        """Return rows of all words: one that was left out is in no text."""
+        """Return rows of all words: those left out have the count 0."""
         if issparse(x):
             return widened(x, index, blank.shape[1])
         out = np.zeros_like(blank)
@@ -255,7 +255,7 @@ class Multinomial(DirichletVector[MultinomialStatistics]):
         return True
 
     def require_fillable(self) -> None:
-        """Refuse: how many words are missing is no part of the model."""
+        """Refuse: the model does not cover the number of missing words."""
         raise refusal(self)
 
     def fill_given(self, params: Params, x: Block, own: Labels, rng: np.random.Generator) -> Block:
@@ -274,7 +274,11 @@ class Multinomial(DirichletVector[MultinomialStatistics]):
         return rng.multinomial(length, params["probs"][y]).astype(float)
 
     def whitening(self, statistics: MultinomialStatistics) -> dict[str, tuple[np.ndarray, ...]]:
-        """Return which words are free, and centre and width of their posterior log-ratios."""
+        """Return which words are free, and centre and width of their posterior log-ratios.
+
+        Raises:
+            UnsupportedInference: more than MOST_TRACED words.
+        """
         n_words = self.probs.shape[1]
         if n_words > MOST_TRACED:
             raise UnsupportedInference.because(

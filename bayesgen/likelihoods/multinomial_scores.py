@@ -7,7 +7,7 @@ every text, and none needs the others.
 """
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -188,38 +188,24 @@ def urn_scores(
         plus = np.stack([added(int(j), c) for j, c in zip(words, counts, strict=True)])
         mine = own[:, None] == np.arange(n_classes)
         logs = np.logaddexp(logs, np.where(mine, plus[..., None], -np.inf))
-        return _drawn_from(logs, rest(total - concentration[:, words].sum(axis=1)), counts)
+        others = rest(total - concentration[:, words].sum(axis=1))
+        urn = np.logaddexp(np.logaddexp.reduce(logs, axis=0), others)
+        return np.tensordot(counts, logs, axes=1) - counts.sum() * urn
 
     def log_density(x: Block, own: np.ndarray) -> Float[np.ndarray, "draw row class"]:
         out = np.zeros((*own.shape, n_classes))
         for rows, cells in row_blocks(x):
             totals = _totals(concentration, cells)
-            for i, words, counts in _texts(cells):
-                at = rows.start + i
-                out[:, at] = score(words, counts, totals[i], own[:, at])
+            for i, at in enumerate(range(rows.start, rows.stop)):
+                row = slice(cells.indptr[i], cells.indptr[i + 1])
+                there = cells.data[row] > 0
+                if there.any():
+                    words, counts = cells.indices[row][there], cells.data[row][there].astype(float)
+                    out[:, at] = score(words, counts, totals[i], own[:, at])
             out[:, rows] += log_coefficients(cells, cells.sums(cells.data))[:, None]
         return out
 
     return log_density
-
-
-def _drawn_from(
-    logs: Float[np.ndarray, "word draw class"],
-    others: Float[np.ndarray, "draw class"],
-    counts: Float[np.ndarray, " word"],
-) -> Float[np.ndarray, "draw class"]:
-    """Return the log probability of words in order, from logs of Gamma variables."""
-    urn = np.logaddexp(np.logaddexp.reduce(logs, axis=0), others)
-    return np.tensordot(counts, logs, axes=1) - counts.sum() * urn
-
-
-def _texts(cells: Cells) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-    """Yield the position of each text that has words, its words and their counts."""
-    for i in range(cells.shape[0]):
-        row = slice(cells.indptr[i], cells.indptr[i + 1])
-        there = cells.data[row] > 0
-        if there.any():
-            yield i, cells.indices[row][there], cells.data[row][there].astype(float)
 
 
 def _totals(
