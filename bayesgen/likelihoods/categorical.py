@@ -14,13 +14,16 @@ from bayesgen.likelihoods.dirichlet import (
     log_gammas,
     log_ratios,
     log_sums,
-    require_probabilities,
-    require_unit_sums,
     segments,
     simplexes_transform,
     starts,
 )
-from bayesgen.likelihoods.hyperparameters import Guess, require_positive
+from bayesgen.likelihoods.hyperparameters import (
+    Guess,
+    require_positive,
+    require_probabilities,
+    require_unit_sums,
+)
 from bayesgen.likelihoods.level_counts import CategoricalStatistics, cross_tables, look_up
 from bayesgen.likelihoods.level_subset import narrowed, widened
 from bayesgen.likelihoods.special_functions import log_gamma, namespace

@@ -10,7 +10,6 @@ import numpy as np
 from jaxtyping import Float, Int, Num
 from scipy.special import digamma, gammaln, polygamma
 
-from bayesgen.errors import InvalidPrior
 from bayesgen.typing import Traceable
 
 Segments = Float[np.ndarray, "level feature"]
@@ -105,21 +104,6 @@ def free_positions(n_levels: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
     before = np.arange(sum(sizes)) - np.repeat(np.arange(len(sizes)), sizes)
     most = max(sum(sizes) - len(sizes) - 1, 0)
     return np.minimum(before, most), np.clip(before - 1, 0, most)
-
-
-def require_probabilities(family: str, probs: object) -> None:
-    """Refuse a guess that is neither None, "uniform" nor positive numbers."""
-    if probs is None or (isinstance(probs, str) and probs == "uniform"):
-        return
-    numbers = np.zeros(1) if isinstance(probs, str) else np.asarray(probs, dtype=float)
-    if not np.isfinite(numbers).all() or (numbers <= 0).any():
-        raise InvalidPrior.not_probabilities(family, "probs", probs)
-
-
-def require_unit_sums(family: str, sums: np.ndarray) -> None:
-    """Refuse a guess whose probabilities do not sum to one."""
-    if not np.allclose(sums, 1.0, rtol=0, atol=1e-8):
-        raise InvalidPrior.does_not_sum_to_one(f"{family}.probs", sums)
 
 
 @functools.cache

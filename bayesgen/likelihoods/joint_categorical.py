@@ -13,15 +13,14 @@ from bayesgen.errors import UnsupportedInference
 from bayesgen.likelihoods import contingency_tables as tables
 from bayesgen.likelihoods import distinct_rows
 from bayesgen.likelihoods.contingency_tables import Levels, Pattern
-from bayesgen.likelihoods.dirichlet import (
-    kept_levels,
-    log_gammas,
+from bayesgen.likelihoods.dirichlet import kept_levels, log_gammas, starts
+from bayesgen.likelihoods.dirichlet_vector import DirichletVector, VectorStatistics
+from bayesgen.likelihoods.hyperparameters import (
+    broadcast_guess,
+    require_positive,
     require_probabilities,
     require_unit_sums,
-    starts,
 )
-from bayesgen.likelihoods.dirichlet_vector import DirichletVector, VectorStatistics
-from bayesgen.likelihoods.hyperparameters import broadcast_guess, require_positive
 from bayesgen.likelihoods.level_subset import by_column, narrowed, widened
 from bayesgen.typing import Block, Labels, Params, Traceable, Weights
 

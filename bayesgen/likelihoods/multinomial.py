@@ -10,9 +10,14 @@ from scipy.sparse import issparse
 
 from bayesgen.errors import UnsupportedInference
 from bayesgen.likelihoods.conditional_draws import refusal
-from bayesgen.likelihoods.dirichlet import require_probabilities, require_unit_sums
 from bayesgen.likelihoods.dirichlet_vector import DirichletVector, VectorStatistics
-from bayesgen.likelihoods.hyperparameters import Guess, broadcast_guess, require_positive
+from bayesgen.likelihoods.hyperparameters import (
+    Guess,
+    broadcast_guess,
+    require_positive,
+    require_probabilities,
+    require_unit_sums,
+)
 from bayesgen.likelihoods.multinomial_scores import (
     averaged,
     given_urns,

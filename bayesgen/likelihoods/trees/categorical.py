@@ -15,15 +15,14 @@ import numpy as np
 from jaxtyping import Bool, Float, Num
 
 from bayesgen.likelihoods.base import Repair
-from bayesgen.likelihoods.dirichlet import (
-    kept_levels,
-    log_gammas,
+from bayesgen.likelihoods.dirichlet import kept_levels, log_gammas, segments, starts
+from bayesgen.likelihoods.hyperparameters import (
+    Guess,
+    broadcast_guess,
+    require_positive,
     require_probabilities,
     require_unit_sums,
-    segments,
-    starts,
 )
-from bayesgen.likelihoods.hyperparameters import Guess, broadcast_guess, require_positive
 from bayesgen.likelihoods.level_subset import narrowed, widened
 from bayesgen.likelihoods.row_chunks import row_chunks
 from bayesgen.likelihoods.special_functions import log_rising_factorial
