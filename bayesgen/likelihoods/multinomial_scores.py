@@ -65,14 +65,16 @@ def given_urns(
     urns = np.moveaxis(probs, -2, 0)
     lead, flat = urns.shape[:-1], urns.reshape(-1, urns.shape[-1])
     impossible = flat == 0
-    weights = np.log(np.where(impossible, 1.0, flat)).T
+    # in C order once: SciPy would copy it for every chunk
+    weights = np.ascontiguousarray(np.log(np.where(impossible, 1.0, flat)).T)
     never = impossible.T.astype(float) if impossible.any() else None
 
     def log_density(x: Block) -> np.ndarray:
         out = np.empty((x.shape[0], len(flat)))
         for rows, cells in row_blocks(x):
             counts, length = cells.compressed(), cells.sums(cells.data)
-            part = counts @ weights + log_coefficients(cells, length)[:, None]
+            part = counts @ weights
+            part += log_coefficients(cells, length)[:, None]
             if cells.missing_cells is not None:
                 left = observed_sums(flat, cells.missing_cells)
                 # where nothing is left in the urn, a word makes the row impossible already
