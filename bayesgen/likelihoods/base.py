@@ -16,6 +16,7 @@ import numpy as np
 from bayesgen.errors import InvalidArgument, InvalidPrior, NoEvidence, UnsupportedInference
 from bayesgen.likelihoods import conditional_draws, supports
 from bayesgen.likelihoods.axes_dataclass import Arrays, Axes, changed_fields, reindex
+from bayesgen.likelihoods.supports import Support
 from bayesgen.typing import (
     Block,
     Evidence,
@@ -100,7 +101,7 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
     vectorised: ClassVar[bool] = False
     """Whether statistics and priors may carry leading axes, over which everything up to
     `log_predictive_paired` then repeats: all of a family's work for leave-one-out."""
-    supports: ClassVar[Mapping[str, str]] = {}
+    supports: ClassVar[Mapping[str, str | Support]] = {}
     """The support of each parameter (see `supports`), for families of plain ones: from it follow
     `bijector` and `log_scale_free_jacobian`."""
     param_axes: ClassVar[Axes] = {}
@@ -337,7 +338,7 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
 
     def bijector(self, parameter: str, *arrays: Traceable) -> Transform:
         """Return the numpyro transform from unit-scale real coordinates to one parameter."""
-        return supports.SUPPORTS[self.supports[parameter]].bijector(*arrays)
+        return supports.support(self.supports[parameter]).bijector(*arrays)
 
     # -- moving and showing --------------------------------------------------------------------
 

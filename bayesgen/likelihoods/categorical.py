@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from jaxtyping import Num
 
-from bayesgen.errors import InvalidPrior
 from bayesgen.likelihoods.columnwise import Cell, Columnwise
 from bayesgen.likelihoods.dirichlet import (
     dirichlets,
@@ -19,7 +18,12 @@ from bayesgen.likelihoods.dirichlet import (
     simplexes_transform,
     starts,
 )
-from bayesgen.likelihoods.hyperparameters import Guess, require_positive
+from bayesgen.likelihoods.hyperparameters import (
+    Guess,
+    require_positive,
+    require_probabilities,
+    require_unit_sums,
+)
 from bayesgen.likelihoods.level_counts import CategoricalStatistics, cross_tables, look_up
 from bayesgen.likelihoods.level_subset import narrowed, widened
 from bayesgen.likelihoods.special_functions import log_gamma, namespace
@@ -77,10 +81,7 @@ class Categorical(Columnwise):
     def __post_init__(self) -> None:
         """Refuse strengths that are not positive and guesses that are no probabilities."""
         require_positive(self, "rows", "rows_per_level")
-        if self.probs is not None and not isinstance(self.probs, str):
-            probs = np.asarray(self.probs, dtype=float)
-            if not np.isfinite(probs).all() or (probs <= 0).any():
-                raise InvalidPrior.not_probabilities("Categorical", "probs", self.probs)
+        require_probabilities("Categorical", self.probs)
 
     @classmethod
     def laplace(cls, count: float | int = 1) -> "Categorical":
@@ -122,9 +123,7 @@ class Categorical(Columnwise):
             )
         filled = super(Categorical, stated).complete(statistics)
         sums = filled.probs @ segments(statistics.n_levels)
-        unseen = (sums == 0) if self.probs is None else np.zeros(sums.shape, dtype=bool)
-        if not np.allclose(sums[~unseen], 1.0, rtol=0, atol=1e-8):
-            raise InvalidPrior.does_not_sum_to_one("Categorical.probs", sums[~unseen])
+        require_unit_sums("Categorical", sums[(sums != 0) | (self.probs is not None)])
         return filled.with_arrays({"rows_per_level": ROWS_PER_LEVEL})
 
     def guess(self, statistics: CategoricalStatistics) -> dict[str, Cell]:

@@ -37,6 +37,21 @@ def require_one_of(owner: object, name: str, allowed: tuple[str, ...]) -> None:
         raise InvalidArgument.not_one_of(name, getattr(owner, name), allowed)
 
 
+def require_probabilities(family: str, probs: object) -> None:
+    """Refuse a guess that is neither None, "uniform" nor positive numbers."""
+    if probs is None or (isinstance(probs, str) and probs == "uniform"):
+        return
+    numbers = np.zeros(1) if isinstance(probs, str) else np.asarray(probs, dtype=float)
+    if not np.isfinite(numbers).all() or (numbers <= 0).any():
+        raise InvalidPrior.not_probabilities(family, "probs", probs)
+
+
+def require_unit_sums(family: str, sums: np.ndarray) -> None:
+    """Refuse a guess whose probabilities do not sum to one."""
+    if not np.allclose(sums, 1.0, rtol=0, atol=1e-8):
+        raise InvalidPrior.does_not_sum_to_one(f"{family}.probs", sums)
+
+
 def broadcast_guess(family: str, name: str, value: object, shape: tuple[int, ...]) -> np.ndarray:
     """Return a guess as a float64 array of its declared shape, or say what shape was expected."""
     array = np.asarray(value, dtype=float)

@@ -40,15 +40,15 @@ def _affine(centre: Traceable, width: Traceable) -> Transform:
 
 
 def _exp(centre: Traceable, width: Traceable) -> Transform:
-    from numpyro.distributions.transforms import ComposeTransform, ExpTransform
+    from numpyro.distributions.transforms import ExpTransform
 
-    return ComposeTransform([_affine(centre, width), ExpTransform()])
+    return onto(ExpTransform()).bijector(centre, width)
 
 
 def _sigmoid(centre: Traceable, width: Traceable) -> Transform:
-    from numpyro.distributions.transforms import ComposeTransform, SigmoidTransform
+    from numpyro.distributions.transforms import SigmoidTransform
 
-    return ComposeTransform([_affine(centre, width), SigmoidTransform()])
+    return onto(SigmoidTransform()).bijector(centre, width)
 
 
 def _softmax(side: Traceable, *arrays: Traceable) -> Transform:
@@ -76,12 +76,28 @@ SUPPORTS: Mapping[str, Support] = {
     "simplex": Support(_softmax, _log_sum, np.log),
 }
 """Supports that a family may declare for a parameter. A simplex is the last axis, and its arrays
-are those of `simplexes.log_ratios`; the others are one value a cell, u -> centre + width u."""
+are those of `dirichlet.log_ratios`; the others are one value a cell, u -> centre + width u."""
 
 
-def log_jacobian(supports: Mapping[str, str], params: Params) -> Traceable:
+def onto(bijection: Transform) -> Support:
+    """Return the support that is the image of the real line under a numpyro transform."""
+    from numpyro.distributions.transforms import ComposeTransform
+
+    return Support(
+        lambda centre, width: ComposeTransform([_affine(centre, width), bijection]),
+        lambda value: bijection.log_abs_det_jacobian(bijection.inv(value), value).sum(),
+        bijection.inv,
+    )
+
+
+def support(name: str | Support) -> Support:
+    """Return the support of a name."""
+    return name if isinstance(name, Support) else SUPPORTS[name]
+
+
+def log_jacobian(supports: Mapping[str, str | Support], params: Params) -> Traceable:
     """Return log |d params / d unconstrained|, summed over the parameters (NumPy or traced)."""
-    terms = (SUPPORTS[support].log_jacobian(params[n]) for n, support in supports.items())
+    terms = (support(named).log_jacobian(params[n]) for n, named in supports.items())
     return sum(terms, np.zeros(()))
 
 

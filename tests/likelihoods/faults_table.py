@@ -3,13 +3,9 @@
 import laws
 import numpy as np
 
-from bayesgen.likelihoods import JointCategorical
-from bayesgen.likelihoods.joint_categorical import (
-    JointStatistics,
-    hyperparameters,
-    likelihood,
-    tables,
-)
+from bayesgen.likelihoods import JointCategorical, joint_categorical
+from bayesgen.likelihoods import contingency_tables as tables
+from bayesgen.likelihoods.joint_categorical import JointStatistics
 
 
 def forgets_the_missing_values_of_the_other(right):
@@ -152,8 +148,8 @@ TABLE = [
     (laws.law_update, JointCategorical, "log_density_draws_given_row", updates_another_class),
     (laws.law_total, tables, "summed", averages_over_missing_levels),
     (laws.law_marginal, tables, "cells", counts_cells_with_the_first_column_fastest),
-    (laws.law_units, hyperparameters, "_fractions", guesses_that_low_codes_are_frequent),
+    (laws.law_units, joint_categorical, "_fractions", guesses_that_low_codes_are_frequent),
     (laws.law_marginal, tables, "summed", takes_the_likeliest_cell_that_fits),
-    (laws.law_marginal, likelihood, "kept_cells", keeps_one_level_instead_of_the_sum),
+    (laws.law_marginal, joint_categorical, "kept_cells", keeps_one_level_instead_of_the_sum),
 ]
 FAULTS = [(law, "JointCategorical", *fault) for law, *fault in TABLE]

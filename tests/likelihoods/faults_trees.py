@@ -3,11 +3,8 @@
 import laws
 import numpy as np
 
-from bayesgen.likelihoods import TreeCategorical, TreeNormal, forest_sums
-from bayesgen.likelihoods.tree_categorical import PairCounts, missing, pairs, parameters
-from bayesgen.likelihoods.tree_categorical import likelihood as levels
-from bayesgen.likelihoods.tree_normal import PairMoments, statistics
-from bayesgen.likelihoods.tree_normal import pairs as normal_pairs
+from bayesgen.likelihoods import TreeCategorical, TreeNormal
+from bayesgen.likelihoods.trees import categorical, conditional_tables, forest_sums, normal
 
 
 def forgets_the_products_between_the_means(right):
@@ -23,7 +20,7 @@ def counts_the_pairs_of_the_last_part(right):
 
 
 def takes_missing_for_the_first_level(right):
-    return lambda x, *rest: right(np.maximum(x, 0), *rest)
+    return lambda self, x, *rest, **sizes: right(self, np.maximum(x, 0), *rest, **sizes)
 
 
 def forgets_the_rows_before(right):
@@ -51,16 +48,16 @@ def takes_the_forests_of_the_columns_shown(right):
 
 
 def lets_the_parent_follow_the_child(right):
-    def wrong(*hyperparameters):
-        alone, given = right(*hyperparameters)
+    def wrong(self):
+        alone, given = right(self)
         return alone, np.swapaxes(given, -1, -2) + 0.1
 
     return wrong
 
 
 def takes_the_spread_of_the_parent(right):
-    def wrong(x, after, **half):
-        alone, given = right(x, after, **half)
+    def wrong(self, x, **how):
+        alone, given = right(self, x, **how)
         return alone, given * 0.9
 
     return wrong
@@ -107,8 +104,8 @@ def likes_the_first_levels(right):
 
 
 def measures_in_units_of_its_own(right):
-    def wrong(mean, mean_rows, variance, rows, seen):
-        return right(mean, mean_rows, np.ones_like(variance), rows, seen)
+    def wrong(self, seen):
+        return right(self.with_arrays({"variance": np.ones_like(self.variance)}), seen)
 
     return wrong
 
@@ -119,26 +116,26 @@ def hides_nothing(right):
 
 
 LEVELS = [
-    (laws.law_addition, PairCounts, "__add__", counts_the_pairs_of_the_last_part),
-    (laws.law_weight, levels, "gather", takes_missing_for_the_first_level),
+    (laws.law_addition, categorical.PairCounts, "__add__", counts_the_pairs_of_the_last_part),
+    (laws.law_weight, TreeCategorical, "statistics", takes_missing_for_the_first_level),
     (laws.law_sequence, TreeCategorical, "posterior", forgets_the_rows_before),
-    (laws.law_total, pairs, "log_cells", lets_the_parent_follow_the_child),
+    (laws.law_total, TreeCategorical, "log_cells", lets_the_parent_follow_the_child),
     (laws.law_total, TreeCategorical, "predictive", divides_by_all_forests_of_the_prior),
-    (laws.law_marginal, missing, "summed", takes_the_forests_of_the_columns_shown),
-    (laws.law_marginal, parameters, "_log_sums", hides_nothing),
+    (laws.law_marginal, categorical, "_summed", takes_the_forests_of_the_columns_shown),
+    (laws.law_marginal, conditional_tables, "_log_sums", hides_nothing),
     (laws.law_average, TreeCategorical, "draw_forests", draws_from_the_prior_of_forests),
     (laws.law_update, TreeCategorical, "log_pieces", keeps_the_forest_of_the_other_rows),
     (laws.law_update, TreeCategorical, "log_drawn", updates_nothing),
     (laws.law_units, TreeCategorical, "_guess", likes_the_first_levels),
 ]
 NUMBERS = [
-    (laws.law_addition, statistics, "merged", forgets_the_products_between_the_means),
-    (laws.law_addition, PairMoments, "__add__", counts_the_pairs_of_the_last_part),
+    (laws.law_addition, normal, "_merged", forgets_the_products_between_the_means),
+    (laws.law_addition, normal.PairMoments, "__add__", counts_the_pairs_of_the_last_part),
     (laws.law_sequence, TreeNormal, "posterior", forgets_the_rows_before),
-    (laws.law_total, normal_pairs, "log_cells", takes_the_spread_of_the_parent),
+    (laws.law_total, TreeNormal, "log_pieces", takes_the_spread_of_the_parent),
     (laws.law_average, forest_sums.Stages, "draw", draws_naive_forests),
     (laws.law_update, TreeNormal, "log_drawn", updates_another_class),
-    (laws.law_units, normal_pairs, "updated", measures_in_units_of_its_own),
+    (laws.law_units, TreeNormal, "updated", measures_in_units_of_its_own),
 ]
 FAULTS = [(law, "TreeCategorical", *fault) for law, *fault in LEVELS]
 FAULTS += [(law, "TreeNormal", *fault) for law, *fault in NUMBERS]

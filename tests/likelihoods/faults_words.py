@@ -4,8 +4,8 @@ import laws
 import numpy as np
 from scipy.special import gammaln
 
-from bayesgen.likelihoods import Multinomial
-from bayesgen.likelihoods.multinomial import MultinomialStatistics, likelihood, scores, urns
+from bayesgen.likelihoods import Multinomial, multinomial, multinomial_scores
+from bayesgen.likelihoods.multinomial import MultinomialStatistics
 
 
 def plugs_in_the_mean_urn(right):
@@ -30,7 +30,11 @@ def keeps_missing_words_in_the_urn(right):
 
 
 def keeps_missing_words_in_a_stated_urn(right):
-    return lambda probs, score: score
+    def wrong(probs):
+        score = right(probs)
+        return lambda x: score(np.nan_to_num(x))
+
+    return wrong
 
 
 def divides_by_texts(right):
@@ -95,14 +99,14 @@ WORDS = [
     (laws.law_sequence, Multinomial, "posterior", divides_by_texts),
     (laws.law_story, Multinomial, "statistics", counts_texts_and_no_words),
     (laws.law_bayes, Multinomial, "predictive", plugs_in_the_mean_urn),
-    (laws.law_bayes, likelihood, "averaged", counts_each_word_once),
+    (laws.law_bayes, multinomial, "averaged", counts_each_word_once),
     (laws.law_mode, Multinomial, "mode", adds_one_to_every_word),
     (laws.law_average, Multinomial, "predictive", plugs_in_the_mean_urn),
-    (laws.law_update, likelihood, "urn_scores", updates_no_urn),
-    (laws.law_update, urns, "_totals", forgets_the_rest_of_the_urn),
-    (laws.law_total, scores, "rising_by_total", forgets_the_orders_of_words),
-    (laws.law_total, scores, "observed_sums", keeps_missing_words_in_the_urn),
-    (laws.law_total, likelihood, "given_urns", keeps_missing_words_in_a_stated_urn),
+    (laws.law_update, multinomial, "urn_scores", updates_no_urn),
+    (laws.law_update, multinomial_scores, "_totals", forgets_the_rest_of_the_urn),
+    (laws.law_total, multinomial_scores, "rising_by_total", forgets_the_orders_of_words),
+    (laws.law_total, multinomial_scores, "observed_sums", keeps_missing_words_in_the_urn),
+    (laws.law_total, multinomial, "given_urns", keeps_missing_words_in_a_stated_urn),
     (laws.law_units, Multinomial, "complete", guesses_by_position),
 ]
 FAULTS = [(law, "Multinomial", *fault) for law, *fault in WORDS]

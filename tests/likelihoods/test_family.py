@@ -13,9 +13,8 @@ import bayesgen as bg
 from bayesgen.errors import ImpossibleRows
 from bayesgen.likelihoods import Family
 from bayesgen.likelihoods.distinct_values import distinct_values
-from bayesgen.likelihoods.family import prior
-from bayesgen.likelihoods.family.hyperparameters import first_guesses, moments
-from bayesgen.likelihoods.family.newton import Problem, newton_mode
+from bayesgen.likelihoods.family import default_prior
+from bayesgen.likelihoods.family.default_prior import first_guesses, moments, newton_mode
 
 
 def fitted(family, x, y=Y, n_classes=3):
@@ -46,17 +45,19 @@ def test_newton_lands_on_the_fit_of_scipy(name):
     guesses = first_guesses(family.declaration, moments(family.declaration, rows, rows.y, 3))
     size = guesses.shape[2]
     nothing, bound = np.zeros((3, size)), np.full((3, size), 1e9)
-    problem = Problem(
-        np.concatenate([guesses[:1], guesses]),
-        nothing,
-        np.zeros((3, size, size)),
-        -bound,
-        bound,
+    u, _ = newton_mode(
+        family.declaration,
+        rows,
+        rows.y,
+        start=np.concatenate([guesses[:1], guesses]),
+        centre=nothing,
+        precision=np.zeros((3, size, size)),
+        low=-bound,
+        high=bound,
         priors=False,
     )
-    top = newton_mode(family.declaration, rows, rows.y, problem)
     with jax.enable_x64(True):
-        found = jax.device_get(family.declaration.params(top.u))
+        found = jax.device_get(family.declaration.params(u))
     for k in range(3):
         expected = column.fit(column.x[k == Y])
         for parameter, value in expected.items():
@@ -190,7 +191,7 @@ def test_hostile_columns_are_finite():
 def test_a_column_that_says_nothing_is_left_out(gamma):
     def constant(family):
         rows = family.statistics(np.full((N, 1), 3.0), Y, np.ones(N), n_classes=3)
-        return bool(prior._constant(family.declaration, rows))
+        return bool(default_prior._constant(family.declaration, rows))
 
     assert constant(Family(dist.StudentT))
     # counts have a scale of their own, and so has what every prior is stated for

@@ -12,7 +12,7 @@ from sklearn.base import clone
 import bayesgen as bg
 from bayesgen.errors import InvalidDistribution, NotCounts, OutOfSupport
 from bayesgen.likelihoods import Family
-from bayesgen.likelihoods.family import declared
+from bayesgen.likelihoods.family.declaration import built, spelled
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_equal_declarations_are_equal_and_travel(text):
 
 
 def test_distributions_are_spelled_as_direct_data():
-    assert declared.spelled(dist.Gamma(2, 1)) == ("Gamma", {"concentration": 2, "rate": 1})
+    assert spelled(dist.Gamma(2, 1)) == ("Gamma", {"concentration": 2, "rate": 1})
     for whole in (dist.HalfNormal(3.0), dist.TruncatedNormal(0.0, 1.0, low=0.0)):
-        back = declared.built(declared.spelled(whole))
+        back = built(spelled(whole))
         assert back.log_prob(1.0) == whole.log_prob(1.0)

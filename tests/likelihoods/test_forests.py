@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from rooted_forests import log_weights_of, rooted_forests
 
-from bayesgen.likelihoods import forest_sums
+from bayesgen.likelihoods.trees import forest_sums
 
 SCALES = (1.0, 50.0, 400.0, 6000.0)
 

@@ -27,7 +27,7 @@ from scipy.special import softmax
 from bayesgen.classes import ClassPrior
 from bayesgen.inference.incomplete_data import complete_statistics, missing_cells
 from bayesgen.likelihoods import JointCategorical, Repair
-from bayesgen.likelihoods.joint_categorical import tables
+from bayesgen.likelihoods import contingency_tables as tables
 from bayesgen.model import Model, ModelStatistics
 from bayesgen.program import program
 

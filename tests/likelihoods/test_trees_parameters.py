@@ -14,7 +14,7 @@ from scipy import stats
 
 import bayesgen as bg
 from bayesgen.errors import UnsupportedInference
-from bayesgen.likelihoods import forest_sums
+from bayesgen.likelihoods.trees import forest_sums
 
 
 @pytest.mark.parametrize("name", TREES)

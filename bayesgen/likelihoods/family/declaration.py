@@ -1,12 +1,13 @@
-"""What a Family declares: a NumPyro distribution, which parameters are free, and their priors."""
+"""Declaration of a Family: a NumPyro distribution, its free parameters, and their priors."""
 
 import dataclasses
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from bayesgen.errors import InvalidDistribution
 from bayesgen.typing import Params, Traceable, Transform
 
 UNITS = ("loc", "mean", "rate", "scale")
@@ -15,10 +16,13 @@ UNITS = ("loc", "mean", "rate", "scale")
 PROBES = (-1.0, 0.0, 1.0)
 """Points on the real line whose images are tried as parameters."""
 
+NUMBERS = (-1e3, -1.5, -1.0, -0.5, -1e-3, 0.0, 1e-3, 0.5, 1.0, 1.5, 1e3)
+"""Values at which the supports of a prior and of its parameter are compared."""
+
 
 @runtime_checkable
 class Constraint(Protocol):
-    """What numpyro's constraints do: tell which values are possible."""
+    """A constraint of numpyro's."""
 
     is_discrete: bool
     event_dim: int
@@ -53,7 +57,7 @@ class Declaration:
         return np.isin(self.names, [name for name, _ in self.priors])
 
     def constraint(self, name: str) -> Constraint:
-        """Return where a parameter lies: where its prior does, else where it is defined."""
+        """Return the support of a parameter's prior, if one is stated, else of the parameter."""
         prior = dict(self.priors).get(name)
         return self.distribution.arg_constraints[name] if prior is None else prior.support
 
@@ -73,10 +77,10 @@ class Declaration:
 
     @functools.cached_property
     def support(self) -> Constraint:
-        """What cells may be, as a constraint; no free parameter moves it."""
+        """The constraint of cells; it does not depend on a free parameter."""
         import jax
 
-        # also where it is first asked for inside a traced program
+        # a traced program may be the first to ask
         with jax.ensure_compile_time_eval(), jax.enable_x64(True):
             return self.build(self.params(np.zeros(len(self.names)))).support
 
@@ -87,7 +91,7 @@ class Declaration:
 
     @functools.cached_property
     def typical(self) -> float:
-        """A value inside the support, which stands where a cell is missing."""
+        """A value inside the support, to fill missing cells with."""
         return float(self.support.feasible_like(0.0))
 
     @property
@@ -97,25 +101,21 @@ class Declaration:
 
         return self.support == constraints.circular
 
-    def pure(self) -> np.ndarray:
-        """Return which free parameters are pure numbers, on a log or logit scale of their own."""
-        return np.array([self._pure(name) for name in self.names])
-
+    @functools.cached_property
     def real(self) -> np.ndarray:
-        """Return which free parameters may be any number (log-odds are no such)."""
-        return np.array([self._real(name) for name in self.names])
-
-    def _pure(self, name: str) -> bool:
-        return self.discrete or not (name in UNITS or self._real(name))
-
-    def _real(self, name: str) -> bool:
+        """Which free parameters may be any number; log-odds do not count as such."""
         from numpyro.distributions import constraints
 
-        anything = self.distribution.arg_constraints[name] is constraints.real
-        return anything and not name.endswith("logits")
+        found, names = self.distribution.arg_constraints, self.names
+        return np.array([found[n] is constraints.real and not n.endswith("logits") for n in names])
+
+    @functools.cached_property
+    def pure(self) -> np.ndarray:
+        """Which free parameters are pure numbers, on a log or logit scale of their own."""
+        return ~self.real & ~np.isin(self.names, UNITS) | self.discrete
 
     def key(self) -> tuple:
-        """Return what tells declarations apart, hashable."""
+        """Return the identity of the declaration, hashable."""
         import jax
 
         priors = []
@@ -136,7 +136,7 @@ class Declaration:
     def out_of_support(self, x: np.ndarray) -> np.ndarray:
         """Return which observed cells have no density, whatever the parameters.
 
-        Those outside the support, and on a closed edge of it those where a density is 0 or
+        These are the cells outside the support, and those on a closed edge where a density is 0 or
         infinite, as a Beta's at 0 and 1.
         """
         import jax
@@ -154,7 +154,7 @@ class Declaration:
         return out
 
     def allowed(self) -> str:
-        """Return in words what cells may be."""
+        """Describe the allowed cells in words."""
         return words(self.support, lambda bound: not self.out_of_support(np.array(bound)).any())
 
     def _finite(self, cells: np.ndarray, edge: np.ndarray) -> np.ndarray:
@@ -166,7 +166,7 @@ class Declaration:
 
 
 def words(constraint: Constraint, edge: Callable[[float], bool] | None = None) -> str:
-    """Return a constraint as a person would say it: "numbers above 0".
+    """Describe a constraint in words, such as "numbers above 0".
 
     edge: whether a bound is itself allowed; by default as the constraint has it.
     """
@@ -174,13 +174,160 @@ def words(constraint: Constraint, edge: Callable[[float], bool] | None = None) -
 
     if constraint is constraints.boolean:
         return "0 and 1"
-    kind, told = "whole numbers" if constraint.is_discrete else "numbers", {}
+    ends = []
     for end, closed, beyond in (("lower", "from", "above"), ("upper", "to", "below")):
         bound = getattr(constraint, f"{end}_bound", None)
         if bound is not None:
             inside = bool((edge or constraint)(float(bound)))
-            told[end] = f"{closed if inside else beyond} {float(bound):g}"
-    up = [" up"] if list(told) == ["lower"] and "from" in told["lower"] else []
-    return " ".join([kind, " and ".join(told.values()).replace("and to", "to")]).strip() + "".join(
-        up
+            ends.append(f"{closed if inside else beyond} {float(bound):g}")
+    text = " and ".join(ends).replace("and to", "to")
+    upwards = " up" if len(ends) == 1 and text.startswith("from") else ""
+    kind = "whole numbers" if constraint.is_discrete else "numbers"
+    return f"{kind} {text}".strip() + upwards
+
+
+# -- from the arguments of Family, checked ---------------------------------------------------------
+
+
+def spelled(value: object) -> object:
+    """Return a distribution of numpyro as basic data, for files and comparisons.
+
+    A class becomes its name, an instance (name, {parameter: number}). A distribution that is not
+    numpyro's own, or has parameters of several numbers, stays as it is.
+    """
+    import jax
+    import numpyro.distributions as dist
+
+    cls = value if hasattr(value, "__name__") else type(value)
+    name = cls.__name__
+    if getattr(dist, name, None) is not cls:
+        return value
+    if cls is value:
+        return name
+    params = {n: np.asarray(getattr(value, n, np.nan)) for n in getattr(cls, "arg_constraints", ())}
+    if not params or any(number.ndim for number in params.values()):
+        return value
+    numbers = {n: number.item() for n, number in params.items()}
+    try:
+        leaves, tree = jax.tree.flatten(cls(**numbers))
+    except TypeError:
+        return value
+    found, same = jax.tree.flatten(value)
+    equal = tree == same and all(map(np.array_equal, leaves, found))
+    return (name, numbers) if equal else value
+
+
+def built(value: object) -> object:
+    """Return the distribution of basic data: undoes `spelled`."""
+    import numpyro.distributions as dist
+
+    if isinstance(value, str):
+        return getattr(dist, value, value)
+    if isinstance(value, tuple | list) and len(value) == 2 and value[0] in dist.__all__:
+        return getattr(dist, value[0])(**value[1])
+    return value
+
+
+def declared(distribution: object, priors: Mapping | None, fixed: Mapping | None) -> Declaration:
+    """Return the declaration of Family's arguments, distributions spelled or not, checked.
+
+    Raises:
+        InvalidDistribution: `distribution` is not a class of scalar distributions, a parameter
+            cannot be learned, or a prior or a fixed value does not suit its parameter.
+    """
+    from numpyro.distributions import Distribution
+
+    cls = _class(built(distribution))
+    if not (isinstance(cls, type) and issubclass(cls, Distribution)):
+        raise InvalidDistribution.not_a_class(distribution)
+    declaration = Declaration(
+        cls,
+        tuple((name, (fixed or {})[name]) for name in sorted(fixed or {})),
+        tuple((name, built((priors or {})[name])) for name in sorted(priors or {})),
     )
+    for check in (_check_names, _check_fixed, _check_parameters, _check_priors, _check_support):
+        check(declaration, cls.__name__)
+    # NumPy's numbers would bring their own precision into traced programs
+    numbers = tuple((name, np.asarray(value).item()) for name, value in declaration.fixed)
+    return dataclasses.replace(declaration, fixed=numbers)
+
+
+def _class(distribution: object) -> object:
+    """Return the class; of a function that picks one, the class in terms of probabilities."""
+    import numpyro.distributions as dist
+
+    name = getattr(distribution, "__name__", "")
+    picks = not isinstance(distribution, type) and getattr(dist, name, None) is distribution
+    return getattr(dist, f"{name}Probs", distribution) if picks else distribution
+
+
+def _check_names(declaration: Declaration, family: str) -> None:
+    parameters = declaration.distribution.arg_constraints
+    for argument, pairs in (("fixed", declaration.fixed), ("priors", declaration.priors)):
+        for name, _ in pairs:
+            if name not in parameters:
+                raise InvalidDistribution.unknown_parameter(family, argument, name, parameters)
+    for name, _ in declaration.priors:
+        if name in dict(declaration.fixed):
+            raise InvalidDistribution.unknown_parameter(family, "priors", name, declaration.names)
+    if not declaration.names:
+        raise InvalidDistribution.nothing_free(family)
+
+
+def _check_fixed(declaration: Declaration, family: str) -> None:
+    for name, value in declaration.fixed:
+        constraint, number = declaration.distribution.arg_constraints[name], np.asarray(value)
+        finite = number.ndim == 0 and number.dtype.kind in "biuf" and np.isfinite(number)
+        free = type(constraint).__name__ == "_Dependent"
+        if not finite or not (free or bool(constraint(number))):
+            allowed = words(constraint) if finite else "single finite numbers"
+            raise InvalidDistribution.fixed_value(family, name, value, allowed)
+
+
+def _check_parameters(declaration: Declaration, family: str) -> None:
+    for name in declaration.names:
+        constraint = declaration.distribution.arg_constraints[name]
+        if type(constraint).__name__ == "_Dependent":
+            raise InvalidDistribution.must_be_fixed(family, name, "is bounded by another parameter")
+        if constraint.event_dim > 0:
+            raise InvalidDistribution.many_numbers(family, name)
+        if constraint.is_discrete:
+            raise InvalidDistribution.must_be_fixed(family, name, "is a whole number")
+
+
+def _check_priors(declaration: Declaration, family: str) -> None:
+    from numpyro.distributions import Distribution
+
+    for name, prior in declaration.priors:
+        if not isinstance(prior, Distribution) or prior.batch_shape or prior.event_shape:
+            raise InvalidDistribution.not_a_prior(family, name, prior)
+        if declaration.constraint(name).is_discrete:
+            raise InvalidDistribution.not_a_prior(family, name, prior)
+        wanted, values = declaration.distribution.arg_constraints[name], np.array(NUMBERS)
+        astray = np.asarray(declaration.constraint(name)(values)) & ~np.asarray(wanted(values))
+        if astray.any():
+            value, of = float(values[astray][0]), type(prior).__name__
+            raise InvalidDistribution.prior_support(family, name, of, value, words(wanted))
+
+
+def _check_support(declaration: Declaration, family: str) -> None:
+    try:
+        one, other = (
+            declaration.build(declaration.params(np.full(len(declaration.names), u)))
+            for u in (-0.5, 0.5)
+        )
+    except NotImplementedError:
+        raise InvalidDistribution.not_a_class(declaration.distribution) from None
+    if one.event_shape:
+        raise InvalidDistribution.many_numbers(family, None)
+    if one.support != other.support:
+        raise InvalidDistribution.moving_support(family, declaration.names)
+
+
+def shown(value: object) -> str:
+    """Return a spelled distribution as it would be typed."""
+    if isinstance(value, str):
+        return f"dist.{value}"
+    if isinstance(value, tuple | list):
+        return f"dist.{value[0]}({', '.join(f'{n}={number!r}' for n, number in value[1].items())})"
+    return getattr(value, "__name__", None) or f"{type(value).__name__}(...)"

@@ -1,4 +1,4 @@
-"""Any NumPyro distribution of one number, with parameters of its own for each class and column."""
+"""Any NumPyro distribution of one number, with its own parameters for each class and column."""
 
 import dataclasses
 import functools
@@ -7,14 +7,19 @@ from typing import ClassVar
 
 import numpy as np
 
+from bayesgen.likelihoods import supports
 from bayesgen.likelihoods.base import Likelihood
 from bayesgen.likelihoods.distinct_values import Values, distinct_values
-from bayesgen.likelihoods.family.declaration import Declaration
-from bayesgen.likelihoods.family.declared import declared, shown, spelled
-from bayesgen.likelihoods.family.density import log_density, simulated
-from bayesgen.likelihoods.family.prior import own, pooled, resolvable_normal
+from bayesgen.likelihoods.family.declaration import Declaration, declared, shown, spelled
+from bayesgen.likelihoods.family.default_prior import own, pooled, resolvable_normal
 from bayesgen.likelihoods.hyperparameters import require_positive
 from bayesgen.typing import Block, Labels, Params, Traceable, Transform, Weights
+
+CELLS = 1 << 21
+"""Log densities of cells computed at once: 16 MB."""
+FEWER, FEWEST = 16, 8
+"""Chunks of rows come in few sizes, each a sixteenth of the next and none below 8 rows: as many
+programs are compiled, and the last chunk is filled up."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -43,7 +48,7 @@ class Family(Likelihood[Values]):
         fixed: parameter -> number; these are not learned: {"df": 4.0}.
 
     Raises:
-        InvalidDistribution: what cannot be read as such a distribution, prior or number.
+        InvalidDistribution: a distribution, prior or number that cannot be used as such.
         InvalidPrior: rows not above 0.
 
     Example:
@@ -66,7 +71,7 @@ class Family(Likelihood[Values]):
     }
 
     def __post_init__(self) -> None:
-        """Refuse what is no distribution of one number, and prior strengths not above 0."""
+        """Refuse invalid distributions, and prior strengths not above 0."""
         require_positive(self, "rows")
         self.declaration.key()
         priors = {name: spelled(prior) for name, prior in (self.priors or {}).items()}
@@ -75,10 +80,10 @@ class Family(Likelihood[Values]):
 
     @functools.cached_property
     def declaration(self) -> Declaration:
-        """What the arguments declare, checked."""
+        """The declaration of the arguments, checked."""
         import jax
 
-        # a program that is being traced may be the first to ask: its numbers must not stay here
+        # a traced program may be the first to ask: its tracers must not be cached
         with jax.ensure_compile_time_eval():
             return declared(self.distribution, self.priors, self.fixed)
 
@@ -99,11 +104,17 @@ class Family(Likelihood[Values]):
 
     @property
     def support(self) -> str:
-        """What cells may be, in words."""
+        """The allowed cells, in words."""
         return self.declaration.allowed()
 
+    @property
+    def supports(self) -> dict[str, supports.Support]:
+        """The support of each free parameter: that of its prior, or of the distribution."""
+        names = self.declaration.names
+        return {name: supports.onto(self.declaration.bijection(name)) for name in names}
+
     def settings(self) -> tuple:
-        """Return the declaration: all that decides how a program is traced."""
+        """Return the declaration: a program is traced by nothing else."""
         return (self.declaration,)
 
     def statistics(
@@ -130,14 +141,7 @@ class Family(Likelihood[Values]):
 
     def log_scale_free_jacobian(self, params: Params) -> Traceable:
         """Return the sum of log |d parameter / d u|."""
-        return _in_double(self._log_measure, params)
-
-    def _log_measure(self, params: Params) -> Traceable:
-        total = 0.0
-        for name, value in params.items():
-            bijection = self.declaration.bijection(name)
-            total += bijection.log_abs_det_jacobian(bijection.inv(value), value).sum()
-        return total
+        return _in_double(lambda values: supports.log_jacobian(self.supports, values), params)
 
     def initial_params(self, statistics: Values) -> Params:
         """Return the pooled maximum likelihood estimate for every class."""
@@ -169,7 +173,13 @@ class Family(Likelihood[Values]):
 
     def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:
         """Return cells of each row's class."""
-        return simulated(self.declaration, params, y, rng)
+        import jax
+        import jax.numpy as jnp
+
+        with jax.enable_x64(True):
+            key = jax.random.key(int(rng.integers(2**31)))
+            own = {name: jnp.asarray(value[y]) for name, value in params.items()}
+            return np.asarray(_sampler(self.declaration)(key, own)).astype(float)
 
     def story(self, name: str) -> Params:
         """Sample every free parameter for every class and column."""
@@ -190,7 +200,7 @@ class Family(Likelihood[Values]):
                 width, bijection = self.factor[:, i, i], self.declaration.bijection(parameter)
                 pull = sum(self.factor[:, i, j] * step for j, step in enumerate(steps))
                 mean = self.centre[..., i] + pull
-                normal = resolvable_normal() if self.declaration.pure()[i] else dist.Normal
+                normal = resolvable_normal() if self.declaration.pure[i] else dist.Normal
                 prior = dist.TransformedDistribution(normal(mean, width), bijection)
                 params[parameter] = numpyro.sample(site, prior)
                 steps.append((bijection.inv(params[parameter]) - mean) / width)
@@ -201,7 +211,7 @@ class Family(Likelihood[Values]):
 
         Its mode, its width given the parameters before it, and how many such widths it moves with
         each of those: (class, feature), the same, and (class, feature, parameter). A shape and a
-        rate may be so nearly one parameter that only together they are known at all.
+        rate may be so correlated that the rows determine only the two together.
         """
         mode, factor = own(self.declaration, statistics, self.centre, self.factor)
         width = np.diagonal(factor, axis1=-2, axis2=-1)
@@ -210,7 +220,7 @@ class Family(Likelihood[Values]):
         return {name: (mode[..., i], width[..., i], slopes[..., i, :]) for i, name in names}
 
     def sheared(self, u: Params, arrays: Mapping[str, tuple]) -> Params:
-        """Return to each coordinate what those of the parameters before it add."""
+        """Return each coordinate plus its multiples of those of the parameters before it."""
         names = self.declaration.names
         return {
             name: u[name] + sum(arrays[name][2][..., j] * u[names[j]] for j in range(i))
@@ -219,11 +229,8 @@ class Family(Likelihood[Values]):
 
     def bijector(self, parameter: str, *arrays: Traceable) -> Transform:
         """Return the parameter at u = centre + width times the sheared coordinate."""
-        from numpyro.distributions.transforms import AffineTransform, ComposeTransform
-
         centre, width, _ = arrays
-        affine = AffineTransform(centre, width)
-        return ComposeTransform([affine, self.declaration.bijection(parameter)])
+        return super().bijector(parameter, centre, width)
 
     def __repr__(self) -> str:
         """Show the call as it would be typed."""
@@ -246,3 +253,73 @@ def _in_double(formula: Callable, params: Params, *more: Values) -> Traceable:
         return formula(params, *more)
     with jax.enable_x64(True):
         return np.asarray(formula(params, *more))
+
+
+# -- densities by JAX, compiled for few shapes -----------------------------------------------------
+
+
+def log_density(declaration: Declaration, params: Params) -> Callable[[Block], np.ndarray]:
+    """Return x -> log p(x given y = k, params), shape (row, *draws, class).
+
+    Missing cells add nothing; a cell outside the support makes its row impossible.
+    """
+    import jax
+    import jax.numpy as jnp
+
+    *lead, n_classes, n_features = next(iter(params.values())).shape
+    n_draws = int(np.prod(lead))
+    parts = -(-n_draws * n_classes * n_features // CELLS)
+    size = -(-n_draws // parts)
+    whole = (np.arange(parts * size) % n_draws).reshape(parts, size)
+    flat = {k: np.asarray(v).reshape(n_draws, n_classes, n_features) for k, v in params.items()}
+    with jax.enable_x64(True):
+        chunks = [{k: jnp.asarray(v[index]) for k, v in flat.items()} for index in whole]
+    most = max(1, CELLS // (size * n_classes * n_features))
+
+    def score(x: Block) -> np.ndarray:
+        out = np.empty((len(x), parts * size, n_classes))
+        outside, seen = declaration.out_of_support(x), ~np.isnan(x)
+        cells = np.where(seen & ~outside, x, declaration.typical)
+        n = _chunk_rows(len(x), most)
+        run = _compiled(declaration)
+        for begin in range(0, len(x), n):
+            rows = np.minimum(np.arange(begin, begin + n), len(x) - 1)
+            stop = min(begin + n, len(x))
+            with jax.enable_x64(True):
+                at = jnp.asarray(cells[rows]), jnp.asarray(seen[rows])
+                for i, chunk in enumerate(chunks):
+                    found = np.asarray(run(*at, chunk))[: stop - begin]
+                    out[begin:stop, i * size : (i + 1) * size] = found
+        out[outside.any(axis=1)] = -np.inf
+        return out[:, :n_draws].reshape(len(x), *lead, n_classes)
+
+    return score
+
+
+def _chunk_rows(n: int, most: int) -> int:
+    size = most
+    while size // FEWER >= max(n, FEWEST):
+        size //= FEWER
+    return size
+
+
+@functools.lru_cache(maxsize=32)
+def _compiled(declaration: Declaration) -> Callable:
+    import jax
+    import jax.numpy as jnp
+
+    @jax.jit
+    def run(x: Traceable, seen: Traceable, params: Params) -> Traceable:
+        cells = declaration.build(params).log_prob(x[:, None, None, :])
+        # a density beyond the range of floats is as good as impossible
+        cells = jnp.where(jnp.isnan(cells), -jnp.inf, cells)
+        return jnp.where(seen[:, None, None, :], cells, 0.0).sum(axis=-1)
+
+    return run
+
+
+@functools.lru_cache(maxsize=32)
+def _sampler(declaration: Declaration) -> Callable:
+    import jax
+
+    return jax.jit(lambda key, params: declaration.build(params).sample(key))

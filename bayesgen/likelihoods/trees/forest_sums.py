@@ -1,18 +1,18 @@
-"""The algebra of trees: sums over all forests of a few columns, draws from them, the heaviest.
+"""Sums over all forests of a few columns, draws of forests, and the forest of greatest weight.
 
-A rooted forest gives every column at most one parent, without a circle; a column without a parent
-is a root. Its weight is the product of weight[child, parent] over its edges. With one more node, to
+A rooted forest gives every column at most one parent, without a cycle; a column without a parent is
+a root. Its weight is the product of weight[child, parent] over its edges. With one more node, to
 which every root points with weight 1, rooted forests are trees that lead to that node, and their
 weights sum to det(diag(row sums of W) + I - W): the matrix-tree theorem (Tutte 1948; Meila and
 Jaakkola 2006, Tractable Bayesian learning of tree belief networks).
 
 Weights are evidence ratios, which reach e^1000 and more, where an ordinary determinant is rounding
-error. Here nodes are eliminated one by one (Grassmann, Taksar and Heyman 1985): what a node is
-linked to becomes linked by w_iv w_vj / W_v, where W_v is the sum of what leaves v. Only sums,
-products and ratios of positive numbers occur, so that every digit is kept.
+error. Here nodes are eliminated one by one (Grassmann, Taksar and Heyman 1985): eliminating v links
+its neighbors i and j by w_iv w_vj / W_v, where W_v is the sum of the weights that leave v. Only
+sums, products and ratios of positive numbers occur, so that every digit is kept.
 
-Weights come as logarithms, shape (..., child, parent); minus infinity forbids an edge, and what
-stands on the diagonal is not read.
+Weights come as logarithms, shape (..., child, parent); minus infinity forbids an edge, and the
+diagonal is not read.
 """
 
 import numpy as np
@@ -34,8 +34,7 @@ def log_partition(log_weight: LogWeights, *, mutual: bool = False) -> Float[np.n
 
     Exact to rounding: relative error of the sum about 1e-15 times the number of columns.
 
-    mutual: an edge weighs the same both ways, and what stands above the diagonal is not read; half
-    the time.
+    mutual: an edge weighs the same both ways, and only the lower triangle is read; half the time.
 
     Example:
         >>> # two columns: both roots, or either one a child of the other
@@ -51,8 +50,8 @@ def log_partition(log_weight: LogWeights, *, mutual: bool = False) -> Float[np.n
     out = np.empty(flat.shape[-1])
     if mutual and (size > DIRECT).any():
         flat = np.where(np.tri(q, dtype=bool)[..., None], flat, np.swapaxes(flat, 0, 1))
-    plain = _direct_mutual if mutual else _direct
-    for method, some in ((plain, size <= DIRECT), (_logs, size > DIRECT)):
+    direct = _direct_mutual if mutual else _direct
+    for method, some in ((direct, size <= DIRECT), (_logs, size > DIRECT)):
         lanes = np.flatnonzero(some)
         step = max(1, LANE_FLOATS // max(q * q, 1))
         for start in range(0, len(lanes), step):
@@ -78,7 +77,7 @@ def _direct(log_weight: np.ndarray) -> np.ndarray:
 
 
 def _direct_mutual(log_weight: np.ndarray) -> np.ndarray:
-    """Do the same where w_ij is w_ji, which every elimination leaves so; below the diagonal."""
+    """Do the same, in the lower triangle, for symmetric weights, which elimination keeps so."""
     weight = np.exp(log_weight)
     root = np.ones_like(weight[:, 0])
     total = np.zeros(weight.shape[-1])
@@ -109,13 +108,13 @@ def _logs(log_weight: np.ndarray) -> np.ndarray:
 
 
 def _log_sum(logs: np.ndarray) -> np.ndarray:
-    """Return log-sum-exp over the first axis, of which one entry at least is finite."""
+    """Return log-sum-exp over the first axis; at least one entry must be finite."""
     top = logs.max(axis=0)
     return top + np.log(np.exp(logs - top).sum(axis=0))
 
 
 class Stages:
-    """The weights before every elimination, kept to draw forests from: the nodes put back in turn.
+    """The weights before every elimination, to draw forests from by putting the nodes back.
 
     log_weight: (lane, child, parent). Memory: lanes * columns^3 numbers.
     """
@@ -138,12 +137,12 @@ class Stages:
     def draw(self, rng: np.random.Generator, lane: Int[np.ndarray, " draw"]) -> Parents:
         """Return one forest for each entry of `lane`, drawn in proportion to its weight.
 
-        Node v comes back into a tree of the others. An edge from i to j of that tree was one of its
-        own, or led through v, with probabilities in proportion to the two terms of which its weight
-        is the sum. All that led through v have v as parent now, and v takes as parent one of what
-        still reaches the root, in proportion to its weights (the trees over the parts that come
-        apart sum to the same: Cayley's formula). No walk is simulated: Wilson's algorithm needs
-        e^1000 steps where two columns repeat each other.
+        Node v comes back into a tree of the others. The weight of an edge from i to j of that tree
+        is a sum of two terms: the edge was direct, or led through v, with probabilities in
+        proportion to the terms. Nodes whose edge led through v get v as parent, and v takes as
+        parent one of the nodes that still reach the root, in proportion to its weights (the trees
+        over the parts that come apart sum to the same: Cayley's formula). No walk is simulated:
+        Wilson's algorithm needs e^1000 steps where two columns repeat each other.
 
         Source: Colbourn, Myrvold and Neufeld (1996), Two algorithms for unranking arborescences.
         """
@@ -158,7 +157,7 @@ class Stages:
 def _put_back(
     u: np.ndarray, weight: np.ndarray, lane: np.ndarray, parent: np.ndarray
 ) -> np.ndarray:
-    """Return trees with one node more, which stands before the root; u: uniform numbers."""
+    """Return trees with one node more, in the position before the root; u: uniform numbers."""
     v, others = parent.shape[1], np.arange(parent.shape[1])
     leaving = weight[lane, v]
     total = _log_sum(np.delete(weight[:, v], v, axis=1).T)
@@ -180,7 +179,7 @@ def _put_back(
 
 
 def _reaching(alive: np.ndarray, parent: np.ndarray, root: int) -> np.ndarray:
-    """Return which nodes reach the root over nodes that are alive, by doubling the steps."""
+    """Return which nodes reach the root through nodes that are alive, by doubling the steps."""
     n, v = alive.shape
     # one position more, for the root
     parent = np.append(np.where(parent == root, v, parent), np.full((n, 1), v), axis=1)
@@ -195,7 +194,7 @@ def _reaching(alive: np.ndarray, parent: np.ndarray, root: int) -> np.ndarray:
 def edge_probs(log_weight: LogWeights) -> LogWeights:
     """Return the probability that a forest drawn by weight has the edge, (..., child, parent).
 
-    The derivative of `log_partition`, an elimination read backwards. Absolute error about 1e-15
+    The derivative of `log_partition`, by the elimination in reverse. Absolute error about 1e-15
     times the number of columns.
     """
     *batch, q, _ = log_weight.shape
@@ -210,7 +209,7 @@ def edge_probs(log_weight: LogWeights) -> LogWeights:
         share = leaving - _log_sum(leaving.T)[:, None]
         own, into = weight[:, :v][..., left], weight[:, :v, v, None]
         through = into + share[:, None]
-        # an edge that nothing leads through has the share 0
+        # an edge without a way through the node has the share 0
         none = np.isneginf(through)
         with np.errstate(over="ignore"):
             odds = np.exp(np.where(none, 0.0, own) - np.where(none, 0.0, through))
@@ -226,7 +225,7 @@ def edge_probs(log_weight: LogWeights) -> LogWeights:
 
 
 def heaviest(log_weight: LogWeights, *, whole: bool) -> Parents:
-    """Return the forest of greatest weight, or the tree over all columns (whole), by Prim.
+    """Return the forest of greatest weight, or the spanning tree (whole), by Prim's algorithm.
 
     The weights must be symmetric. Source: Chow and Liu (1968), Approximating discrete probability
     distributions with dependence trees.

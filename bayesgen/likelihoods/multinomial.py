@@ -5,49 +5,83 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar, Literal
 
 import numpy as np
-from jaxtyping import Num
-from scipy.sparse import csr_array, hstack, issparse
+from jaxtyping import Float, Num
+from scipy.sparse import issparse
 
-from bayesgen.errors import InvalidPrior, UnsupportedInference
-from bayesgen.likelihoods.base import Repair
+from bayesgen.errors import UnsupportedInference
 from bayesgen.likelihoods.conditional_draws import refusal
-from bayesgen.likelihoods.dirichlet import (
-    dirichlets,
-    log_gammas,
-    log_ratios,
-)
-from bayesgen.likelihoods.exponential_family import ExponentialFamily
+from bayesgen.likelihoods.dirichlet_vector import DirichletVector, VectorStatistics
 from bayesgen.likelihoods.hyperparameters import (
     Guess,
     broadcast_guess,
-    require_one_of,
     require_positive,
+    require_probabilities,
+    require_unit_sums,
 )
-from bayesgen.likelihoods.multinomial.hyperparameters import stated_urns
-from bayesgen.likelihoods.multinomial.scores import averaged, given_urns
-from bayesgen.likelihoods.multinomial.statistics import (
-    MultinomialStatistics,
+from bayesgen.likelihoods.multinomial_scores import (
+    averaged,
+    given_urns,
     log_coefficients,
-    weighed,
+    urn_scores,
 )
-from bayesgen.likelihoods.multinomial.urns import urn_scores
-from bayesgen.likelihoods.sparse import (
-    all_cells,
-    class_sums,
-    kept_columns,
-    row_blocks,
-    widened,
-)
-from bayesgen.likelihoods.special_functions import log_rising_factorial
+from bayesgen.likelihoods.sparse import class_sums, kept_columns, row_blocks, widened
 from bayesgen.typing import Block, Kept, Labels, Params, Traceable, Weights
 
 ROWS_PER_WORD = 5.0  # chosen by log loss on texts, see `Multinomial`
 MOST_TRACED = 5000
-"""Words up to which NUTS and stochastic optimisers are let run: every draw holds all of them."""
+"""Words up to which NUTS and stochastic optimisers run: every draw holds all of them."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class MultinomialStatistics(VectorStatistics):
+    """Word counts, coefficients and lengths of texts, within classes.
+
+    count: weight of each word within each class, shape (class, feature).
+    log_coefficient: sum of log N! / (x_1! x_2! ...) over the rows of each class, shape (class,).
+    length, length_weight: the lengths N that occur, in increasing order, and the weight of the rows
+    of each, shape (entry,). No parameter depends on them; rows are simulated with such lengths.
+    """
+
+    log_coefficient: np.ndarray
+    length: np.ndarray
+    length_weight: np.ndarray
+    axes: ClassVar = {
+        "count": ("class", "feature"),
+        "log_coefficient": ("class",),
+        "length": ("entry",),
+        "length_weight": ("entry",),
+    }
+
+    def __add__(self, other: "MultinomialStatistics") -> "MultinomialStatistics":
+        """Return the statistics of the rows of both."""
+        length = np.concatenate([self.length, other.length])
+        weight = np.concatenate([self.length_weight, other.length_weight])
+        return MultinomialStatistics(
+            self.count + other.count,
+            self.log_coefficient + other.log_coefficient,
+            *_weighed(length, weight),
+        )
+
+    def __sub__(self, other: "MultinomialStatistics") -> "MultinomialStatistics":
+        """Return the statistics without the rows of the other, which must be among them."""
+        length, place = np.unique(np.concatenate([self.length, other.length]), return_inverse=True)
+        change = np.concatenate([self.length_weight, -other.length_weight])
+        weight = np.bincount(place, change, minlength=len(length))
+        left = weight > 1e-9 * np.abs(change).max(initial=0.0)
+        return MultinomialStatistics(
+            self.count - other.count,
+            self.log_coefficient - other.log_coefficient,
+            length[left],
+            weight[left],
+        )
+
+    def totals(self) -> np.ndarray:
+        """Return the weight of each word."""
+        return self.count
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class Multinomial(ExponentialFamily[MultinomialStatistics]):
+class Multinomial(DirichletVector[MultinomialStatistics]):
     r"""x | class, N ~ Multinomial(N, p): counts of words, with p ~ Dirichlet(rows * probs).
 
     N is the length of the text, the sum of its counts. It is taken as given: p(N) is no part of the
@@ -55,12 +89,12 @@ class Multinomial(ExponentialFamily[MultinomialStatistics]):
     counts given N, multinomial coefficient included. Update with counts c of n words, per class:
     rows' = rows + n, probs' = (rows probs + c) / rows'. The predictive is the
     Dirichlet-multinomial, N! / prod x_j! Gamma(A) / Gamma(A + N) prod Gamma(a_j + x_j) / Gamma(a_j)
-    with a = rows' probs' and A their sum: all words of a text share one uncertain urn. (The mean
-    urn, which others plug in, made .956 of a text of 75 words whose probability is .829.)
+    with a = rows' probs' and A their sum: all words of a text share one uncertain urn. (Plugging in
+    the mean urn gives .956 for a text of 75 words whose probability is .829.)
 
-    A word that is missing at predict is taken out of the urn: the others are draws from what is
-    left, given how many they are. Fitted rows must be complete. Words that no fitted row has and
-    nobody guessed, are left out of texts. A text of no words has the class prior.
+    A word that is missing at predict is taken out of the urn: the others are draws from the rest of
+    the urn, given their number. Fitted rows must be complete. Words without a stated guess that no
+    fitted row has are left out of texts. A text of no words has the class prior.
 
     Exact. Source: Mosimann (1962), Biometrika 49, 65-82; Madsen, Kauchak and Elkan (2005), Modeling
     word burstiness using the Dirichlet distribution.
@@ -113,12 +147,7 @@ class Multinomial(ExponentialFamily[MultinomialStatistics]):
     def __post_init__(self) -> None:
         """Refuse prior strengths that are not positive and guesses that are no probabilities."""
         require_positive(self, "rows", "rows_per_word")
-        if isinstance(self.probs, str):
-            require_one_of(self, "probs", ("uniform",))
-        elif self.probs is not None:
-            probs = np.asarray(self.probs, dtype=float)
-            if not np.isfinite(probs).all() or (probs <= 0).any():
-                raise InvalidPrior.not_probabilities("Multinomial", "probs", self.probs)
+        require_probabilities("Multinomial", self.probs)
 
     @classmethod
     def laplace(cls, count: float | int = 1) -> "Multinomial":
@@ -142,12 +171,19 @@ class Multinomial(ExponentialFamily[MultinomialStatistics]):
         return MultinomialStatistics(
             class_sums(x, y, weight, n_classes),
             np.bincount(y, weight * coefficient, minlength=n_classes),
-            *weighed(length, weight),
+            *_weighed(length, weight),
         )
 
     def complete(self, statistics: MultinomialStatistics) -> "Multinomial":
         """Fill the guess from overall fractions and give every array its shape."""
-        probs, words = stated_urns(self.probs, statistics.count)
+        count = statistics.count
+        guess = np.asarray(self._guess(count), dtype=float)
+        probs = np.ascontiguousarray(broadcast_guess("Multinomial", "probs", guess, count.shape))
+        # one guess for all classes is checked once
+        own = probs if guess.ndim > 1 else probs[:1]
+        sums = own.sum(axis=1)
+        require_unit_sums("Multinomial", sums[(sums != 0) | (self.probs is not None)])
+        words = np.maximum(np.count_nonzero(own, axis=1), 1.0)
         rows = self.rows_per_word * words if self.rows is None else self.rows
         stated = self.length is not None
         length = np.asarray(self.length, dtype=float) if stated else statistics.length
@@ -161,12 +197,20 @@ class Multinomial(ExponentialFamily[MultinomialStatistics]):
             }
         )
 
+    def _guess(self, count: np.ndarray) -> object:
+        if isinstance(self.probs, str):
+            return 1.0 / count.shape[1]
+        if self.probs is not None:
+            return self.probs
+        pooled = count.sum(axis=0)
+        return pooled / max(pooled.sum(), np.finfo(float).tiny)
+
     def uninformative(self) -> np.ndarray:
-        """Return which words nobody guessed and no row has."""
+        """Return the words without a stated guess that no row has."""
         return self.probs.sum(axis=0) == 0
 
     def take(self, axis: str, index: np.ndarray) -> "Multinomial":
-        """Keep classes, or words: the guess of what is left is worth the words it had."""
+        """Keep classes, or words; the prior strength falls by the share of the words left out."""
         kept = super().take(axis, index)
         if axis != "feature":
             return kept
@@ -178,37 +222,20 @@ class Multinomial(ExponentialFamily[MultinomialStatistics]):
         return kept_columns(x, index)
 
     def restore(self, x: Kept, index: np.ndarray, blank: Block) -> Block:
-        """Return rows of all words: one that was left out is in no text."""
+        """Return rows of all words: those left out have the count 0."""
         if issparse(x):
             return widened(x, index, blank.shape[1])
         out = np.zeros_like(blank)
         out[:, index] = x
         return out
 
-    def posterior(self, statistics: MultinomialStatistics) -> "Multinomial":
-        """Return rows + n and (rows probs + count) / (rows + n)."""
-        rows = self.rows + statistics.count.sum(axis=1)
-        probs = (self.concentration() + statistics.count) / rows[:, None]
-        return self.with_arrays({"probs": probs, "rows": rows})
-
-    def concentration(self) -> Traceable:
-        """Return the Dirichlet concentration rows * probs, shape (class, feature)."""
-        return self.rows[:, None] * self.probs
-
     def log_evidence(self, statistics: MultinomialStatistics) -> float:
         """Return the sum of log Dirichlet-multinomial terms, coefficients included."""
-        words = log_rising_factorial(self.concentration(), statistics.count).sum(axis=1)
-        urns = log_rising_factorial(self.rows, statistics.count.sum(axis=1))
-        return float((words - urns + statistics.log_coefficient).sum())
+        return super().log_evidence(statistics) + float(statistics.log_coefficient.sum())
 
     def predictive(self) -> Callable[[Block], np.ndarray]:
         """Return x -> log Dirichlet-multinomial of the observed words, shape (row, class)."""
         return averaged(self.concentration())
-
-    def draw(self, rng: np.random.Generator, n: int) -> Params:
-        """Return n draws of the probabilities, (draw, class, feature)."""
-        logs = log_gammas(rng, self.concentration(), n)
-        return {"probs": np.exp(logs - np.logaddexp.reduce(logs, axis=-1, keepdims=True))}
 
     def log_density_draws_given_row(
         self, rng: np.random.Generator, n: int
@@ -216,59 +243,24 @@ class Multinomial(ExponentialFamily[MultinomialStatistics]):
         """Return densities under theta updated by each row's own class (see the base class)."""
         return urn_scores(self.concentration(), rng, n)
 
-    def mode(self) -> Params:
-        """Return probs: the mode in log-odds, (count + rows probs) / (n + rows) after updating."""
-        return {"probs": self.probs}
-
-    def maximum_likelihood(
-        self,
-        statistics: MultinomialStatistics,
-        *,
-        bias_corrected: bool = False,
-        variance_floor: float = 0.0,
-    ) -> tuple[Params, list[Repair]]:
-        """Return relative frequencies; a class without a word takes those of all classes."""
-        n = statistics.count.sum(axis=1, keepdims=True)
-        pooled = statistics.count.sum(axis=0)
-        pooled = pooled / pooled.sum() if pooled.any() else self.probs.mean(axis=0)
-        probs = np.where(n > 0, statistics.count / np.where(n > 0, n, 1.0), pooled)
-        return {"probs": probs}, [Repair("pooled", int(k)) for k in np.flatnonzero(n == 0)]
-
-    def initial_params(self, statistics: MultinomialStatistics) -> Params:
-        """Return the pooled fractions for every class, one word of the guess added."""
-        pooled = statistics.count.sum(axis=0) + self.probs.mean(axis=0)
-        return {"probs": np.broadcast_to(pooled / pooled.sum(), statistics.count.shape)}
-
-    def features(self, x: Block) -> csr_array:
-        """Return counts and the log coefficient of rows, (row, feature + 1); missing counts as 0.
-
-        Always compressed: most words are in few texts.
-        """
-        cells = all_cells(x)
-        coefficient = log_coefficients(cells, cells.sums(cells.data))
-        return hstack([cells.compressed(), csr_array(coefficient[:, None])], format="csr")
-
-    def natural(self, params: Params) -> Traceable:
-        """Return log probs and 1, shape (..., class, feature + 1)."""
-        probs = params["probs"]
-        xp = probs.__array_namespace__()
-        with np.errstate(divide="ignore"):
-            return xp.concat([xp.log(probs), xp.ones_like(probs[..., :1])], axis=-1)
-
     def log_density_fn(self, params: Params) -> Callable[[Block], np.ndarray]:
         """Return x -> log p(x given y = k, N, params), shape (row, draw, class).
 
         Missing words are taken out of the urn: N log (sum of observed probs) is subtracted.
         """
-        return given_urns(params["probs"], super().log_density_fn(params))
+        return given_urns(params["probs"])
+
+    def log_likelihood(self, params: Params, statistics: MultinomialStatistics) -> Traceable:
+        """Return log p(rows given params), summed over classes, coefficients included."""
+        return super().log_likelihood(params, statistics) + statistics.log_coefficient.sum()
 
     @property
     def columns_inform_each_other(self) -> bool:
-        """Whether a cell tells of others: of the urn and of how long the text is."""
+        """Whether a cell is evidence about others: about the urn and the length of the text."""
         return True
 
     def require_fillable(self) -> None:
-        """Refuse: how many words are missing is no part of the model."""
+        """Refuse: the model does not cover the number of missing words."""
         raise refusal(self)
 
     def fill_given(self, params: Params, x: Block, own: Labels, rng: np.random.Generator) -> Block:
@@ -286,17 +278,12 @@ class Multinomial(ExponentialFamily[MultinomialStatistics]):
         length = rng.choice(self.length, len(y), p=share).astype(np.int64)
         return rng.multinomial(length, params["probs"][y]).astype(float)
 
-    def story(self, name: str) -> Params:
-        """Sample every class's urn."""
-        import numpyro
-
-        n_classes, n_words = self.probs.shape
-        with numpyro.plate(f"{name}.class", n_classes, dim=-1):
-            prior = dirichlets()(self.concentration(), (n_words,))
-            return {"probs": numpyro.sample(f"{name}.probs", prior)}
-
     def whitening(self, statistics: MultinomialStatistics) -> dict[str, tuple[np.ndarray, ...]]:
-        """Return which words are free, and centre and width of their posterior log-ratios."""
+        """Return which words are free, and centre and width of their posterior log-ratios.
+
+        Raises:
+            UnsupportedInference: more than MOST_TRACED words.
+        """
         n_words = self.probs.shape[1]
         if n_words > MOST_TRACED:
             raise UnsupportedInference.because(
@@ -304,4 +291,15 @@ class Multinomial(ExponentialFamily[MultinomialStatistics]):
                 f"every draw would hold them all; samplers and optimisers take {MOST_TRACED:,}",
                 "Use inference='exact', 'map' or 'mle', which have closed forms.",
             )
-        return {"probs": log_ratios(self.posterior(statistics).concentration(), (n_words,))}
+        return super().whitening(statistics)
+
+
+def _weighed(length: Float[np.ndarray, " row"], weight: Weights) -> tuple[np.ndarray, np.ndarray]:
+    """Return the lengths of positive weight in increasing order, and the weight of each."""
+    if length.max(initial=0.0) < 4 * len(length):
+        # counting them is ten times as fast as sorting
+        each = np.bincount(length.astype(np.int64), weight)
+        found = np.flatnonzero(each)
+        return found.astype(float), each[found]
+    found, place = np.unique(length[weight > 0], return_inverse=True)
+    return found, np.bincount(place, weight[weight > 0], minlength=len(found))

@@ -1,4 +1,4 @@
-"""Tables over several columns of levels: where rows stand in them, and sums over missing columns.
+"""Contingency tables over several columns of levels: cells of rows, sums over missing columns.
 
 A table is stored flat: one cell for each combination of levels, the last column turning fastest.
 """
@@ -14,13 +14,13 @@ from bayesgen.typing import Block, Traceable
 
 MOST_CELLS = 10_000
 """Largest table of one class. The 4,000 draws that samplers keep of it are 320 MB, and a table of
-more cells than that has nothing to say until there are tens of thousands of rows."""
+more cells than that needs tens of thousands of rows to be informative."""
 
 CACHED_FLOATS = 8_000_000
 """Entries of summed tables kept while rows are scored: 64 MB, or one table where it has more."""
 
 ROWS = (True, False)
-"""The pattern of a table of rows by what is missing."""
+"""The pattern of a table of rows by missing columns: its rows are observed."""
 
 Levels = tuple[int, ...]
 Pattern = tuple[bool, ...]
@@ -28,7 +28,7 @@ Pattern = tuple[bool, ...]
 
 
 def shape(n_levels: Levels) -> Levels:
-    """Return the shape of the table; a column without levels has one slot, which says nothing."""
+    """Return the shape of the table; a column without levels has one slot."""
     return tuple(max(n, 1) for n in n_levels)
 
 
@@ -38,7 +38,7 @@ def n_cells(n_levels: Levels) -> int:
 
 
 def cells(x: Traceable, n_levels: Levels, pattern: Pattern) -> Traceable:
-    """Return the cell of each row in the table of the observed columns, all of which it shows.
+    """Return the cell of each row in the table of the observed columns.
 
     Runs on NumPy and on traced JAX arrays.
     """
@@ -63,7 +63,7 @@ def summed(table: Traceable, n_levels: Levels, pattern: Pattern) -> Traceable:
 
 
 def log_summed(table: np.ndarray, n_levels: Levels, pattern: Pattern) -> np.ndarray:
-    """Return the logs of what `summed` makes of the exponentials, however small these are."""
+    """Return `summed` of logs, in logs: exact however small the probabilities."""
     batch = table.shape[:-1]
     wide = table.reshape(*batch, *shape(n_levels))
     # the last axis first: positions of the others stay
@@ -81,7 +81,7 @@ def repeated(table: np.ndarray, n_levels: Levels, pattern: Pattern) -> np.ndarra
 
 
 def fitting(n_levels: Levels, pattern: Pattern) -> Int[np.ndarray, "cell fit"]:
-    """Return the cells of the whole table that each cell of the observed columns stands for."""
+    """Return the cells of the whole table that fit each cell of the observed columns."""
     whole = np.arange(n_cells(n_levels)).reshape(shape(n_levels))
     missing = [j for j, seen in enumerate(pattern) if not seen]
     behind = np.moveaxis(whole, missing, range(len(pattern) - len(missing), len(pattern)))
@@ -91,7 +91,7 @@ def fitting(n_levels: Levels, pattern: Pattern) -> Int[np.ndarray, "cell fit"]:
 def by_pattern(
     observed: Bool[np.ndarray, "row feature"],
 ) -> Iterator[tuple[Pattern, Int[np.ndarray, " row"]]]:
-    """Yield each pattern of observed columns and its rows, but for rows with nothing observed."""
+    """Yield each nonempty pattern of observed columns, and its rows."""
     packed, which = np.unique(np.packbits(observed, axis=1), axis=0, return_inverse=True)
     order = np.argsort(which.ravel(), kind="stable")
     ends = np.cumsum(np.bincount(which.ravel(), minlength=len(packed)))
@@ -103,10 +103,10 @@ def by_pattern(
 def look_up(
     table: np.ndarray, n_levels: Levels, fold: Callable[[np.ndarray, Levels, Pattern], np.ndarray]
 ) -> Callable[[Block], np.ndarray]:
-    """Return x -> entries of the table that `fold` makes for a row's columns, (row, *batch).
+    """Return x -> entries of the table folded onto a row's observed columns, (row, *batch).
 
-    A pattern of missing columns is folded once where many rows share it; few rows are served by the
-    cells that fit them. A row with nothing observed is 0.
+    fold: `summed` or its like. A pattern of missing columns is folded once where many rows share
+    it; for few rows only the cells that fit them are. A row with nothing observed is 0.
     """
     size = n_cells(n_levels)
 
@@ -116,13 +116,13 @@ def look_up(
 
     def few(cell: np.ndarray, pattern: Pattern) -> np.ndarray:
         part = table[..., fitting(n_levels, pattern)[cell]]
-        # rows by missing columns: a table of its own, of which the rows are observed
+        # rows by missing columns: a table of its own
         return np.moveaxis(fold(part.reshape(*table.shape[:-1], -1), part.shape[-2:], ROWS), -1, 0)
 
     def entries(x: Block, pattern: Pattern) -> np.ndarray:
         cell = cells(x, n_levels, pattern)
         choices = size // math.prod(n for n, s in zip(shape(n_levels), pattern, strict=True) if s)
-        # a small table is folded at once: it stays
+        # a small table is folded whole, and kept
         sparse = 2 * len(cell) * choices < size and table.size > CACHED_FLOATS
         return few(cell, pattern) if sparse else folded(pattern)[cell]
 

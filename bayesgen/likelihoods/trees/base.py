@@ -1,9 +1,9 @@
-"""What families of trees share: the average over all forests, for levels and for numbers.
+"""Average over all forests: what trees of levels and trees of numbers share.
 
 Given the class and a rooted forest, each column has a density given its parent. The prior of a pair
-of columns implies that of either one (hyper-Markov: Dawid and Lauritzen 1993), so that a column
-says the same as the parent of one and as the child of another. The rows then multiply the prior
-odds of an edge by a ratio of evidences, and sums over all forests are one elimination (`forests`).
+of columns implies that of either one (hyper-Markov: Dawid and Lauritzen 1993), so a column has the
+same marginal density as a parent and as a child. The rows then multiply the prior odds of an edge
+by a ratio of evidences, and sums over all forests are one elimination (`forest_sums`).
 """
 
 import abc
@@ -15,10 +15,10 @@ import numpy as np
 from jaxtyping import Bool, Float, Int, Num
 
 from bayesgen.errors import UnsupportedInference
-from bayesgen.likelihoods import forest_sums
 from bayesgen.likelihoods.base import Likelihood, Statistics
 from bayesgen.likelihoods.multivariate_normal.statistics import patterns
 from bayesgen.likelihoods.row_chunks import row_chunks
+from bayesgen.likelihoods.trees import forest_sums
 from bayesgen.typing import Block, Evidence, Joint, Params, Traceable
 
 SCORE_FLOATS = 1_000_000
@@ -28,13 +28,27 @@ Observed = Bool[np.ndarray, "row feature"]
 Nodes = Float[np.ndarray, "row class feature"]
 Edges = Float[np.ndarray, "row class child parent"]
 
-S = TypeVar("S", bound=Statistics)
+
+class PairStatistics(Statistics):
+    """Statistics of every pair of columns, from the rows that show both."""
+
+    @abc.abstractmethod
+    def gaps(self) -> Bool[np.ndarray, "*batch class"]:
+        """Return the classes in which some pair of columns has fewer rows than either column."""
+
+
+S = TypeVar("S", bound=PairStatistics)
+T = TypeVar("T", bound="Tree")
 
 
 class Tree(Likelihood[S]):
-    """A likelihood averaged over all forests; a posterior is the prior and the rows it has seen."""
+    """A likelihood averaged over all forests; a posterior is the prior and the rows seen so far."""
 
-    # -- what a family says ------------------------------------------------------------------
+    # -- implemented by a family ---------------------------------------------------------------
+
+    @abc.abstractmethod
+    def seen(self) -> S:
+        """Return the statistics of the rows seen so far."""
 
     @abc.abstractmethod
     def observed(self, x: Block) -> Observed:
@@ -42,11 +56,7 @@ class Tree(Likelihood[S]):
 
     @abc.abstractmethod
     def n_columns(self) -> int:
-        """Return how many columns a complete row shows."""
-
-    @abc.abstractmethod
-    def log_odds(self) -> Float[np.ndarray, "*batch class"]:
-        """Return the log of the prior odds of an edge."""
+        """Return how many columns count in a complete row."""
 
     @abc.abstractmethod
     def log_columns(self) -> Float[np.ndarray, "*batch class"]:
@@ -64,14 +74,6 @@ class Tree(Likelihood[S]):
         the i-th of priors along a leading axis. half: only u < v is read.
         """
 
-    def mutual(self) -> bool:
-        """Return whether edges are known to weigh the same both ways."""
-        return False
-
-    @abc.abstractmethod
-    def gaps(self) -> bool:
-        """Return whether some pair of columns has seen fewer rows than either of the two."""
-
     @abc.abstractmethod
     def log_drawn(
         self,
@@ -80,16 +82,32 @@ class Tree(Likelihood[S]):
         parent: Int[np.ndarray, "draw class feature"],
         mine: Bool[np.ndarray, "draw class"],
     ) -> Float[np.ndarray, "draw class feature"]:
-        """Return log p(x_v given its parent, theta) under drawn theta, updated by x where mine."""
+        """Return log p(x_v given its parent, theta) of one row, theta drawn given the forest.
 
-    # -- what follows ------------------------------------------------------------------------
+        Where mine, theta comes from the posterior updated by the row. Missing cells hold any
+        number.
+        """
+
+    # -- implemented here ----------------------------------------------------------------------
+
+    def posterior(self: T, statistics: S) -> T:
+        """Return the prior that has seen more rows."""
+        return self.with_arrays((self.seen() + statistics).arrays())
+
+    def gaps(self) -> bool:
+        """Return whether some pair of columns has seen fewer rows than either of the two."""
+        return bool(self.seen().gaps().any())
+
+    def mutual(self) -> bool:
+        """Return whether edges are certain to weigh the same both ways."""
+        return False
 
     def log_weights(self) -> Float[np.ndarray, "*batch class child parent"]:
         """Return the log weight of each edge: prior odds times the evidence ratio of the pair."""
-        return self.log_odds()[..., None, None] + self.log_ratios()
+        return np.log(self.arrays()["odds"])[..., None, None] + self.log_ratios()
 
     def edges(self) -> Float[np.ndarray, "class feature feature"]:
-        """Return the probability that two columns lean on each other, given the class; exact.
+        """Return the probability that an edge joins two columns, given the class; exact.
 
         Shape (class, feature, feature), symmetric, 0 on the diagonal.
         """
@@ -124,19 +142,19 @@ class Tree(Likelihood[S]):
     def is_marginal(self, x: Block) -> Bool[np.ndarray, " row"]:
         """Return for which rows `predictive` is the integral over their missing values.
 
-        Complete rows and those that show nothing. Of one that shows a single cell, too, if all
+        It is for complete rows and for empty ones, and for rows with a single observed cell if all
         fitted rows were complete: every forest then gives a column the same density. Between these
         the sum over forests of their marginals is no determinant: where a missing column has
-        several neighbours in a forest, its integral ties these to each other.
+        several neighbors in a forest, its integral makes these depend on each other.
         """
         shown = self.observed(x).sum(axis=1)
         return (shown <= (0 if self.gaps() else 1)) | (shown == self.n_columns())
 
     def log_predictive_paired(self, x: Block) -> Joint:
-        """Return what the i-th of priors along a leading axis says of row i, (row, class)."""
-        return self._each(x, self.log_weights())
+        """Return log p(x_i given y = k) by the i-th of priors on a leading axis, (row, class)."""
+        return self._paired(x, self.log_weights())
 
-    def _each(self, x: Block, weights: np.ndarray) -> Joint:
+    def _paired(self, x: Block, weights: np.ndarray) -> Joint:
         seen = self.observed(x)
         whole = forest_sums.log_partition(among(weights, seen[:, None]))
         return self._scores(x, seen, weights, each=True) - whole
@@ -152,9 +170,11 @@ class Tree(Likelihood[S]):
 
     def draw_forests(self, rng: np.random.Generator, n: int) -> Int[np.ndarray, "draw class v"]:
         """Return n independent forests of every class, by the parent of each column."""
-        weights = self.log_weights()
-        lane = np.tile(np.arange(len(weights)), n)
-        return forest_sums.Stages(weights).draw(rng, lane).reshape(n, *weights.shape[:2])
+        return _forests(rng, self.log_weights(), n)
+
+    def likeliest_forest(self) -> Int[np.ndarray, "class v"]:
+        """Return the most probable forest of every class."""
+        return forest_sums.heaviest(self.log_weights(), whole=False)
 
     def log_density_draws_given_row(
         self, rng: np.random.Generator, n: int
@@ -162,8 +182,9 @@ class Tree(Likelihood[S]):
         """Return densities under theta updated by each row's own class (see the base class).
 
         Exact: theta is a forest from its posterior, that of the own class drawn again for every
-        row, and parameters given the forest. A row with missing values has the forest of what it
-        shows, as in `predictive`. Time: about 40 ms a row for 20 columns and 1,000 draws.
+        row, and parameters given the forest. A row with missing values has a forest over its
+        observed columns, as in `predictive`. Time: about 40 ms a row for 20 columns and 1,000
+        draws.
         """
         seed, weights = int(rng.integers(2**63)), self.log_weights()
         n_classes = len(weights)
@@ -171,9 +192,7 @@ class Tree(Likelihood[S]):
         @functools.lru_cache(maxsize=1)
         def several(pattern: bytes) -> np.ndarray:
             mask = np.frombuffer(pattern, dtype=bool)
-            stages = forest_sums.Stages(among(weights, mask))
-            drawn = stages.draw(np.random.default_rng(seed), np.tile(np.arange(n_classes), n))
-            return drawn.reshape(n, n_classes, -1)
+            return _forests(np.random.default_rng(seed), among(weights, mask), n)
 
         def log_density(x: Block, own: np.ndarray) -> np.ndarray:
             out, seen = np.zeros((*own.shape, n_classes)), self.observed(x)
@@ -193,12 +212,25 @@ class Tree(Likelihood[S]):
 
         return log_density
 
+    def require_complete(self, statistics: S, why: str, cure: str) -> None:
+        """Refuse statistics of incomplete rows."""
+        if statistics.gaps().any():
+            raise UnsupportedInference.because(type(self).__name__, why, cure)
+
+    def require_maximum(self, statistics: S) -> None:
+        """Refuse maximum likelihood of incomplete rows."""
+        self.require_complete(
+            statistics,
+            "maximum likelihood has no closed form while some fitted rows miss a cell",
+            "Pass inference='exact'.",
+        )
+
     def log_scale_free_jacobian(self, params: Params) -> Traceable:
         """Refuse: forests have no coordinates."""
         raise self._no_gradient()
 
     def story(self, name: str) -> Params:
-        """Refuse: a forest is discrete, and averaged exactly instead."""
+        """Refuse: a forest is discrete, and averaged over exactly instead."""
         raise self._no_gradient()
 
     def whitening(self, statistics: S) -> dict[str, tuple[np.ndarray, ...]]:
@@ -214,8 +246,14 @@ class Tree(Likelihood[S]):
         )
 
 
+def _forests(rng: np.random.Generator, weights: np.ndarray, n: int) -> np.ndarray:
+    """Return n forests of every class drawn by weight, (draw, class, feature)."""
+    lane = np.tile(np.arange(len(weights)), n)
+    return forest_sums.Stages(weights).draw(rng, lane).reshape(n, *weights.shape[:2])
+
+
 def among(log_weight: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    """Return weights without the edges of columns that are not seen, (..., feature)."""
+    """Return weights without the edges of columns that are not observed, (..., feature)."""
     if seen.all():
         return np.broadcast_to(
             log_weight, np.broadcast_shapes(log_weight.shape, (*seen.shape, seen.shape[-1]))
@@ -224,7 +262,7 @@ def among(log_weight: np.ndarray, seen: np.ndarray) -> np.ndarray:
 
 
 def by_mask(seen: Observed) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield each pattern of observed columns, but for that of none, and the rows that show it."""
+    """Yield each nonempty pattern of observed columns, and the rows that have it."""
     masks, which = patterns(seen)
     for g in np.flatnonzero(masks.any(axis=1)):
         yield masks[g], np.flatnonzero(which == g)

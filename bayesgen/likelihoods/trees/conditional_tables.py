@@ -1,4 +1,4 @@
-"""A tree and its conditional tables: drawn, estimated, scored and simulated.
+"""A tree of levels: its conditional tables drawn, estimated, scored and simulated.
 
 probs[s, b] is the probability of level b of a column given level s of its parent; a root has the
 same in every s, and where the parent has no such level there is 0.
@@ -10,54 +10,63 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from bayesgen.likelihoods import forest_sums
 from bayesgen.likelihoods.dirichlet import log_gammas, segments, starts
-from bayesgen.likelihoods.forest_sums import Parents
 from bayesgen.likelihoods.row_chunks import row_chunks
-from bayesgen.likelihoods.tree_categorical.statistics import places
+from bayesgen.likelihoods.trees import forest_sums
+from bayesgen.likelihoods.trees.forest_sums import Parents
 from bayesgen.typing import Block, Evidence, Labels, Params
 
-Levels = tuple[int, ...]
 MESSAGE_FLOATS = 1_000_000
-"""Numbers in the messages of a block of rows: 8 MB."""
+"""Numbers in the messages of a chunk of rows: 8 MB."""
+
+Levels = tuple[int, ...]
+PairTables = Float[np.ndarray, "*table level level"]
 
 
-def columns(n_levels: Levels) -> Int[np.ndarray, " level"]:
+def places(x: Block, n_levels: Levels) -> Int[np.ndarray, "row feature"]:
+    """Return the flat level of each cell; an arbitrary one where it is missing."""
+    last = max(sum(n_levels) - 1, 0)
+    return np.minimum(starts(n_levels) + np.maximum(x, 0), last)
+
+
+def _columns(n_levels: Levels) -> Int[np.ndarray, " level"]:
     """Return the column of each flat level."""
     return np.repeat(np.arange(len(n_levels)), n_levels)
 
 
-def parent_levels(
+def _roots(parent: Parents, n_levels: Levels) -> Bool[np.ndarray, "*batch 1 level"]:
+    """Return which flat levels are those of a root."""
+    return (parent == np.arange(len(n_levels)))[..., None, _columns(n_levels)]
+
+
+def _parent_levels(
     parent: Parents, n_levels: Levels
 ) -> tuple[Int[np.ndarray, "*batch slot level"], Bool[np.ndarray, "*batch slot level"]]:
     """Return the flat level that stands for slot s of the parent of b, and whether it exists."""
     slot = np.arange(max(n_levels, default=0))[:, None]
-    above = parent[..., None, columns(n_levels)]
+    above = parent[..., None, _columns(n_levels)]
     there = slot < np.array(n_levels)[above]
     return np.where(there, starts(n_levels)[above] + slot, 0), there
 
 
-def gathered(
-    table: Float[np.ndarray, "*table level level"], parent: Parents, n_levels: Levels
+def _gathered(
+    table: PairTables, parent: Parents, n_levels: Levels
 ) -> Float[np.ndarray, "*batch slot level"]:
-    """Return what a table of pairs of levels holds of each column and its parent.
+    """Return the entries of each column and its parent in a table of pairs of levels.
 
     A root has its own diagonal in every slot. The axes before are those of `parent`, to which the
     table broadcasts.
     """
-    above, there = parent_levels(parent, n_levels)
-    level = np.arange(len(columns(n_levels)))
+    above, there = _parent_levels(parent, n_levels)
+    level, root = np.arange(sum(n_levels)), _roots(parent, n_levels)
     table = np.broadcast_to(table, (*parent.shape[:-1], *table.shape[-2:]))
     index = np.ix_(*map(np.arange, parent.shape[:-1]))
     index = tuple(i[..., None, None] for i in index)
-    root = (parent == np.arange(len(n_levels)))[..., None, columns(n_levels)]
     here = table[(*index, np.where(root, level, above), level)]
     return np.where(there | root, here, 0.0)
 
 
-def class_probabilities(
-    weight: np.ndarray, parent: Parents, n_levels: Levels, other: np.ndarray
-) -> Params:
+def _normalized(weight: np.ndarray, parent: Parents, n_levels: Levels, other: np.ndarray) -> Params:
     """Return parent and conditional probabilities in proportion to weights (..., slot, level).
 
     Where a parent's level has no weight at all, the probabilities are `other`, (..., level).
@@ -65,30 +74,52 @@ def class_probabilities(
     wide = segments(n_levels)
     totals = (weight @ wide) @ wide.T
     probs = np.divide(weight, totals, out=np.zeros_like(weight), where=totals > 0)
-    root = (parent == np.arange(len(n_levels)))[..., None, columns(n_levels)]
-    there = parent_levels(parent, n_levels)[1] | root
+    there = _parent_levels(parent, n_levels)[1] | _roots(parent, n_levels)
     probs = np.where((totals == 0) & there, other[..., None, :], probs)
     return {"parent": parent, "probs": probs}
 
 
-def draw(
-    rng: np.random.Generator,
-    concentration: Float[np.ndarray, "*table level level"],
+def given_forest(
+    weight: PairTables,
     parent: Parents,
+    guess: Float[np.ndarray, "class level"],
     n_levels: Levels,
 ) -> Params:
+    """Return tables in proportion to the weights of pairs of levels, singles on the diagonal.
+
+    Where a parent's level has no weight, its children have their own probabilities; where they have
+    no weight at all, those of the guess.
+    """
+    wide = segments(n_levels)
+    single = np.diagonal(weight, axis1=-2, axis2=-1)
+    totals = (single @ wide) @ wide.T
+    alone = np.divide(single, totals, out=guess.copy(), where=totals > 0)
+    return _normalized(_gathered(weight, parent, n_levels), parent, n_levels, alone)
+
+
+def draw(
+    rng: np.random.Generator, concentration: PairTables, parent: Parents, n_levels: Levels
+) -> Params:
     """Return tables drawn given forests, (draw, class, feature): Dirichlet for a parent's level."""
-    shape = gathered(concentration, parent, n_levels)
+    shape = _gathered(concentration, parent, n_levels)
     logs = log_gammas(rng, np.where(shape > 0, shape, 1.0), 1)[0]
     logs = np.where(shape > 0, logs, -np.inf)
-    root = (parent == np.arange(len(n_levels)))[..., None, columns(n_levels)]
-    logs = np.where(root, logs[..., :1, :], logs)
-    # from the top of each table: small concentrations give logs far below that of any number
+    logs = np.where(_roots(parent, n_levels), logs[..., :1, :], logs)
+    # relative to the largest of each table: small concentrations give logs below any exponent
     parts = np.split(logs, starts(n_levels)[1:], axis=-1)
     tops = np.stack([part.max(axis=-1, initial=-np.inf) for part in parts], axis=-1)
     tops = np.where(np.isneginf(tops), 0.0, tops) @ segments(n_levels).T
     nothing = np.zeros((*logs.shape[:-2], logs.shape[-1]))
-    return class_probabilities(np.exp(logs - tops), parent, n_levels, nothing)
+    return _normalized(np.exp(logs - tops), parent, n_levels, nothing)
+
+
+def mutual_information(count: PairTables, n_levels: Levels) -> Float[np.ndarray, "*table v u"]:
+    """Return rows times the mutual information of each pair of columns."""
+    wide, single = segments(n_levels), np.diagonal(count, axis1=-2, axis2=-1)
+    n = (single @ wide).max(axis=-1, initial=0.0)[:, None, None]
+    expected = single[..., :, None] * single[..., None, :]
+    ratio = np.divide(count * n, expected, out=np.ones_like(count), where=count > 0)
+    return wide.T @ (count * np.log(ratio)) @ wide
 
 
 def log_density_fn(params: Params, n_levels: Levels) -> Callable[[Block], np.ndarray]:
@@ -116,7 +147,7 @@ def log_density_fn(params: Params, n_levels: Levels) -> Callable[[Block], np.nda
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Trees:
-    """The trees of all draws and classes side by side, one in each lane.
+    """The trees of all draws and classes, one in each lane.
 
     order: columns from the roots down. logs: of the tables.
     """
@@ -127,7 +158,7 @@ class _Trees:
     n_levels: Levels
 
     def complete(self, x: Block) -> Float[np.ndarray, "row lane"]:
-        """Return the log density of complete rows: one number of a table for each cell."""
+        """Return the log density of complete rows: one entry of a table for each cell."""
         lane, level = np.arange(len(self.parent)), places(x, self.n_levels)
         out = np.zeros((len(x), len(lane)))
         for v, above in enumerate(self.parent.T):
@@ -136,10 +167,10 @@ class _Trees:
         return out
 
     def summed(self, x: Block) -> Float[np.ndarray, "row lane"]:
-        """Return the log density of what rows show; missing levels are summed out, bottom up."""
+        """Return the log density of observed cells; messages from the leaves up sum the others."""
         parent, logs, first = self.parent, self.logs, starts(self.n_levels)
         lane, seen, size = np.arange(len(parent)), x >= 0, logs.shape[1]
-        # what lies below each level of each column, (row, lane, feature, level)
+        # the sum of messages to each level of each column, (row, lane, feature, level)
         below = np.zeros((len(x), *parent.shape, size))
         out = np.zeros((len(x), len(parent)))
         levels, sizes = np.arange(size), np.array(self.n_levels)
@@ -164,17 +195,14 @@ def _log_sums(logs: np.ndarray) -> np.ndarray:
         return top + np.log(np.exp(logs - top[..., None]).sum(axis=-1))
 
 
-def log_likelihood(
-    params: Params, count: Float[np.ndarray, "class level level"], n_levels: Levels
-) -> Evidence:
+def log_likelihood(params: Params, count: PairTables, n_levels: Levels) -> Evidence:
     """Return log p(complete rows given params) from their counts of pairs, summed over classes."""
     parent, probs = params["parent"], params["probs"]
     with np.errstate(divide="ignore"):
         logs = np.log(probs)
-    seen = gathered(count, parent, n_levels)
-    root = (parent == np.arange(len(n_levels)))[..., None, columns(n_levels)]
+    seen = _gathered(count, parent, n_levels)
     first = np.arange(seen.shape[-2])[:, None] == 0
-    seen = np.where(root & ~first, 0.0, seen)
+    seen = np.where(_roots(parent, n_levels) & ~first, 0.0, seen)
     return (np.where(seen == 0, 0.0, logs) * seen).sum(axis=(-3, -2, -1))
 
 
