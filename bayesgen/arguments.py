@@ -103,6 +103,28 @@ def seed(value: object) -> Seed:
     raise InvalidArgument.out_of_range("random_state", value, allowed, "Pass random_state=0.")
 
 
+def drawn_seed(random_state: object) -> int:
+    """Return a whole number drawn from a seed: the same one for the same whole number.
+
+    Raises:
+        InvalidArgument: random_state is no seed.
+    """
+    state = seed(random_state)
+    if state is None:
+        return int(np.random.randint(2**31 - 1))
+    whole = np.random.RandomState(state) if isinstance(state, int) else state
+    return int(whole.randint(2**31 - 1))
+
+
+def generator(random_state: object) -> np.random.Generator:
+    """Return a generator of random numbers from a seed.
+
+    Raises:
+        InvalidArgument: random_state is no seed.
+    """
+    return np.random.default_rng(drawn_seed(random_state))
+
+
 def path(name: str, value: object, *, default: str) -> None:
     """Refuse what is no path.
 

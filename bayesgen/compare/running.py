@@ -12,7 +12,7 @@ from bayesgen.compare.folds import Fold, split, splits_at, training_sizes
 from bayesgen.compare.scores import Scored, differences, score
 from bayesgen.errors import InvalidArgument, InvalidTarget
 from bayesgen.progress_bar import Progress
-from bayesgen.schema import suspicion
+from bayesgen.schema import suspicions
 from bayesgen.table import Table, check_labelled, read_target
 from bayesgen.typing import Joint, Labels
 
@@ -88,12 +88,8 @@ def _suspicions(table: Table) -> tuple[str, ...]:
 
     Declared levels keep the classifiers from warning of it themselves.
     """
-    named = table.container != "numpy"
-    found = (
-        suspicion(column, len(column.levels), named=named, first=position == 0)
-        for position, column in enumerate(table.columns)
-    )
-    return tuple(str(one) for one in found if one is not None)
+    found = suspicions(table, {column.name: len(column.levels) for column in table.columns})
+    return tuple(map(str, found))
 
 
 def _comparison(

@@ -1,5 +1,6 @@
 """Bags of words: texts, or counts of their words, classified by the words alone."""
 
+from collections.abc import Callable
 from typing import ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
@@ -11,13 +12,12 @@ from bayesgen.classes import Spec as ClassPriorSpec
 from bayesgen.errors import EmptyDocuments, InvalidArgument, InvalidTexts, NoAttribute, warn
 from bayesgen.estimators.classifier import Classifier, EncodedRows
 from bayesgen.estimators.column_blocks import Blocks
-from bayesgen.estimators.training import Temper, TrainingState
-from bayesgen.estimators.validation import TrainingRows
+from bayesgen.estimators.training import Temper, TrainingRows, TrainingState
 from bayesgen.inference import Method, Posterior
 from bayesgen.likelihoods import Bernoulli, Likelihood, Multinomial
 from bayesgen.likelihoods.hyperparameters import Stated
 from bayesgen.likelihoods.multinomial import ROWS_PER_WORD
-from bayesgen.table import Table, named, presence, read_texts
+from bayesgen.table import Table, named, read_texts
 from bayesgen.typing import Self, Traceable, unchecked
 
 BLOCK = "words"
@@ -134,8 +134,8 @@ class BagOfWords(Classifier):
             table = table if words is None else named(table, words)
         return table
 
-    def _derived(self, table: Table, *, reset: bool) -> Table:
-        return presence(table) if self.binary else table
+    def _own_table(self, table: Table, raw: Callable[[], object], *, reset: bool) -> Table:
+        return table.presence() if self.binary else table
 
     def _counted(self, texts: list[str], *, reset: bool) -> tuple[object, tuple[str, ...] | None]:
         """Return the counts of texts, and the words unless they are those of the fit."""

@@ -1,12 +1,12 @@
 """Base class of the classifiers: the scikit-learn API on top of a posterior."""
 
 import abc
-import contextlib
 import copy
 import dataclasses
+import functools
 import os
 import re
-from collections.abc import Callable, Collection, Generator, Hashable
+from collections.abc import Callable, Hashable
 from typing import Any, ClassVar, Literal, TypeVar, overload
 
 import numpy as np
@@ -31,12 +31,13 @@ from bayesgen.errors import (
     deduplicate_warnings,
 )
 from bayesgen.estimators import diagnostics, parameters, training, validation
-from bayesgen.estimators.column_blocks import Blocks
+from bayesgen.estimators.column_blocks import Blocks, column_keys
+from bayesgen.estimators.column_blocks import Spec as LikelihoodSpec
 from bayesgen.estimators.linear import linear_discriminant
 from bayesgen.estimators.saving import save
-from bayesgen.estimators.training import Temper, TrainingState
-from bayesgen.estimators.validation import TrainingRows
+from bayesgen.estimators.training import Temper, TrainingRows, TrainingState
 from bayesgen.inference import (
+    NUTS,
     DrawsPosterior,
     Method,
     Posterior,
@@ -47,7 +48,7 @@ from bayesgen.inference import (
 )
 from bayesgen.plots.style import Option
 from bayesgen.schema import Column, Schema, check_columns
-from bayesgen.table import Name, Names, SparseTable, Table
+from bayesgen.table import Name, Names, SparseTable, Table, check_declared, check_labelled
 from bayesgen.typing import (
     DataArray,
     DataFrame,
@@ -64,11 +65,36 @@ from bayesgen.typing import (
 CELLS = 256
 
 T = TypeVar("T")
-"""A table of any kind: what is asked of one is answered by another of the same."""
+"""A table of any kind, which is answered by another of the same kind."""
+E = TypeVar("E")
 
 Decisions = Shaped[np.ndarray, " row"]
 EncodedRows = tuple[Posterior, dict[str, Traceable], int]
 """A posterior, rows as it reads them, and their number."""
+
+
+def restored_on_failure(method: Callable[..., E]) -> Callable[..., E]:
+    """Restore the attributes of an estimator if a fit stops early, by Ctrl-C or an error.
+
+    What was fitted before goes on answering, with the names and the number of its own columns.
+    The error about an invalid prior names the estimator that was made with it, not the likelihood
+    that the estimator makes of its own arguments.
+    """
+
+    @functools.wraps(method)
+    def fit(self: "Classifier", *args: object, **kwargs: object) -> E:
+        before = dict(vars(self))
+        try:
+            return method(self, *args, **kwargs)
+        except BaseException as error:
+            vars(self).clear()
+            vars(self).update(before)
+            if isinstance(error, InvalidPrior) and self._likelihood_names:
+                inner, own = "|".join(self._likelihood_names), type(self).__name__
+                error.args = (re.sub(rf"\b({inner})\b", own, str(error)),)
+            raise
+
+    return fit
 
 
 class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
@@ -103,6 +129,8 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     class_prior: Spec
     inference: str | Method
     temper: Temper
+    likelihood: LikelihoodSpec = "auto"
+    remainder: str | None = None
     power_transform: bool = False
     unseen: str
     random_state: object
@@ -116,18 +144,17 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     _likelihood_names: ClassVar[tuple[str, ...]] = ()
     """The likelihoods that it makes of arguments of its own; errors of priors name it instead."""
 
-    # -- what a subclass says ----------------------------------------------------------------------
+    # -- hooks for subclasses ----------------------------------------------------------------------
 
     @abc.abstractmethod
     def _blocks(self, table: Table) -> Blocks:
         """Return the blocks of a table: name -> (likelihood, columns)."""
 
-    def _unread(self, names: Names) -> Collection[Name]:
-        """Return which columns of a table no block will read."""
-        return ()
+    def _own_table(self, table: Table, raw: Callable[[], object], *, reset: bool) -> Table:
+        """Return the table of the columns that blocks read, which may be derived from others.
 
-    def _derived(self, table: Table, *, reset: bool) -> Table:
-        """Return the table of the columns that blocks read, which may be derived from others."""
+        raw: returns the same rows as they were passed.
+        """
         return table
 
     def _derived_columns(self) -> dict[Name, Column]:
@@ -170,6 +197,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
 
     # -- fitting -----------------------------------------------------------------------------------
 
+    @restored_on_failure
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Fit to rows X and labels y; returns self.
 
@@ -187,9 +215,9 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             BayesgenError: a table, labels, weights or a prior that cannot be used; the sentence
                 names the column, the class and the cure.
         """
-        with restore_on_failure(self):
-            return self._fit_rows(self._training_rows(X, y, sample_weight, reset=True))
+        return self._fit_rows(self._training_rows(X, y, sample_weight, reset=True))
 
+    @restored_on_failure
     def partial_fit(
         self, X: object, y: object, classes: ArrayLike | None = None, sample_weight: object = None
     ) -> Self:
@@ -198,9 +226,8 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         Classes and levels may arrive late. `classes` names those of this call before their rows
         come; labels outside it, and outside the classes seen so far, are refused.
         """
-        with restore_on_failure(self):
-            rows = self._training_rows(X, y, sample_weight, reset=not hasattr(self, "state_"))
-            return self._finish_fit(*self._accumulate(rows, classes))
+        rows = self._training_rows(X, y, sample_weight, reset=not hasattr(self, "state_"))
+        return self._finish_fit(*self._accumulate(rows, classes))
 
     def _training_rows(
         self, X: object, y: object, sample_weight: object, *, reset: bool
@@ -216,20 +243,23 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         table = self._own_table(rows.table, rows.raw, reset=reset)
         return rows if table is rows.table else dataclasses.replace(rows, table=table)
 
-    def _own_table(self, table: Table, raw: Callable[[], object], *, reset: bool) -> Table:
-        """Return the table of the columns that blocks read; raw: the same rows as passed."""
-        return self._derived(table, reset=reset)
-
     def _fit_rows(self, rows: TrainingRows) -> Self:
         """Fit to rows that were read."""
         if len(rows.classes) < 2:
             raise TooFewClasses.found(rows.classes.tolist())
-        state = self._new_state(rows, rows.classes)
-        seed = validation.fit_seed(self.random_state, self.inference)
-        return self._finish_fit(state, seed, (rows,), whole=True)
+        seed = self._drawn_seed()
+        return self._finish_fit(self._new_state(rows, rows.classes), seed, (rows,), whole=True)
+
+    def _drawn_seed(self) -> int:
+        """Return the seed of a fit: that of a checkpoint which NUTS goes on from, or one drawn."""
+        if self.random_state is None and isinstance(self.inference, NUTS):
+            kept = self.inference.kept_seed()
+            if kept is not None:
+                return kept
+        return arguments.drawn_seed(self.random_state)
 
     def _new_state(self, rows: TrainingRows, classes: np.ndarray) -> TrainingState:
-        """Return what rows say of the blocks that read them."""
+        """Return the training state of the first rows of a fit."""
         blocks = self._blocks(rows.table)
         options = {"power_transform": self.power_transform, "unseen": self.unseen}
         return training.new_state(rows, blocks, classes, **options)
@@ -239,11 +269,11 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     ) -> tuple[TrainingState, int, tuple[TrainingRows, ...]]:
         """Return the state of earlier rows and these together, the seed, and the rows to keep."""
         these = rows.classes if classes is None else np.unique(classes)
+        check_labelled(these)
         asks = self._learned_from_rows()
         if not hasattr(self, "state_"):
-            validation.check_declared(rows.labels, these)
-            seed = validation.fit_seed(self.random_state, self.inference)
-            return self._new_state(rows, these), seed, (rows,) if asks else ()
+            check_declared(rows.classes, these)
+            return self._new_state(rows, these), self._drawn_seed(), (rows,) if asks else ()
         if asks and not self._training:
             raise NoRows.to_learn_from("{}={!r}".format(*next(iter(asks.items()))))
         seen = (*self._training, rows) if asks else (rows,)
@@ -271,21 +301,18 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         seen: the rows, which are kept where something is learned from them. whole: whether they are
         all rows of one call, which are remembered as they were passed.
         """
-        enough = np.count_nonzero(state.statistics.count) >= 2
-        posterior = self._infer(state, seed) if enough else None
-        if posterior is not None and self.temper is not None:
-            prior, unseen = self.class_prior, self.unseen
-            posterior = training.to_power(posterior, state, self.temper, prior, seen, unseen=unseen)
-        asks = bool(self._learned_from_rows())
+        asks, posterior = bool(self._learned_from_rows()), None
+        if np.count_nonzero(state.statistics.count) >= 2:
+            posterior = state.infer(self.inference, self.class_prior, seed)
+            if self.temper is not None:
+                parts = posterior, self.temper, self.class_prior, seen
+                posterior = state.tempered(*parts, unseen=self.unseen)
         self.state_, self._posterior, self._seed = state, posterior, seed
         self._training = tuple(rows.to_keep(table=asks) for rows in seen if asks or whole)
         self.classes_ = state.classes
         if posterior is not None:
             self.report_, self.inference_ = posterior.report, posterior.report.method
         return self
-
-    def _infer(self, state: TrainingState, seed: int) -> Posterior:
-        return training.infer(state, self.inference, self.class_prior, seed)
 
     # -- rows in and out ---------------------------------------------------------------------------
 
@@ -298,10 +325,11 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         Raises:
             UnknownColumns: columns that fitting did not see.
         """
-        unread = self._unread if reset else self.state_.schema.unread
-        table = validation.read(self, X, unread, reset=reset)
-        if not reset:
-            self._check_columns(table)
+        if reset:
+            only = column_keys(self.likelihood) if self.remainder == "drop" else None
+            return validation.read(self, X, reset=True, only=only)
+        table = validation.read(self, X, reset=False, skip=self.state_.schema.unused())
+        self._check_columns(table)
         return table
 
     def _check_columns(self, table: Table) -> None:
@@ -327,14 +355,16 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
 
     def _read_encoded(self, X: object) -> tuple[Table, dict[str, Traceable]]:
         """Return the table of later rows with the columns that blocks read, and its encoding."""
-        table = self._derived(self._read(X, reset=False), reset=False)
-        validation.check_sparse(table, self.state_.likelihoods)
+        table = self._own_table(self._read(X, reset=False), lambda: X, reset=False)
+        if isinstance(table, SparseTable):
+            training.check_sparse(self.state_.likelihoods)
         name = type(self).__name__
         return table, self.state_.schema.encode(table, unseen=self.unseen, estimator=name)
 
     def _fitted_posterior(self) -> Posterior:
         """Return the posterior; an error where nothing was fitted, or one class only."""
-        check_is_fitted(self)
+        if not self.__sklearn_is_fitted__():
+            check_is_fitted(self)  # raises
         if self._posterior is None:
             raise TooFewClasses.found(self.classes_.tolist())
         return self._posterior
@@ -403,7 +433,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         Each row comes from its own draw of the parameters: rows of the posterior predictive.
         """
         self._fitted_posterior()
-        n, rng = arguments.count("n", n), validation.generator(random_state)
+        n, rng = arguments.count("n", n), arguments.generator(random_state)
         encoded, y = self._simulate(n, rng)
         return self.state_.schema.decode(encoded, n), self.classes_[y]
 
@@ -570,7 +600,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         """
         explain.check_reading(order, interval)
         names, contrast = explain.contrast_of(self.classes_.tolist(), target, against)
-        rows, rng = self._rows_of_cells(X, "evidence()"), validation.generator(random_state)
+        rows, rng = self._rows_of_cells(X, "evidence()"), arguments.generator(random_state)
         reading, arrays = explain.weights_of_evidence(
             rows, contrast, order, rng, interval, return_error=return_error
         )
@@ -614,7 +644,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             [0.2, 0.2]
         """
         draws = arguments.count("draws", draws)
-        rng = validation.generator(random_state)
+        rng = arguments.generator(random_state)
         return self._imputed(X, draws, rng)
 
     def _imputed(self, X: T, draws: int, rng: np.random.Generator) -> T | list[T]:
@@ -678,7 +708,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             0  0.138  NaN           0.047
         """
         draws = arguments.count("draws", draws, least=2, default=CELLS)
-        gain, seed = explain.gain_of(loss, self.classes_), validation.drawn_seed(random_state)
+        gain, seed = explain.gain_of(loss, self.classes_), arguments.drawn_seed(random_state)
         rows, index = self._imputable_rows(X, "feature_value()"), validation.index_of(X)
         values, errors = explain.expected_gains(rows, gain, draws, seed)
         frames = diagnose.frame(values, index), diagnose.frame(errors, index)
@@ -765,7 +795,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         """
         if X is None or y is None:
             X, y, _ = self._rows_of_fit("to_datatree")
-        rng, fitted = validation.generator(random_state), self._fitted_posterior()
+        rng, fitted = arguments.generator(random_state), self._fitted_posterior()
         words = self._words()
         posterior = diagnose.draws_of(fitted, rng, draws)
         encoded, codes = self._encode_rows(X)[1], validation.class_codes(y, self.classes_)
@@ -798,7 +828,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             >>> round(float(table.loc["normal.mean[setosa, petal_length]", "mean"]), 1)
             1.5
         """
-        rng, words = validation.generator(random_state), self._words()
+        rng, words = arguments.generator(random_state), self._words()
         posterior = diagnose.draws_of(self._fitted_posterior(), rng, draws)
         groups = {"posterior": self._shown(posterior.params, words)}
         return diagnose.summary(diagnose.datatree(groups, words.coords(), {}), options)
@@ -951,7 +981,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             NoEvidence: the fit was not exact, or a prior or likelihood has no evidence.
         """
         self._fitted_posterior()
-        return training.log_evidence(self.state_, self.class_prior, self.inference_)
+        return self.state_.log_evidence(self.class_prior, self.inference_)
 
     @property
     def temperature_(self) -> float:
@@ -1059,24 +1089,3 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     ) -> plots.EvidenceDisplay:
         """Draw what each cell of one row says for a class; options of `EvidenceDisplay`."""
         return plots.EvidenceDisplay.from_estimator(self, row, target, against, **options)
-
-
-@contextlib.contextmanager
-def restore_on_failure(estimator: object) -> Generator[None]:
-    """Restore the attributes of an estimator if a fit stops early, by Ctrl-C or an error.
-
-    What was fitted before goes on answering, with the names and the number of its own columns.
-    The error about an invalid prior names the estimator that was made with it, not the likelihood
-    that the estimator makes of its own arguments.
-    """
-    before = dict(vars(estimator))
-    try:
-        yield
-    except BaseException as error:
-        vars(estimator).clear()
-        vars(estimator).update(before)
-        inner = getattr(estimator, "_likelihood_names", ())
-        if isinstance(error, InvalidPrior) and inner:
-            own = type(estimator).__name__
-            error.args = (re.sub(rf"\b({'|'.join(inner)})\b", own, str(error)),)
-        raise

@@ -1,5 +1,6 @@
 """Linear and quadratic discriminant analysis: one multivariate normal over all columns."""
 
+from collections.abc import Callable
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -62,7 +63,7 @@ class Discriminant(Classifier):
         self.unseen = unseen
         self.random_state = random_state
 
-    def _derived(self, table: Table, *, reset: bool) -> Table:
+    def _own_table(self, table: Table, raw: Callable[[], object], *, reset: bool) -> Table:
         if self.levels not in ("refuse", "indicators"):
             raise InvalidArgument.not_one_of("levels", self.levels, ["refuse", "indicators"])
         if self.levels == "refuse":

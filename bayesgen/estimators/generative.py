@@ -1,7 +1,7 @@
 """The general classifier: likelihoods for columns, or a NumPyro program of the user's own."""
 
 import dataclasses
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import cast
 
 import numpy as np
@@ -13,13 +13,12 @@ from bayesgen.classes import Spec as ClassPriorSpec
 from bayesgen.errors import InvalidProgram, NoEvidence, ProgramRefuses, UnsupportedInference
 from bayesgen.estimators import program_classifier
 from bayesgen.estimators.classifier import Classifier
-from bayesgen.estimators.column_blocks import Blocks, Spec, assign, reads_sparse, unread
+from bayesgen.estimators.column_blocks import Blocks, Spec, assign, reads_sparse
 from bayesgen.estimators.diagnostics import ROW
 from bayesgen.estimators.program_classifier import FittedProgram, ProgramState, ProgramTable, T
-from bayesgen.estimators.training import Temper, TrainingState
-from bayesgen.estimators.validation import TrainingRows
-from bayesgen.inference import DrawsPosterior, Method, Posterior
-from bayesgen.table import Name, Names, Table
+from bayesgen.estimators.training import Temper, TrainingRows, TrainingState
+from bayesgen.inference import DrawsPosterior, Method
+from bayesgen.table import Table
 from bayesgen.typing import Encoded, Labels, Self, Traceable, Weights, unchecked
 from bayesgen.user_program import ProgramPosterior
 
@@ -115,9 +114,6 @@ class GenerativeClassifier(Classifier):
         self.unseen = unseen
         self.random_state = random_state
 
-    def _unread(self, names: Names) -> Collection[Name]:
-        return unread(self.likelihood, names, self.remainder)
-
     def _reads_sparse(self) -> bool:
         return reads_sparse(self.likelihood)
 
@@ -159,19 +155,13 @@ class GenerativeClassifier(Classifier):
     def _new_state(self, rows: TrainingRows, classes: np.ndarray) -> TrainingState:
         if self.story is None:
             return super()._new_state(rows, classes)
-        return program_classifier.new_state(self.story, rows, classes)
-
-    def _infer(self, state: TrainingState, seed: int) -> Posterior:
-        if self.story is None:
-            return super()._infer(state, seed)
         stated = {"temper": self.temper, "power_transform": self.power_transform or None}
         for name, value in stated.items():
             if value is not None:
                 raise UnsupportedInference.because(
                     f"{name}={value!r}", "a program of your own says what it means", "Leave it out."
                 )
-        state = cast(ProgramState, state)
-        return program_classifier.fit(state, self.inference, self.class_prior, seed)
+        return program_classifier.new_state(self.story, rows, classes)
 
     def _finish_fit(
         self,

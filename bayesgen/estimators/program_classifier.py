@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar, cast
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
 from bayesgen import diagnose
@@ -18,18 +19,14 @@ from bayesgen.errors import (
     UnsupportedTable,
     warn,
 )
-from bayesgen.estimators.training import TrainingState
-from bayesgen.estimators.validation import TrainingRows
+from bayesgen.estimators.training import TrainingRows, TrainingState
 from bayesgen.inference import Method
 from bayesgen.model import ModelStatistics
 from bayesgen.schema import BlockSpec, Schema, check_columns
 from bayesgen.table import (
     Table,
-    check_labelled,
     fill_table,
     free,
-    is_frame,
-    is_sparse,
     read_table,
     require_container,
 )
@@ -40,9 +37,9 @@ from bayesgen.user_program import (
     ProgramPosterior,
     ProgramRows,
     UserProgram,
-    infer,
     size_keywords,
 )
+from bayesgen.user_program import infer as infer_program
 
 DICT = "dict"
 
@@ -130,6 +127,24 @@ class ProgramState(TrainingState):
     program: UserProgram
     rows: ProgramRows | None
 
+    def infer(self, inference: str | Method, prior: Spec, seed: int) -> ProgramPosterior:
+        """Return the posterior of a program, warning where it has not converged.
+
+        Raises:
+            InvalidProgram: the program breaks the form, or the prior is a number.
+        """
+        number = isinstance(prior, int | float | np.number)
+        if number and prior != 1.0:
+            raise InvalidProgram.with_class_prior(prior)
+        posterior = infer_program(self.program, cast(ProgramRows, self.rows), inference, seed)
+        if not posterior.report.converged:
+            warn(NotConverged(posterior.report.verdict))
+        if number:
+            return posterior
+        require_possible(prior, self.classes)
+        known = class_prior(prior, self.classes, self.statistics.count, frequencies=False)
+        return posterior.with_classes(known)
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class FittedProgram:
@@ -212,35 +227,15 @@ def new_state(model: Callable, rows: TrainingRows, classes: np.ndarray) -> Progr
     Raises:
         InvalidProgram: story= is no program.
     """
-    check_labelled(classes)
     if not callable(model):
         raise InvalidProgram.not_a_program(model)
     table = cast(ProgramTable, rows.table)
     schema = ProgramSchema.of(table)
     program = UserProgram(model, len(classes), table.container != DICT)
-    y = np.searchsorted(classes, rows.labels)
+    y = rows.codes_among(classes)
     count = np.bincount(y, rows.weight, minlength=len(classes)).astype(float)
     observed = ProgramRows(schema.encode(table), y, rows.weight)
     return ProgramState(schema, {}, classes, ModelStatistics(count, {}), program, observed)
-
-
-def fit(state: ProgramState, inference: str | Method, prior: Spec, seed: int) -> ProgramPosterior:
-    """Return the posterior of a program, warning where it has not converged.
-
-    Raises:
-        InvalidProgram: the program breaks the form, or the prior is a number.
-    """
-    number = isinstance(prior, int | float | np.number)
-    if number and prior != 1.0:
-        raise InvalidProgram.with_class_prior(prior)
-    posterior = infer(state.program, cast(ProgramRows, state.rows), inference, seed)
-    if not posterior.report.converged:
-        warn(NotConverged(posterior.report.verdict))
-    if number:
-        return posterior
-    require_possible(prior, state.classes)
-    known = class_prior(prior, state.classes, state.statistics.count, frequencies=False)
-    return posterior.with_classes(known)
 
 
 def require_columns(schema: ProgramSchema, table: ProgramTable, estimator: str) -> None:
@@ -269,10 +264,10 @@ def read(estimator: object, X: object, *, reset: bool) -> ProgramTable:
         if len(set(lengths.values())) != 1:
             raise InvalidProgramRows.lengths(lengths)
         return _table(arrays, DICT)
-    require_container(X)
-    if is_sparse(X):
+    kind = require_container(X)
+    if issparse(X):
         raise UnsupportedTable.sparse_for("A program of your own")
-    if is_frame(X):
+    if kind == "frame":
         frame = read_table(X)
         for column in frame.columns:
             if column.kind != "number":

@@ -31,11 +31,17 @@ from bayesgen.errors import (
 )
 from bayesgen.errors.base import Code
 from bayesgen.estimators import validation
-from bayesgen.estimators.classifier import Classifier, restore_on_failure
+from bayesgen.estimators.classifier import Classifier, restored_on_failure
 from bayesgen.estimators.column_blocks import Blocks
 from bayesgen.estimators.stack_members import WIDEST, automatic, too_wide
-from bayesgen.estimators.training import Temper, codes_of, joined, one_each
-from bayesgen.estimators.validation import TableEncoder, TrainingRows
+from bayesgen.estimators.training import (
+    TableEncoder,
+    Temper,
+    TrainingRows,
+    joined,
+    one_each,
+    together,
+)
 from bayesgen.inference import (
     MixturePosterior,
     Posterior,
@@ -53,6 +59,7 @@ from bayesgen.table import (
     Name,
     SparseTable,
     Table,
+    check_declared,
     check_labelled,
     concatenated,
     with_column,
@@ -169,24 +176,23 @@ class StackedClassifier(Classifier):
 
     # -- fitting -----------------------------------------------------------------------------------
 
+    @restored_on_failure
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Fit every member to rows X and labels y, weigh them, and temper; returns self.
 
         Raises:
             BayesgenError: rows that cannot be used, or no member could be fitted.
         """
-        with restore_on_failure(self):
-            start = time.perf_counter()
-            arguments.seed(self.random_state)
-            rows = self._training_rows(X, y, sample_weight, reset=True)
-            classes = rows.classes
-            if len(classes) < 2:
-                raise TooFewClasses.found(classes.tolist())
-            check_labelled(classes)
-            members = {name: clone(m) for name, m in self._listed(rows.table).items()}
-            wide = self._without_wide(rows.table)
-            fitted = self._attempted(members, (rows,), classes, _fit)
-            return self._finish_stack(fitted, (rows,), classes, start, wide)
+        start = time.perf_counter()
+        arguments.seed(self.random_state)
+        rows = self._training_rows(X, y, sample_weight, reset=True)
+        classes = rows.classes
+        if len(classes) < 2:
+            raise TooFewClasses.found(classes.tolist())
+        members = {name: clone(m) for name, m in self._listed(rows.table).items()}
+        wide = self._without_wide(rows.table)
+        fitted = self._attempted(members, (rows,), classes, _fit)
+        return self._finish_stack(fitted, (rows,), classes, start, wide)
 
     def partial_fit(
         self, X: object, y: object, classes: ArrayLike | None = None, sample_weight: object = None
@@ -201,9 +207,9 @@ class StackedClassifier(Classifier):
             raise NoRows.to_learn_from("a stack")
         start = time.perf_counter()
         rows = self._training_rows(X, y, sample_weight, reset=False)
-        every = np.union1d(self.classes_, rows.labels if classes is None else classes)
+        every = np.union1d(self.classes_, rows.classes if classes is None else classes)
         check_labelled(every)
-        validation.check_declared(rows.labels, every)
+        check_declared(rows.classes, every)
         members = {name: _with_its_rows(member) for name, member in self.members_.items()}
         seen = (*self._training, rows)
         added = self._attempted(members, seen, every, _add)
@@ -274,8 +280,7 @@ class StackedClassifier(Classifier):
         before: dict[str, str],
     ) -> Self:
         """Weigh the members by what they say of rows left out, and set what a fit leaves behind."""
-        codes = codes_of(np.concatenate([rows.labels for rows in seen]), classes)
-        weight = np.concatenate([rows.weight for rows in seen])
+        codes, weight = together(seen, classes)
         members, log_proba, able = fitted.members, fitted.log_proba, fitted.able
         share = stacking.weights_of(log_proba[:, np.arange(len(codes)), codes], weight, able)
         report = Report("stacked", 0.0, converged=True, verdict=_verdict(members))
@@ -315,7 +320,7 @@ class StackedClassifier(Classifier):
         return PowerPosterior(posterior.reader, posterior.report, posterior, *self._powers)
 
     def _read(self, X: object, *, reset: bool) -> Table:
-        table = validation.read(self, X, lambda names: (), reset=reset)
+        table = validation.read(self, X, reset=reset)
         if isinstance(table, SparseTable):
             raise UnsupportedTable.sparse_for(type(self).__name__)
         if not reset:
@@ -514,8 +519,7 @@ def held_out(
     """
     if member.inference_ in ("exact", "expected"):
         encoded = joined([rows.encode(member.state_.schema, member.unseen) for rows in own])
-        codes = codes_of(np.concatenate([rows.labels for rows in own]), member.classes_)
-        weight = np.concatenate([rows.weight for rows in own])
+        codes, weight = together(own, member.classes_)
         prior, away = member.class_prior, one_each(weight)
         joint, log_classes = member.state_.leave_one_out(prior, encoded, codes, weight, away)
         return member._fitted_posterior().log_proba(log_classes, joint)
@@ -532,10 +536,10 @@ def _by_folds(member: Classifier, rows: TrainingRows, classes: np.ndarray) -> Jo
     # a third of what a fresh process loads for an exact fit, which has no use for it
     from sklearn.model_selection import KFold
 
-    size = len(rows.labels)
+    size = len(rows.codes)
     out = np.full((size, len(classes)), -np.inf)
     folds = KFold(min(FOLDS, size), shuffle=True, random_state=0)
-    for others, fold in folds.split(rows.labels):
+    for others, fold in folds.split(rows.codes):
         again = clone(member)
         again._fit_rows(again._own_rows(rows.only(others), reset=True))
         tested = again._own_rows(rows.only(fold), reset=False)
@@ -552,7 +556,7 @@ def _is_marginal(member: Classifier, own: Sequence[TrainingRows]) -> Bool[np.nda
     """Return for which rows a fitted member integrates over their missing values."""
     posterior, schema = member._fitted_posterior(), member.state_.schema
     parts = (
-        posterior.is_marginal(rows.encode(schema, member.unseen), len(rows.labels)) for rows in own
+        posterior.is_marginal(rows.encode(schema, member.unseen), len(rows.codes)) for rows in own
     )
     return np.concatenate(list(parts))
 

@@ -7,7 +7,7 @@ from jaxtyping import Int
 from scipy.sparse import coo_array, csr_array
 
 from bayesgen.errors import NotBinary, UnknownColumns, UnsupportedTable
-from bayesgen.schema.columns import BlockSpec, Columns, NumericColumns
+from bayesgen.schema.blocks import BlockSpec, Columns, NumericColumns
 from bayesgen.table import Names, PositionNames, SparseTable, build_sparse, check_counts
 from bayesgen.typing import Encoded
 

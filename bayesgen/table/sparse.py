@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import cast, overload
 
 import numpy as np
-from scipy.sparse import csr_array, csr_matrix, issparse, sparray, spmatrix
+from scipy.sparse import csr_array, csr_matrix, sparray, spmatrix
 
 from bayesgen.errors import InvalidTable, InvalidValues, UnsupportedTable
-from bayesgen.table.columns import LARGEST, Names, Table, TableColumn
+from bayesgen.table.columns import LARGEST, Names, Table, TableColumn, check_counts, presence
 
 
 @dataclass(frozen=True)
@@ -81,14 +81,20 @@ class SparseTable(Table):
     container: "csr_array" or "csr_matrix".
     """
 
-    @property
-    def names(self) -> Names:
-        """The names of the columns, in their order."""
-        return cast(SparseColumns, self.columns).names
+    def __post_init__(self) -> None:
+        """Take note of the names of the columns, which are made on demand."""
+        object.__setattr__(self, "names", cast(SparseColumns, self.columns).names)
 
     def take(self, rows: np.ndarray | slice) -> "SparseTable":
         """Return the table of some rows."""
         return sparse_table(self.cells[rows], self.container, self.names)
+
+    def presence(self) -> "SparseTable":
+        """Return 1 where a table of counts has one above 0; missing cells stay so."""
+        m = self.cells
+        check_counts(self.names, m)
+        there = csr_array((presence(m.data), m.indices, m.indptr), m.shape)
+        return sparse_table(there, self.container, self.names)
 
     @property
     def cells(self) -> csr_array:
@@ -100,11 +106,6 @@ def sparse_table(matrix: csr_array, container: str, names: Names | None = None) 
     """Return the table of compressed rows of numbers; columns are named x0, x1, ... unless told."""
     names = PositionNames(matrix.shape[1]) if names is None else names
     return SparseTable(SparseColumns(matrix, names), matrix.shape[0], container, matrix)
-
-
-def is_sparse(X: object) -> bool:
-    """Say whether X is a sparse matrix or array of SciPy."""
-    return issparse(X)
 
 
 def read_sparse(X: sparray | spmatrix) -> SparseTable:

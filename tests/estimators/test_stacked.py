@@ -269,7 +269,7 @@ def test_a_stack_has_no_evidence_of_its_own(stack):
 
 def test_the_table_is_read_once(monkeypatch):
     reads, read = [], validation.read_table
-    monkeypatch.setattr(validation, "read_table", lambda *a: reads.append(1) or read(*a))
+    monkeypatch.setattr(validation, "read_table", lambda *a, **k: reads.append(1) or read(*a, **k))
     X, y = mixed()
     stack = bg.StackedClassifier(random_state=0).fit(X, y)
     assert len(stack.members_) == 5 and len(reads) == 1
