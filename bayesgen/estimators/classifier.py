@@ -7,7 +7,7 @@ import functools
 import os
 import re
 from collections.abc import Callable, Hashable
-from typing import Any, ClassVar, Literal, TypeVar, overload
+from typing import Any, ClassVar, Literal, TypeVar, cast, overload
 
 import numpy as np
 from jaxtyping import Float, Shaped
@@ -30,15 +30,15 @@ from bayesgen.errors import (
     UnsupportedTable,
     deduplicate_warnings,
 )
-from bayesgen.estimators import diagnostics, parameters, training, validation
+from bayesgen.estimators import parameters, training, validation
 from bayesgen.estimators.column_blocks import Blocks, column_keys
 from bayesgen.estimators.column_blocks import Spec as LikelihoodSpec
+from bayesgen.estimators.diagnostics import DRAWS, REPLICATES, Fitted
 from bayesgen.estimators.linear import linear_discriminant
 from bayesgen.estimators.saving import save
 from bayesgen.estimators.training import Temper, TrainingRows, TrainingState
 from bayesgen.inference import (
     NUTS,
-    DrawsPosterior,
     Method,
     Posterior,
     Report,
@@ -54,26 +54,23 @@ from bayesgen.typing import (
     DataFrame,
     DataTree,
     ELPDData,
-    Encoded,
     Joint,
-    Labels,
     Self,
     Traceable,
-    Weights,
 )
 
 CELLS = 256
 
 T = TypeVar("T")
 """A table of any kind, which is answered by another of the same kind."""
-E = TypeVar("E")
+M = TypeVar("M", bound=Callable)
 
 Decisions = Shaped[np.ndarray, " row"]
 EncodedRows = tuple[Posterior, dict[str, Traceable], int]
 """A posterior, rows as it reads them, and their number."""
 
 
-def restored_on_failure(method: Callable[..., E]) -> Callable[..., E]:
+def restored_on_failure(method: M) -> M:
     """Restore the attributes of an estimator if a fit stops early, by Ctrl-C or an error.
 
     What was fitted before goes on answering, with the names and the number of its own columns.
@@ -82,7 +79,7 @@ def restored_on_failure(method: Callable[..., E]) -> Callable[..., E]:
     """
 
     @functools.wraps(method)
-    def fit(self: "Classifier", *args: object, **kwargs: object) -> E:
+    def fit(self: "Classifier", *args: object, **kwargs: object) -> "Classifier":
         before = dict(vars(self))
         try:
             return method(self, *args, **kwargs)
@@ -94,7 +91,7 @@ def restored_on_failure(method: Callable[..., E]) -> Callable[..., E]:
                 error.args = (re.sub(rf"\b({inner})\b", own, str(error)),)
             raise
 
-    return fit
+    return cast(M, fit)
 
 
 class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
@@ -215,7 +212,8 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             BayesgenError: a table, labels, weights or a prior that cannot be used; the sentence
                 names the column, the class and the cure.
         """
-        return self._fit_rows(self._training_rows(X, y, sample_weight, reset=True))
+        rows = self._training_rows(X, y, sample_weight, reset=True)
+        return self._fit_rows(rows, rows.classes)
 
     @restored_on_failure
     def partial_fit(
@@ -243,12 +241,12 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         table = self._own_table(rows.table, rows.raw, reset=reset)
         return rows if table is rows.table else dataclasses.replace(rows, table=table)
 
-    def _fit_rows(self, rows: TrainingRows) -> Self:
-        """Fit to rows that were read."""
+    def _fit_rows(self, rows: TrainingRows, classes: np.ndarray) -> Self:
+        """Fit to rows that were read; classes: sorted, those of the rows among them."""
         if len(rows.classes) < 2:
             raise TooFewClasses.found(rows.classes.tolist())
         seed = self._drawn_seed()
-        return self._finish_fit(self._new_state(rows, rows.classes), seed, (rows,), whole=True)
+        return self._finish_fit(self._new_state(rows, classes), seed, (rows,), whole=True)
 
     def _drawn_seed(self) -> int:
         """Return the seed of a fit: that of a checkpoint which NUTS goes on from, or one drawn."""
@@ -369,6 +367,10 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             raise TooFewClasses.found(self.classes_.tolist())
         return self._posterior
 
+    def _fitted(self) -> Fitted:
+        """Return the training state and the posterior, which answer together."""
+        return Fitted(self.state_, self._fitted_posterior(), self.class_prior)
+
     # -- predictions -------------------------------------------------------------------------------
 
     def predict_joint_log_proba(self, X: object) -> Joint:
@@ -432,22 +434,14 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
 
         Each row comes from its own draw of the parameters: rows of the posterior predictive.
         """
-        self._fitted_posterior()
+        fitted = self._fitted()
         n, rng = arguments.count("n", n), arguments.generator(random_state)
-        encoded, y = self._simulate(n, rng)
+        encoded, y = fitted.simulate(n, rng)
         return self.state_.schema.decode(encoded, n), self.classes_[y]
-
-    def _simulate(
-        self, n: int, rng: np.random.Generator
-    ) -> tuple[dict[str, Traceable], np.ndarray]:
-        """Return n rows as encoding returns rows, and their class codes."""
-        posterior = self._fitted_posterior()
-        simulated, y = predict.simulate(posterior, n, rng)
-        return self.state_.restored(posterior, simulated, n), y
 
     def _simulated(self, n: int) -> dict[str, Traceable]:
         """Return n rows of the posterior predictive, encoded, from the seed of the fit."""
-        return self._simulate(n, np.random.default_rng(self._seed))[0]
+        return self._fitted().simulate(n, np.random.default_rng(self._seed))[0]
 
     # -- decisions ---------------------------------------------------------------------------------
 
@@ -517,7 +511,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         labels, expected = decide.decisions(rule, proba, strange, reject)
         return (labels, expected) if return_loss else labels
 
-    def typicality(self, X: object, *, draws: int = diagnostics.DRAWS) -> Float[np.ndarray, " row"]:
+    def typicality(self, X: object, *, draws: int = DRAWS) -> Float[np.ndarray, " row"]:
         """Return P(p(x_rep given D) <= p(x given D)) for each row: small for no known class.
 
         The share of rows simulated from the posterior predictive, the same cells missing, that are
@@ -531,7 +525,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             X: rows.
             draws: simulated rows.
         """
-        draws = arguments.count("draws", draws, default=diagnostics.DRAWS)
+        draws = arguments.count("draws", draws, default=DRAWS)
         return decide.typicality(*self._encode_rows(X), self._simulated(draws), draws)
 
     # -- explanations ------------------------------------------------------------------------------
@@ -752,8 +746,8 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         X: object = None,
         y: object = None,
         *,
-        draws: int = diagnostics.DRAWS,
-        replicates: int = diagnostics.REPLICATES,
+        draws: int = DRAWS,
+        replicates: int = REPLICATES,
         random_state: object = 0,
     ) -> DataTree:
         """Return an arviz DataTree under the names of your classes, columns and levels.
@@ -795,25 +789,11 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         """
         if X is None or y is None:
             X, y, _ = self._rows_of_fit("to_datatree")
-        rng, fitted = arguments.generator(random_state), self._fitted_posterior()
-        words = self._words()
-        posterior = diagnose.draws_of(fitted, rng, draws)
+        rng, fitted = arguments.generator(random_state), self._fitted()
         encoded, codes = self._encode_rows(X)[1], validation.class_codes(y, self.classes_)
-        prior = self._prior(rng, draws, encoded, codes)
-        shown = {"posterior": posterior.params, "prior": prior}
-        groups = {name: self._shown(params, words) for name, params in shown.items()}
-        groups |= {
-            "log_prior": diagnose.Group(self._log_priors(posterior, encoded, codes)),
-            "observed_data": self._observed(encoded, len(codes)),
-        }
-        parts = self.state_, fitted, posterior, prior, encoded, codes
-        groups |= diagnostics.row_groups(*parts, rng, replicates)
-        attrs = {"inference": self.inference_, "verdict": self.report_.verdict}
-        return diagnose.datatree(groups, words.coords(), attrs)
+        return fitted.datatree(encoded, codes, rng, draws, replicates)
 
-    def summary(
-        self, *, draws: int = diagnostics.DRAWS, random_state: object = 0, **options: Any
-    ) -> DataFrame:
+    def summary(self, *, draws: int = DRAWS, random_state: object = 0, **options: Any) -> DataFrame:
         """Return a DataFrame of every parameter: mean, sd, interval, effective draws, r_hat.
 
         Args:
@@ -828,10 +808,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             >>> round(float(table.loc["normal.mean[setosa, petal_length]", "mean"]), 1)
             1.5
         """
-        rng, words = arguments.generator(random_state), self._words()
-        posterior = diagnose.draws_of(self._fitted_posterior(), rng, draws)
-        groups = {"posterior": self._shown(posterior.params, words)}
-        return diagnose.summary(diagnose.datatree(groups, words.coords(), {}), options)
+        return self._fitted().summary(arguments.generator(random_state), draws, options)
 
     @overload
     def loo(
@@ -899,40 +876,16 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         """
         if kind not in ("rows", "elpd"):
             raise InvalidArgument.not_one_of("kind", kind, ["rows", "elpd"])
-        self._require_leave_one_out()
+        fitted = self._fitted()
+        fitted.require_leave_one_out()
         if X is None or y is None:
             X, y, sample_weight = self._rows_of_fit("loo")
         else:
             names, used = self._column_names(), self._used_columns()
             validation.check_complete(X, names, used, self._schema().container)
-        posterior, encoded, n_rows = self._encode_rows(X)
-        codes, weight = (
-            validation.class_codes(y, self.classes_),
-            validation.weights_of(sample_weight, n_rows),
-        )
-        training.check_rows_of_fit(self.classes_, self._class_counts(), codes, weight)
-        left_out = self._left_out(encoded, codes, weight)
-        found = diagnostics.leave_one_out_rows(posterior, left_out.joint, codes)
-        if kind == "rows":
-            return diagnose.frame(found)
-        return diagnostics.elpd(posterior, encoded, found["log_proba"], codes, weight, left_out)
-
-    def _require_leave_one_out(self) -> None:
-        self._fitted_posterior().require_leave_one_out("loo()")
-
-    def _left_out(self, encoded: Encoded, codes: Labels, weight: Weights) -> diagnose.LeaveOneOut:
-        """Return the log densities of the rows of the fit, each given the others."""
-        return diagnose.LeaveOneOut(self._leave_one_out(encoded, codes, weight))
-
-    def _leave_one_out(self, encoded: Encoded, codes: Labels, weight: Weights) -> Joint:
-        """Return log p(x_i, y = k given the rows without i), shape (row, class)."""
-        prior, posterior = self.class_prior, self._fitted_posterior()
-        joint, classes = self.state_.leave_one_out(prior, encoded, codes, weight, weight)
-        return posterior.log_joint_from(classes, joint)
-
-    def _class_counts(self) -> Weights:
-        """Return the weight of the fitted rows of each class."""
-        return self.state_.statistics.count
+        _, encoded, n_rows = self._encode_rows(X)
+        codes = validation.class_codes(y, self.classes_)
+        return fitted.loo(encoded, codes, validation.weights_of(sample_weight, n_rows), kind)
 
     def _rows_of_fit(self, what: str) -> tuple[object, object, object]:
         """Return the rows, labels and weights of the last fit, as they were passed."""
@@ -940,32 +893,6 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             raise NoRows.pass_them(what)
         (rows,) = self._training
         return rows.X, rows.y, rows.sample_weight
-
-    def _words(self) -> diagnose.Words:
-        """Return the user's own words for the axes of parameters."""
-        return diagnostics.axis_labels(self.state_, self._fitted_posterior())
-
-    def _prior(
-        self, rng: np.random.Generator, draws: int, encoded: Encoded, y: Labels
-    ) -> diagnose.Params:
-        """Return draws of every parameter before rows were seen."""
-        return diagnostics.prior_draws(self.state_, self.class_prior, rng, draws)
-
-    def _log_priors(
-        self, posterior: DrawsPosterior, encoded: Encoded, y: Labels
-    ) -> dict[str, np.ndarray]:
-        """Return the log density of each part's prior at the draws; none of maximum likelihood."""
-        mle = self.inference_ == "mle"
-        return {} if mle else diagnostics.log_priors(self.state_, self.class_prior, posterior)
-
-    def _shown(self, params: diagnose.Params, words: diagnose.Words) -> diagnose.Group:
-        """Return parameters under the user's names and in the user's units."""
-        posterior = self._fitted_posterior()
-        return diagnostics.named_parameters(self.state_, posterior, params, words)
-
-    def _observed(self, encoded: Encoded, n_rows: int) -> diagnose.Group:
-        """Return the group of what was seen."""
-        return diagnostics.observed(self.state_, self._fitted_posterior(), encoded)
 
     @property
     def posterior_(self) -> Posterior:

@@ -8,18 +8,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from bayesgen import diagnose
 from bayesgen.classes import Spec as ClassPriorSpec
 from bayesgen.errors import InvalidProgram, NoEvidence, ProgramRefuses, UnsupportedInference
 from bayesgen.estimators import program_classifier
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import Blocks, Spec, assign, reads_sparse
-from bayesgen.estimators.diagnostics import ROW
+from bayesgen.estimators.diagnostics import Fitted
 from bayesgen.estimators.program_classifier import FittedProgram, ProgramState, ProgramTable, T
 from bayesgen.estimators.training import Temper, TrainingRows, TrainingState
-from bayesgen.inference import DrawsPosterior, Method
+from bayesgen.inference import Method
 from bayesgen.table import Table
-from bayesgen.typing import Encoded, Labels, Self, Traceable, Weights, unchecked
+from bayesgen.typing import Self, unchecked
 from bayesgen.user_program import ProgramPosterior
 
 
@@ -127,13 +126,11 @@ class GenerativeClassifier(Classifier):
         state = getattr(self, "state_", None)
         return state if isinstance(state, ProgramState) else None
 
-    def _fitted_program(self) -> FittedProgram | None:
-        state = self._program_state()
-        return (
-            None
-            if state is None
-            else FittedProgram(state, cast(ProgramPosterior, self._fitted_posterior()))
-        )
+    def _fitted(self) -> Fitted:
+        fitted, state = super()._fitted(), self._program_state()
+        if state is None:
+            return fitted
+        return FittedProgram(state, cast(ProgramPosterior, fitted.posterior), self.class_prior)
 
     def _read(self, X: object, *, reset: bool) -> Table:
         state = None if reset else self._program_state()
@@ -176,52 +173,9 @@ class GenerativeClassifier(Classifier):
             self.state_ = dataclasses.replace(fitted, rows=None)
         return self
 
-    def _simulate(
-        self, n: int, rng: np.random.Generator
-    ) -> tuple[dict[str, Traceable], np.ndarray]:
-        program = self._fitted_program()
-        return super()._simulate(n, rng) if program is None else program.simulate(n, rng)
-
-    def _prior(
-        self, rng: np.random.Generator, draws: int, encoded: Encoded, y: Labels
-    ) -> diagnose.Params:
-        program = self._fitted_program()
-        if program is None:
-            return super()._prior(rng, draws, encoded, y)
-        return program.sample_prior(draws, rng, encoded, y)
-
-    def _log_priors(
-        self, posterior: DrawsPosterior, encoded: Encoded, y: Labels
-    ) -> dict[str, np.ndarray]:
-        program = self._fitted_program()
-        if program is None:
-            return super()._log_priors(posterior, encoded, y)
-        return program.log_priors(encoded, y)
-
-    def _shown(self, params: diagnose.Params, words: diagnose.Words) -> diagnose.Group:
-        return program_classifier.named(params, super()._shown(params, words))
-
-    def _observed(self, encoded: Encoded, n_rows: int) -> diagnose.Group:
-        if self._program_state() is None:
-            return super()._observed(encoded, n_rows)
-        return diagnose.Group(dict(encoded), dict.fromkeys(encoded, ROW), samples=())
-
-    def _require_leave_one_out(self) -> None:
-        program = self._fitted_program()
-        if program is None:
-            super()._require_leave_one_out()
-        elif program.posterior.point:
-            raise ProgramRefuses.loo_of_point(self.inference_)
-
-    def _left_out(self, encoded: Encoded, codes: Labels, weight: Weights) -> diagnose.LeaveOneOut:
-        program = self._fitted_program()
-        if program is None:
-            return super()._left_out(encoded, codes, weight)
-        return diagnose.left_out_by_importance(program.posterior, encoded, codes, weight)
-
     def _imputed(self, X: T, draws: int, rng: np.random.Generator) -> T | list[T]:
-        program = self._fitted_program()
-        if program is None:
+        program = self._fitted()
+        if not isinstance(program, FittedProgram):
             return super()._imputed(X, draws, rng)
         table = cast(ProgramTable, self._read(X, reset=False))
         tables = program.impute(X, table, draws, rng)

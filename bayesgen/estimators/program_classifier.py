@@ -16,11 +16,13 @@ from bayesgen.errors import (
     InvalidTable,
     InvalidValues,
     NotConverged,
+    ProgramRefuses,
     UnsupportedTable,
     warn,
 )
+from bayesgen.estimators.diagnostics import ROW, Fitted
 from bayesgen.estimators.training import TrainingRows, TrainingState
-from bayesgen.inference import Method
+from bayesgen.inference import DrawsPosterior, Method
 from bayesgen.model import ModelStatistics
 from bayesgen.schema import BlockSpec, Schema, check_columns
 from bayesgen.table import (
@@ -30,7 +32,7 @@ from bayesgen.table import (
     read_table,
     require_container,
 )
-from bayesgen.typing import Encoded, Labels, Traceable
+from bayesgen.typing import Encoded, Labels, Traceable, Weights
 from bayesgen.user_program import (
     OWNER,
     SINGLE,
@@ -147,13 +149,13 @@ class ProgramState(TrainingState):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class FittedProgram:
+class FittedProgram(Fitted):
     """A fitted program: how its rows look, and its posterior."""
 
     state: ProgramState
     posterior: ProgramPosterior
 
-    def simulate(self, n: int, rng: np.random.Generator) -> tuple[dict[str, Traceable], np.ndarray]:
+    def simulate(self, n: int, rng: np.random.Generator) -> tuple[dict[str, Traceable], Labels]:
         """Return n rows as the schema encodes rows, and their class codes.
 
         Raises:
@@ -196,16 +198,41 @@ class FittedProgram:
             return cast(T, {name: _replaced(array, *cells[name]) for name, array in X.items()})
         return cast(T, _replaced(X, *cells[SINGLE]))
 
-    def sample_prior(
-        self, draws: int, rng: np.random.Generator, encoded: Encoded, y: Labels
+    def named(self, params: diagnose.Params, words: diagnose.Words) -> diagnose.Group:
+        """Return the parameters of the program under free names, beside the class probabilities."""
+        group = super().named(params, words)
+        sites = {free(site, group.arrays): value for site, value in params.get(OWNER, {}).items()}
+        return diagnose.Group({**group.arrays, **sites}, group.dims)
+
+    def prior_draws(
+        self, rng: np.random.Generator, draws: int, encoded: Encoded, y: Labels
     ) -> diagnose.Params:
         """Return draws of every parameter from its prior, by owner, (chain, draw, ...)."""
         return diagnose.chained(self.posterior.sample_prior(draws, rng, encoded, y), draws)
 
-    def log_priors(self, encoded: Encoded, y: Labels) -> dict[str, np.ndarray]:
+    def log_priors(
+        self, draws: DrawsPosterior, encoded: Encoded, y: Labels
+    ) -> dict[str, np.ndarray]:
         """Return the log density of each parameter's prior at the draws; none of an MLE."""
         is_mle = self.posterior.report.method == "mle"
         return {} if is_mle else self.posterior.log_priors(encoded, y)
+
+    def observed(self, encoded: Encoded) -> diagnose.Group:
+        """Return the group of observed rows, as the program takes them."""
+        return diagnose.Group(dict(encoded), dict.fromkeys(encoded, ROW), samples=())
+
+    def require_leave_one_out(self) -> None:
+        """Refuse a point estimate, whose draws cannot be weighted.
+
+        Raises:
+            ProgramRefuses: the posterior is one point.
+        """
+        if self.posterior.point:
+            raise ProgramRefuses.loo_of_point(self.posterior.report.method)
+
+    def left_out(self, encoded: Encoded, y: Labels, weight: Weights) -> diagnose.LeaveOneOut:
+        """Return the log densities of rows, each given the others, by importance sampling."""
+        return diagnose.left_out_by_importance(self.posterior, encoded, y, weight)
 
 
 def _replaced(array: object, changed: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -213,12 +240,6 @@ def _replaced(array: object, changed: np.ndarray, values: np.ndarray) -> np.ndar
     out = np.array(array)
     out[changed] = values[changed]
     return out
-
-
-def named(params: diagnose.Params, group: diagnose.Group) -> diagnose.Group:
-    """Return a group with the parameters of a program beside those in it, by free names."""
-    sites = {free(site, group.arrays): value for site, value in params.get(OWNER, {}).items()}
-    return diagnose.Group({**group.arrays, **sites}, group.dims)
 
 
 def new_state(model: Callable, rows: TrainingRows, classes: np.ndarray) -> ProgramState:
