@@ -4,6 +4,7 @@ import abc
 import copy
 import dataclasses
 import functools
+import inspect
 import os
 import re
 from collections.abc import Callable, Hashable
@@ -95,7 +96,28 @@ def restored_on_failure(method: M) -> M:
 
 
 class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
-    """Fit, predict and sample; a subclass says only which blocks it builds.
+    """Fit, predict and sample; a subclass says which blocks it builds.
+
+    Args:
+        likelihood: "auto" (numbers -> Normal, everything else -> Categorical), one likelihood for
+            all columns, or {column or (column, ...): likelihood}, columns by name or by position.
+        remainder: columns that a mapping of likelihoods leaves out are refused (None), read as
+            "auto" reads them ("auto"), or ignored ("drop"), even if absent.
+        class_prior: Dirichlet rows per class (1.0), "empirical", "uniform", or probabilities as an
+            array or {class: probability}. Under maximum likelihood a number means frequencies.
+        inference: "auto", "exact", "expected", "mle", "map", "svi" (bg.MAP(solver="svi")), "nuts",
+            or bg.Exact(), bg.Expected(), bg.Augmentation(), bg.MLE(), bg.MAP(), bg.NUTS().
+        unseen: "missing" takes a level that fitting did not see as missing, with a warning;
+            "error" refuses it.
+        power_transform: True: columns of numbers that normal likelihoods read are
+            power-transformed, each by a power that the rows choose, so that skewed ones look normal
+            given the class (`bayesgen.schema.power_transform`). Densities are those of the cells as
+            they came; parameters, and guesses that you state, those of transformed ones, which near
+            a column's mean are the same. Powers stay when `loo` leaves a row out.
+        temper: None, the model as it is; a power above 0 of the likelihood; or "learn": a power
+            averaged over .1 to 2, and further where the rows prefer an end, by how well it predicts
+            each row from the others (see `temperature_`).
+        random_state: seed of simulated draws; they are drawn once a fit.
 
     Arguments of likelihoods are parameters too: `likelihood__variance_rows` is the argument of the
     one likelihood. Of a mapping, `likelihood__age` is the likelihood of the column "age" and
@@ -140,6 +162,14 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     _training: tuple[TrainingRows, ...] = ()
     _likelihood_names: ClassVar[tuple[str, ...]] = ()
     """The likelihoods that it makes of arguments of its own; errors of priors name it instead."""
+    _parameters: ClassVar[frozenset[str]] = frozenset()
+    """Names of the constructor's arguments."""
+
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        """Take note of the constructor's arguments, and fill in their documentation."""
+        super().__init_subclass__(**kwargs)
+        cls._parameters = frozenset(inspect.signature(cls).parameters)
+        cls.__doc__ = parameters.documented(cls, Classifier)
 
     # -- hooks for subclasses ----------------------------------------------------------------------
 
@@ -170,7 +200,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
 
     def __new__(cls, *args: object, **kwargs: object) -> Self:
         """Refuse arguments that the constructor does not have, naming the one that was meant."""
-        if args or kwargs:
+        if args or not cls._parameters.issuperset(kwargs):
             parameters.check_arguments(cls, args, kwargs)
         return super().__new__(cls)
 

@@ -26,36 +26,24 @@ class GenerativeClassifier(Classifier):
     """A class prior times one likelihood per block of columns, or a NumPyro program of your own.
 
     Args:
-        likelihood: "auto" (numbers -> Normal, everything else -> Categorical), one likelihood for
-            all columns, or {column or (column, ...): likelihood}, columns by name or by position.
+        likelihood: ...
         story: instead of a likelihood, a NumPyro program `model(x, y=None, *, n_classes, ...)` in
             the form of the gallery (models/README.md): the label is the site "y", everything that
-            repeats over rows is in the plate "row", and a row's log density is its own affair. Bind
-            other keywords by functools.partial. X is then an array, a dict of arrays (rows along
-            the first axis) or a frame of numbers; what is missing reaches the program as it is,
-            and `impute` draws the cells that its masks leave out. `loo` weighs its draws, so it
+            repeats over rows is in the plate "row", and a row's log density does not depend on
+            other rows. Bind other keywords by functools.partial. X is then an array, a dict of
+            arrays (rows along the first axis) or a frame of numbers; missing values reach the
+            program as they are, and `impute` draws the cells that its masks leave out. A program
+            has no closed form: inference="auto" is "nuts", "map" and "svi" the mode against the
+            scale-free measure (see bg.MAP), "mle" the highest density of rows. It states its own
+            class prior; known probabilities take its place after the fit. `loo` weighs draws, so it
             asks for NUTS; partial_fit and log_evidence_ refuse.
-        remainder: columns that a mapping of likelihoods leaves out are refused (None), read as
-            "auto" reads them ("auto"), or ignored ("drop"), even if absent.
-        class_prior: Dirichlet rows per class (1.0), "empirical", "uniform", or probabilities as an
-            array or {class: probability}. Under maximum likelihood a number means frequencies. A
-            story states its own prior; known probabilities take its place after the fit.
-        inference: "auto", "exact", "expected", "mle", "map", "svi" (bg.MAP(solver="svi")), "nuts",
-            or bg.Exact(), bg.Expected(), bg.Augmentation(), bg.MLE(), bg.MAP(), bg.NUTS(). A
-            program has no closed form: "auto" is "nuts", "map" and "svi" the mode against the
-            scale-free measure (see bg.MAP), "mle" the highest density of rows.
-        unseen: "missing" takes a level that fitting did not see as missing, with a warning;
-            "error" refuses it.
-        power_transform: True: columns of numbers that normal likelihoods read are
-            power-transformed, each by a power that the rows choose, so that skewed ones look normal
-            given the class (`bayesgen.schema.power_transform`). Densities are those of the cells as
-            they came; parameters, and guesses that you state, those of transformed ones, which near
-            a column's mean are the same.
-            Powers stay when `loo` leaves a row out.
-        temper: None, the story as it is; a power above 0 of the likelihood; or "learn": a power
-            averaged over .1 to 2, and further where the rows prefer an end, by how well it predicts
-            each row from the others (see `temperature_`).
-        random_state: seed of simulated draws; they are drawn once a fit.
+        remainder: ...
+        class_prior: ...
+        inference: ...
+        unseen: ...
+        power_transform: ...
+        temper: ...
+        random_state: ...
 
     Example:
         >>> import bayesgen as bg

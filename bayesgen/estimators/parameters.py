@@ -1,15 +1,34 @@
-"""Constructor arguments by name, those of likelihoods too: `get_params` and `set_params`.
+"""Constructor arguments by name: their documentation, `get_params` and `set_params`.
 
 A classifier's likelihood is a value that several classifiers may share. Setting an argument of it
 replaces it by another likelihood, so that nobody else's changes.
 """
 
 import inspect
+import re
 from collections.abc import Hashable, Iterator, Mapping
 from typing import cast
 
 from bayesgen.errors import InvalidArgument, UnknownArgument
 from bayesgen.likelihoods import Likelihood
+
+OPEN = re.compile(r"^( +)(\w+): \.\.\.$", re.MULTILINE)
+"""A parameter that a docstring leaves to that of an ancestor."""
+
+
+def documented(cls: type, ancestor: type) -> str | None:
+    """Return the docstring of a class with open parameters, as in "rows: ...", filled in.
+
+    Their text is that of the first class, up to `ancestor`, whose docstring says more.
+    """
+    texts = [c.__doc__ or "" for c in cls.__mro__[1:] if issubclass(c, ancestor)]
+
+    def filled(line: re.Match) -> str:
+        pattern = rf"^{line[1]}{line[2]}: (?!\.\.\.$).*(?:\n{line[1]} {{4}}.*)*"
+        entry = re.compile(pattern, re.MULTILINE)
+        return next((found[0] for found in map(entry.search, texts) if found), line[0])
+
+    return cls.__doc__ and OPEN.sub(filled, cls.__doc__)
 
 
 def check_arguments(cls: type, args: tuple, kwargs: Mapping[str, object]) -> None:
@@ -18,7 +37,7 @@ def check_arguments(cls: type, args: tuple, kwargs: Mapping[str, object]) -> Non
     Raises:
         UnknownArgument: with the class that is made, and not the one that has the constructor.
     """
-    found = tuple(inspect.signature(cls).parameters.values()) if args or kwargs else ()
+    found = tuple(inspect.signature(cls).parameters.values())
     names = [parameter.name for parameter in found]
     for name in kwargs:
         if name not in names:

@@ -134,7 +134,10 @@ class StackedClassifier(Classifier):
             and whether numbers are missing), a sequence of classifiers, or {name: classifier}.
             Members without a closed form (NUTS, a program of your own) are judged by ten folds.
         temper: "learn", None (the weighted mean as it is), or a power above 0.
-        class_prior, unseen, random_state: of automatic members, as in GenerativeClassifier.
+        class_prior: ...
+        unseen: ...
+        random_state: ...
+        The last three are those of automatic members.
 
     Attributes:
         members_: the fitted members by name.
@@ -143,7 +146,8 @@ class StackedClassifier(Classifier):
             tried (above 100 columns, with a warning).
         weights_: their weights by name, which sum to one.
         temperature_: what log-odds are divided by (1: the stack was not overconfident).
-        classes_, n_features_in_, feature_names_in_: as in GenerativeClassifier.
+        classes_: the labels in sorted order, shape (class,).
+        n_features_in_, feature_names_in_: what fit saw.
 
     Example:
         >>> import bayesgen as bg
