@@ -7,7 +7,7 @@ import functools
 import inspect
 import os
 import re
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any, ClassVar, Literal, TypeVar, cast, overload
 
 import numpy as np
@@ -65,6 +65,7 @@ CELLS = 256
 T = TypeVar("T")
 """A table of any kind, which is answered by another of the same kind."""
 M = TypeVar("M", bound=Callable)
+C = TypeVar("C", bound="Classifier")
 
 Decisions = Shaped[np.ndarray, " row"]
 EncodedRows = tuple[Posterior, dict[str, Traceable], int]
@@ -1046,3 +1047,30 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     ) -> plots.EvidenceDisplay:
         """Draw what each cell of one row says for a class; options of `EvidenceDisplay`."""
         return plots.EvidenceDisplay.from_estimator(self, row, target, against, **options)
+
+
+def fit_batches(classifier: C, batches: Iterable[tuple[object, object]]) -> C:
+    """Fit to batches of rows and labels; inference runs once, after the last one.
+
+    The fit is that of all rows at once. Memory is that of one batch and the statistics (for
+    families without sufficient statistics these are the rows). Classes and levels may come late;
+    the columns and their types must be the same in every batch.
+
+    Args:
+        classifier: not fitted yet.
+        batches: (X, y) pairs, as `fit` takes them.
+
+    Raises:
+        BayesgenError: as `fit` says, or there is no row.
+    """
+    classes = np.empty(0, dtype=object)
+    classifier._training = ()
+    for X, y in batches:
+        first = not hasattr(classifier, "state_")
+        rows = classifier._training_rows(X, y, None, reset=first)
+        classifier.state_, classifier._seed, classifier._training = classifier._accumulate(rows)
+        classes = classifier.state_.classes
+    if len(classes) < 2:
+        raise TooFewClasses.found(classes.tolist())
+    classifier._finish_fit(classifier.state_, classifier._seed, classifier._training)
+    return classifier

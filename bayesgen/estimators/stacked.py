@@ -300,8 +300,8 @@ class StackedClassifier(Classifier):
         codes, weight = together(seen, classes)
         members, log_proba, able = fitted.members, fitted.log_proba, fitted.able
         share = stacking.weights_of(log_proba[:, np.arange(len(codes)), codes], weight, able)
-        report = Report("stacked", 0.0, converged=True, verdict=_verdict(members))
         parts = {name: fitted_posterior(member) for name, member in members.items()}
+        report = Report("stacked", 0.0, converged=True, verdict=_verdict(parts))
         mixture = MixturePosterior(Reader({}, {}), report, parts, share, (True,) * len(parts))
         log_classes = mixture.log_classes()
         mean = stacking.stacked(log_proba, stacking.shares(share, able))
@@ -703,9 +703,9 @@ class StackRows(explain.Rows):
             return self.encoder.encode(table, lambda: None)
 
 
-def _verdict(members: Mapping[str, Classifier]) -> str:
+def _verdict(posteriors: Mapping[str, Posterior]) -> str:
     """Return how members are weighed, and which of them some rows may be answered without."""
-    names = [name for name, member in members.items() if fitted_posterior(member).caveat]
+    names = [name for name, posterior in posteriors.items() if posterior.caveat]
     if not names:
         return VERDICT
     return (

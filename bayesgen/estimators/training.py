@@ -214,13 +214,9 @@ class TrainingState:
         }
         return dataclasses.replace(statistics, blocks=parts)
 
-    def origin(self) -> dict[str, np.ndarray]:
-        """Return what encoding subtracted from the columns of each block."""
-        return {name: self.schema.origin(name) for name in self.likelihoods}
-
     def kept_origin(self, reader: Reader) -> dict[str, np.ndarray]:
-        """Return the same of the columns that each block's likelihood still sees."""
-        origin = self.origin()
+        """Return what encoding subtracts from the columns that each block's likelihood sees."""
+        origin = self.schema.origins()
         return {
             name: origin[name]
             if index is None or reader.full[name].subset_axis != "feature"
@@ -230,7 +226,7 @@ class TrainingState:
 
     def complete(self, prior: Spec, *, frequencies: bool) -> tuple[Model, ModelStatistics, Reader]:
         """Return the model with every guess filled in, its statistics, and the reader of rows."""
-        transforms, origin = self.schema.power_transforms(), self.origin()
+        transforms, origin = self.schema.power_transforms(), self.schema.origins()
         count = self.statistics.count
         parts = {name: part.shifted(-origin[name]) for name, part in self.likelihoods.items()}
         classes = class_prior(prior, self.classes, count, frequencies=frequencies)
@@ -308,7 +304,7 @@ class TrainingState:
             weight: their weights.
             away: how much of its weight a row loses where it is left out.
         """
-        transforms, origin = self.schema.power_transforms(), self.origin()
+        transforms, origin = self.schema.power_transforms(), self.schema.origins()
         out = self._classes_without(prior, y, away)
         classes_out = out
         if transforms:

@@ -185,6 +185,10 @@ class Schema:
             return np.zeros(len(columns))
         return np.nan_to_num(np.array([column.origin for column in columns]))
 
+    def origins(self) -> dict[str, Float[np.ndarray, " feature"]]:
+        """Return the same of every block."""
+        return {block: self.origin(block) for block in self.blocks}
+
     def power_transforms(self) -> dict[str, PowerTransforms]:
         """Return the power transforms of the blocks that have any."""
         return {
