@@ -12,20 +12,20 @@ from bayesgen.classes import Spec as ClassPriorSpec
 from bayesgen.errors import EmptyDocuments, InvalidArgument, InvalidTexts, NoAttribute, warn
 from bayesgen.estimators.classifier import Classifier, EncodedRows
 from bayesgen.estimators.column_blocks import Blocks
-from bayesgen.estimators.training import Temper, TrainingRows, TrainingState
+from bayesgen.estimators.training import Temper
 from bayesgen.inference import Method, Posterior
 from bayesgen.likelihoods import Bernoulli, Likelihood, Multinomial
 from bayesgen.likelihoods.hyperparameters import Stated
 from bayesgen.likelihoods.multinomial import ROWS_PER_WORD
 from bayesgen.table import Table, named, read_texts
-from bayesgen.typing import Self, Traceable, unchecked
+from bayesgen.typing import Traceable, unchecked
 
 BLOCK = "words"
 
 
 @runtime_checkable
 class Vectorizer(Protocol):
-    """What counts texts: CountVectorizer, or one that does likewise."""
+    """An object that counts the words of texts, such as CountVectorizer."""
 
     def fit_transform(self, texts: list[str], /) -> object:
         """Return the counts of texts that fix the vocabulary."""
@@ -74,6 +74,8 @@ class BagOfWords(Classifier):
     """
 
     _likelihood_names: ClassVar[tuple[str, ...]] = (Multinomial.__name__, Bernoulli.__name__)
+    _vectorizer: Vectorizer | None = None
+    _known_words: tuple[str, ...] | None = None
 
     @unchecked  # no validation in __init__; fit validates (scikit-learn's convention)
     def __init__(
@@ -104,8 +106,8 @@ class BagOfWords(Classifier):
     @property
     def vectorizer_(self) -> Vectorizer:
         """The fitted vectorizer, remade from its words where those are all that was kept."""
-        if vars(self).get("_vectorizer") is None:
-            if vars(self).get("_known_words") is None:
+        if self._vectorizer is None:
+            if self._known_words is None:
                 raise NoAttribute.counts()
             self._vectorizer = _counter(vocabulary=self._known_words)
         return self._vectorizer
@@ -124,52 +126,34 @@ class BagOfWords(Classifier):
 
     def _read(self, X: object, *, reset: bool) -> Table:
         texts = read_texts(X)
-        # what a fit that failed may have left
-        vars(self).pop("_pending", None)
-        if reset:
-            self._pending: Vectorizer | None = None
         if texts is None:
             table = super()._read(X, reset=reset)
             if len(table.columns) == 1 and table.columns[0].kind == "level":
                 raise InvalidTexts.column(table.columns[0].name)
-        else:
-            counts, words = self._counted(texts, reset=reset)
-            table = super()._read(counts, reset=reset)
-            table = table if words is None else named(table, words)
-        return table
+            if reset:
+                self._vectorizer, self._known_words = None, None
+            return table
+        if not reset:
+            if self._vectorizer is None and self._known_words is None:
+                raise InvalidTexts.fitted_to_counts(type(self).__name__)
+            return super()._read(self.vectorizer_.transform(texts), reset=False)
+        self._vectorizer, counts = self._counted(texts)
+        self._known_words = _words(self._vectorizer)
+        table = super()._read(counts, reset=True)
+        return table if self._known_words is None else named(table, self._known_words)
 
     def _own_table(self, table: Table, raw: Callable[[], object], *, reset: bool) -> Table:
         return table.presence() if self.binary else table
 
-    def _counted(self, texts: list[str], *, reset: bool) -> tuple[object, tuple[str, ...] | None]:
-        """Return the counts of texts, and the words unless they are those of the fit."""
-        if not reset:
-            if getattr(self, "vectorizer_", None) is None:
-                raise InvalidTexts.fitted_to_counts(type(self).__name__)
-            return self.vectorizer_.transform(texts), None
+    def _counted(self, texts: list[str]) -> tuple[Vectorizer, object]:
+        """Return a vectorizer that is fitted to texts, and their counts."""
         vectorizer = _counter() if self.vectorizer is None else clone(self.vectorizer)
         try:
-            counts = vectorizer.fit_transform(texts)
+            return vectorizer, vectorizer.fit_transform(texts)
         except ValueError as error:
             if "empty vocabulary" in str(error):
                 raise InvalidTexts.no_words(len(texts)) from error
             raise
-        self._pending = vectorizer
-        return counts, _words(vectorizer)
-
-    def _finish_fit(
-        self,
-        state: TrainingState,
-        seed: int,
-        seen: tuple[TrainingRows, ...] = (),
-        *,
-        whole: bool = False,
-    ) -> Self:
-        super()._finish_fit(state, seed, seen, whole=whole)
-        if "_pending" in vars(self):
-            self._vectorizer = vars(self).pop("_pending")
-            self._known_words = None if self._vectorizer is None else _words(self._vectorizer)
-        return self
 
     def _encode_rows(self, X: object) -> EncodedRows:
         posterior, encoded, n_rows = super()._encode_rows(X)
@@ -181,8 +165,10 @@ class BagOfWords(Classifier):
 
     def __getstate__(self) -> dict[str, object]:
         """Return what is kept of the estimator: its words determine the default vectorizer."""
-        left = {"_pending"} if self.vectorizer is not None else {"_pending", "_vectorizer"}
-        return {key: part for key, part in super().__getstate__().items() if key not in left}
+        state = super().__getstate__()
+        if self.vectorizer is None:
+            state.pop("_vectorizer", None)
+        return state
 
     def __sklearn_tags__(self) -> Tags:
         """Say that rows are counts, of sparse matrices too, or texts."""

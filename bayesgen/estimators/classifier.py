@@ -336,7 +336,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             if self.temper is not None:
                 parts = posterior, self.temper, self.class_prior, seen
                 posterior = state.tempered(*parts, unseen=self.unseen)
-        self.state_, self._posterior, self._seed = state, posterior, seed
+        self.state_, self._posterior, self._seed = state.to_keep(), posterior, seed
         self._training = tuple(rows.to_keep(table=asks) for rows in seen if asks or whole)
         self.classes_ = state.classes
         if posterior is not None:

@@ -1,6 +1,5 @@
 """The general classifier: likelihoods for columns, or a NumPyro program of the user's own."""
 
-import dataclasses
 from collections.abc import Callable
 from typing import cast
 
@@ -147,19 +146,6 @@ class GenerativeClassifier(Classifier):
                     f"{name}={value!r}", "a program of your own says what it means", "Leave it out."
                 )
         return program_classifier.new_state(self.story, rows, classes)
-
-    def _finish_fit(
-        self,
-        state: TrainingState,
-        seed: int,
-        seen: tuple[TrainingRows, ...] = (),
-        *,
-        whole: bool = False,
-    ) -> Self:
-        super()._finish_fit(state, seed, seen, whole=whole)
-        if (fitted := self._program_state()) is not None:
-            self.state_ = dataclasses.replace(fitted, rows=None)
-        return self
 
     def _imputed(self, X: T, draws: int, rng: np.random.Generator) -> T | list[T]:
         program = self._fitted()

@@ -129,6 +129,10 @@ class ProgramState(TrainingState):
     program: UserProgram
     rows: ProgramRows | None
 
+    def to_keep(self) -> "ProgramState":
+        """Return the state without the rows."""
+        return dataclasses.replace(self, rows=None)
+
     def infer(self, inference: str | Method, prior: Spec, seed: int) -> ProgramPosterior:
         """Return the posterior of a program, warning where it has not converged.
 

@@ -189,6 +189,10 @@ class TrainingState:
     statistics: ModelStatistics
     log_abs_det_jacobian: float = dataclasses.field(default=0.0, kw_only=True)
 
+    def to_keep(self) -> "TrainingState":
+        """Return what a fitted classifier keeps of the state: all of it."""
+        return self
+
     def __add__(self, later: "TrainingState") -> "TrainingState":
         """Return the state of the rows of both; the later one's schema and classes hold all."""
         earlier = self._accumulate(later.schema, later.classes)
