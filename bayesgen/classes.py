@@ -1,4 +1,4 @@
-"""The class prior: how common each class is, known or with a Dirichlet prior of its own."""
+"""The class prior: class probabilities, stated or with a Dirichlet prior."""
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence

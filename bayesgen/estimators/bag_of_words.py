@@ -35,7 +35,7 @@ class Vectorizer(Protocol):
 
 
 class BagOfWords(Classifier):
-    """Texts are bags of words: which words, and how often, says all that is read of them.
+    """Bags of words: texts are classified by which words they hold, and how often.
 
     Rows are texts (a list, an array or a Series), which scikit-learn's CountVectorizer counts, or
     counts of words: a sparse or dense matrix, or a frame. The first fit or partial_fit on texts
@@ -48,12 +48,12 @@ class BagOfWords(Classifier):
     number of such texts.
 
     Args:
-        binary: False counts words (`Multinomial`), True asks which are there (`Bernoulli`).
+        binary: False counts words (`Multinomial`), True takes presence alone (`Bernoulli`).
         probs: guess of the words' probabilities; None: their fractions over all classes; "uniform":
             1 / number of words (binary: 1/2); or one per word.
-        rows: what the guess is worth, in words (binary: in texts). None: 5 for each word of the
+        rows: how many words the guess counts for (binary: texts). None: 5 for each word of the
             vocabulary (binary: 4).
-        rows_per_word: what the guess is worth for each word of the vocabulary, instead of `rows`;
+        rows_per_word: the same for each word of the vocabulary, instead of `rows`; with
             probs="uniform", rows_per_word=1 adds one to every count. Not with binary.
         vectorizer: counts texts; None is CountVectorizer(). It is cloned before it is fitted.
         class_prior: ...
@@ -164,19 +164,19 @@ class BagOfWords(Classifier):
         return posterior, encoded, n_rows
 
     def __getstate__(self) -> dict[str, object]:
-        """Return what is kept of the estimator: its words determine the default vectorizer."""
+        """Return the attributes to keep: the words alone determine the default vectorizer."""
         state = super().__getstate__()
         if self.vectorizer is None:
             state.pop("_vectorizer", None)
         return state
 
     def __sklearn_tags__(self) -> Tags:
-        """Say that rows are counts, of sparse matrices too, or texts."""
+        """Declare rows to be counts, in sparse matrices too, or texts."""
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
-        # at predict words may be missing; at fit only where presence is asked for
+        # at predict words may be missing; at fit only under binary=True
         tags.input_tags.allow_nan = self.binary
-        # of rounded measurements, which scikit-learn's own checks pass, words say little
+        # scikit-learn's own checks pass rounded measurements, which are poor word counts
         if tags.classifier_tags is not None:
             tags.classifier_tags.poor_score = True
         return tags
@@ -193,7 +193,7 @@ def _counter(**settings: object) -> Vectorizer:
 
 
 def _words(vectorizer: object) -> tuple[str, ...] | None:
-    """Return the words of a fitted vectorizer in their order, if it knows them."""
+    """Return the words of a fitted vectorizer in their order; None if it keeps none."""
     names = getattr(vectorizer, "get_feature_names_out", None)
     return None if names is None else tuple(names().tolist())
 

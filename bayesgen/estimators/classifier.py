@@ -75,7 +75,7 @@ EncodedRows = tuple[Posterior, dict[str, Traceable], int]
 def restored_on_failure(method: M) -> M:
     """Restore the attributes of an estimator if a fit stops early, by Ctrl-C or an error.
 
-    What was fitted before goes on answering, with the names and the number of its own columns.
+    An earlier fit stays usable, with the names and the number of its own columns.
     The error about an invalid prior names the estimator that was made with it, not the likelihood
     that the estimator makes of its own arguments.
     """
@@ -97,7 +97,7 @@ def restored_on_failure(method: M) -> M:
 
 
 class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
-    """Fit, predict and sample; a subclass says which blocks it builds.
+    """Fit, predict and sample; subclasses build the blocks.
 
     Args:
         likelihood: "auto" (numbers -> Normal, everything else -> Categorical), one likelihood for
@@ -313,7 +313,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         return state, self._seed, seen if asks else ()
 
     def _learned_from_rows(self) -> dict[str, object]:
-        """Return the parameters that ask for the rows themselves, which are kept for them."""
+        """Return the parameters whose values are learned from the rows, which are then kept."""
         wanted = {"temper": self.temper == "learn", "power_transform": self.power_transform}
         return {name: getattr(self, name) for name, asks in wanted.items() if asks}
 
@@ -325,10 +325,10 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         *,
         whole: bool = False,
     ) -> Self:
-        """Run inference and set what a fit leaves behind, last and all at once.
+        """Run inference and set all fitted attributes, last and at once.
 
-        seen: the rows, which are kept where something is learned from them. whole: whether they are
-        all rows of one call, which are remembered as they were passed.
+        seen: the rows, kept where something is learned from them. whole: whether they are all rows
+        of one call, which are kept as they were passed.
         """
         asks, posterior = bool(self._learned_from_rows()), None
         if np.count_nonzero(state.statistics.count) >= 2:
@@ -379,7 +379,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         return posterior, encoded, table.n_rows
 
     def _schema(self) -> Schema:
-        """Return what the fit knows of the columns."""
+        """Return the schema of the fitted columns."""
         return self.state_.schema
 
     def _read_encoded(self, X: object) -> tuple[Table, dict[str, Traceable]]:
@@ -524,7 +524,8 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             return_loss: also return expected losses; NaN where novelty rejects without a cost.
 
         Raises:
-            InvalidLoss, InvalidArgument: no decision follows from the loss; novelty is no share.
+            InvalidLoss: no decision follows from the loss.
+            InvalidArgument: novelty is not between 0 and 1.
 
         Example:
             >>> import bayesgen as bg
@@ -543,7 +544,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         return (labels, expected) if return_loss else labels
 
     def typicality(self, X: object, *, draws: int = DRAWS) -> Float[np.ndarray, " row"]:
-        """Return P(p(x_rep given D) <= p(x given D)) for each row: small for no known class.
+        """Return P(p(x_rep given D) <= p(x given D)) for each row: small for no fitted class.
 
         The share of rows simulated from the posterior predictive, the same cells missing, that are
         no likelier than the row. For rows that do come from the model it is uniform between 0 and 1
@@ -596,17 +597,18 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         return_error: bool = False,
         random_state: object = 0,
     ) -> DataFrame | tuple[DataFrame, ...]:
-        """Return what each cell of each row says for a class, in nats: its weight of evidence.
+        """Return the weight of evidence of each cell of each row for a class, in nats.
 
         A DataFrame (row, feature), in front "(prior)", the log-odds before anything is seen. A cell
         adds log p(x_j given x_before, y = target) - log p(x_j given x_before, y = against),
-        parameters integrated out (Good 1985); missing cells, unseen levels and columns without a
-        say add 0. Rows sum to the log-odds of the pair: `decision_function`, of two classes.
+        parameters integrated out (Good 1985); missing cells, unseen levels and uninformative
+        columns add 0. Rows sum to the log-odds of the pair: `decision_function`, of two classes.
 
         Args:
             X: rows.
-            target: the class spoken for; None: the second of two, or all, in columns of pairs.
-            against: the class spoken against; None: the other of two, or the mean of all.
+            target: the class that the evidence is for; None: the second of two, or all, in columns
+                of pairs.
+            against: the class that it is against; None: the other of two, or the mean of all.
             order: "columns", or "shapley" for the mean over all orders of dependent columns.
             interval: also return lower and upper ends, of this posterior share or over "orders".
             return_error: also return, last, Monte Carlo standard errors; 0 where none was sampled.
@@ -645,8 +647,8 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         the parameters integrated out: rows are filled in one by one, each from the predictive
         distribution that `score_samples` is the density of. Observed cells come back bit for bit,
         in the same kind of table with the same index and, where they can hold it, types; an absent
-        column is added. Cells of columns that no likelihood reads, or that say nothing (constant or
-        never observed at fit), stay missing.
+        column is added. Cells of columns that no likelihood reads, or that are uninformative
+        (constant or never observed at fit), stay missing.
 
         A program of your own (story=) marks what is missing by masks: each cell that
         `dist.Normal(...).mask(observed)` leaves out is drawn from the distribution without the
@@ -706,12 +708,12 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         return_error: bool = False,
         random_state: object = 0,
     ) -> DataFrame | tuple[DataFrame, DataFrame]:
-        """Return how much measuring each missing cell is expected to tell of the class.
+        """Return the expected information of each missing cell about the class.
 
         A DataFrame (row, feature), NaN where a cell is observed, else at least 0: the expected fall
         of the entropy of the class, in nats (Lindley 1956), or with a loss of the least expected
-        loss, in its unit (Raiffa and Schlaifer 1961). Values do not add up: cells may tell the
-        same. Levels and counts (up to a probability of 1e-9) are summed, numbers simulated.
+        loss, in its unit (Raiffa and Schlaifer 1961). Values do not add up: cells may be
+        redundant. Levels and counts (up to a probability of 1e-9) are summed, numbers simulated.
 
         Args:
             X: rows; an absent column is missing in all of them.
@@ -800,7 +802,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             y: their labels.
             draws: of a closed-form posterior, and of the prior.
             replicates: simulated tables in the predictive groups.
-            random_state: seed of what is drawn here.
+            random_state: seed of these draws.
 
         Example:
             >>> import bayesgen as bg
@@ -945,7 +947,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     def temperature_(self) -> float:
         """What log-odds are divided by: 1 over the (geometric mean) power of the likelihood.
 
-        1 where nothing is tempered. 2 says that features repeat each other so much that evidence
+        1 where nothing is tempered. At 2 features repeat each other so much that evidence
         counts half; the model's own probabilities are overconfident.
         """
         return 1 / self._fitted_posterior().power
@@ -992,7 +994,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         return other
 
     def __sklearn_tags__(self) -> Tags:
-        """Say that missing cells, levels and text are welcome."""
+        """Declare missing cells, levels and text."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
@@ -1001,7 +1003,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         return tags
 
     def __getstate__(self) -> dict[str, object]:
-        """Return what is copied and kept: all but the rows of the fit, which are the user's."""
+        """Return the attributes to copy and keep: all but the rows of the fit."""
         return {key: part for key, part in super().__getstate__().items() if key != "_training"}
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -1045,7 +1047,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     def plot_evidence(
         self, row: object, target: Hashable = None, against: Hashable = None, **options: Option
     ) -> plots.EvidenceDisplay:
-        """Draw what each cell of one row says for a class; options of `EvidenceDisplay`."""
+        """Draw the weight of evidence of each cell of one row; options of `EvidenceDisplay`."""
         return plots.EvidenceDisplay.from_estimator(self, row, target, against, **options)
 
 
@@ -1061,7 +1063,7 @@ def fit_batches(classifier: C, batches: Iterable[tuple[object, object]]) -> C:
         batches: (X, y) pairs, as `fit` takes them.
 
     Raises:
-        BayesgenError: as `fit` says, or there is no row.
+        BayesgenError: as in `fit`, or there is no row.
     """
     classes = np.empty(0, dtype=object)
     classifier._training = ()

@@ -14,7 +14,7 @@ Blocks = dict[str, tuple[Likelihood, Names]]
 """Block name -> its likelihood and the names of its columns."""
 
 TAKEN = ("class",)
-"""The class prior answers under this name beside the blocks."""
+"""Names of no block: the class prior stands under this one beside the blocks."""
 
 
 def assign(spec: Spec, table: Table, remainder: str | None = None) -> Blocks:
@@ -31,7 +31,7 @@ def assign(spec: Spec, table: Table, remainder: str | None = None) -> Blocks:
 
     Raises:
         UnknownColumns: a column that is not in the table, is named twice, or is left out.
-        InvalidArgument: what is no likelihood or no remainder, or a mapping that leaves no column.
+        InvalidArgument: an invalid likelihood or remainder, or a mapping that leaves no column.
     """
     if remainder not in (None, "auto", "drop"):
         raise InvalidArgument.not_one_of("remainder", remainder, ["auto", "drop", None])

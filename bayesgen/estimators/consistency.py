@@ -20,7 +20,7 @@ def require_consistent(fitted: Mapping[str, object]) -> None:
     """Refuse attributes of a fit that contradict each other.
 
     Raises:
-        InvalidStructure: it says which.
+        InvalidStructure: names the contradiction.
     """
     if "members_" in fitted:
         _require_stack(fitted)
@@ -69,7 +69,7 @@ def _require_learned(learned: TrainingState, sizes: Mapping[str, Sizes]) -> None
     every = {"class": len(learned.classes)}
     _require_axes("the weight of classes", learned.statistics.count, ("class",), every)
     for name in sizes:
-        dataclasses.replace(cast(Any, learned.likelihoods[name]))  # refuses what is not a prior
+        dataclasses.replace(cast(Any, learned.likelihoods[name]))  # refuses an invalid prior
         _require_arrays(name, learned.statistics.blocks[name], sizes[name], shared=False)
 
 
@@ -133,9 +133,9 @@ def _require_axes(
     shared: bool = False,
     finite: bool = True,
 ) -> Sizes:
-    """Refuse an array that does not have its axes; return the lengths of all that are known.
+    """Refuse an array that does not have its axes; return the lengths found so far.
 
-    shared: whether all positions of an axis may share one value; a length of 1 then says nothing.
+    shared: whether all positions of an axis may share one value; a length of 1 then fits any.
     """
     if not isinstance(value, np.ndarray | float) or np.asarray(value).dtype.kind not in "biuf":
         raise InvalidStructure(f"{where} is not an array of numbers")

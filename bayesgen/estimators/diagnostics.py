@@ -147,7 +147,7 @@ class Fitted:
         """Refuse where no row can be left out.
 
         Raises:
-            UnsupportedInference: the posterior is no closed form.
+            UnsupportedInference: the posterior is not a closed form.
         """
         self.posterior.require_leave_one_out("loo()")
 

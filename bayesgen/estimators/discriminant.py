@@ -28,7 +28,7 @@ Covariance = Literal["per_class", "shared"]
 
 
 class Discriminant(Classifier):
-    """One multivariate normal over all columns; a subclass says which classes share a covariance.
+    """One multivariate normal over all columns; subclasses choose which classes share a covariance.
 
     Args:
         mean: guess of the mean; a number, one per column, or (class, feature). None: overall means.
@@ -42,7 +42,7 @@ class Discriminant(Classifier):
             in `MultivariateNormal`.
         levels: "refuse" columns of levels, or read them as "indicators": a number 0 or 1 for each
             level but the first. A normal over indicators is a working model of the class, not of
-            the rows: linear in the levels, as logistic regression is. `partial_fit` knows the
+            the rows: linear in the levels, as logistic regression is. `partial_fit` keeps the
             levels of its first batch; others are missing cells.
     """
 
@@ -85,7 +85,7 @@ class Discriminant(Classifier):
         if self.levels == "refuse":
             return table
         if reset:
-            # of rows with weight: others' levels would have columns, or be the one left out
+            # of rows with weight: levels of others would have columns, or be the one left out
             self._levels = levels_of(table)
             few = {name for name, levels in self._levels.items() if len(levels) < 2}
             self._alone = few >= set(table.names)

@@ -1,7 +1,7 @@
 """Constructor arguments by name: their documentation, `get_params` and `set_params`.
 
 A classifier's likelihood is a value that several classifiers may share. Setting an argument of it
-replaces it by another likelihood, so that nobody else's changes.
+replaces it by another likelihood, so that others' stays as it is.
 """
 
 import inspect
@@ -19,7 +19,7 @@ OPEN = re.compile(r"^( +)(\w+): \.\.\.$", re.MULTILINE)
 def documented(cls: type, ancestor: type) -> str | None:
     """Return the docstring of a class with open parameters, as in "rows: ...", filled in.
 
-    Their text is that of the first class, up to `ancestor`, whose docstring says more.
+    Their text is that of the first class, up to `ancestor`, whose docstring has one.
     """
     texts = [c.__doc__ or "" for c in cls.__mro__[1:] if issubclass(c, ancestor)]
 

@@ -1,4 +1,4 @@
-"""A user's program as a classifier: rows as it takes them, and what is asked of a fitted one."""
+"""A user's NumPyro program as a classifier: its rows, its training state, its fitted model."""
 
 import dataclasses
 from collections.abc import Callable, Mapping
@@ -67,7 +67,7 @@ class ProgramTable(Table):
 
 @dataclasses.dataclass(frozen=True)
 class ProgramSchema(Schema):
-    """What a fit remembers of arrays: kind of number and shape of a row, by name.
+    """Arrays as a fit remembers them: kind of number and shape of a row, by name.
 
     columns: of the frame that the rows came in, if it was one.
     """
@@ -77,7 +77,7 @@ class ProgramSchema(Schema):
 
     @classmethod
     def of(cls, table: ProgramTable) -> "ProgramSchema":
-        """Return what a table teaches."""
+        """Return the schema of a table."""
         forms = {name: (array.dtype, array.shape[1:]) for name, array in table.arrays.items()}
         if table.frame is None:
             return cls({}, (), table.container, forms, None)
@@ -123,7 +123,7 @@ class ProgramSchema(Schema):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ProgramState(TrainingState):
-    """How rows look to a program, and the classes. rows: to fit, then None."""
+    """Training state of a program. rows: to fit; None afterwards."""
 
     schema: ProgramSchema
     program: UserProgram
@@ -247,10 +247,10 @@ def _replaced(array: object, changed: np.ndarray, values: np.ndarray) -> np.ndar
 
 
 def new_state(model: Callable, rows: TrainingRows, classes: np.ndarray) -> ProgramState:
-    """Return what a program is fitted to.
+    """Return the training state of a program.
 
     Raises:
-        InvalidProgram: story= is no program.
+        InvalidProgram: story= is not callable.
     """
     if not callable(model):
         raise InvalidProgram.not_a_program(model)

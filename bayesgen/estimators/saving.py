@@ -52,15 +52,15 @@ ROOTS: Mapping[str, tuple[type, ...]] = {
         *(Repair, Model, ModelStatistics, Reader, Report, UserProgram),
     ),
 }
-"""What files may hold, with all that derives from it in this library: a new family, posterior or
-estimator needs no line here."""
+"""Types that files may hold, with all that derive from them in this library: a new family,
+posterior or estimator needs no line here."""
 
 VECTORIZERS = {f"sklearn.{cls.__name__}": cls for cls in (CountVectorizer, HashingVectorizer)}
 VOCABULARY = ("vocabulary_", "fixed_vocabulary_")
-"""What scikit-learn's counters of words are saved as, where no function is among their settings."""
+"""Attributes of scikit-learn's counters of words that are saved, if no setting is a function."""
 
 ROUTING = "_metadata_request"
-"""What set_fit_request leaves on an estimator concerns its callers: it is not saved."""
+"""The attribute of set_fit_request, which concerns callers and is not saved."""
 
 PROGRAM = "program"
 """The record of a program of the user's own: its import path, never its code."""
@@ -125,7 +125,7 @@ class Records:
             return Record(name, {"parameters": parameters, "fitted": fitted})
         if not any(map(is_ours, cls.__mro__)):
             raise UnsavableModel.value("a part of the model", value)
-        # what the estimator itself keeps when it is copied: rows that it remembers are not among it
+        # as in a copy of the estimator: without the rows of the fit
         state, skipped = cast(dict, value.__getstate__()), {*parameters, ROUTING}
         fitted = {key: part for key, part in state.items() if key not in skipped}
         return Record(str(self.registry.name(cls)), {"parameters": parameters, "fitted": fitted})

@@ -79,7 +79,7 @@ from bayesgen.typing import (
 
 VERDICT = "Members are weighed by leave-one-out scores."
 FOLDS = 10
-"""Of rows that members without a closed form are judged by."""
+"""Folds of rows by which members without a closed form are judged."""
 
 ALLOWED = ("auto", Code("[bg.LDA()]"))
 Members = str | Sequence[Classifier] | Mapping[str, Classifier]
@@ -87,7 +87,7 @@ Members = str | Sequence[Classifier] | Mapping[str, Classifier]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Attempt:
-    """Members that could be fitted, and what they say of rows left out.
+    """Members that could be fitted, and their predictions of rows left out.
 
     log_proba: (member, row, class). able: which members integrate over the missing values of a row,
     (row, member). failed: why others could not be fitted, by name.
@@ -117,14 +117,14 @@ class StackedClassifier(Classifier):
     They answer where no other member is left.) So it is where members are weighed, and in
     everything that a stack answers.
 
-    Everything that a classifier answers, a stack answers too. Missing cells are drawn, and valued,
-    by the members that say how cells are distributed: every row is filled in by one of them, drawn
+    A stack has every method of a classifier. Missing cells are drawn, and valued,
+    by the members that have a distribution of cells: every row is filled in by one of them, drawn
     with probability proportional to its weight times p(observed cells given data) under it. Members
     over indicators or other columns, and words of a text, are left out there, and the others share
     their weight. `loo` keeps the weights and powers, which all rows decided.
 
     What tempering gives up: the probabilities are no longer those of one generative model, and a
-    power below 1 says that the story counts evidence more than once (`temperature_`).
+    power below 1 means that the model counts evidence more than once (`temperature_`).
 
     Sources: Yao, Vehtari, Simpson and Gelman (2018), Bayesian Analysis 13, 917-1007; Miller and
     Dunson (2019), Journal of the American Statistical Association 114, 1113-1125.
@@ -296,7 +296,7 @@ class StackedClassifier(Classifier):
         start: float,
         before: dict[str, str],
     ) -> Self:
-        """Weigh the members by what they say of rows left out, and set what a fit leaves behind."""
+        """Weigh the members by their predictions of rows left out; set all fitted attributes."""
         codes, weight = together(seen, classes)
         members, log_proba, able = fitted.members, fitted.log_proba, fitted.able
         share = stacking.weights_of(log_proba[:, np.arange(len(codes)), codes], weight, able)
@@ -583,7 +583,7 @@ def with_density(
 
     Densities of other columns, of indicators derived from levels, or of counts where others see
     numbers are in other units, and no mean of them is one. Members that read the most columns
-    alike say what p(x) is, the heavier ones if there are as many; where nobody reads columns one
+    alike define p(x), the heavier ones if there are as many; where no member reads columns one
     by one, all do.
     """
     seen = {name: _density_of(member) for name, member in members.items()}
@@ -672,7 +672,7 @@ class StackRows(explain.Rows):
     encoder: StackEncoder
 
     def places(self, name: Name) -> list[tuple[explain.Place, Column]]:
-        """Return where a column's cells can be filled in, and what the fit knows of it there."""
+        """Return where a column's cells can be filled in, and its column in the schema there."""
         return self.columns[name]
 
     @property

@@ -61,7 +61,7 @@ LEARN_ROWS = 1 << 17
 instead of asking the system for fresh pages (.4 s of .8 s for 1e6 rows, measured)."""
 
 MANY_COLUMNS = 20
-"""Uninformative columns above which one warning speaks of them all."""
+"""Uninformative columns above which one warning names them all."""
 
 NO_CELLS = Table((), 0, "")
 """In place of a table that is not kept."""
@@ -71,7 +71,7 @@ Temper = str | float | int | None
 
 
 def one_each(weight: Weights) -> Weights:
-    """Return what is taken away where one row is left out: of a row of weight 3, one of three."""
+    """Return the weight that is left out with a row: of a row of weight 3, one of three."""
     return np.minimum(weight, 1.0)
 
 
@@ -177,7 +177,7 @@ def together(seen: Sequence[TrainingRows], classes: np.ndarray) -> tuple[Labels,
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class TrainingState:
-    """All that fitting remembers of rows: columns, classes and statistics; it adds up.
+    """Additive training state: columns, classes and sufficient statistics.
 
     likelihoods: of each block, with the guesses as the user left them. log_abs_det_jacobian: of
     the power transforms over all rows, which is added to the log evidence.
@@ -336,7 +336,7 @@ class TrainingState:
         return out
 
     def infer(self, inference: str | Method, prior: Spec, seed: int) -> Posterior:
-        """Return the posterior, with warnings of what a person should know about it.
+        """Return the posterior, and warn of anything doubtful about it.
 
         Args:
             inference: the inference= argument.
@@ -397,7 +397,7 @@ class TrainingState:
 
         Raises:
             InvalidArgument: neither None, "learn" nor a number above 0.
-            UnsupportedInference: "learn" where the posterior is no closed form.
+            UnsupportedInference: "learn" where the posterior is not a closed form.
         """
         if not isinstance(temper, str):
             return PowerPosterior(
@@ -495,7 +495,7 @@ def learn_power_transforms(
     *,
     unseen: str,
 ) -> TrainingState:
-    """Return the state of rows of which some columns are transformed by powers that they choose.
+    """Return the state of rows, with columns transformed by powers that are learned from them.
 
     Powers are chosen from all rows together, so that any split of them gives the same. Columns of
     likelihoods that follow any origin have them.
@@ -584,7 +584,7 @@ def _refuse_outside(
 
 
 def _check_cells(likelihood: Likelihood, columns: Columns) -> None:
-    """Refuse a table over columns of levels that is larger than its likelihood can bear."""
+    """Refuse a table over columns of levels that is too large for its likelihood."""
     n_levels = {column.name: len(column.levels) for column in columns}
     cells, most = math.prod(max(n, 1) for n in n_levels.values()), likelihood.most_cells
     if most is not None and cells > most:

@@ -131,7 +131,7 @@ def read(
 
 
 def _is_like_fitted(estimator: object, X: object) -> bool:
-    """Say whether X is an array of numbers that scikit-learn would not say a word about."""
+    """Return whether X is an array of numbers that scikit-learn would pass without a warning."""
     return (
         type(X) is np.ndarray
         and X.ndim == 2
@@ -143,7 +143,7 @@ def _is_like_fitted(estimator: object, X: object) -> bool:
 
 
 def _note_names(estimator: object, names: Names) -> None:
-    """Set what scikit-learn's estimators know of the columns of a frame; refuse names of two types.
+    """Set feature_names_in_ and n_features_in_ of a frame; refuse names of two types.
 
     scikit-learn takes note of names that are all text.
     """

@@ -1,4 +1,4 @@
-"""The columns of one block: what a fit learns of them, and their cells as one array and back."""
+"""The columns of one block: learned, merged, and their cells as one array and back."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -49,7 +49,7 @@ class BlockSpec:
 class Column:
     """One column as fitting saw it.
 
-    kind: what its block asked for: "numbers", "levels", "binary" or "counts".
+    kind: of its block: "numbers", "levels", "binary" or "counts".
     levels: for "levels", Python values in the order of the codes; for "binary" from a column of two
         levels, the one that counts as 0 first.
     declared: whether the dtype named the levels.
@@ -255,7 +255,7 @@ def _transformed(columns: Columns, numbers: np.ndarray, transforms: PowerTransfo
 
 
 def decoded_cells(column: Column, cells: Num[np.ndarray, " row"]) -> np.ndarray:
-    """Return the cells of one column as a person wrote them; None or NaN = missing."""
+    """Return the cells of one column as the user wrote them; None or NaN = missing."""
     if column.kind == "binary" and column.levels:
         cells = np.where(np.isnan(cells), -1, cells)
     elif column.kind != "levels":

@@ -108,7 +108,7 @@ class Schema:
         Raises:
             UnknownColumns: an array has another number of columns than at fit.
             NotNumeric, NotBinary, NotCounts: a column no longer suits its block.
-            UnseenLevelError: as said by `unseen`.
+            UnseenLevelError: see `unseen`.
         """
         if unseen not in ("missing", "error"):
             raise InvalidArgument.not_one_of("unseen", unseen, ("missing", "error"))
@@ -164,8 +164,8 @@ class Schema:
     def missing_cells(self, table: Table) -> dict[Name, tuple[Name, Bool[np.ndarray, " row"]]]:
         """Return, for each column that a block reads, its name in a table and its missing cells.
 
-        All cells of an absent column are missing. A level that fitting did not see is no missing
-        value.
+        All cells of an absent column are missing. A level that fitting did not see counts as
+        observed.
         """
         out = {}
         for name, found in self._matched(table, "Classifier").items():
@@ -227,8 +227,8 @@ def check_columns(
 ) -> None:
     """Compare the columns of a table with the fitted ones: warn of absent ones, refuse others.
 
-    Columns of a frame may stand in any order. An absent one is missing in every row, which one
-    warning says of all of them.
+    Columns of a frame may stand in any order. Absent ones are missing in every row; one warning
+    names them all.
 
     Args:
         names: the fitted columns.
@@ -277,7 +277,7 @@ def matched(
 
 
 def by_position(container: str, table: Table) -> bool:
-    """Say whether the columns of a table, or those of the fitted one, have no names."""
+    """Return whether the columns of a table, or those of the fitted one, have no names."""
     return not {"numpy", *SPARSE}.isdisjoint((container, table.container))
 
 

@@ -23,7 +23,7 @@ UNNAMED = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
 
 
 def suspicions(table: Table, n_levels: Mapping[Name, int]) -> list[BayesgenWarning]:
-    """Return warnings of columns that a person should look at before they are fitted.
+    """Return warnings of columns to check before they are fitted.
 
     Args:
         table: to fit.
@@ -83,7 +83,7 @@ def _others(found: TableColumn, number: Bool[np.ndarray, " level"]) -> list[tupl
 
 
 def _counts_rows(found: TableColumn) -> bool:
-    """Say whether a column holds whole numbers that rise from every row to the next."""
+    """Return whether a column holds whole numbers that rise from every row to the next."""
     if not found.whole or len(found.values) <= FEW_ROWS:
         return False
     # most columns fall among the first rows; a difference to a missing cell is not above 0

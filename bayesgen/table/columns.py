@@ -136,7 +136,7 @@ NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*", re.ASCII | re.I
 
 
 def is_number(text: str) -> bool:
-    """Say whether a text is a finite number as it is written in files.
+    """Return whether a text is a finite number as it is written in files.
 
     Examples:
         >>> [is_number(text) for text in ("12.5", "-1e3", "12,5", "nan", "1_000", "")]
@@ -240,7 +240,7 @@ def check_counts(names: Sequence[Name], cells: Block) -> None:
 
 
 def _are_counts(values: np.ndarray) -> bool:
-    """Say without looking cell by cell whether these are counts, where that is possible."""
+    """Return whether these are counts, as far as their dtype and smallest value show."""
     if values.dtype.kind in "ub":
         return True
     return values.dtype.kind == "i" and bool(values.min() >= 0)

@@ -102,7 +102,7 @@ def require_container(X: object) -> str:
 
 
 def require_array(X: object) -> None:
-    """Refuse numbers that are complex or have not two axes, and what becomes no array.
+    """Refuse complex numbers, and anything that is not an array of two axes.
 
     Raises:
         UnsupportedTable, InvalidTable, InvalidValues: which of these.
@@ -113,7 +113,7 @@ def require_array(X: object) -> None:
 
 
 def is_frame(X: object) -> bool:
-    """Say whether X is an eager dataframe: a table whose columns have names."""
+    """Return whether X is an eager dataframe: a table whose columns have names."""
     if isinstance(X, np.ndarray):
         return False
     try:
@@ -296,7 +296,7 @@ def _entries(X: object) -> list | None:
         return list(X)
     if isinstance(X, np.ndarray):
         return X.tolist() if X.ndim == 1 and X.dtype.kind in "OUT" else None
-    if hasattr(type(X), "columns"):  # a table, whose names nobody has checked yet
+    if hasattr(type(X), "columns"):  # a table, whose names have not been checked yet
         return None
     series = nw.from_native(X, eager_only=True, allow_series=True, pass_through=True)
     return series.to_list() if isinstance(series, nw.Series) else None

@@ -1,7 +1,7 @@
 """Sparse matrices as tables: an absent cell is 0, columns are known by position.
 
-A matrix of words may have a million columns; none of them becomes a Python object until somebody
-asks for it.
+A matrix of words may have a million columns; none of them becomes a Python object until it is
+read.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from bayesgen.table.columns import LARGEST, Names, Table, TableColumn, check_cou
 
 @dataclass(frozen=True)
 class PositionNames(Sequence[str]):
-    """The names x0, x1, ... of n columns, made when asked for."""
+    """The names x0, x1, ... of n columns, made on demand."""
 
     n: int
 
@@ -52,7 +52,7 @@ class PositionNames(Sequence[str]):
 
 @dataclass(frozen=True, eq=False)
 class SparseColumns(Sequence[TableColumn]):
-    """The columns of a sparse matrix, each made dense when asked for."""
+    """The columns of a sparse matrix, each made dense on demand."""
 
     matrix: csr_array
     names: Names
@@ -103,7 +103,7 @@ class SparseTable(Table):
 
 
 def sparse_table(matrix: csr_array, container: str, names: Names | None = None) -> SparseTable:
-    """Return the table of compressed rows of numbers; columns are named x0, x1, ... unless told."""
+    """Return the table of compressed rows of numbers; columns are named x0, x1, ... by default."""
     names = PositionNames(matrix.shape[1]) if names is None else names
     return SparseTable(SparseColumns(matrix, names), matrix.shape[0], container, matrix)
 
@@ -114,7 +114,7 @@ def read_sparse(X: sparray | spmatrix) -> SparseTable:
     Raises:
         InvalidTable: no rows, no columns, or not two axes.
         InvalidValues: infinite or complex numbers, or magnitudes beyond 1e150.
-        UnsupportedTable: cells that are no numbers.
+        UnsupportedTable: cells that are not numbers.
     """
     matrix = csr_array(X)
     if matrix.ndim != 2:
@@ -123,7 +123,7 @@ def read_sparse(X: sparray | spmatrix) -> SparseTable:
         raise InvalidTable.no_columns(matrix.shape[0])
     if not matrix.shape[0]:
         raise InvalidTable.no_rows(matrix.shape[1])
-    # asked of the matrix that came in, which remembers the answer
+    # the matrix that came in caches the answer
     if not (X if isinstance(X, csr_array | csr_matrix) else matrix).has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()
