@@ -364,9 +364,11 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     def _check_columns(self, table: Table) -> None:
         """Compare the columns of later rows with those of the fit."""
         names = self._column_names()
-        if not isinstance(table, SparseTable) and tuple(table.names) != tuple(names):
-            used, name = self._used_columns(), type(self).__name__
-            check_columns(names, used, self._schema().container, table, name)
+        if isinstance(table, SparseTable) or tuple(table.names) == tuple(names):
+            return
+        # of a stack of programs, which read rows as a whole, no column is used
+        if used := self._used_columns():
+            check_columns(names, used, self._schema().container, table, type(self).__name__)
 
     def _used_columns(self) -> set[Name]:
         """Return the columns of the table that was fitted that a block reads."""

@@ -346,10 +346,6 @@ class StackedClassifier(Classifier):
             self._check_columns(table)
         return table
 
-    def _check_columns(self, table: Table) -> None:
-        if self._used_columns():  # a program of the user's own reads rows as a whole
-            super()._check_columns(table)
-
     def _read_encoded(self, X: object) -> tuple[Table, dict[str, Traceable]]:
         table = self._read(X, reset=False)
         return table, StackEncoder(self.members_).encode(table, lambda: X)

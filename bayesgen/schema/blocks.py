@@ -3,7 +3,6 @@
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import overload
 
 import numpy as np
 from jaxtyping import Float, Num
@@ -19,7 +18,7 @@ from bayesgen.schema.level_codes import (
 from bayesgen.schema.power_transform import PowerTransform, PowerTransforms
 from bayesgen.schema.suspects import not_numeric
 from bayesgen.table import Name, Names, TableColumn, check_counts
-from bayesgen.table.columns import LARGEST
+from bayesgen.table.columns import LARGEST, OnDemand
 from bayesgen.typing import Block
 
 SMALLEST_SPREAD = 1e-150
@@ -71,7 +70,7 @@ Columns = Sequence[Column]
 
 
 @dataclass(frozen=True)
-class NumericColumns(Sequence[Column]):
+class NumericColumns(OnDemand[Column]):
     """Columns without anything to learn: counts or answers of a sparse table."""
 
     names: Names
@@ -80,16 +79,9 @@ class NumericColumns(Sequence[Column]):
     def __len__(self) -> int:
         return len(self.names)
 
-    @overload
-    def __getitem__(self, index: int) -> Column: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Column, ...]: ...
-
-    def __getitem__(self, index: int | slice) -> Column | tuple[Column, ...]:
-        if isinstance(index, slice):
-            return tuple(Column(name, self.kind, origin=0.0) for name in self.names[index])
-        return Column(self.names[index], self.kind, origin=0.0)
+    def entry(self, position: int) -> Column:
+        """Return one column."""
+        return Column(self.names[position], self.kind, origin=0.0)
 
 
 # -- learning --------------------------------------------------------------------------------------

@@ -1,8 +1,10 @@
 """A table once it has been read: columns of numbers and columns of levels."""
 
+import abc
 import re
 from collections.abc import Collection, Container, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar, overload
 
 import numpy as np
 from jaxtyping import Bool, Num
@@ -11,12 +13,31 @@ from scipy.sparse import csr_array
 from bayesgen.errors import InvalidValues, NotCounts
 from bayesgen.typing import Block
 
+T = TypeVar("T")
 Name = str | int
 Names = Sequence[Name]
 """Names of the columns of a table: a tuple, or a sequence that makes them on demand."""
 
 LARGEST = 1e150
 """Squares of larger numbers, and sums of such squares, overflow float64 (1.8e308)."""
+
+
+class OnDemand(Sequence[T], abc.ABC):
+    """A sequence whose entries are made when they are read: a slice is a tuple of them."""
+
+    @abc.abstractmethod
+    def entry(self, position: int) -> T:
+        """Return one entry."""
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[T, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> T | tuple[T, ...]:
+        found = range(len(self))[index]
+        return self.entry(found) if isinstance(found, int) else tuple(map(self.entry, found))
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,19 +4,26 @@ A matrix of words may have a million columns; none of them becomes a Python obje
 read.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast, overload
+from typing import cast
 
 import numpy as np
 from scipy.sparse import csr_array, csr_matrix, sparray, spmatrix
 
 from bayesgen.errors import InvalidTable, InvalidValues, UnsupportedTable
-from bayesgen.table.columns import LARGEST, Names, Table, TableColumn, check_counts, presence
+from bayesgen.table.columns import (
+    LARGEST,
+    Names,
+    OnDemand,
+    Table,
+    TableColumn,
+    check_counts,
+    presence,
+)
 
 
 @dataclass(frozen=True)
-class PositionNames(Sequence[str]):
+class PositionNames(OnDemand[str]):
     """The names x0, x1, ... of n columns, made on demand."""
 
     n: int
@@ -24,15 +31,9 @@ class PositionNames(Sequence[str]):
     def __len__(self) -> int:
         return self.n
 
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> tuple[str, ...]: ...
-
-    def __getitem__(self, index: int | slice) -> str | tuple[str, ...]:
-        found = range(self.n)[index]
-        return f"x{found}" if isinstance(found, int) else tuple(f"x{i}" for i in found)
+    def entry(self, position: int) -> str:
+        """Return one name."""
+        return f"x{position}"
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and self._position(name) is not None
@@ -51,7 +52,7 @@ class PositionNames(Sequence[str]):
 
 
 @dataclass(frozen=True, eq=False)
-class SparseColumns(Sequence[TableColumn]):
+class SparseColumns(OnDemand[TableColumn]):
     """The columns of a sparse matrix, each made dense on demand."""
 
     matrix: csr_array
@@ -60,18 +61,10 @@ class SparseColumns(Sequence[TableColumn]):
     def __len__(self) -> int:
         return self.matrix.shape[1]
 
-    @overload
-    def __getitem__(self, index: int) -> TableColumn: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> tuple[TableColumn, ...]: ...
-
-    def __getitem__(self, index: int | slice) -> TableColumn | tuple[TableColumn, ...]:
-        found = range(len(self))[index]
-        if not isinstance(found, int):
-            return tuple(self[i] for i in found)
-        values = self.matrix[:, [found]].toarray().ravel().astype(np.float64)
-        return TableColumn(self.names[found], "number", values)
+    def entry(self, position: int) -> TableColumn:
+        """Return one column."""
+        values = self.matrix[:, [position]].toarray().ravel().astype(np.float64)
+        return TableColumn(self.names[position], "number", values)
 
 
 @dataclass(frozen=True, eq=False)
