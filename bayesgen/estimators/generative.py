@@ -5,10 +5,9 @@ from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
 from bayesgen.classes import Spec as ClassPriorSpec
-from bayesgen.errors import InvalidProgram, NoEvidence, ProgramRefuses, UnsupportedInference
+from bayesgen.errors import InvalidProgram, ProgramRefuses, UnsupportedInference
 from bayesgen.estimators import program_classifier
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import Blocks, Spec, assign, reads_sparse
@@ -36,13 +35,7 @@ class GenerativeClassifier(Classifier):
             scale-free measure (see bg.MAP), "mle" the highest density of rows. It states its own
             class prior; known probabilities take its place after the fit. `loo` weighs draws, so it
             asks for NUTS; partial_fit and log_evidence_ refuse.
-        remainder: ...
-        class_prior: ...
-        inference: ...
-        unseen: ...
-        power_transform: ...
-        temper: ...
-        random_state: ...
+        remainder, class_prior, inference, unseen, power_transform, temper, random_state: ...
 
     Example:
         >>> import bayesgen as bg
@@ -162,11 +155,3 @@ class GenerativeClassifier(Classifier):
         if self.story is not None or self._program_state() is not None:
             raise ProgramRefuses.partial_fit()
         return super().partial_fit(X, y, classes, sample_weight)
-
-    @property
-    def log_evidence_(self) -> float:
-        """Log p(rows, labels), parameters integrated out: a closed form of exact fits."""
-        check_is_fitted(self)
-        if self._program_state() is not None:
-            raise NoEvidence.no_closed_form("a program of your own")
-        return super().log_evidence_

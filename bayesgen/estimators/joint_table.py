@@ -18,7 +18,7 @@ BLOCK = "table"
 
 
 class JointTable(Classifier):
-    """The classifier that is not naive: one `JointCategorical` over all columns.
+    """Joint table: one `JointCategorical` over all columns, which may depend on each other.
 
     Every class has a probability for every combination of levels. Columns hold levels: text,
     booleans, categories or whole numbers; other numbers are refused (cut them into levels, or use
@@ -30,11 +30,7 @@ class JointTable(Classifier):
             fractions; "uniform"; a number, 1 / cells; or an array, as in `JointCategorical`.
         rows: how many rows that guess counts for, > 0; a number or one per class. With "uniform"
             and as many rows as there are cells, one row is added to each cell.
-        class_prior: ...
-        inference: ...
-        temper: ...
-        unseen: ...
-        random_state: ...
+        class_prior, inference, temper, unseen, random_state: ...
 
     Example:
         >>> import bayesgen as bg

@@ -12,21 +12,24 @@ from typing import cast
 from bayesgen.errors import InvalidArgument, UnknownArgument
 from bayesgen.likelihoods import Likelihood
 
-OPEN = re.compile(r"^( +)(\w+): \.\.\.$", re.MULTILINE)
-"""A parameter that a docstring leaves to that of an ancestor."""
+OPEN = re.compile(r"^( +)(\w+(?:, \w+)*): \.\.\.$", re.MULTILINE)
+"""Parameters that a docstring leaves to that of an ancestor."""
 
 
 def documented(cls: type, ancestor: type) -> str | None:
-    """Return the docstring of a class with open parameters, as in "rows: ...", filled in.
+    """Return the docstring of a class with open parameters, as in "rows, probs: ...", filled in.
 
     Their text is that of the first class, up to `ancestor`, whose docstring has one.
     """
     texts = [c.__doc__ or "" for c in cls.__mro__[1:] if issubclass(c, ancestor)]
 
+    def entry(indent: str, name: str) -> str:
+        pattern = rf"^{indent}{name}: (?!\.\.\.$).*(?:\n{indent} {{4}}.*)*"
+        found = (re.search(pattern, text, re.MULTILINE) for text in texts)
+        return next((match[0] for match in found if match), f"{indent}{name}: ...")
+
     def filled(line: re.Match) -> str:
-        pattern = rf"^{line[1]}{line[2]}: (?!\.\.\.$).*(?:\n{line[1]} {{4}}.*)*"
-        entry = re.compile(pattern, re.MULTILINE)
-        return next((found[0] for found in map(entry.search, texts) if found), line[0])
+        return "\n".join(entry(line[1], name) for name in line[2].split(", "))
 
     return cls.__doc__ and OPEN.sub(filled, cls.__doc__)
 

@@ -15,6 +15,7 @@ from bayesgen.errors import (
     InvalidProgramRows,
     InvalidTable,
     InvalidValues,
+    NoEvidence,
     NotConverged,
     ProgramRefuses,
     UnsupportedTable,
@@ -128,6 +129,14 @@ class ProgramState(TrainingState):
     schema: ProgramSchema
     program: UserProgram
     rows: ProgramRows | None
+
+    def log_evidence(self, prior: Spec, inference: str) -> float:
+        """Refuse: log p(rows, labels) of a program has no closed form.
+
+        Raises:
+            NoEvidence: always.
+        """
+        raise NoEvidence.no_closed_form("a program of your own")
 
     def to_keep(self) -> "ProgramState":
         """Return the state without the rows."""
