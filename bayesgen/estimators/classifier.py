@@ -149,7 +149,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     class_prior: Spec
     inference: str | Method
     temper: Temper
-    likelihood: LikelihoodSpec = "auto"
+    likelihood: LikelihoodSpec
     remainder: str | None = None
     power_transform: bool = False
     unseen: str
@@ -411,7 +411,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         return predict.log_joint(*self._encode_rows(X), densities=True)
 
     def predict_proba(self, X: object) -> Joint:
-        """Return P(y = k given x, data), shape (row, class), missing cells marginalised.
+        """Return P(y = k given x, data), shape (row, class), missing cells marginalized.
 
         As everywhere, columns that a frame lacks are missing values, with one warning; and a row
         that is impossible under every class has the class prior, with a warning.

@@ -120,7 +120,7 @@ class Discriminant(Classifier):
 class QDA(Discriminant):
     """Quadratic discriminant analysis: every class has its own mean and covariance.
 
-    Missing cells are marginalised in the full covariance, at fit and at predict.
+    Missing cells are marginalized in the full covariance, at fit and at predict.
 
     Args:
         mean, mean_rows, scale, covariance_rows, prior, levels, power_transform: ...
@@ -139,7 +139,7 @@ class QDA(Discriminant):
 class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Discriminant):
     """Linear discriminant analysis: every class has its own mean, all share one covariance.
 
-    Missing cells are marginalised in the full covariance, at fit and at predict. A point estimate
+    Missing cells are marginalized in the full covariance, at fit and at predict. A point estimate
     has `coef_` and `intercept_`: log-odds are linear in x.
 
     Args:
@@ -159,7 +159,7 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Discriminant):
     def transform(self, X: object) -> Float[np.ndarray, "row axis"]:
         """Return discriminant coordinates: class means apart, variance 1 within classes.
 
-        At the centre of the posterior; the weighted mean of the class means is the origin, and a
+        At the center of the posterior; the weighted mean of the class means is the origin, and a
         missing cell stands at the class means' weighted mean.
         """
         posterior, encoded, n_rows = self._encode_rows(X)

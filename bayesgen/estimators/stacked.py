@@ -102,8 +102,8 @@ class Attempt:
 class StackedClassifier(Classifier):
     r"""Generative classifiers of several structures, stacked and tempered by exact leave-one-out.
 
-    P(y given x) = mean over powers eta of Q(y given x)^eta, normalised, where Q is the weighted
-    mean of the members' class probabilities. The weights maximise the sum over rows of
+    P(y given x) = mean over powers eta of Q(y given x)^eta, normalized, where Q is the weighted
+    mean of the members' class probabilities. The weights maximize the sum over rows of
     log Q(y_i given x_i, the rows without i); the powers weigh by the same score. Every member
     is a generative model with a closed form, so no row is fitted again.
 

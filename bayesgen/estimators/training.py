@@ -529,8 +529,8 @@ def learn_power_transforms(
 def _with_power(column: Column, found: tuple | None) -> Column:
     if found is None:
         return column
-    centre, power = found
-    return dataclasses.replace(column, origin=column.origin + centre, transform=power)
+    center, power = found
+    return dataclasses.replace(column, origin=column.origin + center, transform=power)
 
 
 def check_sparse(likelihoods: Mapping[str, Likelihood]) -> None:

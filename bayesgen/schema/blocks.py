@@ -185,7 +185,7 @@ def _types(levels: tuple) -> set[str]:
 
 
 def columns_of(matrix: np.ndarray | None, positions: list[int]) -> np.ndarray | None:
-    """Return columns of a matrix, neighbours as a view; None without a matrix."""
+    """Return columns of a matrix, neighbors as a view; None without a matrix."""
     if matrix is None:
         return None
     if positions == list(range(positions[0], positions[0] + len(positions))):
