@@ -16,13 +16,13 @@ T = TypeVar("T")
 
 
 def is_count(value: object, least: int = 1) -> TypeGuard[int]:
-    """Return whether a value is a whole number of at least so much; True is none."""
+    """Return whether a value is a whole number of at least so much; True is not."""
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     return whole and bool(value >= least)
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Return whether a value is a finite real number; True is none."""
+    """Return whether a value is a finite real number; True is not."""
     real = isinstance(value, int | float | np.integer | np.floating)
     return real and not isinstance(value, bool) and bool(np.isfinite(value))
 
@@ -51,7 +51,7 @@ def share(name: str, value: object, *, default: float = 0.9) -> float:
     """Return a number above 0 and below 1.
 
     Raises:
-        InvalidArgument: it is none.
+        InvalidArgument: the value is another one.
     """
     if is_number(value) and 0 < value < 1:
         return float(value)
@@ -64,7 +64,7 @@ def not_negative(name: str, value: object, *, default: float) -> float:
     """Return a finite number of at least 0.
 
     Raises:
-        InvalidArgument: it is none.
+        InvalidArgument: the value is another one.
     """
     if is_number(value) and value >= 0:
         return float(value)
@@ -103,11 +103,33 @@ def seed(value: object) -> Seed:
     raise InvalidArgument.out_of_range("random_state", value, allowed, "Pass random_state=0.")
 
 
-def path(name: str, value: object, *, default: str) -> None:
-    """Refuse what is no path.
+def drawn_seed(random_state: object) -> int:
+    """Return a whole number drawn from a seed: the same one for the same whole number.
 
     Raises:
-        InvalidArgument: it is none.
+        InvalidArgument: random_state is not a seed.
+    """
+    state = seed(random_state)
+    if state is None:
+        return int(np.random.randint(2**31 - 1))
+    whole = np.random.RandomState(state) if isinstance(state, int) else state
+    return int(whole.randint(2**31 - 1))
+
+
+def generator(random_state: object) -> np.random.Generator:
+    """Return a generator of random numbers from a seed.
+
+    Raises:
+        InvalidArgument: random_state is not a seed.
+    """
+    return np.random.default_rng(drawn_seed(random_state))
+
+
+def path(name: str, value: object, *, default: str) -> None:
+    """Validate a path.
+
+    Raises:
+        InvalidArgument: the value is not a path.
     """
     if not isinstance(value, str | os.PathLike):
         allowed = "the path of a file"

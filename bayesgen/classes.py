@@ -1,4 +1,4 @@
-"""The class prior: how common each class is, known or with a Dirichlet prior of its own."""
+"""The class prior: class probabilities, stated or with a Dirichlet prior."""
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
@@ -109,14 +109,14 @@ class ClassPrior(Arrays):
         return params["probs"].__array_namespace__().log(params["probs"]).sum()
 
     def whitening(self, count: Counts) -> dict[str, tuple[np.ndarray, ...]]:
-        """Return which classes are free, and centre and width of their posterior log-ratios."""
+        """Return which classes are free, and center and width of their posterior log-ratios."""
         if self.is_fixed:
             return {}
         after = self.posterior(count)
         return {"probs": log_ratios(after.rows * after.probs, (len(count),))}
 
     def bijector(self, parameter: str, *arrays: Traceable) -> Transform:
-        """Return the softmax of centre + width u."""
+        """Return the softmax of center + width u."""
         return simplexes_transform()(*arrays, arrays[0].shape[-1:])
 
 

@@ -39,11 +39,11 @@ class ModelStatistics:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Reader:
-    """How encoded rows reach the likelihoods: without the positions that say nothing.
+    """How encoded rows reach the likelihoods: without uninformative positions.
 
     full: the completed likelihood of each block, before anything was left out.
     kept: for each block the positions that stay, or None where all do.
-    power transforms: how the columns of some blocks were power-transformed.
+    power_transforms: how the columns of some blocks were power-transformed.
     """
 
     full: dict[str, Likelihood]
@@ -61,19 +61,6 @@ class Reader:
         """Return log |d transformed / d cell| of rows, (row, 1); 0 without power transforms."""
         return log_abs_det_jacobian(self.power_transforms, encoded)
 
-    def uninformative_columns(self) -> dict[str, np.ndarray]:
-        """Return the columns of each block that say nothing at all, by position."""
-        out = {}
-        for name, kept in self.kept.items():
-            uninformative = self.full[name].uninformative()
-            if (
-                kept is not None
-                and uninformative is not None
-                and self.full[name].subset_axis == "feature"
-            ):
-                out[name] = np.flatnonzero(uninformative)
-        return out
-
 
 def log_abs_det_jacobian(
     power_transforms: Mapping[str, PowerTransforms], encoded: Encoded
@@ -87,10 +74,9 @@ def log_abs_det_jacobian(
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Model:
-    """The whole generative model: a class prior, then blocks; every array has its shape.
+    """The whole generative model: a class prior and blocks, every array of its shape.
 
-    As a prior it is what `complete_model` returns; as an exact posterior it is the same thing,
-    updated.
+    A prior, as `complete_model` returns it, and an exact posterior are of this one type.
     """
 
     classes: ClassPrior
@@ -144,28 +130,21 @@ def model_statistics(
 def complete_model(
     classes: ClassPrior, blocks: Mapping[str, Likelihood], statistics: ModelStatistics
 ) -> tuple[Model, ModelStatistics, Reader]:
-    """Fill every guess from the statistics and leave out what says nothing about the class.
+    """Fill every guess from the statistics and leave out uninformative positions.
 
-    Returns the model, the statistics and the reader of rows over the positions that stay. Blocks of
-    which nothing stays are left out.
+    Returns the model, the statistics and the reader of rows over the positions that stay. Blocks
+    without any are left out.
     """
-    full = {name: part.complete(statistics.blocks[name]) for name, part in blocks.items()}
-    kept = {name: _kept(part) for name, part in full.items()}
-    live = [name for name, index in kept.items() if index is None or len(index)]
-    reader = Reader({n: full[n] for n in live}, {n: kept[n] for n in live})
-    priors, parts = {}, {}
-    for name in live:
-        axis, index = full[name].subset_axis, kept[name]
-        whole = index is None
-        priors[name] = full[name] if whole else full[name].take(axis, index)
-        parts[name] = (
-            statistics.blocks[name] if whole else statistics.blocks[name].take(axis, index)
-        )
-    return Model(classes, priors), ModelStatistics(statistics.count, parts), reader
-
-
-def _kept(likelihood: Likelihood) -> np.ndarray | None:
-    uninformative = likelihood.uninformative()
-    return (
-        None if uninformative is None or not uninformative.any() else np.flatnonzero(~uninformative)
-    )
+    full, kept, live, parts = {}, {}, {}, {}
+    for name, part in blocks.items():
+        found = statistics.blocks[name]
+        whole = part.complete(found)
+        uninformative = whole.uninformative()
+        if uninformative is None or not uninformative.any():
+            full[name], kept[name] = whole, None
+            live[name], parts[name] = whole, found
+        elif not uninformative.all():
+            full[name], kept[name] = whole, np.flatnonzero(~uninformative)
+            live[name] = whole.take(whole.subset_axis, kept[name])
+            parts[name] = found.take(whole.subset_axis, kept[name])
+    return Model(classes, live), ModelStatistics(statistics.count, parts), Reader(full, kept)

@@ -79,5 +79,5 @@ def log_priors(model: Model, params: Mapping[str, Mapping]) -> dict[str, np.ndar
         return out
 
     with jax.enable_x64(True):
-        # not compiled: what is run once costs five times as much to compile
+        # not compiled: for a single run compilation costs five times as much
         return jax.device_get(jax.vmap(once)({n: dict(params[n]) for n in programs}))

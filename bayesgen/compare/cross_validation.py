@@ -17,7 +17,7 @@ from bayesgen.compare.folds import Fold, Split, split, splits_at, training_sizes
 from bayesgen.compare.scores import Scored, differences, score
 from bayesgen.errors import InvalidArgument, InvalidTarget
 from bayesgen.progress_bar import Progress, progress_bar
-from bayesgen.schema import suspicion
+from bayesgen.schema import suspicions
 from bayesgen.table import (
     Table,
     TableColumn,
@@ -153,12 +153,8 @@ def _suspicions(table: Table) -> tuple[str, ...]:
 
     Declared levels keep the classifiers from warning of it themselves.
     """
-    named = table.container != "numpy"
-    found = (
-        suspicion(column, len(column.levels), named=named, first=position == 0)
-        for position, column in enumerate(table.columns)
-    )
-    return tuple(str(one) for one in found if one is not None)
+    found = suspicions(table, {column.name: len(column.levels) for column in table.columns})
+    return tuple(map(str, found))
 
 
 def _fit_all(

@@ -1,5 +1,6 @@
 """Bags of words: texts, or counts of their words, classified by the words alone."""
 
+from collections.abc import Callable
 from typing import ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
@@ -11,21 +12,20 @@ from bayesgen.classes import Spec as ClassPriorSpec
 from bayesgen.errors import EmptyDocuments, InvalidArgument, InvalidTexts, NoAttribute, warn
 from bayesgen.estimators.classifier import Classifier, EncodedRows
 from bayesgen.estimators.column_blocks import Blocks
-from bayesgen.estimators.training import Temper, TrainingState
-from bayesgen.estimators.validation import TrainingRows
+from bayesgen.estimators.training import Temper
 from bayesgen.inference import Method, Posterior
 from bayesgen.likelihoods import Bernoulli, Likelihood, Multinomial
 from bayesgen.likelihoods.hyperparameters import Stated
 from bayesgen.likelihoods.multinomial import ROWS_PER_WORD
-from bayesgen.table import Table, named, presence, read_texts
-from bayesgen.typing import Self, Traceable, unchecked
+from bayesgen.table import Table, named, read_texts
+from bayesgen.typing import Traceable, unchecked
 
 BLOCK = "words"
 
 
 @runtime_checkable
 class Vectorizer(Protocol):
-    """What counts texts: CountVectorizer, or one that does likewise."""
+    """An object that counts the words of texts, such as CountVectorizer."""
 
     def fit_transform(self, texts: list[str], /) -> object:
         """Return the counts of texts that fix the vocabulary."""
@@ -35,7 +35,7 @@ class Vectorizer(Protocol):
 
 
 class BagOfWords(Classifier):
-    """Texts are bags of words: which words, and how often, says all that is read of them.
+    """Bags of words: texts are classified by which words they hold, and how often.
 
     Rows are texts (a list, an array or a Series), which scikit-learn's CountVectorizer counts, or
     counts of words: a sparse or dense matrix, or a frame. The first fit or partial_fit on texts
@@ -48,15 +48,15 @@ class BagOfWords(Classifier):
     number of such texts.
 
     Args:
-        binary: False counts words (`Multinomial`), True asks which are there (`Bernoulli`).
+        binary: False counts words (`Multinomial`), True takes presence alone (`Bernoulli`).
         probs: guess of the words' probabilities; None: their fractions over all classes; "uniform":
             1 / number of words (binary: 1/2); or one per word.
-        rows: what the guess is worth, in words (binary: in texts). None: 5 for each word of the
+        rows: how many words the guess counts for (binary: texts). None: 5 for each word of the
             vocabulary (binary: 4).
-        rows_per_word: what the guess is worth for each word of the vocabulary, instead of `rows`;
+        rows_per_word: the same for each word of the vocabulary, instead of `rows`; with
             probs="uniform", rows_per_word=1 adds one to every count. Not with binary.
         vectorizer: counts texts; None is CountVectorizer(). It is cloned before it is fitted.
-        class_prior, inference, temper, unseen, random_state: as in GenerativeClassifier.
+        class_prior, inference, temper, unseen, random_state: ...
 
     Attributes:
         vectorizer_: the fitted vectorizer; absent where counts were fitted.
@@ -70,6 +70,8 @@ class BagOfWords(Classifier):
     """
 
     _likelihood_names: ClassVar[tuple[str, ...]] = (Multinomial.__name__, Bernoulli.__name__)
+    _vectorizer: Vectorizer | None = None
+    _known_words: tuple[str, ...] | None = None
 
     @unchecked  # no validation in __init__; fit validates (scikit-learn's convention)
     def __init__(
@@ -100,8 +102,8 @@ class BagOfWords(Classifier):
     @property
     def vectorizer_(self) -> Vectorizer:
         """The fitted vectorizer, remade from its words where those are all that was kept."""
-        if vars(self).get("_vectorizer") is None:
-            if vars(self).get("_known_words") is None:
+        if self._vectorizer is None:
+            if self._known_words is None:
                 raise NoAttribute.counts()
             self._vectorizer = _counter(vocabulary=self._known_words)
         return self._vectorizer
@@ -120,52 +122,34 @@ class BagOfWords(Classifier):
 
     def _read(self, X: object, *, reset: bool) -> Table:
         texts = read_texts(X)
-        # what a fit that failed may have left
-        vars(self).pop("_pending", None)
-        if reset:
-            self._pending: Vectorizer | None = None
         if texts is None:
             table = super()._read(X, reset=reset)
             if len(table.columns) == 1 and table.columns[0].kind == "level":
                 raise InvalidTexts.column(table.columns[0].name)
-        else:
-            counts, words = self._counted(texts, reset=reset)
-            table = super()._read(counts, reset=reset)
-            table = table if words is None else named(table, words)
-        return table
-
-    def _derived(self, table: Table, *, reset: bool) -> Table:
-        return presence(table) if self.binary else table
-
-    def _counted(self, texts: list[str], *, reset: bool) -> tuple[object, tuple[str, ...] | None]:
-        """Return the counts of texts, and the words unless they are those of the fit."""
+            if reset:
+                self._vectorizer, self._known_words = None, None
+            return table
         if not reset:
-            if getattr(self, "vectorizer_", None) is None:
+            if self._vectorizer is None and self._known_words is None:
                 raise InvalidTexts.fitted_to_counts(type(self).__name__)
-            return self.vectorizer_.transform(texts), None
+            return super()._read(self.vectorizer_.transform(texts), reset=False)
+        self._vectorizer, counts = self._counted(texts)
+        self._known_words = _words(self._vectorizer)
+        table = super()._read(counts, reset=True)
+        return table if self._known_words is None else named(table, self._known_words)
+
+    def _own_table(self, table: Table, raw: Callable[[], object], *, reset: bool) -> Table:
+        return table.presence() if self.binary else table
+
+    def _counted(self, texts: list[str]) -> tuple[Vectorizer, object]:
+        """Return a vectorizer that is fitted to texts, and their counts."""
         vectorizer = _counter() if self.vectorizer is None else clone(self.vectorizer)
         try:
-            counts = vectorizer.fit_transform(texts)
+            return vectorizer, vectorizer.fit_transform(texts)
         except ValueError as error:
             if "empty vocabulary" in str(error):
                 raise InvalidTexts.no_words(len(texts)) from error
             raise
-        self._pending = vectorizer
-        return counts, _words(vectorizer)
-
-    def _finish_fit(
-        self,
-        state: TrainingState,
-        seed: int,
-        seen: tuple[TrainingRows, ...] = (),
-        *,
-        whole: bool = False,
-    ) -> Self:
-        super()._finish_fit(state, seed, seen, whole=whole)
-        if "_pending" in vars(self):
-            self._vectorizer = vars(self).pop("_pending")
-            self._known_words = None if self._vectorizer is None else _words(self._vectorizer)
-        return self
 
     def _encode_rows(self, X: object) -> EncodedRows:
         posterior, encoded, n_rows = super()._encode_rows(X)
@@ -176,17 +160,19 @@ class BagOfWords(Classifier):
         return posterior, encoded, n_rows
 
     def __getstate__(self) -> dict[str, object]:
-        """Return what is kept of the estimator: its words determine the default vectorizer."""
-        left = {"_pending"} if self.vectorizer is not None else {"_pending", "_vectorizer"}
-        return {key: part for key, part in super().__getstate__().items() if key not in left}
+        """Return the attributes to keep: the words alone determine the default vectorizer."""
+        state = super().__getstate__()
+        if self.vectorizer is None:
+            state.pop("_vectorizer", None)
+        return state
 
     def __sklearn_tags__(self) -> Tags:
-        """Say that rows are counts, of sparse matrices too, or texts."""
+        """Declare rows to be counts, in sparse matrices too, or texts."""
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
-        # at predict words may be missing; at fit only where presence is asked for
+        # at predict words may be missing; at fit only under binary=True
         tags.input_tags.allow_nan = self.binary
-        # of rounded measurements, which scikit-learn's own checks pass, words say little
+        # scikit-learn's own checks pass rounded measurements, which are poor word counts
         if tags.classifier_tags is not None:
             tags.classifier_tags.poor_score = True
         return tags
@@ -203,7 +189,7 @@ def _counter(**settings: object) -> Vectorizer:
 
 
 def _words(vectorizer: object) -> tuple[str, ...] | None:
-    """Return the words of a fitted vectorizer in their order, if it knows them."""
+    """Return the words of a fitted vectorizer in their order; None if it keeps none."""
     names = getattr(vectorizer, "get_feature_names_out", None)
     return None if names is None else tuple(names().tolist())
 

@@ -1,13 +1,14 @@
 """Base class of the classifiers: the scikit-learn API on top of a posterior."""
 
 import abc
-import contextlib
 import copy
 import dataclasses
+import functools
+import inspect
 import os
 import re
-from collections.abc import Callable, Collection, Generator, Hashable
-from typing import Any, ClassVar, Literal, TypeVar, overload
+from collections.abc import Callable, Hashable, Iterable
+from typing import Any, ClassVar, Literal, TypeVar, cast, overload
 
 import numpy as np
 from jaxtyping import Float, Shaped
@@ -30,14 +31,15 @@ from bayesgen.errors import (
     UnsupportedTable,
     deduplicate_warnings,
 )
-from bayesgen.estimators import diagnostics, parameters, training, validation
-from bayesgen.estimators.column_blocks import Blocks
+from bayesgen.estimators import parameters, training, validation
+from bayesgen.estimators.column_blocks import Blocks, column_keys
+from bayesgen.estimators.column_blocks import Spec as LikelihoodSpec
+from bayesgen.estimators.diagnostics import DRAWS, REPLICATES, Fitted
 from bayesgen.estimators.linear import linear_discriminant
 from bayesgen.estimators.saving import save
-from bayesgen.estimators.training import Temper, TrainingState
-from bayesgen.estimators.validation import TrainingRows
+from bayesgen.estimators.training import Temper, TrainingRows, TrainingState
 from bayesgen.inference import (
-    DrawsPosterior,
+    NUTS,
     Method,
     Posterior,
     Report,
@@ -47,32 +49,76 @@ from bayesgen.inference import (
 )
 from bayesgen.plots.style import Option
 from bayesgen.schema import Column, Schema, check_columns
-from bayesgen.table import Name, Names, SparseTable, Table
+from bayesgen.table import Name, Names, SparseTable, Table, check_declared, check_labelled
 from bayesgen.typing import (
     DataArray,
     DataFrame,
     DataTree,
     ELPDData,
-    Encoded,
     Joint,
-    Labels,
     Self,
     Traceable,
-    Weights,
 )
 
 CELLS = 256
 
 T = TypeVar("T")
-"""A table of any kind: what is asked of one is answered by another of the same."""
+"""A table of any kind, which is answered by another of the same kind."""
+M = TypeVar("M", bound=Callable)
+C = TypeVar("C", bound="Classifier")
 
 Decisions = Shaped[np.ndarray, " row"]
 EncodedRows = tuple[Posterior, dict[str, Traceable], int]
 """A posterior, rows as it reads them, and their number."""
 
 
+def restored_on_failure(method: M) -> M:
+    """Restore the attributes of an estimator if a fit stops early, by Ctrl-C or an error.
+
+    An earlier fit stays usable, with the names and the number of its own columns.
+    The error about an invalid prior names the estimator that was made with it, not the likelihood
+    that the estimator makes of its own arguments.
+    """
+
+    @functools.wraps(method)
+    def fit(self: "Classifier", *args: object, **kwargs: object) -> "Classifier":
+        before = dict(vars(self))
+        try:
+            return method(self, *args, **kwargs)
+        except BaseException as error:
+            vars(self).clear()
+            vars(self).update(before)
+            if isinstance(error, InvalidPrior) and self._likelihood_names:
+                inner, own = "|".join(self._likelihood_names), type(self).__name__
+                error.args = (re.sub(rf"\b({inner})\b", own, str(error)),)
+            raise
+
+    return cast(M, fit)
+
+
 class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
-    """Fit, predict and sample; a subclass says only which blocks it builds.
+    """Fit, predict and sample; subclasses build the blocks.
+
+    Args:
+        likelihood: "auto" (numbers -> Normal, everything else -> Categorical), one likelihood for
+            all columns, or {column or (column, ...): likelihood}, columns by name or by position.
+        remainder: columns that a mapping of likelihoods leaves out are refused (None), read as
+            "auto" reads them ("auto"), or ignored ("drop"), even if absent.
+        class_prior: Dirichlet rows per class (1.0), "empirical", "uniform", or probabilities as an
+            array or {class: probability}. Under maximum likelihood a number means frequencies.
+        inference: "auto", "exact", "expected", "mle", "map", "svi" (bg.MAP(solver="svi")), "nuts",
+            or bg.Exact(), bg.Expected(), bg.Augmentation(), bg.MLE(), bg.MAP(), bg.NUTS().
+        unseen: "missing" takes a level that fitting did not see as missing, with a warning;
+            "error" refuses it.
+        power_transform: True: columns of numbers that normal likelihoods read are
+            power-transformed, each by a power that the rows choose, so that skewed ones look normal
+            given the class (`bayesgen.schema.power_transform`). Densities are those of the cells as
+            they came; parameters, and guesses that you state, those of transformed ones, which near
+            a column's mean are the same. Powers stay when `loo` leaves a row out.
+        temper: None, the model as it is; a power above 0 of the likelihood; or "learn": a power
+            averaged over .1 to 2, and further where the rows prefer an end, by how well it predicts
+            each row from the others (see `temperature_`).
+        random_state: seed of simulated draws; they are drawn once a fit.
 
     Arguments of likelihoods are parameters too: `likelihood__variance_rows` is the argument of the
     one likelihood. Of a mapping, `likelihood__age` is the likelihood of the column "age" and
@@ -103,6 +149,8 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     class_prior: Spec
     inference: str | Method
     temper: Temper
+    likelihood: LikelihoodSpec
+    remainder: str | None = None
     power_transform: bool = False
     unseen: str
     random_state: object
@@ -115,19 +163,26 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     _training: tuple[TrainingRows, ...] = ()
     _likelihood_names: ClassVar[tuple[str, ...]] = ()
     """The likelihoods that it makes of arguments of its own; errors of priors name it instead."""
+    _parameters: ClassVar[frozenset[str]] = frozenset()
+    """Names of the constructor's arguments."""
 
-    # -- what a subclass says ----------------------------------------------------------------------
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        """Take note of the constructor's arguments, and fill in their documentation."""
+        super().__init_subclass__(**kwargs)
+        cls._parameters = frozenset(inspect.signature(cls).parameters)
+        cls.__doc__ = parameters.documented(cls, Classifier)
+
+    # -- hooks for subclasses ----------------------------------------------------------------------
 
     @abc.abstractmethod
     def _blocks(self, table: Table) -> Blocks:
         """Return the blocks of a table: name -> (likelihood, columns)."""
 
-    def _unread(self, names: Names) -> Collection[Name]:
-        """Return which columns of a table no block will read."""
-        return ()
+    def _own_table(self, table: Table, raw: Callable[[], object], *, reset: bool) -> Table:
+        """Return the table of the columns that blocks read, which may be derived from others.
 
-    def _derived(self, table: Table, *, reset: bool) -> Table:
-        """Return the table of the columns that blocks read, which may be derived from others."""
+        raw: returns the same rows as they were passed.
+        """
         return table
 
     def _derived_columns(self) -> dict[Name, Column]:
@@ -146,7 +201,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
 
     def __new__(cls, *args: object, **kwargs: object) -> Self:
         """Refuse arguments that the constructor does not have, naming the one that was meant."""
-        if args or kwargs:
+        if args or not cls._parameters.issuperset(kwargs):
             parameters.check_arguments(cls, args, kwargs)
         return super().__new__(cls)
 
@@ -170,6 +225,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
 
     # -- fitting -----------------------------------------------------------------------------------
 
+    @restored_on_failure
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Fit to rows X and labels y; returns self.
 
@@ -187,9 +243,10 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             BayesgenError: a table, labels, weights or a prior that cannot be used; the sentence
                 names the column, the class and the cure.
         """
-        with restore_on_failure(self):
-            return self._fit_rows(self._training_rows(X, y, sample_weight, reset=True))
+        rows = self._training_rows(X, y, sample_weight, reset=True)
+        return self._fit_rows(rows, rows.classes)
 
+    @restored_on_failure
     def partial_fit(
         self, X: object, y: object, classes: ArrayLike | None = None, sample_weight: object = None
     ) -> Self:
@@ -198,9 +255,8 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         Classes and levels may arrive late. `classes` names those of this call before their rows
         come; labels outside it, and outside the classes seen so far, are refused.
         """
-        with restore_on_failure(self):
-            rows = self._training_rows(X, y, sample_weight, reset=not hasattr(self, "state_"))
-            return self._finish_fit(*self._accumulate(rows, classes))
+        rows = self._training_rows(X, y, sample_weight, reset=not hasattr(self, "state_"))
+        return self._finish_fit(*self._accumulate(rows, classes))
 
     def _training_rows(
         self, X: object, y: object, sample_weight: object, *, reset: bool
@@ -216,20 +272,23 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         table = self._own_table(rows.table, rows.raw, reset=reset)
         return rows if table is rows.table else dataclasses.replace(rows, table=table)
 
-    def _own_table(self, table: Table, raw: Callable[[], object], *, reset: bool) -> Table:
-        """Return the table of the columns that blocks read; raw: the same rows as passed."""
-        return self._derived(table, reset=reset)
-
-    def _fit_rows(self, rows: TrainingRows) -> Self:
-        """Fit to rows that were read."""
+    def _fit_rows(self, rows: TrainingRows, classes: np.ndarray) -> Self:
+        """Fit to rows that were read; classes: sorted, those of the rows among them."""
         if len(rows.classes) < 2:
             raise TooFewClasses.found(rows.classes.tolist())
-        state = self._new_state(rows, rows.classes)
-        seed = validation.fit_seed(self.random_state, self.inference)
-        return self._finish_fit(state, seed, (rows,), whole=True)
+        seed = self._drawn_seed()
+        return self._finish_fit(self._new_state(rows, classes), seed, (rows,), whole=True)
+
+    def _drawn_seed(self) -> int:
+        """Return the seed of a fit: that of a checkpoint which NUTS goes on from, or one drawn."""
+        if self.random_state is None and isinstance(self.inference, NUTS):
+            kept = self.inference.kept_seed()
+            if kept is not None:
+                return kept
+        return arguments.drawn_seed(self.random_state)
 
     def _new_state(self, rows: TrainingRows, classes: np.ndarray) -> TrainingState:
-        """Return what rows say of the blocks that read them."""
+        """Return the training state of the first rows of a fit."""
         blocks = self._blocks(rows.table)
         options = {"power_transform": self.power_transform, "unseen": self.unseen}
         return training.new_state(rows, blocks, classes, **options)
@@ -239,11 +298,11 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     ) -> tuple[TrainingState, int, tuple[TrainingRows, ...]]:
         """Return the state of earlier rows and these together, the seed, and the rows to keep."""
         these = rows.classes if classes is None else np.unique(classes)
+        check_labelled(these)
         asks = self._learned_from_rows()
         if not hasattr(self, "state_"):
-            validation.check_declared(rows.labels, these)
-            seed = validation.fit_seed(self.random_state, self.inference)
-            return self._new_state(rows, these), seed, (rows,) if asks else ()
+            check_declared(rows.classes, these)
+            return self._new_state(rows, these), self._drawn_seed(), (rows,) if asks else ()
         if asks and not self._training:
             raise NoRows.to_learn_from("{}={!r}".format(*next(iter(asks.items()))))
         seen = (*self._training, rows) if asks else (rows,)
@@ -254,7 +313,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         return state, self._seed, seen if asks else ()
 
     def _learned_from_rows(self) -> dict[str, object]:
-        """Return the parameters that ask for the rows themselves, which are kept for them."""
+        """Return the parameters whose values are learned from the rows, which are then kept."""
         wanted = {"temper": self.temper == "learn", "power_transform": self.power_transform}
         return {name: getattr(self, name) for name, asks in wanted.items() if asks}
 
@@ -266,26 +325,23 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         *,
         whole: bool = False,
     ) -> Self:
-        """Run inference and set what a fit leaves behind, last and all at once.
+        """Run inference and set all fitted attributes, last and at once.
 
-        seen: the rows, which are kept where something is learned from them. whole: whether they are
-        all rows of one call, which are remembered as they were passed.
+        seen: the rows, kept where something is learned from them. whole: whether they are all rows
+        of one call, which are kept as they were passed.
         """
-        enough = np.count_nonzero(state.statistics.count) >= 2
-        posterior = self._infer(state, seed) if enough else None
-        if posterior is not None and self.temper is not None:
-            prior, unseen = self.class_prior, self.unseen
-            posterior = training.to_power(posterior, state, self.temper, prior, seen, unseen=unseen)
-        asks = bool(self._learned_from_rows())
-        self.state_, self._posterior, self._seed = state, posterior, seed
+        asks, posterior = bool(self._learned_from_rows()), None
+        if np.count_nonzero(state.statistics.count) >= 2:
+            posterior = state.infer(self.inference, self.class_prior, seed)
+            if self.temper is not None:
+                parts = posterior, self.temper, self.class_prior, seen
+                posterior = state.tempered(*parts, unseen=self.unseen)
+        self.state_, self._posterior, self._seed = state.to_keep(), posterior, seed
         self._training = tuple(rows.to_keep(table=asks) for rows in seen if asks or whole)
         self.classes_ = state.classes
         if posterior is not None:
             self.report_, self.inference_ = posterior.report, posterior.report.method
         return self
-
-    def _infer(self, state: TrainingState, seed: int) -> Posterior:
-        return training.infer(state, self.inference, self.class_prior, seed)
 
     # -- rows in and out ---------------------------------------------------------------------------
 
@@ -298,18 +354,21 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         Raises:
             UnknownColumns: columns that fitting did not see.
         """
-        unread = self._unread if reset else self.state_.schema.unread
-        table = validation.read(self, X, unread, reset=reset)
-        if not reset:
-            self._check_columns(table)
+        if reset:
+            only = column_keys(self.likelihood) if self.remainder == "drop" else None
+            return validation.read(self, X, reset=True, only=only)
+        table = validation.read(self, X, reset=False, skip=self.state_.schema.unused())
+        self._check_columns(table)
         return table
 
     def _check_columns(self, table: Table) -> None:
         """Compare the columns of later rows with those of the fit."""
         names = self._column_names()
-        if not isinstance(table, SparseTable) and tuple(table.names) != tuple(names):
-            used, name = self._used_columns(), type(self).__name__
-            check_columns(names, used, self._schema().container, table, name)
+        if isinstance(table, SparseTable) or tuple(table.names) == tuple(names):
+            return
+        # of a stack of programs, which read rows as a whole, no column is used
+        if used := self._used_columns():
+            check_columns(names, used, self._schema().container, table, type(self).__name__)
 
     def _used_columns(self) -> set[Name]:
         """Return the columns of the table that was fitted that a block reads."""
@@ -322,22 +381,28 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         return posterior, encoded, table.n_rows
 
     def _schema(self) -> Schema:
-        """Return what the fit knows of the columns."""
+        """Return the schema of the fitted columns."""
         return self.state_.schema
 
     def _read_encoded(self, X: object) -> tuple[Table, dict[str, Traceable]]:
         """Return the table of later rows with the columns that blocks read, and its encoding."""
-        table = self._derived(self._read(X, reset=False), reset=False)
-        validation.check_sparse(table, self.state_.likelihoods)
+        table = self._own_table(self._read(X, reset=False), lambda: X, reset=False)
+        if isinstance(table, SparseTable):
+            training.check_sparse(self.state_.likelihoods)
         name = type(self).__name__
         return table, self.state_.schema.encode(table, unseen=self.unseen, estimator=name)
 
     def _fitted_posterior(self) -> Posterior:
         """Return the posterior; an error where nothing was fitted, or one class only."""
-        check_is_fitted(self)
+        if not self.__sklearn_is_fitted__():
+            check_is_fitted(self)  # raises
         if self._posterior is None:
             raise TooFewClasses.found(self.classes_.tolist())
         return self._posterior
+
+    def _fitted(self) -> Fitted:
+        """Return the training state and the posterior, which answer together."""
+        return Fitted(self.state_, self._fitted_posterior(), self.class_prior)
 
     # -- predictions -------------------------------------------------------------------------------
 
@@ -346,7 +411,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         return predict.log_joint(*self._encode_rows(X), densities=True)
 
     def predict_proba(self, X: object) -> Joint:
-        """Return P(y = k given x, data), shape (row, class), missing cells marginalised.
+        """Return P(y = k given x, data), shape (row, class), missing cells marginalized.
 
         As everywhere, columns that a frame lacks are missing values, with one warning; and a row
         that is impossible under every class has the class prior, with a warning.
@@ -402,22 +467,14 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
 
         Each row comes from its own draw of the parameters: rows of the posterior predictive.
         """
-        self._fitted_posterior()
-        n, rng = arguments.count("n", n), validation.generator(random_state)
-        encoded, y = self._simulate(n, rng)
+        fitted = self._fitted()
+        n, rng = arguments.count("n", n), arguments.generator(random_state)
+        encoded, y = fitted.simulate(n, rng)
         return self.state_.schema.decode(encoded, n), self.classes_[y]
-
-    def _simulate(
-        self, n: int, rng: np.random.Generator
-    ) -> tuple[dict[str, Traceable], np.ndarray]:
-        """Return n rows as encoding returns rows, and their class codes."""
-        posterior = self._fitted_posterior()
-        simulated, y = predict.simulate(posterior, n, rng)
-        return self.state_.restored(posterior, simulated, n), y
 
     def _simulated(self, n: int) -> dict[str, Traceable]:
         """Return n rows of the posterior predictive, encoded, from the seed of the fit."""
-        return self._simulate(n, np.random.default_rng(self._seed))[0]
+        return self._fitted().simulate(n, np.random.default_rng(self._seed))[0]
 
     # -- decisions ---------------------------------------------------------------------------------
 
@@ -469,7 +526,8 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             return_loss: also return expected losses; NaN where novelty rejects without a cost.
 
         Raises:
-            InvalidLoss, InvalidArgument: no decision follows from the loss; novelty is no share.
+            InvalidLoss: no decision follows from the loss.
+            InvalidArgument: novelty is not between 0 and 1.
 
         Example:
             >>> import bayesgen as bg
@@ -487,8 +545,8 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         labels, expected = decide.decisions(rule, proba, strange, reject)
         return (labels, expected) if return_loss else labels
 
-    def typicality(self, X: object, *, draws: int = diagnostics.DRAWS) -> Float[np.ndarray, " row"]:
-        """Return P(p(x_rep given D) <= p(x given D)) for each row: small for no known class.
+    def typicality(self, X: object, *, draws: int = DRAWS) -> Float[np.ndarray, " row"]:
+        """Return P(p(x_rep given D) <= p(x given D)) for each row: small for no fitted class.
 
         The share of rows simulated from the posterior predictive, the same cells missing, that are
         no likelier than the row. For rows that do come from the model it is uniform between 0 and 1
@@ -501,7 +559,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             X: rows.
             draws: simulated rows.
         """
-        draws = arguments.count("draws", draws, default=diagnostics.DRAWS)
+        draws = arguments.count("draws", draws, default=DRAWS)
         return decide.typicality(*self._encode_rows(X), self._simulated(draws), draws)
 
     # -- explanations ------------------------------------------------------------------------------
@@ -541,17 +599,18 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         return_error: bool = False,
         random_state: object = 0,
     ) -> DataFrame | tuple[DataFrame, ...]:
-        """Return what each cell of each row says for a class, in nats: its weight of evidence.
+        """Return the weight of evidence of each cell of each row for a class, in nats.
 
         A DataFrame (row, feature), in front "(prior)", the log-odds before anything is seen. A cell
         adds log p(x_j given x_before, y = target) - log p(x_j given x_before, y = against),
-        parameters integrated out (Good 1985); missing cells, unseen levels and columns without a
-        say add 0. Rows sum to the log-odds of the pair: `decision_function`, of two classes.
+        parameters integrated out (Good 1985); missing cells, unseen levels and uninformative
+        columns add 0. Rows sum to the log-odds of the pair: `decision_function`, of two classes.
 
         Args:
             X: rows.
-            target: the class spoken for; None: the second of two, or all, in columns of pairs.
-            against: the class spoken against; None: the other of two, or the mean of all.
+            target: the class that the evidence is for; None: the second of two, or all, in columns
+                of pairs.
+            against: the class that it is against; None: the other of two, or the mean of all.
             order: "columns", or "shapley" for the mean over all orders of dependent columns.
             interval: also return lower and upper ends, of this posterior share or over "orders".
             return_error: also return, last, Monte Carlo standard errors; 0 where none was sampled.
@@ -570,7 +629,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         """
         explain.check_reading(order, interval)
         names, contrast = explain.contrast_of(self.classes_.tolist(), target, against)
-        rows, rng = self._rows_of_cells(X, "evidence()"), validation.generator(random_state)
+        rows, rng = self._rows_of_cells(X, "evidence()"), arguments.generator(random_state)
         reading, arrays = explain.weights_of_evidence(
             rows, contrast, order, rng, interval, return_error=return_error
         )
@@ -590,8 +649,8 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         the parameters integrated out: rows are filled in one by one, each from the predictive
         distribution that `score_samples` is the density of. Observed cells come back bit for bit,
         in the same kind of table with the same index and, where they can hold it, types; an absent
-        column is added. Cells of columns that no likelihood reads, or that say nothing (constant or
-        never observed at fit), stay missing.
+        column is added. Cells of columns that no likelihood reads, or that are uninformative
+        (constant or never observed at fit), stay missing.
 
         A program of your own (story=) marks what is missing by masks: each cell that
         `dist.Normal(...).mask(observed)` leaves out is drawn from the distribution without the
@@ -614,7 +673,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             [0.2, 0.2]
         """
         draws = arguments.count("draws", draws)
-        rng = validation.generator(random_state)
+        rng = arguments.generator(random_state)
         return self._imputed(X, draws, rng)
 
     def _imputed(self, X: T, draws: int, rng: np.random.Generator) -> T | list[T]:
@@ -651,12 +710,12 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         return_error: bool = False,
         random_state: object = 0,
     ) -> DataFrame | tuple[DataFrame, DataFrame]:
-        """Return how much measuring each missing cell is expected to tell of the class.
+        """Return the expected information of each missing cell about the class.
 
         A DataFrame (row, feature), NaN where a cell is observed, else at least 0: the expected fall
         of the entropy of the class, in nats (Lindley 1956), or with a loss of the least expected
-        loss, in its unit (Raiffa and Schlaifer 1961). Values do not add up: cells may tell the
-        same. Levels and counts (up to a probability of 1e-9) are summed, numbers simulated.
+        loss, in its unit (Raiffa and Schlaifer 1961). Values do not add up: cells may be
+        redundant. Levels and counts (up to a probability of 1e-9) are summed, numbers simulated.
 
         Args:
             X: rows; an absent column is missing in all of them.
@@ -678,7 +737,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             0  0.138  NaN           0.047
         """
         draws = arguments.count("draws", draws, least=2, default=CELLS)
-        gain, seed = explain.gain_of(loss, self.classes_), validation.drawn_seed(random_state)
+        gain, seed = explain.gain_of(loss, self.classes_), arguments.drawn_seed(random_state)
         rows, index = self._imputable_rows(X, "feature_value()"), validation.index_of(X)
         values, errors = explain.expected_gains(rows, gain, draws, seed)
         frames = diagnose.frame(values, index), diagnose.frame(errors, index)
@@ -722,8 +781,8 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         X: object = None,
         y: object = None,
         *,
-        draws: int = diagnostics.DRAWS,
-        replicates: int = diagnostics.REPLICATES,
+        draws: int = DRAWS,
+        replicates: int = REPLICATES,
         random_state: object = 0,
     ) -> DataTree:
         """Return an arviz DataTree under the names of your classes, columns and levels.
@@ -745,7 +804,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             y: their labels.
             draws: of a closed-form posterior, and of the prior.
             replicates: simulated tables in the predictive groups.
-            random_state: seed of what is drawn here.
+            random_state: seed of these draws.
 
         Example:
             >>> import bayesgen as bg
@@ -765,25 +824,11 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         """
         if X is None or y is None:
             X, y, _ = self._rows_of_fit("to_datatree")
-        rng, fitted = validation.generator(random_state), self._fitted_posterior()
-        words = self._words()
-        posterior = diagnose.draws_of(fitted, rng, draws)
+        rng, fitted = arguments.generator(random_state), self._fitted()
         encoded, codes = self._encode_rows(X)[1], validation.class_codes(y, self.classes_)
-        prior = self._prior(rng, draws, encoded, codes)
-        shown = {"posterior": posterior.params, "prior": prior}
-        groups = {name: self._shown(params, words) for name, params in shown.items()}
-        groups |= {
-            "log_prior": diagnose.Group(self._log_priors(posterior, encoded, codes)),
-            "observed_data": self._observed(encoded, len(codes)),
-        }
-        parts = self.state_, fitted, posterior, prior, encoded, codes
-        groups |= diagnostics.row_groups(*parts, rng, replicates)
-        attrs = {"inference": self.inference_, "verdict": self.report_.verdict}
-        return diagnose.datatree(groups, words.coords(), attrs)
+        return fitted.datatree(encoded, codes, rng, draws, replicates)
 
-    def summary(
-        self, *, draws: int = diagnostics.DRAWS, random_state: object = 0, **options: Any
-    ) -> DataFrame:
+    def summary(self, *, draws: int = DRAWS, random_state: object = 0, **options: Any) -> DataFrame:
         """Return a DataFrame of every parameter: mean, sd, interval, effective draws, r_hat.
 
         Args:
@@ -798,10 +843,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             >>> round(float(table.loc["normal.mean[setosa, petal_length]", "mean"]), 1)
             1.5
         """
-        rng, words = validation.generator(random_state), self._words()
-        posterior = diagnose.draws_of(self._fitted_posterior(), rng, draws)
-        groups = {"posterior": self._shown(posterior.params, words)}
-        return diagnose.summary(diagnose.datatree(groups, words.coords(), {}), options)
+        return self._fitted().summary(arguments.generator(random_state), draws, options)
 
     @overload
     def loo(
@@ -869,40 +911,16 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         """
         if kind not in ("rows", "elpd"):
             raise InvalidArgument.not_one_of("kind", kind, ["rows", "elpd"])
-        self._require_leave_one_out()
+        fitted = self._fitted()
+        fitted.require_leave_one_out()
         if X is None or y is None:
             X, y, sample_weight = self._rows_of_fit("loo")
         else:
             names, used = self._column_names(), self._used_columns()
             validation.check_complete(X, names, used, self._schema().container)
-        posterior, encoded, n_rows = self._encode_rows(X)
-        codes, weight = (
-            validation.class_codes(y, self.classes_),
-            validation.weights_of(sample_weight, n_rows),
-        )
-        training.check_rows_of_fit(self.classes_, self._class_counts(), codes, weight)
-        left_out = self._left_out(encoded, codes, weight)
-        found = diagnostics.leave_one_out_rows(posterior, left_out.joint, codes)
-        if kind == "rows":
-            return diagnose.frame(found)
-        return diagnostics.elpd(posterior, encoded, found["log_proba"], codes, weight, left_out)
-
-    def _require_leave_one_out(self) -> None:
-        self._fitted_posterior().require_leave_one_out("loo()")
-
-    def _left_out(self, encoded: Encoded, codes: Labels, weight: Weights) -> diagnose.LeaveOneOut:
-        """Return the log densities of the rows of the fit, each given the others."""
-        return diagnose.LeaveOneOut(self._leave_one_out(encoded, codes, weight))
-
-    def _leave_one_out(self, encoded: Encoded, codes: Labels, weight: Weights) -> Joint:
-        """Return log p(x_i, y = k given the rows without i), shape (row, class)."""
-        prior, posterior = self.class_prior, self._fitted_posterior()
-        joint, classes = self.state_.leave_one_out(prior, encoded, codes, weight, weight)
-        return posterior.log_joint_from(classes, joint)
-
-    def _class_counts(self) -> Weights:
-        """Return the weight of the fitted rows of each class."""
-        return self.state_.statistics.count
+        _, encoded, n_rows = self._encode_rows(X)
+        codes = validation.class_codes(y, self.classes_)
+        return fitted.loo(encoded, codes, validation.weights_of(sample_weight, n_rows), kind)
 
     def _rows_of_fit(self, what: str) -> tuple[object, object, object]:
         """Return the rows, labels and weights of the last fit, as they were passed."""
@@ -910,32 +928,6 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             raise NoRows.pass_them(what)
         (rows,) = self._training
         return rows.X, rows.y, rows.sample_weight
-
-    def _words(self) -> diagnose.Words:
-        """Return the user's own words for the axes of parameters."""
-        return diagnostics.axis_labels(self.state_, self._fitted_posterior())
-
-    def _prior(
-        self, rng: np.random.Generator, draws: int, encoded: Encoded, y: Labels
-    ) -> diagnose.Params:
-        """Return draws of every parameter before rows were seen."""
-        return diagnostics.prior_draws(self.state_, self.class_prior, rng, draws)
-
-    def _log_priors(
-        self, posterior: DrawsPosterior, encoded: Encoded, y: Labels
-    ) -> dict[str, np.ndarray]:
-        """Return the log density of each part's prior at the draws; none of maximum likelihood."""
-        mle = self.inference_ == "mle"
-        return {} if mle else diagnostics.log_priors(self.state_, self.class_prior, posterior)
-
-    def _shown(self, params: diagnose.Params, words: diagnose.Words) -> diagnose.Group:
-        """Return parameters under the user's names and in the user's units."""
-        posterior = self._fitted_posterior()
-        return diagnostics.named_parameters(self.state_, posterior, params, words)
-
-    def _observed(self, encoded: Encoded, n_rows: int) -> diagnose.Group:
-        """Return the group of what was seen."""
-        return diagnostics.observed(self.state_, self._fitted_posterior(), encoded)
 
     @property
     def posterior_(self) -> Posterior:
@@ -951,13 +943,13 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             NoEvidence: the fit was not exact, or a prior or likelihood has no evidence.
         """
         self._fitted_posterior()
-        return training.log_evidence(self.state_, self.class_prior, self.inference_)
+        return self.state_.log_evidence(self.class_prior, self.inference_)
 
     @property
     def temperature_(self) -> float:
         """What log-odds are divided by: 1 over the (geometric mean) power of the likelihood.
 
-        1 where nothing is tempered. 2 says that features repeat each other so much that evidence
+        1 where nothing is tempered. At 2 features repeat each other so much that evidence
         counts half; the model's own probabilities are overconfident.
         """
         return 1 / self._fitted_posterior().power
@@ -1004,7 +996,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         return other
 
     def __sklearn_tags__(self) -> Tags:
-        """Say that missing cells, levels and text are welcome."""
+        """Declare missing cells, levels and text."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
@@ -1013,7 +1005,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         return tags
 
     def __getstate__(self) -> dict[str, object]:
-        """Return what is copied and kept: all but the rows of the fit, which are the user's."""
+        """Return the attributes to copy and keep: all but the rows of the fit."""
         return {key: part for key, part in super().__getstate__().items() if key != "_training"}
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -1057,26 +1049,32 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     def plot_evidence(
         self, row: object, target: Hashable = None, against: Hashable = None, **options: Option
     ) -> plots.EvidenceDisplay:
-        """Draw what each cell of one row says for a class; options of `EvidenceDisplay`."""
+        """Draw the weight of evidence of each cell of one row; options of `EvidenceDisplay`."""
         return plots.EvidenceDisplay.from_estimator(self, row, target, against, **options)
 
 
-@contextlib.contextmanager
-def restore_on_failure(estimator: object) -> Generator[None]:
-    """Restore the attributes of an estimator if a fit stops early, by Ctrl-C or an error.
+def fit_batches(classifier: C, batches: Iterable[tuple[object, object]]) -> C:
+    """Fit to batches of rows and labels; inference runs once, after the last one.
 
-    What was fitted before goes on answering, with the names and the number of its own columns.
-    The error about an invalid prior names the estimator that was made with it, not the likelihood
-    that the estimator makes of its own arguments.
+    The fit is that of all rows at once. Memory is that of one batch and the statistics (for
+    families without sufficient statistics these are the rows). Classes and levels may come late;
+    the columns and their types must be the same in every batch.
+
+    Args:
+        classifier: not fitted yet.
+        batches: (X, y) pairs, as `fit` takes them.
+
+    Raises:
+        BayesgenError: as in `fit`, or there is no row.
     """
-    before = dict(vars(estimator))
-    try:
-        yield
-    except BaseException as error:
-        vars(estimator).clear()
-        vars(estimator).update(before)
-        inner = getattr(estimator, "_likelihood_names", ())
-        if isinstance(error, InvalidPrior) and inner:
-            own = type(estimator).__name__
-            error.args = (re.sub(rf"\b({'|'.join(inner)})\b", own, str(error)),)
-        raise
+    classes = np.empty(0, dtype=object)
+    classifier._training = ()
+    for X, y in batches:
+        first = not hasattr(classifier, "state_")
+        rows = classifier._training_rows(X, y, None, reset=first)
+        classifier.state_, classifier._seed, classifier._training = classifier._accumulate(rows)
+        classes = classifier.state_.classes
+    if len(classes) < 2:
+        raise TooFewClasses.found(classes.tolist())
+    classifier._finish_fit(classifier.state_, classifier._seed, classifier._training)
+    return classifier

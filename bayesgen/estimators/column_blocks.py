@@ -1,13 +1,12 @@
 """Column blocks: from the likelihood= argument to the columns that each likelihood reads."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from bayesgen.errors import InvalidArgument, UnknownColumns
 from bayesgen.errors.base import Code
 from bayesgen.likelihoods import Categorical, Likelihood, Normal
 from bayesgen.likelihoods.hyperparameter_mixture import resolve_family
-from bayesgen.schema import BlockSpec
 from bayesgen.table import Name, Names, SparseTable, Table, free
 
 Spec = str | Likelihood | Mapping
@@ -15,7 +14,7 @@ Blocks = dict[str, tuple[Likelihood, Names]]
 """Block name -> its likelihood and the names of its columns."""
 
 TAKEN = ("class",)
-"""The class prior answers under this name beside the blocks."""
+"""Names of no block: the class prior stands under this one beside the blocks."""
 
 
 def assign(spec: Spec, table: Table, remainder: str | None = None) -> Blocks:
@@ -32,7 +31,7 @@ def assign(spec: Spec, table: Table, remainder: str | None = None) -> Blocks:
 
     Raises:
         UnknownColumns: a column that is not in the table, is named twice, or is left out.
-        InvalidArgument: what is no likelihood or no remainder, or a mapping that leaves no column.
+        InvalidArgument: an invalid likelihood or remainder, or a mapping that leaves no column.
     """
     if remainder not in (None, "auto", "drop"):
         raise InvalidArgument.not_one_of("remainder", remainder, ["auto", "drop", None])
@@ -46,25 +45,17 @@ def assign(spec: Spec, table: Table, remainder: str | None = None) -> Blocks:
     return _automatic(table, table.names, {})
 
 
-def unread(spec: Spec, names: Names, remainder: str | None) -> Collection[Name]:
-    """Return the columns of a table that `assign` drops: what they hold does not matter."""
-    if not isinstance(spec, Mapping) or remainder != "drop":
-        return ()
-    return set(names).difference(*(_columns(key, names) for key in spec))
+def column_keys(spec: Spec) -> set[object] | None:
+    """Return the names and positions of columns in a mapping of likelihoods; None of other ones."""
+    if not isinstance(spec, Mapping):
+        return None
+    return {part for key in spec for part in (key if isinstance(key, tuple) else (key,))}
 
 
 def reads_sparse(spec: Spec) -> bool:
     """Return whether every likelihood of a likelihood= argument reads sparse rows."""
     parts = spec.values() if isinstance(spec, Mapping) else (spec,)
     return all(isinstance(part, Likelihood) and part.sparse for part in parts)
-
-
-def specs(blocks: Blocks) -> dict[str, BlockSpec]:
-    """Return what each block asks of the table."""
-    return {
-        name: BlockSpec(likelihood.kind, columns, likelihood.centred)
-        for name, (likelihood, columns) in blocks.items()
-    }
 
 
 def _by_column(spec: Mapping, table: Table, remainder: str | None) -> Blocks:
@@ -109,8 +100,12 @@ def _automatic(table: Table, names: Names, blocks: Blocks) -> Blocks:
         columns = [column for column in table.columns if column.name in wanted]
         numbers = tuple(column.name for column in columns if column.kind == "number")
         levels = tuple(column.name for column in columns if column.kind == "level")
-    added: Blocks = {"normal": (Normal(), numbers), "categorical": (Categorical(), levels)}
-    return blocks | {_free(name, blocks): block for name, block in added.items() if block[1]}
+    added: Blocks = {"normal": (Normal(), numbers)} if numbers else {}
+    if levels:
+        added["categorical"] = Categorical(), levels
+    if blocks:
+        added = {_free(name, blocks): block for name, block in added.items()}
+    return blocks | added
 
 
 def _columns(key: object, names: Names) -> tuple[Name, ...]:

@@ -1,5 +1,6 @@
 """Linear and quadratic discriminant analysis: one multivariate normal over all columns."""
 
+from collections.abc import Callable
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -27,7 +28,23 @@ Covariance = Literal["per_class", "shared"]
 
 
 class Discriminant(Classifier):
-    """One multivariate normal over all columns; a subclass says whose the covariance is."""
+    """One multivariate normal over all columns; subclasses choose which classes share a covariance.
+
+    Args:
+        mean: guess of the mean; a number, one per column, or (class, feature). None: overall means.
+        mean_rows: how many rows that guess counts for, > 0; a number, one per class, or "learn".
+        scale: guess of the covariance; a number (times the identity), one variance per column, a
+            positive definite matrix, or "learn" (between diagonal and pooled). None: the diagonal
+            of the columns' variances within classes.
+        covariance_rows: how many rows that guess counts for, > 0, or "learn". None: 1 for a shared
+            covariance, 8 for own ones (lowest log loss on small tables).
+        prior: "conjugate", "reference" (improper, no guess is used) or "lkj" (for MAP and NUTS), as
+            in `MultivariateNormal`.
+        levels: "refuse" columns of levels, or read them as "indicators": a number 0 or 1 for each
+            level but the first. A normal over indicators is a working model of the class, not of
+            the rows: linear in the levels, as logistic regression is. `partial_fit` keeps the
+            levels of its first batch; others are missing cells.
+    """
 
     _covariance: ClassVar[Covariance]
     _likelihood_names: ClassVar[tuple[str, ...]] = (MultivariateNormal.__name__,)
@@ -62,13 +79,13 @@ class Discriminant(Classifier):
         self.unseen = unseen
         self.random_state = random_state
 
-    def _derived(self, table: Table, *, reset: bool) -> Table:
+    def _own_table(self, table: Table, raw: Callable[[], object], *, reset: bool) -> Table:
         if self.levels not in ("refuse", "indicators"):
             raise InvalidArgument.not_one_of("levels", self.levels, ["refuse", "indicators"])
         if self.levels == "refuse":
             return table
         if reset:
-            # of rows with weight: others' levels would have columns, or be the one left out
+            # of rows with weight: levels of others would have columns, or be the one left out
             self._levels = levels_of(table)
             few = {name for name, levels in self._levels.items() if len(levels) < 2}
             self._alone = few >= set(table.names)
@@ -103,16 +120,11 @@ class Discriminant(Classifier):
 class QDA(Discriminant):
     """Quadratic discriminant analysis: every class has its own mean and covariance.
 
-    Missing cells are marginalised in the full covariance, at fit and at predict.
+    Missing cells are marginalized in the full covariance, at fit and at predict.
 
     Args:
-        mean, mean_rows, scale, covariance_rows, prior: of `MultivariateNormal`.
-        levels: "refuse" columns of levels, or read them as "indicators": a number 0 or 1 for each
-            level but the first. A normal over indicators is a working model of the class, not of
-            the rows: linear in the levels, as logistic regression is. `partial_fit` knows the
-            levels of its first batch; others are missing cells.
-        class_prior, inference, power_transform, temper, unseen, random_state: as in
-            GenerativeClassifier.
+        mean, mean_rows, scale, covariance_rows, prior, levels, power_transform: ...
+        class_prior, inference, temper, unseen, random_state: ...
 
     Example:
         >>> import bayesgen as bg
@@ -127,17 +139,12 @@ class QDA(Discriminant):
 class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Discriminant):
     """Linear discriminant analysis: every class has its own mean, all share one covariance.
 
-    Missing cells are marginalised in the full covariance, at fit and at predict. A point estimate
+    Missing cells are marginalized in the full covariance, at fit and at predict. A point estimate
     has `coef_` and `intercept_`: log-odds are linear in x.
 
     Args:
-        mean, mean_rows, scale, covariance_rows, prior: of `MultivariateNormal`.
-        levels: "refuse" columns of levels, or read them as "indicators": a number 0 or 1 for each
-            level but the first. A normal over indicators is a working model of the class, not of
-            the rows: linear in the levels, as logistic regression is. `partial_fit` knows the
-            levels of its first batch; others are missing cells.
-        class_prior, inference, power_transform, temper, unseen, random_state: as in
-            GenerativeClassifier.
+        mean, mean_rows, scale, covariance_rows, prior, levels, power_transform: ...
+        class_prior, inference, temper, unseen, random_state: ...
 
     Example:
         >>> import bayesgen as bg
@@ -152,7 +159,7 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Discriminant):
     def transform(self, X: object) -> Float[np.ndarray, "row axis"]:
         """Return discriminant coordinates: class means apart, variance 1 within classes.
 
-        At the centre of the posterior; the weighted mean of the class means is the origin, and a
+        At the center of the posterior; the weighted mean of the class means is the origin, and a
         missing cell stands at the class means' weighted mean.
         """
         posterior, encoded, n_rows = self._encode_rows(X)

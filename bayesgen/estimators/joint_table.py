@@ -1,4 +1,4 @@
-"""The joint table: one probability for every combination of levels, and no naivety."""
+"""The joint table: one probability for every combination of levels."""
 
 from typing import ClassVar, Literal
 
@@ -18,7 +18,7 @@ BLOCK = "table"
 
 
 class JointTable(Classifier):
-    """The classifier that is not naive: one `JointCategorical` over all columns.
+    """Joint table: one `JointCategorical` over all columns, which may depend on each other.
 
     Every class has a probability for every combination of levels. Columns hold levels: text,
     booleans, categories or whole numbers; other numbers are refused (cut them into levels, or use
@@ -26,9 +26,11 @@ class JointTable(Classifier):
     most 10,000 cells a class: it needs many rows for every cell, so leave out what does not matter.
 
     Args:
-        probs, rows: of `JointCategorical`; 1 / cells and as many rows as there are cells add one
-            row to each cell.
-        class_prior, inference, temper, unseen, random_state: as in GenerativeClassifier.
+        probs: guess of the cells' probabilities. None: the product of the columns' overall
+            fractions; "uniform"; a number, 1 / cells; or an array, as in `JointCategorical`.
+        rows: how many rows that guess counts for, > 0; a number or one per class. With "uniform"
+            and as many rows as there are cells, one row is added to each cell.
+        class_prior, inference, temper, unseen, random_state: ...
 
     Example:
         >>> import bayesgen as bg

@@ -1,4 +1,4 @@
-"""Linear discriminants: what a shared covariance makes of a point estimate, and its coordinates."""
+"""Linear discriminants: coefficients of a point estimate, and discriminant coordinates."""
 
 import numpy as np
 from jaxtyping import Float

@@ -21,7 +21,7 @@ def load(
         classes: likelihoods and classifiers of your own that the file may name.
         story: your own program, where the model is one: the file holds its draws and its import
             path, "module:name", which has to be that of the program passed here. That its code is
-            the one that was fitted is for you to know.
+            the one that was fitted is not checked.
 
     Raises:
         InvalidModelFile: the file is damaged, newer than this version, something else, or of

@@ -1,14 +1,12 @@
 """Naive Bayes: columns are independent given the class."""
 
-from collections.abc import Collection
-
 from bayesgen.classes import Spec as ClassPriorSpec
 from bayesgen.errors import UnsupportedInference
 from bayesgen.estimators.classifier import Classifier
-from bayesgen.estimators.column_blocks import Blocks, Spec, assign, reads_sparse, unread
+from bayesgen.estimators.column_blocks import Blocks, Spec, assign, reads_sparse
 from bayesgen.estimators.training import Temper
 from bayesgen.inference import Method
-from bayesgen.table import Name, Names, Table
+from bayesgen.table import Table
 from bayesgen.typing import unchecked
 
 
@@ -16,10 +14,8 @@ class NaiveBayes(Classifier):
     """Naive Bayes: columns are independent given the class; missing cells are left out.
 
     Args:
-        likelihood: "auto" (numbers -> Normal, everything else -> Categorical), one likelihood for
-            all columns, or {column or (column, ...): likelihood}.
-        remainder, class_prior, inference, power_transform, temper, unseen, random_state: as in
-            GenerativeClassifier.
+        likelihood, remainder, class_prior, inference, power_transform, temper, unseen: ...
+        random_state: ...
 
     Example:
         >>> import bayesgen as bg
@@ -63,9 +59,6 @@ class NaiveBayes(Classifier):
         self.temper = temper
         self.unseen = unseen
         self.random_state = random_state
-
-    def _unread(self, names: Names) -> Collection[Name]:
-        return unread(self.likelihood, names, self.remainder)
 
     def _reads_sparse(self) -> bool:
         return reads_sparse(self.likelihood)

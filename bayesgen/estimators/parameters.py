@@ -1,15 +1,37 @@
-"""Constructor arguments by name, those of likelihoods too: `get_params` and `set_params`.
+"""Constructor arguments by name: their documentation, `get_params` and `set_params`.
 
 A classifier's likelihood is a value that several classifiers may share. Setting an argument of it
-replaces it by another likelihood, so that nobody else's changes.
+replaces it by another likelihood, so that others' stays as it is.
 """
 
 import inspect
+import re
 from collections.abc import Hashable, Iterator, Mapping
 from typing import cast
 
 from bayesgen.errors import InvalidArgument, UnknownArgument
 from bayesgen.likelihoods import Likelihood
+
+OPEN = re.compile(r"^( +)(\w+(?:, \w+)*): \.\.\.$", re.MULTILINE)
+"""Parameters that a docstring leaves to that of an ancestor."""
+
+
+def documented(cls: type, ancestor: type) -> str | None:
+    """Return the docstring of a class with open parameters, as in "rows, probs: ...", filled in.
+
+    Their text is that of the first class, up to `ancestor`, whose docstring has one.
+    """
+    texts = [c.__doc__ or "" for c in cls.__mro__[1:] if issubclass(c, ancestor)]
+
+    def entry(indent: str, name: str) -> str:
+        pattern = rf"^{indent}{name}: (?!\.\.\.$).*(?:\n{indent} {{4}}.*)*"
+        found = (re.search(pattern, text, re.MULTILINE) for text in texts)
+        return next((match[0] for match in found if match), f"{indent}{name}: ...")
+
+    def filled(line: re.Match) -> str:
+        return "\n".join(entry(line[1], name) for name in line[2].split(", "))
+
+    return cls.__doc__ and OPEN.sub(filled, cls.__doc__)
 
 
 def check_arguments(cls: type, args: tuple, kwargs: Mapping[str, object]) -> None:
@@ -18,7 +40,7 @@ def check_arguments(cls: type, args: tuple, kwargs: Mapping[str, object]) -> Non
     Raises:
         UnknownArgument: with the class that is made, and not the one that has the constructor.
     """
-    found = tuple(inspect.signature(cls).parameters.values()) if args or kwargs else ()
+    found = tuple(inspect.signature(cls).parameters.values())
     names = [parameter.name for parameter in found]
     for name in kwargs:
         if name not in names:

@@ -1,10 +1,11 @@
-"""A user's program as a classifier: rows as it takes them, and what is asked of a fitted one."""
+"""A user's NumPyro program as a classifier: its rows, its training state, its fitted model."""
 
 import dataclasses
 from collections.abc import Callable, Mapping
 from typing import TypeVar, cast
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
 from bayesgen import diagnose
@@ -14,35 +15,34 @@ from bayesgen.errors import (
     InvalidProgramRows,
     InvalidTable,
     InvalidValues,
+    NoEvidence,
     NotConverged,
+    ProgramRefuses,
     UnsupportedTable,
     warn,
 )
-from bayesgen.estimators.training import TrainingState
-from bayesgen.estimators.validation import TrainingRows
-from bayesgen.inference import Method
+from bayesgen.estimators.diagnostics import ROW, Fitted
+from bayesgen.estimators.training import TrainingRows, TrainingState
+from bayesgen.inference import DrawsPosterior, Method
 from bayesgen.model import ModelStatistics
 from bayesgen.schema import BlockSpec, Schema, check_columns
 from bayesgen.table import (
     Table,
-    check_labelled,
     fill_table,
     free,
-    is_frame,
-    is_sparse,
     read_table,
     require_container,
 )
-from bayesgen.typing import Encoded, Labels, Traceable
+from bayesgen.typing import Encoded, Labels, Traceable, Weights
 from bayesgen.user_program import (
     OWNER,
     SINGLE,
     ProgramPosterior,
     ProgramRows,
     UserProgram,
-    infer,
     size_keywords,
 )
+from bayesgen.user_program import infer as infer_program
 
 DICT = "dict"
 
@@ -68,7 +68,7 @@ class ProgramTable(Table):
 
 @dataclasses.dataclass(frozen=True)
 class ProgramSchema(Schema):
-    """What a fit remembers of arrays: kind of number and shape of a row, by name.
+    """Arrays as a fit remembers them: kind of number and shape of a row, by name.
 
     columns: of the frame that the rows came in, if it was one.
     """
@@ -78,7 +78,7 @@ class ProgramSchema(Schema):
 
     @classmethod
     def of(cls, table: ProgramTable) -> "ProgramSchema":
-        """Return what a table teaches."""
+        """Return the schema of a table."""
         forms = {name: (array.dtype, array.shape[1:]) for name, array in table.arrays.items()}
         if table.frame is None:
             return cls({}, (), table.container, forms, None)
@@ -124,21 +124,51 @@ class ProgramSchema(Schema):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ProgramState(TrainingState):
-    """How rows look to a program, and the classes. rows: to fit, then None."""
+    """Training state of a program. rows: to fit; None afterwards."""
 
     schema: ProgramSchema
     program: UserProgram
     rows: ProgramRows | None
 
+    def log_evidence(self, prior: Spec, inference: str) -> float:
+        """Refuse: log p(rows, labels) of a program has no closed form.
+
+        Raises:
+            NoEvidence: always.
+        """
+        raise NoEvidence.no_closed_form("a program of your own")
+
+    def to_keep(self) -> "ProgramState":
+        """Return the state without the rows."""
+        return dataclasses.replace(self, rows=None)
+
+    def infer(self, inference: str | Method, prior: Spec, seed: int) -> ProgramPosterior:
+        """Return the posterior of a program, warning where it has not converged.
+
+        Raises:
+            InvalidProgram: the program breaks the form, or the prior is a number.
+        """
+        number = isinstance(prior, int | float | np.number)
+        if number and prior != 1.0:
+            raise InvalidProgram.with_class_prior(prior)
+        posterior = infer_program(self.program, cast(ProgramRows, self.rows), inference, seed)
+        if not posterior.report.converged:
+            warn(NotConverged(posterior.report.verdict))
+        if number:
+            return posterior
+        require_possible(prior, self.classes)
+        known = class_prior(prior, self.classes, self.statistics.count, frequencies=False)
+        return posterior.with_classes(known)
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class FittedProgram:
+class FittedProgram(Fitted):
     """A fitted program: how its rows look, and its posterior."""
 
     state: ProgramState
     posterior: ProgramPosterior
 
-    def simulate(self, n: int, rng: np.random.Generator) -> tuple[dict[str, Traceable], np.ndarray]:
+    def simulate(self, n: int, rng: np.random.Generator) -> tuple[dict[str, Traceable], Labels]:
         """Return n rows as the schema encodes rows, and their class codes.
 
         Raises:
@@ -181,16 +211,41 @@ class FittedProgram:
             return cast(T, {name: _replaced(array, *cells[name]) for name, array in X.items()})
         return cast(T, _replaced(X, *cells[SINGLE]))
 
-    def sample_prior(
-        self, draws: int, rng: np.random.Generator, encoded: Encoded, y: Labels
+    def named(self, params: diagnose.Params, words: diagnose.Words) -> diagnose.Group:
+        """Return the parameters of the program under free names, beside the class probabilities."""
+        group = super().named(params, words)
+        sites = {free(site, group.arrays): value for site, value in params.get(OWNER, {}).items()}
+        return diagnose.Group({**group.arrays, **sites}, group.dims)
+
+    def prior_draws(
+        self, rng: np.random.Generator, draws: int, encoded: Encoded, y: Labels
     ) -> diagnose.Params:
         """Return draws of every parameter from its prior, by owner, (chain, draw, ...)."""
         return diagnose.chained(self.posterior.sample_prior(draws, rng, encoded, y), draws)
 
-    def log_priors(self, encoded: Encoded, y: Labels) -> dict[str, np.ndarray]:
+    def log_priors(
+        self, draws: DrawsPosterior, encoded: Encoded, y: Labels
+    ) -> dict[str, np.ndarray]:
         """Return the log density of each parameter's prior at the draws; none of an MLE."""
         is_mle = self.posterior.report.method == "mle"
         return {} if is_mle else self.posterior.log_priors(encoded, y)
+
+    def observed(self, encoded: Encoded) -> diagnose.Group:
+        """Return the group of observed rows, as the program takes them."""
+        return diagnose.Group(dict(encoded), dict.fromkeys(encoded, ROW), samples=())
+
+    def require_leave_one_out(self) -> None:
+        """Refuse a point estimate, whose draws cannot be weighted.
+
+        Raises:
+            ProgramRefuses: the posterior is one point.
+        """
+        if self.posterior.point:
+            raise ProgramRefuses.loo_of_point(self.posterior.report.method)
+
+    def left_out(self, encoded: Encoded, y: Labels, weight: Weights) -> diagnose.LeaveOneOut:
+        """Return the log densities of rows, each given the others, by importance sampling."""
+        return diagnose.left_out_by_importance(self.posterior, encoded, y, weight)
 
 
 def _replaced(array: object, changed: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -200,47 +255,21 @@ def _replaced(array: object, changed: np.ndarray, values: np.ndarray) -> np.ndar
     return out
 
 
-def named(params: diagnose.Params, group: diagnose.Group) -> diagnose.Group:
-    """Return a group with the parameters of a program beside those in it, by free names."""
-    sites = {free(site, group.arrays): value for site, value in params.get(OWNER, {}).items()}
-    return diagnose.Group({**group.arrays, **sites}, group.dims)
-
-
 def new_state(model: Callable, rows: TrainingRows, classes: np.ndarray) -> ProgramState:
-    """Return what a program is fitted to.
+    """Return the training state of a program.
 
     Raises:
-        InvalidProgram: story= is no program.
+        InvalidProgram: story= is not callable.
     """
-    check_labelled(classes)
     if not callable(model):
         raise InvalidProgram.not_a_program(model)
     table = cast(ProgramTable, rows.table)
     schema = ProgramSchema.of(table)
     program = UserProgram(model, len(classes), table.container != DICT)
-    y = np.searchsorted(classes, rows.labels)
+    y = rows.codes_among(classes)
     count = np.bincount(y, rows.weight, minlength=len(classes)).astype(float)
     observed = ProgramRows(schema.encode(table), y, rows.weight)
     return ProgramState(schema, {}, classes, ModelStatistics(count, {}), program, observed)
-
-
-def fit(state: ProgramState, inference: str | Method, prior: Spec, seed: int) -> ProgramPosterior:
-    """Return the posterior of a program, warning where it has not converged.
-
-    Raises:
-        InvalidProgram: the program breaks the form, or the prior is a number.
-    """
-    number = isinstance(prior, int | float | np.number)
-    if number and prior != 1.0:
-        raise InvalidProgram.with_class_prior(prior)
-    posterior = infer(state.program, cast(ProgramRows, state.rows), inference, seed)
-    if not posterior.report.converged:
-        warn(NotConverged(posterior.report.verdict))
-    if number:
-        return posterior
-    require_possible(prior, state.classes)
-    known = class_prior(prior, state.classes, state.statistics.count, frequencies=False)
-    return posterior.with_classes(known)
 
 
 def require_columns(schema: ProgramSchema, table: ProgramTable, estimator: str) -> None:
@@ -269,10 +298,10 @@ def read(estimator: object, X: object, *, reset: bool) -> ProgramTable:
         if len(set(lengths.values())) != 1:
             raise InvalidProgramRows.lengths(lengths)
         return _table(arrays, DICT)
-    require_container(X)
-    if is_sparse(X):
+    kind = require_container(X)
+    if issparse(X):
         raise UnsupportedTable.sparse_for("A program of your own")
-    if is_frame(X):
+    if kind == "frame":
         frame = read_table(X)
         for column in frame.columns:
             if column.kind != "number":

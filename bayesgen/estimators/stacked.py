@@ -4,7 +4,7 @@ import copy
 import dataclasses
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from jaxtyping import Bool
@@ -31,11 +31,18 @@ from bayesgen.errors import (
 )
 from bayesgen.errors.base import Code
 from bayesgen.estimators import validation
-from bayesgen.estimators.classifier import Classifier, restore_on_failure
+from bayesgen.estimators.classifier import Classifier, restored_on_failure
 from bayesgen.estimators.column_blocks import Blocks
+from bayesgen.estimators.diagnostics import Fitted
 from bayesgen.estimators.stack_members import WIDEST, automatic, too_wide
-from bayesgen.estimators.training import Temper, codes_of, joined, one_each
-from bayesgen.estimators.validation import TableEncoder, TrainingRows
+from bayesgen.estimators.training import (
+    TableEncoder,
+    Temper,
+    TrainingRows,
+    joined,
+    one_each,
+    together,
+)
 from bayesgen.inference import (
     MixturePosterior,
     Posterior,
@@ -53,6 +60,7 @@ from bayesgen.table import (
     Name,
     SparseTable,
     Table,
+    check_declared,
     check_labelled,
     concatenated,
     with_column,
@@ -71,7 +79,7 @@ from bayesgen.typing import (
 
 VERDICT = "Members are weighed by leave-one-out scores."
 FOLDS = 10
-"""Of rows that members without a closed form are judged by."""
+"""Folds of rows by which members without a closed form are judged."""
 
 ALLOWED = ("auto", Code("[bg.LDA()]"))
 Members = str | Sequence[Classifier] | Mapping[str, Classifier]
@@ -79,7 +87,7 @@ Members = str | Sequence[Classifier] | Mapping[str, Classifier]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Attempt:
-    """Members that could be fitted, and what they say of rows left out.
+    """Members that could be fitted, and their predictions of rows left out.
 
     log_proba: (member, row, class). able: which members integrate over the missing values of a row,
     (row, member). failed: why others could not be fitted, by name.
@@ -94,8 +102,8 @@ class Attempt:
 class StackedClassifier(Classifier):
     r"""Generative classifiers of several structures, stacked and tempered by exact leave-one-out.
 
-    P(y given x) = mean over powers eta of Q(y given x)^eta, normalised, where Q is the weighted
-    mean of the members' class probabilities. The weights maximise the sum over rows of
+    P(y given x) = mean over powers eta of Q(y given x)^eta, normalized, where Q is the weighted
+    mean of the members' class probabilities. The weights maximize the sum over rows of
     log Q(y_i given x_i, the rows without i); the powers weigh by the same score. Every member
     is a generative model with a closed form, so no row is fitted again.
 
@@ -109,14 +117,14 @@ class StackedClassifier(Classifier):
     They answer where no other member is left.) So it is where members are weighed, and in
     everything that a stack answers.
 
-    Everything that a classifier answers, a stack answers too. Missing cells are drawn, and valued,
-    by the members that say how cells are distributed: every row is filled in by one of them, drawn
+    A stack has every method of a classifier. Missing cells are drawn, and valued,
+    by the members that have a distribution of cells: every row is filled in by one of them, drawn
     with probability proportional to its weight times p(observed cells given data) under it. Members
     over indicators or other columns, and words of a text, are left out there, and the others share
     their weight. `loo` keeps the weights and powers, which all rows decided.
 
     What tempering gives up: the probabilities are no longer those of one generative model, and a
-    power below 1 says that the story counts evidence more than once (`temperature_`).
+    power below 1 means that the model counts evidence more than once (`temperature_`).
 
     Sources: Yao, Vehtari, Simpson and Gelman (2018), Bayesian Analysis 13, 917-1007; Miller and
     Dunson (2019), Journal of the American Statistical Association 114, 1113-1125.
@@ -126,7 +134,8 @@ class StackedClassifier(Classifier):
             and whether numbers are missing), a sequence of classifiers, or {name: classifier}.
             Members without a closed form (NUTS, a program of your own) are judged by ten folds.
         temper: "learn", None (the weighted mean as it is), or a power above 0.
-        class_prior, unseen, random_state: of automatic members, as in GenerativeClassifier.
+        class_prior, unseen, random_state: ...
+        The last three are those of automatic members.
 
     Attributes:
         members_: the fitted members by name.
@@ -135,7 +144,8 @@ class StackedClassifier(Classifier):
             tried (above 100 columns, with a warning).
         weights_: their weights by name, which sum to one.
         temperature_: what log-odds are divided by (1: the stack was not overconfident).
-        classes_, n_features_in_, feature_names_in_: as in GenerativeClassifier.
+        classes_: the labels in sorted order, shape (class,).
+        n_features_in_, feature_names_in_: what fit saw.
 
     Example:
         >>> import bayesgen as bg
@@ -169,45 +179,51 @@ class StackedClassifier(Classifier):
 
     # -- fitting -----------------------------------------------------------------------------------
 
+    @restored_on_failure
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Fit every member to rows X and labels y, weigh them, and temper; returns self.
 
         Raises:
             BayesgenError: rows that cannot be used, or no member could be fitted.
         """
-        with restore_on_failure(self):
-            start = time.perf_counter()
-            arguments.seed(self.random_state)
-            rows = self._training_rows(X, y, sample_weight, reset=True)
-            classes = rows.classes
-            if len(classes) < 2:
-                raise TooFewClasses.found(classes.tolist())
-            check_labelled(classes)
-            members = {name: clone(m) for name, m in self._listed(rows.table).items()}
-            wide = self._without_wide(rows.table)
-            fitted = self._attempted(members, (rows,), classes, _fit)
-            return self._finish_stack(fitted, (rows,), classes, start, wide)
+        start = time.perf_counter()
+        rows = self._training_rows(X, y, sample_weight, reset=True)
+        return self._fit_stack(rows, rows.classes, start)
 
+    @restored_on_failure
     def partial_fit(
         self, X: object, y: object, classes: ArrayLike | None = None, sample_weight: object = None
     ) -> Self:
         """Add rows: members add statistics, and weights and powers are learned from all rows again.
 
         The rows are kept for that. Columns of the first call decide which members there are.
+        `classes` names those of this call before their rows come; rows of the first call must be of
+        two classes at least.
         """
-        if not hasattr(self, "members_"):
-            return self.fit(X, y, sample_weight)
-        if not self._training:
+        first, start = not hasattr(self, "members_"), time.perf_counter()
+        if not first and not self._training:
             raise NoRows.to_learn_from("a stack")
-        start = time.perf_counter()
-        rows = self._training_rows(X, y, sample_weight, reset=False)
-        every = np.union1d(self.classes_, rows.labels if classes is None else classes)
+        rows = self._training_rows(X, y, sample_weight, reset=first)
+        these = rows.classes if classes is None else np.unique(classes)
+        every = these if first else np.union1d(self.classes_, these)
         check_labelled(every)
-        validation.check_declared(rows.labels, every)
+        check_declared(rows.classes, every)
+        if first:
+            return self._fit_stack(rows, every, start)
         members = {name: _with_its_rows(member) for name, member in self.members_.items()}
         seen = (*self._training, rows)
-        added = self._attempted(members, seen, every, _add)
+        added = self._attempted(members, seen, every, first=False)
         return self._finish_stack(added, seen, every, start, self.left_out_)
+
+    def _fit_stack(self, rows: TrainingRows, classes: np.ndarray, start: float) -> Self:
+        """Fit every member to the first rows."""
+        arguments.seed(self.random_state)
+        if len(rows.classes) < 2:
+            raise TooFewClasses.found(rows.classes.tolist())
+        members = {name: clone(m) for name, m in self._listed(rows.table).items()}
+        wide = self._without_wide(rows.table)
+        fitted = self._attempted(members, (rows,), classes, first=True)
+        return self._finish_stack(fitted, (rows,), classes, start, wide)
 
     def _blocks(self, table: Table) -> Blocks:
         return {
@@ -242,17 +258,20 @@ class StackedClassifier(Classifier):
         members: Mapping[str, Classifier],
         seen: tuple[TrainingRows, ...],
         classes: np.ndarray,
-        fit: Callable[[Classifier, TrainingRows, np.ndarray], object],
+        *,
+        first: bool,
     ) -> Attempt:
         """Return the members that could be fitted to the last rows seen, judged by all of them."""
         found, log_proba, able, failed = {}, [], [], {}
         with deduplicate_warnings(AbsentColumns):  # which were warned of when the rows were read
             for name, member in members.items():
                 try:
-                    own = [member._own_rows(rows, reset=fit is _fit) for rows in seen]
-                    fit(member, own[-1], classes)
-                    log_proba.append(held_out(member, seen, own, classes))
-                    able.append(_is_marginal(member, own))
+                    own = [member._own_rows(rows, reset=first) for rows in seen]
+                    if first:
+                        member._fit_rows(own[-1], classes)
+                    else:
+                        member._finish_fit(*member._accumulate(own[-1], classes))
+                    judged = held_out(member, seen, own, classes)
                 except (BayesgenError, np.linalg.LinAlgError, FloatingPointError) as error:
                     failed[name] = str(error)
                     warn(LeftOut.member(name, error))
@@ -261,6 +280,8 @@ class StackedClassifier(Classifier):
                     if noted in vars(self):
                         setattr(member, noted, getattr(self, noted))
                 found[name] = member
+                log_proba.append(judged[0])
+                able.append(judged[1])
         if not found:
             raise InvalidArgument.no_member_left(list(members))
         return Attempt(found, np.stack(log_proba), np.stack(able, axis=1), failed)
@@ -273,13 +294,14 @@ class StackedClassifier(Classifier):
         start: float,
         before: dict[str, str],
     ) -> Self:
-        """Weigh the members by what they say of rows left out, and set what a fit leaves behind."""
-        codes = codes_of(np.concatenate([rows.labels for rows in seen]), classes)
-        weight = np.concatenate([rows.weight for rows in seen])
+        """Weigh the members by their predictions of rows left out; set all fitted attributes."""
+        codes, weight = together(seen, classes)
         members, log_proba, able = fitted.members, fitted.log_proba, fitted.able
         share = stacking.weights_of(log_proba[:, np.arange(len(codes)), codes], weight, able)
-        report = Report("stacked", 0.0, converged=True, verdict=_verdict(members))
-        log_classes = mixture_of(members, share, report).log_classes()
+        parts = {name: fitted_posterior(member) for name, member in members.items()}
+        report = Report("stacked", 0.0, converged=True, verdict=_verdict(parts))
+        mixture = MixturePosterior(Reader({}, {}), report, parts, share, (True,) * len(parts))
+        log_classes = mixture.log_classes()
         mean = stacking.stacked(log_proba, stacking.shares(share, able))
         self._powers = self._chosen_powers(log_classes, mean, codes, weight)
         self.members_, self.classes_ = members, classes
@@ -315,16 +337,12 @@ class StackedClassifier(Classifier):
         return PowerPosterior(posterior.reader, posterior.report, posterior, *self._powers)
 
     def _read(self, X: object, *, reset: bool) -> Table:
-        table = validation.read(self, X, lambda names: (), reset=reset)
+        table = validation.read(self, X, reset=reset)
         if isinstance(table, SparseTable):
             raise UnsupportedTable.sparse_for(type(self).__name__)
         if not reset:
             self._check_columns(table)
         return table
-
-    def _check_columns(self, table: Table) -> None:
-        if self._used_columns():  # a program of the user's own reads rows as a whole
-            super()._check_columns(table)
 
     def _read_encoded(self, X: object) -> tuple[Table, dict[str, Traceable]]:
         table = self._read(X, reset=False)
@@ -340,8 +358,10 @@ class StackedClassifier(Classifier):
     def _schema(self) -> Schema:
         return next(iter(self.members_.values()))._schema()
 
-    def _class_counts(self) -> Weights:
-        return next(iter(self.members_.values()))._class_counts()
+    def _fitted(self) -> Fitted:
+        posterior, mixture = self._fitted_posterior(), self._mixture()
+        state = next(iter(self.members_.values())).state_
+        return FittedStack(state, posterior, self.class_prior, self.members_, mixture)
 
     def _every_cell(self) -> dict[Name, explain.Cell]:
         """Return where each column is encoded: in every member that reads it."""
@@ -405,17 +425,6 @@ class StackedClassifier(Classifier):
     def _simulated(self, n: int) -> dict[str, Traceable]:
         return self._encode_rows(self.sample(n, 0)[0])[1]
 
-    def _leave_one_out(self, encoded: Encoded, codes: Labels, weight: Weights) -> Joint:
-        mixture, density, log_proba = self._mixture(), [], []
-        for name, rows in mixture.by_member(encoded).items():
-            member = self.members_[name]
-            found = member.state_.leave_one_out(member.class_prior, rows, codes, weight, weight)
-            density.append(np.logaddexp.reduce(found[0], axis=1))
-            log_proba.append(mixture.members[name].log_proba(found[1], found[0]))
-        able = mixture.able(encoded, len(codes))
-        joint = mixture.combined(np.stack(density), np.stack(log_proba), able)
-        return self._fitted_posterior().log_joint_from(mixture.log_classes()[None], joint)
-
     @unchecked  # options are those of the members
     def to_datatree(self, X: object = None, y: object = None, **options: Any) -> DataTree:
         """Return an xarray.DataTree: the weights, and under each member's name its own tree.
@@ -460,7 +469,7 @@ class StackedClassifier(Classifier):
         origin = {
             f"{name}/{block}": own
             for name, member in self.members_.items()
-            for block, own in member.state_.kept_origin(member._fitted_posterior().reader).items()
+            for block, own in member.state_.kept_origin(fitted_posterior(member).reader).items()
         }
         return self._fitted_posterior().shifted(origin)
 
@@ -484,12 +493,9 @@ class StackedClassifier(Classifier):
 # -- members ---------------------------------------------------------------------------------------
 
 
-def _fit(member: Classifier, rows: TrainingRows, classes: np.ndarray) -> None:
-    member._fit_rows(rows)
-
-
-def _add(member: Classifier, rows: TrainingRows, classes: np.ndarray) -> None:
-    member._finish_fit(*member._accumulate(rows, classes))
+def fitted_posterior(member: Classifier) -> Posterior:
+    """Return the posterior of a fitted member, which has rows of two classes."""
+    return cast(Posterior, member._posterior)
 
 
 def held_out(
@@ -497,11 +503,12 @@ def held_out(
     seen: Sequence[TrainingRows],
     own: Sequence[TrainingRows],
     classes: np.ndarray,
-) -> Joint:
+) -> tuple[Joint, Bool[np.ndarray, " row"]]:
     """Return log P(y = k given x_i, the rows without i) of a fitted member, shape (row, class).
 
-    By exact leave-one-out where the member has a closed form; otherwise each fold is predicted by a
-    member fitted to the other nine. A row of weight 2 is the row twice: one of them is left out.
+    Also returns for which rows the member integrates over the missing values. By exact
+    leave-one-out where the member has a closed form; otherwise each fold is predicted by a member
+    fitted to the other nine. A row of weight 2 is the row twice: one of them is left out.
 
     Args:
         member: fitted to the rows.
@@ -512,49 +519,42 @@ def held_out(
     Raises:
         UnsupportedInference: rows came in several calls, and the member has no closed form.
     """
+    posterior = fitted_posterior(member)
+    encoded = joined([rows.encode(member.state_.schema, member.unseen) for rows in own])
+    codes, weight = together(own, member.classes_)
     if member.inference_ in ("exact", "expected"):
-        encoded = joined([rows.encode(member.state_.schema, member.unseen) for rows in own])
-        codes = codes_of(np.concatenate([rows.labels for rows in own]), member.classes_)
-        weight = np.concatenate([rows.weight for rows in own])
         prior, away = member.class_prior, one_each(weight)
         joint, log_classes = member.state_.leave_one_out(prior, encoded, codes, weight, away)
-        return member._fitted_posterior().log_proba(log_classes, joint)
-    if len(seen) > 1:
+        log_proba = posterior.log_proba(log_classes, joint)
+    elif len(seen) == 1:
+        log_proba = _by_folds(member, seen[0], classes)
+    else:
         raise UnsupportedInference.because(
             f"partial_fit with a member {type(member).__name__}",
             "only closed forms can leave a row out",
             "Call fit with all rows.",
         )
-    return _by_folds(member, seen[0], classes)
+    return log_proba, posterior.is_marginal(encoded, len(codes))
 
 
 def _by_folds(member: Classifier, rows: TrainingRows, classes: np.ndarray) -> Joint:
     # a third of what a fresh process loads for an exact fit, which has no use for it
     from sklearn.model_selection import KFold
 
-    size = len(rows.labels)
+    size = len(rows.codes)
     out = np.full((size, len(classes)), -np.inf)
     folds = KFold(min(FOLDS, size), shuffle=True, random_state=0)
-    for others, fold in folds.split(rows.labels):
+    for others, fold in folds.split(rows.codes):
         again = clone(member)
-        again._fit_rows(again._own_rows(rows.only(others), reset=True))
+        fitted = again._own_rows(rows.only(others), reset=True)
+        again._fit_rows(fitted, fitted.classes)
         tested = again._own_rows(rows.only(fold), reset=False)
         encoded = tested.encode(again.state_.schema, again.unseen)
-        proba = class_probabilities(
-            *predict.joint_and_prior(again._fitted_posterior(), encoded, len(fold))
-        )
+        parts = predict.joint_and_prior(fitted_posterior(again), encoded, len(fold))
+        proba = class_probabilities(*parts)
         with np.errstate(divide="ignore"):
             out[np.ix_(fold, np.searchsorted(classes, again.classes_))] = np.log(proba)
     return out
-
-
-def _is_marginal(member: Classifier, own: Sequence[TrainingRows]) -> Bool[np.ndarray, " row"]:
-    """Return for which rows a fitted member integrates over their missing values."""
-    posterior, schema = member._fitted_posterior(), member.state_.schema
-    parts = (
-        posterior.is_marginal(rows.encode(schema, member.unseen), len(rows.labels)) for rows in own
-    )
-    return np.concatenate(list(parts))
 
 
 def mixture_of(
@@ -562,7 +562,7 @@ def mixture_of(
 ) -> MixturePosterior:
     """Return the posterior of fitted members under their weights."""
     densities = with_density(members, dict(zip(members, weights.tolist(), strict=True)))
-    parts = {name: member._fitted_posterior() for name, member in members.items()}
+    parts = {name: fitted_posterior(member) for name, member in members.items()}
     imputers = tuple(
         dense and _imputes(member)
         for dense, member in zip(densities, members.values(), strict=True)
@@ -577,7 +577,7 @@ def with_density(
 
     Densities of other columns, of indicators derived from levels, or of counts where others see
     numbers are in other units, and no mean of them is one. Members that read the most columns
-    alike say what p(x) is, the heavier ones if there are as many; where nobody reads columns one
+    alike define p(x), the heavier ones if there are as many; where no member reads columns one
     by one, all do.
     """
     seen = {name: _density_of(member) for name, member in members.items()}
@@ -599,13 +599,37 @@ def _imputes(member: Classifier) -> bool:
     """Return whether a member reads columns as they are, and can fill in the cells of each."""
     if member._derived_columns() or not member.state_.column_positions():
         return False
-    posterior = member._fitted_posterior()
+    posterior = fitted_posterior(member)
     try:
         for block in posterior.families:
             posterior.require_imputable(block)
     except UnsupportedInference:
         return False
     return True
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class FittedStack(Fitted):
+    """Fitted members and their mixture, not tempered; state: of the first member."""
+
+    members: Mapping[str, Classifier]
+    mixture: MixturePosterior
+
+    def left_out(self, encoded: Encoded, y: Labels, weight: Weights) -> diagnose.LeaveOneOut:
+        """Return the log densities of the rows of the fit, each given the others.
+
+        Weights and powers stay.
+        """
+        mixture, density, log_proba = self.mixture, [], []
+        for name, rows in mixture.by_member(encoded).items():
+            member = self.members[name]
+            found = member.state_.leave_one_out(member.class_prior, rows, y, weight, weight)
+            density.append(np.logaddexp.reduce(found[0], axis=1))
+            log_proba.append(mixture.members[name].log_proba(found[1], found[0]))
+        able = mixture.able(encoded, len(y))
+        joint = mixture.combined(np.stack(density), np.stack(log_proba), able)
+        log_classes = mixture.log_classes()[None]
+        return diagnose.LeaveOneOut(self.posterior.log_joint_from(log_classes, joint))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -642,7 +666,7 @@ class StackRows(explain.Rows):
     encoder: StackEncoder
 
     def places(self, name: Name) -> list[tuple[explain.Place, Column]]:
-        """Return where a column's cells can be filled in, and what the fit knows of it there."""
+        """Return where a column's cells can be filled in, and its column in the schema there."""
         return self.columns[name]
 
     @property
@@ -673,9 +697,9 @@ class StackRows(explain.Rows):
             return self.encoder.encode(table, lambda: None)
 
 
-def _verdict(members: Mapping[str, Classifier]) -> str:
+def _verdict(posteriors: Mapping[str, Posterior]) -> str:
     """Return how members are weighed, and which of them some rows may be answered without."""
-    names = [name for name, member in members.items() if member._fitted_posterior().caveat]
+    names = [name for name, posterior in posteriors.items() if posterior.caveat]
     if not names:
         return VERDICT
     return (

@@ -1,14 +1,15 @@
 """Training: from rows, labels and weights to statistics, and from statistics to a posterior."""
 
-import contextlib
 import dataclasses
 import functools
 import math
 import operator
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NoReturn
 
 import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
+from sklearn.utils import _safe_indexing
 
 from bayesgen.classes import Spec, class_prior, require_possible
 from bayesgen.errors import (
@@ -26,16 +27,14 @@ from bayesgen.errors import (
     SingularCovariance,
     TooManyCells,
     UninformativeColumn,
+    UnsupportedTable,
     warn,
 )
-from bayesgen.estimators import validation
-from bayesgen.estimators.column_blocks import Blocks, specs
-from bayesgen.estimators.validation import TrainingRows
+from bayesgen.estimators.column_blocks import Blocks
 from bayesgen.inference import MLE, Method, Posterior, PowerPosterior, any_missing, choose
 from bayesgen.inference import leave_one_out as loo
 from bayesgen.inference.power_posterior import learned_powers, stated_powers
 from bayesgen.likelihoods import Likelihood, Repair
-from bayesgen.likelihoods.normal_statistics import row_chunks
 from bayesgen.likelihoods.sparse import first_missing
 from bayesgen.model import (
     Model,
@@ -45,9 +44,16 @@ from bayesgen.model import (
     log_abs_det_jacobian,
     model_statistics,
 )
-from bayesgen.schema import Column, Columns, Schema
+from bayesgen.schema import BlockSpec, Column, Columns, Schema
 from bayesgen.schema.power_transform import learned as learned_transform
-from bayesgen.table import SPARSE, Name, SparseTable, check_labelled
+from bayesgen.table import (
+    SPARSE,
+    Name,
+    SparseTable,
+    Table,
+    check_declared,
+    check_labelled,
+)
 from bayesgen.typing import Encoded, Joint, Labels, Traceable, Weights
 
 LEARN_ROWS = 1 << 17
@@ -55,14 +61,17 @@ LEARN_ROWS = 1 << 17
 instead of asking the system for fresh pages (.4 s of .8 s for 1e6 rows, measured)."""
 
 MANY_COLUMNS = 20
-"""Uninformative columns above which one warning speaks of them all."""
+"""Uninformative columns above which one warning names them all."""
+
+NO_CELLS = Table((), 0, "")
+"""In place of a table that is not kept."""
 
 Temper = str | float | int | None
 """None: the model as it is; a power above 0; or "learn"."""
 
 
 def one_each(weight: Weights) -> Weights:
-    """Return what is taken away where one row is left out: of a row of weight 3, one of three."""
+    """Return the weight that is left out with a row: of a row of weight 3, one of three."""
     return np.minimum(weight, 1.0)
 
 
@@ -78,12 +87,97 @@ def below(parts: list[Traceable]) -> Traceable:
     return vstack(parts, format="csr") if issparse(parts[0]) else np.concatenate(parts)
 
 
-# -- the state ------------------------------------------------------------------------------------
+# -- rows ------------------------------------------------------------------------------------------
+
+
+class TableEncoder:
+    """A table whose columns are encoded once, however many schemas read them alike."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self._encoded: dict[object, Traceable] = {}
+
+    def encode(self, schema: Schema, unseen: str, estimator: str) -> dict[str, Traceable]:
+        """Return what `Schema.encode` returns; the arrays are shared: never write."""
+        if not schema.blocks:  # of a program of the user's own
+            return schema.encode(self.table, unseen, estimator=estimator)
+        keys = {block: (columns, unseen) for block, columns in schema.blocks.items()}
+        new = {block: key for block, key in keys.items() if key not in self._encoded}
+        if new:
+            part = dataclasses.replace(
+                schema, blocks={block: schema.blocks[block] for block in new}
+            )
+            encoded = part.encode(self.table, unseen, estimator=estimator)
+            self._encoded |= {key: encoded[block] for block, key in new.items()}
+        return {block: self._encoded[key] for block, key in keys.items()}
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class TrainingRows:
+    """The rows of one call of fit or partial_fit.
+
+    X, y, sample_weight: as they were passed. table, codes, weight: as they were read, rows of
+    weight 0 left out. classes: the distinct labels, sorted, which the codes are positions in. kept:
+    positions in X of the rows that were not left out; None: all.
+    """
+
+    X: object
+    y: object
+    sample_weight: object
+    table: Table
+    codes: Labels
+    weight: Weights
+    classes: np.ndarray
+    kept: np.ndarray | None = None
+
+    def encode(
+        self, schema: Schema, unseen: str, chunk: slice | None = None
+    ) -> dict[str, Traceable]:
+        """Return the rows, or a chunk of them, as `Schema.encode` does.
+
+        Of all rows what was encoded before is shared: never write.
+        """
+        if chunk is not None:
+            return schema.encode(self.table.take(chunk), unseen)
+        return self._encoder.encode(schema, unseen, "Classifier")
+
+    @functools.cached_property
+    def _encoder(self) -> TableEncoder:
+        return TableEncoder(self.table)
+
+    def to_keep(self, *, table: bool) -> "TrainingRows":
+        """Return the rows without what was encoded, and without their cells unless wanted."""
+        return dataclasses.replace(self, table=self.table if table else NO_CELLS)
+
+    def only(self, where: np.ndarray) -> "TrainingRows":
+        """Return some of the rows, as if the others had never been read."""
+        kept = where if self.kept is None else self.kept[where]
+        present, codes = np.unique(self.codes[where], return_inverse=True)
+        parts = {"codes": codes, "weight": self.weight[where], "classes": self.classes[present]}
+        return dataclasses.replace(self, table=self.table.only(where), kept=kept, **parts)
+
+    def codes_among(self, classes: np.ndarray) -> Labels:
+        """Return the position of each label among classes, sorted, that hold those of the rows."""
+        index = np.searchsorted(classes, self.classes)
+        return self.codes if len(index) == len(classes) else index[self.codes]
+
+    def raw(self) -> object:
+        """Return X without the rows that were left out."""
+        return self.X if self.kept is None else _safe_indexing(self.X, self.kept)
+
+
+def together(seen: Sequence[TrainingRows], classes: np.ndarray) -> tuple[Labels, Weights]:
+    """Return the class codes and the weights of the rows of several calls."""
+    codes = np.concatenate([rows.codes_among(classes) for rows in seen])
+    return codes, np.concatenate([rows.weight for rows in seen])
+
+
+# -- the state -------------------------------------------------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class TrainingState:
-    """All that fitting remembers of rows: columns, classes and statistics; it adds up.
+    """Additive training state: columns, classes and sufficient statistics.
 
     likelihoods: of each block, with the guesses as the user left them. log_abs_det_jacobian: of
     the power transforms over all rows, which is added to the log evidence.
@@ -94,6 +188,10 @@ class TrainingState:
     classes: np.ndarray
     statistics: ModelStatistics
     log_abs_det_jacobian: float = dataclasses.field(default=0.0, kw_only=True)
+
+    def to_keep(self) -> "TrainingState":
+        """Return what a fitted classifier keeps of the state: all of it."""
+        return self
 
     def __add__(self, later: "TrainingState") -> "TrainingState":
         """Return the state of the rows of both; the later one's schema and classes hold all."""
@@ -120,13 +218,9 @@ class TrainingState:
         }
         return dataclasses.replace(statistics, blocks=parts)
 
-    def origin(self) -> dict[str, np.ndarray]:
-        """Return what encoding subtracted from the columns of each block."""
-        return {name: self.schema.origin(name) for name in self.likelihoods}
-
     def kept_origin(self, reader: Reader) -> dict[str, np.ndarray]:
-        """Return the same of the columns that each block's likelihood still sees."""
-        origin = self.origin()
+        """Return what encoding subtracts from the columns that each block's likelihood sees."""
+        origin = self.schema.origins()
         return {
             name: origin[name]
             if index is None or reader.full[name].subset_axis != "feature"
@@ -136,15 +230,12 @@ class TrainingState:
 
     def complete(self, prior: Spec, *, frequencies: bool) -> tuple[Model, ModelStatistics, Reader]:
         """Return the model with every guess filled in, its statistics, and the reader of rows."""
-        origin, count = self.origin(), self.statistics.count
+        transforms, origin = self.schema.power_transforms(), self.schema.origins()
+        count = self.statistics.count
         parts = {name: part.shifted(-origin[name]) for name, part in self.likelihoods.items()}
         classes = class_prior(prior, self.classes, count, frequencies=frequencies)
         model, statistics, reader = complete_model(classes, parts, self.statistics)
-        return (
-            model,
-            statistics,
-            dataclasses.replace(reader, power_transforms=self.schema.power_transforms()),
-        )
+        return model, statistics, dataclasses.replace(reader, power_transforms=transforms)
 
     def column_positions(self) -> dict[Name, tuple[str, int]]:
         """Return where each column that a block reads is encoded, in the order of the table."""
@@ -173,14 +264,19 @@ class TrainingState:
         columns = [self.schema.blocks[block][i] for i in kept]
         return [f"{c.name}={level}" for c in columns for level in c.levels]
 
-    def uninformative_columns(self, reader: Reader) -> dict[str, list[Name]]:
-        """Return the columns that say nothing about the class, by block, to warn of them."""
-        found, dropped = {}, reader.uninformative_columns()
+    def uninformative_columns(self, reader: Reader) -> list[list[Name]]:
+        """Return the columns that cannot tell classes apart, of each block, to warn of them."""
+        found = []
         for name, likelihood in self.likelihoods.items():
-            lost = range(len(self.schema.blocks[name]))
-            if name in reader.kept:
-                lost = dropped.get(name, ()) if likelihood.warns_uninformative else ()
-            found[name] = [self.schema.blocks[name][int(j)].name for j in lost]
+            columns = self.schema.blocks[name]
+            kept = reader.kept.get(name, ())
+            if name in reader.kept and not (
+                likelihood.warns_uninformative and reader.full[name].subset_axis == "feature"
+            ):
+                kept = None
+            if kept is not None:
+                lost = np.setdiff1d(np.arange(len(columns)), np.asarray(kept, dtype=int))
+                found.append([columns[int(j)].name for j in lost])
         return found
 
     def restored(self, posterior: Posterior, simulated: dict, n: int) -> dict[str, Traceable]:
@@ -212,21 +308,109 @@ class TrainingState:
             weight: their weights.
             away: how much of its weight a row loses where it is left out.
         """
-        origin, size = self.origin(), len(self.classes)
-        classes_out = np.empty((len(y), size))
+        transforms, origin = self.schema.power_transforms(), self.schema.origins()
+        out = self._classes_without(prior, y, away)
+        classes_out = out
+        if transforms:
+            out = out + log_abs_det_jacobian(transforms, encoded)
+        for name, likelihood in self.likelihoods.items():
+            n_levels = self.schema.n_levels(name) if likelihood.kind == "levels" else ()
+            rows = loo.Rows(encoded[name], y, weight, away, len(self.classes), n_levels)
+            part = self.statistics.blocks[name]
+            try:
+                out = out + loo.leave_one_out(likelihood.shifted(-origin[name]), part, rows)
+            except np.linalg.LinAlgError as error:
+                raise_singular(error, [column.name for column in self.schema.blocks[name]])
+        return out, classes_out
+
+    def _classes_without(self, prior: Spec, y: Labels, away: Weights) -> Joint:
+        """Return log P(y = k given the rows without i), shape (row, class)."""
+        size = len(self.classes)
+        out = np.empty((len(y), size))
         pairs, which = np.unique(np.stack([y, away], axis=1), axis=0, return_inverse=True)
         for pair, (k, own) in enumerate(pairs):
             count = self.statistics.count - own * (np.arange(size) == k)
             count = np.where(count > 1e-9 * own, count, 0.0)
             classes = class_prior(prior, self.classes, count, frequencies=False)
-            classes_out[which == pair] = classes.posterior(count).log_predictive()
-        out = classes_out + log_abs_det_jacobian(self.schema.power_transforms(), encoded)
-        for name, likelihood in self.likelihoods.items():
-            rows = loo.Rows(encoded[name], y, weight, away, size, self.schema.n_levels(name))
-            part = self.statistics.blocks[name]
-            with name_columns_if_singular(column.name for column in self.schema.blocks[name]):
-                out += loo.leave_one_out(likelihood.shifted(-origin[name]), part, rows)
-        return out, classes_out
+            out[which == pair] = classes.posterior(count).log_predictive()
+        return out
+
+    def infer(self, inference: str | Method, prior: Spec, seed: int) -> Posterior:
+        """Return the posterior, and warn of anything doubtful about it.
+
+        Args:
+            inference: the inference= argument.
+            prior: of the classes.
+            seed: of simulated draws.
+        """
+        frequencies = isinstance(inference, MLE) or inference == "mle"
+        model, statistics, reader = self.complete(prior, frequencies=frequencies)
+        require_possible(prior, self.classes)
+        method = choose(inference, model, statistics)
+        joint = [name for name, part in model.blocks.items() if part.joint]
+        try:
+            posterior = method.infer(model, statistics, reader, seed)
+        except np.linalg.LinAlgError as error:
+            raise_singular(error, [name for block in joint for name in self.columns(reader, block)])
+        for warning in self._warnings(posterior):
+            warn(warning)
+        return posterior
+
+    def _warnings(self, posterior: Posterior) -> Iterator[BayesgenWarning]:
+        for names in self.uninformative_columns(posterior.reader):
+            if len(names) > MANY_COLUMNS:
+                yield UninformativeColumn.columns(names)
+            else:
+                yield from map(UninformativeColumn.column, names)
+        for name, finding in posterior.report.findings:
+            yield _warning(finding, self.columns(posterior.reader, name), self.classes)
+        if not posterior.report.converged:
+            yield NotConverged(posterior.report.verdict)
+
+    def log_evidence(self, prior: Spec, inference: str) -> float:
+        """Return log p(rows, labels), parameters integrated out.
+
+        Raises:
+            NoEvidence: the fit was not exact, or a prior or likelihood has no evidence.
+        """
+        try:
+            model, statistics, _ = self.complete(prior, frequencies=False)
+        except InvalidPrior as error:
+            raise NoEvidence.invalid_prior(error) from error
+        model.require_evidence()
+        if any_missing(model, statistics):
+            raise NoEvidence.missing_values()
+        if inference != "exact":
+            raise NoEvidence.not_exact(inference)
+        return model.log_evidence(statistics) + self.log_abs_det_jacobian
+
+    def tempered(
+        self,
+        posterior: Posterior,
+        temper: str | float,
+        prior: Spec,
+        seen: Sequence[TrainingRows],
+        *,
+        unseen: str,
+    ) -> Posterior:
+        """Return a posterior whose likelihood counts as much as `temper` says.
+
+        Raises:
+            InvalidArgument: neither None, "learn" nor a number above 0.
+            UnsupportedInference: "learn" where the posterior is not a closed form.
+        """
+        if not isinstance(temper, str):
+            return PowerPosterior(
+                posterior.reader, posterior.report, posterior, *stated_powers(temper)
+            )
+        if temper != "learn":
+            raise InvalidArgument.not_one_of("temper", temper, ["learn", None, 0.5])
+        posterior.require_leave_one_out("temper='learn'", "State a power: temper=0.5")
+        encoded = joined([rows.encode(self.schema, unseen) for rows in seen])
+        codes, weight = together(seen, self.classes)
+        joint, classes = self.leave_one_out(prior, encoded, codes, weight, one_each(weight))
+        powers = learned_powers(classes, joint, codes, weight)
+        return PowerPosterior(posterior.reader, posterior.report, posterior, *powers)
 
 
 def new_state(
@@ -241,14 +425,14 @@ def new_state(
         power_transform: whether columns of numbers are transformed by powers that rows choose.
         unseen: "missing" or "error", of levels that fitting did not see.
     """
-    check_labelled(classes)
-    table = rows.table
     likelihoods = {name: likelihood for name, (likelihood, _) in blocks.items()}
-    validation.check_sparse(table, likelihoods)
-    schema = Schema.learn(table, specs(blocks))
+    if isinstance(rows.table, SparseTable):
+        check_sparse(likelihoods)
+    specs = {n: BlockSpec(part.kind, names, part.centred) for n, (part, names) in blocks.items()}
+    schema = Schema.learn(rows.table, specs)
     if power_transform not in (True, False):
         raise InvalidArgument.not_one_of("power_transform", power_transform, [True, False])
-    if power_transform and not isinstance(table, SparseTable):
+    if power_transform and not isinstance(rows.table, SparseTable):
         return learn_power_transforms(schema, likelihoods, (rows,), classes, unseen=unseen)
     return learn(rows, schema, likelihoods, classes, unseen=unseen)
 
@@ -265,8 +449,9 @@ def accumulated(
     """Return the state after the last rows seen; power transforms are chosen from all of them."""
     rows = seen[-1]
     check_labelled(classes)
-    validation.check_declared(rows.labels, classes)
-    validation.check_sparse(rows.table, earlier.likelihoods)
+    check_declared(rows.classes, classes)
+    if isinstance(rows.table, SparseTable):
+        check_sparse(earlier.likelihoods)
     schema = earlier.schema.merge(rows.table, estimator=estimator)
     if power_transform:
         return learn_power_transforms(schema, earlier.likelihoods, seen, classes, unseen=unseen)
@@ -285,12 +470,16 @@ def learn(
     for name, likelihood in likelihoods.items():
         if likelihood.most_cells is not None:
             _check_cells(likelihood, schema.blocks[name])
-    codes = codes_of(rows.labels, classes)
-    n_levels = {name: schema.n_levels(name) for name in likelihoods}
+    codes = rows.codes_among(classes)
+    n_levels = {
+        name: schema.n_levels(name) if part.kind == "levels" else ()
+        for name, part in likelihoods.items()
+    }
     parts = []
-    for chunk in row_chunks(len(codes), LEARN_ROWS):
+    for start in range(0, len(codes), LEARN_ROWS):
+        chunk = slice(start, start + LEARN_ROWS)
         encoded = rows.encode(schema, unseen, None if len(codes) <= LEARN_ROWS else chunk)
-        _check_encoded(encoded, schema, likelihoods, chunk.start)
+        _check_encoded(encoded, schema, likelihoods, start)
         sizes = {"n_classes": len(classes), "n_levels": n_levels}
         parts.append(
             model_statistics(likelihoods, encoded, codes[chunk], rows.weight[chunk], **sizes)
@@ -306,7 +495,7 @@ def learn_power_transforms(
     *,
     unseen: str,
 ) -> TrainingState:
-    """Return the state of rows of which some columns are transformed by powers that they choose.
+    """Return the state of rows, with columns transformed by powers that are learned from them.
 
     Powers are chosen from all rows together, so that any split of them gives the same. Columns of
     likelihoods that follow any origin have them.
@@ -318,8 +507,7 @@ def learn_power_transforms(
     }
     some = dataclasses.replace(schema, blocks=untransformed)
     encoded = joined([rows.encode(some, unseen) for rows in seen]) if untransformed else {}
-    codes = np.searchsorted(classes, np.concatenate([rows.labels for rows in seen]))
-    weight = np.concatenate([rows.weight for rows in seen])
+    codes, weight = together(seen, classes)
     changed = {}
     for name, columns in untransformed.items():
         found = [learned_transform(cells, codes, weight) for cells in encoded[name].T]
@@ -341,18 +529,19 @@ def learn_power_transforms(
 def _with_power(column: Column, found: tuple | None) -> Column:
     if found is None:
         return column
-    centre, power = found
-    return dataclasses.replace(column, origin=column.origin + centre, transform=power)
+    center, power = found
+    return dataclasses.replace(column, origin=column.origin + center, transform=power)
 
 
-def codes_of(labels: np.ndarray, classes: np.ndarray) -> Labels:
-    """Return the position of each label among the classes, which are sorted and hold them all."""
-    if labels.dtype.kind in "iu" and classes.dtype.kind in "iu":
-        low, high = int(classes[0]), int(classes[-1])
-        if high - low == len(classes) - 1 and high < 2**62:
-            # five times as fast as looking for them
-            return labels.astype(np.int64, copy=False) - low
-    return np.searchsorted(classes, labels)
+def check_sparse(likelihoods: Mapping[str, Likelihood]) -> None:
+    """Refuse a sparse table for likelihoods that read none, naming the first of them.
+
+    Raises:
+        UnsupportedTable: with those that do.
+    """
+    for likelihood in likelihoods.values():
+        if not likelihood.sparse:
+            raise UnsupportedTable.sparse_for(type(likelihood).__name__)
 
 
 def _check_encoded(
@@ -395,7 +584,7 @@ def _refuse_outside(
 
 
 def _check_cells(likelihood: Likelihood, columns: Columns) -> None:
-    """Refuse a table over columns of levels that is larger than its likelihood can bear."""
+    """Refuse a table over columns of levels that is too large for its likelihood."""
     n_levels = {column.name: len(column.levels) for column in columns}
     cells, most = math.prod(max(n, 1) for n in n_levels.values()), likelihood.most_cells
     if most is not None and cells > most:
@@ -416,86 +605,11 @@ def check_rows_of_fit(
         raise NoRows.others(classes[k : k + 1].tolist()[0], found[k], count[k])
 
 
-# -- the posterior --------------------------------------------------------------------------------
-
-
-def infer(state: TrainingState, inference: str | Method, prior: Spec, seed: int) -> Posterior:
-    """Return the posterior and warn of what a person should know about it."""
-    frequencies = isinstance(inference, MLE) or inference == "mle"
-    model, statistics, reader = state.complete(prior, frequencies=frequencies)
-    require_possible(prior, state.classes)
-    method = choose(inference, model, statistics)
-    joint = [name for name, part in model.blocks.items() if part.joint]
-    with name_columns_if_singular(name for block in joint for name in state.columns(reader, block)):
-        posterior = method.infer(model, statistics, reader, seed)
-    for names in state.uninformative_columns(reader).values():
-        if len(names) > MANY_COLUMNS:
-            warn(UninformativeColumn.columns(names))
-            continue
-        for name in names:
-            warn(UninformativeColumn.column(name))
-    for name, finding in posterior.report.findings:
-        warn(_warning(finding, state.columns(reader, name), state.classes))
-    if not posterior.report.converged:
-        warn(NotConverged(posterior.report.verdict))
-    return posterior
-
-
-def log_evidence(state: TrainingState, prior: Spec, inference: str) -> float:
-    """Return log p(rows, labels), parameters integrated out.
-
-    Raises:
-        NoEvidence: the fit was not exact, or a prior or likelihood has no evidence.
-    """
-    try:
-        model, statistics, _ = state.complete(prior, frequencies=False)
-    except InvalidPrior as error:
-        raise NoEvidence.invalid_prior(error) from error
-    model.require_evidence()
-    if any_missing(model, statistics):
-        raise NoEvidence.missing_values()
-    if inference != "exact":
-        raise NoEvidence.not_exact(inference)
-    return model.log_evidence(statistics) + state.log_abs_det_jacobian
-
-
-def to_power(
-    posterior: Posterior,
-    state: TrainingState,
-    temper: str | float,
-    prior: Spec,
-    seen: Sequence[TrainingRows],
-    *,
-    unseen: str,
-) -> Posterior:
-    """Return a posterior whose likelihood counts as much as `temper` says.
-
-    Raises:
-        InvalidArgument: neither None, "learn" nor a number above 0.
-        UnsupportedInference: "learn" where the posterior is no closed form.
-    """
-    if not isinstance(temper, str):
-        return PowerPosterior(posterior.reader, posterior.report, posterior, *stated_powers(temper))
-    if temper != "learn":
-        raise InvalidArgument.not_one_of("temper", temper, ["learn", None, 0.5])
-    posterior.require_leave_one_out("temper='learn'", "State a power: temper=0.5")
-    encoded = joined([rows.encode(state.schema, unseen) for rows in seen])
-    codes = codes_of(np.concatenate([rows.labels for rows in seen]), state.classes)
-    weight = np.concatenate([rows.weight for rows in seen])
-    joint, classes = state.leave_one_out(prior, encoded, codes, weight, one_each(weight))
-    powers = learned_powers(classes, joint, codes, weight)
-    return PowerPosterior(posterior.reader, posterior.report, posterior, *powers)
-
-
-@contextlib.contextmanager
-def name_columns_if_singular(names: Iterable) -> Generator[None]:
-    """Re-raise LinAlgError naming the columns of the matrix that rounds to a singular one."""
-    try:
-        yield
-    except np.linalg.LinAlgError as error:
-        if not (among := list(names)):
-            raise
-        raise InvalidValues.no_covariance(among) from error
+def raise_singular(error: np.linalg.LinAlgError, names: list) -> NoReturn:
+    """Raise the error about a numerically singular matrix with the names of its columns."""
+    if not names:
+        raise error
+    raise InvalidValues.no_covariance(names) from error
 
 
 def _warning(finding: Repair, names: list, classes: np.ndarray) -> BayesgenWarning:

@@ -1,7 +1,4 @@
-"""Inference: one argument, five answers, all of one type."""
-
-import functools
-from collections.abc import Callable
+"""Inference: the method that the argument `inference=` names; each returns a `Posterior`."""
 
 from bayesgen.errors import NoClosedForm, UnsupportedInference, warn
 from bayesgen.inference.data_augmentation import Augmentation as Augmentation
@@ -28,13 +25,13 @@ from bayesgen.model import Model, ModelStatistics
 Method = Exact | Expected | MLE | MAP | NUTS | Augmentation
 CLOSED = Exact | Expected | Augmentation
 """Methods that rest on a closed form: of all rows, or of rows whose missing cells were filled."""
-BY_NAME: dict[str, Callable[[], Method]] = {
-    "exact": Exact,
-    "expected": Expected,
-    "mle": MLE,
-    "map": MAP,
-    "svi": functools.partial(MAP, solver="svi"),
-    "nuts": NUTS,
+BY_NAME: dict[str, Method] = {
+    "exact": Exact(),
+    "expected": Expected(),
+    "mle": MLE(),
+    "map": MAP(),
+    "svi": MAP(solver="svi"),
+    "nuts": NUTS(),
 }
 
 
@@ -45,7 +42,7 @@ def method_of(inference: object) -> Method:
         UnsupportedInference: it is neither, or a class where an instance of it is needed.
     """
     if isinstance(inference, str) and inference in BY_NAME:
-        return BY_NAME[inference]()
+        return BY_NAME[inference]
     if isinstance(inference, Method):
         return inference
     if isinstance(inference, type) and issubclass(inference, Method):
@@ -64,21 +61,19 @@ def choose(inference: str | Method, model: Model, statistics: ModelStatistics) -
         UnsupportedInference: an unknown name, or a method that rests on a closed form where some
             block has none.
     """
-    method = _named(inference, model)
+    if isinstance(inference, str) and inference == "auto":
+        conjugate = all(part.conjugate for part in model.blocks.values())
+        method = BY_NAME["exact" if conjugate else "nuts"]
+    else:
+        method = method_of(inference)
     if isinstance(method, CLOSED):
         for name, part in model.blocks.items():
             if not part.conjugate:
                 family = f"block {name!r}, {part.title},"
                 raise UnsupportedInference.no_closed_form(family, inference)
-    if isinstance(method, Exact) and any_missing(model, statistics):
+    joint = any(part.joint for part in model.blocks.values())
+    if isinstance(method, Exact) and joint and any_missing(model, statistics):
         if inference != "auto":
             warn(NoClosedForm.missing_cells())
         return Augmentation(draws=method.draws)
     return method
-
-
-def _named(inference: str | Method, model: Model) -> Method:
-    """Return the method that an argument stands for."""
-    if isinstance(inference, str) and inference == "auto":
-        return Exact() if model.conjugate else NUTS()
-    return method_of(inference)

@@ -13,7 +13,7 @@ VERDICT = "Closed form: nothing approximated."
 
 @dataclasses.dataclass(frozen=True)
 class Exact:
-    """The posterior in closed form; nothing is approximated, or the report says what is.
+    """The posterior in closed form; nothing is approximated, unless the report says so.
 
     Args:
         draws: how many draws intervals rest on. They are independent; the Monte Carlo standard
@@ -23,7 +23,7 @@ class Exact:
     draws: int = 1000
 
     def __post_init__(self) -> None:
-        """Refuse what is no number of draws."""
+        """Validate `draws`."""
         arguments.count("draws", self.draws, default=1000)
 
     def infer(

@@ -95,17 +95,17 @@ def learned(
     if len(np.unique(x)) < FEWEST_VALUES:
         return None
     top = np.abs(x).max()
-    centre = float(np.average(x / top, weights=weight) * top)
-    scale = float(np.sqrt(np.average(((x - centre) / top) ** 2, weights=weight)) * top)
+    center = float(np.average(x / top, weights=weight) * top)
+    scale = float(np.sqrt(np.average(((x - center) / top) ** 2, weights=weight)) * top)
     if not scale > 0:
         return None
-    z, n = (x - centre) / scale, weight.sum()
+    z, n = (x - center) / scale, weight.sum()
     scores = [_score(z, y, weight, power) for power in POWERS]
     free = (n - len(np.unique(y))) / n
     prior = -0.5 * ((POWERS - 1) / SPREAD) ** 2
     fit = np.array([-0.5 * n * np.log(left) + slope for left, slope in scores])
     power = float(POWERS[np.argmax(max(free, 0.0) * fit + prior)])
-    return None if power == 1 else (centre, PowerTransform(scale, power))
+    return None if power == 1 else (center, PowerTransform(scale, power))
 
 
 def _score(z: np.ndarray, y: np.ndarray, weight: Weights, power: float) -> tuple[float, float]:

@@ -1,34 +1,35 @@
 """Everything a fit remembers about the columns of its table."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.sparse import issparse
 
-from bayesgen.errors import InvalidArgument, UnknownColumns, warn
+from bayesgen.errors import AbsentColumns, InvalidArgument, UnknownColumns, warn
 from bayesgen.schema.blocks import (
+    BlockSpec,
+    Columns,
+    NumericColumns,
+    columns_of,
     decoded_cells,
     encoded_block,
     learned_block,
     merged_block,
-    origins_of,
     power_transforms_of,
 )
-from bayesgen.schema.column_matching import check_number, matched
-from bayesgen.schema.columns import BlockSpec, Columns, NumericColumns
 from bayesgen.schema.power_transform import PowerTransforms
 from bayesgen.schema.sparse import decoded_sparse, encoded_sparse, learned_sparse
-from bayesgen.schema.suspects import suspicion
+from bayesgen.schema.suspects import suspicions
 from bayesgen.table import SPARSE, Name, Names, SparseTable, Table, TableColumn, build_frame
 from bayesgen.typing import Block, Encoded
 
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns of each block, and how their cells become arrays.
+    """The columns of each block: table -> encoded blocks -> frame.
 
     blocks: block name to its columns, in the order of the encoded features.
     names: all features, in the order of the table.
@@ -42,7 +43,7 @@ class Schema:
 
     @classmethod
     def learn(cls, table: Table, blocks: Mapping[str, BlockSpec]) -> "Schema":
-        """Return what a table teaches about the columns of blocks.
+        """Return the schema of a table whose columns these blocks read.
 
         Raises:
             UnknownColumns: a block names a column that the table has not.
@@ -61,17 +62,13 @@ class Schema:
             block: learned_block(
                 [by_name[name] for name in spec.names],
                 spec,
-                _slice(table.matrix, [position[name] for name in spec.names]),
+                columns_of(table.matrix, [position[name] for name in spec.names]),
             )
             for block, spec in blocks.items()
         }
-        for columns in learned.values():
-            for column in columns:
-                found, first = by_name[column.name], position[column.name] == 0
-                named = table.container != "numpy"
-                told = suspicion(found, len(column.levels), named=named, first=first)
-                if told is not None:
-                    warn(told)
+        every = (column for columns in learned.values() for column in columns)
+        for warning in suspicions(table, {c.name: len(c.levels) for c in every}):
+            warn(warning)
         return cls(learned, table.names, table.container)
 
     def merge(self, table: Table, *, estimator: str = "Classifier") -> "Schema":
@@ -111,7 +108,7 @@ class Schema:
         Raises:
             UnknownColumns: an array has another number of columns than at fit.
             NotNumeric, NotBinary, NotCounts: a column no longer suits its block.
-            UnseenLevelError: as said by `unseen`.
+            UnseenLevelError: see `unseen`.
         """
         if unseen not in ("missing", "error"):
             raise InvalidArgument.not_one_of("unseen", unseen, ("missing", "error"))
@@ -125,7 +122,7 @@ class Schema:
             block: encoded_block(
                 columns,
                 [found[column.name] for column in columns],
-                _slice(matrix, [position[column.name] for column in columns]),
+                columns_of(matrix, [position[column.name] for column in columns]),
                 n_rows=table.n_rows,
                 unseen=unseen,
             )
@@ -156,9 +153,9 @@ class Schema:
         ordered = {name: values[name] for name in self.names if name in values}
         return build_frame(ordered, self.container, declared=declared)
 
-    def unread(self, names: Names) -> set[Name]:
-        """Return which of some columns are known and belong to no block."""
-        return set(names).intersection(self.names) - self.used()
+    def unused(self) -> set[Name]:
+        """Return the columns that no block reads."""
+        return set(self.names) - self.used()
 
     def used(self) -> set[Name]:
         """Return the columns that blocks read."""
@@ -167,8 +164,8 @@ class Schema:
     def missing_cells(self, table: Table) -> dict[Name, tuple[Name, Bool[np.ndarray, " row"]]]:
         """Return, for each column that a block reads, its name in a table and its missing cells.
 
-        All cells of an absent column are missing. A level that fitting did not see is no missing
-        value.
+        All cells of an absent column are missing. A level that fitting did not see counts as
+        observed.
         """
         out = {}
         for name, found in self._matched(table, "Classifier").items():
@@ -186,19 +183,20 @@ class Schema:
         columns = self.blocks[block]
         if isinstance(columns, NumericColumns):
             return np.zeros(len(columns))
-        return origins_of(columns)
+        return np.nan_to_num(np.array([column.origin for column in columns]))
+
+    def origins(self) -> dict[str, Float[np.ndarray, " feature"]]:
+        """Return the same of every block."""
+        return {block: self.origin(block) for block in self.blocks}
 
     def power_transforms(self) -> dict[str, PowerTransforms]:
         """Return the power transforms of the blocks that have any."""
-        found = {
-            name: power_transforms_of(columns)
+        return {
+            name: transforms
             for name, columns in self.blocks.items()
             if not isinstance(columns, NumericColumns)
-        }
-        return {
-            name: power_transforms
-            for name, power_transforms in found.items()
-            if power_transforms is not None
+            and any(column.transform is not None for column in columns)
+            and (transforms := power_transforms_of(columns)) is not None
         }
 
     def n_levels(self, block: str) -> tuple[int, ...]:
@@ -221,10 +219,69 @@ class Schema:
         return dict(zip(self.names, columns, strict=True))
 
 
-def _slice(matrix: np.ndarray | None, positions: list[int]) -> np.ndarray | None:
-    """Return columns of a matrix, neighbours as a view; None without a matrix."""
-    if matrix is None:
-        return None
-    if positions == list(range(positions[0], positions[0] + len(positions))):
-        return matrix[:, positions[0] : positions[0] + len(positions)]
-    return matrix[:, positions]
+# -- matching the columns of a table with those of the fit -----------------------------------------
+
+
+def check_columns(
+    names: Names, read: Collection[Name], container: str, table: Table, estimator: str
+) -> None:
+    """Compare the columns of a table with the fitted ones: warn of absent ones, refuse others.
+
+    Columns of a frame may stand in any order. Absent ones are missing in every row; one warning
+    names them all.
+
+    Args:
+        names: the fitted columns.
+        read: those of them that are used; others may be absent without a warning.
+        container: what the fitted rows came in.
+        table: the rows at hand. If either came in an array, columns are known by position.
+        estimator: named in the error about a wrong number of columns.
+
+    Raises:
+        UnknownColumns: a name that fitting did not see; for arrays another number of columns.
+    """
+    if by_position(container, table):
+        check_number(names, table, estimator)
+        return
+    absent, known = absent_columns(names, read, container, table), set(names)
+    unseen = tuple(name for name in table.names if name not in known)
+    if unseen:
+        raise UnknownColumns.unseen(unseen, absent, no_columns=len(unseen) == len(table.names))
+    if absent:
+        warn(AbsentColumns.named(absent, len(read)))
+
+
+def absent_columns(
+    names: Names, read: Collection[Name], container: str, table: Table
+) -> tuple[Name, ...]:
+    """Return which of the fitted columns that are used a table lacks, in their order."""
+    if by_position(container, table):
+        return ()
+    there = set(table.names)
+    return tuple(name for name in names if name in read and name not in there)
+
+
+def matched(
+    names: Names, container: str, table: Table, estimator: str
+) -> tuple[TableColumn | None, ...]:
+    """Return the table's columns in the order of the fitted names; None for an absent one.
+
+    Raises:
+        UnknownColumns: for arrays another number of columns.
+    """
+    if by_position(container, table):
+        check_number(names, table, estimator)
+        return tuple(table.columns)
+    by_name = {column.name: column for column in table.columns}
+    return tuple(by_name.get(name) for name in names)
+
+
+def by_position(container: str, table: Table) -> bool:
+    """Return whether the columns of a table, or those of the fitted one, have no names."""
+    return not {"numpy", *SPARSE}.isdisjoint((container, table.container))
+
+
+def check_number(names: Names, table: Table, estimator: str) -> None:
+    """Refuse another number of columns than that of the fitted names."""
+    if len(table.columns) != len(names):
+        raise UnknownColumns.wrong_number(len(table.columns), len(names), estimator)

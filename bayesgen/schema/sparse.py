@@ -7,12 +7,12 @@ from jaxtyping import Int
 from scipy.sparse import coo_array, csr_array
 
 from bayesgen.errors import NotBinary, UnknownColumns, UnsupportedTable
-from bayesgen.schema.columns import BlockSpec, Columns, NumericColumns
+from bayesgen.schema.blocks import BlockSpec, Columns, NumericColumns
 from bayesgen.table import Names, PositionNames, SparseTable, build_sparse, check_counts
 from bayesgen.typing import Encoded
 
 READ = ("counts", "binary", "numbers")
-"""Kinds of blocks that read sparse rows: their columns, not centred, have nothing to be learned."""
+"""Kinds of blocks that read sparse rows, whose columns are not centred and have no levels."""
 
 
 def learned_sparse(table: SparseTable, blocks: Mapping[str, BlockSpec]) -> dict[str, Columns]:
@@ -20,7 +20,7 @@ def learned_sparse(table: SparseTable, blocks: Mapping[str, BlockSpec]) -> dict[
 
     Raises:
         UnknownColumns: a block names a column that the table has not.
-        UnsupportedTable: a block asks for something else than counts or answers.
+        UnsupportedTable: a block reads something other than counts, binary values or numbers.
     """
     for spec in blocks.values():
         if spec.kind not in READ or spec.centred:
@@ -39,7 +39,7 @@ def encoded_sparse(
 
     Raises:
         NotCounts, NotBinary: a column does not suit its block.
-        UnsupportedTable: a block was fitted to something else than numbers.
+        UnsupportedTable: a block was fitted to something other than numbers.
     """
     out = {}
     for block, columns in blocks.items():
@@ -89,7 +89,7 @@ def _has_levels(columns: Columns) -> bool:
 
 
 def _is_moved(columns: Columns) -> bool:
-    """Return whether a 0 of the table is no 0 of the block."""
+    """Return whether encoding changes a 0."""
     if isinstance(columns, NumericColumns):
         return False
     # an origin of NaN acts as 0

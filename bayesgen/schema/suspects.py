@@ -4,35 +4,45 @@ These are warnings: codes such as ICD's mix numbers and text, and a sorted colum
 """
 
 import re
+from collections.abc import Mapping
 
 import numpy as np
 from jaxtyping import Bool
 
 from bayesgen.errors import BayesgenWarning, IdentifierColumn, NotNumeric, TextNumbers
-from bayesgen.table import TableColumn, is_number
+from bayesgen.table import Name, Table, TableColumn, is_number
 
 FEW_ROWS = 20
 """With so few rows neither a level for every row nor ascending numbers are a sign of a key."""
 NUMBERS_SHARE = 0.9
-"""Of the observed cells of a column of text: with fewer numbers it is one of names."""
+"""Smallest share of numbers in a column of text that is taken for numbers; others hold names."""
 FEWEST_NUMBERS = 10
 """Different numbers in a column of text: "0", "1", "2" and "3+" are levels."""
 UNNAMED = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
 """How pandas, polars and pyarrow name the index of a table that was written to a file."""
 
 
-def suspicion(
-    found: TableColumn, n_levels: int, *, named: bool, first: bool
-) -> BayesgenWarning | None:
-    """Return what a person should be asked about a column to fit, if anything.
+def suspicions(table: Table, n_levels: Mapping[Name, int]) -> list[BayesgenWarning]:
+    """Return warnings of columns to check before they are fitted.
 
     Args:
-        found: the column.
-        n_levels: how many levels it is read as; 0 if it is read as numbers.
-        named: whether columns have names: those of an array cannot be unnamed, and are measured.
-        first: whether it is the first column of its table.
+        table: to fit.
+        n_levels: columns to look at, and how many levels each is read as; 0 of numbers.
     """
-    if named and not found.is_missing and UNNAMED.fullmatch(str(found.name)):
+    # columns of an array have no names, and are measured
+    named = table.container != "numpy"
+    place = {column.name: (column, i == 0) for i, column in enumerate(table.columns)}
+    found = []
+    for name, n in n_levels.items():
+        column, first = place[name]
+        found.append(_suspicion(column, n, named=named, first=first))
+    return [warning for warning in found if warning is not None]
+
+
+def _suspicion(
+    found: TableColumn, n_levels: int, *, named: bool, first: bool
+) -> BayesgenWarning | None:
+    if named and UNNAMED.fullmatch(str(found.name)) and not found.is_missing:
         return IdentifierColumn.unnamed(found.name, first=first)
     if named and _counts_rows(found):
         return IdentifierColumn.ascending(found.name, first=first)
@@ -51,7 +61,7 @@ def suspicion(
 
 
 def not_numeric(found: TableColumn) -> NotNumeric:
-    """Return what is wrong with a column of levels where numbers are needed."""
+    """Return the error about a column of levels where numbers are needed."""
     number = _are_numbers(found)
     seen = number[found.values[found.values >= 0]]
     if found.declared or 2 * seen.sum() <= len(seen):
@@ -73,7 +83,7 @@ def _others(found: TableColumn, number: Bool[np.ndarray, " level"]) -> list[tupl
 
 
 def _counts_rows(found: TableColumn) -> bool:
-    """Say whether a column holds whole numbers that rise from every row to the next."""
+    """Return whether a column holds whole numbers that rise from every row to the next."""
     if not found.whole or len(found.values) <= FEW_ROWS:
         return False
     # most columns fall among the first rows; a difference to a missing cell is not above 0

@@ -1,5 +1,7 @@
 """NumPy arrays: numbers, booleans, text and objects."""
 
+from collections.abc import Collection
+
 import numpy as np
 
 from bayesgen.errors import InvalidTable, InvalidValues, UnsupportedColumn, UnsupportedTable
@@ -7,48 +9,61 @@ from bayesgen.table.columns import (
     Name,
     Table,
     TableColumn,
-    Unread,
-    boolean_column,
     check_magnitude,
+    checked_columns,
     is_number,
-    level_column,
     matrix_table,
-    number_column,
-    unread_column,
 )
 
 NUMBERS = ("integer", "floating", "mixed-integer-float", "decimal")
 DATES = ("datetime64", "datetime", "date", "timedelta64", "timedelta", "time", "period")
 
 
-def read_array(values: np.ndarray, unread: Unread) -> Table:
-    """Return the table of an array of shape (row, feature); float64 and int64 are not copied.
+def require_matrix(values: np.ndarray) -> None:
+    """Refuse an array that has not two axes, or holds complex numbers.
 
     Raises:
-        InvalidTable, InvalidValues, UnsupportedColumn: as `read_table` says.
+        InvalidTable, InvalidValues: the array is neither.
     """
     if values.ndim != 2:
         raise InvalidTable.not_two_dimensional(values.ndim)
     if values.dtype.kind == "c":
         raise InvalidValues.complex_array()
+
+
+def read_array(values: np.ndarray, unread: Collection[Name]) -> Table:
+    """Return the table of an array of shape (row, feature); float64 and int64 are not copied.
+
+    Args:
+        values: columns are named x0, x1, ...
+        unread: the names of columns that come back as missing.
+
+    Raises:
+        InvalidTable, InvalidValues, UnsupportedColumn: as `read_table` says.
+    """
+    require_matrix(values)
     names = tuple(f"x{i}" for i in range(values.shape[1]))
-    skipped = unread(names)
     if values.dtype.kind in "fiu":
         whole = values.dtype.kind == "i" and not isinstance(values, np.ma.MaskedArray)
         matrix = values.astype(np.int64, copy=False) if whole else _float64(values)
-        read = [i for i, name in enumerate(names) if name not in skipped]
-        check_magnitude(tuple(names[i] for i in read), matrix[:, read] if skipped else matrix)
+        read = [i for i, name in enumerate(names) if name not in unread]
+        check_magnitude(tuple(names[i] for i in read), matrix[:, read] if unread else matrix)
         return matrix_table(matrix, names, "numpy")
     values = np.asarray(values)
-    columns = tuple(
-        unread_column(name, len(values)) if name in skipped else array_column(name, values[:, i])
+    columns = checked_columns(
+        unread_column(name, len(values)) if name in unread else array_column(name, values[:, i])
         for i, name in enumerate(names)
     )
     return Table(columns, len(values), "numpy")
 
 
+def unread_column(name: Name, n_rows: int) -> TableColumn:
+    """Return a column that no block reads: all its cells are missing."""
+    return TableColumn(name, "number", np.broadcast_to(np.nan, n_rows))
+
+
 def array_column(name: Name, values: np.ndarray) -> TableColumn:
-    """Return the column of an array of shape (row,) and of any dtype.
+    """Return the column of an array of shape (row,) and of any dtype, not yet checked.
 
     Raises:
         InvalidValues: infinite, too large or complex numbers.
@@ -56,9 +71,9 @@ def array_column(name: Name, values: np.ndarray) -> TableColumn:
     """
     match values.dtype.kind:
         case "f" | "i" | "u":
-            return number_column(name, values)
+            return TableColumn(name, "number", values)
         case "b":
-            return boolean_column(name, values.astype(np.int64))
+            return boolean_column(name, values)
         case "O":
             return _object_column(name, values)
         case "U" | "T":
@@ -69,6 +84,11 @@ def array_column(name: Name, values: np.ndarray) -> TableColumn:
             raise UnsupportedColumn.date(name, str(values.dtype))
         case _:
             raise UnsupportedColumn.nested(name, str(values.dtype))
+
+
+def boolean_column(name: Name, codes: np.ndarray) -> TableColumn:
+    """Return a column of booleans from codes: 0 = False, 1 = True, -1 = missing."""
+    return TableColumn(name, "level", codes.astype(np.int64), (False, True), declared=True)
 
 
 def _float64(values: np.ndarray) -> np.ndarray:
@@ -84,12 +104,12 @@ def _object_column(name: Name, values: np.ndarray) -> TableColumn:
     found = pd.api.types.infer_dtype(values, skipna=True)
     if found == "string":
         codes, levels = pd.factorize(values)
-        return level_column(name, codes, map(str, levels), declared=False)
+        return TableColumn(name, "level", codes, tuple(map(str, levels)))
     missing = pd.isna(values)
     if found == "boolean":
-        return boolean_column(name, np.where(missing, -1, values).astype(np.int64))
+        return boolean_column(name, np.where(missing, -1, values))
     if found in NUMBERS or found == "empty":
-        return number_column(name, _numbers(name, np.where(missing, np.nan, values)))
+        return TableColumn(name, "number", _numbers(name, np.where(missing, np.nan, values)))
     if found in DATES:
         raise UnsupportedColumn.date(name, found)
     if found == "complex":
@@ -118,7 +138,7 @@ def _text_column(name: Name, values: np.ndarray) -> TableColumn:
     suspects = [level for level in levels if _was_no_text(level)]
     if len(suspects) == len(levels) or {"nan", "None", "<NA>"} & set(suspects):
         raise UnsupportedColumn.text_numbers(name, suspects)
-    return level_column(name, codes, map(str, levels), declared=False)
+    return TableColumn(name, "level", codes, tuple(map(str, levels)))
 
 
 def _was_no_text(level: str) -> bool:

@@ -1,23 +1,43 @@
-"""What a table is once it has been read: columns of numbers and columns of levels."""
+"""A table once it has been read: columns of numbers and columns of levels."""
 
+import abc
 import re
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Container, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar, overload
 
 import numpy as np
-from jaxtyping import Bool, Int, Num
+from jaxtyping import Bool, Num
+from scipy.sparse import csr_array
 
-from bayesgen.errors import InvalidTable, InvalidValues, UnsupportedColumn
+from bayesgen.errors import InvalidValues, NotCounts
 from bayesgen.typing import Block
 
+T = TypeVar("T")
 Name = str | int
 Names = Sequence[Name]
-"""Of the columns of a table: a tuple, or what makes names when asked for."""
-Unread = Callable[[tuple[Name, ...]], Collection[Name]]
-"""Names the columns, among those of a table, that nobody will look at."""
+"""Names of the columns of a table: a tuple, or a sequence that makes them on demand."""
 
 LARGEST = 1e150
 """Squares of larger numbers, and sums of such squares, overflow float64 (1.8e308)."""
+
+
+class OnDemand(Sequence[T], abc.ABC):
+    """A sequence whose entries are made when they are read: a slice is a tuple of them."""
+
+    @abc.abstractmethod
+    def entry(self, position: int) -> T:
+        """Return one entry."""
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[T, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> T | tuple[T, ...]:
+        found = range(len(self))[index]
+        return self.entry(found) if isinstance(found, int) else tuple(map(self.entry, found))
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,17 +93,18 @@ class Table:
     container: "pandas", "polars", "pyarrow" or "numpy": what the rows came in.
     matrix: all columns as float64 (int64 if all are whole), shape (row, feature), if they lie in
         one array; else None.
+    names: of the columns, in their order.
     """
 
     columns: Sequence[TableColumn]
     n_rows: int
     container: str
     matrix: Block | None = None
+    names: Names = field(init=False)
 
-    @property
-    def names(self) -> Names:
-        """The names of the columns, in their order."""
-        return tuple(column.name for column in self.columns)
+    def __post_init__(self) -> None:
+        """Take note of the names of the columns."""
+        object.__setattr__(self, "names", tuple(column.name for column in self.columns))
 
     def take(self, rows: np.ndarray | slice) -> "Table":
         """Return the table of some rows.
@@ -95,6 +116,24 @@ class Table:
             return matrix_table(self.matrix[rows], self.names, self.container)
         columns = tuple(column.take(rows) for column in self.columns)
         return Table(columns, len(columns[0].values), self.container)
+
+    def presence(self) -> "Table":
+        """Return 1 where a table of counts has one above 0, else 0; missing cells stay so.
+
+        Columns of levels are left as they are.
+
+        Raises:
+            NotCounts: a number is negative or not whole.
+        """
+        if self.matrix is not None:
+            check_counts(self.names, self.matrix)
+            return matrix_table(presence(self.matrix), self.names, self.container)
+        columns = list(self.columns)
+        for j, column in enumerate(columns):
+            if column.kind == "number":
+                check_counts((column.name,), column.values[:, None])
+                columns[j] = TableColumn(column.name, "number", presence(column.values))
+        return Table(tuple(columns), self.n_rows, self.container)
 
     def only(self, rows: np.ndarray | slice) -> "Table":
         """Return the table as if the other rows had never been read: their levels go too."""
@@ -113,29 +152,12 @@ def matrix_table(matrix: Num[np.ndarray, "row feature"], names: Names, container
     return Table(columns, len(matrix), container, matrix)
 
 
-def none(names: tuple[Name, ...]) -> Collection[Name]:
-    """Return no column: all are looked at."""
-    return ()
-
-
-def unread_column(name: Name, n_rows: int) -> TableColumn:
-    """Return a column of which nobody will look at a cell."""
-    return TableColumn(name, "number", np.broadcast_to(np.nan, n_rows))
-
-
-def number_column(name: Name, values: np.ndarray, *, whole: bool = False) -> TableColumn:
-    """Return a column of numbers from an array of any real dtype, shape (row,)."""
-    values = np.asarray(values, dtype=np.float64)
-    check_magnitude((name,), values[:, None])
-    return TableColumn(name, "number", values, whole=whole)
-
-
 NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*", re.ASCII | re.IGNORECASE)
 """What pandas.to_numeric reads as a finite number."""
 
 
 def is_number(text: str) -> bool:
-    """Say whether a text is a finite number as it is written in files.
+    """Return whether a text is a finite number as it is written in files.
 
     Examples:
         >>> [is_number(text) for text in ("12.5", "-1e3", "12,5", "nan", "1_000", "")]
@@ -144,33 +166,33 @@ def is_number(text: str) -> bool:
     return NUMBER.fullmatch(text) is not None
 
 
-def boolean_column(name: Name, codes: Int[np.ndarray, " row"]) -> TableColumn:
-    """Return a column of booleans from codes: 0 = False, 1 = True, -1 = missing."""
-    return TableColumn(name, "level", codes, (False, True), declared=True)
+def checked_columns(columns: Iterable[TableColumn]) -> tuple[TableColumn, ...]:
+    """Return columns as they were read, with numbers as float64 and levels in order.
 
+    Numbers may have any real dtype. Levels may be in any order, None and NaN among them, which
+    count as missing; undeclared ones are sorted, and those without a row are left out.
 
-def level_column(
-    name: Name, codes: np.ndarray, levels: Iterable[Hashable], *, declared: bool
-) -> TableColumn:
-    """Return a column of levels; undeclared ones are sorted, and those without a row are left out.
-
-    Args:
-        name: of the column.
-        codes: shape (row,), positions in `levels`, -1 = missing.
-        levels: Python values; None and NaN among them count as missing.
-        declared: whether the dtype names the levels.
+    Raises:
+        InvalidValues: a number is infinite or beyond 1e150.
     """
-    found: list = list(levels)
-    codes = codes.astype(np.int64, copy=False)
-    kept = [i for i, level in enumerate(found) if level is not None and level == level]
-    if not declared:
-        used = np.bincount(codes[codes >= 0], minlength=len(found)) > 0
-        kept = sorted((i for i in kept if used[i]), key=found.__getitem__)
-    if kept != list(range(len(found))):
-        position = np.full(len(found) + 1, -1)
+    return tuple(map(_checked, columns))
+
+
+def _checked(column: TableColumn) -> TableColumn:
+    if column.kind == "number":
+        values = np.asarray(column.values, dtype=np.float64)
+        check_magnitude((column.name,), values[:, None])
+        return replace(column, values=values)
+    codes, levels = column.values.astype(np.int64, copy=False), column.levels
+    kept = [i for i, level in enumerate(levels) if level is not None and level == level]
+    if not column.declared:
+        used = np.bincount(codes[codes >= 0], minlength=len(levels)) > 0
+        kept = sorted((i for i in kept if used[i]), key=levels.__getitem__)
+    if kept != list(range(len(levels))):
+        position = np.full(len(levels) + 1, -1)
         position[kept] = np.arange(len(kept))
         codes = position[codes]
-    return TableColumn(name, "level", codes, tuple(found[i] for i in kept), declared)
+    return replace(column, values=codes, levels=tuple(levels[i] for i in kept))
 
 
 def check_magnitude(names: tuple[Name, ...], values: Num[np.ndarray, "row feature"]) -> None:
@@ -198,25 +220,6 @@ def check_magnitude(names: tuple[Name, ...], values: Num[np.ndarray, "row featur
             raise InvalidValues.too_large(name, largest)
 
 
-def text_names(names: Iterable[Hashable]) -> tuple[Name, ...]:
-    """Return column names as text and Python integers.
-
-    Raises:
-        UnsupportedColumn: a name is something else.
-        InvalidTable: a name occurs twice.
-    """
-    checked: list[Name] = []
-    for name in names:
-        name = name.item() if isinstance(name, np.generic) else name
-        if not isinstance(name, str | int):
-            raise UnsupportedColumn.name(name)
-        checked.append(name)
-    if len(set(checked)) < len(checked):
-        twice = {name for name in checked if checked.count(name) > 1}
-        raise InvalidTable.duplicate_names(sorted(twice, key=str))
-    return tuple(checked)
-
-
 def with_column(
     table: Table, name: Name, values: Num[np.ndarray, " row"], levels: tuple = ()
 ) -> Table:
@@ -231,3 +234,68 @@ def with_column(
     )
     columns = {c.name: c for c in table.columns} | {name: column}
     return Table(tuple(columns.values()), table.n_rows, table.container)
+
+
+# -- counts ----------------------------------------------------------------------------------------
+
+
+def check_counts(names: Sequence[Name], cells: Block) -> None:
+    """Refuse rows with a cell that is negative or not whole, naming its column; NaN is skipped.
+
+    Raises:
+        NotCounts: with the first such column and its value.
+    """
+    sparse = isinstance(cells, csr_array)
+    values = cells.data if sparse else cells
+    if not values.size or _are_counts(values):
+        return
+    wrong = values < 0
+    if not wrong.any():
+        wrong = (values != np.floor(values)) & ~np.isnan(values)
+    where = np.argwhere(wrong)
+    if not len(where):
+        return
+    column = cells.indices[where[:, 0]] if sparse else where[:, 1]
+    first = where[column.argmin()]
+    raise NotCounts.number(names[int(column.min())], float(values[tuple(first)]))
+
+
+def _are_counts(values: np.ndarray) -> bool:
+    """Return whether these are counts, as far as their dtype and smallest value show."""
+    if values.dtype.kind in "ub":
+        return True
+    return values.dtype.kind == "i" and bool(values.min() >= 0)
+
+
+def presence(cells: Block) -> Block:
+    """Return 1 where a count is above 0, else 0; missing cells stay so."""
+    if cells.dtype.kind != "f":
+        return (cells > 0).astype(np.int64)
+    return np.where(np.isnan(cells), cells, cells > 0)
+
+
+# -- names -----------------------------------------------------------------------------------------
+
+
+def free(name: str, *taken: Container[object]) -> str:
+    """Return the name, with as many underscores behind it as make it the only one."""
+    while not name or any(name in names for names in taken):
+        name += "_"
+    return name
+
+
+def free_names(wanted: Mapping[Hashable, Collection[str]]) -> dict[Hashable, str]:
+    """Return a text for each name: without slashes, unlike the others, and none that it may not be.
+
+    wanted: each name with the texts that it may not be. A name that is free stays as it is; of
+    others the slashes become underscores, and underscores follow.
+    """
+    out: dict[Hashable, str] = {}
+    used: set[str] = set()
+    for as_it_is in (True, False):
+        for name, taken in wanted.items():
+            text = free(str(name).replace("/", "_"), taken, used)
+            if name not in out and (text == name or not as_it_is):
+                out[name] = text
+                used.add(text)
+    return out

@@ -18,7 +18,7 @@ def indicators(table: Table, levels: Mapping[Name, tuple], *, alone: bool = Fals
     """Return the table with "name=level" columns of 0 and 1 in place of columns of levels.
 
     A missing cell, and a level that is not among `levels`, is missing in all of them. A column of
-    one level, or of none, says nothing and has no column.
+    one level, or of none, is uninformative and has no column.
 
     alone: no column has a second level, and there is no other. They then stay as empty ones, so
         that there is a table.

@@ -1,22 +1,37 @@
-"""One door for everything a person may pass as X."""
+"""Reading rows: any dataframe or array as a `Table`, and texts."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
 
 import narwhals.stable.v2 as nw
 import numpy as np
+from narwhals import Series
 from narwhals.exceptions import DuplicateError
 
-from bayesgen.errors import InvalidTable, InvalidValues, UnsupportedTable
-from bayesgen.table.arrays import as_array, read_array
-from bayesgen.table.columns import Table, Unread, none, text_names
-from bayesgen.table.frames import read_frame
+from bayesgen.errors import (
+    InvalidTable,
+    InvalidTexts,
+    InvalidValues,
+    UnsupportedColumn,
+    UnsupportedTable,
+)
+from bayesgen.table.arrays import (
+    array_column,
+    as_array,
+    boolean_column,
+    read_array,
+    require_matrix,
+    unread_column,
+)
+from bayesgen.table.columns import Name, Table, TableColumn, checked_columns
 
 RUNS = ("toPandas", "collect", "compute", "df")
 """What runs a query: of Spark, of polars, of Dask, of DuckDB."""
 
 
-def read_table(X: object, unread: Unread = none) -> Table:
+def read_table(
+    X: object, *, only: Collection[object] | None = None, skip: Collection[Name] = ()
+) -> Table:
     """Return the columns of a dataframe or an array as numbers and levels.
 
     Numbers and Decimals become numbers; booleans, text, pandas Categorical, polars Enum and Arrow
@@ -28,8 +43,9 @@ def read_table(X: object, unread: Unread = none) -> Table:
         X: shape (row, feature). A pandas or polars DataFrame, a pyarrow Table or RecordBatch, any
             other eager frame that narwhals knows, whatever exports an Arrow stream, a NumPy array
             (columns are named x0, x1, ...), or lists of rows.
-        unread: which columns need not be read: they may hold anything, and come back as numbers
-            that are all missing.
+        only: names, or positions, of the columns to read; None: all. Others may hold anything, and
+            come back as numbers that are all missing.
+        skip: names of columns not to read.
 
     Returns:
         The table. A float64 array is not copied: treat the values as read-only.
@@ -47,7 +63,7 @@ def read_table(X: object, unread: Unread = none) -> Table:
         (('x0', 'x1'), 'number', array([ 2., nan]))
     """
     require_container(X)
-    table = read_array(X, unread) if isinstance(X, np.ndarray) else _read_other(X, unread)
+    table = _read(X, only, skip)
     if not table.columns:
         raise InvalidTable.no_columns(table.n_rows)
     if not table.n_rows:
@@ -55,8 +71,8 @@ def read_table(X: object, unread: Unread = none) -> Table:
     return table
 
 
-def require_container(X: object) -> None:
-    """Refuse what holds no rows, or holds them in a form that nothing here reads.
+def require_container(X: object) -> str:
+    """Return "frame", "sparse" or "array", whichever X is or may become; refuse other things.
 
     Raises:
         UnsupportedTable: a query that has not run, the path of a file, a dict of columns or a list
@@ -66,7 +82,7 @@ def require_container(X: object) -> None:
     if isinstance(X, np.ndarray) or hasattr(X, "tocsr"):  # some sparse ones are dicts
         if not isinstance(X, np.ndarray) and getattr(X, "dtype", np.dtype(float)).kind == "c":
             raise InvalidValues.complex_array("scipy.sparse")
-        return
+        return "array" if isinstance(X, np.ndarray) else "sparse"
     if isinstance(X, str | os.PathLike):
         raise UnsupportedTable.path(X)
     if isinstance(X, Mapping):
@@ -76,31 +92,28 @@ def require_container(X: object) -> None:
     try:
         frame = nw.from_native(X, allow_series=True, pass_through=True)
     except DuplicateError:
-        return
+        return "frame"
     if isinstance(frame, nw.Series):
         raise InvalidTable.series(X)
     runs = [method for method in RUNS if hasattr(X, method)]
     if isinstance(frame, nw.LazyFrame) and runs:
         raise UnsupportedTable.lazy(X, runs[0])
+    return "frame" if isinstance(frame, nw.DataFrame) or hasattr(X, "to_struct_array") else "array"
 
 
 def require_array(X: object) -> None:
-    """Refuse numbers that are complex or have not two axes, and what becomes no array.
+    """Refuse complex numbers, and anything that is not an array of two axes.
 
     Raises:
         UnsupportedTable, InvalidTable, InvalidValues: which of these.
     """
     if hasattr(X, "tocsr"):
         raise UnsupportedTable.sparse()
-    values = X if isinstance(X, np.ndarray) else as_array(X)
-    if values.ndim != 2:
-        raise InvalidTable.not_two_dimensional(values.ndim)
-    if values.dtype.kind == "c":
-        raise InvalidValues.complex_array()
+    require_matrix(X if isinstance(X, np.ndarray) else as_array(X))
 
 
 def is_frame(X: object) -> bool:
-    """Say whether X is an eager dataframe: a table whose columns have names."""
+    """Return whether X is an eager dataframe: a table whose columns have names."""
     if isinstance(X, np.ndarray):
         return False
     try:
@@ -110,19 +123,32 @@ def is_frame(X: object) -> bool:
     return isinstance(frame, nw.DataFrame) or hasattr(X, "to_struct_array")
 
 
-def _read_other(X: object, unread: Unread) -> Table:
+def _read(X: object, only: Collection[object] | None, skip: Collection[Name]) -> Table:
+    if isinstance(X, np.ndarray):
+        names = tuple(f"x{i}" for i in range(X.shape[1] if X.ndim == 2 else 0))
+        return read_array(X, _unread(names, only, skip))
     try:
         frame = nw.from_native(X, eager_only=True, pass_through=True)
     except DuplicateError:
-        text_names(getattr(X, "column_names", getattr(X, "columns", ())))
+        _names(getattr(X, "column_names", getattr(X, "columns", ())))
         raise
     if isinstance(frame, nw.DataFrame):
-        return read_frame(frame, unread)
+        return _read_frame(frame, only, skip)
     if hasattr(X, "tocsr"):
         raise UnsupportedTable.sparse()
     if hasattr(X, "__arrow_c_stream__") or hasattr(X, "to_struct_array"):
-        return _read_other(_arrow_table(X), unread)
-    return read_array(as_array(X), unread)
+        return _read(_arrow_table(X), only, skip)
+    return _read(as_array(X), only, skip)
+
+
+def _unread(
+    names: tuple[Name, ...], only: Collection[object] | None, skip: Collection[Name]
+) -> Collection[Name]:
+    """Return the names of the columns that are not read."""
+    if only is None:
+        return skip
+    read = {name for i, name in enumerate(names) if name in only or (i in only and i not in names)}
+    return {*names} - read | {*skip}
 
 
 def _arrow_table(X: object) -> object:
@@ -132,3 +158,145 @@ def _arrow_table(X: object) -> object:
         return pa.table(X)
     except (TypeError, ValueError, pa.ArrowException):  # an Arrow array, not a table
         raise UnsupportedTable.of_type(X) from None
+
+
+# -- frames, through narwhals: level codes come from the engine, not from loops --------------------
+
+
+def _read_frame(
+    frame: nw.DataFrame, only: Collection[object] | None, skip: Collection[Name]
+) -> Table:
+    """Return the table of a frame; float64 columns without nulls are not copied."""
+    names = _names(frame.columns)
+    unread = _unread(names, only, skip)
+    found = [
+        unread_column(name, len(frame)) if name in unread else _frame_column(name, series)
+        for name, series in zip(names, frame.iter_columns(), strict=True)
+    ]
+    container = _container(frame.implementation)
+    matrix = _matrix(frame, found)
+    return Table(checked_columns(found), len(frame), container, matrix)
+
+
+def _names(names: Iterable[Hashable]) -> tuple[Name, ...]:
+    """Return column names as text and Python integers.
+
+    Raises:
+        UnsupportedColumn: a name is something else.
+        InvalidTable: a name occurs twice.
+    """
+    checked: list[Name] = []
+    for name in names:
+        name = name.item() if isinstance(name, np.generic) else name
+        if not isinstance(name, str | int):
+            raise UnsupportedColumn.name(name)
+        checked.append(name)
+    if len(set(checked)) < len(checked):
+        twice = {name for name in checked if checked.count(name) > 1}
+        raise InvalidTable.duplicate_names(sorted(twice, key=str))
+    return tuple(checked)
+
+
+def _matrix(frame: nw.DataFrame, columns: list[TableColumn]) -> np.ndarray | None:
+    # A pandas frame made of an array in row order: far faster to read as that array.
+    strided = all(c.kind == "number" and not c.values.flags.c_contiguous for c in columns)
+    if not (strided and columns and frame.implementation is nw.Implementation.PANDAS):
+        return None
+    matrix = frame.to_native().to_numpy()
+    return matrix if np.shares_memory(matrix, columns[0].values) else None
+
+
+def _container(implementation: nw.Implementation) -> str:
+    known = {nw.Implementation.POLARS: "polars", nw.Implementation.PYARROW: "pyarrow"}
+    return known.get(implementation, "pandas")
+
+
+def _frame_column(name: Name, series: Series) -> TableColumn:
+    dtype = nw.Object() if _holds_objects(series) else series.dtype
+    if dtype == nw.Boolean:
+        values = np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
+        return boolean_column(name, np.where(np.isnan(values), -1, values))
+    if dtype.is_integer() or dtype.is_float():
+        return TableColumn(name, "number", series.to_numpy(), whole=dtype.is_integer())
+    if dtype.is_numeric():
+        return TableColumn(name, "number", series.cast(nw.Float64).to_numpy())
+    if dtype == nw.String:
+        return _arrow_column(name, series, declared=False)
+    if dtype in (nw.Categorical, nw.Enum):
+        return _category_column(name, series)
+    if dtype in (nw.Object, nw.Unknown):
+        return array_column(name, np.asarray(series.to_numpy()))
+    if dtype.is_temporal():
+        raise UnsupportedColumn.date(name, str(dtype))
+    raise UnsupportedColumn.nested(name, str(dtype))
+
+
+def _holds_objects(series: Series) -> bool:
+    # narwhals calls a pandas column of objects text even where it holds nothing but None.
+    return getattr(series.to_native(), "dtype", None) == np.dtype(object)
+
+
+def _category_column(name: Name, series: Series) -> TableColumn:
+    native = series.to_native()
+    if type(native.dtype if hasattr(native, "dtype") else None).__name__ == "CategoricalDtype":
+        codes, levels = native.cat.codes.to_numpy(), native.cat.categories.tolist()
+        return TableColumn(name, "level", codes, tuple(levels), declared=True)
+    # The categories of a polars Categorical are those of the whole process: they declare nothing.
+    polars = series.implementation is nw.Implementation.POLARS
+    return _arrow_column(name, series, declared=not polars or series.dtype == nw.Enum)
+
+
+def _arrow_column(name: Name, series: Series, *, declared: bool) -> TableColumn:
+    import pyarrow as pa
+
+    values = series.to_arrow()
+    if isinstance(values, pa.ChunkedArray):
+        values = values.unify_dictionaries().combine_chunks()
+    if not pa.types.is_dictionary(values.type):
+        values = values.dictionary_encode()
+    held = values.type.value_type
+    # intervals of pandas are an extension of a struct
+    if pa.types.is_nested(getattr(held, "storage_type", held)):
+        raise UnsupportedColumn.nested(name, str(held))
+    codes = values.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+    return TableColumn(name, "level", codes, tuple(values.dictionary.to_pylist()), declared)
+
+
+# -- texts -----------------------------------------------------------------------------------------
+
+
+def read_texts(X: object) -> list[str] | None:
+    """Return the texts of a list, an array or a Series of them, or None for anything else.
+
+    Raises:
+        InvalidTexts: one text alone, texts among other things, or missing ones.
+
+    Examples:
+        >>> read_texts(["king food", "proof"])
+        ['king food', 'proof']
+        >>> read_texts([[1, 0], [0, 2]])
+    """
+    if isinstance(X, str | bytes):
+        raise InvalidTexts.one_text(X)
+    found = _entries(X)
+    if found is None or not any(isinstance(text, str) for text in found):
+        return None
+    missing = [text is None or text != text for text in found]
+    if any(missing):
+        raise InvalidTexts.missing(sum(missing), len(found))
+    strange = [type(text).__name__ for text in found if not isinstance(text, str)]
+    if strange:
+        raise InvalidTexts.mixed(strange[0], len(strange), len(found))
+    return [str(text) for text in found]
+
+
+def _entries(X: object) -> list | None:
+    """Return the entries of something with one axis."""
+    if isinstance(X, list | tuple):
+        return list(X)
+    if isinstance(X, np.ndarray):
+        return X.tolist() if X.ndim == 1 and X.dtype.kind in "OUT" else None
+    if hasattr(type(X), "columns"):  # a table, whose names have not been checked yet
+        return None
+    series = nw.from_native(X, eager_only=True, allow_series=True, pass_through=True)
+    return series.to_list() if isinstance(series, nw.Series) else None

@@ -1,38 +1,39 @@
 """Sparse matrices as tables: an absent cell is 0, columns are known by position.
 
-A matrix of words may have a million columns; none of them becomes a Python object until somebody
-asks for it.
+A matrix of words may have a million columns; none of them becomes a Python object until it is
+read.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast, overload
+from typing import cast
 
 import numpy as np
-from scipy.sparse import csr_array, csr_matrix, issparse, sparray, spmatrix
+from scipy.sparse import csr_array, csr_matrix, sparray, spmatrix
 
 from bayesgen.errors import InvalidTable, InvalidValues, UnsupportedTable
-from bayesgen.table.columns import LARGEST, Names, Table, TableColumn
+from bayesgen.table.columns import (
+    LARGEST,
+    Names,
+    OnDemand,
+    Table,
+    TableColumn,
+    check_counts,
+    presence,
+)
 
 
 @dataclass(frozen=True)
-class PositionNames(Sequence[str]):
-    """The names x0, x1, ... of n columns, made when asked for."""
+class PositionNames(OnDemand[str]):
+    """The names x0, x1, ... of n columns, made on demand."""
 
     n: int
 
     def __len__(self) -> int:
         return self.n
 
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> tuple[str, ...]: ...
-
-    def __getitem__(self, index: int | slice) -> str | tuple[str, ...]:
-        found = range(self.n)[index]
-        return f"x{found}" if isinstance(found, int) else tuple(f"x{i}" for i in found)
+    def entry(self, position: int) -> str:
+        """Return one name."""
+        return f"x{position}"
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and self._position(name) is not None
@@ -51,8 +52,8 @@ class PositionNames(Sequence[str]):
 
 
 @dataclass(frozen=True, eq=False)
-class SparseColumns(Sequence[TableColumn]):
-    """The columns of a sparse matrix, each made dense when asked for."""
+class SparseColumns(OnDemand[TableColumn]):
+    """The columns of a sparse matrix, each made dense on demand."""
 
     matrix: csr_array
     names: Names
@@ -60,18 +61,10 @@ class SparseColumns(Sequence[TableColumn]):
     def __len__(self) -> int:
         return self.matrix.shape[1]
 
-    @overload
-    def __getitem__(self, index: int) -> TableColumn: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> tuple[TableColumn, ...]: ...
-
-    def __getitem__(self, index: int | slice) -> TableColumn | tuple[TableColumn, ...]:
-        found = range(len(self))[index]
-        if not isinstance(found, int):
-            return tuple(self[i] for i in found)
-        values = self.matrix[:, [found]].toarray().ravel().astype(np.float64)
-        return TableColumn(self.names[found], "number", values)
+    def entry(self, position: int) -> TableColumn:
+        """Return one column."""
+        values = self.matrix[:, [position]].toarray().ravel().astype(np.float64)
+        return TableColumn(self.names[position], "number", values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,14 +74,20 @@ class SparseTable(Table):
     container: "csr_array" or "csr_matrix".
     """
 
-    @property
-    def names(self) -> Names:
-        """The names of the columns, in their order."""
-        return cast(SparseColumns, self.columns).names
+    def __post_init__(self) -> None:
+        """Take note of the names of the columns, which are made on demand."""
+        object.__setattr__(self, "names", cast(SparseColumns, self.columns).names)
 
     def take(self, rows: np.ndarray | slice) -> "SparseTable":
         """Return the table of some rows."""
         return sparse_table(self.cells[rows], self.container, self.names)
+
+    def presence(self) -> "SparseTable":
+        """Return 1 where a table of counts has one above 0; missing cells stay so."""
+        m = self.cells
+        check_counts(self.names, m)
+        there = csr_array((presence(m.data), m.indices, m.indptr), m.shape)
+        return sparse_table(there, self.container, self.names)
 
     @property
     def cells(self) -> csr_array:
@@ -97,14 +96,9 @@ class SparseTable(Table):
 
 
 def sparse_table(matrix: csr_array, container: str, names: Names | None = None) -> SparseTable:
-    """Return the table of compressed rows of numbers; columns are named x0, x1, ... unless told."""
+    """Return the table of compressed rows of numbers; columns are named x0, x1, ... by default."""
     names = PositionNames(matrix.shape[1]) if names is None else names
     return SparseTable(SparseColumns(matrix, names), matrix.shape[0], container, matrix)
-
-
-def is_sparse(X: object) -> bool:
-    """Say whether X is a sparse matrix or array of SciPy."""
-    return issparse(X)
 
 
 def read_sparse(X: sparray | spmatrix) -> SparseTable:
@@ -113,7 +107,7 @@ def read_sparse(X: sparray | spmatrix) -> SparseTable:
     Raises:
         InvalidTable: no rows, no columns, or not two axes.
         InvalidValues: infinite or complex numbers, or magnitudes beyond 1e150.
-        UnsupportedTable: cells that are no numbers.
+        UnsupportedTable: cells that are not numbers.
     """
     matrix = csr_array(X)
     if matrix.ndim != 2:
@@ -122,7 +116,7 @@ def read_sparse(X: sparray | spmatrix) -> SparseTable:
         raise InvalidTable.no_columns(matrix.shape[0])
     if not matrix.shape[0]:
         raise InvalidTable.no_rows(matrix.shape[1])
-    # asked of the matrix that came in, which remembers the answer
+    # the matrix that came in caches the answer
     if not (X if isinstance(X, csr_array | csr_matrix) else matrix).has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()

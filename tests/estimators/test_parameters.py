@@ -3,6 +3,7 @@
 import copy
 import inspect
 import pickle
+import re
 
 import numpy as np
 import numpyro.distributions as dist
@@ -282,3 +283,32 @@ def test_errors_of_priors_name_the_class_that_was_built(clf, sentence):
     X, y = wine()
     with pytest.raises(errors.InvalidPrior, match=sentence):
         clf.fit((X > 0).astype(int), y)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("BagOfWords", "GenerativeClassifier", "JointTable", "LDA", "NaiveBayes", "QDA"),
+        "StackedClassifier",
+    ],
+)
+def test_every_argument_of_a_constructor_is_documented(name):
+    cls = getattr(bg, name)
+    text = inspect.cleandoc(cls.__doc__)
+    assert not re.search(r": \.\.\.$", text, re.MULTILINE)
+    for argument in inspect.signature(cls).parameters:
+        assert re.search(rf"^    {argument}: \w", text.replace('"', ""), re.MULTILINE), argument
+
+
+def test_a_subclass_takes_over_the_documentation_of_arguments():
+    class Mine(bg.LDA):
+        """My own.
+
+        Args:
+            mean: of my own.
+            scale, levels: ...
+        """
+
+    assert "mean: of my own." in Mine.__doc__
+    assert "scale: guess of the covariance" in Mine.__doc__
+    assert 'levels: "refuse"' in Mine.__doc__

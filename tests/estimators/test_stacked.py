@@ -269,9 +269,28 @@ def test_a_stack_has_no_evidence_of_its_own(stack):
 
 def test_the_table_is_read_once(monkeypatch):
     reads, read = [], validation.read_table
-    monkeypatch.setattr(validation, "read_table", lambda *a: reads.append(1) or read(*a))
+    monkeypatch.setattr(validation, "read_table", lambda *a, **k: reads.append(1) or read(*a, **k))
     X, y = mixed()
     stack = bg.StackedClassifier(random_state=0).fit(X, y)
     assert len(stack.members_) == 5 and len(reads) == 1
     stack.predict_proba(X)
     assert len(reads) == 2
+
+
+def test_first_partial_fit_takes_classes_whose_rows_come_later():
+    X, y = bg.datasets.load_iris()
+    parts = slice(0, 100), slice(100, None)
+    stack = bg.StackedClassifier([bg.LDA(), bg.NaiveBayes()])
+    stack.partial_fit(X[parts[0]], y[parts[0]], classes=np.unique(y))
+    proba = stack.predict_proba(X)
+    assert proba.shape == (150, 3)
+    assert (proba[:, 2] > 0).any()
+    for member in stack.members_.values():
+        assert member.classes_.tolist() == stack.classes_.tolist()
+    stack.partial_fit(X[parts[1]], y[parts[1]])
+    whole = bg.StackedClassifier([bg.LDA(), bg.NaiveBayes()]).fit(X, y)
+    np.testing.assert_allclose(stack.predict_proba(X), whole.predict_proba(X), rtol=0, atol=1e-9)
+    with pytest.raises(bg.errors.InvalidTarget, match="virginica"):
+        bg.StackedClassifier([bg.LDA()]).partial_fit(
+            X[:150:10], y[:150:10], classes=np.unique(y)[:2]
+        )

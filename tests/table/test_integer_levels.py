@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from bayesgen.likelihoods import level_counts
-from bayesgen.schema import integer_levels
+from bayesgen.schema import BlockSpec, level_codes
 from bayesgen.schema.blocks import encoded_block, learned_block
-from bayesgen.schema.columns import BlockSpec
 from bayesgen.table import read_table
 
 TABLES = {
@@ -26,7 +25,7 @@ TABLES = {
 
 @pytest.mark.parametrize("name", TABLES)
 def test_levels_and_codes_are_those_of_single_columns(rng, name, monkeypatch):
-    monkeypatch.setattr(integer_levels, "BLOCK_ROWS", 64)
+    monkeypatch.setattr(level_codes, "BLOCK_ROWS", 64)
     X = np.asarray(TABLES[name](rng))
     kept, table = X.copy(), read_table(X)
     spec = BlockSpec("levels", table.names)
@@ -47,14 +46,15 @@ def test_a_level_that_was_not_seen_is_not_taken_for_a_code(rng, strange):
     X[:, 2] = np.minimum(X[:, 2], 3)
     table = read_table(X)
     columns = learned_block(list(table.columns), BlockSpec("levels", table.names), table.matrix)
+    levels = [column.levels for column in columns]
     for j in range(4):
         other = X.copy()
         other[7, j] = strange
-        assert integer_levels.integer_codes(columns, other) is None
+        assert level_codes.integer_codes(levels, other) is None
     other = X.copy()
     other[7, 2] = 4  # a level of its neighbours
-    assert integer_levels.integer_codes(columns, other) is None
-    np.testing.assert_array_equal(integer_levels.integer_codes(columns, X), X)
+    assert level_codes.integer_codes(levels, other) is None
+    np.testing.assert_array_equal(level_codes.integer_codes(levels, X), X)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import bayesgen as bg
-from bayesgen.estimators.training import codes_of
-from bayesgen.estimators.validation import check_declared, distinct, weights_of
-from bayesgen.schema.centering import FIRST_ROWS, TOGETHER, less
+from bayesgen.estimators.validation import weights_of
+from bayesgen.schema.blocks import FIRST_ROWS, TOGETHER, less
+from bayesgen.table import check_declared, codes_of, distinct
 
 
 @pytest.mark.parametrize(
