@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from bayesgen.inference import hyperparameter_sampling
-from bayesgen.inference.compiled_nuts import CHUNK, CompiledNUTS, compiled
 from bayesgen.inference.incomplete_data import complete_statistics
 from bayesgen.inference.log_density import LogDensity, arrays, model_log_density
+from bayesgen.inference.nuts import CHUNK, CompiledNUTS, compiled
 from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture
 from bayesgen.model import Model, ModelStatistics
 

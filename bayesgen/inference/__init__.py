@@ -10,19 +10,19 @@ from bayesgen.inference.expected_statistics import Expected as Expected
 from bayesgen.inference.incomplete_data import any_missing as any_missing
 from bayesgen.inference.incomplete_normal import IncompleteNormal as IncompleteNormal
 from bayesgen.inference.incomplete_table import IncompleteTable as IncompleteTable
-from bayesgen.inference.log_space import class_probabilities as class_probabilities
-from bayesgen.inference.log_space import log_class_probabilities as log_class_probabilities
-from bayesgen.inference.log_space import log_odds as log_odds
-from bayesgen.inference.log_space import row_max as row_max
-from bayesgen.inference.mixture_posterior import MixturePosterior as MixturePosterior
 from bayesgen.inference.nuts import NUTS as NUTS
 from bayesgen.inference.point_estimates import MAP as MAP
 from bayesgen.inference.point_estimates import MLE as MLE
 from bayesgen.inference.posterior import DrawsPosterior as DrawsPosterior
 from bayesgen.inference.posterior import ExactPosterior as ExactPosterior
 from bayesgen.inference.posterior import Posterior as Posterior
+from bayesgen.inference.posterior import Report as Report
+from bayesgen.inference.posterior import class_probabilities as class_probabilities
+from bayesgen.inference.posterior import log_class_probabilities as log_class_probabilities
+from bayesgen.inference.posterior import log_odds as log_odds
+from bayesgen.inference.posterior import row_max as row_max
 from bayesgen.inference.power_posterior import PowerPosterior as PowerPosterior
-from bayesgen.inference.report import Report as Report
+from bayesgen.inference.stacking import MixturePosterior as MixturePosterior
 from bayesgen.model import Model, ModelStatistics
 
 Method = Exact | Expected | MLE | MAP | NUTS | Augmentation

@@ -19,9 +19,9 @@ from bayesgen.inference.posterior import (
     ClassDraws,
     DrawsPosterior,
     Imputed,
+    LogClasses,
     LogJointDraws,
     Posterior,
-    power_log_proba,
 )
 from bayesgen.likelihoods import Likelihood
 from bayesgen.typing import Encoded, Joint, Labels, Params, Weights
@@ -35,7 +35,6 @@ PREFERRED = 0.01
 Few rows, which hardly tell a power of 0.1 from one of 0.2, keep to those above."""
 
 Powers = Float[np.ndarray, " power"]
-LogClasses = Float[np.ndarray, "... class"]
 
 
 def trust(powers: Powers) -> Powers:
@@ -89,6 +88,19 @@ def stated_powers(power: object) -> tuple[Powers, Powers]:
             "temper", power, "None, 'learn' or a power above 0", "Pass temper='learn'."
         )
     return np.array([float(power)]), np.ones(1)
+
+
+def power_log_proba(log_classes: LogClasses, log_joint: Joint, power: float) -> Joint:
+    """Return log P(y = k given x), proportional to P(k) p(x given k)^power.
+
+    A row impossible under every class has the class prior.
+    """
+    possible = np.isfinite(log_joint)
+    ratio = np.where(possible, log_joint, 0.0) - np.where(possible, log_classes, 0.0)
+    out = np.where(possible, log_classes + power * ratio, -np.inf)
+    out = np.where(possible.any(axis=1, keepdims=True), out, log_classes)
+    out = out - out.max(axis=1, keepdims=True)
+    return out - np.logaddexp.reduce(out, axis=1, keepdims=True)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

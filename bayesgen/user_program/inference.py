@@ -9,9 +9,8 @@ from bayesgen.errors import ProgramNotFinite, ProgramRefuses, UnsupportedInferen
 from bayesgen.inference.laplace import LaplaceFit, fit_laplace
 from bayesgen.inference.log_density import MAP_TERMS, MLE_TERMS, NUTS_TERMS
 from bayesgen.inference.nuts import NUTS
-from bayesgen.inference.point_estimates import MAP, MLE
-from bayesgen.inference.report import Report
-from bayesgen.inference.svi import GRADIENT_TOLERANCE
+from bayesgen.inference.point_estimates import GRADIENT_TOLERANCE, MAP, MLE
+from bayesgen.inference.posterior import Report
 from bayesgen.model import Reader
 from bayesgen.typing import Labels, Weights
 from bayesgen.user_program.log_density import ProgramLogDensity

@@ -11,7 +11,7 @@ import pytest
 
 import bayesgen as bg
 from bayesgen import tracing
-from bayesgen.inference.compiled_nuts import compiled
+from bayesgen.inference.nuts import compiled
 
 SHORT = {"draws": 60, "warmup": 60, "chains": 2}
 
