@@ -38,7 +38,6 @@ from bayesgen.inference.log_density import (
     total,
 )
 from bayesgen.inference.posterior import DrawsPosterior, ExactPosterior, Report
-from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture
 from bayesgen.model import Model, ModelStatistics, Reader
 from bayesgen.progress_bar import progress_bar
 from bayesgen.typing import Traceable
@@ -99,8 +98,13 @@ def compiled(density: LogDensity, warmup: int, target_accept: float) -> Compiled
     import jax.numpy as jnp
     from numpyro.infer.hmc import HMCState, hmc
 
+    # jitted: traced once, not again for each gradient, step size and piece of the chain
+    @functools.partial(jax.jit, inline=True)
+    def energy(u: dict, tree: dict) -> Traceable:
+        return -total(density.terms(tree, u), NUTS_TERMS)
+
     def potential(tree: dict) -> Callable:
-        return lambda u: -total(density.terms(tree, u), NUTS_TERMS)
+        return lambda u: energy(u, tree)
 
     begin, step = hmc(potential_fn_gen=potential, algo="NUTS")
 
@@ -203,7 +207,7 @@ class NUTS:
         `bayesgen.inference.hyperparameter_sampling`) and every answer is an average of closed
         forms.
         """
-        if any(isinstance(part, HyperparameterMixture) for part in model.blocks.values()):
+        if any(len(part.priors) > 1 for part in model.blocks.values()):
             return self._strengths(model, statistics, reader, seed)
         for name, part in model.blocks.items():
             if part.improper:
@@ -331,8 +335,7 @@ def _report(coordinates: dict, stats: dict, seconds: float, warmup: int) -> Repo
             "(NUTS(target_accept=0.95)) or state a stronger prior."
         )
     elif not has_converged(details, chains):
-        defaults = NUTS()
-        more = max(2 * draws, defaults.draws), max(2 * warmup, defaults.warmup)
+        more = max(2 * draws, NUTS.draws), max(2 * warmup, NUTS.warmup)
         alone = ", chains=1" if chains == 1 else ""
         verdict = (
             f"{disagreement(chains)} ({told}): "
