@@ -29,13 +29,13 @@ import dataclasses
 import functools
 import itertools
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from math import factorial
 
 import numpy as np
 
 from bayesgen import diagnose
 from bayesgen.arguments import is_number
 from bayesgen.errors import InvalidArgument
-from bayesgen.explain import orders
 from bayesgen.explain.cells import Cell, Rows, Score, blank, is_missing, show
 from bayesgen.inference import Posterior
 from bayesgen.inference.posterior import take_rows
@@ -48,6 +48,18 @@ DRAWS = 1000
 PRIOR = "(prior)"
 FLOATS = 4_000_000
 """Log joints held at once: 32 MB."""
+
+EXACT = 8
+"""Columns up to which every order counts: 2^8 subsets are asked."""
+PAIRS = 64
+"""Sampled orders of larger groups, each with its reverse."""
+
+Ask = Callable[[Encoded], np.ndarray]
+"""Shown cells -> log p(shown cells, y = k), shape (row, ..., class)."""
+
+Added = tuple[int, float, int, np.ndarray]
+"""Position in the group, weight among all orders, sample that it belongs to, and what the cell
+adds to log p(shown, y = k)."""
 
 Contrast = Callable[[np.ndarray], np.ndarray]
 """(..., class) -> (..., contrast)"""
@@ -86,17 +98,76 @@ class Reading:
     def held(self) -> int:
         """Return how many log joints of a row are held at once."""
         largest = max((len(group) for group in self.groups), default=1)
-        return 2 ** min(largest, orders.EXACT) if self.every_order else 2
+        return 2 ** min(largest, EXACT) if self.every_order else 2
 
     def turns(
-        self, ask: orders.Ask, shown: Encoded, encoded: Encoded, group: Sequence[Cell]
-    ) -> Iterator[orders.Added]:
+        self, ask: Ask, shown: Encoded, encoded: Encoded, group: Sequence[Cell]
+    ) -> Iterator[Added]:
         """Yield what the cells of a group add to those shown before."""
         if not self.every_order or len(group) == 1:
-            return orders.in_turn(ask, shown, encoded, group)
-        if len(group) <= orders.EXACT:
-            return orders.in_every_order(ask, shown, encoded, group)
-        return orders.in_some_orders(ask, shown, encoded, group, self.rng)
+            return in_turn(ask, shown, encoded, group)
+        if len(group) <= EXACT:
+            return in_every_order(ask, shown, encoded, group)
+        return in_some_orders(ask, shown, encoded, group, self.rng)
+
+
+# -- what a cell adds, over the orders in which the cells of a group are read ---------------------
+
+
+def in_turn(ask: Ask, shown: Encoded, encoded: Encoded, group: Sequence[Cell]) -> Iterator[Added]:
+    """Yield what each cell adds to those before it."""
+    before = ask(shown)
+    for i, cell in enumerate(group):
+        shown = show(shown, encoded, [cell])
+        after = ask(shown)
+        yield i, 1.0, 0, added(before, after)
+        before = after
+
+
+def in_every_order(
+    ask: Ask, shown: Encoded, encoded: Encoded, group: Sequence[Cell]
+) -> Iterator[Added]:
+    """Yield what each cell adds to each subset of the others, weighed by the orders that do so.
+
+    That is |S|! (m - |S| - 1)! / m! of the orders of m cells. Source: Shapley (1953), A value for
+    n-person games, Contributions to the Theory of Games II, 307-317.
+    """
+    m = len(group)
+    found = {}
+    for subset in itertools.product((False, True), repeat=m):
+        cells = itertools.compress(group, subset)
+        found[subset] = ask(show(shown, encoded, cells))
+    for subset, before in found.items():
+        size = sum(subset)
+        weight = factorial(size) * factorial(m - size - 1) / factorial(m) if size < m else 0.0
+        for i in (i for i, inside in enumerate(subset) if not inside):
+            more = (*subset[:i], True, *subset[i + 1 :])
+            yield i, weight, 0, added(before, found[more])
+
+
+def in_some_orders(
+    ask: Ask,
+    shown: Encoded,
+    encoded: Encoded,
+    group: Sequence[Cell],
+    rng: np.random.Generator,
+) -> Iterator[Added]:
+    """Yield what each cell adds in sampled orders, and in the reverse of each."""
+    for sample in range(PAIRS):
+        order = rng.permutation(len(group))
+        for turn in (order, order[::-1]):
+            cells = [group[i] for i in turn]
+            for place, _, _, more in in_turn(ask, shown, encoded, cells):
+                yield int(turn[place]), 0.5 / PAIRS, sample, more
+
+
+def added(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """Return after - before; what is impossible already stays so, and adds nothing."""
+    never = np.isneginf(before)
+    return np.where(never, 0.0, after - np.where(never, 0.0, before))
+
+
+# -- weights of evidence --------------------------------------------------------------------------
 
 
 def explained(
@@ -147,7 +218,7 @@ def _stacked(parts: list[Explained], join: Callable[..., np.ndarray], **options:
     return Explained(*(join([getattr(p, name) for p in parts], **options) for name in names))
 
 
-def _explained(ask: orders.Ask, encoded: Encoded, reading: Reading) -> Explained:
+def _explained(ask: Ask, encoded: Encoded, reading: Reading) -> Explained:
     shown = blank(encoded)
     prior = reading.contrast(ask(shown))
     parts = [Explained(prior, prior, prior, np.zeros_like(prior))]
@@ -160,7 +231,7 @@ def _explained(ask: orders.Ask, encoded: Encoded, reading: Reading) -> Explained
 
 
 def _gathered(
-    turns: Iterator[orders.Added], missing: list[np.ndarray], contrast: Contrast, like: np.ndarray
+    turns: Iterator[Added], missing: list[np.ndarray], contrast: Contrast, like: np.ndarray
 ) -> list[Explained]:
     """Return mean, range and error of what each cell of a group adds; missing cells add 0."""
     shape = (len(missing), *like.shape)

@@ -6,6 +6,7 @@ at once; the others row by row, equal rows together.
 """
 
 import dataclasses
+import functools
 from collections.abc import Callable
 
 import numpy as np
@@ -45,18 +46,22 @@ class Rows:
 
     def lost(self, likelihood: Likelihood) -> Statistics:
         """Return the statistics of what is taken away."""
-        return self._log_proba(likelihood, self.away)
+        return self._statistics(likelihood, self.away)
 
     def without(self, likelihood: Likelihood, i: int) -> Statistics:
         """Return the statistics of all rows but one, from these rows alone."""
         weight = self.weight.copy()
         weight[i] -= self.away[i]
         left = np.flatnonzero(weight > 0)
-        return self.at(left)._log_proba(likelihood, weight[left])
+        return self.at(left)._statistics(likelihood, weight[left])
 
-    def _log_proba(self, likelihood: Likelihood, weight: Weights) -> Statistics:
+    def _statistics(self, likelihood: Likelihood, weight: Weights) -> Statistics:
         sizes = {"n_classes": self.n_classes, "n_levels": self.n_levels}
         return likelihood.statistics(self.x, self.y, weight, **sizes)
+
+
+Score = Callable[[Rows, np.ndarray], Joint]
+"""(all rows, which of them) -> log p(x_i given y = k, the rows without i), shape (row, class)."""
 
 
 def leave_one_out(likelihood: Likelihood, statistics: Statistics, rows: Rows) -> Joint:
@@ -71,21 +76,28 @@ def leave_one_out(likelihood: Likelihood, statistics: Statistics, rows: Rows) ->
     """
     if not likelihood.vectorised or issparse(rows.x):
         return one_by_one(likelihood, statistics, rows, np.arange(len(rows.y)))
-    uninformative = likelihood.complete(statistics).uninformative()
-    if uninformative is not None and uninformative.all():
+    full = likelihood.complete(statistics)
+    uninformative = full.uninformative()
+    if uninformative is None:
+        uninformative = np.zeros(1, dtype=bool)
+    if uninformative.all():
         return np.zeros((len(rows.y), rows.n_classes))
-    statistics, x = _with_a_say(likelihood, statistics, rows.x)
-    rows = dataclasses.replace(rows, x=x)
-    score = _with_missing(likelihood, statistics, rows.n_classes)
+    score = None
+    if getattr(statistics, "has_missing", False):
+        statistics, x = _zero_filled(statistics, rows.x, full, uninformative)
+        rows = dataclasses.replace(rows, x=x)
+        score = _with_missing(statistics, rows.n_classes, full, uninformative)
+    if score is None:
+        score = functools.partial(_batch, likelihood, statistics, full, uninformative)
+        apart = _indispensable(rows) if likelihood.kind == "numbers" else np.empty(0, dtype=int)
+    else:
+        apart = np.empty(0, dtype=int)
     out = np.empty((len(rows.y), rows.n_classes))
-    width = sum(np.size(value) for value in statistics.arrays().values())
-    again = likelihood.kind == "numbers" and not score
-    lonely = _indispensable(rows) if again else np.empty(0, dtype=int)
-    usual = np.setdiff1d(np.arange(len(rows.y)), lonely)
+    width = sum(np.size(getattr(statistics, name)) for name in statistics.axes)
+    usual = np.setdiff1d(np.arange(len(rows.y)), apart)
     for part in row_chunks(len(usual), max(1, BATCH_FLOATS // max(width, 1))):
-        some = usual[part]
-        out[some] = score(rows.at(some)) if score else batch(likelihood, statistics, rows, some)
-    for i in lonely.tolist():
+        out[usual[part]] = score(rows, usual[part])
+    for i in apart.tolist():
         out[i] = scored(likelihood, rows.without(likelihood, i), rows.x[i : i + 1], rows.n_classes)
     return out
 
@@ -126,17 +138,14 @@ def _holding_all(rows: Rows) -> np.ndarray:
     return np.flatnonzero(((held > 0) & (held >= (1 - 1e-9) * scatter.sum(axis=0))).any(axis=1))
 
 
-def _with_a_say(
-    likelihood: Likelihood, statistics: Statistics, x: Block
+def _zero_filled(
+    statistics: Statistics, x: Block, full: Likelihood, uninformative: np.ndarray
 ) -> tuple[Statistics, Block]:
     """Return statistics and rows, missing values of uninformative columns filled by 0.
 
-    Such a column, never observed or constant, is constant then, and says nothing without any row.
+    Such a column, never observed or constant, is constant then, and without any row too.
     """
-    if not getattr(statistics, "has_missing", False) or likelihood.subset_axis != "feature":
-        return statistics, x
-    uninformative = likelihood.complete(statistics).uninformative()
-    if uninformative is None or not uninformative.any():
+    if full.subset_axis != "feature" or not uninformative.any():
         return statistics, x
     kept = np.flatnonzero(~uninformative)
     part = statistics.take("feature", kept)
@@ -150,65 +159,68 @@ def _with_a_say(
 
 
 def _with_missing(
-    likelihood: Likelihood, statistics: Statistics, n_classes: int
-) -> Callable[[Rows], Joint] | None:
+    statistics: Statistics, n_classes: int, full: Likelihood, uninformative: np.ndarray
+) -> Score | None:
     """Return how rows are scored where missing values stand in the way of the closed form.
 
     Rows give their expected statistics at the mode of all rows, whose guesses are kept too: an
     approximation, like the posterior (see `Expected`).
     """
-    full = likelihood.complete(statistics)
-    uninformative = full.uninformative()
-    kept = np.flatnonzero(~uninformative) if uninformative is not None else np.arange(0)
-    prior, seen = full, statistics
-    if uninformative is not None and uninformative.any():
-        axis = likelihood.subset_axis
-        prior, seen = full.take(axis, kept), statistics.take(axis, kept)
-    found = missing_cells(prior, seen)
+    prior, kept, axis = full, np.flatnonzero(~uninformative), full.subset_axis
+    if uninformative.any():
+        prior, statistics = full.take(axis, kept), statistics.take(axis, kept)
+    found = missing_cells(prior, statistics)
     if found is None:
         return None
     whole, _ = found.expected()
 
-    def score(rows: Rows) -> Joint:
-        x = rows.x if prior is full else full.select(rows.x, kept)
-        alone = found.expected_statistics_per_row(x, rows.y, rows.away)
-        return prior.log_predictive_updated(whole - placed(alone, rows.y, n_classes), x)
+    def score(rows: Rows, some: np.ndarray) -> Joint:
+        part = rows.at(some)
+        x = part.x if prior is full else full.select(part.x, kept)
+        alone = found.expected_statistics_per_row(x, part.y, part.away)
+        return prior.log_predictive_updated(whole - placed(alone, part.y, n_classes), x)
 
     return score
 
 
-def batch(likelihood: Likelihood, statistics: Statistics, rows: Rows, some: np.ndarray) -> Joint:
-    """Return what `leave_one_out` returns of some rows at once, where a family is `vectorised`."""
-    part = rows.at(some)
-    full, x = likelihood.complete(statistics), part.x
-    rest = statistics - apart(likelihood, part)
-    prior, uninformative = likelihood.complete(rest), full.uninformative()
-    if uninformative is not None:
-        usual = np.all(prior.uninformative() == uninformative, axis=-1)
-        if not usual.all():  # without some row a column is constant: these rows go one by one
-            out = np.empty((len(some), rows.n_classes))
-            for method, which in ((batch, usual), (one_by_one, ~usual)):
-                if which.any():
-                    out[which] = method(likelihood, statistics, rows, some[which])
-            return out
-        if uninformative.any():
-            kept, axis = np.flatnonzero(~uninformative), likelihood.subset_axis
-            prior, rest, x = prior.take(axis, kept), rest.take(axis, kept), full.select(x, kept)
+def _batch(
+    likelihood: Likelihood,
+    statistics: Statistics,
+    full: Likelihood,
+    uninformative: np.ndarray,
+    rows: Rows,
+    some: np.ndarray,
+) -> Joint:
+    """Return what `leave_one_out` returns of some rows at once, where a family is `vectorised`.
+
+    full, uninformative: the likelihood completed from all rows, and what says nothing then.
+    """
+    part, n = rows.at(some), len(some)
+    # what each row takes away with it stands along a leading axis
+    alone = dataclasses.replace(part, y=np.arange(n), n_classes=n).lost(likelihood)
+    rest, x = statistics - placed(alone, part.y, rows.n_classes), part.x
+    prior = likelihood.complete(rest)
+    own = prior.uninformative()
+    differs = np.zeros(n, dtype=bool) if own is None else (own != uninformative).any(axis=-1)
+    if differs.any():  # without some row a column is constant: these rows go one by one
+        out = np.empty((n, rows.n_classes))
+        out[differs] = one_by_one(likelihood, statistics, rows, some[differs])
+        if not differs.all():
+            others = some[~differs]
+            out[~differs] = _batch(likelihood, statistics, full, uninformative, rows, others)
+        return out
+    if uninformative.any():
+        kept, axis = np.flatnonzero(~uninformative), likelihood.subset_axis
+        prior, rest, x = prior.take(axis, kept), rest.take(axis, kept), full.select(x, kept)
     return prior.log_predictive_updated(rest, x)
-
-
-def apart(likelihood: Likelihood, rows: Rows) -> Statistics:
-    """Return what each row takes away with it, which stands along a leading axis."""
-    n = len(rows.y)
-    alone = dataclasses.replace(rows, y=np.arange(n), n_classes=n).lost(likelihood)
-    return placed(alone, rows.y, rows.n_classes)
 
 
 def placed(alone: Statistics, y: Labels, n_classes: int) -> Statistics:
     """Return statistics of rows that stand in place of classes, each row's in its own class."""
     at, arrays = np.arange(len(y)), {}
-    for name, value in alone.arrays().items():
-        if alone.axes[name][:1] == ("class",):
+    for name, axes in alone.axes.items():
+        if axes[:1] == ("class",):
+            value = getattr(alone, name)
             arrays[name] = np.zeros((len(y), n_classes, *value.shape[1:]))
             arrays[name][at, y] = value
     return alone.with_arrays(arrays)

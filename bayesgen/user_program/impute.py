@@ -8,8 +8,14 @@ import numpy as np
 
 from bayesgen.errors import InvalidProgram, ProgramRefuses
 from bayesgen.typing import Traceable
-from bayesgen.user_program.program import LABEL, Site, UserProgram, in_rows, is_observed
-from bayesgen.user_program.simulation import row_of
+from bayesgen.user_program.program import (
+    LABEL,
+    Site,
+    UserProgram,
+    in_rows,
+    is_observed,
+    row_of,
+)
 
 
 def require_masks(

@@ -13,7 +13,6 @@ from bayesgen.inference.point_estimates import GRADIENT_TOLERANCE, MAP, MLE
 from bayesgen.inference.posterior import Report
 from bayesgen.model import Reader
 from bayesgen.typing import Labels, Weights
-from bayesgen.user_program.log_density import ProgramLogDensity
 from bayesgen.user_program.posterior import (
     OWNER,
     ProgramPosterior,
@@ -21,7 +20,7 @@ from bayesgen.user_program.posterior import (
     not_finite,
     site_densities,
 )
-from bayesgen.user_program.program import Arrays, UserProgram
+from bayesgen.user_program.program import Arrays, ProgramLogDensity, UserProgram
 from bayesgen.user_program.validation import ProgramFacts, validate
 
 BY_NAME = {"auto": NUTS, "nuts": NUTS, "map": MAP, "svi": MAP, "mle": MLE}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpyro.distributions import biject_to, constraints
 
-from bayesgen.user_program.log_density import log_scale_free_jacobian
+from bayesgen.likelihoods.supports import log_scale_free_jacobian
 
 pytestmark = pytest.mark.usefixtures("compile_quickly")
 
