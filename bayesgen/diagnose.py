@@ -283,6 +283,7 @@ def left_out_by_importance(
                 taken[varies], r_eff=efficiency, axis=-1
             )
         joint[rows] = np.logaddexp.reduce(log_weight[:, :, None] + density, axis=1)
+    joint += draws.reader.log_abs_det_jacobian(encoded)
     good_k = min(1 - 1 / np.log10(n_draws), 0.7)
     found = LeaveOneOut(joint, pareto_k, good_k, n_draws)
     unreliable = found.unreliable()

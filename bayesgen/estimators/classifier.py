@@ -834,9 +834,10 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         Columns: log_proba, log p(y_i given x_i, D without i), and log_joint, log p(x_i, y_i given D
         without i), in nats. Their sums score the classifier and the whole model out of sample.
         Where the posterior is a closed form they are exact: the row's statistics are taken away
-        from those of all rows, so nothing is fitted again. Draws of a program of your own (story=)
-        are reweighed by Pareto smoothed importance sampling, with a warning that names rows whose
-        weights vary too much (Pareto k).
+        from those of all rows, so nothing is fitted again. Draws by NUTS, of a program of your own
+        (story=) too, are reweighed by Pareto smoothed importance sampling, with a warning that
+        names rows whose weights vary too much (Pareto k); guesses of the prior that come from the
+        columns stay those of all rows.
 
         kind="elpd" gives log_proba as arviz's ELPDData, for arviz's `compare`: elpd is its sum, se
         the standard error of that, and p, the effective number of parameters, is sum of
@@ -853,7 +854,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             kind: "rows" or "elpd".
 
         Raises:
-            UnsupportedInference: the fit was neither exact nor draws of a program's parameters.
+            UnsupportedInference: the fit was neither a closed form nor draws by NUTS.
             NoRows: these are not the rows of the fit.
 
         Example:
@@ -888,10 +889,15 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         return diagnostics.elpd(posterior, encoded, found["log_proba"], codes, weight, left_out)
 
     def _require_leave_one_out(self) -> None:
-        self._fitted_posterior().require_leave_one_out("loo()")
+        posterior = self._fitted_posterior()
+        if posterior.reweighable is None:
+            posterior.require_leave_one_out("loo()")
 
     def _left_out(self, encoded: Encoded, codes: Labels, weight: Weights) -> diagnose.LeaveOneOut:
         """Return the log densities of the rows of the fit, each given the others."""
+        draws = self._fitted_posterior().reweighable
+        if draws is not None:
+            return diagnose.left_out_by_importance(draws, encoded, codes, weight)
         return diagnose.LeaveOneOut(self._leave_one_out(encoded, codes, weight))
 
     def _leave_one_out(self, encoded: Encoded, codes: Labels, weight: Weights) -> Joint:

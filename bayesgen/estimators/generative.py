@@ -20,7 +20,7 @@ from bayesgen.estimators.training import Temper, TrainingState
 from bayesgen.estimators.validation import TrainingRows
 from bayesgen.inference import DrawsPosterior, Method, Posterior
 from bayesgen.table import Name, Names, Table
-from bayesgen.typing import Encoded, Labels, Self, Traceable, Weights, unchecked
+from bayesgen.typing import Encoded, Labels, Self, Traceable, unchecked
 from bayesgen.user_program import ProgramPosterior
 
 
@@ -222,12 +222,6 @@ class GenerativeClassifier(Classifier):
             super()._require_leave_one_out()
         elif program.posterior.point:
             raise ProgramRefuses.loo_of_point(self.inference_)
-
-    def _left_out(self, encoded: Encoded, codes: Labels, weight: Weights) -> diagnose.LeaveOneOut:
-        program = self._fitted_program()
-        if program is None:
-            return super()._left_out(encoded, codes, weight)
-        return diagnose.left_out_by_importance(program.posterior, encoded, codes, weight)
 
     def _imputed(self, X: T, draws: int, rng: np.random.Generator) -> T | list[T]:
         program = self._fitted_program()

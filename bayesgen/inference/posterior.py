@@ -168,6 +168,11 @@ class Posterior(abc.ABC):
     def shifted(self, origin: dict[str, np.ndarray]) -> "Posterior":
         """Return the posterior of rows plus an origin, which is that of the user's own units."""
 
+    @property
+    def reweighable(self) -> "DrawsPosterior | None":
+        """The draws that importance sampling can reweigh to leave a row out, if there are some."""
+        return None
+
     def require_leave_one_out(self, what: str, otherwise: str | None = None) -> None:
         """Refuse to take rows away exactly, which only a closed form can.
 
@@ -419,6 +424,11 @@ class DrawsPosterior(Posterior):
     def point(self) -> bool:
         """Whether this is a point estimate: one draw."""
         return self.shape == (1, 1)
+
+    @property
+    def reweighable(self) -> "DrawsPosterior | None":
+        """The draws of NUTS; augmented ones have `Expected` beside them."""
+        return self if self.report.method == "nuts" else None
 
     def point_params(self) -> dict[str, Params] | None:
         """Return the one draw by owner; None of several."""
