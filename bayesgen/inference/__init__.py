@@ -20,7 +20,6 @@ from bayesgen.inference.posterior import Report as Report
 from bayesgen.inference.posterior import class_probabilities as class_probabilities
 from bayesgen.inference.posterior import log_class_probabilities as log_class_probabilities
 from bayesgen.inference.posterior import log_odds as log_odds
-from bayesgen.inference.posterior import row_max as row_max
 from bayesgen.inference.power_posterior import PowerPosterior as PowerPosterior
 from bayesgen.inference.stacking import MixturePosterior as MixturePosterior
 from bayesgen.model import Model, ModelStatistics

@@ -306,10 +306,11 @@ class ExactPosterior(Posterior):
 
     def log_joint(self, encoded: Encoded, n_rows: int) -> Joint:
         """Return log P(y = k) + sum of the blocks' log predictives."""
-        out = np.tile(self.model.classes.log_predictive(), (n_rows, 1))
+        scores = self.predictives
+        out = np.tile(self.log_classes(), (n_rows, 1))
         out += self.reader.log_abs_det_jacobian(encoded)
         rows = self.reader.read(encoded)
-        for name, score in self.predictives.items():
+        for name, score in scores.items():
             out += score(rows[name])
         return out
 
@@ -320,10 +321,11 @@ class ExactPosterior(Posterior):
 
     def is_marginal(self, encoded: Encoded, n_rows: int) -> Bool[np.ndarray, " row"]:
         """Return for which rows every block's predictive is the integral over missing values."""
-        rows = self.reader.read(encoded)
         out = np.ones(n_rows, dtype=bool)
-        for name, part in self.model.blocks.items():
-            out &= part.is_marginal(rows[name])
+        inexact = [name for name, part in self.model.blocks.items() if part.caveat]
+        rows = self.reader.read(encoded) if inexact else {}
+        for name in inexact:
+            out &= self.model.blocks[name].is_marginal(rows[name])
         return out
 
     @property
@@ -657,12 +659,6 @@ def picked(weight: np.ndarray, place: Float[np.ndarray, "row 1"]) -> np.ndarray:
 # all start from the same logarithms, so that they cannot disagree
 
 
-def row_max(joint: Joint) -> Float[np.ndarray, " row"]:
-    """Return the largest entry of each row."""
-    # class by class: NumPy reduces along a short last axis ten times as slowly (measured)
-    return functools.reduce(np.maximum, joint.T)
-
-
 def class_probabilities(joint: Joint, log_classes: LogClasses) -> Joint:
     """Return class probabilities; a row impossible under every class gets the class prior."""
     odds = _relative(joint, log_classes)
@@ -693,7 +689,8 @@ def _relative(joint: Joint, log_classes: LogClasses) -> Joint:
     Relative because at -1e9 a logarithm has seven digits behind the point left.
     A row impossible under every class says nothing, and the class prior stands.
     """
-    top = row_max(joint)[:, None]
+    # class by class: NumPy reduces along a short last axis ten times as slowly (measured)
+    top = functools.reduce(np.maximum, joint.T)[:, None]
     impossible = np.isneginf(top)
     if impossible.any():
         joint = np.where(impossible, log_classes, joint)

@@ -5,6 +5,7 @@ Bayesian Analysis 13, 917-1007.
 """
 
 import dataclasses
+import functools
 import math
 from collections.abc import Iterator
 
@@ -73,14 +74,15 @@ class MixturePosterior(Posterior):
 
     def log_joint(self, encoded: Encoded, n_rows: int) -> Joint:
         """Return log p(x given data) + log of the mean class probabilities."""
-        rows = self.by_member(encoded)
-        joints = np.stack([m.log_joint(rows[name], n_rows) for name, m in self.members.items()])
-        classes = np.stack([m.log_classes() for m in self.members.values()])[:, None]
+        rows, joints, able = self.by_member(encoded), [], []
+        for name, member in self.members.items():
+            joints.append(member.log_joint(rows[name], n_rows))
+            able.append(member.is_marginal(rows[name], n_rows))
         density = np.logaddexp.reduce(joints, axis=2)
         impossible = np.isneginf(density)
-        shifted = joints - np.where(impossible, 0.0, density)[..., None]
-        proba = np.where(impossible[..., None], classes, shifted)
-        return self.combined(density, proba, self.able(encoded, n_rows))
+        shifted = np.stack(joints) - np.where(impossible, 0.0, density)[..., None]
+        proba = np.where(impossible[..., None], self._members_log_classes[:, None], shifted)
+        return self.combined(density, proba, np.stack(able, axis=1))
 
     def combined(
         self,
@@ -113,8 +115,12 @@ class MixturePosterior(Posterior):
 
     def log_classes(self) -> Float[np.ndarray, " class"]:
         """Return the log of the mean of P(y = k given data), shape (class,)."""
-        logs = np.stack([member.log_classes() for member in self.members.values()])
-        return np.logaddexp.reduce(np.log(self.weights)[:, None] + logs, axis=0)
+        logs = np.log(self.weights)[:, None] + self._members_log_classes
+        return np.logaddexp.reduce(logs, axis=0)
+
+    @functools.cached_property
+    def _members_log_classes(self) -> Float[np.ndarray, "member class"]:
+        return np.stack([member.log_classes() for member in self.members.values()])
 
     def with_classes(self, classes: ClassPrior) -> "MixturePosterior":
         """Return the same members under another class prior."""
