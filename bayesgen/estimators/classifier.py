@@ -870,28 +870,21 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         """
         if kind not in ("rows", "elpd"):
             raise InvalidArgument.not_one_of("kind", kind, ["rows", "elpd"])
-        self._require_leave_one_out()
+        self._fitted_posterior().require_loo()
         if X is None or y is None:
             X, y, sample_weight = self._rows_of_fit("loo")
         else:
             names, used = self._column_names(), self._used_columns()
             validation.check_complete(X, names, used, self._schema().container)
         posterior, encoded, n_rows = self._encode_rows(X)
-        codes, weight = (
-            validation.class_codes(y, self.classes_),
-            validation.weights_of(sample_weight, n_rows),
-        )
+        codes = validation.class_codes(y, self.classes_)
+        weight = validation.weights_of(sample_weight, n_rows)
         training.check_rows_of_fit(self.classes_, self._class_counts(), codes, weight)
         left_out = self._left_out(encoded, codes, weight)
         found = diagnostics.leave_one_out_rows(posterior, left_out.joint, codes)
         if kind == "rows":
             return diagnose.frame(found)
         return diagnostics.elpd(posterior, encoded, found["log_proba"], codes, weight, left_out)
-
-    def _require_leave_one_out(self) -> None:
-        posterior = self._fitted_posterior()
-        if posterior.reweighable is None:
-            posterior.require_leave_one_out("loo()")
 
     def _left_out(self, encoded: Encoded, codes: Labels, weight: Weights) -> diagnose.LeaveOneOut:
         """Return the log densities of the rows of the fit, each given the others."""

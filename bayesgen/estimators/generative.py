@@ -216,13 +216,6 @@ class GenerativeClassifier(Classifier):
             return super()._observed(encoded, n_rows)
         return diagnose.Group(dict(encoded), dict.fromkeys(encoded, ROW), samples=())
 
-    def _require_leave_one_out(self) -> None:
-        program = self._fitted_program()
-        if program is None:
-            super()._require_leave_one_out()
-        elif program.posterior.point:
-            raise ProgramRefuses.loo_of_point(self.inference_)
-
     def _imputed(self, X: T, draws: int, rng: np.random.Generator) -> T | list[T]:
         program = self._fitted_program()
         if program is None:

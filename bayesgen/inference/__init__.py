@@ -1,4 +1,4 @@
-"""Inference: one argument, five answers, all of one type."""
+"""Inference: methods from statistics to a posterior, and the choice among them."""
 
 import functools
 from collections.abc import Callable
@@ -26,7 +26,7 @@ from bayesgen.model import Model, ModelStatistics
 
 Method = Exact | Expected | MLE | MAP | NUTS | Augmentation
 CLOSED = Exact | Expected | Augmentation
-"""Methods that rest on a closed form: of all rows, or of rows whose missing cells were filled."""
+"""Methods that need a closed form: of all rows, or of rows whose missing values were imputed."""
 BY_NAME: dict[str, Callable[[], Method]] = {
     "exact": Exact,
     "expected": Expected,
@@ -38,10 +38,10 @@ BY_NAME: dict[str, Callable[[], Method]] = {
 
 
 def method_of(inference: object) -> Method:
-    """Return the method that an argument other than "auto" names, or is.
+    """Return the method that an argument other than "auto" means.
 
     Raises:
-        UnsupportedInference: it is neither, or a class where an instance of it is needed.
+        UnsupportedInference: an unknown name or object, or a class in place of an instance.
     """
     if isinstance(inference, str) and inference in BY_NAME:
         return BY_NAME[inference]()
@@ -56,11 +56,11 @@ def choose(inference: str | Method, model: Model, statistics: ModelStatistics) -
     """Return the method that an argument means for this model.
 
     "auto" is exact where every block is conjugate, data augmentation where only missing values in a
-    joint block stand in the way, and NUTS otherwise. "exact" gives the same posterior by
-    augmentation, with a warning, where missing values stand in the way.
+    joint block rule out the closed form, and NUTS otherwise. With such missing values "exact" gives
+    the same posterior by augmentation, with a warning.
 
     Raises:
-        UnsupportedInference: an unknown name, or a method that rests on a closed form where some
+        UnsupportedInference: an unknown name, or a method that needs a closed form where some
             block has none.
     """
     method = _named(inference, model)
@@ -77,7 +77,7 @@ def choose(inference: str | Method, model: Model, statistics: ModelStatistics) -
 
 
 def _named(inference: str | Method, model: Model) -> Method:
-    """Return the method that an argument stands for."""
+    """Return the method that an argument means for a model without missing values."""
     if isinstance(inference, str) and inference == "auto":
         return Exact() if model.conjugate else NUTS()
     return method_of(inference)

@@ -1,10 +1,10 @@
-"""Learned prior strengths by sampling: parameters are integrated out, the strengths alone drawn.
+"""Sampling of learned prior strengths: parameters are integrated out, strengths alone are drawn.
 
-The density is the family's evidence p(rows given strengths) times a prior that is even over the
+The density is the family's evidence p(rows given strengths) times a prior that is uniform over the
 logarithm of each strength between the ends of its grid; for the share of correlations in the guess
-of a covariance it is even over log(1 - correlation). Given the strengths all is in closed form, so
-the answer is the mean of closed forms over draws: accurate far from the rows too, where draws of
-parameters are few. Blocks are independent of each other given the labels, so that each has its own
+of a covariance it is uniform over log(1 - correlation). Given the strengths all parameters have
+closed forms, so the answer is a mean of closed forms over draws: accurate far from the rows too,
+where draws of parameters are few. Blocks are independent given the labels, and each has its own
 mean.
 """
 
@@ -22,15 +22,15 @@ from bayesgen.model import Model, ModelStatistics
 from bayesgen.typing import Traceable
 
 MEMBERS = 128
-"""Draws of the strengths that answers are averaged over. Their own spread is what counts: where the
-probabilities that different strengths give are .05 apart, the mean is within .005."""
+"""Draws of the strengths that answers are averaged over: where the probabilities under different
+strengths have a standard deviation of .05, their mean is within .005."""
 CORRELATION = "correlation"
 
 Slopes = dict[str, dict[str, np.ndarray]]
 
 
 def line(members: Sequence[Likelihood]) -> tuple[Likelihood, Slopes]:
-    """Return a completed family, and how its arrays change with settings that are no arrays.
+    """Return a completed family, and the slopes of its arrays in settings that are not arrays.
 
     Such a setting moves the arrays along a line between its ends; the family is that at 0.
     """
@@ -42,7 +42,7 @@ def line(members: Sequence[Likelihood]) -> tuple[Likelihood, Slopes]:
         low, high = ordered[0], ordered[-1]
         at, width = getattr(low, setting), getattr(high, setting) - getattr(low, setting)
         if width:
-            # settings that are arrays themselves differ between members by their own grids
+            # settings that are arrays themselves differ between members by grids of their own
             ends = {
                 n: (getattr(low, n), getattr(high, n))
                 for n in low.axes

@@ -1,4 +1,4 @@
-"""Laplace fit of a log density: its mode, and the width of each coordinate there from curvature.
+"""Laplace approximation of a log density: its mode, and widths of coordinates from curvature.
 
 By the quasi-Newton method alone, with gradients by JAX. The gradient of a user's program costs a
 pass over all rows, too much for the thousands of steps that Adam takes on statistics.
@@ -24,7 +24,7 @@ PROBES = 100
 directions: sum of v (H v) over random signs v (Bekas, Kokiopoulou and Saad 2007)."""
 PROBE_STEP = 1e-3
 FLAT = 1e-9
-"""Distance of the points between which a curvature is measured, and what counts as none."""
+"""Distance of the points between which a curvature is measured; curvature that counts as 0."""
 STARTS = 20
 """Points that are tried where the middle of the priors is impossible."""
 
@@ -39,7 +39,7 @@ NegLogDensity = Callable[[Flat, Flat, Flat], tuple[float, Flat]]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class LaplaceFit:
-    """The mode that was found: centre and width of coordinates, and the parameters, by site.
+    """The mode: centre and width of coordinates, and the parameters, by site.
 
     gradient: its norm there in units of the width, infinite where no start was possible.
     evaluations: how often the density was evaluated.

@@ -1,8 +1,8 @@
-"""Exact leave-one-out: each row predicted from all the others, its statistics taken away.
+"""Exact leave-one-out: each row predicted from all the others, its statistics subtracted.
 
-Guesses that come from the columns are made again without the row, so the answers are those of as
-many fits. Families whose formulas bear a leading axis of rows (`vectorised`) answer for many rows
-at once; the others row by row, equal rows together.
+Guesses that come from the columns are computed again without the row, so the answers equal those of
+as many fits. Families whose formulas allow a leading axis of rows (`vectorised`) score many rows at
+once; the others score row by row, equal rows once.
 """
 
 import dataclasses
@@ -26,10 +26,10 @@ BATCH_FLOATS = 500_000
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Rows:
-    """All rows of a fit in one block, and what is taken away where one of them is left out.
+    """All rows of a fit in one block, and the weight that leaving one of them out removes.
 
-    x: the rows, encoded. y: their class codes. weight: their weights. away: what of its weight a
-    row that is left out loses; by default all. n_classes, n_levels: as of statistics.
+    x: the rows, encoded. y: their class codes. weight: their weights. away: the part of its weight
+    that a row loses where it is left out. n_classes, n_levels: as of statistics.
     """
 
     x: Block
@@ -40,16 +40,16 @@ class Rows:
     n_levels: tuple[int, ...] = ()
 
     def at(self, which: np.ndarray) -> "Rows":
-        """Return some of them, or a mask of them."""
+        """Return some of the rows, by position or mask."""
         parts = {name: getattr(self, name)[which] for name in ("x", "y", "weight", "away")}
         return dataclasses.replace(self, **parts)
 
     def lost(self, likelihood: Likelihood) -> Statistics:
-        """Return the statistics of what is taken away."""
+        """Return the statistics that leaving each of these rows out removes."""
         return self._statistics(likelihood, self.away)
 
     def without(self, likelihood: Likelihood, i: int) -> Statistics:
-        """Return the statistics of all rows but one, from these rows alone."""
+        """Return the statistics of all rows but one, without subtraction."""
         weight = self.weight.copy()
         weight[i] -= self.away[i]
         left = np.flatnonzero(weight > 0)
@@ -103,14 +103,14 @@ def leave_one_out(likelihood: Likelihood, statistics: Statistics, rows: Rows) ->
 
 
 def _indispensable(rows: Rows) -> np.ndarray:
-    """Return the rows that are left out by another fit: subtraction would leave rounding alone."""
+    """Return the rows to leave out by another fit, since subtraction would leave only rounding."""
     return np.union1d(_lonely(rows), _holding_all(rows))
 
 
 def _lonely(rows: Rows) -> np.ndarray:
     """Return the rows without which some column holds one value only.
 
-    Taking them away leaves what rounding left of its variance, where there is none.
+    Without them its variance is 0, and subtraction leaves rounding.
     """
     out: set[int] = set()
     for column in rows.x.T:
@@ -126,24 +126,21 @@ def _lonely(rows: Rows) -> np.ndarray:
 
 
 def _holding_all(rows: Rows) -> np.ndarray:
-    """Return the rows without which some column no longer varies within any class.
-
-    What taking them away leaves is rounding too.
-    """
+    """Return the rows without which some column no longer varies within any class."""
     y, away = rows.y, rows.away[:, None]
     count, mean, scatter = class_moments(rows.x, y, rows.weight, rows.n_classes)
     left = count[y] - away
-    worth = np.divide(away * count[y], left, out=np.zeros_like(left), where=left > 0)
-    held = np.nan_to_num(worth * (rows.x - mean[y]) ** 2)
+    share = np.divide(away * count[y], left, out=np.zeros_like(left), where=left > 0)
+    held = np.nan_to_num(share * (rows.x - mean[y]) ** 2)
     return np.flatnonzero(((held > 0) & (held >= (1 - 1e-9) * scatter.sum(axis=0))).any(axis=1))
 
 
 def _zero_filled(
     statistics: Statistics, x: Block, full: Likelihood, uninformative: np.ndarray
 ) -> tuple[Statistics, Block]:
-    """Return statistics and rows, missing values of uninformative columns filled by 0.
+    """Return statistics and rows, missing values of uninformative columns filled with 0.
 
-    Such a column, never observed or constant, is constant then, and without any row too.
+    Such a column, never observed or constant, is then constant, so that the rows count as complete.
     """
     if full.subset_axis != "feature" or not uninformative.any():
         return statistics, x
@@ -161,7 +158,7 @@ def _zero_filled(
 def _with_missing(
     statistics: Statistics, n_classes: int, full: Likelihood, uninformative: np.ndarray
 ) -> Score | None:
-    """Return how rows are scored where missing values stand in the way of the closed form.
+    """Return the score of rows where missing values rule out the closed form; None otherwise.
 
     Rows give their expected statistics at the mode of all rows, whose guesses are kept too: an
     approximation, like the posterior (see `Expected`).
@@ -191,18 +188,18 @@ def _batch(
     rows: Rows,
     some: np.ndarray,
 ) -> Joint:
-    """Return what `leave_one_out` returns of some rows at once, where a family is `vectorised`.
+    """Return what `leave_one_out` returns for some rows of a `vectorised` family, all at once.
 
-    full, uninformative: the likelihood completed from all rows, and what says nothing then.
+    full, uninformative: the likelihood completed from all rows, and its uninformative positions.
     """
     part, n = rows.at(some), len(some)
-    # what each row takes away with it stands along a leading axis
+    # the statistics that each row removes, along a leading axis
     alone = dataclasses.replace(part, y=np.arange(n), n_classes=n).lost(likelihood)
     rest, x = statistics - placed(alone, part.y, rows.n_classes), part.x
     prior = likelihood.complete(rest)
     own = prior.uninformative()
     differs = np.zeros(n, dtype=bool) if own is None else (own != uninformative).any(axis=-1)
-    if differs.any():  # without some row a column is constant: these rows go one by one
+    if differs.any():  # without some row a column is constant: these rows are scored one by one
         out = np.empty((n, rows.n_classes))
         out[differs] = one_by_one(likelihood, statistics, rows, some[differs])
         if not differs.all():
@@ -216,7 +213,7 @@ def _batch(
 
 
 def placed(alone: Statistics, y: Labels, n_classes: int) -> Statistics:
-    """Return statistics of rows that stand in place of classes, each row's in its own class."""
+    """Return statistics of rows, stored in place of classes, each in the class of its row."""
     at, arrays = np.arange(len(y)), {}
     for name, axes in alone.axes.items():
         if axes[:1] == ("class",):
@@ -229,7 +226,7 @@ def placed(alone: Statistics, y: Labels, n_classes: int) -> Statistics:
 def one_by_one(
     likelihood: Likelihood, statistics: Statistics, rows: Rows, some: np.ndarray
 ) -> Joint:
-    """Return what `leave_one_out` returns of some rows, for any family: equal rows once."""
+    """Return what `leave_one_out` returns for some rows, for any family: equal rows once."""
     missing_cells = getattr(statistics, "has_missing", False)
     out, known = np.zeros((len(some), rows.n_classes)), {}
     for place, i in enumerate(some.tolist()):
@@ -246,13 +243,13 @@ def one_by_one(
 
 
 def scored(likelihood: Likelihood, rest: Statistics, x: Block, n_classes: int) -> np.ndarray:
-    """Return what the rows behind `rest` say of one other row, shape (class,)."""
+    """Return the log predictive of one row given the statistics of the others, shape (class,)."""
     uniform = ClassPrior(np.full(n_classes, 1 / n_classes), np.inf)
     counts = ModelStatistics(np.zeros(n_classes), {"": rest})
     model, kept, reader = complete_model(uniform, {"": likelihood}, counts)
     if not model.blocks:
         return np.zeros(n_classes)
-    # where a joint block misses cells: the closed form of what is expected of them
+    # where a joint block has missing values: the closed form of expected statistics
     filled = expected_statistics(model, kept)[0]
     posterior = model.posterior(filled).blocks[""]
     return posterior.log_predictive(reader.read({"": x})[""])[0]

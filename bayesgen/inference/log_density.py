@@ -44,7 +44,7 @@ class LogDensity(Protocol):
 
         prior: of the parameters. rows: of rows and labels given them. jacobian: of u to parameters.
         measure: of parameters against scale-free ones. NUTS samples prior + rows + jacobian, MAP
-        maximises prior + rows + measure, MLE maximises rows.
+        maximizes prior + rows + measure, MLE maximizes rows.
         """
 
     def values(self, tree: dict, u: Mapping[str, Traceable]) -> dict[str, Traceable]:
@@ -58,7 +58,7 @@ def total(parts: Mapping[str, Traceable], names: tuple[str, ...]) -> Traceable:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Structure:
-    """What decides how a program is traced: families and their settings, not their numbers.
+    """The part of a model that determines its traced program: families and settings, no numbers.
 
     Two models of one structure share compiled code; their arrays travel as `arrays`.
     """
@@ -115,7 +115,7 @@ class ModelLogDensity:
         values, jacobian = self._values_and_jacobian(tree, u)
         model, statistics = self.structure.filled(tree)
         run = handlers.substitute(program(model, statistics), data=values)
-        # blocked: the optimiser's own program, in which this one runs, must not see its sites
+        # blocked: the optimizer's own program, in which this one runs, must not see its sites
         with ONE_PROGRAM, handlers.block():
             trace = handlers.trace(handlers.seed(run, random.key(0))).get_trace()
         sampled = [site for site in trace.values() if site["type"] == "sample"]
@@ -172,8 +172,8 @@ def model_log_density(model: Model, statistics: ModelStatistics) -> ModelLogDens
 def arrays(model: Model, statistics: ModelStatistics, centres: ModelStatistics) -> Tree:
     """Return every number of a model's log density and of its coordinates as one tree of arrays.
 
-    centres: statistics of complete rows that say where the posterior sits (the statistics
-    themselves, unless rows miss cells).
+    centres: statistics of complete rows, which locate the posterior (the statistics themselves
+    unless values are missing).
     """
     return {
         "class": {

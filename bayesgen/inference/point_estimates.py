@@ -37,7 +37,7 @@ from bayesgen.typing import Params, Traceable
 Solver = Literal["auto", "svi"]
 SOLVERS = ("auto", "svi")
 ClosedForm = tuple[Params, list[Repair], OptimumReport | None]
-"""Parameters of a block, what had to be mended, and the account of Newton's method, if it ran."""
+"""Parameters of a block, repairs, and the report of Newton's method, if it ran."""
 
 STEPS = 2000
 FIRST_STEP, LAST_STEP = 0.2, 2e-6
@@ -52,7 +52,7 @@ GRADIENT_TOLERANCE = 1e-2
 
 @dataclasses.dataclass(frozen=True)
 class MLE:
-    """Maximum likelihood: the parameters under which the rows are most likely; priors are ignored.
+    """Maximum likelihood: the parameters that maximize the density of the rows; priors are ignored.
 
     Args:
         bias_corrected: divide squares by n - 1 (own variances) or n - classes (shared ones) instead
@@ -72,7 +72,7 @@ class MLE:
     variance_floor: float = 1e-9
 
     def __post_init__(self) -> None:
-        """Refuse arguments that are none."""
+        """Validate the arguments."""
         arguments.one_of("bias_corrected", self.bias_corrected, [False, True])
         arguments.one_of("solver", self.solver, SOLVERS)
         arguments.not_negative("variance_floor", self.variance_floor, default=1e-9)
@@ -125,7 +125,7 @@ class MAP:
     solver: Solver = "auto"
 
     def __post_init__(self) -> None:
-        """Refuse a solver that is none."""
+        """Validate the solver."""
         arguments.one_of("solver", self.solver, SOLVERS)
 
     def infer(
@@ -152,7 +152,7 @@ class MAP:
 def _infer(
     method: MLE | MAP, model: Model, statistics: ModelStatistics, reader: Reader
 ) -> DrawsPosterior:
-    """Return an estimate by closed forms, and by optimisation of the blocks that have none."""
+    """Return an estimate by closed forms, and by optimization of the blocks without one."""
     start = time.perf_counter()
     found: dict[str, Params] = {}
     details: dict[str, float] = {}
@@ -167,7 +167,7 @@ def _infer(
                 details |= account.details(name) if account else {}
     rest = model.only([name for name in model.blocks if name not in found])
     if rest.blocks or method.solver == "svi":
-        optimum, details["gradient_norm"] = optimise(rest, statistics, method.terms)
+        optimum, details["gradient_norm"] = optimize(rest, statistics, method.terms)
         found = optimum | found
     report = _report(method.name, time.perf_counter() - start, details, findings)
     params = {name: found[name] for name in ("class", *model.blocks)}
@@ -193,16 +193,16 @@ def _report(method: str, seconds: float, details: dict[str, float], findings: li
 # -- stochastic variational inference -------------------------------------------------------------
 
 
-def optimise(
+def optimize(
     model: Model, statistics: ModelStatistics, objective: tuple[str, ...]
 ) -> tuple[dict[str, Params], float]:
-    """Return parameters that maximise the sum of the named terms, and the gradient's norm there.
+    """Return parameters that maximize the sum of the named terms, and the gradient's norm there.
 
-    The optimisers work in unit-scale coordinates around the moments of the data and start at their
-    centre. Parameters come as {"class": {...}, block: {...}}.
+    The optimizers work in unit-scale coordinates around the moments of the data and start at their
+    center. Parameters come as {"class": {...}, block: {...}}.
 
     Raises:
-        UnsupportedInference: no finite end.
+        UnsupportedInference: the optimum is not finite.
     """
     import jax
     import jax.numpy as jnp
@@ -223,7 +223,7 @@ def optimise(
 
 
 def _polished(look: Callable, tree: dict, start: Traceable) -> tuple[dict[str, np.ndarray], float]:
-    """Return the parameters where a descent from these coordinates ends, and the slope there."""
+    """Return the parameters where a descent from a start ends, and the gradient's norm there."""
     import jax
 
     def neg_log_density(u: Flat) -> tuple[float, Flat]:
@@ -237,9 +237,9 @@ def _polished(look: Callable, tree: dict, start: Traceable) -> tuple[dict[str, n
 
 @functools.lru_cache(maxsize=32)
 def _compiled(density: ModelLogDensity, objective: tuple[str, ...]) -> tuple[Callable, Callable]:
-    """Return the run of Adam, tree -> coordinates, and the density, parameters and slope there.
+    """Return the run of Adam, tree -> coordinates, and the density there with its gradient.
 
-    Coordinates of all sites are one array.
+    Coordinates of all sites are one array; the density comes with the parameters.
     """
     import jax
     from jax.flatten_util import ravel_pytree

@@ -26,7 +26,7 @@ from bayesgen.likelihoods import Likelihood
 from bayesgen.typing import Encoded, Joint, Labels, Params, Traceable, Weights
 
 FEWEST_DRAWS = 50
-"""Draws of a member whose weight asks for fewer."""
+"""Least number of draws of a member, however small its weight."""
 PRIOR_ROWS = 2.0
 """Strength of the prior of even weights, in rows. With 1 to 4 the mean log loss of 14 tables is
 flat at any size; 2 is best with 24 rows, where single weights come from little."""
@@ -39,13 +39,13 @@ class MixturePosterior(Posterior):
     """A weighted mean of the class probabilities of several posteriors.
 
     P(y = k given x) = sum over members of weight times P_member(y = k given x); p(x) is the mean of
-    those members whose densities are over the same columns (`densities`). Of a row with missing
-    values only members speak that integrate over them, if there is one.
+    those members whose densities are over the same columns (`densities`). A row with missing values
+    is answered by the members that integrate over them, by all if none does.
 
     Rows come encoded for each member, under "member/block".
 
-    members: by name. weights: of the members. densities: which of them have a density over the
-    same columns. imputers: which of these say how missing cells are distributed.
+    members: by name. weights: of the members. densities: whether each has a density over the same
+    columns. imputers: whether each of these can draw missing cells.
     """
 
     members: dict[str, Posterior]
@@ -90,9 +90,9 @@ class MixturePosterior(Posterior):
         log_proba: Float[np.ndarray, "member row class"],
         able: Bool[np.ndarray, "row member"],
     ) -> Joint:
-        """Return the log joint that densities and class probabilities of the members amount to.
+        """Return the log joint from densities and class probabilities of the members.
 
-        able: which members integrate over the missing values of a row.
+        able: which members integrate over the missing values of each row.
         """
         same = np.array(self.densities)
         proba = stacked(log_proba, shares(self.weights, able))
@@ -100,13 +100,13 @@ class MixturePosterior(Posterior):
         return stacked(density[same][..., None], share) + proba
 
     def able(self, encoded: Encoded, n_rows: int) -> Bool[np.ndarray, "row member"]:
-        """Return which members integrate over the missing values of a row."""
+        """Return which members integrate over the missing values of each row."""
         rows = self.by_member(encoded)
         each = [m.is_marginal(rows[name], n_rows) for name, m in self.members.items()]
         return np.stack(each, axis=1)
 
     def by_member(self, encoded: Encoded) -> dict[str, dict[str, Traceable]]:
-        """Return what each member reads of rows that are encoded for all of them."""
+        """Return the rows of each member from rows encoded for all of them."""
         starts = {name: f"{name}/" for name in self.members}
         return {
             name: {k[len(start) :]: v for k, v in encoded.items() if k.startswith(start)}
@@ -153,18 +153,20 @@ class MixturePosterior(Posterior):
         }
 
     def require_leave_one_out(self, what: str, otherwise: str | None = None) -> None:
-        """Refuse where a member does."""
+        """Raise where a member does."""
         for member in self.members.values():
             member.require_leave_one_out(what, otherwise)
 
-    def log_joint_draws(self, rng: np.random.Generator, n: int) -> LogJointDraws:
+    def log_joint_draws(
+        self, rng: np.random.Generator, n: int, *, exactly: bool = True
+    ) -> LogJointDraws:
         """Return the log joint given n draws of "which member, and its parameters".
 
-        Members have as many of them as their weights ask for.
+        Each member has draws in proportion to its weight.
         """
         counts = zip(self.members.items(), dealt(self.weights, n).tolist(), strict=True)
         found = {
-            name: member.thinned_log_joint_draws(rng, count)
+            name: member.log_joint_draws(rng, count, exactly=True)
             for (name, member), count in counts
             if count
         }
@@ -190,7 +192,7 @@ class MixturePosterior(Posterior):
         return member.kept_levels(own, j, n_levels, n_columns)
 
     def dependent_cells(self, block: str) -> object | None:
-        """Return one key: in a weighted mean every cell changes what all others say."""
+        """Return one key: in a weighted mean every cell depends on all others."""
         return "mixture"
 
     def impute(
@@ -217,7 +219,7 @@ class MixturePosterior(Posterior):
         return self._imputed(many, member, rng), np.ones((1, n_rows))
 
     def _likely_imputers(self, encoded: Encoded, n_rows: int) -> Float[np.ndarray, "row member"]:
-        """Return how probable it is that a row comes from each imputer, given what it shows."""
+        """Return the probability of each imputer given the observed cells of a row."""
         some, rows = np.array(self.imputers), self.by_member(encoded)
         share = shares(self.weights[some], self.able(encoded, n_rows)[:, some])
         density = np.stack(
@@ -236,7 +238,7 @@ class MixturePosterior(Posterior):
     def _imputed(
         self, encoded: Encoded, member: Int[np.ndarray, " row"], rng: np.random.Generator
     ) -> Imputed:
-        """Return rows of which each is filled in by one of the imputers."""
+        """Return rows, each filled in by one of the imputers."""
         out, rows = dict(encoded), self.by_member(encoded)
         for i, name in enumerate(self._imputer_names()):
             at = np.flatnonzero(member == i)
@@ -297,7 +299,7 @@ def weights_of(
 def shares(
     weights: Float[np.ndarray, " member"], able: Bool[np.ndarray, "row member"]
 ) -> Float[np.ndarray, "row member"]:
-    """Return the weights of the members that can answer a row, of all where none can."""
+    """Return the weights of the members that can answer each row; of all where none can."""
     out = _heard(able) * weights
     return out / out.sum(axis=1, keepdims=True)
 
@@ -315,7 +317,7 @@ def stacked(
 
 
 def dealt(weights: Float[np.ndarray, " member"], n: int) -> Int[np.ndarray, " member"]:
-    """Return how many of n each weight asks for; the largest remainders are rounded up.
+    """Return n split in proportion to weights; the largest remainders are rounded up.
 
     Examples:
         >>> dealt(np.array([0.5, 0.3, 0.2]), 9).tolist()
@@ -328,7 +330,7 @@ def dealt(weights: Float[np.ndarray, " member"], n: int) -> Int[np.ndarray, " me
 
 
 def _fewer(member: Posterior, weight: float) -> Posterior:
-    """Return a member with as many draws as its weight asks for, if their number is free."""
+    """Return a member with draws in proportion to its weight, if their number is free."""
     draws = getattr(member, "draws", None)
     if draws is None:
         return member

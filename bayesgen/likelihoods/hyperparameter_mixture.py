@@ -1,4 +1,4 @@
-"""One family under several priors, averaged by what the rows say of each: learned strengths."""
+"""Mixture over hyperparameters: one family under several priors, weighted by their evidence."""
 
 import dataclasses
 import itertools
@@ -15,7 +15,7 @@ from bayesgen.likelihoods.hyperparameters import LEARN, is_learned
 from bayesgen.typing import Block, Evidence, Joint, Labels, Params
 
 NEGLIGIBLE = 1e-9
-"""Share of the evidence below which a prior has no say in predictions: they cost time, not help."""
+"""Share of the evidence below which a prior is left out of predictions, which it hardly changes."""
 
 
 def _of_the_family(name: str) -> Any:
@@ -25,11 +25,11 @@ def _of_the_family(name: str) -> Any:
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class HyperparameterMixture(Likelihood[Statistics]):
-    """p(x given class) averaged over priors, each weighed by its evidence.
+    """p(x given class) averaged over priors, each weighted by its evidence.
 
-    The weight of prior g after data D is proportional to its first weight times p(D given g), and
+    The weight of prior g after data D is proportional to its initial weight times p(D given g), and
     p(x given y = k, D) = sum over g of weight_g p_g(x given y = k, D): the posterior of a model
-    whose hyperparameters are unknown too, on a grid. Every part is a closed form.
+    whose hyperparameters are unknown too, on a grid. Every member has a closed form.
 
     Exact. Source: MacKay (1992), Neural Computation 4, 415-447 (evidence for hyperparameters).
 
@@ -96,7 +96,7 @@ class HyperparameterMixture(Likelihood[Statistics]):
         return self.each(lambda member: member.complete(statistics))
 
     def posterior(self, statistics: Statistics) -> "HyperparameterMixture":
-        """Return every member updated, and their weights times their evidence."""
+        """Return every member updated, weights multiplied by the evidence."""
         after = self.each(lambda member: member.posterior(statistics))
         log_weight = self._evidences(statistics)
         log_weight = log_weight - np.logaddexp.reduce(log_weight, axis=-1, keepdims=True)
@@ -122,7 +122,7 @@ class HyperparameterMixture(Likelihood[Statistics]):
         return lambda x: np.logaddexp.reduce([w + score(x) for w, score in scores], axis=0)
 
     def log_predictive_paired(self, x: Block) -> Joint:
-        """Return what the i-th of priors along a leading axis says of row i, (row, class)."""
+        """Return log p(x_i given y = k) by the i-th prior of a leading axis, (row, class)."""
         parts = [member.log_predictive_paired(x) for member in self.members]
         weights = np.broadcast_to(_prune_negligible(self.log_weight), (len(x), len(parts)))
         return np.logaddexp.reduce(weights.T[..., None] + np.stack(parts), axis=0)
@@ -153,7 +153,7 @@ class HyperparameterMixture(Likelihood[Statistics]):
     ) -> Callable[[Block, np.ndarray], np.ndarray]:
         """Return densities under theta updated by each row's own class (see the base class).
 
-        The row weighs the members too: with p_g(x given its class).
+        The row weights the members too, by p_g(x given its class).
         """
         shares, members = zip(*self._active_members(), strict=True)
         scores = [member.predictive() for member in members]
@@ -181,11 +181,11 @@ class HyperparameterMixture(Likelihood[Statistics]):
 
     @property
     def columns_inform_each_other(self) -> bool:
-        """Whether a cell tells of others: what it shows weighs the members."""
+        """Whether a cell informs others: it changes the weights of the members."""
         return True
 
     def fill(self, x: Block, own: Labels, rng: np.random.Generator) -> Block:
-        """Return rows filled by a member each, picked by weight and what the row shows."""
+        """Return rows filled by one member each, picked by weight and the observed cells."""
         shown = [member.predictive()(x)[np.arange(len(x)), own] for member in self.members]
         member, out = picked(np.stack(shown, axis=1) + self.log_weight, rng), x.copy()
         for g in np.unique(member):
@@ -194,11 +194,11 @@ class HyperparameterMixture(Likelihood[Statistics]):
         return out
 
     def story(self, name: str) -> Params:
-        """Refuse: parameters are integrated out, which leaves a program nothing to sample."""
+        """Raise: parameters are integrated out, which leaves a program nothing to sample."""
         raise self._no_program()
 
     def whitening(self, statistics: Statistics) -> dict[str, tuple[np.ndarray, ...]]:
-        """Refuse, as `story` does."""
+        """Raise, as `story` does."""
         raise self._no_program()
 
     def _no_program(self) -> UnsupportedInference:
@@ -212,14 +212,14 @@ class HyperparameterMixture(Likelihood[Statistics]):
 def _prune_negligible(
     log_weight: Float[np.ndarray, "*lead member"],
 ) -> Float[np.ndarray, "*lead member"]:
-    """Return log weights without the negligible ones, normalised."""
+    """Return log weights without the negligible ones, normalized."""
     top = log_weight.max(axis=-1, keepdims=True)
     kept = np.where(log_weight - top < np.log(NEGLIGIBLE), -np.inf, log_weight)
     return kept - np.logaddexp.reduce(kept, axis=-1, keepdims=True)
 
 
 def averaged(family: Likelihood, grids: Mapping[str, Sequence[object]]) -> HyperparameterMixture:
-    """Return a family averaged over the product of grids of its settings, evenly weighed.
+    """Return a family averaged over the product of grids of its settings, with even weights.
 
     grids: the values of each setting that is learned.
     """
@@ -232,10 +232,10 @@ def averaged(family: Likelihood, grids: Mapping[str, Sequence[object]]) -> Hyper
 
 
 def resolve_family(family: Likelihood) -> Likelihood:
-    """Return the likelihood that the settings of a family name.
+    """Return the likelihood that the settings of a family define.
 
-    That is a simpler twin where there is one, averaged over the grids of the settings that say
-    "learn".
+    That is an equivalent simpler family where there is one, averaged over the grids of the settings
+    that are "learn".
 
     Raises:
         UnsupportedInference: "learn" under a prior without evidence.

@@ -1,4 +1,4 @@
-"""The posterior of a user's program: draws of its parameters and the densities of rows."""
+"""The posterior of a user's program: draws, densities of rows, simulated rows, prior draws."""
 
 import dataclasses
 import functools
@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Bool
 
 from bayesgen.classes import ClassPrior
-from bayesgen.errors import InvalidProgram, ProgramNotFinite
+from bayesgen.errors import InvalidProgram, ProgramNotFinite, ProgramRefuses
 from bayesgen.inference.posterior import DENSITY_FLOATS, DrawsPosterior
 from bayesgen.likelihoods.normal_statistics import row_chunks
 from bayesgen.typing import Encoded, Labels, Traceable
@@ -17,8 +17,8 @@ from bayesgen.user_program.impute import draw_missing, is_missing, require_masks
 from bayesgen.user_program.program import SINGLE, Site, UserProgram, log_prob, row_of
 
 LANES = 4096
-"""Densities evaluated at once (draws x rows x classes): what a program needs for each of them is
-not known, and a thousand numbers for each would be 33 MB."""
+"""Densities evaluated at once (draws x rows x classes): the memory that a program needs for each is
+unknown, and a thousand numbers for each would be 33 MB."""
 
 OWNER = "program"
 """The owner of the parameters, beside "class"."""
@@ -29,8 +29,8 @@ class ProgramPosterior(DrawsPosterior):
     """Parameters of a program with leading (chain, draw) axes; a point estimate is one draw.
 
     params: {"class": {"probs": ...}, "program": {site: ...}}; where the class probabilities differ
-    between rows, those of "class" are the shares of the classes at fit. labels_alike: whether they
-    do not.
+    between rows, those of "class" are the shares of the classes at fit. labels_alike: whether all
+    rows have the same.
     """
 
     program: UserProgram
@@ -50,13 +50,13 @@ class ProgramPosterior(DrawsPosterior):
             classes = np.log(self.params["class"]["probs"].reshape(n_draws, n_classes))
         for rows in row_chunks(n_rows, most):
             at = np.arange(n_rows)[rows]
-            # rows are filled up to a power of two: few shapes are compiled
+            # rows are padded to a power of two, so that few shapes are compiled
             size = min(most, 1 << (len(at) - 1).bit_length())
             filled = at[np.minimum(np.arange(size), len(at) - 1)]
             x = {name: array[filled] for name, array in encoded.items()}
             labels, data = (part[:, : len(at)] for part in self._scores(x))
             joint = np.swapaxes(data + (classes[:, None] if self.labels_alike else labels), 0, 1)
-            # numpyro holds NaN to be outside every support
+            # numpyro treats NaN as outside every support
             wrong = np.isnan(joint).any(axis=(1, 2))
             wrong |= np.isneginf(joint).all(axis=(1, 2)) & with_nan(encoded, at)
             if wrong.any():
@@ -82,7 +82,7 @@ class ProgramPosterior(DrawsPosterior):
     ) -> tuple[dict[str, np.ndarray], np.ndarray]:
         """Return n rows and class codes, each from a draw of its own.
 
-        sizes: keywords of the program for what x would have shown.
+        sizes: keywords of the program for sizes that x would have shown.
         """
         params = self.parameters(rng, n)[OWNER]
         seed = int(rng.integers(2**31))
@@ -122,7 +122,7 @@ class ProgramPosterior(DrawsPosterior):
     ) -> dict[str, dict[str, np.ndarray]]:
         """Return n draws of every parameter from its prior, (draw, ...), by owner.
 
-        Rows x and labels y say how large everything is; what they hold does not count.
+        Only the shapes of rows x and labels y matter.
         """
         values = sample_prior(
             self.program, tuple(self.params[OWNER]), x, y, int(rng.integers(2**31)), n
@@ -132,10 +132,15 @@ class ProgramPosterior(DrawsPosterior):
     def log_priors(self, x: Encoded, y: np.ndarray) -> dict[str, np.ndarray]:
         """Return the log density of each parameter's prior at the draws, by site, (chain, draw).
 
-        Rows x and labels y say how large everything is. Empty where a prior is improper.
+        Only the shapes of rows x and labels y matter. Empty where a prior is improper.
         """
         found = log_priors(self.program, self.values, x, y)
         return {site: density.reshape(self.shape) for site, density in found.items()}
+
+    def require_loo(self) -> None:
+        """Raise for a point estimate, which has no draws to reweigh."""
+        if self.point:
+            raise ProgramRefuses.loo_of_point(self.report.method)
 
     def with_classes(self, classes: ClassPrior) -> "ProgramPosterior":
         """Return the same posterior under another class prior, which must be known."""
@@ -152,7 +157,7 @@ class ProgramPosterior(DrawsPosterior):
 def site_densities(
     program: UserProgram, point: Mapping[str, np.ndarray], x: Encoded, y: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Return the log density of each observed site, to say which of them is at fault."""
+    """Return the log density of each observed site, to name the one at fault."""
     import jax
 
     with jax.enable_x64(True):
@@ -171,14 +176,14 @@ def class_probs(program: UserProgram, values: Mapping[str, np.ndarray], x: Encod
 
 
 def not_finite(site: str, rows: list[int], x: Encoded, density: np.ndarray) -> ProgramNotFinite:
-    """Return the error about rows without a density: they hold missing cells, or wrong ones."""
+    """Return the error about rows without a density: with missing values, or with invalid ones."""
     if with_nan(x, np.array(rows)).all():
         return ProgramNotFinite.missing(site, rows)
     return ProgramNotFinite.invalid(site, rows, "NaN" if np.isnan(density).any() else "-inf")
 
 
 def with_nan(x: Encoded, rows: np.ndarray) -> Bool[np.ndarray, " row"]:
-    """Return whether rows hold NaN."""
+    """Return which rows hold NaN."""
     floats = (array[rows] for array in x.values() if array.dtype.kind == "f")
     found = (np.isnan(array).reshape(len(rows), -1).any(axis=1) for array in floats)
     return functools.reduce(np.logical_or, found, np.zeros(len(rows), bool))
@@ -215,7 +220,7 @@ def simulate(
     """Return one row and its class for each set of parameters, values having a leading draw axis.
 
     Raises:
-        InvalidProgram: the program does not run without rows, or does not return what it takes.
+        InvalidProgram: the program does not run without rows, or does not return (x, y).
     """
     import jax
 
@@ -237,7 +242,7 @@ def sample_prior(
 ) -> dict[str, np.ndarray]:
     """Return n draws of the parameters `names` from their priors, by site.
 
-    Rows x and labels y say how large everything is; what they hold does not count.
+    Only the shapes of rows x and labels y matter.
     """
     import jax
 
@@ -251,7 +256,7 @@ def log_priors(
 ) -> dict[str, np.ndarray]:
     """Return the log density of each parameter's prior at values (draw, ...), by site, (draw,).
 
-    Rows x and labels y say how large everything is. Empty where a prior is improper.
+    Only the shapes of rows x and labels y matter. Empty where a prior is improper.
     """
     import jax
     from numpyro import distributions as dist
@@ -292,11 +297,11 @@ def _simulator(program: UserProgram, sizes: tuple[tuple[str, int], ...]) -> Call
 
 
 def _none(site: Site) -> None:
-    """Return no value: the site keeps its own."""
+    """Return no value, so that a site keeps its own."""
 
 
 def size_keywords(program: UserProgram, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
-    """Return the keywords for sizes that x shows (shapes of a row) and the program leaves open."""
+    """Return keywords for the sizes that the program leaves open, from the shapes of a row."""
     wanted = inspect.signature(program.model).parameters.get("n_features")
     bound = wanted is None or (wanted.default is not wanted.empty and wanted.default is not None)
     if bound or not program.single or len(shapes[SINGLE]) != 1:

@@ -17,13 +17,13 @@ LABEL, ROW = "y", "row"
 """Names of the label site and of the plate of rows."""
 
 SINGLE = "x"
-"""Name under which x travels that is one array and no dict of arrays."""
+"""Name of x among arrays where it is a single array instead of a dict."""
 
 Arrays = Mapping[str, np.ndarray]
 """Rows as a program takes them, along the first axis of every array; under "x" if it is one."""
 
 Site = dict
-"""What numpyro records of one site: name, fn, value, is_observed, cond_indep_stack, ..."""
+"""A site as numpyro records it: name, fn, value, is_observed, cond_indep_stack, ..."""
 
 Tree = Mapping[str, Mapping | Traceable]
 """The numbers of a log density: x, y and weight of the rows, centre and width of coordinates."""
@@ -57,8 +57,8 @@ class UserProgram:
     ) -> tuple[dict[str, Site], object]:
         """Return the sites of one run by name, and what the program returns.
 
-        value_of: values of sites; whatever it leaves open is drawn by the key. sizes: keywords of
-        the program for what x would have shown.
+        value_of: values of sites; others are drawn by the key. sizes: keywords of the program for
+        sizes that x would have shown.
         """
         from numpyro import handlers
 
@@ -99,7 +99,7 @@ class UserProgram:
         return split(self.sites(x, y, lambda site: values.get(site["name"])))
 
     def key(self) -> Hashable:
-        """Return what decides how the program is traced."""
+        """Return a key of the traced program."""
         return (identity(self.model), self.n_classes, self.single)
 
     def __hash__(self) -> int:
@@ -112,7 +112,7 @@ class UserProgram:
 
 
 def attempt(run: Callable[[], dict[str, Site]]) -> dict[str, Site]:
-    """Return what a run of a program returns.
+    """Return the result of a run of a program.
 
     Raises:
         InvalidProgram: in place of its own error, naming the site at which it stopped.
@@ -142,7 +142,7 @@ def identity(model: Callable) -> Hashable:
         key = (identity(model.func), model.args, tuple(sorted(model.keywords.items())))
         try:
             hash(key)
-        except TypeError:  # arrays among the settings: only the same object is surely the same
+        except TypeError:  # arrays among the settings: only identical objects are equal
             return model
         return key
     return model
