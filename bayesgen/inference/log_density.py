@@ -14,8 +14,7 @@ import numpy as np
 from bayesgen.classes import ClassPrior
 from bayesgen.likelihoods import Likelihood, Statistics
 from bayesgen.model import Model, ModelStatistics
-from bayesgen.program import program
-from bayesgen.tracing import ONE_PROGRAM
+from bayesgen.program import ONE_PROGRAM, program
 from bayesgen.typing import Traceable, Transform
 
 MAP_TERMS = ("prior", "rows", "measure")

@@ -31,7 +31,7 @@ from bayesgen.inference.newton import STOPPED, OptimumReport
 from bayesgen.inference.posterior import DrawsPosterior, Report, point_estimate
 from bayesgen.likelihoods import Likelihood, Repair, Statistics
 from bayesgen.model import Model, ModelStatistics, Reader
-from bayesgen.tracing import ONE_PROGRAM
+from bayesgen.program import ONE_PROGRAM
 from bayesgen.typing import Params, Traceable
 
 Solver = Literal["auto", "svi"]

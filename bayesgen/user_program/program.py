@@ -10,7 +10,7 @@ import numpy as np
 from bayesgen.errors import BayesgenError, InvalidProgram
 from bayesgen.inference.log_density import Shapes
 from bayesgen.likelihoods.supports import log_scale_free_jacobian
-from bayesgen.tracing import ONE_PROGRAM
+from bayesgen.program import ONE_PROGRAM
 from bayesgen.typing import Traceable
 
 LABEL, ROW = "y", "row"
