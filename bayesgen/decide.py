@@ -191,7 +191,7 @@ def patterns(encoded: Encoded, n_rows: int) -> list[tuple[np.ndarray, dict[str, 
 
 
 def blanked(encoded: Encoded, missing: Mapping[str, np.ndarray]) -> dict[str, Traceable]:
-    """Return rows whose columns `missing` hold nothing."""
+    """Return rows with the columns in `missing` blank."""
     out = dict(encoded)
     for name, columns in missing.items():
         out[name] = np.where(columns, np.nan if out[name].dtype.kind == "f" else -1, out[name])

@@ -1,4 +1,4 @@
-"""From a posterior to arviz: every draw, prior, prediction and log density under the user's names.
+"""Diagnostics for arviz: draws, priors, predictions and log densities under the user's names.
 
 Groups and their variables follow arviz's conventions, so that its summaries, diagnostics, plots and
 model comparisons read them: dims are "class", "<block>.feature" and "<block>.level", coordinates

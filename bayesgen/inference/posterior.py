@@ -210,7 +210,7 @@ class Posterior(abc.ABC):
         """Return n draws of all parameters, by owner, each of shape (draw, ...)."""
 
     def as_draws(self, rng: np.random.Generator, n: int) -> "DrawsPosterior":
-        """Return the posterior as draws: its own, or n of a closed form, dealt to CHAINS chains."""
+        """Return the posterior as draws: its own, or n of a closed form, in CHAINS chains."""
         params = chained(self.parameters(rng, n), n)
         return DrawsPosterior(self.reader, self.report, params, self.families)
 

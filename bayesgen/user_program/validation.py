@@ -15,6 +15,7 @@ from bayesgen.user_program.program import (
     LABEL,
     ROW,
     Arrays,
+    ProgramLogDensity,
     Site,
     UserProgram,
     in_rows,
@@ -190,10 +191,12 @@ def trial_run(program: UserProgram, shapes: Shapes) -> Callable:
         start = middle(program, names, x, y)
         keys = jax.random.split(jax.random.key(0), len(start))
         near = {
-            name: u + JITTER * jax.random.normal(key, u.shape)
+            name: jax.random.normal(key, u.shape)
             for key, (name, u) in zip(keys, start.items(), strict=True)
         }
-        values = constrained(program, near, x, y)
+        width = {name: jnp.full(u.shape, JITTER) for name, u in start.items()}
+        numbers = {"x": x, "y": y, "weight": jnp.ones(len(y)), "centre": start, "width": width}
+        values = ProgramLogDensity(program, shapes).values(numbers, near)
 
         def one(x: Mapping, y: Traceable) -> dict[str, Traceable]:
             row = {name: array[None] for name, array in x.items()}
@@ -232,19 +235,3 @@ def middle(program: UserProgram, names: tuple[str, ...], x: Mapping, y: Traceabl
 
     program.sites(x, y, value_of)
     return out
-
-
-def constrained(program: UserProgram, u: Mapping, x: Mapping, y: Traceable) -> dict[str, Traceable]:
-    """Return parameters at unconstrained coordinates u (traced)."""
-    from numpyro.distributions import biject_to
-
-    values: dict[str, Traceable] = {}
-
-    def value_of(site: Site) -> Traceable | None:
-        if site["name"] not in u:
-            return None
-        values[site["name"]] = biject_to(site["fn"].support)(u[site["name"]])
-        return values[site["name"]]
-
-    program.sites(x, y, value_of)
-    return values
