@@ -1,4 +1,4 @@
-"""From class probabilities to decisions: least expected loss, doubt, and strange rows."""
+"""Decisions: the loss matrix, least expected loss, rejected rows, and typicality."""
 
 import dataclasses
 import math
@@ -23,10 +23,10 @@ Loss = Mapping | np.ndarray | list | None
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Losses:
-    """What each decision costs under each true class.
+    """The loss matrix: the cost of each decision under each true class.
 
-    cost: (class, decision), in any unit of the user's. decisions: what may be decided, in the order
-    of its columns, and after them, where only strange rows are rejected, the label of these.
+    cost: (class, decision), in any unit. decisions: labels in the order of its columns, followed by
+    the label of rejected rows where only atypical rows are rejected.
     """
 
     decisions: Shaped[np.ndarray, " label"]
@@ -45,15 +45,14 @@ class Losses:
         return (expected <= least + slack).argmax(axis=1)
 
 
-def losses(
+def rule(
     loss: Loss,
     classes: np.ndarray,
-    *,
-    reject: float | int | None,
-    reject_label: object,
-    novelty: bool,
+    reject: float | int | None = None,
+    novelty: float | None = None,
+    reject_label: object = None,
 ) -> Losses:
-    """Return what a user's loss means for these classes.
+    """Return the loss matrix of a user's loss for these classes.
 
     Args:
         loss: None (a wrong class costs 1), a matrix (true class, decided class) in the order of
@@ -61,15 +60,18 @@ def losses(
             decision costs 0 unless stated. Decisions of a mapping need not be classes ("treat").
         classes: labels, shape (class,).
         reject: cost of leaving a row undecided, or None for never.
-        reject_label: stands for that decision; None: "reject" among text, -1 among numbers.
-        novelty: whether rows may be rejected for being strange, whatever their loss.
+        novelty: typicality below which a row is rejected whatever its loss, or None for never.
+        reject_label: label of rejected rows; None: "reject" among text, -1 among numbers.
 
     Raises:
         InvalidLoss: a matrix of another shape, costs that are not finite, pairs left out, labels
             that are no classes, a reject label that is a class.
+        InvalidArgument: novelty is not between 0 and 1.
     """
+    if novelty is not None:
+        arguments.share("novelty", novelty, default=0.01)
     decisions, cost = _costs(loss, classes)
-    if reject is None and not novelty:
+    if reject is None and novelty is None:
         return Losses(_labels(decisions), cost)
     label = _reject_label(reject_label, classes, decisions)
     if reject is not None:
@@ -77,30 +79,12 @@ def losses(
     return Losses(_labels([*decisions, label]), cost)
 
 
-def rule(
-    loss: Loss,
-    classes: np.ndarray,
-    reject: float | int | None,
-    novelty: float | None,
-    reject_label: object,
-) -> Losses:
-    """Return what each decision costs; with a novelty threshold rejecting is one of them.
-
-    Raises:
-        InvalidLoss, InvalidArgument: as `losses`; novelty is no share.
-    """
-    if novelty is not None:
-        arguments.share("novelty", novelty, default=0.01)
-    options = {"reject": reject, "reject_label": reject_label}
-    return losses(loss, classes, novelty=novelty is not None, **options)
-
-
 def decisions(
     rule: Losses, proba: Joint, strange: np.ndarray | None, reject: float | int | None
 ) -> tuple[np.ndarray, Float[np.ndarray, " row"]]:
     """Return the decision of least expected loss for each row, and that loss.
 
-    strange: rows that are rejected whatever their loss, which is NaN without a cost `reject`.
+    strange: atypical rows, rejected whatever their loss, which is NaN without a cost `reject`.
     """
     decided = rule.best(proba)
     expected = rule.expected(proba)[np.arange(len(decided)), decided]
@@ -111,7 +95,7 @@ def decisions(
 
 
 def enough_draws(novelty: float) -> int:
-    """Return how many simulated rows tell whether one is less typical than that."""
+    """Return the number of simulated rows that resolve such a novelty threshold."""
     return max(DRAWS, math.ceil(NOVELTY_DRAWS / novelty))
 
 
@@ -127,7 +111,7 @@ def typicality(
 
 
 def _price(reject: object, cost: Float[np.ndarray, "class decision"]) -> float:
-    """Return the cost of leaving a row undecided, which some decision has to undercut."""
+    """Return the cost of leaving a row undecided, which some decision must undercut."""
     least = float(cost.min())
     if is_number(reject) and reject >= least:
         return float(reject)
@@ -207,7 +191,7 @@ def patterns(encoded: Encoded, n_rows: int) -> list[tuple[np.ndarray, dict[str, 
 
 
 def blanked(encoded: Encoded, missing: Mapping[str, np.ndarray]) -> dict[str, Traceable]:
-    """Return rows whose columns `missing` hold nothing."""
+    """Return rows with the columns in `missing` blank."""
     out = dict(encoded)
     for name, columns in missing.items():
         out[name] = np.where(columns, np.nan if out[name].dtype.kind == "f" else -1, out[name])

@@ -1,4 +1,4 @@
-"""From a posterior to arviz: every draw, prior, prediction and log density under the user's names.
+"""Diagnostics for arviz: draws, priors, predictions and log densities under the user's names.
 
 Groups and their variables follow arviz's conventions, so that its summaries, diagnostics, plots and
 model comparisons read them: dims are "class", "<block>.feature" and "<block>.level", coordinates
@@ -68,10 +68,9 @@ class Group:
 
 
 def parameters(params: Params, families: Mapping[str, Likelihood], words: Words) -> Group:
-    """Return parameters (chain, draw, ...) by site name, as a person can read them.
+    """Return parameters (chain, draw, ...) by site name, in readable form.
 
-    Cholesky factors become covariances; an axis of length one, of which all classes share the
-    entry, is left out.
+    Cholesky factors become covariances; an axis of length one, shared by all classes, is dropped.
     """
     arrays, dims = {}, {}
     for owner, values in params.items():
@@ -102,7 +101,7 @@ def draws_of(posterior: Posterior, rng: np.random.Generator, n: int) -> DrawsPos
     """Return a posterior as draws: its own, or n of a closed form.
 
     Raises:
-        InvalidArgument: n, the argument draws= of a user, is no count.
+        InvalidArgument: n, the user's argument draws=, is not a count.
     """
     arguments.count("draws", n, default=1000)
     return posterior.as_draws(rng, n)
@@ -164,7 +163,7 @@ def replicated(
     Blocks without parameters (an improper prior) are left out.
 
     Raises:
-        InvalidArgument: n, the argument replicates= of a user, is no count.
+        InvalidArgument: n, the user's argument replicates=, is not a count.
     """
     arguments.count("replicates", n, default=100)
     shape = params["class"]["probs"].shape[:2]
@@ -184,7 +183,7 @@ def datatree(
 ) -> DataTree:
     """Return an arviz DataTree of groups; empty ones are left out.
 
-    A variable keeps its name, in every group the same, unless it is the name of a dim beside it.
+    A variable keeps its name, the same in every group, unless a dim beside it has that name.
     """
     import xarray as xr
     from arviz_base import dict_to_dataset
@@ -226,15 +225,15 @@ class LeaveOneOut:
     n_draws: int = 0
 
     def unreliable(self) -> np.ndarray:
-        """Return the rows whose importance weights vary too much."""
+        """Return the rows whose importance weights are too variable."""
         if self.pareto_k is None or self.good_k is None:
             return np.empty(0, dtype=int)
-        # not >: NaN is no good shape either
+        # not >: NaN is unreliable too
         return np.flatnonzero(~(self.pareto_k <= self.good_k))
 
 
 LEAST_DRAWS = 25
-"""Draws below which arviz fits no tail: a fifth of them are the tail, and it wants five."""
+"""Draws below which arviz fits no tail: the tail is a fifth of them, and needs five."""
 
 
 def left_out_by_importance(
@@ -242,8 +241,8 @@ def left_out_by_importance(
 ) -> LeaveOneOut:
     r"""Return log densities of rows given the others, by Pareto smoothed importance sampling.
 
-    Draws of p(theta given D) stand for p(theta given the rows without i) once they are weighed by
-    p(x_i, y_i given theta)^-w_i, and the largest weights are smoothed:
+    Draws of p(theta given D) represent p(theta given the rows without i) with the weights
+    p(x_i, y_i given theta)^-w_i, the largest of which are smoothed:
 
         log p(x_i, k given the rows without i) = log sum_s v_is p(x_i, k given theta_s)
 
@@ -283,6 +282,7 @@ def left_out_by_importance(
                 taken[varies], r_eff=efficiency, axis=-1
             )
         joint[rows] = np.logaddexp.reduce(log_weight[:, :, None] + density, axis=1)
+    joint += draws.reader.log_abs_det_jacobian(encoded)
     good_k = min(1 - 1 / np.log10(n_draws), 0.7)
     found = LeaveOneOut(joint, pareto_k, good_k, n_draws)
     unreliable = found.unreliable()

@@ -4,14 +4,19 @@
 """
 
 import functools
+import threading
 from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from bayesgen.likelihoods import Likelihood
 from bayesgen.model import Model, ModelStatistics
-from bayesgen.tracing import ONE_PROGRAM
 from bayesgen.typing import Traceable
+
+ONE_PROGRAM = threading.RLock()
+"""Held while a program runs under handlers, which NumPyro keeps on one stack for the whole process:
+threads that run programs at once would meet each other's sites. Tracing, which JAX does once for
+every shape, takes turns; compiled code runs in parallel. A program may run inside another."""
 
 
 def program(model: Model, statistics: ModelStatistics) -> Callable[[], dict[str, dict]]:

@@ -23,8 +23,7 @@ from subjects import GROUPS, SUBJECTS
 from bayesgen import predict
 from bayesgen.inference import DrawsPosterior, Exact
 from bayesgen.inference.log_density import nested
-from bayesgen.inference.posterior import Posterior
-from bayesgen.inference.report import Report
+from bayesgen.inference.posterior import Posterior, Report
 from bayesgen.model import Reader
 
 SIZES = (10, 100, 1000)

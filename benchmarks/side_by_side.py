@@ -10,10 +10,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from bayesgen.inference import hyperparameter_sampling
-from bayesgen.inference.compiled_nuts import CHUNK, CompiledNUTS, compiled
 from bayesgen.inference.incomplete_data import complete_statistics
 from bayesgen.inference.log_density import LogDensity, arrays, model_log_density
-from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture
+from bayesgen.inference.nuts import CHUNK, CompiledNUTS, compiled
 from bayesgen.model import Model, ModelStatistics
 
 Values = dict[str, np.ndarray]
@@ -36,7 +35,7 @@ class Chains:
 
 def log_density_of(model: Model, statistics: ModelStatistics) -> tuple[LogDensity, dict]:
     """Return what NUTS samples of a model, and its numbers."""
-    if any(isinstance(part, HyperparameterMixture) for part in model.blocks.values()):
+    if any(len(part.priors) > 1 for part in model.blocks.values()):
         return hyperparameter_sampling.target(model, statistics)
     tree = arrays(model, statistics, complete_statistics(model, statistics))
     return model_log_density(model, statistics), tree

@@ -876,9 +876,10 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         Columns: log_proba, log p(y_i given x_i, D without i), and log_joint, log p(x_i, y_i given D
         without i), in nats. Their sums score the classifier and the whole model out of sample.
         Where the posterior is a closed form they are exact: the row's statistics are taken away
-        from those of all rows, so nothing is fitted again. Draws of a program of your own (story=)
-        are reweighed by Pareto smoothed importance sampling, with a warning that names rows whose
-        weights vary too much (Pareto k).
+        from those of all rows, so nothing is fitted again. Draws by NUTS, of a program of your own
+        (story=) too, are reweighed by Pareto smoothed importance sampling, with a warning that
+        names rows whose weights vary too much (Pareto k); guesses of the prior that come from the
+        columns stay those of all rows.
 
         kind="elpd" gives log_proba as arviz's ELPDData, for arviz's `compare`: elpd is its sum, se
         the standard error of that, and p, the effective number of parameters, is sum of
@@ -895,7 +896,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             kind: "rows" or "elpd".
 
         Raises:
-            UnsupportedInference: the fit was neither exact nor draws of a program's parameters.
+            UnsupportedInference: the fit was neither a closed form nor draws by NUTS.
             NoRows: these are not the rows of the fit.
 
         Example:
@@ -912,7 +913,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         if kind not in ("rows", "elpd"):
             raise InvalidArgument.not_one_of("kind", kind, ["rows", "elpd"])
         fitted = self._fitted()
-        fitted.require_leave_one_out()
+        fitted.posterior.require_loo()
         if X is None or y is None:
             X, y, sample_weight = self._rows_of_fit("loo")
         else:

@@ -143,16 +143,11 @@ class Fitted:
 
     # -- leave-one-out -----------------------------------------------------------------------------
 
-    def require_leave_one_out(self) -> None:
-        """Refuse where no row can be left out.
-
-        Raises:
-            UnsupportedInference: the posterior is not a closed form.
-        """
-        self.posterior.require_leave_one_out("loo()")
-
     def left_out(self, encoded: Encoded, y: Labels, weight: Weights) -> diagnose.LeaveOneOut:
         """Return the log densities of the rows of the fit, each given the others."""
+        draws = self.posterior.reweighable
+        if draws is not None:
+            return diagnose.left_out_by_importance(draws, encoded, y, weight)
         joint, classes = self.state.leave_one_out(self.class_prior, encoded, y, weight, weight)
         return diagnose.LeaveOneOut(self.posterior.log_joint_from(classes, joint))
 

@@ -17,7 +17,6 @@ from bayesgen.errors import (
     InvalidValues,
     NoEvidence,
     NotConverged,
-    ProgramRefuses,
     UnsupportedTable,
     warn,
 )
@@ -33,7 +32,7 @@ from bayesgen.table import (
     read_table,
     require_container,
 )
-from bayesgen.typing import Encoded, Labels, Traceable, Weights
+from bayesgen.typing import Encoded, Labels, Traceable
 from bayesgen.user_program import (
     OWNER,
     SINGLE,
@@ -233,19 +232,6 @@ class FittedProgram(Fitted):
     def observed(self, encoded: Encoded) -> diagnose.Group:
         """Return the group of observed rows, as the program takes them."""
         return diagnose.Group(dict(encoded), dict.fromkeys(encoded, ROW), samples=())
-
-    def require_leave_one_out(self) -> None:
-        """Refuse a point estimate, whose draws cannot be weighted.
-
-        Raises:
-            ProgramRefuses: the posterior is one point.
-        """
-        if self.posterior.point:
-            raise ProgramRefuses.loo_of_point(self.posterior.report.method)
-
-    def left_out(self, encoded: Encoded, y: Labels, weight: Weights) -> diagnose.LeaveOneOut:
-        """Return the log densities of rows, each given the others, by importance sampling."""
-        return diagnose.left_out_by_importance(self.posterior, encoded, y, weight)
 
 
 def _replaced(array: object, changed: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Explanations: weight of evidence, imputation, and the value of information of missing cells.
 
-Everything is read from one question, log p(the shown cells, y = k given data), asked again and
-again with other cells blank: so it holds for every posterior and every likelihood.
+Everything is computed from log p(shown cells, y = k given data), evaluated with different cells
+blank, and so holds for every posterior and every likelihood.
 """
 
 from bayesgen.explain.cells import Cell as Cell

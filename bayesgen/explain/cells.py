@@ -1,4 +1,4 @@
-"""Cells of encoded rows: where columns are encoded, which are missing, and other values in them."""
+"""Cells of encoded rows: positions of columns, missing values, and substituted values."""
 
 import dataclasses
 import itertools
@@ -20,7 +20,7 @@ Score = Callable[[Encoded, int], np.ndarray]
 (row, draw, class)."""
 
 Place = tuple[str, int]
-"""Where a column is encoded: its block, and its position there."""
+"""Position of an encoded column: its block, and its index there."""
 
 Cell = tuple[Place, ...]
 """A column: one place, or several where several posteriors read it."""
@@ -28,11 +28,11 @@ Cell = tuple[Place, ...]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Rows:
-    """Encoded rows, their table, and where each of its columns is encoded.
+    """Encoded rows, their table, and the positions of its columns.
 
-    posterior: that reads them. encoded: one array for each block. n_rows: how many.
-    table: what they were read from. schema: of the columns whose cells can be filled in.
-    cells: where the columns are encoded, in the order of the table at fit.
+    posterior: the reader of the rows. encoded: one array for each block. n_rows: their number.
+    table: their source. schema: of the columns whose cells can be imputed. cells: the positions of
+    the columns, in the order of the table at fit.
     """
 
     posterior: Posterior
@@ -43,7 +43,7 @@ class Rows:
     cells: Mapping[Name, Cell]
 
     def places(self, name: Name) -> list[tuple[Place, Column]]:
-        """Return where a column's cells can be filled in, and what the fit knows of it there."""
+        """Return the positions of a column whose cells can be imputed, and its `Column` at each."""
         return [((block, j), self.schema.blocks[block][j]) for block, j in self.cells[name]]
 
     @property
@@ -56,16 +56,16 @@ class Rows:
         return self.schema.missing_cells(self.table)
 
     def kind(self, name: Name) -> str:
-        """Return how the values of a column are gone through, as `Column.kind`."""
+        """Return the kind of a column, by which its values are enumerated (`Column.kind`)."""
         return self.places(name)[0][1].kind
 
     def listed(self, name: Name) -> tuple:
-        """Return everything that a column may hold, in codes; () of numbers and counts."""
+        """Return all possible values of a column, in codes; () for numbers and counts."""
         column = self.places(name)[0][1]
         return (0, 1) if column.kind == "binary" else tuple(range(len(column.levels)))
 
     def values(self, encoded: Encoded, name: Name) -> np.ndarray:
-        """Return the cells of a column of rows that were filled in, as `with_values` takes them."""
+        """Return the cells of one column of imputed rows, in the form that `with_values` takes."""
         (block, j), _ = self.places(name)[0]
         return encoded[block][:, j]
 
@@ -78,9 +78,9 @@ class Rows:
         return out
 
     def decoded(self, encoded: Encoded) -> dict[Name, np.ndarray]:
-        """Return the cells of rows that were filled in by column, as a person writes them.
+        """Return the cells of imputed rows by column, in the user's own values.
 
-        Where several posteriors read a column, each cell is that of the one that filled it in.
+        Where several posteriors read a column, each cell is from the one that imputed it.
         """
         return {name: self.decoded_column(encoded, name) for name in self.names}
 
@@ -95,12 +95,12 @@ class Rows:
 
 
 def blank(encoded: Encoded) -> dict[str, Traceable]:
-    """Return rows of which nothing is shown."""
+    """Return rows with all cells blank."""
     return {name: np.full_like(x, _nothing(x)) for name, x in encoded.items()}
 
 
 def show(shown: Mapping[str, Traceable], encoded: Encoded, cells: Iterable[Cell]) -> dict:
-    """Return the rows with the cells of some more columns."""
+    """Return the shown rows with the cells of further columns."""
     out = dict(shown)
     for block, j in itertools.chain.from_iterable(cells):
         if out[block] is shown[block]:

@@ -1,10 +1,10 @@
-"""Weight of evidence: what every cell of a row says for one class against others, in nats.
+"""Weight of evidence: each cell's contribution to one class against others, in nats.
 
 The chain rule cuts log p(x, y = k) into log P(y = k) and one log p(x_j given the cells before it,
-y = k) for each cell, so that the parts add up to the whole whatever the posterior. Where columns
-are independent given the class no order matters, and a part is the log Bayes factor of its cell.
+y = k) for each cell, so that the parts sum to the whole under every posterior. Where columns are
+independent given the class the order is irrelevant, and a part is the log Bayes factor of its cell.
 
-In joint blocks the order does matter: "columns" reads them in the table's order; "shapley" averages
+In joint blocks the order matters: "columns" reads them in the table's order; "shapley" averages
 over all orders in which a block's columns can be read, exactly in blocks of up to 8 columns, and by
 64 pairs of an order and its reverse beyond.
 
@@ -18,8 +18,8 @@ more.
 Of more than two classes without a target, rows summed by class and exponentiated are in proportion
 to `predict_proba`; cells are measured against the mean of the classes (of logs that are finite).
 
-The ends of a posterior share are those of the same numbers given theta, over 1,000 draws. A value
-lies between them by custom, not by necessity: it is no mean over theta.
+The ends of a posterior share are quantiles of the same numbers given theta, over 1,000 draws. A
+value usually lies between them but need not, since it is not a mean over theta.
 
 Source: Good (1985), Weight of evidence: a brief survey, Bayesian Statistics 2, 249-269; Shapley
 (1953), A value for n-person games, Contributions to the Theory of Games II, 307-317.
@@ -29,13 +29,13 @@ import dataclasses
 import functools
 import itertools
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from math import factorial
 
 import numpy as np
 
 from bayesgen import diagnose
 from bayesgen.arguments import is_number
 from bayesgen.errors import InvalidArgument
-from bayesgen.explain import orders
 from bayesgen.explain.cells import Cell, Rows, Score, blank, is_missing, show
 from bayesgen.inference import Posterior
 from bayesgen.inference.posterior import take_rows
@@ -49,13 +49,25 @@ PRIOR = "(prior)"
 FLOATS = 4_000_000
 """Log joints held at once: 32 MB."""
 
+EXACT = 8
+"""Columns up to which all orders are used: 2^8 subsets are evaluated."""
+PAIRS = 64
+"""Sampled orders of larger groups, each with its reverse."""
+
+Ask = Callable[[Encoded], np.ndarray]
+"""Shown cells -> log p(shown cells, y = k), shape (row, ..., class)."""
+
+Added = tuple[int, float, int, np.ndarray]
+"""Position in the group, weight among all orders, number of the sample, and the contribution to
+log p(shown, y = k)."""
+
 Contrast = Callable[[np.ndarray], np.ndarray]
 """(..., class) -> (..., contrast)"""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Explained:
-    """What the class prior says, and then each cell in the order of the groups.
+    """Contributions of the class prior and then of each cell, in the order of the groups.
 
     mean: (part, row, contrast), with draws (part, row, draw, contrast). least, most: over the
     orders that were read. error: Monte Carlo standard error of `mean` where orders were sampled,
@@ -70,11 +82,11 @@ class Explained:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Reading:
-    """How rows are read.
+    """The order in which cells are shown, and the contrast of classes.
 
-    groups: columns in the order in which they are read; those of a group depend on each other.
-    contrast: of classes. every_order: whether the cells of a group are read in every order, which
-    averages over them, or in turn. rng: for orders, where a group is too large for all of them.
+    groups: columns in the order in which they are shown; those of a group depend on each other.
+    contrast: of classes. every_order: whether to average over all orders of the cells of a group,
+    or to use one. rng: for sampled orders, where a group is too large for all.
     """
 
     groups: Sequence[Sequence[Cell]]
@@ -86,17 +98,76 @@ class Reading:
     def held(self) -> int:
         """Return how many log joints of a row are held at once."""
         largest = max((len(group) for group in self.groups), default=1)
-        return 2 ** min(largest, orders.EXACT) if self.every_order else 2
+        return 2 ** min(largest, EXACT) if self.every_order else 2
 
     def turns(
-        self, ask: orders.Ask, shown: Encoded, encoded: Encoded, group: Sequence[Cell]
-    ) -> Iterator[orders.Added]:
-        """Yield what the cells of a group add to those shown before."""
+        self, ask: Ask, shown: Encoded, encoded: Encoded, group: Sequence[Cell]
+    ) -> Iterator[Added]:
+        """Yield the contributions of the cells of a group to those shown before."""
         if not self.every_order or len(group) == 1:
-            return orders.in_turn(ask, shown, encoded, group)
-        if len(group) <= orders.EXACT:
-            return orders.in_every_order(ask, shown, encoded, group)
-        return orders.in_some_orders(ask, shown, encoded, group, self.rng)
+            return in_turn(ask, shown, encoded, group)
+        if len(group) <= EXACT:
+            return in_every_order(ask, shown, encoded, group)
+        return in_some_orders(ask, shown, encoded, group, self.rng)
+
+
+# -- contributions of cells, over the orders in which the cells of a group are shown -------------
+
+
+def in_turn(ask: Ask, shown: Encoded, encoded: Encoded, group: Sequence[Cell]) -> Iterator[Added]:
+    """Yield the contribution of each cell to those before it."""
+    before = ask(shown)
+    for i, cell in enumerate(group):
+        shown = show(shown, encoded, [cell])
+        after = ask(shown)
+        yield i, 1.0, 0, added(before, after)
+        before = after
+
+
+def in_every_order(
+    ask: Ask, shown: Encoded, encoded: Encoded, group: Sequence[Cell]
+) -> Iterator[Added]:
+    """Yield the contribution of each cell to each subset of the others, weighted by orders.
+
+    A subset S precedes a cell in |S|! (m - |S| - 1)! / m! of the orders of m cells. Source: Shapley
+    (1953), A value for n-person games, Contributions to the Theory of Games II, 307-317.
+    """
+    m = len(group)
+    found = {}
+    for subset in itertools.product((False, True), repeat=m):
+        cells = itertools.compress(group, subset)
+        found[subset] = ask(show(shown, encoded, cells))
+    for subset, before in found.items():
+        size = sum(subset)
+        weight = factorial(size) * factorial(m - size - 1) / factorial(m) if size < m else 0.0
+        for i in (i for i, inside in enumerate(subset) if not inside):
+            more = (*subset[:i], True, *subset[i + 1 :])
+            yield i, weight, 0, added(before, found[more])
+
+
+def in_some_orders(
+    ask: Ask,
+    shown: Encoded,
+    encoded: Encoded,
+    group: Sequence[Cell],
+    rng: np.random.Generator,
+) -> Iterator[Added]:
+    """Yield the contribution of each cell in sampled orders, and in the reverse of each."""
+    for sample in range(PAIRS):
+        order = rng.permutation(len(group))
+        for turn in (order, order[::-1]):
+            cells = [group[i] for i in turn]
+            for place, _, _, more in in_turn(ask, shown, encoded, cells):
+                yield int(turn[place]), 0.5 / PAIRS, sample, more
+
+
+def added(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """Return after - before; 0 where `before` is impossible already."""
+    never = np.isneginf(before)
+    return np.where(never, 0.0, after - np.where(never, 0.0, before))
+
+
+# -- weights of evidence --------------------------------------------------------------------------
 
 
 def explained(
@@ -108,7 +179,7 @@ def explained(
     tails: tuple[float, float] | None = None,
     powers: np.ndarray | float = 1.0,
 ) -> Explained:
-    """Return what the class prior and every cell say.
+    """Return the contributions of the class prior and of every cell.
 
     Args:
         score: log joints of shown cells.
@@ -116,9 +187,9 @@ def explained(
         n_rows: how many.
         reading: in which order, and for which classes.
         width: numbers that `score` returns for each row.
-        tails: of a score with draws: quantiles that stand for least and most, the mean over draws
-            then for `mean`.
-        powers: of a score with draws: what each draw's evidence is tempered by, (draw,) or one.
+        tails: for a score with draws: quantiles in place of least and most; `mean` is then over
+            draws.
+        powers: for a score with draws: the power of each draw's evidence, (draw,) or one.
     """
     parts = []
     for part in row_chunks(n_rows, max(1, FLOATS // (reading.held * width))):
@@ -147,7 +218,7 @@ def _stacked(parts: list[Explained], join: Callable[..., np.ndarray], **options:
     return Explained(*(join([getattr(p, name) for p in parts], **options) for name in names))
 
 
-def _explained(ask: orders.Ask, encoded: Encoded, reading: Reading) -> Explained:
+def _explained(ask: Ask, encoded: Encoded, reading: Reading) -> Explained:
     shown = blank(encoded)
     prior = reading.contrast(ask(shown))
     parts = [Explained(prior, prior, prior, np.zeros_like(prior))]
@@ -160,9 +231,9 @@ def _explained(ask: orders.Ask, encoded: Encoded, reading: Reading) -> Explained
 
 
 def _gathered(
-    turns: Iterator[orders.Added], missing: list[np.ndarray], contrast: Contrast, like: np.ndarray
+    turns: Iterator[Added], missing: list[np.ndarray], contrast: Contrast, like: np.ndarray
 ) -> list[Explained]:
-    """Return mean, range and error of what each cell of a group adds; missing cells add 0."""
+    """Return mean, range and error of each cell's contribution; that of missing cells is 0."""
     shape = (len(missing), *like.shape)
     mean, squares = np.zeros(shape), np.zeros(shape)
     least, most = np.full(shape, np.inf), np.full(shape, -np.inf)
@@ -189,7 +260,7 @@ def weights_of_evidence(
     *,
     return_error: bool,
 ) -> tuple[Reading, list[np.ndarray]]:
-    """Return how rows were read, and what the prior and every cell say.
+    """Return the order of cells, and the contributions of the prior and of every cell.
 
     Weights, lower and upper ends if wanted, errors if wanted, each of shape (part, row, contrast).
 
@@ -204,7 +275,7 @@ def weights_of_evidence(
     posterior, encoded, n_rows = rows.posterior, rows.encoded, rows.n_rows
     shapley = order == "shapley"
     reading = Reading(_groups(posterior, rows.cells, shapley), contrast, shapley, rng)
-    # warns where few draws speak for a row
+    # warns where few draws support a row
     joint = log_joint(posterior, encoded, n_rows)
     never, n_classes = np.isneginf(joint).all(axis=1), joint.shape[1]
     found = explained(posterior.log_joint, encoded, n_rows, reading, n_classes)
@@ -250,7 +321,7 @@ def by_feature(
 
 
 def check_reading(order: str, interval: float | str | None) -> None:
-    """Refuse an order that is none, and an interval that the order does not have."""
+    """Validate the order, and the interval that it allows."""
     if order not in ("columns", "shapley"):
         raise InvalidArgument.not_one_of("order", order, ["columns", "shapley"])
     valid = interval is None or _is_share(interval) or (interval, order) == ("orders", "shapley")
@@ -287,11 +358,11 @@ def centred(logs: np.ndarray) -> np.ndarray:
 def contrast_of(classes: list, target: Hashable, against: Hashable) -> tuple[list, Contrast]:
     """Return the classes that a contrast has a column for, or [None] for one, and the contrast.
 
-    Of two classes it is that of the second against the first unless stated otherwise; of more, of
-    every class, or of `target`, against their mean, unless both classes are named.
+    With two classes it is the second against the first unless stated otherwise; with more, every
+    class, or `target`, against their mean, unless both classes are named.
 
     Raises:
-        InvalidArgument: no such class, one class against itself, or nobody to speak for.
+        InvalidArgument: no such class, one class against itself, or no target among several.
     """
     for word, name in (("target", target), ("against", against)):
         others = [label for label in classes if label != against or word == "against"]

@@ -1,4 +1,4 @@
-"""Imputation: missing cells drawn from p(missing given observed, data), in the table they lack."""
+"""Imputation: missing cells drawn from p(missing given observed, data), in the user's table."""
 
 from typing import TypeVar, cast
 
@@ -8,7 +8,7 @@ from bayesgen.explain.cells import Rows
 from bayesgen.table import fill_table
 
 T = TypeVar("T")
-"""A table of any kind: what is asked of one is answered by another of the same."""
+"""A table of any kind: the result is of the same kind."""
 
 
 def imputed(X: T, rows: Rows, draws: int, rng: np.random.Generator) -> T | list[T]:

@@ -1,11 +1,11 @@
-"""Value of information: how much measuring a missing cell is expected to tell of the class.
+"""Value of information: the expected gain from measuring a missing cell.
 
 The value is the mutual information of cell and class given what the row shows,
 sum over values v of p(v given x) KL(p(y given x, v) || p(y given x)), or with a loss the expected
-fall of the least expected loss. Both are averages of numbers that are never below 0: the gain in
-hindsight over what was believed, or would have been decided, before. What a mixture of posteriors,
-or one to a power, believes before a cell is known need not be the mean of what it believes after;
-that mean stands for it.
+fall of the least expected loss. Both are averages of gains in hindsight over the probabilities, or
+the decision, before, which are never below 0. Under a mixture of posteriors, or one to a power, the
+probabilities before need not be the mean of those after the cell is observed; that mean replaces
+them.
 
 Source: Lindley (1956), Annals of Mathematical Statistics 27, 986-1005; Raiffa and Schlaifer (1961),
 Applied Statistical Decision Theory, chapter 4.
@@ -17,7 +17,7 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Float
 
-from bayesgen.decide import Loss, losses
+from bayesgen import decide
 from bayesgen.explain.cells import Rows
 from bayesgen.inference import class_probabilities
 from bayesgen.inference.posterior import take_rows
@@ -25,9 +25,9 @@ from bayesgen.likelihoods.normal_statistics import row_chunks
 from bayesgen.table import Name
 
 LEFT_OUT = 1e-9
-"""Probability of the counts that a sum may leave out: of its value at most 1e-9 log(classes)."""
+"""Probability of the counts that a sum may leave out: an error of at most 1e-9 log(classes)."""
 COUNTS, MOST_COUNTS = 64, 4096
-"""Counts asked at a time, and in all; larger ones are simulated."""
+"""Counts summed at a time, and in all; larger ones are simulated."""
 FLOATS = 2_000_000
 """Log joints held at once: 16 MB."""
 
@@ -46,7 +46,7 @@ class Gain:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Query:
-    """Which column is measured, and what counts as a gain.
+    """A column to measure, and the gain.
 
     name: of the column. gain: `information`, or `saving` of a loss. draws: simulated cells for each
     class, of a row.
@@ -66,7 +66,7 @@ def information(before: Probs, after: Probs) -> np.ndarray:
 
 
 def saving(cost: np.ndarray) -> GainFn:
-    """Return what deciding again saves, of costs (class, decision)."""
+    """Return the gain that a new decision saves, from costs (class, decision)."""
 
     def gain(before: Probs, after: Probs) -> np.ndarray:
         first, expected = (before @ cost).argmin(axis=-1), after @ cost
@@ -76,12 +76,9 @@ def saving(cost: np.ndarray) -> GainFn:
     return gain
 
 
-def gain_of(loss: Loss, classes: np.ndarray) -> GainFn:
-    """Return what is gained by knowing more: entropy, or loss where there is one."""
-    if loss is None:
-        return information
-    rule = losses(loss, classes, reject=None, reject_label=None, novelty=False)
-    return saving(rule.cost)
+def gain_of(loss: decide.Loss, classes: np.ndarray) -> GainFn:
+    """Return the gain: in entropy, or in loss where there is one."""
+    return information if loss is None else saving(decide.rule(loss, classes).cost)
 
 
 def expected_gains(
@@ -133,7 +130,7 @@ def _expected_gain(
 
 
 def _kept_codes(rows: Rows, name: Name) -> np.ndarray:
-    """Return the codes of what a column may hold, of levels those that the fit kept."""
+    """Return the codes of the values of a column; of levels, those that the fit kept."""
     ((block, j), column), *_ = rows.places(name)
     every = np.arange(len(rows.listed(name)))
     if column.kind != "levels":
@@ -157,7 +154,7 @@ def summed(joints: np.ndarray, gain: GainFn) -> np.ndarray:
     top = joints.max(axis=(0, 2), keepdims=True)
     weight = np.exp(joints - np.where(np.isneginf(top), 0.0, top))
     total = weight.sum(axis=2)
-    # a row that is impossible whatever the cell holds learns nothing from it
+    # a row that is impossible for every value gains nothing
     share = total / np.maximum(total.sum(axis=0), np.finfo(float).tiny)
     after = weight / np.where(total > 0, total, 1.0)[..., None]
     before = (share[..., None] * after).sum(axis=0)
@@ -192,7 +189,7 @@ def _simulated(
     after = class_probabilities(joint, posterior.log_classes())
     after = after.reshape(len(weight), -1, len(asked), after.shape[1])
     draws = after.shape[1]
-    # where strata are classes, their weights are what is believed before
+    # where strata are classes, their weights are the probabilities before
     mean = np.einsum("sr,sdrc->rc", weight, after) / draws
     before = weight.T if posterior.coherent else mean
     gains = query.gain(np.broadcast_to(before, after.shape), after)

@@ -7,19 +7,18 @@ from bayesgen.inference.expected_statistics import Expected as Expected
 from bayesgen.inference.incomplete_data import any_missing as any_missing
 from bayesgen.inference.incomplete_normal import IncompleteNormal as IncompleteNormal
 from bayesgen.inference.incomplete_table import IncompleteTable as IncompleteTable
-from bayesgen.inference.log_space import class_probabilities as class_probabilities
-from bayesgen.inference.log_space import log_class_probabilities as log_class_probabilities
-from bayesgen.inference.log_space import log_odds as log_odds
-from bayesgen.inference.log_space import row_max as row_max
-from bayesgen.inference.mixture_posterior import MixturePosterior as MixturePosterior
 from bayesgen.inference.nuts import NUTS as NUTS
 from bayesgen.inference.point_estimates import MAP as MAP
 from bayesgen.inference.point_estimates import MLE as MLE
 from bayesgen.inference.posterior import DrawsPosterior as DrawsPosterior
 from bayesgen.inference.posterior import ExactPosterior as ExactPosterior
 from bayesgen.inference.posterior import Posterior as Posterior
+from bayesgen.inference.posterior import Report as Report
+from bayesgen.inference.posterior import class_probabilities as class_probabilities
+from bayesgen.inference.posterior import log_class_probabilities as log_class_probabilities
+from bayesgen.inference.posterior import log_odds as log_odds
 from bayesgen.inference.power_posterior import PowerPosterior as PowerPosterior
-from bayesgen.inference.report import Report as Report
+from bayesgen.inference.stacking import MixturePosterior as MixturePosterior
 from bayesgen.model import Model, ModelStatistics
 
 Method = Exact | Expected | MLE | MAP | NUTS | Augmentation
@@ -36,10 +35,10 @@ BY_NAME: dict[str, Method] = {
 
 
 def method_of(inference: object) -> Method:
-    """Return the method that an argument other than "auto" names, or is.
+    """Return the method that an argument other than "auto" means.
 
     Raises:
-        UnsupportedInference: it is neither, or a class where an instance of it is needed.
+        UnsupportedInference: an unknown name or object, or a class in place of an instance.
     """
     if isinstance(inference, str) and inference in BY_NAME:
         return BY_NAME[inference]
@@ -54,11 +53,11 @@ def choose(inference: str | Method, model: Model, statistics: ModelStatistics) -
     """Return the method that an argument means for this model.
 
     "auto" is exact where every block is conjugate, data augmentation where only missing values in a
-    joint block stand in the way, and NUTS otherwise. "exact" gives the same posterior by
-    augmentation, with a warning, where missing values stand in the way.
+    joint block rule out the closed form, and NUTS otherwise. With such missing values "exact" gives
+    the same posterior by augmentation, with a warning.
 
     Raises:
-        UnsupportedInference: an unknown name, or a method that rests on a closed form where some
+        UnsupportedInference: an unknown name, or a method that needs a closed form where some
             block has none.
     """
     if isinstance(inference, str) and inference == "auto":

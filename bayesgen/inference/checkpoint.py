@@ -1,16 +1,18 @@
-"""Where a sampler stands, kept in a file, so that sampling that was stopped can go on.
+"""Checkpoints of NUTS: the state of a sampler in a file, to continue an interrupted run.
 
-The file holds the state of every chain, the draws had so far, and what the run was asked for: its
-arguments, its seed, the versions of what computes, and the numbers of its density. A run goes on
-from its own file alone. Statistics may differ from those in the file by rounding (other processors
-and numbers of threads add in another order); then those in the file are used.
+The file holds the state of every chain, the draws so far, and the specification of the run: its
+arguments, its seed, the versions of jax and numpyro, and the numbers of its density. A run can only
+continue from a file of the same specification. Statistics may differ from those in the file by
+rounding (other processors and numbers of threads add in another order); then those in the file are
+used.
 """
 
 import contextlib
 import dataclasses
+import functools
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -22,13 +24,13 @@ from bayesgen.errors import (
     UnwritableFile,
     warn,
 )
-from bayesgen.inference.pytrees import Arrays, Tree, flat, form, joined, kind, like, shapes
 from bayesgen.persist import InvalidStructure, Json, leftovers, opened, replacing, write_zip
+from bayesgen.typing import Traceable
 
 FORMAT = 1
 """Raised when files change."""
 GROUPS = ("numbers", "state", "draws")
-"""The arrays of a file, as flat lists: of the density, of the sampler, and the draws had so far."""
+"""The arrays of a file, as flat lists: of the density, of the sampler, and the draws so far."""
 PAUSE, SHARE = 1.0, 0.05
 """Seconds at least from one writing to the next, and share of the time that writing may take."""
 ROUNDING = 1e-10
@@ -36,15 +38,18 @@ ROUNDING = 1e-10
 DENSITY_ROUNDING = 1e-8
 """Difference of log densities, relative to them and to 1, that counts as rounding."""
 
+Arrays = Sequence[np.ndarray]
+Tree = object
+"""Tuples and dictionaries of arrays."""
 Fingerprint = Mapping[str, Json]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Progress:
-    """Where chains stand.
+    """The progress of the chains.
 
     steps: taken by each chain, warm-up included. state: of the sampler. draws: trees of arrays of
-    the draws had so far, (step, chain, ...), piece by piece. seconds: of sampling.
+    the draws so far, (step, chain, ...), piece by piece. seconds: of sampling.
     """
 
     steps: int
@@ -55,7 +60,7 @@ class Progress:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class RunSpec:
-    """What a run was asked for.
+    """The specification of a run.
 
     path: of its file. fingerprint: arguments and versions, by name. numbers: of its density, a
     tree.
@@ -68,7 +73,7 @@ class RunSpec:
 
 
 class CheckpointWriter:
-    """Writes the progress of one run to its file, so seldom that it costs little."""
+    """Writes the progress of one run to its file, at intervals that keep the cost low."""
 
     def __init__(self, run: RunSpec) -> None:
         self.run, self.numbers = run, flat(run.numbers)
@@ -111,7 +116,8 @@ class CheckpointWriter:
         }
 
     def _arrays(self, progress: Progress) -> dict[str, np.ndarray]:
-        draws = flat(joined(progress.draws)) if progress.draws else []
+        pieces = zip(*map(flat, progress.draws), strict=True)
+        draws = [np.concatenate(parts) for parts in pieces]
         found = (self.numbers, flat(progress.state), draws)
         pairs = zip(GROUPS, found, strict=True)
         return {f"{group}/{i}": part for group, parts in pairs for i, part in enumerate(parts)}
@@ -119,7 +125,10 @@ class CheckpointWriter:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """What a file holds: arrays as flat lists; form: of the state. See `Progress` and `RunSpec`."""
+    """The contents of a file, arrays as flat lists (see `Progress` and `RunSpec`).
+
+    form: the structure of the state.
+    """
 
     path: str
     steps: int
@@ -132,7 +141,7 @@ class Checkpoint:
     draws: Arrays
 
     def __post_init__(self) -> None:
-        """Refuse what a sampler does not write."""
+        """Reject contents that a sampler does not write."""
         for name, kinds in (("steps", int), ("seed", int), ("seconds", float | int)):
             if not isinstance(getattr(self, name), kinds) or getattr(self, name) < 0:
                 raise InvalidStructure(f"{name} is {getattr(self, name)!r}")
@@ -140,7 +149,7 @@ class Checkpoint:
             raise InvalidStructure("it does not say what was asked for")
 
     def require(self, run: RunSpec) -> None:
-        """Refuse to go on where the run in the file was asked for something else.
+        """Raise unless the run in the file has the same specification.
 
         Raises:
             InvalidCheckpoint: it names what differs.
@@ -163,7 +172,7 @@ class Checkpoint:
         return like(numbers, self.numbers)
 
     def progress(self, template: Tree, draw: Tree) -> Progress:
-        """Return where the chains stand, as trees like those of this run.
+        """Return the progress of the chains, as trees like those of this run.
 
         Args:
             template: the state of a run, by shapes.
@@ -203,7 +212,7 @@ def read_checkpoint(path: str) -> Checkpoint | None:
             return Checkpoint(path, **text, **arrays)
     except InvalidModelFile as error:
         raise InvalidCheckpoint.damaged(path, "its bytes are not those of one") from error
-    # a file that something else wrote may break anything that reads it, in any way
+    # a file from elsewhere may fail to be read in any way
     except Exception as error:
         reason = f"{type(error).__name__}: {error}".splitlines()[0][:200]
         raise InvalidCheckpoint.damaged(path, reason) from error
@@ -212,7 +221,7 @@ def read_checkpoint(path: str) -> Checkpoint | None:
 def _stated(numbers: Mapping) -> list[bool]:
     """Return which numbers of a density are rows, statistics or guesses.
 
-    The others are coordinates, which follow from these: by an optimiser, for some.
+    The others define coordinates and follow from these, for some by an optimizer.
     """
     import jax
 
@@ -225,3 +234,62 @@ def _stated(numbers: Mapping) -> list[bool]:
         and not (path[0] == "blocks" and path[2] == "whitening")
         for path in words
     ]
+
+
+# -- trees of arrays, random keys among them, as flat lists that a file can hold, and back ---------
+
+
+def flat(tree: Tree) -> Arrays:
+    """Return the arrays of a tree on this machine, keys of random numbers as their bits."""
+    import jax
+
+    return [np.asarray(leaf) for leaf in jax.device_get(_leaves(tree))]
+
+
+def form(tree: Tree) -> str:
+    """Return the structure of a tree, names included."""
+    import jax
+
+    return str(jax.tree.structure(tree))
+
+
+def like(template: Tree, arrays: Arrays, *, traced: bool = False) -> Tree:
+    """Return a tree with the structure of another from the arrays that `flat` returns.
+
+    traced: whether they become arrays of JAX, and bits become keys again where keys were.
+    """
+    import jax
+    import jax.numpy as jnp
+
+    leaves, built = jax.tree.flatten(template)
+    found: Sequence[object] = arrays
+    if traced:
+        found = [
+            jax.random.wrap_key_data(jnp.asarray(array)) if _is_key(leaf) else jnp.asarray(array)
+            for leaf, array in zip(leaves, arrays, strict=True)
+        ]
+    return jax.tree.unflatten(built, found)
+
+
+def _leaves(tree: Tree) -> list:
+    import jax
+
+    shapes = isinstance(next(iter(jax.tree.leaves(tree)), None), jax.ShapeDtypeStruct)
+    bits = functools.partial(jax.eval_shape, jax.random.key_data) if shapes else jax.random.key_data
+    return [bits(leaf) if _is_key(leaf) else leaf for leaf in jax.tree.leaves(tree)]
+
+
+def _is_key(leaf: Traceable) -> bool:
+    import jax
+
+    return jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+
+
+def kind(array: Traceable) -> list:
+    """Return type and shape of an array, in words and numbers."""
+    return [np.dtype(array.dtype).str, list(array.shape)]
+
+
+def shapes(template: Tree) -> list[list]:
+    """Return the kinds of the arrays that `flat` would return."""
+    return [kind(leaf) for leaf in _leaves(template)]

@@ -4,8 +4,7 @@ import dataclasses
 import time
 
 from bayesgen import arguments
-from bayesgen.inference.posterior import ExactPosterior
-from bayesgen.inference.report import Report
+from bayesgen.inference.posterior import ExactPosterior, Report
 from bayesgen.model import Model, ModelStatistics, Reader
 
 VERDICT = "Closed form: nothing approximated."

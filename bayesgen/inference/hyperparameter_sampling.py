@@ -1,10 +1,10 @@
-"""Learned prior strengths by sampling: parameters are integrated out, the strengths alone drawn.
+"""Sampling of learned prior strengths: parameters are integrated out, strengths alone are drawn.
 
-The density is the family's evidence p(rows given strengths) times a prior that is even over the
+The density is the family's evidence p(rows given strengths) times a prior that is uniform over the
 logarithm of each strength between the ends of its grid; for the share of correlations in the guess
-of a covariance it is even over log(1 - correlation). Given the strengths all is in closed form, so
-the answer is the mean of closed forms over draws: accurate far from the rows too, where draws of
-parameters are few. Blocks are independent of each other given the labels, so that each has its own
+of a covariance it is uniform over log(1 - correlation). Given the strengths all parameters have
+closed forms, so the answer is a mean of closed forms over draws: accurate far from the rows too,
+where draws of parameters are few. Blocks are independent given the labels, and each has its own
 mean.
 """
 
@@ -22,16 +22,15 @@ from bayesgen.model import Model, ModelStatistics
 from bayesgen.typing import Traceable
 
 MEMBERS = 128
-"""Draws of the strengths that answers are averaged over. Their own spread is what counts: where the
-probabilities that different strengths give are .05 apart, the mean is within .005."""
+"""Draws of the strengths that answers are averaged over: where the probabilities under different
+strengths have a standard deviation of .05, their mean is within .005."""
 CORRELATION = "correlation"
 
-Ends = dict[str, tuple[float, float]]
 Slopes = dict[str, dict[str, np.ndarray]]
 
 
 def line(members: Sequence[Likelihood]) -> tuple[Likelihood, Slopes]:
-    """Return a completed family, and how its arrays change with settings that are no arrays.
+    """Return a completed family, and the slopes of its arrays in settings that are not arrays.
 
     Such a setting moves the arrays along a line between its ends; the family is that at 0.
     """
@@ -43,7 +42,7 @@ def line(members: Sequence[Likelihood]) -> tuple[Likelihood, Slopes]:
         low, high = ordered[0], ordered[-1]
         at, width = getattr(low, setting), getattr(high, setting) - getattr(low, setting)
         if width:
-            # settings that are arrays themselves differ between members by their own grids
+            # settings that are arrays themselves differ between members by grids of their own
             ends = {
                 n: (getattr(low, n), getattr(high, n))
                 for n in low.axes
@@ -133,12 +132,11 @@ def target(model: Model, statistics: ModelStatistics) -> tuple[StrengthsTarget, 
     """
     blocks, sites, tree = [], [], {}
     for name, part in model.blocks.items():
-        rows = statistics.blocks[name]
-        if not isinstance(part, HyperparameterMixture):
-            _require_closed(name, part, rows, "")
+        rows, ends = statistics.blocks[name], _ends(part)
+        _require_closed(name, part, rows)
+        if not ends:
             continue
-        _require_closed(name, part.first, rows, "with learned prior strengths")
-        ends, (template, slopes) = _ends(part), line(part.members)
+        template, slopes = line(part.priors)
         blocks.append((name, template, rows))
         sites += [(f"{name}.{setting}", ()) for setting in ends]
         tree[name] = {
@@ -151,41 +149,42 @@ def target(model: Model, statistics: ModelStatistics) -> tuple[StrengthsTarget, 
     return StrengthsTarget(structure, tuple(sites)), {"blocks": tree}
 
 
-def _require_closed(name: str, part: Likelihood, statistics: Statistics, which: str) -> None:
-    if not part.conjugate:
-        raise UnsupportedInference.because(
-            f"block {name!r}, {type(part).__name__} {which}".rstrip(),
-            "where prior strengths are learned, the parameters of all blocks are integrated out, "
-            "and this one has no closed form",
-            "State the prior strengths of the other blocks, or of this one.",
-        )
-    if missing_cells(part, statistics) is not None:
-        raise UnsupportedInference.missing_cells(type(part).__name__)
-
-
-def _ends(part: HyperparameterMixture) -> Ends:
-    """Return the least and the greatest value of every setting in which members differ."""
-    out = {}
-    for name in part.first.hyperparameter_grid:
-        values = [float(np.ravel(getattr(member, name))[0]) for member in part.members]
-        if min(values) < max(values):
-            out[name] = (min(values), max(values))
-    return out
-
-
 def mixture(model: Model, statistics: ModelStatistics, values: Mapping[str, np.ndarray]) -> Model:
     """Return the posterior: closed forms averaged over draws of strengths, by site."""
     parts = {}
     for name, part in model.blocks.items():
         rows = statistics.blocks[name]
-        if not isinstance(part, HyperparameterMixture):
+        drawn = {s: values[f"{name}.{s}"].ravel() for s in _ends(part)}
+        if not drawn:
             parts[name] = part.posterior(rows)
             continue
-        drawn = {s: values[f"{name}.{s}"].ravel() for s in _ends(part)}
         size = len(next(iter(drawn.values())))
         picked = np.linspace(0, size - 1, min(size, MEMBERS)).round().astype(int)
-        members = tuple(
-            given(part.members, {s: v[i] for s, v in drawn.items()}).posterior(rows) for i in picked
-        )
+        each = [given(part.priors, {s: v[i] for s, v in drawn.items()}) for i in picked]
+        members = tuple(member.posterior(rows) for member in each)
         parts[name] = HyperparameterMixture(members, np.full(len(members), -np.log(len(members))))
     return Model(model.classes.posterior(statistics.count), parts)
+
+
+def _ends(part: Likelihood) -> dict[str, tuple[float, float]]:
+    """Return the least and the greatest value of every setting in which priors differ."""
+    out = {}
+    for name in part.priors[0].hyperparameter_grid if len(part.priors) > 1 else ():
+        values = [float(np.ravel(getattr(prior, name))[0]) for prior in part.priors]
+        if min(values) < max(values):
+            out[name] = (min(values), max(values))
+    return out
+
+
+def _require_closed(name: str, part: Likelihood, statistics: Statistics) -> None:
+    family = part.priors[0]
+    if not family.conjugate:
+        which = "with learned prior strengths" if len(part.priors) > 1 else ""
+        raise UnsupportedInference.because(
+            f"block {name!r}, {type(family).__name__} {which}".rstrip(),
+            "where prior strengths are learned, the parameters of all blocks are integrated out, "
+            "and this one has no closed form",
+            "State the prior strengths of the other blocks, or of this one.",
+        )
+    if missing_cells(family, statistics) is not None:
+        raise UnsupportedInference.missing_cells(type(family).__name__)

@@ -1,7 +1,7 @@
-"""Laplace fit of a log density: its mode, and the width of each coordinate there from curvature.
+"""Laplace approximation of a log density: its mode, and widths of coordinates from curvature.
 
-By the quasi-Newton method alone, with gradients by JAX. A user program's gradient costs a pass over
-all rows, so that the thousands of steps which Adam takes on statistics (svi.py) would be too many.
+By the quasi-Newton method alone, with gradients by JAX. The gradient of a user's program costs a
+pass over all rows, too much for the thousands of steps that Adam takes on statistics.
 """
 
 import dataclasses
@@ -10,9 +10,9 @@ import itertools
 from collections.abc import Callable, Mapping
 
 import numpy as np
+from jaxtyping import Float
 
 from bayesgen.inference.log_density import LogDensity, total
-from bayesgen.inference.quasi_newton import Flat, lowest
 from bayesgen.typing import Traceable
 
 ROUNDS = 6
@@ -24,10 +24,14 @@ PROBES = 100
 directions: sum of v (H v) over random signs v (Bekas, Kokiopoulou and Saad 2007)."""
 PROBE_STEP = 1e-3
 FLAT = 1e-9
-"""Distance of the points between which a curvature is measured, and what counts as none."""
+"""Distance of the points between which a curvature is measured; curvature that counts as 0."""
 STARTS = 20
 """Points that are tried where the middle of the priors is impossible."""
 
+MOST_STEPS = 500
+"""Steps of one descent at most."""
+
+Flat = Float[np.ndarray, " coordinate"]
 Coordinates = dict[str, np.ndarray]
 NegLogDensity = Callable[[Flat, Flat, Flat], tuple[float, Flat]]
 """(u, centre, width) -> minus the log density at centre + width u, and its gradient by u."""
@@ -35,7 +39,7 @@ NegLogDensity = Callable[[Flat, Flat, Flat], tuple[float, Flat]]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class LaplaceFit:
-    """The mode that was found: centre and width of coordinates, and the parameters, by site.
+    """The mode: centre and width of coordinates, and the parameters, by site.
 
     gradient: its norm there in units of the width, infinite where no start was possible.
     evaluations: how often the density was evaluated.
@@ -137,3 +141,34 @@ def _curvature(f: NegLogDensity, centre: Flat, width: Flat) -> tuple[Flat, float
     # where it is flat the width stays
     unit = np.where(usable, 1 / np.sqrt(np.where(usable, curvature, 1.0)), 1.0)
     return width * unit, float(np.linalg.norm(f(here, centre, width)[1] * unit))
+
+
+def lowest(f: Callable[[Flat], tuple[float, Flat]], start: Flat, reach: float = np.inf) -> Flat:
+    """Return the lowest point that a descent from the start finds, by SciPy's L-BFGS-B.
+
+    No coordinate moves further than reach; where the start has no finite density, none moves.
+
+    Source: Byrd, Lu, Nocedal and Zhu (1995), A limited memory algorithm for bound constrained
+    optimization, SIAM Journal on Scientific Computing 16, 1190-1208.
+
+    Args:
+        f: u -> minus the log density and its gradient, in coordinates of about unit scale.
+        start: near the minimum.
+        reach: how far each coordinate may move.
+    """
+    from scipy.optimize import minimize
+
+    wall = 1e3 * (1 + abs(f(start)[0]))
+    if not (np.isfinite(wall) and start.size):
+        return start
+
+    def bounded(u: Flat) -> tuple[float, Flat]:
+        value, slope = f(u)
+        finite = np.isfinite(value) and np.isfinite(slope).all()
+        # impossible: the line search turns back from there
+        return (value, slope) if finite else (wall, np.zeros_like(u))
+
+    # it ends where rounding does
+    options = {"maxiter": MOST_STEPS, "maxcor": 20, "ftol": 1e-15, "gtol": 1e-9}
+    bounds = [(at - reach, at + reach) for at in start] if np.isfinite(reach) else None
+    return minimize(bounded, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x

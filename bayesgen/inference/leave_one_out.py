@@ -1,11 +1,12 @@
-"""Exact leave-one-out: each row predicted from all the others, its statistics taken away.
+"""Exact leave-one-out: each row predicted from all the others, its statistics subtracted.
 
-Guesses that come from the columns are made again without the row, so the answers are those of as
-many fits. Families whose formulas bear a leading axis of rows (`vectorised`) answer for many rows
-at once; the others row by row, equal rows together.
+Guesses that come from the columns are computed again without the row, so the answers equal those of
+as many fits. Families whose formulas allow a leading axis of rows (`vectorised`) score many rows at
+once; the others score row by row, equal rows once.
 """
 
 import dataclasses
+import functools
 from collections.abc import Callable
 
 import numpy as np
@@ -25,10 +26,10 @@ BATCH_FLOATS = 500_000
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Rows:
-    """All rows of a fit in one block, and what is taken away where one of them is left out.
+    """All rows of a fit in one block, and the weight that leaving one of them out removes.
 
-    x: the rows, encoded. y: their class codes. weight: their weights. away: what of its weight a
-    row that is left out loses; by default all. n_classes, n_levels: as of statistics.
+    x: the rows, encoded. y: their class codes. weight: their weights. away: the part of its weight
+    that a row loses where it is left out. n_classes, n_levels: as of statistics.
     """
 
     x: Block
@@ -39,24 +40,28 @@ class Rows:
     n_levels: tuple[int, ...] = ()
 
     def at(self, which: np.ndarray) -> "Rows":
-        """Return some of them, or a mask of them."""
+        """Return some of the rows, by position or mask."""
         parts = {name: getattr(self, name)[which] for name in ("x", "y", "weight", "away")}
         return dataclasses.replace(self, **parts)
 
     def lost(self, likelihood: Likelihood) -> Statistics:
-        """Return the statistics of what is taken away."""
-        return self._log_proba(likelihood, self.away)
+        """Return the statistics that leaving each of these rows out removes."""
+        return self._statistics(likelihood, self.away)
 
     def without(self, likelihood: Likelihood, i: int) -> Statistics:
-        """Return the statistics of all rows but one, from these rows alone."""
+        """Return the statistics of all rows but one, without subtraction."""
         weight = self.weight.copy()
         weight[i] -= self.away[i]
         left = np.flatnonzero(weight > 0)
-        return self.at(left)._log_proba(likelihood, weight[left])
+        return self.at(left)._statistics(likelihood, weight[left])
 
-    def _log_proba(self, likelihood: Likelihood, weight: Weights) -> Statistics:
+    def _statistics(self, likelihood: Likelihood, weight: Weights) -> Statistics:
         sizes = {"n_classes": self.n_classes, "n_levels": self.n_levels}
         return likelihood.statistics(self.x, self.y, weight, **sizes)
+
+
+Score = Callable[[Rows, np.ndarray], Joint]
+"""(all rows, which of them) -> log p(x_i given y = k, the rows without i), shape (row, class)."""
 
 
 def leave_one_out(likelihood: Likelihood, statistics: Statistics, rows: Rows) -> Joint:
@@ -71,34 +76,41 @@ def leave_one_out(likelihood: Likelihood, statistics: Statistics, rows: Rows) ->
     """
     if not likelihood.vectorised or issparse(rows.x):
         return one_by_one(likelihood, statistics, rows, np.arange(len(rows.y)))
-    uninformative = likelihood.complete(statistics).uninformative()
-    if uninformative is not None and uninformative.all():
+    full = likelihood.complete(statistics)
+    uninformative = full.uninformative()
+    if uninformative is None:
+        uninformative = np.zeros(1, dtype=bool)
+    if uninformative.all():
         return np.zeros((len(rows.y), rows.n_classes))
-    statistics, x = _with_a_say(likelihood, statistics, rows.x)
-    rows = dataclasses.replace(rows, x=x)
-    score = _with_missing(likelihood, statistics, rows.n_classes)
+    score = None
+    if getattr(statistics, "has_missing", False):
+        statistics, x = _zero_filled(statistics, rows.x, full, uninformative)
+        rows = dataclasses.replace(rows, x=x)
+        score = _with_missing(statistics, rows.n_classes, full, uninformative)
+    if score is None:
+        score = functools.partial(_batch, likelihood, statistics, full, uninformative)
+        apart = _indispensable(rows) if likelihood.kind == "numbers" else np.empty(0, dtype=int)
+    else:
+        apart = np.empty(0, dtype=int)
     out = np.empty((len(rows.y), rows.n_classes))
-    width = sum(np.size(value) for value in statistics.arrays().values())
-    again = likelihood.kind == "numbers" and not score
-    lonely = _indispensable(rows) if again else np.empty(0, dtype=int)
-    usual = np.setdiff1d(np.arange(len(rows.y)), lonely)
+    width = sum(np.size(getattr(statistics, name)) for name in statistics.axes)
+    usual = np.setdiff1d(np.arange(len(rows.y)), apart)
     for part in row_chunks(len(usual), max(1, BATCH_FLOATS // max(width, 1))):
-        some = usual[part]
-        out[some] = score(rows.at(some)) if score else batch(likelihood, statistics, rows, some)
-    for i in lonely.tolist():
+        out[usual[part]] = score(rows, usual[part])
+    for i in apart.tolist():
         out[i] = scored(likelihood, rows.without(likelihood, i), rows.x[i : i + 1], rows.n_classes)
     return out
 
 
 def _indispensable(rows: Rows) -> np.ndarray:
-    """Return the rows that are left out by another fit: subtraction would leave rounding alone."""
+    """Return the rows to leave out by another fit, since subtraction would leave only rounding."""
     return np.union1d(_lonely(rows), _holding_all(rows))
 
 
 def _lonely(rows: Rows) -> np.ndarray:
     """Return the rows without which some column holds one value only.
 
-    Taking them away leaves what rounding left of its variance, where there is none.
+    Without them its variance is 0, and subtraction leaves rounding.
     """
     out: set[int] = set()
     for column in rows.x.T:
@@ -114,29 +126,23 @@ def _lonely(rows: Rows) -> np.ndarray:
 
 
 def _holding_all(rows: Rows) -> np.ndarray:
-    """Return the rows without which some column no longer varies within any class.
-
-    What taking them away leaves is rounding too.
-    """
+    """Return the rows without which some column no longer varies within any class."""
     y, away = rows.y, rows.away[:, None]
     count, mean, scatter = class_moments(rows.x, y, rows.weight, rows.n_classes)
     left = count[y] - away
-    worth = np.divide(away * count[y], left, out=np.zeros_like(left), where=left > 0)
-    held = np.nan_to_num(worth * (rows.x - mean[y]) ** 2)
+    share = np.divide(away * count[y], left, out=np.zeros_like(left), where=left > 0)
+    held = np.nan_to_num(share * (rows.x - mean[y]) ** 2)
     return np.flatnonzero(((held > 0) & (held >= (1 - 1e-9) * scatter.sum(axis=0))).any(axis=1))
 
 
-def _with_a_say(
-    likelihood: Likelihood, statistics: Statistics, x: Block
+def _zero_filled(
+    statistics: Statistics, x: Block, full: Likelihood, uninformative: np.ndarray
 ) -> tuple[Statistics, Block]:
-    """Return statistics and rows, missing values of uninformative columns filled by 0.
+    """Return statistics and rows, missing values of uninformative columns filled with 0.
 
-    Such a column, never observed or constant, is constant then, and says nothing without any row.
+    Such a column, never observed or constant, is then constant, so that the rows count as complete.
     """
-    if not getattr(statistics, "has_missing", False) or likelihood.subset_axis != "feature":
-        return statistics, x
-    uninformative = likelihood.complete(statistics).uninformative()
-    if uninformative is None or not uninformative.any():
+    if full.subset_axis != "feature" or not uninformative.any():
         return statistics, x
     kept = np.flatnonzero(~uninformative)
     part = statistics.take("feature", kept)
@@ -150,65 +156,68 @@ def _with_a_say(
 
 
 def _with_missing(
-    likelihood: Likelihood, statistics: Statistics, n_classes: int
-) -> Callable[[Rows], Joint] | None:
-    """Return how rows are scored where missing values stand in the way of the closed form.
+    statistics: Statistics, n_classes: int, full: Likelihood, uninformative: np.ndarray
+) -> Score | None:
+    """Return the score of rows where missing values rule out the closed form; None otherwise.
 
     Rows give their expected statistics at the mode of all rows, whose guesses are kept too: an
     approximation, like the posterior (see `Expected`).
     """
-    full = likelihood.complete(statistics)
-    uninformative = full.uninformative()
-    kept = np.flatnonzero(~uninformative) if uninformative is not None else np.arange(0)
-    prior, seen = full, statistics
-    if uninformative is not None and uninformative.any():
-        axis = likelihood.subset_axis
-        prior, seen = full.take(axis, kept), statistics.take(axis, kept)
-    found = missing_cells(prior, seen)
+    prior, kept, axis = full, np.flatnonzero(~uninformative), full.subset_axis
+    if uninformative.any():
+        prior, statistics = full.take(axis, kept), statistics.take(axis, kept)
+    found = missing_cells(prior, statistics)
     if found is None:
         return None
     whole, _ = found.expected()
 
-    def score(rows: Rows) -> Joint:
-        x = rows.x if prior is full else full.select(rows.x, kept)
-        alone = found.expected_statistics_per_row(x, rows.y, rows.away)
-        return prior.log_predictive_updated(whole - placed(alone, rows.y, n_classes), x)
+    def score(rows: Rows, some: np.ndarray) -> Joint:
+        part = rows.at(some)
+        x = part.x if prior is full else full.select(part.x, kept)
+        alone = found.expected_statistics_per_row(x, part.y, part.away)
+        return prior.log_predictive_updated(whole - placed(alone, part.y, n_classes), x)
 
     return score
 
 
-def batch(likelihood: Likelihood, statistics: Statistics, rows: Rows, some: np.ndarray) -> Joint:
-    """Return what `leave_one_out` returns of some rows at once, where a family is `vectorised`."""
-    part = rows.at(some)
-    full, x = likelihood.complete(statistics), part.x
-    rest = statistics - apart(likelihood, part)
-    prior, uninformative = likelihood.complete(rest), full.uninformative()
-    if uninformative is not None:
-        usual = np.all(prior.uninformative() == uninformative, axis=-1)
-        if not usual.all():  # without some row a column is constant: these rows go one by one
-            out = np.empty((len(some), rows.n_classes))
-            for method, which in ((batch, usual), (one_by_one, ~usual)):
-                if which.any():
-                    out[which] = method(likelihood, statistics, rows, some[which])
-            return out
-        if uninformative.any():
-            kept, axis = np.flatnonzero(~uninformative), likelihood.subset_axis
-            prior, rest, x = prior.take(axis, kept), rest.take(axis, kept), full.select(x, kept)
+def _batch(
+    likelihood: Likelihood,
+    statistics: Statistics,
+    full: Likelihood,
+    uninformative: np.ndarray,
+    rows: Rows,
+    some: np.ndarray,
+) -> Joint:
+    """Return what `leave_one_out` returns for some rows of a `vectorised` family, all at once.
+
+    full, uninformative: the likelihood completed from all rows, and its uninformative positions.
+    """
+    part, n = rows.at(some), len(some)
+    # the statistics that each row removes, along a leading axis
+    alone = dataclasses.replace(part, y=np.arange(n), n_classes=n).lost(likelihood)
+    rest, x = statistics - placed(alone, part.y, rows.n_classes), part.x
+    prior = likelihood.complete(rest)
+    own = prior.uninformative()
+    differs = np.zeros(n, dtype=bool) if own is None else (own != uninformative).any(axis=-1)
+    if differs.any():  # without some row a column is constant: these rows are scored one by one
+        out = np.empty((n, rows.n_classes))
+        out[differs] = one_by_one(likelihood, statistics, rows, some[differs])
+        if not differs.all():
+            others = some[~differs]
+            out[~differs] = _batch(likelihood, statistics, full, uninformative, rows, others)
+        return out
+    if uninformative.any():
+        kept, axis = np.flatnonzero(~uninformative), likelihood.subset_axis
+        prior, rest, x = prior.take(axis, kept), rest.take(axis, kept), full.select(x, kept)
     return prior.log_predictive_updated(rest, x)
 
 
-def apart(likelihood: Likelihood, rows: Rows) -> Statistics:
-    """Return what each row takes away with it, which stands along a leading axis."""
-    n = len(rows.y)
-    alone = dataclasses.replace(rows, y=np.arange(n), n_classes=n).lost(likelihood)
-    return placed(alone, rows.y, rows.n_classes)
-
-
 def placed(alone: Statistics, y: Labels, n_classes: int) -> Statistics:
-    """Return statistics of rows that stand in place of classes, each row's in its own class."""
+    """Return statistics of rows, stored in place of classes, each in the class of its row."""
     at, arrays = np.arange(len(y)), {}
-    for name, value in alone.arrays().items():
-        if alone.axes[name][:1] == ("class",):
+    for name, axes in alone.axes.items():
+        if axes[:1] == ("class",):
+            value = getattr(alone, name)
             arrays[name] = np.zeros((len(y), n_classes, *value.shape[1:]))
             arrays[name][at, y] = value
     return alone.with_arrays(arrays)
@@ -217,7 +226,7 @@ def placed(alone: Statistics, y: Labels, n_classes: int) -> Statistics:
 def one_by_one(
     likelihood: Likelihood, statistics: Statistics, rows: Rows, some: np.ndarray
 ) -> Joint:
-    """Return what `leave_one_out` returns of some rows, for any family: equal rows once."""
+    """Return what `leave_one_out` returns for some rows, for any family: equal rows once."""
     missing_cells = getattr(statistics, "has_missing", False)
     out, known = np.zeros((len(some), rows.n_classes)), {}
     for place, i in enumerate(some.tolist()):
@@ -234,13 +243,13 @@ def one_by_one(
 
 
 def scored(likelihood: Likelihood, rest: Statistics, x: Block, n_classes: int) -> np.ndarray:
-    """Return what the rows behind `rest` say of one other row, shape (class,)."""
+    """Return the log predictive of one row given the statistics of the others, shape (class,)."""
     uniform = ClassPrior(np.full(n_classes, 1 / n_classes), np.inf)
     counts = ModelStatistics(np.zeros(n_classes), {"": rest})
     model, kept, reader = complete_model(uniform, {"": likelihood}, counts)
     if not model.blocks:
         return np.zeros(n_classes)
-    # where a joint block misses cells: the closed form of what is expected of them
+    # where a joint block has missing values: the closed form of expected statistics
     filled = expected_statistics(model, kept)[0]
     posterior = model.posterior(filled).blocks[""]
     return posterior.log_predictive(reader.read({"": x})[""])[0]

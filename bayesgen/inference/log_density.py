@@ -5,7 +5,8 @@ program. Models of the library and programs of users both take this form.
 """
 
 import dataclasses
-from collections.abc import Mapping
+import functools
+from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -13,8 +14,7 @@ import numpy as np
 from bayesgen.classes import ClassPrior
 from bayesgen.likelihoods import Likelihood, Statistics
 from bayesgen.model import Model, ModelStatistics
-from bayesgen.program import program
-from bayesgen.tracing import ONE_PROGRAM
+from bayesgen.program import ONE_PROGRAM, program
 from bayesgen.typing import Traceable, Transform
 
 MAP_TERMS = ("prior", "rows", "measure")
@@ -43,7 +43,7 @@ class LogDensity(Protocol):
 
         prior: of the parameters. rows: of rows and labels given them. jacobian: of u to parameters.
         measure: of parameters against scale-free ones. NUTS samples prior + rows + jacobian, MAP
-        maximises prior + rows + measure, MLE maximises rows.
+        maximizes prior + rows + measure, MLE maximizes rows.
         """
 
     def values(self, tree: dict, u: Mapping[str, Traceable]) -> dict[str, Traceable]:
@@ -57,7 +57,7 @@ def total(parts: Mapping[str, Traceable], names: tuple[str, ...]) -> Traceable:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Structure:
-    """What decides how a program is traced: families and their settings, not their numbers.
+    """The part of a model that determines its traced program: families and settings, no numbers.
 
     Two models of one structure share compiled code; their arrays travel as `arrays`.
     """
@@ -76,10 +76,9 @@ class Structure:
         for name, part, statistic in self.blocks:
             parts[name] = part.with_arrays(tree["blocks"][name]["prior"])
             statistics[name] = statistic.with_arrays(tree["blocks"][name]["statistics"])
-        prior = dict(tree["class"]["prior"])
-        if self.classes.is_fixed:
-            # stays a plain infinity: whether classes are known is part of the structure
-            del prior["rows"]
+        # whether classes are given, by an infinite strength, is part of the structure: not traced
+        fixed = ("rows",) if self.classes.is_fixed else ()
+        prior = {n: v for n, v in tree["class"]["prior"].items() if n not in fixed}
         model = Model(self.classes.with_arrays(prior), parts)
         return model, ModelStatistics(tree["class"]["count"], statistics)
 
@@ -103,10 +102,9 @@ class ModelLogDensity:
         """Return the coordinates of the centre, by site: zeros."""
         import jax.numpy as jnp
 
-        return {
-            site: jnp.zeros(self.bijector(tree, site).inverse_shape(shape))
-            for site, shape in self.shapes
-        }
+        shapes = dict(self.shapes)
+        to_sites = self._bijectors(tree, shapes)
+        return {site: jnp.zeros(to.inverse_shape(shapes[site])) for site, to in to_sites.items()}
 
     def terms(self, tree: Tree, u: Mapping[str, Traceable]) -> dict[str, Traceable]:
         """Return the log densities "prior", "rows", "jacobian" and "measure" at u (traced)."""
@@ -116,7 +114,7 @@ class ModelLogDensity:
         values, jacobian = self._values_and_jacobian(tree, u)
         model, statistics = self.structure.filled(tree)
         run = handlers.substitute(program(model, statistics), data=values)
-        # blocked: the optimiser's own program, in which this one runs, must not see its sites
+        # blocked: the optimizer's own program, in which this one runs, must not see its sites
         with ONE_PROGRAM, handlers.block():
             trace = handlers.trace(handlers.seed(run, random.key(0))).get_trace()
         sampled = [site for site in trace.values() if site["type"] == "sample"]
@@ -129,35 +127,34 @@ class ModelLogDensity:
         """Return the parameters at u, by site (traced)."""
         return self._values_and_jacobian(tree, u)[0]
 
-    def bijector(self, tree: Tree, site: str) -> Transform:
-        """Return the bijector from unit-scale coordinates to one site (traced)."""
-        name, parameter = site.rsplit(".", 1)
-        if name == "class":
-            return self.structure.classes.bijector(
-                parameter, *tree["class"]["whitening"][parameter]
-            )
-        part = next(part for block, part, _ in self.structure.blocks if block == name)
-        return part.bijector(parameter, *tree["blocks"][name]["whitening"][parameter])
+    @functools.cached_property
+    def _values_and_jacobian(self) -> Callable:
+        """(tree, u) -> the parameters by site, and the sum of log |d parameters / d u|."""
+        import jax
 
-    def _values_and_jacobian(
-        self, tree: Tree, u: Mapping[str, Traceable]
-    ) -> tuple[dict[str, Traceable], Traceable]:
-        """Return the parameters at u, by site, and the sum of log |d parameters / d u|."""
-        values, jacobian = {}, 0.0
-        for site, coordinate in self._sheared(tree, u).items():
-            to_site = self.bijector(tree, site)
-            values[site] = to_site(coordinate)
-            jacobian += to_site.log_abs_det_jacobian(coordinate, values[site]).sum()
+        # jitted: traced once for the density and for the parameters of draws
+        return jax.jit(self._constrained, inline=True)
+
+    def _constrained(self, tree: Tree, u: Mapping[str, Traceable]) -> tuple[dict, Traceable]:
+        sheared, values, jacobian = dict(u), {}, 0.0
+        own = _by_owner(u, [name for name, _, _ in self.structure.blocks])
+        for name, part, _ in self.structure.blocks:
+            if own[name]:
+                moved = part.sheared(own[name], tree["blocks"][name]["whitening"])
+                sheared |= {f"{name}.{parameter}": value for parameter, value in moved.items()}
+        for site, to_site in self._bijectors(tree, u).items():
+            values[site] = to_site(sheared[site])
+            jacobian += to_site.log_abs_det_jacobian(sheared[site], values[site]).sum()
         return values, jacobian
 
-    def _sheared(self, tree: Tree, u: Mapping[str, Traceable]) -> dict[str, Traceable]:
-        out = dict(u)
-        for name, part, _ in self.structure.blocks:
-            sites = {site.rpartition(".")[2]: site for site in u if site.rpartition(".")[0] == name}
-            if sites:
-                own = {parameter: u[site] for parameter, site in sites.items()}
-                moved = part.sheared(own, tree["blocks"][name]["whitening"])
-                out |= {sites[parameter]: value for parameter, value in moved.items()}
+    def _bijectors(self, tree: Tree, sites: Iterable[str]) -> dict[str, Transform]:
+        """Return the bijectors from unit-scale coordinates to the parameters, by site (traced)."""
+        parts: dict[str, ClassPrior | Likelihood] = {"class": self.structure.classes}
+        parts |= {name: part for name, part, _ in self.structure.blocks}
+        numbers, out = {"class": tree["class"], **tree["blocks"]}, {}
+        for site in sites:
+            name, parameter = site.rsplit(".", 1)
+            out[site] = parts[name].bijector(parameter, *numbers[name]["whitening"][parameter])
         return out
 
 
@@ -174,8 +171,8 @@ def model_log_density(model: Model, statistics: ModelStatistics) -> ModelLogDens
 def arrays(model: Model, statistics: ModelStatistics, centres: ModelStatistics) -> Tree:
     """Return every number of a model's log density and of its coordinates as one tree of arrays.
 
-    centres: statistics of complete rows that say where the posterior sits (the statistics
-    themselves, unless rows miss cells).
+    centres: statistics of complete rows, which locate the posterior (the statistics themselves
+    unless values are missing).
     """
     return {
         "class": {
@@ -203,10 +200,12 @@ def nested(values: Mapping[str, np.ndarray], model: Model) -> dict[str, dict[str
 
 
 def _by_owner(values: Mapping[str, Traceable], owners: list[str]) -> dict[str, dict]:
+    """Return the values of sites by owner and parameter, of some owners."""
     out: dict[str, dict] = {owner: {} for owner in owners}
     for site, value in values.items():
         name, parameter = site.rsplit(".", 1)
-        out[name][parameter] = value
+        if name in out:
+            out[name][parameter] = value
     return out
 
 

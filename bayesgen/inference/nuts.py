@@ -4,9 +4,11 @@ Composed models are sampled on statistics: a leapfrog step costs the same at any
 """
 
 import dataclasses
+import functools
 import itertools
 import os
 import time
+from collections.abc import Callable
 from importlib.metadata import version
 from typing import Literal
 
@@ -22,20 +24,117 @@ from bayesgen.inference.checkpoint import (
     CheckpointWriter,
     Progress,
     RunSpec,
+    Tree,
     read_checkpoint,
 )
-from bayesgen.inference.compiled_nuts import CHUNK, CompiledNUTS, compiled
 from bayesgen.inference.incomplete_data import complete_statistics
-from bayesgen.inference.log_density import LogDensity, arrays, model_log_density, nested
-from bayesgen.inference.posterior import DrawsPosterior, ExactPosterior
-from bayesgen.inference.pytrees import joined
-from bayesgen.inference.report import Report
-from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture
+from bayesgen.inference.log_density import (
+    NUTS_TERMS,
+    LogDensity,
+    arrays,
+    model_log_density,
+    nested,
+    total,
+)
+from bayesgen.inference.posterior import DrawsPosterior, ExactPosterior, Report
 from bayesgen.model import Model, ModelStatistics, Reader
 from bayesgen.progress_bar import progress_bar
 from bayesgen.typing import Traceable
 
 Values = dict[str, np.ndarray]
+
+CHUNK = 50
+"""Steps between two updates of the progress bar and the checkpoint; Ctrl-C waits for their end."""
+
+STATS = {
+    "diverging": "diverging",
+    "acceptance_rate": "accept_prob",
+    "n_steps": "num_steps",
+    "energy": "energy",
+    "lp": "potential_energy",
+}
+"""Statistics of a draw: arviz's names, and numpyro's."""
+
+
+@dataclasses.dataclass(frozen=True)
+class CompiledNUTS:
+    """Compiled steps of the sampler for one log density; every number travels as an argument.
+
+    start(keys, tree) -> state of all chains. advance(state, tree, n) -> state after n <= CHUNK
+    steps, and (coordinates, stats) of them. values(coordinates, tree) -> parameters.
+    potential_energy(state, tree) -> minus the log densities of all chains, computed and stored.
+    """
+
+    start: Callable
+    advance: Callable
+    values: Callable
+    potential_energy: Callable
+
+    def first(self, keys: Traceable, tree: dict) -> tuple:
+        """Return the state of all chains and an empty piece of draws."""
+        state = self.start(keys, tree)
+        _, (u, stats) = self.advance(state, tree, 0)
+        return state, (self.values(u, tree), u, stats)
+
+    def taken(self, state: Tree, tree: dict, n: int, *, kept: bool) -> tuple:
+        """Return the state after n <= CHUNK steps and, where they are kept, a tuple of their draws.
+
+        Draws are one tree: (parameters, coordinates, stats), (step, chain, ...). Waits until the
+        steps are taken, since Ctrl-C would otherwise take effect after the last of all.
+        """
+        import jax
+
+        state, (u, stats) = self.advance(state, tree, n)
+        draws = jax.device_get((self.values(u, tree), u, stats)) if kept else ()
+        jax.block_until_ready(state)
+        return state, (jax.tree.map(lambda array: array[:n], draws),) if kept else ()
+
+
+@functools.lru_cache(maxsize=32)
+def compiled(density: LogDensity, warmup: int, target_accept: float) -> CompiledNUTS:
+    """Return jitted steps; numpyro's own MCMC would compile its loop again at every fit."""
+    import jax
+    import jax.numpy as jnp
+    from numpyro.infer.hmc import HMCState, hmc
+
+    # jitted: traced once, not again for each gradient, step size and piece of the chain
+    @functools.partial(jax.jit, inline=True)
+    def energy(u: dict, tree: dict) -> Traceable:
+        return -total(density.terms(tree, u), NUTS_TERMS)
+
+    def potential(tree: dict) -> Callable:
+        return lambda u: energy(u, tree)
+
+    begin, step = hmc(potential_fn_gen=potential, algo="NUTS")
+
+    def start_one(key: Traceable, tree: dict) -> HMCState:
+        # dispersed starts: one posterior width around the centre
+        centre = density.centre(tree)
+        key, *site_keys = jax.random.split(key, len(centre) + 1)
+        u = {
+            site: jax.random.normal(site_key, zeros.shape)
+            for site_key, (site, zeros) in zip(site_keys, centre.items(), strict=True)
+        }
+        return begin(u, warmup, target_accept_prob=target_accept, model_args=(tree,), rng_key=key)
+
+    def one_step(state: HMCState, tree: dict) -> HMCState:
+        return jax.vmap(lambda s: step(s, model_args=(tree,), model_kwargs={}))(state)
+
+    def advance(state: HMCState, tree: dict, n: Traceable) -> tuple:
+        def body(carry: HMCState, i: Traceable) -> tuple:
+            carry = jax.lax.cond(i < n, lambda s: one_step(s, tree), lambda s: s, carry)
+            return carry, (carry.z, {k: getattr(carry, v) for k, v in STATS.items()})
+
+        return jax.lax.scan(body, state, jnp.arange(CHUNK))
+
+    def values(u: dict, tree: dict) -> dict:
+        return jax.vmap(jax.vmap(lambda point: density.values(tree, point)))(u)
+
+    def potential_energy(state: HMCState, tree: dict) -> tuple[Traceable, Traceable]:
+        return jax.vmap(potential(tree))(state.z), state.potential_energy
+
+    start = jax.jit(jax.vmap(start_one, in_axes=(0, None)))
+    return CompiledNUTS(start, jax.jit(advance), jax.jit(values), jax.jit(potential_energy))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,26 +148,25 @@ class NUTS:
         target_accept: acceptance rate aimed at; nearer to 1 takes smaller steps.
         progress: "auto" shows a bar on stderr in a terminal or a notebook; True or False force it.
         checkpoint: path of a file, by custom one that ends in .bgm, that keeps state and draws
-            while sampling runs: it is written once a second at most, at the end, and on Ctrl-C, in
-            one go, so that it is whole whenever the process is killed. Where the file exists, the
-            same call goes on from it and ends with the draws of a run that was never stopped, bit
-            for bit; that of a finished run gives its draws at once. The file stays when all is
-            done. With random_state=None its seed is used again. It holds what the density is made
-            of: the statistics of the rows, and for a program of your own the rows themselves.
+            while sampling runs. It is written at most once a second, at the end, and on Ctrl-C,
+            atomically, so that it is complete whenever the process is killed. Where the file
+            exists, the same call continues from it and returns the draws of an uninterrupted run,
+            bit for bit; the file of a finished run returns its draws at once. The file is kept.
+            With random_state=None its seed is used again. It holds the numbers of the density: the
+            statistics of the rows, and for a program of your own the rows themselves.
 
-    Prior strengths that say "learn" are sampled alone, parameters integrated out in closed form:
-    even over their logarithms between the ends of their grids (over log(1 - correlation) for
+    Prior strengths set to "learn" are sampled alone, parameters integrated out in closed form:
+    uniformly over their logarithms between the ends of their grids (over log(1 - correlation) for
     MultivariateNormal(scale="learn")). Answers are then means of closed forms over at most 128 of
     the draws, as those of inference="exact" are over a grid, and `report_.details` holds the
     geometric means of the strengths.
 
-    Where sampling is interrupted (KeyboardInterrupt) the estimator stays as it was, and a note on
-    the exception says how many draws were had.
+    Where sampling is interrupted (KeyboardInterrupt) the estimator stays unchanged, and a note on
+    the exception counts the draws so far.
 
-    `report_.details` holds the largest "r_hat" and the smallest "ess" of the coordinates that are
-    sampled, in which the posterior is round: unbounded, centred and scaled by the rows.
-    `summary()` shows those of the parameters, which are functions of the coordinates, so that its
-    numbers are near and not equal.
+    `report_.details` holds the largest "r_hat" and the smallest "ess" of the sampled coordinates,
+    which are unconstrained and whitened. `summary()` shows those of the parameters, functions of
+    the coordinates, so that its numbers are close but not equal.
 
     Raises:
         InvalidCheckpoint: at fit, where the file is damaged, or belongs to other data, another
@@ -83,7 +181,7 @@ class NUTS:
     checkpoint: str | os.PathLike | None = None
 
     def __post_init__(self) -> None:
-        """Refuse arguments that are none; keep the path as text, which files of models can hold."""
+        """Validate the arguments; keep the path as text, which saved models can hold."""
         arguments.count("draws", self.draws, default=1000)
         arguments.count("warmup", self.warmup, least=0, default=1000)
         arguments.count("chains", self.chains, default=4)
@@ -101,13 +199,12 @@ class NUTS:
     def infer(
         self, model: Model, statistics: ModelStatistics, reader: Reader, seed: int
     ) -> DrawsPosterior | ExactPosterior:
-        """Return draws of every parameter and the verdict on them.
+        """Return draws of every parameter, with their diagnostics.
 
-        Where prior strengths are to be learned, they alone are sampled (see
-        `bayesgen.inference.hyperparameter_sampling`) and every answer is an average of closed
-        forms.
+        Where prior strengths are learned, they alone are sampled, and every answer is a mean of
+        closed forms (see `bayesgen.inference.hyperparameter_sampling`).
         """
-        if any(isinstance(part, HyperparameterMixture) for part in model.blocks.values()):
+        if any(len(part.priors) > 1 for part in model.blocks.values()):
             return self._strengths(model, statistics, reader, seed)
         for name, part in model.blocks.items():
             if part.improper:
@@ -135,7 +232,7 @@ class NUTS:
         return ExactPosterior(reader, report, sampled, seed)
 
     def sample(self, density: LogDensity, tree: dict, seed: int) -> tuple[Values, Values, Report]:
-        """Return parameters (chain, draw, ...) by site, what the sampler said, and the verdict."""
+        """Return parameters (chain, draw, ...) by site, statistics of the draws, and the report."""
         import jax
         import jax.numpy as jnp
 
@@ -145,14 +242,15 @@ class NUTS:
             keys = jax.random.split(jax.random.key(seed), self.chains)
             writer, tree, progress = self._begun(run, keys, tree, seed)
             done = self._sample(run, tree, progress, writer)
-            whole = jax.tree.map(lambda a: np.swapaxes(a, 0, 1), joined(done.draws))
-        values, coordinates, stats = whole
+        values, coordinates, stats = jax.tree.map(
+            lambda *pieces: np.swapaxes(np.concatenate(pieces), 0, 1), *done.draws
+        )
         report = _report(coordinates, stats, done.seconds, self.warmup)
         stats["lp"] = -stats["lp"]
         return values, stats, report
 
     def _begun(self, run: CompiledNUTS, keys: Traceable, tree: dict, seed: int) -> tuple:
-        """Return the writer of the checkpoint, the numbers of the density and where chains stand.
+        """Return the writer of the checkpoint, the numbers of the density and the progress so far.
 
         Raises:
             InvalidCheckpoint: the file belongs to another run.
@@ -176,7 +274,7 @@ class NUTS:
         return CheckpointWriter(asked), tree, progress
 
     def _fingerprint(self) -> dict:
-        """Return what has to be the same for a run to go on."""
+        """Return the settings that a continued run must share."""
         arguments = ("draws", "warmup", "chains", "target_accept")
         packages = ("jax", "numpyro")
         return {
@@ -187,7 +285,7 @@ class NUTS:
     def _sample(
         self, run: CompiledNUTS, tree: dict, progress: Progress, writer: CheckpointWriter | None
     ) -> Progress:
-        """Return where chains stand at the end."""
+        """Return the progress at the end of the run."""
         total = self.warmup + self.draws
         try:
             if progress.steps < total:
@@ -202,7 +300,7 @@ class NUTS:
                     kept = begin >= self.warmup
                     state, draws = run.taken(progress.state, tree, end - begin, kept=kept)
                     seconds = time.perf_counter() - began
-                    # all at once: Ctrl-C may come between any two instructions
+                    # in one assignment: Ctrl-C may come between any two instructions
                     progress = Progress(end, state, (*progress.draws, *draws), seconds)
                     bar.update(end - begin)
                     if writer is not None and (end == total or writer.due()):
@@ -228,22 +326,21 @@ def _report(coordinates: dict, stats: dict, seconds: float, warmup: int) -> Repo
     details = chain_diagnostics(flat)
     divergences = int(stats["diverging"].sum())
     details |= {"divergences": float(divergences), "steps": float(stats["n_steps"].sum())}
-    told = f"r_hat {details['r_hat']:.3f}, {details['ess']:.0f} effective draws"
+    found = f"r_hat {details['r_hat']:.3f}, {details['ess']:.0f} effective draws"
     if divergences:
         verdict = (
             f"{divergences} of {chains * draws} draws diverged: raise target_accept "
             "(NUTS(target_accept=0.95)) or state a stronger prior."
         )
     elif not has_converged(details, chains):
-        defaults = NUTS()
-        more = max(2 * draws, defaults.draws), max(2 * warmup, defaults.warmup)
+        more = max(2 * draws, NUTS.draws), max(2 * warmup, NUTS.warmup)
         alone = ", chains=1" if chains == 1 else ""
         verdict = (
-            f"{disagreement(chains)} ({told}): "
+            f"{disagreement(chains)} ({found}): "
             f"ask for more, NUTS(draws={more[0]}, warmup={more[1]}{alone})."
         )
     else:
-        verdict = f"{told} at least, no divergence."
+        verdict = f"{found} at least, no divergence."
     return Report(
         "nuts", seconds, not divergences and has_converged(details, chains), verdict, details
     )

@@ -1,47 +1,45 @@
-"""Power (tempered) posteriors: the likelihood to a power, because features repeat each other.
+"""Power (tempered) posteriors: the likelihood to a power, for features that repeat each other.
 
-A row of p dependent features says less than p independent ones, and a story that treats them as
-independent counts the same evidence several times. Raising p(x given y) to a power eta between 0
-and 1 counts it less; the class prior stays as it is (the coarsened likelihood of Miller and Dunson
-2019, Journal of the American Statistical Association 114, 1113-1125, by class).
+A row of p dependent features carries less information than one of p independent features, and a
+model that treats them as independent counts the same evidence several times. Raising p(x given y)
+to a power eta between 0 and 1 counts it less; the class prior stays as it is (the coarsened
+likelihood of Miller and Dunson 2019, Journal of the American Statistical Association 114,
+1113-1125, by class).
 """
 
 import dataclasses
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 
 from bayesgen.arguments import is_number
 from bayesgen.classes import ClassPrior
 from bayesgen.errors import InvalidArgument
 from bayesgen.inference.posterior import (
     ClassDraws,
-    DrawsPosterior,
-    Imputed,
+    LogClasses,
     LogJointDraws,
     Posterior,
-    power_log_proba,
 )
-from bayesgen.likelihoods import Likelihood
-from bayesgen.typing import Encoded, Joint, Labels, Params, Weights
+from bayesgen.typing import Encoded, Joint, Labels, Weights
 
 POWERS = np.concatenate([np.geomspace(0.1, 1.0, 24), np.geomspace(1.0, 2.0, 8)[1:]])
-"""The powers that are averaged over, unless rows ask for others: evenly spaced logarithms."""
+"""The powers that are averaged over by default: evenly spaced logarithms."""
 BEYOND = 10 ** (np.arange(1, 8) / 23)
-"""What an end is multiplied or divided by to go on, as evenly: to about twice or half of it."""
+"""Factors that extend the grid of powers at an end, as evenly: to about twice or half of it."""
 PREFERRED = 0.01
-"""Share of the weight from which the first or last power is preferred, and others lie beyond it.
-Few rows, which hardly tell a power of 0.1 from one of 0.2, keep to those above."""
+"""Weight of the first or last power above which the grid is extended beyond it. With few rows,
+which hardly distinguish a power of 0.1 from one of 0.2, the grid stays as it is."""
 
 Powers = Float[np.ndarray, " power"]
-LogClasses = Float[np.ndarray, "... class"]
 
 
 def trust(powers: Powers) -> Powers:
-    """Return the prior weights of powers, highest for the story as it is.
+    """Return the prior weights of powers: even up to 1, then falling as the fourth power.
 
-    Stories seldom count too little, so that many rows have to ask for powers above 1.
+    Models seldom count evidence too little, so that powers above 1 need support from many rows.
     """
     return np.where(powers <= 1, powers, powers**-4)
 
@@ -51,18 +49,17 @@ def learned_powers(
 ) -> tuple[Powers, Powers]:
     """Return powers and their weights, proportional to prior weight times exp(sum of log P(y_i)).
 
-    The prior favours the story as it is, which matters where few rows say little. Powers go on at
-    either end for as long as the end is preferred: thirty copies of a column ask for 1/30. No end
-    is preferred for ever: scores are bounded (by the class prior's below, by 0 above), and prior
-    weights fall to nothing.
+    The grid is extended at either end for as long as that end is preferred: thirty copies of a
+    column need 1/30. That ends: scores are bounded (by the class prior's below, by 0 above), and
+    prior weights fall to 0.
 
-    log_joint: of each row given the others; log_classes: the part of it that is no likelihood.
+    log_joint: of each row given the others; log_classes: log P(y = k) within it.
     """
     rows = np.arange(len(y))
 
     def scores_of(powers: Powers) -> Powers:
         own = [power_log_proba(log_classes, log_joint, power)[rows, y] for power in powers]
-        # a row whose class is ruled out without it is so under every power: it says nothing of them
+        # a row whose class is impossible without it is so under every power
         return np.array([np.where(np.isneginf(logs), 0.0, logs) @ weight for logs in own])
 
     powers, scores = POWERS, scores_of(POWERS)
@@ -82,7 +79,7 @@ def stated_powers(power: object) -> tuple[Powers, Powers]:
     """Return one power, the argument temper= of a user, and its weight, 1.
 
     Raises:
-        InvalidArgument: no number above 0.
+        InvalidArgument: it is not a number above 0.
     """
     if not (is_number(power) and power > 0):
         raise InvalidArgument.out_of_range(
@@ -91,11 +88,29 @@ def stated_powers(power: object) -> tuple[Powers, Powers]:
     return np.array([float(power)]), np.ones(1)
 
 
+def power_log_proba(log_classes: LogClasses, log_joint: Joint, power: float) -> Joint:
+    """Return log P(y = k given x), proportional to P(k) p(x given k)^power.
+
+    A row impossible under every class has the class prior.
+    """
+    possible = np.isfinite(log_joint)
+    ratio = np.where(possible, log_joint, 0.0) - np.where(possible, log_classes, 0.0)
+    out = np.where(possible, log_classes + power * ratio, -np.inf)
+    out = np.where(possible.any(axis=1, keepdims=True), out, log_classes)
+    out = out - out.max(axis=1, keepdims=True)
+    return out - np.logaddexp.reduce(out, axis=1, keepdims=True)
+
+
+def _of_the_base(name: str) -> Any:
+    """Return a property that is what the other posterior has under this name."""
+    return property(lambda self: getattr(self.base, name))
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class PowerPosterior(Posterior):
-    """Another posterior whose likelihood counts to a power, averaged over powers.
+    """Another posterior with its likelihood raised to a power, averaged over powers.
 
-    P(y = k given x) is the weighted mean over powers eta of P(k) p(x given k)^eta, normalised.
+    P(y = k given x) is the weighted mean over powers eta of P(k) p(x given k)^eta, normalized.
     p(x), and with it every density, stays that of the other posterior.
 
     base: the posterior. powers, weights: shape (power,), weights summing to one.
@@ -105,20 +120,23 @@ class PowerPosterior(Posterior):
     powers: Powers
     weights: Powers
 
-    @property
-    def point(self) -> bool:
-        """Whether this is a point estimate."""
-        return self.base.point
-
-    @property
-    def families(self) -> dict[str, Likelihood]:
-        """The likelihood of each block."""
-        return self.base.families
-
-    @property
-    def closed(self) -> bool:
-        """Whether the model has a closed form."""
-        return self.base.closed
+    # powers change class probabilities alone: densities, parameters and imputations are the base's
+    point = _of_the_base("point")
+    families = _of_the_base("families")
+    closed = _of_the_base("closed")
+    caveat = _of_the_base("caveat")
+    is_marginal = _of_the_base("is_marginal")
+    log_classes = _of_the_base("log_classes")
+    normal_centre = _of_the_base("normal_centre")
+    require_leave_one_out = _of_the_base("require_leave_one_out")
+    parameters = _of_the_base("parameters")
+    as_draws = _of_the_base("as_draws")
+    reads = _of_the_base("reads")
+    kept_levels = _of_the_base("kept_levels")
+    dependent_cells = _of_the_base("dependent_cells")
+    require_imputable = _of_the_base("require_imputable")
+    impute = _of_the_base("impute")
+    stratified_imputations = _of_the_base("stratified_imputations")
 
     @property
     def power(self) -> float:
@@ -148,25 +166,12 @@ class PowerPosterior(Posterior):
             ]
         return np.logaddexp.reduce(parts, axis=0)
 
-    def is_marginal(self, encoded: Encoded, n_rows: int) -> Bool[np.ndarray, " row"]:
-        """Return for which rows the other posterior integrates over missing values."""
-        return self.base.is_marginal(encoded, n_rows)
-
-    @property
-    def caveat(self) -> str:
-        """What the other posterior does not answer exactly."""
-        return self.base.caveat
-
-    def log_classes(self) -> Float[np.ndarray, " class"]:
-        """Return log P(y = k given data), shape (class,)."""
-        return self.base.log_classes()
-
     def with_classes(self, classes: ClassPrior) -> "PowerPosterior":
         """Return the same posterior under another class prior."""
         return dataclasses.replace(self, base=self.base.with_classes(classes))
 
     def class_draws(self, encoded: Encoded, n_rows: int) -> Iterator[ClassDraws]:
-        """Yield the other posterior's draws, each to one of the powers, in turn by weight."""
+        """Yield the other posterior's draws, each with a power, in proportion to weight."""
         prior = self.log_classes()
         for rows, probs, weight in self.base.class_draws(encoded, n_rows):
             with np.errstate(divide="ignore"):
@@ -185,59 +190,9 @@ class PowerPosterior(Posterior):
         """Return the posterior in the user's own units."""
         return dataclasses.replace(self, base=self.base.shifted(origin))
 
-    def normal_centre(self, block: str) -> Params:
-        """Return the centre of the other posterior."""
-        return self.base.normal_centre(block)
-
-    def require_leave_one_out(self, what: str, otherwise: str | None = None) -> None:
-        """Refuse where the other posterior does."""
-        self.base.require_leave_one_out(what, otherwise)
-
-    # -- draws and missing cells: no power changes a density of rows, and so no draw --------------
-
-    def parameters(self, rng: np.random.Generator, n: int) -> dict[str, Params]:
-        """Return n draws of all parameters of the other posterior."""
-        return self.base.parameters(rng, n)
-
-    def as_draws(self, rng: np.random.Generator, n: int) -> DrawsPosterior:
-        """Return the other posterior as draws."""
-        return self.base.as_draws(rng, n)
-
-    def log_joint_draws(self, rng: np.random.Generator, n: int) -> LogJointDraws:
-        """Return the log joint given every draw, to one of the powers, in turn by weight."""
-        found = self.base.log_joint_draws(rng, n)
-        powers = found.powers * self._dealt_powers(found.n_draws)
-        return dataclasses.replace(found, powers=powers)
-
-    def thinned_log_joint_draws(self, rng: np.random.Generator, n: int) -> LogJointDraws:
-        """Return the same of exactly n draws."""
-        found = self.base.thinned_log_joint_draws(rng, n)
-        return dataclasses.replace(found, powers=found.powers * self._dealt_powers(n))
-
-    def reads(self, block: str, j: int) -> bool:
-        """Return whether the fit kept anything of a column."""
-        return self.base.reads(block, j)
-
-    def kept_levels(self, block: str, j: int, n_levels: int, n_columns: int) -> np.ndarray:
-        """Return which levels of a column the fit kept."""
-        return self.base.kept_levels(block, j, n_levels, n_columns)
-
-    def dependent_cells(self, block: str) -> object | None:
-        """Return a key that the columns share which depend on each other given the class."""
-        return self.base.dependent_cells(block)
-
-    def require_imputable(self, block: str) -> None:
-        """Refuse what the other posterior refuses."""
-        self.base.require_imputable(block)
-
-    def impute(
-        self, encoded: Encoded, n_rows: int, rng: np.random.Generator, own: Labels | None = None
-    ) -> Imputed:
-        """Draw missing cells from the other posterior."""
-        return self.base.impute(encoded, n_rows, rng, own)
-
-    def stratified_imputations(
-        self, encoded: Encoded, n_rows: int, draws: int, rng: np.random.Generator
-    ) -> tuple[Imputed, np.ndarray]:
-        """Return many imputations of each row by the other posterior."""
-        return self.base.stratified_imputations(encoded, n_rows, draws, rng)
+    def log_joint_draws(
+        self, rng: np.random.Generator, n: int, *, exactly: bool = False
+    ) -> LogJointDraws:
+        """Return the log joint given every draw, each with a power of its own."""
+        found = self.base.log_joint_draws(rng, n, exactly=exactly)
+        return dataclasses.replace(found, powers=found.powers * self._dealt_powers(found.n_draws))

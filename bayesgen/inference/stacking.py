@@ -1,19 +1,265 @@
-"""Stacking weights: several posteriors of one table, weighed by rows that they have not seen.
+"""Stacking: a weighted mean of the class probabilities of several posteriors, and its weights.
 
 Source: Wolpert (1992), Neural Networks 5, 241-259; Yao, Vehtari, Simpson and Gelman (2018),
 Bayesian Analysis 13, 917-1007.
 """
 
+import dataclasses
+import functools
+import math
+from collections.abc import Iterator
+
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
-from bayesgen.typing import Joint, Weights
+from bayesgen.classes import ClassPrior
+from bayesgen.inference.posterior import (
+    ClassDraws,
+    Imputed,
+    LogJointDraws,
+    Posterior,
+    class_probabilities,
+    picked,
+    take_rows,
+)
+from bayesgen.likelihoods import Likelihood
+from bayesgen.typing import Encoded, Joint, Labels, Params, Traceable, Weights
 
+FEWEST_DRAWS = 50
+"""Least number of draws of a member, however small its weight."""
 PRIOR_ROWS = 2.0
 """Strength of the prior of even weights, in rows. With 1 to 4 the mean log loss of 14 tables is
 flat at any size; 2 is best with 24 rows, where single weights come from little."""
 EM_STEPS = 1000
 TOLERANCE = 1e-9
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class MixturePosterior(Posterior):
+    """A weighted mean of the class probabilities of several posteriors.
+
+    P(y = k given x) = sum over members of weight times P_member(y = k given x); p(x) is the mean of
+    those members whose densities are over the same columns (`densities`). A row with missing values
+    is answered by the members that integrate over them, by all if none does.
+
+    Rows come encoded for each member, under "member/block".
+
+    members: by name. weights: of the members. densities: whether each has a density over the same
+    columns. imputers: whether each of these can draw missing cells.
+    """
+
+    members: dict[str, Posterior]
+    weights: Float[np.ndarray, " member"]
+    densities: tuple[bool, ...]
+    imputers: tuple[bool, ...] = ()
+
+    @property
+    def point(self) -> bool:
+        """Whether every member is a point estimate."""
+        return all(member.point for member in self.members.values())
+
+    @property
+    def families(self) -> dict[str, Likelihood]:
+        """The likelihood of each block of each member."""
+        return {
+            f"{name}/{block}": family
+            for name, member in self.members.items()
+            for block, family in member.families.items()
+        }
+
+    @property
+    def coherent(self) -> bool:
+        """Whether class probabilities are the mean of those given a cell more: no."""
+        return False
+
+    def log_joint(self, encoded: Encoded, n_rows: int) -> Joint:
+        """Return log p(x given data) + log of the mean class probabilities."""
+        rows, joints, able = self.by_member(encoded), [], []
+        for name, member in self.members.items():
+            joints.append(member.log_joint(rows[name], n_rows))
+            able.append(member.is_marginal(rows[name], n_rows))
+        density = np.logaddexp.reduce(joints, axis=2)
+        impossible = np.isneginf(density)
+        shifted = np.stack(joints) - np.where(impossible, 0.0, density)[..., None]
+        proba = np.where(impossible[..., None], self._members_log_classes[:, None], shifted)
+        return self.combined(density, proba, np.stack(able, axis=1))
+
+    def combined(
+        self,
+        density: Float[np.ndarray, "member row"],
+        log_proba: Float[np.ndarray, "member row class"],
+        able: Bool[np.ndarray, "row member"],
+    ) -> Joint:
+        """Return the log joint from densities and class probabilities of the members.
+
+        able: which members integrate over the missing values of each row.
+        """
+        same = np.array(self.densities)
+        proba = stacked(log_proba, shares(self.weights, able))
+        share = shares(self.weights[same], able[:, same])
+        return stacked(density[same][..., None], share) + proba
+
+    def able(self, encoded: Encoded, n_rows: int) -> Bool[np.ndarray, "row member"]:
+        """Return which members integrate over the missing values of each row."""
+        rows = self.by_member(encoded)
+        each = [m.is_marginal(rows[name], n_rows) for name, m in self.members.items()]
+        return np.stack(each, axis=1)
+
+    def by_member(self, encoded: Encoded) -> dict[str, dict[str, Traceable]]:
+        """Return the rows of each member from rows encoded for all of them."""
+        starts = {name: f"{name}/" for name in self.members}
+        return {
+            name: {k[len(start) :]: v for k, v in encoded.items() if k.startswith(start)}
+            for name, start in starts.items()
+        }
+
+    def log_classes(self) -> Float[np.ndarray, " class"]:
+        """Return the log of the mean of P(y = k given data), shape (class,)."""
+        logs = np.log(self.weights)[:, None] + self._members_log_classes
+        return np.logaddexp.reduce(logs, axis=0)
+
+    @functools.cached_property
+    def _members_log_classes(self) -> Float[np.ndarray, "member class"]:
+        return np.stack([member.log_classes() for member in self.members.values()])
+
+    def with_classes(self, classes: ClassPrior) -> "MixturePosterior":
+        """Return the same members under another class prior."""
+        members = {name: member.with_classes(classes) for name, member in self.members.items()}
+        return dataclasses.replace(self, members=members)
+
+    def class_draws(self, encoded: Encoded, n_rows: int) -> Iterator[ClassDraws]:
+        """Yield the draws of all members, each with its member's weight."""
+        size = len(self.log_classes())
+        parts = []
+        rows, share = self.by_member(encoded), shares(self.weights, self.able(encoded, n_rows))
+        for i, (name, member) in enumerate(self.members.items()):
+            part = _every_row(_fewer(member, self.weights[i]), rows[name], n_rows, size)
+            parts.append((part[0], share[:, i] * part[1]))
+        probs = np.concatenate([probs for probs, _ in parts])
+        yield np.arange(n_rows), probs, np.concatenate([weight for _, weight in parts])
+
+    def shifted(self, origin: dict[str, np.ndarray]) -> "MixturePosterior":
+        """Return the members in the user's own units; origin by "member/block"."""
+        own = self.by_member(origin)
+        members = {name: member.shifted(own[name]) for name, member in self.members.items()}
+        return dataclasses.replace(self, members=members)
+
+    def parameters(self, rng: np.random.Generator, n: int) -> dict[str, Params]:
+        """Return n draws of all members' parameters, by "member/owner"."""
+        return {
+            f"{name}/{owner}": params
+            for name, member in self.members.items()
+            for owner, params in member.parameters(rng, n).items()
+        }
+
+    def require_leave_one_out(self, what: str, otherwise: str | None = None) -> None:
+        """Raise where a member does."""
+        for member in self.members.values():
+            member.require_leave_one_out(what, otherwise)
+
+    def log_joint_draws(
+        self, rng: np.random.Generator, n: int, *, exactly: bool = True
+    ) -> LogJointDraws:
+        """Return the log joint given n draws of "which member, and its parameters".
+
+        Each member has draws in proportion to its weight.
+        """
+        counts = zip(self.members.items(), dealt(self.weights, n).tolist(), strict=True)
+        found = {
+            name: member.log_joint_draws(rng, count, exactly=True)
+            for (name, member), count in counts
+            if count
+        }
+
+        def score(encoded: Encoded, n_rows: int) -> np.ndarray:
+            rows = self.by_member(encoded)
+            parts = [one.score(rows[name], n_rows) for name, one in found.items()]
+            return np.concatenate(parts, axis=1)
+
+        powers = [np.broadcast_to(one.powers, one.n_draws) for one in found.values()]
+        return LogJointDraws(score, n, np.concatenate(powers))
+
+    # -- missing cells ---------------------------------------------------------------------------
+
+    def reads(self, block: str, j: int) -> bool:
+        """Return whether the fit of a member kept anything of a column."""
+        member, own = self._owner(block)
+        return member.reads(own, j)
+
+    def kept_levels(self, block: str, j: int, n_levels: int, n_columns: int) -> np.ndarray:
+        """Return which levels of a column the fit of a member kept."""
+        member, own = self._owner(block)
+        return member.kept_levels(own, j, n_levels, n_columns)
+
+    def dependent_cells(self, block: str) -> object | None:
+        """Return one key: in a weighted mean every cell depends on all others."""
+        return "mixture"
+
+    def impute(
+        self, encoded: Encoded, n_rows: int, rng: np.random.Generator, own: Labels | None = None
+    ) -> Imputed:
+        """Fill every row in by one member, by its own draws.
+
+        A member is drawn with probability proportional to its weight times p(observed cells given
+        data) under it. The rows of the other members stay as they are.
+        """
+        likely = self._likely_imputers(encoded, n_rows)
+        return self._imputed(encoded, picked(likely, rng.random((n_rows, 1))), rng)
+
+    def stratified_imputations(
+        self, encoded: Encoded, n_rows: int, draws: int, rng: np.random.Generator
+    ) -> tuple[Imputed, np.ndarray]:
+        """Return imputations of each row in one stratum, members taking turns by how likely."""
+        n = draws * len(self.log_classes())
+        likely = self._likely_imputers(encoded, n_rows)
+        # evenly spread: fewer members too many, or too few, than by independent picks
+        place = (np.arange(n)[:, None] + rng.random((n, n_rows))) / n
+        member = picked(np.tile(likely, (n, 1)), place.reshape(-1, 1))
+        many = take_rows(encoded, np.tile(np.arange(n_rows), n))
+        return self._imputed(many, member, rng), np.ones((1, n_rows))
+
+    def _likely_imputers(self, encoded: Encoded, n_rows: int) -> Float[np.ndarray, "row member"]:
+        """Return the probability of each imputer given the observed cells of a row."""
+        some, rows = np.array(self.imputers), self.by_member(encoded)
+        share = shares(self.weights[some], self.able(encoded, n_rows)[:, some])
+        density = np.stack(
+            [
+                np.logaddexp.reduce(self.members[name].log_joint(rows[name], n_rows), axis=1)
+                for name in self._imputer_names()
+            ],
+            axis=1,
+        )
+        with np.errstate(divide="ignore"):
+            share = np.log(share)
+        joint = density + share
+        never = np.isneginf(joint).all(axis=1, keepdims=True)
+        return class_probabilities(np.where(never, share, joint), np.log(self.weights[some]))
+
+    def _imputed(
+        self, encoded: Encoded, member: Int[np.ndarray, " row"], rng: np.random.Generator
+    ) -> Imputed:
+        """Return rows, each filled in by one of the imputers."""
+        out, rows = dict(encoded), self.by_member(encoded)
+        for i, name in enumerate(self._imputer_names()):
+            at = np.flatnonzero(member == i)
+            if not len(at):
+                continue
+            filled = self.members[name].impute(take_rows(rows[name], at), len(at), rng)
+            for block, x in filled.items():
+                whole = rows[name][block].copy()
+                whole[at] = x
+                out[f"{name}/{block}"] = whole
+        return out
+
+    def _imputer_names(self) -> list[str]:
+        return [name for name, able in zip(self.members, self.imputers, strict=True) if able]
+
+    def _owner(self, block: str) -> tuple[Posterior, str]:
+        """Return the member that reads "member/block", and the name of its block."""
+        for name, member in self.members.items():
+            if block.startswith(f"{name}/"):
+                return member, block[len(name) + 1 :]
+        raise KeyError(block)
 
 
 def weights_of(
@@ -53,7 +299,7 @@ def weights_of(
 def shares(
     weights: Float[np.ndarray, " member"], able: Bool[np.ndarray, "row member"]
 ) -> Float[np.ndarray, "row member"]:
-    """Return the weights of the members that can answer a row, of all where none can."""
+    """Return the weights of the members that can answer each row; of all where none can."""
     out = _heard(able) * weights
     return out / out.sum(axis=1, keepdims=True)
 
@@ -68,3 +314,37 @@ def stacked(
     """Return log of the weighted mean of class probabilities, shape (row, class)."""
     with np.errstate(divide="ignore"):
         return np.logaddexp.reduce(np.log(share).T[..., None] + log_proba, axis=0)
+
+
+def dealt(weights: Float[np.ndarray, " member"], n: int) -> Int[np.ndarray, " member"]:
+    """Return n split in proportion to weights; the largest remainders are rounded up.
+
+    Examples:
+        >>> dealt(np.array([0.5, 0.3, 0.2]), 9).tolist()
+        [4, 3, 2]
+    """
+    wanted = weights / weights.sum() * n
+    counts = np.floor(wanted).astype(int)
+    counts[np.argsort(counts - wanted, kind="stable")[: n - counts.sum()]] += 1
+    return counts
+
+
+def _fewer(member: Posterior, weight: float) -> Posterior:
+    """Return a member with draws in proportion to its weight, if their number is free."""
+    draws = getattr(member, "draws", None)
+    if draws is None:
+        return member
+    wanted = max(FEWEST_DRAWS, math.ceil(weight * draws))
+    return dataclasses.replace(member, draws=min(draws, wanted))
+
+
+def _every_row(
+    member: Posterior, encoded: Encoded, n_rows: int, n_classes: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return (draw, row, class) probabilities and (draw, row) weights of all rows."""
+    probs, weights = np.empty((0, n_rows, n_classes)), np.empty((0, n_rows))
+    for rows, part, weight in member.class_draws(encoded, n_rows):
+        if len(probs) == 0:
+            probs, weights = np.empty((len(part), n_rows, n_classes)), np.empty((len(part), n_rows))
+        probs[:, rows], weights[:, rows] = part, weight
+    return probs, weights

@@ -113,6 +113,11 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
         return True
 
     @property
+    def priors(self) -> "tuple[Likelihood, ...]":
+        """The family under each of the priors that are averaged over: itself alone."""
+        return (self,)
+
+    @property
     def improper(self) -> bool:
         """Whether the prior integrates to infinity: a reference prior before it has seen rows."""
         reference = getattr(self, "prior", None) == "reference"

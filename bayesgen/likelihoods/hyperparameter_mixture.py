@@ -1,35 +1,41 @@
-"""One family under several priors, averaged by what the rows say of each: learned strengths."""
+"""Mixture over hyperparameters: one family under several priors, weighted by their evidence."""
 
 import dataclasses
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from jaxtyping import Float
 
 from bayesgen.errors import UnsupportedInference
-from bayesgen.likelihoods.base import Likelihood, Repair, Statistics
+from bayesgen.likelihoods.base import Likelihood, Statistics
 from bayesgen.likelihoods.conditional_draws import picked
 from bayesgen.likelihoods.hyperparameters import LEARN, is_learned
-from bayesgen.typing import Block, Evidence, Joint, Kept, Labels, Params, Traceable, Weights
+from bayesgen.typing import Block, Evidence, Joint, Labels, Params
 
 NEGLIGIBLE = 1e-9
-"""Share of the evidence below which a prior has no say in predictions: they cost time, not help."""
+"""Share of the evidence below which a prior is left out of predictions, which it hardly changes."""
+
+
+def _of_the_family(name: str) -> Any:
+    """Return a property that is what the first member has under this name."""
+    return property(lambda self: getattr(self.members[0], name))
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class HyperparameterMixture(Likelihood[Statistics]):
-    """p(x given class) averaged over priors, each weighed by its evidence.
+    """p(x given class) averaged over priors, each weighted by its evidence.
 
-    The weight of prior g after data D is proportional to its first weight times p(D given g), and
+    The weight of prior g after data D is proportional to its initial weight times p(D given g), and
     p(x given y = k, D) = sum over g of weight_g p_g(x given y = k, D): the posterior of a model
-    whose hyperparameters are unknown too, on a grid. Every part is a closed form.
+    whose hyperparameters are unknown too, on a grid. Every member has a closed form.
 
     Exact. Source: MacKay (1992), Neural Computation 4, 415-447 (evidence for hyperparameters).
 
     Args:
-        members: the family under each prior.
+        members: the family under each prior; a tuple, since updates and evidence allow a leading
+            axis of priors in every family, but predictives and draws in none.
         log_weight: log weights of the priors, shape (member,).
     """
 
@@ -38,45 +44,37 @@ class HyperparameterMixture(Likelihood[Statistics]):
 
     axes: ClassVar = {"log_weight": ("member",)}
 
+    # columns, rows and parameters are those of the family, whatever the prior
+    kind = _of_the_family("kind")
+    joint = _of_the_family("joint")
+    centred = _of_the_family("centred")
+    vectorised = _of_the_family("vectorised")
+    subset_axis = _of_the_family("subset_axis")
+    param_axes = _of_the_family("param_axes")
+    location_params = _of_the_family("location_params")
+    shift_params = _of_the_family("shift_params")
+    statistics = _of_the_family("statistics")
+    uninformative = _of_the_family("uninformative")
+    select = _of_the_family("select")
+    restore = _of_the_family("restore")
+    log_scale_free_jacobian = _of_the_family("log_scale_free_jacobian")
+    maximum_likelihood = _of_the_family("maximum_likelihood")
+    initial_params = _of_the_family("initial_params")
+    log_density_fn = _of_the_family("log_density_fn")
+    log_likelihood = _of_the_family("log_likelihood")
+    simulate = _of_the_family("simulate")
+    require_fillable = _of_the_family("require_fillable")
+    fill_given = _of_the_family("fill_given")
+
     @property
     def first(self) -> Likelihood:
-        """The member that speaks for what all have in common."""
+        """The family under the first prior."""
         return self.members[0]
 
     @property
-    def kind(self) -> str:
-        """What the table hands over."""
-        return self.first.kind
-
-    @property
-    def joint(self) -> bool:
-        """Whether the columns depend on each other given the class."""
-        return self.first.joint
-
-    @property
-    def centred(self) -> bool:
-        """Whether columns may be handed over minus a common origin."""
-        return self.first.centred
-
-    @property
-    def vectorised(self) -> bool:
-        """Whether statistics and priors may carry leading axes."""
-        return self.first.vectorised
-
-    @property
-    def subset_axis(self) -> str:
-        """The axis that `uninformative` speaks of."""
-        return self.first.subset_axis
-
-    @property
-    def param_axes(self) -> Mapping[str, tuple[str, ...]]:
-        """The axes of each parameter after the draw axes."""
-        return self.first.param_axes
-
-    @property
-    def location_params(self) -> tuple[str, ...]:
-        """Parameters that move with the origin."""
-        return self.first.location_params
+    def priors(self) -> tuple[Likelihood, ...]:
+        """The family under each of the priors that are averaged over."""
+        return self.members
 
     def heaviest(self) -> Likelihood:
         """Return the member of most weight."""
@@ -94,40 +92,12 @@ class HyperparameterMixture(Likelihood[Statistics]):
         """Return the likelihood of x + origin when this one is of x."""
         return self.each(lambda member: member.shifted(origin))
 
-    def shift_params(self, params: Params, origin: np.ndarray) -> Params:
-        """Return parameters of x + origin when these are of x."""
-        return self.first.shift_params(params, origin)
-
-    def statistics(
-        self,
-        x: Block,
-        y: Labels,
-        weight: Weights,
-        *,
-        n_classes: int,
-        n_levels: tuple[int, ...] = (),
-    ) -> Statistics:
-        """Return the statistics of encoded rows, which all members share."""
-        return self.first.statistics(x, y, weight, n_classes=n_classes, n_levels=n_levels)
-
     def complete(self, statistics: Statistics) -> "HyperparameterMixture":
         """Fill every member's guesses."""
         return self.each(lambda member: member.complete(statistics))
 
-    def uninformative(self) -> np.ndarray | None:
-        """Return the positions that say nothing: the same for all members."""
-        return self.first.uninformative()
-
-    def select(self, x: Block, index: np.ndarray) -> Kept:
-        """Return encoded rows as a likelihood sees them that kept `index`."""
-        return self.first.select(x, index)
-
-    def restore(self, x: Kept, index: np.ndarray, blank: Block) -> Block:
-        """Return `blank` with rows of a likelihood that kept `index` put back."""
-        return self.first.restore(x, index, blank)
-
     def posterior(self, statistics: Statistics) -> "HyperparameterMixture":
-        """Return every member updated, and their weights times their evidence."""
+        """Return every member updated, weights multiplied by the evidence."""
         after = self.each(lambda member: member.posterior(statistics))
         log_weight = self._evidences(statistics)
         log_weight = log_weight - np.logaddexp.reduce(log_weight, axis=-1, keepdims=True)
@@ -153,7 +123,7 @@ class HyperparameterMixture(Likelihood[Statistics]):
         return lambda x: np.logaddexp.reduce([w + score(x) for w, score in scores], axis=0)
 
     def log_predictive_paired(self, x: Block) -> Joint:
-        """Return what the i-th of priors along a leading axis says of row i, (row, class)."""
+        """Return log p(x_i given y = k) by the i-th prior of a leading axis, (row, class)."""
         parts = [member.log_predictive_paired(x) for member in self.members]
         weights = np.broadcast_to(_prune_negligible(self.log_weight), (len(x), len(parts)))
         return np.logaddexp.reduce(weights.T[..., None] + np.stack(parts), axis=0)
@@ -184,7 +154,7 @@ class HyperparameterMixture(Likelihood[Statistics]):
     ) -> Callable[[Block, np.ndarray], np.ndarray]:
         """Return densities under theta updated by each row's own class (see the base class).
 
-        The row weighs the members too: with p_g(x given its class).
+        The row weights the members too, by p_g(x given its class).
         """
         shares, members = zip(*self._active_members(), strict=True)
         scores = [member.predictive() for member in members]
@@ -206,51 +176,17 @@ class HyperparameterMixture(Likelihood[Statistics]):
 
         return log_density
 
-    # -- parameters: all members have the same --------------------------------------------------
-
     def mode(self) -> Params:
         """Return the mode of the member of most weight."""
         return self.heaviest().mode()
 
-    def log_scale_free_jacobian(self, params: Params) -> Traceable:
-        """Return the log measure of the members' parameters."""
-        return self.first.log_scale_free_jacobian(params)
-
-    def maximum_likelihood(
-        self, statistics: Statistics, *, bias_corrected: bool = False, variance_floor: float = 0.0
-    ) -> tuple[Params, list[Repair]]:
-        """Return the parameters of greatest likelihood, which no prior changes."""
-        return self.first.maximum_likelihood(
-            statistics, bias_corrected=bias_corrected, variance_floor=variance_floor
-        )
-
-    def initial_params(self, statistics: Statistics) -> Params:
-        """Return parameters from pooled moments."""
-        return self.first.initial_params(statistics)
-
-    def log_density_fn(self, params: Params) -> Callable[[Block], np.ndarray]:
-        """Return x -> log p(x given y = k, params), shape (row, draw, class)."""
-        return self.first.log_density_fn(params)
-
-    def log_likelihood(self, params: Params, statistics: Statistics) -> Traceable:
-        """Return log p(rows given params), summed over classes."""
-        return self.first.log_likelihood(params, statistics)
-
-    def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:
-        """Return one simulated row for each label."""
-        return self.first.simulate(params, y, rng)
-
     @property
     def columns_inform_each_other(self) -> bool:
-        """Whether a cell tells of others: what it shows weighs the members."""
+        """Whether a cell informs others: it changes the weights of the members."""
         return True
 
-    def require_fillable(self) -> None:
-        """Refuse where missing cells cannot be drawn."""
-        self.first.require_fillable()
-
     def fill(self, x: Block, own: Labels, rng: np.random.Generator) -> Block:
-        """Return rows filled by a member each, picked by weight and what the row shows."""
+        """Return rows filled by one member each, picked by weight and the observed cells."""
         shown = [member.predictive()(x)[np.arange(len(x)), own] for member in self.members]
         member, out = picked(np.stack(shown, axis=1) + self.log_weight, rng), x.copy()
         for g in np.unique(member):
@@ -258,16 +194,12 @@ class HyperparameterMixture(Likelihood[Statistics]):
             out[rows] = self.members[g].fill(x[rows], own[rows], rng)
         return out
 
-    def fill_given(self, params: Params, x: Block, own: Labels, rng: np.random.Generator) -> Block:
-        """Return rows whose missing cells are drawn given one draw of the parameters."""
-        return self.first.fill_given(params, x, own, rng)
-
     def story(self, name: str) -> Params:
-        """Refuse: parameters are integrated out, which leaves a program nothing to sample."""
+        """Raise: parameters are integrated out, which leaves a program nothing to sample."""
         raise self._no_program()
 
     def whitening(self, statistics: Statistics) -> dict[str, tuple[np.ndarray, ...]]:
-        """Refuse, as `story` does."""
+        """Raise, as `story` does."""
         raise self._no_program()
 
     def _no_program(self) -> UnsupportedInference:
@@ -281,14 +213,14 @@ class HyperparameterMixture(Likelihood[Statistics]):
 def _prune_negligible(
     log_weight: Float[np.ndarray, "*lead member"],
 ) -> Float[np.ndarray, "*lead member"]:
-    """Return log weights without the negligible ones, normalised."""
+    """Return log weights without the negligible ones, normalized."""
     top = log_weight.max(axis=-1, keepdims=True)
     kept = np.where(log_weight - top < np.log(NEGLIGIBLE), -np.inf, log_weight)
     return kept - np.logaddexp.reduce(kept, axis=-1, keepdims=True)
 
 
 def averaged(family: Likelihood, grids: Mapping[str, Sequence[object]]) -> HyperparameterMixture:
-    """Return a family averaged over the product of grids of its settings, evenly weighed.
+    """Return a family averaged over the product of grids of its settings, with even weights.
 
     grids: the values of each setting that is learned.
     """
@@ -301,10 +233,10 @@ def averaged(family: Likelihood, grids: Mapping[str, Sequence[object]]) -> Hyper
 
 
 def resolve_family(family: Likelihood) -> Likelihood:
-    """Return the likelihood that the settings of a family name.
+    """Return the likelihood that the settings of a family define.
 
-    That is a simpler twin where there is one, averaged over the grids of the settings that say
-    "learn".
+    That is an equivalent simpler family where there is one, averaged over the grids of the settings
+    that are "learn".
 
     Raises:
         UnsupportedInference: "learn" under a prior without evidence.

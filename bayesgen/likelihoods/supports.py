@@ -1,7 +1,8 @@
 """Supports of parameters: the map from unconstrained values to each, and its Jacobian.
 
 A family that declares `supports = {"rate": "positive"}` has its bijector, its scale-free Jacobian
-and its whitening from here. Source: NumPyro and Stan, constraint transforms.
+and its whitening from here; parameters of a user's program have their scale-free Jacobian by their
+constraint in NumPyro. Source: NumPyro and Stan, constraint transforms.
 """
 
 import dataclasses
@@ -111,3 +112,48 @@ def whitening(
         low, centre, high = np.quantile(free, [LOWER, 0.5, UPPER], axis=0)
         out[name] = (centre, (high - low) / 2)
     return out
+
+
+def log_diagonal(factor: Traceable, first: int) -> Traceable:
+    """Return the sum of (first + i) log L_ii, i from 0, of lower triangular factors L.
+
+    With first=1 that is the log measure of Cholesky factors of covariances, with first=2 of those
+    of correlation matrices, over the scale-free one (see `log_scale_free_jacobian`).
+    """
+    xp, size = factor.__array_namespace__(), factor.shape[-1]
+    diagonal = xp.diagonal(factor, axis1=-2, axis2=-1)
+    return (np.arange(first, size + first) * xp.log(diagonal)).sum()
+
+
+def log_scale_free_jacobian(
+    support: object, transform: Transform, coordinate: Traceable, value: Traceable
+) -> Traceable:
+    r"""Return log of the Lebesgue measure of a parameter over its scale-free measure, summed.
+
+    Scale-free is flat in real numbers, in the logarithm of positive ones, in the log-odds of
+    probabilities: where numpyro's own coordinates are flat. Covariances Sigma with p columns have
+    |Sigma|^-(p+1)/2, which does not depend on units. Their Cholesky factors, correlation matrices R
+    and the factors of these have what that measure is for Sigma = L L' and Sigma = diag(s) R
+    diag(s), with s flat in its logarithm:
+
+        dSigma = prod 2 L_ii^(p+1-i) dL              log measure: sum i log L_ii
+        dSigma = prod 2 s_i^p ds dR                  log measure: (p+1)/2 log |R|
+        dR = prod_(i>1) L_ii^(p-i) dL                log measure: sum (i+1) log L_ii
+
+    Source: Muirhead, Aspects of Multivariate Statistical Theory (1982), theorem 2.1.9, for the
+    first Jacobian; the Stan Reference Manual, section 10.12, for the last.
+    """
+    import jax.numpy as jnp
+    from numpyro.distributions import constraints
+
+    while isinstance(support, constraints.independent):
+        support = support.base_constraint
+    kind = type(support)
+    if kind in (type(constraints.positive_definite), type(constraints.corr_matrix)):
+        diagonal = jnp.diagonal(jnp.linalg.cholesky(value), axis1=-2, axis2=-1)
+        return (value.shape[-1] + 1) * jnp.log(diagonal).sum()
+    if kind is type(constraints.lower_cholesky):
+        return log_diagonal(value, 1)
+    if kind is type(constraints.corr_cholesky):
+        return log_diagonal(value, 2)
+    return transform.log_abs_det_jacobian(coordinate, value).sum()

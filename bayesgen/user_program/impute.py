@@ -1,4 +1,4 @@
-"""Imputation by a program: the cells that its masks leave out, drawn given the others."""
+"""Imputation by a user's program: the cells that its masks exclude, drawn given the others."""
 
 import functools
 import itertools
@@ -8,14 +8,25 @@ import numpy as np
 
 from bayesgen.errors import InvalidProgram, ProgramRefuses
 from bayesgen.typing import Traceable
-from bayesgen.user_program.program import LABEL, Site, UserProgram, in_rows, is_observed
-from bayesgen.user_program.simulation import row_of
+from bayesgen.user_program.program import (
+    LABEL,
+    Site,
+    UserProgram,
+    in_rows,
+    is_observed,
+    row_of,
+)
 
 
 def require_masks(
     program: UserProgram, point: Mapping[str, np.ndarray], x: Mapping[str, np.ndarray]
 ) -> None:
-    """Refuse a program that masks no observed site of the rows x; point: one set of parameters.
+    """Raise for a program that masks no observed site of the rows x.
+
+    Args:
+        program: a user's.
+        point: one set of parameters.
+        x: rows.
 
     Raises:
         ProgramRefuses: with the lines to write.
@@ -42,7 +53,7 @@ def draw_missing(
     seed: int,
     numbers: np.ndarray,
 ) -> dict[str, np.ndarray]:
-    """Return rows whose missing cells are drawn as the program says, other cells as they were.
+    """Return rows with missing cells drawn from the program, other cells unchanged.
 
     A program marks missing cells by a mask on the distribution of an observed site in the rows. A
     masked element is drawn from the distribution without the mask, given parameters and class; its
@@ -84,7 +95,7 @@ def draw_missing(
 def _imputed(
     name: str, x: np.ndarray, drawn: np.ndarray, marked: np.ndarray, numbers: np.ndarray
 ) -> np.ndarray:
-    """Return cells of one array, missing ones drawn; what is not marked must come back as it was.
+    """Return cells of one array, missing ones drawn; unmarked ones must come back unchanged.
 
     name: of the array. drawn, marked: what the program returned, and which cells followed a mask.
     """
@@ -128,9 +139,9 @@ def _imputer(program: UserProgram) -> Callable:
 
         count = itertools.count()
         drawn = with_masked(lambda site: site["fn"].sample(jax.random.fold_in(key, next(count))))
-        # a cell is drawn where what the program returns follows what masked elements hold
+        # a cell is drawn where the returned value depends on the values of masked elements
         zeros, ones = with_masked(lambda site: 0), with_masked(lambda site: 1)
-        # NaN beside NaN follows nothing
+        # NaN in both runs is no dependence
         nothing = {name: jnp.isnan(zeros[name]) & jnp.isnan(ones[name]) for name in zeros}
         return drawn, {name: (zeros[name] != ones[name]) & ~nothing[name] for name in zeros}
 
@@ -138,7 +149,7 @@ def _imputer(program: UserProgram) -> Callable:
 
 
 def _mask_of(site: Site) -> Traceable | None:
-    """Return which elements of an observed site in the rows count; None where it has no mask."""
+    """Return the mask of an observed site in the rows; None where it has none."""
     import jax.numpy as jnp
     from numpyro import distributions as dist
 

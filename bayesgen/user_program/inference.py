@@ -9,12 +9,10 @@ from bayesgen.errors import ProgramNotFinite, ProgramRefuses, UnsupportedInferen
 from bayesgen.inference.laplace import LaplaceFit, fit_laplace
 from bayesgen.inference.log_density import MAP_TERMS, MLE_TERMS, NUTS_TERMS
 from bayesgen.inference.nuts import NUTS
-from bayesgen.inference.point_estimates import MAP, MLE
-from bayesgen.inference.report import Report
-from bayesgen.inference.svi import GRADIENT_TOLERANCE
+from bayesgen.inference.point_estimates import GRADIENT_TOLERANCE, MAP, MLE
+from bayesgen.inference.posterior import Report
 from bayesgen.model import Reader
 from bayesgen.typing import Labels, Weights
-from bayesgen.user_program.log_density import ProgramLogDensity
 from bayesgen.user_program.posterior import (
     OWNER,
     ProgramPosterior,
@@ -22,13 +20,13 @@ from bayesgen.user_program.posterior import (
     not_finite,
     site_densities,
 )
-from bayesgen.user_program.program import Arrays, UserProgram
+from bayesgen.user_program.program import Arrays, ProgramLogDensity, UserProgram
 from bayesgen.user_program.validation import ProgramFacts, validate
 
 BY_NAME = {"auto": NUTS, "nuts": NUTS, "map": MAP, "svi": MAP, "mle": MLE}
 TERMS: dict[type, tuple[str, ...]] = {NUTS: NUTS_TERMS, MAP: MAP_TERMS, MLE: MLE_TERMS}
 SHARE = 8
-"""Rows are filled up by at most one in so many, so that tables of about one size share a shape."""
+"""Rows are padded by at most this share, so that tables of similar sizes share compiled code."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -47,7 +45,7 @@ def infer(
 
     Raises:
         InvalidProgram: the program breaks the form.
-        ProgramNotFinite: rows, or the priors, have no finite density anywhere near the priors.
+        ProgramNotFinite: no start near the middle of the priors has a finite density.
         ProgramRefuses: an inference that needs a closed form.
     """
     method = choose_method(inference)
@@ -84,7 +82,7 @@ def choose_method(inference: object) -> NUTS | MAP | MLE:
 
 
 def _tree(facts: ProgramFacts, rows: ProgramRows) -> dict:
-    """Return the numbers of the log density, rows filled up by copies of no weight."""
+    """Return the numbers of the log density, rows padded with copies of weight 0."""
     n_rows = len(rows.y)
     step = max(1, (1 << n_rows.bit_length()) // (2 * SHARE))
     filled = np.minimum(np.arange(-(-n_rows // step) * step), n_rows - 1)

@@ -1,24 +1,24 @@
-"""The posterior of a user's program: draws of its parameters and the densities of rows."""
+"""The posterior of a user's program: draws, densities of rows, simulated rows, prior draws."""
 
 import dataclasses
 import functools
+import inspect
 from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 from jaxtyping import Bool
 
 from bayesgen.classes import ClassPrior
-from bayesgen.errors import InvalidProgram, ProgramNotFinite
+from bayesgen.errors import InvalidProgram, ProgramNotFinite, ProgramRefuses
 from bayesgen.inference.posterior import DENSITY_FLOATS, DrawsPosterior
 from bayesgen.likelihoods.normal_statistics import row_chunks
 from bayesgen.typing import Encoded, Labels, Traceable
 from bayesgen.user_program.impute import draw_missing, is_missing, require_masks
-from bayesgen.user_program.program import SINGLE, UserProgram
-from bayesgen.user_program.simulation import log_priors, sample_prior, simulate
+from bayesgen.user_program.program import SINGLE, Site, UserProgram, log_prob, row_of
 
 LANES = 4096
-"""Densities evaluated at once (draws x rows x classes): what a program needs for each of them is
-not known, and a thousand numbers for each would be 33 MB."""
+"""Densities evaluated at once (draws x rows x classes): the memory that a program needs for each is
+unknown, and a thousand numbers for each would be 33 MB."""
 
 OWNER = "program"
 """The owner of the parameters, beside "class"."""
@@ -29,8 +29,8 @@ class ProgramPosterior(DrawsPosterior):
     """Parameters of a program with leading (chain, draw) axes; a point estimate is one draw.
 
     params: {"class": {"probs": ...}, "program": {site: ...}}; where the class probabilities differ
-    between rows, those of "class" are the shares of the classes at fit. labels_alike: whether they
-    do not.
+    between rows, those of "class" are the shares of the classes at fit. labels_alike: whether all
+    rows have the same.
     """
 
     program: UserProgram
@@ -50,13 +50,13 @@ class ProgramPosterior(DrawsPosterior):
             classes = np.log(self.params["class"]["probs"].reshape(n_draws, n_classes))
         for rows in row_chunks(n_rows, most):
             at = np.arange(n_rows)[rows]
-            # rows are filled up to a power of two: few shapes are compiled
+            # rows are padded to a power of two, so that few shapes are compiled
             size = min(most, 1 << (len(at) - 1).bit_length())
             filled = at[np.minimum(np.arange(size), len(at) - 1)]
             x = {name: array[filled] for name, array in encoded.items()}
             labels, data = (part[:, : len(at)] for part in self._scores(x))
             joint = np.swapaxes(data + (classes[:, None] if self.labels_alike else labels), 0, 1)
-            # numpyro holds NaN to be outside every support
+            # numpyro treats NaN as outside every support
             wrong = np.isnan(joint).any(axis=(1, 2))
             wrong |= np.isneginf(joint).all(axis=(1, 2)) & with_nan(encoded, at)
             if wrong.any():
@@ -82,7 +82,7 @@ class ProgramPosterior(DrawsPosterior):
     ) -> tuple[dict[str, np.ndarray], np.ndarray]:
         """Return n rows and class codes, each from a draw of its own.
 
-        sizes: keywords of the program for what x would have shown.
+        sizes: keywords of the program for sizes that x would have shown.
         """
         params = self.parameters(rng, n)[OWNER]
         seed = int(rng.integers(2**31))
@@ -122,7 +122,7 @@ class ProgramPosterior(DrawsPosterior):
     ) -> dict[str, dict[str, np.ndarray]]:
         """Return n draws of every parameter from its prior, (draw, ...), by owner.
 
-        Rows x and labels y say how large everything is; what they hold does not count.
+        Only the shapes of rows x and labels y matter.
         """
         values = sample_prior(
             self.program, tuple(self.params[OWNER]), x, y, int(rng.integers(2**31)), n
@@ -132,10 +132,15 @@ class ProgramPosterior(DrawsPosterior):
     def log_priors(self, x: Encoded, y: np.ndarray) -> dict[str, np.ndarray]:
         """Return the log density of each parameter's prior at the draws, by site, (chain, draw).
 
-        Rows x and labels y say how large everything is. Empty where a prior is improper.
+        Only the shapes of rows x and labels y matter. Empty where a prior is improper.
         """
         found = log_priors(self.program, self.values, x, y)
         return {site: density.reshape(self.shape) for site, density in found.items()}
+
+    def require_loo(self) -> None:
+        """Raise for a point estimate, which has no draws to reweigh."""
+        if self.point:
+            raise ProgramRefuses.loo_of_point(self.report.method)
 
     def with_classes(self, classes: ClassPrior) -> "ProgramPosterior":
         """Return the same posterior under another class prior, which must be known."""
@@ -152,7 +157,7 @@ class ProgramPosterior(DrawsPosterior):
 def site_densities(
     program: UserProgram, point: Mapping[str, np.ndarray], x: Encoded, y: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Return the log density of each observed site, to say which of them is at fault."""
+    """Return the log density of each observed site, to name the one at fault."""
     import jax
 
     with jax.enable_x64(True):
@@ -171,14 +176,14 @@ def class_probs(program: UserProgram, values: Mapping[str, np.ndarray], x: Encod
 
 
 def not_finite(site: str, rows: list[int], x: Encoded, density: np.ndarray) -> ProgramNotFinite:
-    """Return the error about rows without a density: they hold missing cells, or wrong ones."""
+    """Return the error about rows without a density: with missing values, or with invalid ones."""
     if with_nan(x, np.array(rows)).all():
         return ProgramNotFinite.missing(site, rows)
     return ProgramNotFinite.invalid(site, rows, "NaN" if np.isnan(density).any() else "-inf")
 
 
 def with_nan(x: Encoded, rows: np.ndarray) -> Bool[np.ndarray, " row"]:
-    """Return whether rows hold NaN."""
+    """Return which rows hold NaN."""
     floats = (array[rows] for array in x.values() if array.dtype.kind == "f")
     found = (np.isnan(array).reshape(len(rows), -1).any(axis=1) for array in floats)
     return functools.reduce(np.logical_or, found, np.zeros(len(rows), bool))
@@ -204,3 +209,101 @@ def _scorer(program: UserProgram, *, labels_only: bool = False) -> Callable:
         return jax.lax.map(one, values, batch_size=at_once)
 
     return jax.jit(score)
+
+
+# -- rows simulated by a program, draws and densities of its priors --------------------------------
+
+
+def simulate(
+    program: UserProgram, values: Mapping[str, np.ndarray], seed: int, sizes: Mapping[str, int]
+) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Return one row and its class for each set of parameters, values having a leading draw axis.
+
+    Raises:
+        InvalidProgram: the program does not run without rows, or does not return (x, y).
+    """
+    import jax
+
+    with jax.enable_x64(True):
+        n = len(next(iter(values.values())))
+        keys = jax.random.split(jax.random.key(seed), n)
+        try:
+            rows, y = jax.device_get(_simulator(program, tuple(sizes.items()))(values, keys))
+        except InvalidProgram:
+            raise
+        # a program of the user's own may stop in any way
+        except Exception as error:
+            raise InvalidProgram.cannot_simulate(error) from error
+    return rows, y
+
+
+def sample_prior(
+    program: UserProgram, names: tuple[str, ...], x: Mapping, y: np.ndarray, seed: int, n: int
+) -> dict[str, np.ndarray]:
+    """Return n draws of the parameters `names` from their priors, by site.
+
+    Only the shapes of rows x and labels y matter.
+    """
+    import jax
+
+    with jax.enable_x64(True):
+        keys = jax.random.split(jax.random.key(seed), n)
+        return jax.device_get(_prior(program, names)(keys, dict(x), y))
+
+
+def log_priors(
+    program: UserProgram, values: Mapping[str, np.ndarray], x: Mapping, y: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Return the log density of each parameter's prior at values (draw, ...), by site, (draw,).
+
+    Only the shapes of rows x and labels y matter. Empty where a prior is improper.
+    """
+    import jax
+    from numpyro import distributions as dist
+
+    def one(point: Mapping, x: Mapping, y: Traceable) -> dict:
+        trace = program.sites(x, y, lambda site: point.get(site["name"]))
+        if any(isinstance(trace[name]["fn"], dist.ImproperUniform) for name in point):
+            return {}
+        return {name: log_prob(trace[name]).sum() for name in point}
+
+    with jax.enable_x64(True):
+        each = jax.vmap(one, in_axes=(0, None, None))
+        return jax.device_get(jax.jit(each)(dict(values), dict(x), y))
+
+
+@functools.lru_cache(maxsize=32)
+def _prior(program: UserProgram, names: tuple[str, ...]) -> Callable:
+    import jax
+
+    def one(key: Traceable, x: Mapping, y: Traceable) -> dict:
+        trace = program.run(x, y, key=key, value_of=_none)[0]
+        return {name: trace[name]["value"] for name in names}
+
+    return jax.jit(jax.vmap(one, in_axes=(0, None, None)))
+
+
+@functools.lru_cache(maxsize=32)
+def _simulator(program: UserProgram, sizes: tuple[tuple[str, int], ...]) -> Callable:
+    import jax
+
+    def one(values: Mapping, key: Traceable) -> tuple[dict, Traceable]:
+        options = {"key": key, "value_of": lambda site: values.get(site["name"])}
+        _, returned = program.run(None, None, **options, n_rows=1, **dict(sizes))
+        rows, y = row_of(program, returned, InvalidProgram.wrong_simulation)
+        return rows, y[0]
+
+    return jax.jit(jax.vmap(one))
+
+
+def _none(site: Site) -> None:
+    """Return no value, so that a site keeps its own."""
+
+
+def size_keywords(program: UserProgram, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
+    """Return keywords for the sizes that the program leaves open, from the shapes of a row."""
+    wanted = inspect.signature(program.model).parameters.get("n_features")
+    bound = wanted is None or (wanted.default is not wanted.empty and wanted.default is not None)
+    if bound or not program.single or len(shapes[SINGLE]) != 1:
+        return {}
+    return {"n_features": shapes[SINGLE][0]}

@@ -1,4 +1,4 @@
-"""A user's NumPyro program, run at given parameters, and the log densities of its rows."""
+"""A user's NumPyro program: its sites at given parameters, and the log densities of its rows."""
 
 import dataclasses
 import functools
@@ -8,20 +8,25 @@ from collections.abc import Callable, Hashable, Mapping
 import numpy as np
 
 from bayesgen.errors import BayesgenError, InvalidProgram
-from bayesgen.tracing import ONE_PROGRAM
+from bayesgen.inference.log_density import Shapes
+from bayesgen.likelihoods.supports import log_scale_free_jacobian
+from bayesgen.program import ONE_PROGRAM
 from bayesgen.typing import Traceable
 
 LABEL, ROW = "y", "row"
 """Names of the label site and of the plate of rows."""
 
 SINGLE = "x"
-"""Name under which x travels that is one array and no dict of arrays."""
+"""Name of x among arrays where it is a single array instead of a dict."""
 
 Arrays = Mapping[str, np.ndarray]
 """Rows as a program takes them, along the first axis of every array; under "x" if it is one."""
 
 Site = dict
-"""What numpyro records of one site: name, fn, value, is_observed, cond_indep_stack, ..."""
+"""A site as numpyro records it: name, fn, value, is_observed, cond_indep_stack, ..."""
+
+Tree = Mapping[str, Mapping | Traceable]
+"""The numbers of a log density: x, y and weight of the rows, centre and width of coordinates."""
 
 ValueOf = Callable[[Site], Traceable | None]
 """Returns the value that a site takes, or None where it keeps its own."""
@@ -52,8 +57,8 @@ class UserProgram:
     ) -> tuple[dict[str, Site], object]:
         """Return the sites of one run by name, and what the program returns.
 
-        value_of: values of sites; whatever it leaves open is drawn by the key. sizes: keywords of
-        the program for what x would have shown.
+        value_of: values of sites; others are drawn by the key. sizes: keywords of the program for
+        sizes that x would have shown.
         """
         from numpyro import handlers
 
@@ -94,7 +99,7 @@ class UserProgram:
         return split(self.sites(x, y, lambda site: values.get(site["name"])))
 
     def key(self) -> Hashable:
-        """Return what decides how the program is traced."""
+        """Return a key of the traced program."""
         return (identity(self.model), self.n_classes, self.single)
 
     def __hash__(self) -> int:
@@ -107,7 +112,7 @@ class UserProgram:
 
 
 def attempt(run: Callable[[], dict[str, Site]]) -> dict[str, Site]:
-    """Return what a run of a program returns.
+    """Return the result of a run of a program.
 
     Raises:
         InvalidProgram: in place of its own error, naming the site at which it stopped.
@@ -137,7 +142,7 @@ def identity(model: Callable) -> Hashable:
         key = (identity(model.func), model.args, tuple(sorted(model.keywords.items())))
         try:
             hash(key)
-        except TypeError:  # arrays among the settings: only the same object is surely the same
+        except TypeError:  # arrays among the settings: only identical objects are equal
             return model
         return key
     return model
@@ -178,3 +183,68 @@ def split(trace: Mapping[str, Site]) -> tuple[Traceable, Traceable, Traceable]:
     rest = sum(reduced(site) for site in data if not in_rows(site))
     drawn = sum(log_prob(site).sum() for site in trace.values() if is_drawn(site))
     return reduced(trace[LABEL]), rows, rest + drawn
+
+
+def row_of(
+    program: UserProgram, returned: object, refused: Callable[[str], InvalidProgram]
+) -> tuple[dict[str, Traceable], Traceable]:
+    """Return the one row by array, and its label (1,), that a program returns.
+
+    Raises:
+        InvalidProgram: it returns something else.
+    """
+    if not (isinstance(returned, tuple) and len(returned) == 2):
+        raise refused(f"it returned {type(returned).__name__}")
+    x, y = returned
+    rows = {SINGLE: x} if program.single else x
+    if not isinstance(rows, Mapping) or any(np.shape(v)[:1] != (1,) for v in rows.values()):
+        raise refused("they are not one row")
+    return {name: value[0] for name, value in rows.items()}, y
+
+
+@dataclasses.dataclass(frozen=True)
+class ProgramLogDensity:
+    """Log densities of a program over coordinates u, unconstrained value = centre + width u.
+
+    shapes: of the coordinates of each parameter. The numbers travel as a tree.
+    """
+
+    program: UserProgram
+    shapes: Shapes
+
+    def centre(self, tree: Tree) -> dict[str, Traceable]:
+        """Return the coordinates of the centre, by site: zeros."""
+        import jax.numpy as jnp
+
+        return {name: jnp.zeros(shape) for name, shape in self.shapes}
+
+    def terms(self, tree: Tree, u: Mapping[str, Traceable]) -> dict[str, Traceable]:
+        """Return the log densities "prior", "rows", "jacobian" and "measure" at u (traced)."""
+        return self._terms_and_values(tree, u)[0]
+
+    def values(self, tree: Tree, u: Mapping[str, Traceable]) -> dict[str, Traceable]:
+        """Return the parameters at u, by site (traced)."""
+        return self._terms_and_values(tree, u)[1]
+
+    def _terms_and_values(self, tree: Tree, u: Mapping[str, Traceable]) -> tuple[dict, dict]:
+        import jax.numpy as jnp
+        from numpyro.distributions import biject_to
+
+        values: dict[str, Traceable] = {}
+        found = {"jacobian": jnp.zeros(()), "measure": jnp.zeros(())}
+
+        def value_of(site: Site) -> Traceable | None:
+            name = site["name"]
+            if name not in u:
+                return None
+            width, support = tree["width"][name], site["fn"].support
+            free, to_site = tree["centre"][name] + width * u[name], biject_to(support)
+            value = values[name] = to_site(free)
+            jacobian = to_site.log_abs_det_jacobian(free, value).sum()
+            found["jacobian"] += jacobian + jnp.log(width).sum()
+            found["measure"] += log_scale_free_jacobian(support, to_site, free, value)
+            return value
+
+        labels, rows, prior = split(self.program.sites(tree["x"], tree["y"], value_of))
+        rows = ((labels + rows) * tree["weight"]).sum()
+        return {"prior": prior, "rows": rows, **found}, values

@@ -1,4 +1,4 @@
-"""Validate the form of a user's program by a trial run on a few of its rows."""
+"""Validation of a user's program by a trial run on a few of its rows."""
 
 import dataclasses
 import functools
@@ -15,6 +15,7 @@ from bayesgen.user_program.program import (
     LABEL,
     ROW,
     Arrays,
+    ProgramLogDensity,
     Site,
     UserProgram,
     in_rows,
@@ -31,7 +32,7 @@ JITTER = 0.3
 
 @dataclasses.dataclass(frozen=True)
 class ProgramFacts:
-    """What a program turned out to be.
+    """Properties of a program, found by a trial run.
 
     shapes: for each parameter the shape of its unconstrained coordinates. labels_alike: whether the
     class probabilities are the same for all rows. start: unconstrained coordinates in the middle of
@@ -47,7 +48,7 @@ class TrialRun(NamedTuple):
     """Densities of a few rows at parameters beside the middle of the priors.
 
     start: unconstrained coordinates of that middle. together: the log density of each observed
-    site, (class, row) or (class,) outside plate "row", all rows held to be of one class. alone:
+    site, (class, row) or (class,) outside plate "row", with all rows of one class. alone:
     that of each row by itself with its own class, (row,).
     """
 
@@ -60,7 +61,7 @@ def validate(program: UserProgram, x: Arrays, y: np.ndarray) -> ProgramFacts:
     """Return the facts of a program, tried out on some of the rows.
 
     Raises:
-        InvalidProgram: the program breaks the form; the sentence names the site or the plate and
+        InvalidProgram: the program violates the form; the sentence names the site or the plate and
             shows the lines to write.
     """
     import jax
@@ -81,10 +82,10 @@ def validate(program: UserProgram, x: Arrays, y: np.ndarray) -> ProgramFacts:
 
 
 def check_arguments(program: UserProgram) -> None:
-    """Refuse what cannot be called as model(x, y, n_classes=...)."""
+    """Raise unless the program can be called as model(x, y, n_classes=...)."""
     try:
         signature = inspect.signature(program.model)
-    except (TypeError, ValueError):  # built in: it will say so itself
+    except (TypeError, ValueError):  # a built-in function raises its own error
         return
     parameters = signature.parameters.values()
     unset = [
@@ -156,7 +157,7 @@ def _check_observed(trace: dict[str, Site], n_rows: int) -> None:
 
 
 def _check_row_independence(found: TrialRun, y: np.ndarray) -> None:
-    """Refuse rows whose density depends on other rows, and densities of rows outside the plate."""
+    """Raise if the density of a row depends on other rows, or lies outside the plate."""
     for name, density in found.together.items():
         inside = density.ndim == 2
         together = density[y, np.arange(len(y))] if inside else density[y]
@@ -190,10 +191,12 @@ def trial_run(program: UserProgram, shapes: Shapes) -> Callable:
         start = middle(program, names, x, y)
         keys = jax.random.split(jax.random.key(0), len(start))
         near = {
-            name: u + JITTER * jax.random.normal(key, u.shape)
+            name: jax.random.normal(key, u.shape)
             for key, (name, u) in zip(keys, start.items(), strict=True)
         }
-        values = constrained(program, near, x, y)
+        width = {name: jnp.full(u.shape, JITTER) for name, u in start.items()}
+        numbers = {"x": x, "y": y, "weight": jnp.ones(len(y)), "centre": start, "width": width}
+        values = ProgramLogDensity(program, shapes).values(numbers, near)
 
         def one(x: Mapping, y: Traceable) -> dict[str, Traceable]:
             row = {name: array[None] for name, array in x.items()}
@@ -209,7 +212,7 @@ def trial_run(program: UserProgram, shapes: Shapes) -> Callable:
 def middle(program: UserProgram, names: tuple[str, ...], x: Mapping, y: Traceable) -> dict:
     """Return unconstrained coordinates of the priors' means, each given those before it (traced).
 
-    0 stands in where a mean is infinite or not known.
+    0 replaces means that are infinite or unavailable.
     """
     import jax.numpy as jnp
     from numpyro.distributions import biject_to
@@ -224,7 +227,7 @@ def middle(program: UserProgram, names: tuple[str, ...], x: Mapping, y: Traceabl
         try:
             found = to_site.inv(1.0 * jnp.broadcast_to(prior.mean, prior.shape()))
             u = jnp.where(jnp.isfinite(found).all(), found, u)
-        # a distribution that does not know its mean starts where its coordinates are 0
+        # a distribution without a mean starts where its coordinates are 0
         except NotImplementedError:
             pass
         out[site["name"]] = u
@@ -232,19 +235,3 @@ def middle(program: UserProgram, names: tuple[str, ...], x: Mapping, y: Traceabl
 
     program.sites(x, y, value_of)
     return out
-
-
-def constrained(program: UserProgram, u: Mapping, x: Mapping, y: Traceable) -> dict[str, Traceable]:
-    """Return parameters at unconstrained coordinates u (traced)."""
-    from numpyro.distributions import biject_to
-
-    values: dict[str, Traceable] = {}
-
-    def value_of(site: Site) -> Traceable | None:
-        if site["name"] not in u:
-            return None
-        values[site["name"]] = biject_to(site["fn"].support)(u[site["name"]])
-        return values[site["name"]]
-
-    program.sites(x, y, value_of)
-    return values

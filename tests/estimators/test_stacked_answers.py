@@ -10,7 +10,7 @@ from stacked_tables import flower_stack, holed, iris, mixed_stack, passengers
 
 import bayesgen as bg
 from bayesgen.errors import InvalidArgument, NoPosterior, UnsupportedInference
-from bayesgen.inference.mixture_posterior import dealt
+from bayesgen.inference.stacking import dealt
 from bayesgen.plots import WeightDisplay
 
 PRIOR = "(prior)"

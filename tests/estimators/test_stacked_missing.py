@@ -8,7 +8,7 @@ from scipy.special import xlogy
 from stacked_tables import flower_stack, holed, iris, mixed_stack, passengers
 
 import bayesgen as bg
-from bayesgen.inference import mixture_posterior
+from bayesgen.inference import stacking
 
 ERRORS = 5.0
 
@@ -92,9 +92,7 @@ def test_filled_cells_follow_the_density_of_the_stack(flowers):
 
 def test_a_fault_in_the_picks_is_found(flowers, monkeypatch):
     """Members picked by the place alone, whatever the row shows."""
-    monkeypatch.setattr(
-        mixture_posterior, "picked", lambda probs, place: np.zeros(len(place), dtype=int)
-    )
+    monkeypatch.setattr(stacking, "picked", lambda probs, place: np.zeros(len(place), dtype=int))
     with pytest.raises(AssertionError):
         test_filled_cells_follow_the_density_of_the_stack(flowers)
 

@@ -11,7 +11,7 @@ from explained import FITS, cells, fitted
 
 import bayesgen as bg
 from bayesgen.errors import BayesgenWarning, InvalidArgument, NoPosterior
-from bayesgen.explain import orders
+from bayesgen.explain import evidence
 
 PRIOR = "(prior)"
 COMPILED = [pytest.param(*fit, marks=pytest.mark.slow) for fit in FITS if fit[1] == "map"]
@@ -158,7 +158,7 @@ def test_sampled_orders_err_as_they_say(monkeypatch):
     clf = bg.QDA(random_state=0).fit(X, y)
     sampled, error = clf.evidence(X[:4], order="shapley", return_error=True)
     np.testing.assert_allclose(sampled.sum(axis=1), clf.decision_function(X[:4]), atol=1e-9)
-    monkeypatch.setattr(orders, "EXACT", 10)
+    monkeypatch.setattr(evidence, "EXACT", 10)
     exact = clf.evidence(X[:4], order="shapley")
     away = np.abs(sampled - exact).to_numpy()[:, 1:]
     assert (away <= 5 * error.to_numpy()[:, 1:]).all() and (away > 0).all()
@@ -246,10 +246,10 @@ def test_a_column_by_itself_breaks_the_sum(monkeypatch):
     def alone(ask, shown, encoded, group):
         blank = {n: np.full_like(x, np.nan) for n, x in encoded.items()}
         for i, cell in enumerate(group):
-            one = orders.show(blank, encoded, [cell])
-            yield i, 1.0, 0, orders.added(ask(blank), ask(one))
+            one = evidence.show(blank, encoded, [cell])
+            yield i, 1.0, 0, evidence.added(ask(blank), ask(one))
 
-    monkeypatch.setattr(orders, "in_turn", alone)
+    monkeypatch.setattr(evidence, "in_turn", alone)
     check_sum(fitted("Normal", "exact"), *some_rows("Normal"), "columns")
     with pytest.raises(AssertionError):
         check_sum(
@@ -258,7 +258,7 @@ def test_a_column_by_itself_breaks_the_sum(monkeypatch):
 
 
 def test_equal_weights_of_subsets_break_the_sum(monkeypatch):
-    monkeypatch.setattr(orders, "factorial", lambda n: 1.0)
+    monkeypatch.setattr(evidence, "factorial", lambda n: 1.0)
     with pytest.raises(AssertionError):
         check_sum(
             fitted("MultivariateNormal", "exact"), *some_rows("MultivariateNormal"), "shapley"

@@ -16,7 +16,7 @@ import warnings
 import numpy as np
 
 import bayesgen as bg
-from bayesgen.inference import checkpoint, compiled_nuts
+from bayesgen.inference import checkpoint, nuts
 
 SIGNALS = {"kill": signal.SIGKILL, "int": signal.SIGINT}
 
@@ -62,17 +62,17 @@ def main(path, how):
     # written at every step, so that the signal meets every stage of writing
     checkpoint.PAUSE, checkpoint.SHARE = 0.0, np.inf
     word, _, seconds = how.partition(":")
-    taken = compiled_nuts.CompiledNUTS.taken
+    taken = nuts.CompiledNUTS.taken
 
     def starting(self, *arguments, **options):
         if word in SIGNALS and arguments[2]:
             timer = threading.Timer(float(seconds), os.kill, (os.getpid(), SIGNALS[word]))
             timer.daemon = True
             timer.start()
-            compiled_nuts.CompiledNUTS.taken = taken
+            nuts.CompiledNUTS.taken = taken
         return taken(self, *arguments, **options)
 
-    compiled_nuts.CompiledNUTS.taken = starting
+    nuts.CompiledNUTS.taken = starting
     X, y = rows()
     clf = classifier(path)
     try:

@@ -18,7 +18,7 @@ from interrupted import classifier, draws, rows
 import bayesgen as bg
 from bayesgen.errors import CheckpointNotWritten, InvalidCheckpoint, NotConverged
 from bayesgen.inference import checkpoint, nuts
-from bayesgen.inference.compiled_nuts import CompiledNUTS
+from bayesgen.inference.nuts import CompiledNUTS
 from bayesgen.persist import container
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayesgen.errors.NotConverged")

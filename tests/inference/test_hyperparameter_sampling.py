@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 import bayesgen as bg
 from bayesgen.classes import ClassPrior
 from bayesgen.errors import UnsupportedInference
-from bayesgen.inference import NUTS, compiled_nuts
+from bayesgen.inference import NUTS, nuts
 from bayesgen.inference import hyperparameter_sampling as learning
 from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture, averaged
 from bayesgen.model import Model, ModelStatistics, Reader
@@ -149,12 +149,12 @@ def test_a_prior_of_another_measure_is_caught(monkeypatch):
         return found | {"prior": sum(jnp.log(value) for value in values.values())}
 
     monkeypatch.setattr(learning.StrengthsTarget, "terms", wrong)
-    compiled_nuts.compiled.cache_clear()
+    nuts.compiled.cache_clear()
     try:
         with pytest.raises(AssertionError):
             meets_the_grid("Normal")
     finally:
-        compiled_nuts.compiled.cache_clear()
+        nuts.compiled.cache_clear()
 
 
 @pytest.mark.slow

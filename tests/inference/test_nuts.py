@@ -17,7 +17,7 @@ from cases import CASES, CLOSED, MEAN, N_CLASSES, SCALE, TOLD
 from bayesgen.classes import ClassPrior
 from bayesgen.errors import UnsupportedInference
 from bayesgen.inference import NUTS, nuts
-from bayesgen.inference.compiled_nuts import CHUNK, STATS, compiled
+from bayesgen.inference.nuts import CHUNK, STATS, compiled
 from bayesgen.likelihoods import MultivariateNormal, Normal
 from bayesgen.model import complete_model, model_statistics
 

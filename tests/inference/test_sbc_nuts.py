@@ -8,7 +8,7 @@ from side_by_side import Chains
 from subjects import SUBJECTS
 from test_sbc import least
 
-from bayesgen.inference import compiled_nuts
+from bayesgen.inference import nuts
 
 pytestmark = pytest.mark.nightly
 
@@ -47,11 +47,11 @@ def test_ranks_are_uniform_and_rows_counted_twice_are_caught(names, monkeypatch)
 
 
 def test_a_missing_jacobian_is_caught(monkeypatch):
-    monkeypatch.setattr(compiled_nuts, "NUTS_TERMS", ("prior", "rows"))
-    for cache in (compiled_nuts.compiled, side_by_side.side_by_side):
+    monkeypatch.setattr(nuts, "NUTS_TERMS", ("prior", "rows"))
+    for cache in (nuts.compiled, side_by_side.side_by_side):
         cache.cache_clear()
     try:
         assert least(found("LearnedKernelDensity"))
     finally:
-        for cache in (compiled_nuts.compiled, side_by_side.side_by_side):
+        for cache in (nuts.compiled, side_by_side.side_by_side):
             cache.cache_clear()

@@ -12,7 +12,7 @@ from paces import fast_only
 from bayesgen.classes import ClassPrior
 from bayesgen.errors import UnsupportedInference
 from bayesgen.inference import MAP, MLE
-from bayesgen.inference.svi import GRADIENT_TOLERANCE
+from bayesgen.inference.point_estimates import GRADIENT_TOLERANCE
 from bayesgen.model import complete_model, model_statistics
 
 N = 300
@@ -121,10 +121,10 @@ def test_bias_correction_is_no_optimum():
 
 
 def test_compiled_once_for_one_structure():
-    from bayesgen.inference import svi
+    from bayesgen.inference import point_estimates
 
-    svi._compiled.cache_clear()
+    point_estimates._compiled.cache_clear()
     names = ["Normal"]
     for vague in (False, True):
         MAP(solver="svi").infer(*blocks_of(False, names, vague), seed=0)
-    assert svi._compiled.cache_info().misses == 1
+    assert point_estimates._compiled.cache_info().misses == 1

@@ -10,8 +10,8 @@ import numpyro.distributions as dist
 import pytest
 
 import bayesgen as bg
-from bayesgen import tracing
-from bayesgen.inference.compiled_nuts import compiled
+from bayesgen import program as model_program
+from bayesgen.inference.nuts import compiled
 
 SHORT = {"draws": 60, "warmup": 60, "chains": 2}
 
@@ -90,7 +90,7 @@ def test_programs_of_two_threads_meet_without_turns(monkeypatch):
     seen = {}
 
     def program(name, first, second):
-        with tracing.ONE_PROGRAM, numpyro.handlers.trace() as trace:
+        with model_program.ONE_PROGRAM, numpyro.handlers.trace() as trace:
             first.set()
             second.wait(0.2)
             numpyro.sample(name, dist.Normal(), rng_key=jax.random.key(0))
@@ -98,7 +98,7 @@ def test_programs_of_two_threads_meet_without_turns(monkeypatch):
 
     for turns in (True, False):
         lock = threading.RLock() if turns else _Open()
-        monkeypatch.setattr(tracing, "ONE_PROGRAM", lock)
+        monkeypatch.setattr(model_program, "ONE_PROGRAM", lock)
         events = threading.Event(), threading.Event()
         together(
             {

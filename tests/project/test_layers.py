@@ -14,7 +14,6 @@ ORDER = (
         "typing",
         "errors",
         "arguments",
-        "tracing",
         "progress_bar",
         "table",
         "schema",

@@ -28,7 +28,7 @@ from bayesgen.errors import (
     UnreliableLeaveOneOut,
     UnsupportedInference,
 )
-from bayesgen.inference.compiled_nuts import STATS
+from bayesgen.inference.nuts import STATS
 
 TINY = bg.NUTS(draws=60, warmup=100, chains=2)
 

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from numpyro.distributions import biject_to, constraints
 
-from bayesgen.user_program.log_density import log_scale_free_jacobian
+from bayesgen.likelihoods.supports import log_scale_free_jacobian
 
 
 def measure(constraint: object, value: jax.Array) -> jax.Array:

@@ -4,6 +4,7 @@ import functools
 
 import numpy as np
 
+from bayesgen.likelihoods import supports
 from bayesgen.likelihoods.base import Likelihood
 from bayesgen.typing import Params, Traceable
 
@@ -147,9 +148,7 @@ def log_scale_free_jacobian(factor: Traceable) -> Traceable:
     The density of L is that of Sigma times prod 2 L_ii^(p - i), and |Sigma|^(p+1)/2 is
     prod L_ii^(p + 1).
     """
-    xp = factor.__array_namespace__()
-    diagonal = xp.diagonal(factor, axis1=-2, axis2=-1)
-    return (np.arange(1, factor.shape[-1] + 1) * xp.log(diagonal)).sum()
+    return supports.log_diagonal(factor, 1)
 
 
 def conjugate_twin(prior: Likelihood, count: np.ndarray) -> Likelihood:

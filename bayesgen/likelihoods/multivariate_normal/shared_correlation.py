@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from bayesgen.likelihoods import supports
 from bayesgen.likelihoods.exponential_family import ExponentialFamily
 from bayesgen.likelihoods.hyperparameters import Guess, broadcast_guess, require_positive
 from bayesgen.likelihoods.multivariate_normal import conditional, correlations, parameters
@@ -117,9 +118,7 @@ class SharedCorrelationNormal(ExponentialFamily[MultivariateNormalStatistics]):
         """
         deviation, factor = params["deviation"], params["correlation_cholesky"]
         xp = deviation.__array_namespace__()
-        diagonal = xp.diagonal(factor, axis1=-2, axis2=-1)
-        powers = np.arange(2, factor.shape[-1] + 2)
-        return xp.log(deviation).sum() + (powers * xp.log(diagonal)).sum()
+        return xp.log(deviation).sum() + supports.log_diagonal(factor, 2)
 
     def initial_params(self, statistics: MultivariateNormalStatistics) -> Params:
         """Return pooled means and deviations within classes, without correlation."""
