@@ -10,7 +10,7 @@ from bayesgen.errors import UnsupportedInference
 from bayesgen.likelihoods import forest_sums
 from bayesgen.likelihoods.base import Repair
 from bayesgen.likelihoods.hyperparameters import Guess, broadcast_guess, require_positive
-from bayesgen.likelihoods.multivariate_normal import MultivariateNormal, conditional
+from bayesgen.likelihoods.multivariate_normal import MultivariateNormal
 from bayesgen.likelihoods.multivariate_normal import statistics as whole
 from bayesgen.likelihoods.tree_family import Tree
 from bayesgen.likelihoods.tree_normal import pairs, parameters
@@ -267,7 +267,7 @@ class TreeNormal(Tree[PairMoments]):
 
     def fill_given(self, params: Params, x: Block, own: Labels, rng: np.random.Generator) -> Block:
         """Return rows whose missing cells are drawn given one draw of the parameters."""
-        return conditional.filled_given(x, own, rng, mean=params["mean"], factor=params["cholesky"])
+        return MultivariateNormal().fill_given(params, x, own, rng)
 
     def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:
         """Return mean + L noise of each row's class."""
