@@ -28,7 +28,7 @@ from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture
 from bayesgen.likelihoods.multivariate_normal import MultivariateNormalStatistics
 from bayesgen.likelihoods.multivariate_normal.density import cells_log_likelihood
 from bayesgen.likelihoods.multivariate_normal.likelihood import EIGENVALUE_FLOOR, repaired_factor
-from bayesgen.likelihoods.multivariate_normal.statistics import gather
+from bayesgen.likelihoods.multivariate_normal.statistics import complete_rows, gather
 from bayesgen.typing import Block, Labels, Params, Weights
 
 ROUNDED = 1e-6
@@ -212,7 +212,7 @@ def expected(
     filled = cell_means(statistics, params, slope)
     scatter = slope @ statistics.cell_scatter @ slope.mT
     scatter += statistics.cell_count[:, None, None] * (root @ root.mT)
-    return without_missing(*merge_cells(statistics, filled, scatter))
+    return complete_rows(*merge_cells(statistics, filled, scatter))
 
 
 def regression(
@@ -270,15 +270,6 @@ def merge_cells(
     squares = (member @ flat).reshape(*merged.shape, p)
     squares += statistics.count[:, None, None] * own[..., :, None] * own[..., None, :]
     return count, merged, squares + statistics.scatter
-
-
-def without_missing(
-    count: np.ndarray, mean: np.ndarray, scatter: np.ndarray
-) -> MultivariateNormalStatistics:
-    """Return the statistics of complete rows."""
-    p = mean.shape[1]
-    cells = (np.empty(0, dtype=int), np.empty((0, p), dtype=bool), np.empty(0), np.empty((0, p)))
-    return MultivariateNormalStatistics(count, mean, scatter, *cells, np.empty((0, p, p)))
 
 
 # -- the density of the observed cells, to second order --------------------------------------
@@ -604,7 +595,7 @@ def _parameters(
 ) -> Params:
     """Draw the parameters of each chain given its filled rows."""
     drawn = [
-        likelihood.posterior(without_missing(count, *moments)).draw(rng, 1)
+        likelihood.posterior(complete_rows(count, *moments)).draw(rng, 1)
         for moments in zip(mean, scatter, strict=True)
     ]
     return {name: np.concatenate([one[name] for one in drawn]) for name in drawn[0]}
