@@ -28,7 +28,7 @@ from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture
 from bayesgen.likelihoods.multivariate_normal import MultivariateNormalStatistics
 from bayesgen.likelihoods.multivariate_normal.density import cells_log_likelihood
 from bayesgen.likelihoods.multivariate_normal.likelihood import EIGENVALUE_FLOOR, repaired_factor
-from bayesgen.likelihoods.multivariate_normal.statistics import complete_rows, gather
+from bayesgen.likelihoods.multivariate_normal.statistics import all_cells, complete_rows, gather
 from bayesgen.typing import Block, Labels, Params, Weights
 
 ROUNDED = 1e-6
@@ -336,16 +336,10 @@ def observed_normal(
     narrowest: float = 0.0,
 ) -> ObservedNormal:
     """Return the cells of rows, and with `prior` those of a completed conjugate prior."""
-    full = np.flatnonzero(statistics.count > 0)
-    every = np.ones((len(full), statistics.mean.shape[1]), dtype=bool)
-    count, mean, scatter = (
-        part[full] for part in (statistics.count, statistics.mean, statistics.scatter)
-    )
-    cells = (statistics.cell_count, statistics.cell_mean, statistics.cell_scatter)
-    parts = [
-        (full, every, count, count, mean, scatter),
-        (statistics.cell_class, statistics.cell_observed, cells[0], *cells),
-    ]
+    owner, observed, count, mean, scatter = all_cells(statistics)
+    full = count > 0
+    rows = count[full]
+    parts = [(owner[full], observed[full], rows, rows, mean[full], scatter[full])]
     if prior:
         parts.append(_prior_cells(likelihood))
     return ObservedNormal(

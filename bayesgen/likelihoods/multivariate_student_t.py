@@ -15,10 +15,9 @@ from jaxtyping import Float
 from bayesgen.likelihoods.base import Likelihood
 from bayesgen.likelihoods.distinct_rows import Rows, gather
 from bayesgen.likelihoods.hyperparameters import Guess, require_one_of, require_positive
-from bayesgen.likelihoods.multivariate_normal import lkj_and_wishart
+from bayesgen.likelihoods.multivariate_normal import MultivariateNormal, lkj_and_wishart
 from bayesgen.likelihoods.multivariate_normal.density import (
     SMALL_PRODUCT,
-    by_pattern,
     cell_factors,
     distances,
     each_pattern,
@@ -26,7 +25,11 @@ from bayesgen.likelihoods.multivariate_normal.density import (
     marginal_factor,
     noise,
 )
-from bayesgen.likelihoods.multivariate_normal.statistics import patterns
+from bayesgen.likelihoods.multivariate_normal.statistics import (
+    complete_rows,
+    group_moments,
+    patterns,
+)
 from bayesgen.likelihoods.normal.cells import FEW
 from bayesgen.typing import Block, Labels, Params, Traceable, Weights
 
@@ -35,7 +38,8 @@ SHIFT = 16
 STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188)
 NORMAL_MAD = 1.4826
 """Standard deviation of a normal per median absolute deviation, 1 / Phi^-1(3/4)."""
-STEPS = 20
+STEPS, INITIAL_DEGREES = 20, 5.0
+"""Of EM, and where it begins: near enough for a sampler's coordinates and an optimizer's start."""
 GRID = np.geomspace(1.0, 200.0, 25)
 """Degrees of freedom among which EM chooses: heavier tails than Cauchy's make no sense as a start,
 and from 200 on a t is all but normal."""
@@ -192,16 +196,18 @@ class MultivariateStudentT(Likelihood[PatternedRows]):
 
     def uninformative(self) -> np.ndarray:
         """Return which columns have no unit: constant or never observed, and no stated guess."""
-        return lkj_and_wishart.without_unit(self)
+        return np.isnan(np.diagonal(self.scale, axis1=1, axis2=2)).any(axis=0)
 
     def initial_params(self, statistics: PatternedRows) -> Params:
         """Return overall medians and the diagonal of squared spreads within classes."""
-        median, variance = guesses(statistics)
-        guess = np.diagonal(self.scale, axis1=1, axis2=2)
-        factor = np.sqrt(np.where(np.isnan(variance), guess, variance))[..., None]
-        mean = np.broadcast_to(median, (statistics.n_classes, len(median)))
-        params = {"mean": mean, "cholesky": factor * np.eye(len(median))}
-        return params if self.degrees is not None else {**params, "degrees": np.asarray(5.0)}
+        center = guesses(statistics)[0]
+        mean = np.broadcast_to(center, (statistics.n_classes, len(center)))
+        params = {"mean": mean, "cholesky": np.sqrt(self._diagonal(statistics))}
+        return (
+            params
+            if self.degrees is not None
+            else {**params, "degrees": np.asarray(INITIAL_DEGREES)}
+        )
 
     def log_density_fn(self, params: Params) -> Callable[[Block], np.ndarray]:
         """Return x -> log p(observed part of x given y = k, params), shape (row, draw, class)."""
@@ -243,12 +249,52 @@ class MultivariateStudentT(Likelihood[PatternedRows]):
         return {**lkj_and_wishart.sample_parameters(name, self, wishart), **learned}
 
     def whitening(self, statistics: PatternedRows) -> dict[str, tuple[np.ndarray, ...]]:
-        """Return where a few steps of EM say the posterior sits, and how wide it is."""
-        found = centre(self, statistics)
-        out = lkj_and_wishart.whitening(found.mean, found.mean_rows, found.scale, found.scale_rows)
+        """Return centers and widths of the posterior, from medians by 20 steps of EM.
+
+        A row with o observed columns counts (v + o) / (v + d) times; missing cells are filled with
+        their expectation, and its covariance joins the scatter. v, where it is learned, is the best
+        on a grid given the distances d.
+
+        Source: Lange, Little and Taylor (1989); Liu and Rubin (1995).
+        """
+        weight, seen = statistics.weight, (~np.isnan(statistics.x)).sum(axis=1)
+        conjugate = MultivariateNormal(self.covariance).with_arrays(self.arrays())
+        n = np.bincount(statistics.y, weight, minlength=len(self.mean))
+        scale_rows = self.covariance_rows + (n.sum(keepdims=True) if self.shared else n)
+        sizes = np.bincount(statistics.y, minlength=len(n))
+        mean, scale = self._medians(statistics), self._diagonal(statistics)
+        mean_rows = self.mean_rows + n
+        fit = np.log(self.degrees or INITIAL_DEGREES), 0.5
+        groups = _groups(statistics)
+        for _ in range(STEPS):
+            x, spread, squares = _expected_rows(statistics, groups, mean, scale)
+            if self.degrees is None:
+                fit = _degrees(squares, seen, weight)
+            v = np.exp(fit[0])
+            counts = weight * (v + seen) / (v + squares)
+            # rows come sorted by class
+            count, average, scatter = group_moments(x, sizes, counts)
+            after = conjugate.posterior(complete_rows(count, average, scatter + spread))
+            mean, mean_rows = after.mean, after.mean_rows
+            scale = after.scale * (after.covariance_rows / scale_rows)[:, None, None]
+        found = lkj_and_wishart.whitening(mean, mean_rows, scale, scale_rows)
         if self.degrees is None:
-            out["degrees"] = (np.asarray(found.log_degrees), np.asarray(found.log_width))
-        return out
+            found["degrees"] = (np.asarray(fit[0]), np.asarray(fit[1]))
+        return found
+
+    def _medians(self, rows: PatternedRows) -> Float[np.ndarray, "class feature"]:
+        """Return each class's medians, its guess of the mean where it has no cell."""
+        own = [
+            class_medians(x[seen], rows.y[seen], rows.weight[seen], rows.n_classes)
+            for x, seen in zip(rows.x.T, ~np.isnan(rows.x.T), strict=True)
+        ]
+        return np.where(np.isnan(own), self.mean.T, own).T
+
+    def _diagonal(self, rows: PatternedRows) -> Float[np.ndarray, "covariance feature feature"]:
+        """Return squared spreads within classes as matrices, guesses where columns have none."""
+        variance = guesses(rows)[1]
+        guess = np.diagonal(self.scale, axis1=1, axis2=2)
+        return lkj_and_wishart.diagonals(np.where(np.isnan(variance), guess, variance))
 
 
 # -- densities ------------------------------------------------------------------------------
@@ -428,102 +474,33 @@ def class_medians(
     return np.array([median(*part) if len(part[0]) else np.nan for part in parts])
 
 
-@dataclasses.dataclass(frozen=True)
-class Centre:
-    """Where a posterior sits.
-
-    mean (class, feature) of mean_rows (class,); scale (class or 1, feature, feature) of scale_rows
-    (class or 1,); log_degrees and its standard error.
-    """
-
-    mean: np.ndarray
-    mean_rows: np.ndarray
-    scale: np.ndarray
-    scale_rows: np.ndarray
-    log_degrees: float
-    log_width: float
-
-
-def centre(prior: Likelihood, rows: Rows) -> Centre:
-    """Return about the mode of the posterior, from medians by 20 steps of EM.
-
-    A row with o observed columns counts (v + o) / (v + d) times; missing cells are filled with
-    their expectation, and its covariance joins the scatter. v, where it is not fixed, is the best
-    on a grid given the distances d. Source: Lange, Little and Taylor (1989); Liu and Rubin (1995).
-    """
-    classes = [np.flatnonzero(rows.y == k) for k in range(len(prior.mean))]
-    groups = [list(by_pattern(rows.x[index])) for index in classes]
-    seen = (~np.isnan(rows.x)).sum(axis=1)
-    now = _start(prior, rows)
-    for _ in range(STEPS):
-        parts = [
-            _expected_rows(rows.x[index], rows.weight[index], groups[k], now, k)
-            for k, index in enumerate(classes)
-        ]
-        squares = np.concatenate([part[2] for part in parts] or [np.zeros(0)])
-        fit = (now.log_degrees, now.log_width)
-        if prior.degrees is None:
-            fit = _degrees(squares, seen, rows.weight)
-        v = np.exp(fit[0])
-        # rows come sorted by class
-        count = rows.weight * (v + seen) / (v + squares)
-        now = _updated(prior, now, [count[index] for index in classes], parts, fit)
-    return now
-
-
-def _start(prior: Likelihood, rows: Rows) -> Centre:
-    _, variance = guesses(rows)
-    guess = np.diagonal(prior.scale, axis1=1, axis2=2)
-    scale = np.where(np.isnan(variance), guess, variance)[..., None] * np.eye(len(variance))
-    mean = prior.mean.copy()
-    for j, cells in enumerate(rows.x.T):
-        seen = ~np.isnan(cells)
-        own = class_medians(cells[seen], rows.y[seen], rows.weight[seen], len(mean))
-        mean[:, j] = np.where(np.isnan(own), mean[:, j], own)
-    total = np.bincount(rows.y, rows.weight, minlength=len(mean))
-    n = total.sum(keepdims=True) if prior.shared else total
-    scale_rows = prior.covariance_rows + n
-    fixed = np.log(prior.degrees or 5.0)
-    return Centre(mean, prior.mean_rows + total, scale, scale_rows, fixed, 0.5)
+def _groups(rows: PatternedRows) -> list[tuple[int, np.ndarray, np.ndarray]]:
+    """Return class, observed columns and positions of the rows of each class and pattern."""
+    masks, which = patterns(~np.isnan(rows.x))
+    keys, group = np.unique(rows.y * len(masks) + which, return_inverse=True)
+    members = np.split(np.argsort(group, kind="stable"), np.cumsum(np.bincount(group))[:-1])
+    return [
+        (key // len(masks), masks[key % len(masks)], at)
+        for key, at in zip(keys.tolist(), members if len(keys) else [], strict=True)
+    ]
 
 
 def _expected_rows(
-    x, weight, groups, now: Centre, k: int
+    rows: PatternedRows, groups: list, mean: np.ndarray, scale: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return filled rows of one class, the covariance of the filling, and distances."""
-    mean, scale = now.mean[k], now.scale[min(k, len(now.scale) - 1)]
-    out, spread, squares = x.copy(), np.zeros_like(scale), np.zeros(len(x))
-    for masks, members in groups:
-        for mask, at in zip(masks, members, strict=True):
-            root = np.linalg.inv(np.linalg.cholesky(scale[np.ix_(mask, mask)]))
-            z = (x[np.ix_(at, mask)] - mean[mask]) @ root.T
-            squares[at] = (z**2).sum(axis=1)
-            slope = root @ scale[mask]
-            if not mask.all():
-                out[at] = np.where(mask, x[at], mean + z @ slope)
-                spread += weight[at].sum() * (scale - slope.T @ slope)
-    return out, spread, squares
-
-
-def _updated(
-    prior: Likelihood, now: Centre, counts: list, parts: list, fit: tuple[float, float]
-) -> Centre:
-    """Return the next centre: the conjugate update by rows that count differently."""
-    mean, mean_rows, squares = [], [], []
-    for k, (count, (x, spread, _)) in enumerate(zip(counts, parts, strict=True)):
-        total = count.sum()
-        average = count @ x / total if total > 0 else prior.mean[k]
-        off, delta = x - average, average - prior.mean[k]
-        rows = prior.mean_rows[k] + total
-        mean.append(prior.mean[k] + total / rows * delta)
-        mean_rows.append(rows)
-        pull = prior.mean_rows[k] * total / rows * np.outer(delta, delta)
-        squares.append((off * count[:, None]).T @ off + spread + pull)
-    scatter = np.array(squares)
-    scatter = scatter.sum(axis=0, keepdims=True) if prior.shared else scatter
-    scatter = scatter + prior.covariance_rows[:, None, None] * prior.scale
-    scale = scatter / now.scale_rows[:, None, None]
-    return Centre(np.array(mean), np.array(mean_rows), scale, now.scale_rows, *fit)
+    """Return filled rows, the covariance of the filling by class, and distances of the rows."""
+    x, squares = rows.x.copy(), np.zeros(len(rows.x))
+    spread = np.zeros((*mean.shape, mean.shape[1]))
+    for k, mask, at in groups:
+        matrix = scale[k % len(scale)]
+        root = np.linalg.inv(np.linalg.cholesky(matrix[np.ix_(mask, mask)]))
+        z = (x[np.ix_(at, mask)] - mean[k, mask]) @ root.T
+        squares[at] = (z**2).sum(axis=1)
+        if not mask.all():
+            slope = root @ matrix[mask]
+            x[at] = np.where(mask, x[at], mean[k] + z @ slope)
+            spread[k] += rows.weight[at].sum() * (matrix - slope.T @ slope)
+    return x, spread, squares
 
 
 def _degrees(squares: np.ndarray, seen: np.ndarray, weight: np.ndarray) -> tuple[float, float]:

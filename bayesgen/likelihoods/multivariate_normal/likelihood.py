@@ -179,7 +179,7 @@ class MultivariateNormal(density.NormalDensity):
 
     def uninformative(self) -> np.ndarray:
         """Return which columns have no unit: constant or never observed, and no stated guess."""
-        return lkj_and_wishart.without_unit(self)
+        return np.isnan(np.diagonal(self.scale, axis1=-2, axis2=-1)).any(axis=-2)
 
     def posterior(self, statistics: MultivariateNormalStatistics) -> "MultivariateNormal":
         """Return the updated prior (formula above); rows must be complete."""

@@ -61,11 +61,12 @@ def completed(
         mean: the columns' guesses of it.
         variance: the same, within classes.
     """
-    family, wide = type(prior).__name__, (*shape[:-2], 1 if prior.shared else shape[-2])
+    family, shared = type(prior).__name__, prior.covariance == "shared"
+    wide = (*shape[:-2], 1 if shared else shape[-2])
     guess = mean[..., None, :] if prior.mean is None else prior.mean
     rows = prior.covariance_rows
     if rows is None:
-        rows = SHARED_ROWS if prior.shared else OWN_ROWS
+        rows = SHARED_ROWS if shared else OWN_ROWS
     matrices = (*wide, shape[-1], shape[-1])
     if prior.scale is None:
         scale = np.broadcast_to(diagonals(variance)[..., None, :, :], matrices)
@@ -96,11 +97,6 @@ def _matrices(family: str, scale: object, shape: tuple[int, ...]) -> np.ndarray:
     if not symmetric or not (np.linalg.eigvalsh(matrices)[..., 0] > 0).all():
         raise InvalidPrior.not_positive_definite(family, "scale")
     return matrices
-
-
-def without_unit(prior: Likelihood) -> np.ndarray:
-    """Return which columns have no unit: constant or never observed, and no stated guess."""
-    return np.isnan(np.diagonal(prior.scale, axis1=-2, axis2=-1)).any(axis=-2)
 
 
 # -- inverse-Wishart: closed forms and draws --------------------------------------------------
