@@ -12,8 +12,8 @@ from bayesgen.model import Model, ModelStatistics, Reader
 
 VERDICT = "Closed form: nothing approximated."
 EXPECTED_VERDICT = (
-    "Closed form after incomplete rows in joint blocks gave what is expected of their statistics "
-    "at the mode: what was not observed counts as if it were known to be as expected."
+    "Closed form after incomplete rows in joint blocks were replaced by their expected statistics "
+    "at the mode: missing cells count as if they had been observed."
 )
 
 
@@ -29,7 +29,7 @@ class Exact:
     draws: int = 1000
 
     def __post_init__(self) -> None:
-        """Refuse what is no number of draws."""
+        """Validate the number of draws."""
         arguments.count("draws", self.draws, default=1000)
 
     def infer(
@@ -52,12 +52,12 @@ class Exact:
 
 @dataclasses.dataclass(frozen=True)
 class Expected:
-    """The closed form of the statistics that are expected of the filled rows, given the mode.
+    """The closed form after incomplete rows are replaced by their expected statistics at the mode.
 
     Without missing values in joint blocks it is `Exact`. With missing values it is an approximation
-    that takes milliseconds where `Augmentation`, which is exact, draws samples: the posterior is
-    too narrow by the share of cells that are missing. Rows to predict may have missing values,
-    which are marginalised exactly.
+    that takes milliseconds, while `Augmentation`, which is exact, draws samples: the posterior is
+    too narrow by the share of missing cells. Missing values in rows to predict are marginalized
+    exactly.
 
     Args:
         draws: how many draws intervals rest on.
@@ -66,7 +66,7 @@ class Expected:
     draws: int = 1000
 
     def __post_init__(self) -> None:
-        """Refuse what is no number of draws."""
+        """Validate the number of draws."""
         arguments.count("draws", self.draws, default=1000)
 
     def infer(

@@ -1,7 +1,7 @@
 """Multivariate normal with incomplete rows: mode, maximum likelihood and Gibbs steps on statistics.
 
-Rows are read by cell: a cell is one class and one pattern of observed columns, of which the count,
-the mean and the scatter are kept. No step needs a row.
+Statistics are kept by cell, one class and one pattern of observed columns: count, mean and scatter.
+No step needs the rows.
 
 Expected moments: given the parameters the filled rows of a cell are an affine map of the observed
 ones plus noise in the missing columns, so that their moments follow from the cell's. Modes:
@@ -32,9 +32,9 @@ from bayesgen.likelihoods.multivariate_normal.statistics import all_cells, compl
 from bayesgen.typing import Block, Labels, Params, Weights
 
 ROUNDED = 1e-6
-"""Logarithm of a deviation, above that of the narrowest, which rounding may leave of it."""
+"""Distance to the narrowest deviation, in logarithms, that counts as rounding."""
 RANK_TOLERANCE = 1e-10
-"""Smallest eigenvalue, of unit columns, that counts where weights leave the rank open."""
+"""Smallest eigenvalue, of columns scaled to 1, that counts if weights leave the rank open."""
 LARGEST_EXCESS = 2.0
 """Excess per weight up to which a cell is filled (measured: of .5, 1, 2, 4 the best is 2)."""
 
@@ -43,11 +43,10 @@ Matrices = Float[np.ndarray, "cell feature feature"]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class IncompleteNormal(IncompleteData):
-    """Means and covariances of rows of which some lack cells.
+    """Means and covariances given incomplete rows.
 
-    Columns without a unit (`likelihood.uninformative()`) must have been left out. For
-    `maximum_likelihood` only whether the covariance is shared is read of the likelihood; the others
-    take its prior, which is completed and conjugate.
+    Columns without a unit (`likelihood.uninformative()`) must have been left out.
+    `maximum_likelihood` ignores the prior; the other methods need a completed conjugate one.
     """
 
     likelihood: MultivariateNormal
@@ -56,16 +55,16 @@ class IncompleteNormal(IncompleteData):
     def maximum_likelihood(
         self, *, bias_corrected: bool = False, variance_floor: float = 1e-9
     ) -> tuple[Params, list[Repair], OptimumReport]:
-        """Return means and Cholesky factors of greatest likelihood, and what was mended.
+        """Return means and Cholesky factors of maximum likelihood, with repairs and a report.
+
+        A class, or a column within a class, without an observed cell is reported as "pooled": its
+        estimate follows from the pooled moments.
 
         Args:
             bias_corrected: multiply the variance of a column with n observed cells by
                 n / (n - means), means being 1, or the number of classes that share it; correlations
-                stay. Where nothing is missing that is S / (n - means).
+                stay. Without missing cells this is S / (n - means).
             variance_floor: share of a column's variance that replaces a smaller one ("singular").
-
-        A class or a column of a class may be empty (reported as "pooled": its estimate is where the
-        pooled moments led).
         """
         likelihood, statistics = self.likelihood, self.statistics
         observed = statistics.marginal()
@@ -105,10 +104,10 @@ class IncompleteNormal(IncompleteData):
     def gibbs(self, rng: np.random.Generator, chains: int) -> Iterator[Params]:
         """Yield steps of chains whose limit is the posterior given the observed cells.
 
-        Exact for weights of any size. Where every weight is an integer, or every cell weighs as
-        much as the table has columns, each step is a Gibbs step; else steps are accepted or not
-        (Metropolis and Hastings), class by class where covariances are, and very uneven weights
-        cost effective draws. The likelihood must be a completed prior with closed form.
+        Exact for any weights. If every weight is an integer, or every cell weighs at least as much
+        as the table has columns, each step is a Gibbs step; otherwise steps are accepted or
+        rejected (Metropolis and Hastings), by class if covariances are, and very uneven weights
+        reduce the effective sample size. The likelihood must be a completed prior with closed form.
 
         Yields:
             mean (chain, class, feature) and cholesky (chain, class or 1, feature, feature).
@@ -155,7 +154,7 @@ class IncompleteNormal(IncompleteData):
 def averaged_missing(
     likelihood: HyperparameterMixture, statistics: Statistics
 ) -> IncompleteData | None:
-    """Return what stands in for the closed form of the member of most weight."""
+    """Return the inference of the mixture's member of largest weight."""
     return missing_cells(likelihood.heaviest(), statistics)
 
 
@@ -163,7 +162,7 @@ def averaged_missing(
 def incomplete_normal_of(
     likelihood: MultivariateNormal, statistics: MultivariateNormalStatistics
 ) -> IncompleteData | None:
-    """Return what stands in for the closed form of a joint normal, if cells are missing."""
+    """Return the inference of a multivariate normal, if cells are missing."""
     return IncompleteNormal(likelihood, statistics) if statistics.has_missing else None
 
 
@@ -223,8 +222,8 @@ def regression(
     A row of the cell is mean + slope (observed part - mean) + root z with z standard normal: slope
     is the identity in observed rows, the regression in missing ones and 0 in missing columns; root
     is 0 outside the missing block. Both come from the precision P: the conditional covariance is
-    the inverse of its missing block, the regression -P_mm^-1 P_mo. Columns are told in standard
-    deviations meanwhile: the units of the columns would make P worse conditioned than it is.
+    the inverse of its missing block, the regression -P_mm^-1 P_mo. Columns are scaled to unit
+    variance meanwhile, because their units would make P ill-conditioned.
     """
     mean, factor = params["mean"], params["cholesky"]
     unit = np.sqrt((factor**2).sum(axis=-1))
@@ -277,12 +276,12 @@ def merge_cells(
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ObservedNormal:
-    """Moments of rows by cell; complete rows of a class are a cell, and a conjugate prior is one.
+    """Moments by cell, with complete rows and a conjugate prior as cells of their own.
 
-    owner: the class of each cell. rows: how often a cell's mean counts. divisor: how often its
-    log determinant does. shared: whether classes have one covariance. unit: a deviation of each
-    column. narrowest: deviation, in these units, under which no direction may shrink: below it the
-    likelihood may have no bound.
+    owner: the class of each cell. rows: weight of a cell's mean. divisor: weight of its log
+    determinant. shared: whether classes have one covariance. unit: a deviation of each column.
+    narrowest: smallest deviation, in these units, of any direction: below it the likelihood may be
+    unbounded.
     """
 
     owner: Int[np.ndarray, " cell"]
@@ -371,10 +370,11 @@ class NormalPoint(Point):
 
     Around mu and Sigma = B B' parameters are mu + B T u and B T T' B', T lower triangular with
     exponentials of the coordinates on its diagonal. B sorts its columns by size, so that a
-    coordinate under the diagonal tilts a narrow direction against a wider one and leaves its width:
-    ridges, which heavy rows with missing cells carve into the density, are straight in these
-    coordinates. With Q Q' = B_o' Sigma_oo^-1 B_o a projection (Q orthonormal, by QR of the observed
-    rows of B) and d = (mean - mu)_o, a cell of n rows has, in symmetric steps B (I + V) B',
+    coordinate under the diagonal tilts a narrow direction against a wider one and keeps its width:
+    the ridges of the density, due to incomplete rows of large weight, are straight in these
+    coordinates. With the projection Q Q' = B_o' Sigma_oo^-1 B_o (Q orthonormal, by QR of the
+    observed rows of B) and d = (mean - mu)_o, a cell of n rows has, in symmetric steps
+    B (I + V) B',
 
         d / du = n e,  d / dV = (C - n Q Q') / 2,
         e = B_o' Sigma_oo^-1 d,  C = B_o' Sigma_oo^-1 (scatter + n dd') Sigma_oo^-1 B_o,
@@ -421,7 +421,7 @@ class NormalPoint(Point):
         half = self._by_factor(turned @ self._lean - cells.rows[:, None, None] * outer)
         moved = shift + (turned @ self._residual[..., None])[..., 0]
         pull = -(cells.member @ (cells.rows[:, None] * moved))
-        # what power transforms in the coordinates themselves
+        # second derivatives of the map from coordinates to parameters
         slope = half + half.mT + 2 * self._slope @ m
         i = np.arange(m.shape[-1])
         slope[:, i, i] += 2 * self._slope[:, i, i] * m[:, i, i]
@@ -431,7 +431,7 @@ class NormalPoint(Point):
         return np.where(self._fixed, 0.0, -self._flat(pull, slope))
 
     def moved(self, direction: Flat) -> "NormalPoint":
-        """Return the point there, no direction narrower than the narrowest."""
+        """Return the point in that direction, with no deviation below the narrowest."""
         u, t = self._apart(direction)
         i = np.arange(t.shape[-1])
         t[:, i, i] = np.exp(np.maximum(t[:, i, i], -np.maximum(self._room, 0.0)))
@@ -459,7 +459,7 @@ class NormalPoint(Point):
         return e, whitener @ cells.squares @ whitener.mT + outer, log_scale
 
     def _complete_curvature(self) -> Flat:
-        """Return rows for means and tilts, twice as much for log deviations, 1 where none is."""
+        """Return the rows for means and tilts, twice that for log deviations; 1 in place of 0."""
         cells = self.cells
         p = cells.mean.shape[1]
         rows = np.repeat(cells.member @ cells.rows, p)
@@ -494,20 +494,20 @@ class _Cells:
         filled mean    = mu + T (xbar - mu) + K z / sqrt(n)
         filled scatter = (T R + K Z)(T R + K Z)' + K W K',   W ~ Wishart(d, I),   d = n - 1 - r,
 
-    z and Z standard normal: of the n - 1 directions that centred noise has, r lie along the
-    observed columns, and the rest meet nothing but themselves. Where S has a lower rank any
-    directions may complete R, so that no rank is decided.
+    z and Z standard normal: of the n - 1 directions of centered noise, r are correlated with the
+    observed columns, and the others contribute W. If S has a lower rank, any directions may
+    complete R, so that its numerical rank need not be determined.
 
-    Weights that are no integers. Integrated over z, Z and W the density of the filled moments
-    leaves |V|^((1 + r + d - n) / 2) times the observed density to the power of its weights, V the
-    conditional covariance of the missing columns. From n = columns on d = n - 1 - r is a possible
-    number of degrees and nothing is left. A lighter cell of weighted rows takes the nearest
-    possible d; the excess 1 + r + d - n, or the whole cell where the excess is over twice its
-    weight, enters the probability of accepting a step.
+    Fractional weights. Integrated over z, Z and W, the density of the filled moments is
+    |V|^((1 + r + d - n) / 2) times the observed density to the power of its weights, V being the
+    conditional covariance of the missing columns. If n is at least the number of columns,
+    d = n - 1 - r is a valid number of degrees and the first factor is 1. A cell of smaller weight
+    takes the nearest valid d; the excess 1 + r + d - n, or the whole cell if the excess is over
+    twice its weight, enters the probability of accepting a step.
 
-    rows: statistics with the cells that are filled. root: R of each of them, in its first columns,
-    where along is true. degrees: d of the Wishart. excess: 1 + r + d - n. left: statistics of the
-    cells that are not filled.
+    rows: statistics with the cells that are filled. root: their R, in the columns where `along` is
+    true. degrees: d of the Wishart. excess: 1 + r + d - n. left: statistics of the cells that are
+    not filled.
     """
 
     rows: MultivariateNormalStatistics
@@ -523,7 +523,7 @@ def _cells(statistics: MultivariateNormalStatistics) -> _Cells:
     p, n_seen = seen.shape[1], seen.sum(axis=1)
     sd = np.sqrt(np.diagonal(statistics.cell_scatter, axis1=1, axis2=2))
     sd = np.where(sd > 0, sd, 1.0)
-    # the largest eigenvalues first: unseen columns come last, with eigenvalue 0
+    # the largest eigenvalues first: missing columns come last, with eigenvalue 0
     values, vectors = np.linalg.eigh(statistics.cell_scatter / (sd[:, :, None] * sd[:, None]))
     values, vectors = values[:, ::-1], vectors[..., ::-1]
     rank = (values > RANK_TOLERANCE).sum(axis=1)
@@ -568,8 +568,8 @@ def _bartlett(
 ) -> Float[np.ndarray, "chain cell feature feature"]:
     """Draw A with A A' ~ Wishart(degrees, I) in the missing block of each cell.
 
-    Below as many degrees as columns the Wishart is singular: A then has as many columns as there
-    are degrees, the lower trapezoid of the same decomposition. Source: Bartlett (1933).
+    With fewer degrees than columns the Wishart is singular: A then has as many columns as there are
+    degrees, the lower trapezoid of the same decomposition. Source: Bartlett (1933).
     """
     missing = ~cells.rows.cell_observed
     degrees = cells.degrees[:, None] - (np.cumsum(missing, axis=1) - 1)
@@ -602,9 +602,9 @@ def _choose(
     proposed: Params,
     rng: np.random.Generator,
 ) -> Params:
-    """Return the next parameters of each chain.
+    """Return the next parameters of each chain: the proposed ones, or the present ones.
 
-    The steps by themselves are reversible under a density that lacks `_lacking`.
+    Proposals are reversible under the posterior divided by the density of `_lacking`.
     """
     if not (cells.excess.any() or cells.left.has_missing):
         return proposed
@@ -618,7 +618,7 @@ def _choose(
 
 
 def _lacking(cells: _Cells, params: Params) -> Float[np.ndarray, "chain class"]:
-    """Return the log of what the filled cells have too little of in the posterior, by class."""
+    """Return the log of the posterior over the stationary density of the proposals, by class."""
     classes = range(len(cells.rows.count))
     missing, root = ~cells.rows.cell_observed, regression(cells.rows, params)[1]
     diagonal = np.where(missing, np.diagonal(root, axis1=-2, axis2=-1), 1.0)

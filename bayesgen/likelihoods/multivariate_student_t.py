@@ -1,4 +1,4 @@
-"""Multivariate Student's t: a multivariate normal per class that outliers do not move.
+"""Multivariate Student's t: a robust alternative to the multivariate normal.
 
 Rows are kept, since the t has no sufficient statistics. With o observed columns, d their squared
 distance from the mean in the matrix Sigma_oo, and v degrees of freedom, the log density of a row is
@@ -39,13 +39,14 @@ STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188)
 NORMAL_MAD = 1.4826
 """Standard deviation of a normal per median absolute deviation, 1 / Phi^-1(3/4)."""
 STEPS, INITIAL_DEGREES = 20, 5.0
-"""Of EM, and where it begins: near enough for a sampler's coordinates and an optimizer's start."""
+"""Number of EM steps of `whitening`, and their first guess of the degrees of freedom: accurate
+enough for a sampler's coordinates and an optimizer's start."""
 GRID = np.geomspace(1.0, 200.0, 25)
-"""Degrees of freedom among which EM chooses: heavier tails than Cauchy's make no sense as a start,
-and from 200 on a t is all but normal."""
+"""Degrees of freedom among which EM chooses: from Cauchy's tails, heavy enough for a start, to a t
+that is almost normal."""
 
 SHAPE, RATE = 2.0, 0.1
-"""Of the Gamma prior on degrees of freedom, vague between Cauchy's tails and normal ones.
+"""Parameters of the Gamma prior on degrees of freedom, vague between Cauchy and normal tails.
 Source: Juarez and Steel, JBES 28 (2010) 52-66."""
 
 Column = Float[np.ndarray, " feature"]
@@ -53,11 +54,11 @@ Column = Float[np.ndarray, " feature"]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class PatternedRows(Rows):
-    """Distinct rows (see `Rows`), and where they have missing values.
+    """Distinct rows (see `Rows`) and their patterns of missing values.
 
-    complete: entries without a missing value. holed: the others; cell: the cell of each of these. A
-    cell is a class and a pattern of observed columns: cell_class (cell,), cell_observed
-    (cell, feature).
+    complete: positions of the complete entries. holed: those of the incomplete ones, and cell: the
+    cell of each of these. A cell is a class and a pattern of observed columns: cell_class (cell,),
+    cell_observed (cell, feature).
     """
 
     complete: np.ndarray
@@ -108,16 +109,17 @@ def arranged(rows: Rows) -> PatternedRows:
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class MultivariateStudentT(Likelihood[PatternedRows]):
-    r"""x | class ~ t_v(mu, Sigma): a multivariate normal that bears wild rows.
+    r"""x | class ~ t_v(mu, Sigma): a multivariate normal that is robust to outliers.
 
-    A row is normal with covariance Sigma / g, where g ~ Gamma(v / 2, v / 2) is the row's own: one
-    that lies far out counts (v + p) / (v + d) times, d being its squared distance from mu in the
-    matrix Sigma. Sigma is the covariance times (v - 2) / v. The prior on mu and Sigma is that of
-    `MultivariateNormal`, and v ~ Gamma(2, rate 0.1), one for all classes: a class with tails of its
-    own would claim every row that lies far out.
+    Given its own g ~ Gamma(v / 2, v / 2) a row is normal with covariance Sigma / g: a row at
+    squared distance d from mu, in the matrix Sigma, counts (v + p) / (v + d) times. Sigma is the
+    covariance times (v - 2) / v. The prior on mu and Sigma is that of `MultivariateNormal`, and
+    v ~ Gamma(2, rate 0.1) is shared by all classes, since a class with heavier tails than the
+    others would claim every outlier.
 
-    There is no closed form: NUTS, or MAP and MLE by optimisation; a gradient costs a pass over the
-    distinct rows. Missing cells leave the marginal t of the observed part, of the same v: exactly.
+    There is no closed form: use NUTS, or MAP and MLE by optimization; a gradient costs a pass over
+    the distinct rows. An incomplete row has, exactly, the marginal t of its observed cells, with
+    the same v.
 
     Source: Lange, Little and Taylor, JASA 84 (1989) 881-896; the prior on v: Juarez and Steel,
     Journal of Business and Economic Statistics 28 (2010) 52-66.
@@ -130,7 +132,7 @@ class MultivariateStudentT(Likelihood[PatternedRows]):
             definite matrix. None: the diagonal of squared median distances within classes, times
             1.4826^2 (variances, were the columns normal).
         covariance_rows: how many rows that guess is worth, > 0. None: as in `MultivariateNormal`.
-        degrees: v, > 0, where it is known; 4 is a common choice. None: learned.
+        degrees: v, > 0, if it is given; 4 is a common choice. None: learned.
 
     Raises:
         InvalidPrior: a prior strength or v is not above 0, a scale is not symmetric positive
@@ -203,11 +205,9 @@ class MultivariateStudentT(Likelihood[PatternedRows]):
         center = guesses(statistics)[0]
         mean = np.broadcast_to(center, (statistics.n_classes, len(center)))
         params = {"mean": mean, "cholesky": np.sqrt(self._diagonal(statistics))}
-        return (
-            params
-            if self.degrees is not None
-            else {**params, "degrees": np.asarray(INITIAL_DEGREES)}
-        )
+        if self.degrees is None:
+            params["degrees"] = np.asarray(INITIAL_DEGREES)
+        return params
 
     def log_density_fn(self, params: Params) -> Callable[[Block], np.ndarray]:
         """Return x -> log p(observed part of x given y = k, params), shape (row, draw, class)."""
@@ -301,11 +301,10 @@ class MultivariateStudentT(Likelihood[PatternedRows]):
 
 
 def log_gamma_ratio(a: Traceable, half: Traceable) -> Traceable:
-    """Return log Gamma(a + half) - log Gamma(a) for a > 0, half >= 0.
+    """Return log Gamma(a + half) - log Gamma(a) for a > 0, half >= 0; NumPy or traced.
 
     The difference of two log Gammas loses a digit for every digit of a: 1e-7 at a = 1e8. Here both
-    are shifted by 16, where Stirling's series meets them, and the large terms cancel on paper.
-    Runs on NumPy and on traced JAX arrays.
+    are shifted by 16, where Stirling's series is accurate, and the large terms cancel analytically.
     """
     xp = (a + half).__array_namespace__()
     low = a + SHIFT
@@ -388,8 +387,8 @@ def _squares(
 def log_likelihood(params: Params, rows: PatternedRows) -> Traceable:
     """Return the sum over rows of weight times log density of their observed columns, (*draw,).
 
-    Runs on NumPy and on traced JAX arrays. Complete rows take one product a class; the others are
-    whitened by the factor of their cell.
+    Complete rows take one product per class; the others are whitened by the factor of their cell.
+    NumPy or traced.
     """
     mean, factor, degrees = params["mean"], params["cholesky"], params["degrees"]
     xp = mean.__array_namespace__()
@@ -433,15 +432,15 @@ def _incomplete(
     return (z**2).sum(-1), log_det[..., rows.cell]
 
 
-# -- guesses and centers that an outlier does not move ---------------------------------------
+# -- robust guesses and centers ---------------------------------------------------------------
 
 
 def guesses(rows: Rows) -> tuple[Column, Column]:
     """Return each column's overall median and a squared spread within classes.
 
-    That is the squared median of distances from the class's median, those of 0 left out (half of
-    the cells may be equal), made comparable to a variance; where all are 0, from the overall
-    median; NaN where these are 0 too.
+    The spread is the median absolute deviation from the class's median, scaled to estimate a
+    standard deviation; deviations of 0 are left out, since half of the cells may be equal. If all
+    are 0 it is that from the overall median, and NaN if these are 0 too.
     """
     centre, variance = np.full((2, rows.x.shape[1]), np.nan)
     for j, cells in enumerate(rows.x.T):
@@ -506,7 +505,7 @@ def _expected_rows(
 def _degrees(squares: np.ndarray, seen: np.ndarray, weight: np.ndarray) -> tuple[float, float]:
     """Return the log of the best degrees on the grid under the prior, and its standard error.
 
-    Both by the parabola through the best and its neighbours.
+    Both follow from the parabola through the best and its neighbors.
     """
     table = constants(GRID, int(seen.max(initial=1)))
     power = (GRID[:, None] + seen) / 2

@@ -1,8 +1,8 @@
-"""Densities of normal and Student-t rows over whatever columns they show, and draws of the rest.
+"""Densities of multivariate normal and t rows, complete or not, and draws of their missing cells.
 
-The marginal over missing columns keeps the observed rows and columns of the matrix. All patterns
-are factorized in one batch, with the identity in place of what is missing: it adds 0 to the log
-determinant and, with residuals set to 0, to every distance.
+The marginal distribution of the observed columns keeps their rows and columns of the covariance.
+All patterns are factorized in one batch, with the identity in place of missing columns: it adds 0
+to the log determinant and, with residuals set to 0, to every distance.
 """
 
 import functools
@@ -29,10 +29,11 @@ from bayesgen.typing import Block, Joint, Labels, Numbers, Params, Traceable, We
 Matrices = Float[np.ndarray, "*batch feature feature"]
 LOG_2PI = np.log(2 * np.pi)
 BATCH_FLOATS = 2_000_000
-"""Matrix entries factorized at once, a class: 16 MB, small beside any table that needs it."""
+"""Matrix entries per class that are factorized at once: 16 MB, small beside any table of so many
+patterns."""
 SMALL_PRODUCT = 262_144
-"""Multiplications up to which OpenBLAS keeps to one thread; two that wait for each other on busy
-cores cost 8 ms a product (measured: .3 to 2 s instead of .04 s for 100,000 rows of 20 columns)."""
+"""Multiplications up to which OpenBLAS uses one thread; two that wait for each other on busy cores
+cost 8 ms a product (measured: .3 to 2 s instead of .04 s for 100,000 rows of 20 columns)."""
 PIECE_FLOATS = 32_768
 """Residuals of all classes held at once: 256 kB stay in a second-level cache."""
 
@@ -48,10 +49,10 @@ def inverse_factors(matrices: Matrices) -> tuple[Matrices, Float[np.ndarray, "*b
 
 
 def inverted(factors: Matrices) -> Matrices:
-    """Return inverses of Cholesky factors, each column in units of its own.
+    """Return inverses of Cholesky factors, computed with each column in its own unit.
 
-    Otherwise rows of a large unit would be pivots for columns of a small one, whose digits they
-    swallow (at 1e70 to 1, probabilities were off by .1).
+    Otherwise rows of a large unit would be pivots for columns of a small one, whose digits would be
+    lost (at 1e70 to 1, probabilities were off by .1).
     """
     size = np.linalg.norm(factors, axis=-1)
     return np.linalg.inv(factors / size[..., None]) / size[..., None, :]
@@ -91,7 +92,7 @@ def marginal_factor(factor: Matrices, observed: Bool[np.ndarray, " feature"]) ->
 def by_pattern(
     x: Numbers,
 ) -> Iterator[tuple[Bool[np.ndarray, "pattern feature"], list[Int[np.ndarray, " row"]]]]:
-    """Yield batches of patterns with the rows of each, but for rows with nothing observed."""
+    """Yield batches of patterns and the rows of each, except rows without an observed cell."""
     masks, which = patterns(~np.isnan(x))
     order = np.argsort(which, kind="stable")
     groups = np.split(order, np.cumsum(np.bincount(which, minlength=len(masks)))[:-1])
@@ -107,9 +108,9 @@ def distances(
 ) -> tuple[
     Float[np.ndarray, "row class"], Float[np.ndarray, "#row class"], Int[np.ndarray, " #row"]
 ]:
-    """Return (x-m)' M^-1 (x-m), log|M| over each row's observed columns, and how many those are.
+    """Return (x-m)' M^-1 (x-m), log|M| over each row's observed columns, and their number.
 
-    The latter two stand once, for all rows, where no cell is missing.
+    If no cell is missing, the latter two have one entry for all rows.
 
     factors: Cholesky factors of M, of shape (class, feature, feature), or (1, feature, feature)
     where all classes share one.
@@ -135,9 +136,11 @@ def _squares(
     means: Float[np.ndarray, "pattern class feature"],
     inverses: Float[np.ndarray, "pattern _ feature feature"],
 ) -> Float[np.ndarray, "class row"]:
-    """Return distances of rows that lie pattern by pattern, so many of each.
+    """Return squared distances of rows that are sorted by pattern.
 
-    Rows lie side by side in memory: what is subtracted from them and summed goes along long lines.
+    Rows are the last axis, so that NumPy subtracts and sums along long lines of memory.
+
+    sizes: the number of rows of each pattern.
     """
     n_classes, p = means.shape[1:]
     out, ones, start = np.empty((n_classes, columns.shape[1])), np.ones(p), 0
@@ -159,7 +162,10 @@ def each_pattern(
     score: Callable[[Numbers, Bool[np.ndarray, " feature"]], np.ndarray],
     empty: np.ndarray,
 ) -> np.ndarray:
-    """Return score(rows, observed) by pattern, put back in order; `empty` where none."""
+    """Return score(rows, observed) by pattern, in the order of the rows.
+
+    empty: the score of a row without an observed cell.
+    """
     out = np.empty((len(x), *empty.shape))
     out[:] = empty
     for masks, groups in by_pattern(x):
@@ -172,7 +178,7 @@ def each_pattern(
 
 
 class NormalDensity(ExponentialFamily[MultivariateNormalStatistics]):
-    """Rows that are normal given the class: all that follows from their means and covariances."""
+    """Likelihood of rows that are normal given the class: what means and covariances determine."""
 
     kind: ClassVar[str] = "numbers"
     joint: ClassVar[bool] = True
@@ -220,7 +226,7 @@ class NormalDensity(ExponentialFamily[MultivariateNormalStatistics]):
     def log_density_fn(self, params: Params) -> Callable[[Block], np.ndarray]:
         """Return x -> log p(observed part of x given y = k, params), shape (row, *draw, class).
 
-        Few parameters are scored by whitened residuals, which keep every digit; many by one GEMM.
+        Few draws are scored by whitened residuals, which keep every digit; many by one GEMM.
         """
         params = self.covariances(params)
         if params["mean"][..., 0].size <= FEW:
@@ -302,7 +308,7 @@ def predictive(prior: Likelihood) -> Callable[[Block], np.ndarray]:
 
     @functools.cache
     def by_number_observed() -> tuple[np.ndarray, np.ndarray]:
-        # at the first row: small batches to fit would pay for it each time
+        # computed at the first prediction: fits of small batches would pay for it each time
         df = np.broadcast_to(prior.covariance_rows, len(prior.mean))
         p = np.arange(prior.mean.shape[1] + 1)[:, None]
         constant = log_rising_factorial(df / 2, p / 2) - p / 2 * np.log(np.pi * stretch)
@@ -326,7 +332,7 @@ def predictive_each(prior: Likelihood, x: Block) -> Joint:
     seen, stretch = ~np.isnan(x), 1 + 1 / prior.mean_rows
     off = np.where(seen[:, None], x[:, None] - prior.mean, 0.0)
     factors = np.linalg.cholesky(observed_part(prior.scale, seen[:, None]))
-    # one factor may serve all classes, whose rows are then solved for together
+    # classes that share a factor are solved for together
     right = off[:, None] if factors.shape[1] == 1 else off[..., None, :]
     # each column in a unit of its own, as in `inverted`
     size = np.linalg.norm(factors, axis=-1)[..., None]
@@ -356,7 +362,7 @@ def updated_density_draws(
     score = _updated_shared if posterior.shared else _updated_per_class
 
     def log_density(x: Block, own: np.ndarray) -> np.ndarray:
-        # the row numbers travel with the rows so that each finds its own column of `own`
+        # row numbers join the rows, so that each finds its column of `own`
         numbered = np.concatenate([x, np.arange(len(x))[:, None]], axis=1)
 
         def partial(rows: Block, observed: np.ndarray) -> np.ndarray:
@@ -364,9 +370,9 @@ def updated_density_draws(
             if not seen.any():
                 return np.zeros((len(rows), n, len(posterior.mean)))
             part = posterior.take("feature", np.flatnonzero(seen))
-            noise = np.random.default_rng((seed, int(seen.sum())))
+            generator = np.random.default_rng((seed, int(seen.sum())))
             mine = own[:, rows[:, -1].astype(int)]
-            return np.swapaxes(score(part, noise, rows[:, :-1], mine), 0, 1)
+            return np.swapaxes(score(part, generator, rows[:, :-1], mine), 0, 1)
 
         out = each_pattern(numbered, partial, np.zeros((n, len(posterior.mean))))
         return np.swapaxes(out, 0, 1)
@@ -375,7 +381,7 @@ def updated_density_draws(
 
 
 def _updated_per_class(posterior, rng, x, own):
-    """Own covariances: a row's update moves its own class alone, and by scalars only."""
+    """Score rows under own covariances: an update changes scalars of the row's class alone."""
     n_draws, (n_classes, p) = len(own), posterior.mean.shape
     matrices = posterior.covariance_rows[:, None, None] * posterior.scale
     inverse, log_det = inverse_factors(matrices)
@@ -402,7 +408,10 @@ def _updated_per_class(posterior, rng, x, own):
 
 
 def _updated_shared(posterior, rng, x, own):
-    """One covariance: a row's update moves it for all classes; their residuals span few axes."""
+    """Score rows under one covariance, which an update changes for all classes.
+
+    The residuals of a row span as many axes as there are classes.
+    """
     n_draws, (n_classes, p) = len(own), posterior.mean.shape
     r = min(n_classes, p)
     bartlett = np.zeros((n_draws, r, r))
@@ -492,7 +501,7 @@ def _drawn(
     degrees: float,
     rng: np.random.Generator,
 ) -> Float[np.ndarray, "row missing"]:
-    """Return missing cells minus their means, given the seen ones minus theirs."""
+    """Return missing cells minus their means, given the observed ones minus theirs."""
     n_rows, n_seen = away.shape
     z = solve_triangular(factor[:n_seen, :n_seen], away.T, lower=True).T if n_seen else away
     noise = rng.standard_normal((n_rows, len(factor) - n_seen)) @ factor[n_seen:, n_seen:].T
@@ -505,7 +514,7 @@ def _drawn(
 def noise(
     factors: Float[np.ndarray, "#class feature feature"], y: Labels, rng: np.random.Generator
 ) -> Numbers:
-    """Return a draw from N(0, L L') for each label; a factor that classes share comes once."""
+    """Return a draw from N(0, L L') for each label; classes may share one factor L."""
     z = rng.standard_normal((len(y), factors.shape[-1]))
     which = y if len(factors) > 1 else np.zeros_like(y)
     return np.einsum("rij,rj->ri", factors[which], z)

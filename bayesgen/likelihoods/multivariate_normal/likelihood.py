@@ -46,15 +46,15 @@ class MultivariateNormal(density.NormalDensity):
     covariance_rows' scale' = covariance_rows scale + S + mean_rows n / mean_rows' d d', where
     d = xbar - mean.
     The predictive is the multivariate t with covariance_rows' degrees of freedom around mean' with
-    matrix scale' (1 + 1 / mean_rows'). Every column by itself has the `Normal` prior, and rows with
-    missing values are scored by the marginal of what they show: the prior strengths stay, rows and
-        columns go.
+    matrix scale' (1 + 1 / mean_rows'). Every column by itself has the `Normal` prior. An incomplete
+    row is scored by the marginal of its observed cells: rows and columns of the matrix are left
+    out, and the prior strengths stay.
 
     Exact. Source: Gelman et al., Bayesian Data Analysis (3rd ed.), section 3.6.
 
     Args:
         covariance: "per_class" (quadratic boundaries) or "shared" (linear ones), both full; or a
-            structure, which another family stands for: "diagonal" and "shared_diagonal" (`Normal`),
+            structure, which is another family: "diagonal" and "shared_diagonal" (`Normal`),
             "spherical" and "shared_spherical" (`SphericalNormal`, one variance for all columns),
             "shared_correlation" (`SharedCorrelationNormal`, own variances).
         mean: guess of the mean; a number, one per column, or (class, feature). None: overall means.
@@ -69,10 +69,10 @@ class MultivariateNormal(density.NormalDensity):
             LKJ(concentration) and standard deviations ~ half-normal with mean sqrt(scale_jj), for
             MAP and NUTS.
         concentration: of the LKJ prior; 1 is uniform over correlation matrices.
-        correlation: how much of the columns' correlations within classes the guess scale=None
-            has, from 0 (diagonal) up to but not 1 (the pooled covariance).
-        Prior strengths may say "learn", and so may the scale: it then slides between diagonal and
-        pooled, so that naive Bayes, LDA and QDA are corners of one model.
+        correlation: the share of the columns' correlations within classes in the guess scale=None,
+            from 0 (diagonal) up to, but not including, 1 (the pooled covariance).
+        Prior strengths may be "learn", and so may the scale, which is then between diagonal and
+        pooled: naive Bayes, LDA and QDA are the corners of one model.
 
     Raises:
         InvalidPrior: a prior strength not above 0, a scale that is not symmetric positive definite.
@@ -117,7 +117,7 @@ class MultivariateNormal(density.NormalDensity):
             raise InvalidPrior.not_used(f"{FAMILY}(prior='lkj')", "covariance_rows", cure)
 
     def equivalent_family(self) -> Likelihood:
-        """Return the family that stands for a structured covariance; itself for a full one.
+        """Return the family of a structured covariance; itself for a full one.
 
         Raises:
             InvalidPrior: a guess of the covariance that does not have the structure.
@@ -286,10 +286,7 @@ class MultivariateNormal(density.NormalDensity):
         return {"mean": mean, "cholesky": np.array(factors)}, findings
 
     def _unit(self, variance: np.ndarray) -> np.ndarray:
-        """Return columns' variances, and where one is NaN the guess of it, if somebody stated one.
-
-        Estimates need no completed prior.
-        """
+        """Return columns' variances, and in place of NaN the guess, if the prior is completed."""
         if np.ndim(self.scale) != 3:
             return variance
         guess = np.diagonal(self.scale, axis1=1, axis2=2).mean(axis=0)
@@ -318,7 +315,7 @@ class MultivariateNormal(density.NormalDensity):
     def whitening(
         self, statistics: MultivariateNormalStatistics
     ) -> dict[str, tuple[np.ndarray, ...]]:
-        """Return centre and width of a posterior in closed form, of about the same place."""
+        """Return centers and widths of the posterior, or of about that of a conjugate prior."""
         prior = self
         if not self.conjugate:
             prior = lkj_and_wishart.conjugate_twin(self, statistics.count)
@@ -329,12 +326,12 @@ class MultivariateNormal(density.NormalDensity):
 
 
 def _correlations(share: float, statistics: MultivariateNormalStatistics) -> np.ndarray:
-    """Return what turns variances into a covariance: 1, and shares of correlations beside them.
+    """Return matrices with 1 on the diagonal and a share of the columns' correlations beside it.
 
-    They are those of complete rows within classes, shape (..., 1, feature, feature).
+    Correlations are those of complete rows within classes, shape (..., 1, feature, feature).
     """
     scatter = statistics.scatter.sum(axis=-3, keepdims=True)
-    # a row that was taken away leaves rounding where nothing varies: below 0, or beyond 1 later on
+    # subtracted rows leave rounding where nothing varies: variances below 0, correlations beyond 1
     spread = np.sqrt(np.maximum(np.diagonal(scatter, axis1=-2, axis2=-1), 0.0))
     both = spread[..., None] * spread[..., None, :]
     found = np.divide(scatter, both, out=np.zeros_like(scatter), where=both > 0)
@@ -342,11 +339,11 @@ def _correlations(share: float, statistics: MultivariateNormalStatistics) -> np.
 
 
 def repaired_factor(covariance: np.ndarray, floor: np.ndarray) -> tuple[np.ndarray, bool]:
-    """Return the Cholesky factor of a covariance and whether that had to be changed for it.
+    """Return the Cholesky factor of a covariance, and whether the covariance had to be changed.
 
     Variances under `floor` are raised to it, then eigenvalues of the correlation matrix to 1e-9.
-    The factor comes by QR from the eigenvectors, so that it keeps the digits which the matrix
-    itself, with eigenvalues 1e9 apart, would lose.
+    The factor is computed from the eigenvectors by QR and keeps the digits that the matrix itself,
+    with eigenvalues 1e9 apart, would lose.
     """
     variance = np.diagonal(covariance)
     sd = np.sqrt(np.maximum(variance, floor))
@@ -361,7 +358,7 @@ def repaired_factor(covariance: np.ndarray, floor: np.ndarray) -> tuple[np.ndarr
     return upper.T * np.sign(np.diagonal(upper)), True
 
 
-# -- covariance structures for which another family stands -----------------------------------
+# -- covariance structures that are other families ---------------------------------------------
 
 
 def _structured(prior: MultivariateNormal) -> Likelihood:
@@ -396,7 +393,10 @@ def _by_class(prior_strength: Guess) -> Guess:
 
 
 def _diagonal(scale: Guess, wanted: str = "") -> Guess:
-    """Return the variances of a guess of the covariance; a matrix may have to be `wanted`."""
+    """Return the variances of a guess of the covariance.
+
+    wanted: the structure that a matrix must have, in words; none if empty.
+    """
     if np.ndim(scale) < 2:
         return scale
     variance = np.diagonal(scale, axis1=-2, axis2=-1)

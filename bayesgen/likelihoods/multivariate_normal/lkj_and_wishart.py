@@ -1,4 +1,4 @@
-"""Priors of covariances, inverse-Wishart and LKJ: guesses, closed forms, draws, NumPyro programs.
+"""Priors of covariances, LKJ and inverse-Wishart: guesses, closed forms, draws, NumPyro programs.
 
 Given Sigma of one class the mean is N(mean, Sigma / mean_rows). For p columns Sigma is
 inverse-Wishart(p - 1 + covariance_rows, covariance_rows * scale), which has closed forms; or
@@ -34,14 +34,12 @@ SHARED_ROWS, OWN_ROWS = 1.0, 8.0
 with 24 rows and in 5-fold cross-validation, was .461 and .302 at 1 row for a shared covariance
 (.490 and .315 at 4), and .680 and .572 at 8 rows for own ones (.740 and .581 at 4)."""
 MANY_ROWS = 2
-"""Rows for each column from which the scatter of rows determines the covariance in every
-direction."""
+"""Rows per column from which the scatter determines the covariance in every direction."""
 FAINT = 1e-8
-"""Share of the rows as which a guess counts that shall not matter, but keep a matrix from being
-singular: squares of standard deviations down to 1e-4 of a column's are told apart from it."""
+"""Prior strength, as a share of the rows, of a guess that only keeps a matrix from being singular:
+standard deviations down to 1e-4 of a column's remain distinguishable from it."""
 SOLVED_FLOATS = 1 << 16
-"""Entries of factors that are divided at once: half a megabyte, which stays in a second-level
-cache."""
+"""Entries of factors divided at once: half a megabyte, which stays in a second-level cache."""
 
 
 # -- guesses --------------------------------------------------------------------------------------
@@ -112,10 +110,10 @@ def log_normaliser(prior: Likelihood) -> Traceable:
 
 
 def _log_det(matrix: Traceable) -> Traceable:
-    """Return log determinants, at once where all entries beside the diagonals are 0.
+    """Return log determinants, without a factorization if the matrices are diagonal.
 
-    Of correlations, for the columns' units are apart: LU takes its pivots from rows of large units,
-    which swallow the digits of small ones (at 1e70 to 1, evidences were off by 6).
+    Matrices are scaled to correlations first: LU takes its pivots from columns of large units, and
+    the digits of small ones would be lost (at 1e70 to 1, evidences were off by 6).
     """
     xp = namespace(matrix)
     diagonal = matrix.diagonal(axis1=-2, axis2=-1)
@@ -124,7 +122,7 @@ def _log_det(matrix: Traceable) -> Traceable:
         return units
     size = xp.sqrt(diagonal)
     correlations = matrix / size[..., None] / size[..., None, :]
-    if xp is not np:  # traced: no sign can be looked at
+    if xp is not np:  # the sign of a traced value cannot be tested
         factor = xp.linalg.cholesky(correlations)
         return units + 2 * xp.log(factor.diagonal(axis1=-2, axis2=-1)).sum(axis=-1)
     sign, log_det = np.linalg.slogdet(correlations)
@@ -158,8 +156,8 @@ def divided(
 ) -> Float[np.ndarray, "draw covariance feature feature"]:
     """Return C T^-1 for lower triangular C and T, lower triangular to the last bit.
 
-    One row of T after the other, from the last, for many draws at once: 2.8 times as fast as
-    LAPACK's general inverse and the product (20,000 draws of 3 matrices 10 x 10, measured).
+    Rows of T are eliminated from the last to the first, for many draws at once: 2.8 times as fast
+    as LAPACK's general inverse and the product (20,000 draws of 3 matrices 10 x 10, measured).
 
     Args:
         root: C.
@@ -286,9 +284,9 @@ def sample_parameters(name: str, prior: Likelihood, covariance: Any) -> Params:
 def conjugate_twin(prior: Likelihood, count: np.ndarray) -> Likelihood:
     """Return a conjugate prior whose posterior is about that of an LKJ prior.
 
-    Under LKJ a correlation of .9999 is as probable as another. An inverse-Wishart guess that counts
-    as p rows holds collinear columns for hundreds of times less collinear than they are; where rows
-    are many, it therefore counts next to nothing.
+    Under LKJ a correlation of .9999 is as probable as any other. An inverse-Wishart guess with the
+    strength of p rows makes collinear columns hundreds of times less collinear than they are; where
+    rows are many, its strength is therefore negligible.
 
     count: rows of each class.
     """
@@ -302,10 +300,10 @@ def conjugate_twin(prior: Likelihood, count: np.ndarray) -> Likelihood:
 def whitening(
     mean: np.ndarray, mean_rows: np.ndarray, scale: np.ndarray, scale_rows: np.ndarray
 ) -> dict[str, tuple[np.ndarray, ...]]:
-    """Return centres and widths of a posterior whose mean and covariance rest on so many rows.
+    """Return centers and widths of a posterior of means and covariances (see `supports`).
 
-    Standard errors of a factor whitened by itself are 1 / sqrt(2 n) for the logarithms of its
-    diagonal and 1 / sqrt(n) below it.
+    After n rows the standard errors of a factor whitened by itself are 1 / sqrt(2 n) for the
+    logarithms of its diagonal and 1 / sqrt(n) below it.
     """
     factor, rows = np.linalg.cholesky(scale), np.maximum(scale_rows, 1.0)
     width = np.stack([1 / np.sqrt(2 * rows), 1 / np.sqrt(rows)], axis=-1)

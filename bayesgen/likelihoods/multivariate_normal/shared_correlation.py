@@ -33,15 +33,16 @@ class SharedCorrelationNormal(density.NormalDensity):
     r"""x | class ~ N(mu, D R D): D = diag(s) is the class's own, R the correlations of all classes.
 
     mu given s and R ~ N(mean, D R D / mean_rows), s_j ~ half-normal with mean sqrt(variance_j),
-    R ~ LKJ(concentration). Between `MultivariateNormal("shared")`, whose classes also share s, and
-    "per_class", whose classes share nothing: p (p - 1) / 2 correlations are learned from all rows,
-    which lets small classes have spreads of their own.
+    R ~ LKJ(concentration). The family lies between `MultivariateNormal("shared")`, whose classes
+    also share s, and "per_class", whose classes share nothing: p (p - 1) / 2 correlations are
+    learned from all rows, so that even small classes can have their own spreads.
 
-    There is no closed form: NUTS, or MAP and MLE by optimisation. Greatest likelihood solves, with
-    S_k the covariance of class k divided by n_k, diag(R^-1 D_k^-1 S_k D_k^-1) = 1 for every class
-    and R = sum_k n_k D_k^-1 S_k D_k^-1 / n; s is not the class's standard deviation, because a
-    column is also measured by those that go with it. It exists where every class has more rows than
-    one and no column is a combination of others. Cells that are missing are integrated out.
+    There is no closed form: use NUTS, or MAP and MLE by optimization. The maximum of the likelihood
+    solves, with S_k the covariance of class k divided by n_k, diag(R^-1 D_k^-1 S_k D_k^-1) = 1 for
+    every class and R = sum_k n_k D_k^-1 S_k D_k^-1 / n; s differs from the class's standard
+    deviations, because correlated columns inform each other's spread. It exists if every class has
+    more than one row and no column is a linear combination of others. Missing cells are integrated
+    out.
 
     Source: Manly and Rayner, Biometrika 74 (1987) 841-847 (equal correlations); Lewandowski,
     Kurowicka and Joe, Journal of Multivariate Analysis 100 (2009) 1989-2001.
@@ -159,7 +160,7 @@ class SharedCorrelationNormal(density.NormalDensity):
         rows = n.mean(axis=1)
         mean_rows = self.mean_rows[:, None] + n
         mean = self.mean + n / mean_rows * (marginal.mean - self.mean)
-        # where a class has too little of its own, the guess; it has no part in the correlations
+        # the guess, where a class has too few rows; it does not enter the correlations
         guess = np.where(n > 1, GUESS_ROWS, 1.0)
         if statistics.has_missing:
             deviation = np.sqrt((guess * self.variance + marginal.scatter) / (guess + n))
@@ -207,9 +208,9 @@ def flip_flop(
 def _within_classes(
     statistics: MultivariateNormalStatistics, mean: np.ndarray, deviation: np.ndarray
 ) -> Matrix:
-    """Return correlations within classes, each from the rows that show both columns.
+    """Return correlations within classes, each from the rows in which both columns are observed.
 
-    They count as one row less than they are, and eigenvalues below 1e-6 are raised to that.
+    Those of n rows are shrunk by n / (n + 1), and eigenvalues below 1e-6 are raised to 1e-6.
     """
     label, observed, count, cell_mean, scatter = all_cells(statistics)
     scale = deviation[label]
@@ -234,7 +235,7 @@ def _within_classes(
 
 def _partial(factor: Matrix) -> np.ndarray:
     """Return atanh of the partial correlations of i and j given all before j, j < i, by rows."""
-    # what the first j columns leave of a row of length 1: summed from the end, nothing cancels
+    # what the first j columns leave of a row of length 1, summed from the end: nothing cancels
     left = np.sqrt(np.cumsum(factor[:, ::-1] ** 2, axis=1)[:, ::-1])
     i, j = np.tril_indices(len(factor), -1)
     return np.arctanh(np.clip(factor[i, j] / left[i, j], -1 + 1e-12, 1 - 1e-12))

@@ -24,11 +24,11 @@ SCATTER_ROWS = 10_240
 columns about stay in a second-level cache (measured; from 8,000 to 12,000 it is the same)."""
 PRODUCT = get_blas_funcs("gemm", dtype=np.float64)
 FEW_COLUMNS = 32
-"""Columns up to which all p^2 products of columns are faster than the p (p + 1) / 2 that differ,
-which NumPy asks of BLAS where both sides are one array (measured: 1.7 times as fast for 20)."""
+"""Columns up to which all p^2 products of columns are faster than the p (p + 1) / 2 different ones,
+which BLAS computes for NumPy if both sides are one array (measured: 1.7 times as fast for 20)."""
 
 PILOT_ROWS = 64
-"""Rows whose mean serves as a guess of that of their group."""
+"""Number of rows whose mean is the guess of that of their group."""
 
 Moments = tuple[np.ndarray, np.ndarray, np.ndarray]
 """Counts (group,), means (group, feature), scatter matrices (group, feature, feature)."""
@@ -75,7 +75,7 @@ class MultivariateNormalStatistics(SufficientStatistics):
         return self.with_arrays(dict(zip(names, both, strict=True)))
 
     def __sub__(self, other: "MultivariateNormalStatistics") -> "MultivariateNormalStatistics":
-        """Return the statistics without the complete rows of the other."""
+        """Return the statistics without the rows of the other, all of them complete."""
         count = self.count - other.count
         count = np.where(count > 1e-9 * other.count, count, 0.0)
         share = np.divide(other.count, count, out=np.zeros_like(count), where=count > 0)
@@ -107,7 +107,7 @@ class MultivariateNormalStatistics(SufficientStatistics):
 
     @property
     def has_missing(self) -> bool:
-        """Whether any row lacks a cell."""
+        """Whether any row is incomplete."""
         return len(self.cell_class) > 0
 
     def total_features(self) -> Traceable:
@@ -132,7 +132,7 @@ class MultivariateNormalStatistics(SufficientStatistics):
         member = np.equal(self.cell_class, np.arange(n_classes)[:, None]).astype(float)
         member_count = member * self.cell_count
         count = self.count[..., None] + member_count @ self.cell_observed
-        # averaged around one of the means: where all are equal no rounding becomes a variance
+        # averaged around one of the means: if all are equal, rounding leaves no variance
         shown = np.argmax(member[..., None] * self.cell_observed, axis=1)
         pilot = np.where(self.count[..., None] > 0, self.mean, self.cell_mean[shown, diagonal])
         away = (self.cell_mean - pilot[..., self.cell_class, :]) * self.cell_observed
@@ -146,16 +146,16 @@ class MultivariateNormalStatistics(SufficientStatistics):
 
 
 def gather(x: Numbers, y: Labels, weight: Weights, n_classes: int) -> MultivariateNormalStatistics:
-    """Return the statistics of rows; blocks of rows are centred on their own class means."""
+    """Return the statistics of rows; chunks of rows are centered on their own class means."""
     if not weight.all():
-        # a row without weight is no row: its cell would have no mean
+        # a row of weight 0 does not count, and its cell would have no mean
         x, y, weight = x[weight > 0], y[weight > 0], weight[weight > 0]
     total = None
     rest, ones = [], np.ones(x.shape[1])
     even = bool((weight == 1).all())
     room = np.empty((min(len(x), SCATTER_ROWS), x.shape[1]), dtype=x.dtype)
     for rows in row_chunks(len(x), SCATTER_ROWS):
-        # a missing cell makes the sum of its row missing: one product instead of a mask
+        # a missing cell makes the sum of its row NaN: one product instead of a mask
         missing = np.isnan(x[rows] @ ones)
         complete = None
         if missing.any():
@@ -166,7 +166,7 @@ def gather(x: Numbers, y: Labels, weight: Weights, n_classes: int) -> Multivaria
         narrow = labels.astype(np.int16) if n_classes < 1 << 15 else labels
         order = np.argsort(narrow, kind="stable")
         order = rows.start + (order if complete is None else complete[order])
-        # into the same memory again and again; any mode but "raise" writes straight into it
+        # memory is reused; any mode but "raise" writes straight into it
         block = np.take(x, order, axis=0, out=room[: len(order)], mode="clip")
         sizes = np.bincount(labels, minlength=n_classes)
         part = group_moments(block, sizes, None if even else weight[order], total)
@@ -261,16 +261,16 @@ def group_moments(
     weight: Weights | None,
     earlier: Moments | None = None,
 ) -> Moments:
-    """Return counts, means and scatter matrices of groups of rows, which are centred in place.
+    """Return counts, means and scatter matrices of groups of rows, which are centered in place.
 
-    Once is enough, on the mean of earlier rows of the group, or of its first ones; rows that lie
-    further off than they are spread, where digits would cancel, are centred again.
+    Rows are centered on the mean of earlier rows of the group, or of its first ones. Groups that
+    lie further from it than they are spread, where digits would cancel, are centered again.
 
     Args:
-        x: rows, group by group.
-        sizes: how many rows each group has.
+        x: rows, sorted by group.
+        sizes: the number of rows of each group.
         weight: of each row; None: all 1.
-        earlier: what earlier rows of the groups say.
+        earlier: moments of earlier rows of the groups.
     """
     found, pilot, _ = nothing(len(sizes), x.shape[1]) if earlier is None else earlier
     _, offset, squares = nothing(len(sizes), x.shape[1])
@@ -300,7 +300,7 @@ def group_moments(
 
 
 def _pilot(group: Numbers) -> Float[np.ndarray, " feature"]:
-    """Return a guess of the mean of rows: to the last bit what they are, where all are equal."""
+    """Return a guess of the mean of rows: exact, to the last bit, if all are equal."""
     few = group[:PILOT_ROWS] - group[0]
     return group[0] + np.add.reduce(few) / len(few)
 
@@ -316,7 +316,7 @@ def merged_moments(a: Moments, b: Moments) -> Moments:
     count = a[0] + b[0]
     share = np.divide(b[0], count, out=np.zeros_like(count), where=count > 0)
     delta = b[1] - a[1]
-    # with nothing on one side the other is returned to the last bit
+    # if one side is empty, the other is returned to the last bit
     mean = np.where(a[0][:, None] == 0, b[1], a[1] + share[:, None] * delta)
     outer = delta[:, :, None] * delta[:, None]
     return count, mean, a[2] + b[2] + (a[0] * share)[:, None, None] * outer
