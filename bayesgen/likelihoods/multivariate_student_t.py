@@ -210,12 +210,66 @@ class MultivariateStudentT(Likelihood[PatternedRows]):
         return params
 
     def log_density_fn(self, params: Params) -> Callable[[Block], np.ndarray]:
-        """Return x -> log p(observed part of x given y = k, params), shape (row, draw, class)."""
-        return log_density_fn(self._with_degrees(params))
+        """Return x -> log p(observed part of x given y = k, params), shape (row, *draw, class)."""
+        params = self._with_degrees(params)
+        shape, p = params["mean"].shape[:-1], params["mean"].shape[-1]
+        mean = params["mean"].reshape(-1, shape[-1], p)
+        factors = params["cholesky"].reshape(len(mean), -1, p, p)
+        degrees = np.asarray(params["degrees"], dtype=float).reshape(-1)
+        constant, inverse = constants(degrees, p), np.linalg.inv(factors)
+
+        def score(squares: np.ndarray, log_det: np.ndarray, seen: int | np.ndarray) -> np.ndarray:
+            """Turn (row, draw, class) squared distances into log densities, in place."""
+            squares /= degrees[:, None]
+            np.log1p(squares, out=squares)
+            squares *= -(degrees + np.reshape(seen, (-1, 1)))[..., None] / 2
+            squares += np.reshape(constant.T[seen], (-1, len(degrees), 1)) - log_det / 2
+            return squares
+
+        def partial(x: Block, observed: np.ndarray) -> np.ndarray:
+            centre, whitener, factor = mean, inverse, factors
+            if not observed.all():
+                factor = marginal_factor(factors, observed)
+                centre, whitener = mean[..., observed], np.linalg.inv(factor)
+            log_det = 2 * np.log(np.diagonal(factor, axis1=-2, axis2=-1)).sum(axis=-1)
+            return score(_squares(x, centre, whitener), log_det, int(observed.sum()))
+
+        def few(x: Block) -> np.ndarray:
+            flat = np.broadcast_to(factors, (*mean.shape, p)).reshape(-1, p, p)
+            found = distances(x, mean.reshape(-1, p), factors=flat)
+            squares, log_dets = (part.reshape(-1, *mean.shape[:2]) for part in found[:2])
+            return score(squares, log_dets, found[2])
+
+        def log_density(x: Block) -> np.ndarray:
+            if mean[..., 0].size <= FEW:
+                out = few(x)
+            elif np.isnan(x).any():
+                out = each_pattern(x, partial, np.zeros(mean.shape[:2]))
+            else:
+                out = partial(x, np.ones(p, dtype=bool))
+            return out.reshape(len(x), *shape)
+
+        return log_density
 
     def log_likelihood(self, params: Params, statistics: PatternedRows) -> Traceable:
-        """Return log p(rows given params): one pass over the distinct rows."""
-        return log_likelihood(self._with_degrees(params), statistics)
+        """Return the sum over rows of weight times log density of their observed columns.
+
+        Complete rows take one product per class; the others are whitened by the factor of their
+        cell. A gradient costs a pass over the distinct rows.
+        """
+        params, rows = self._with_degrees(params), statistics
+        mean, factor, degrees = params["mean"], params["cholesky"], params["degrees"]
+        xp = mean.__array_namespace__()
+        factor = xp.broadcast_to(factor, (*mean.shape, mean.shape[-1]))
+        constant = constants(xp.asarray(degrees), mean.shape[-1])
+        whole, seen = np.full(1, mean.shape[-1]), rows.cell_observed.sum(-1)[rows.cell]
+        complete = (*_complete(mean, factor, rows), whole, rows.complete)
+        incomplete = (*_incomplete(mean, factor, rows), seen, rows.holed)
+        v, total = xp.asarray(degrees)[..., None], 0.0
+        for squares, log_det, seen, entries in (complete, incomplete):
+            logs = constant[..., seen] - log_det / 2 - (v + seen) / 2 * xp.log1p(squares / v)
+            total = total + (rows.weight[entries] * logs).sum(-1)
+        return total
 
     def _with_degrees(self, params: Params) -> Params:
         if "degrees" in params:
@@ -322,52 +376,6 @@ def constants(degrees: Traceable, n_features: int) -> Traceable:
     return log_gamma_ratio(degrees / 2, half) - half * xp.log(np.pi * degrees)
 
 
-def log_density_fn(params: Params) -> Callable[[Block], np.ndarray]:
-    """Return x -> log density of the observed columns, shape (row, *draw, class).
-
-    params: mean (*draw, class, feature), cholesky (*draw, class or 1, feature, feature) and degrees
-    (*draw,).
-    """
-    shape, p = params["mean"].shape[:-1], params["mean"].shape[-1]
-    mean = params["mean"].reshape(-1, shape[-1], p)
-    factors = params["cholesky"].reshape(len(mean), -1, p, p)
-    degrees = np.asarray(params["degrees"], dtype=float).reshape(-1)
-    constant, inverse = constants(degrees, p), np.linalg.inv(factors)
-
-    def score(squares: np.ndarray, log_det: np.ndarray, seen: int | np.ndarray) -> np.ndarray:
-        """Turn (row, draw, class) squared distances into log densities, in place."""
-        squares /= degrees[:, None]
-        np.log1p(squares, out=squares)
-        squares *= -(degrees + np.reshape(seen, (-1, 1)))[..., None] / 2
-        squares += np.reshape(constant.T[seen], (-1, len(degrees), 1)) - log_det / 2
-        return squares
-
-    def partial(x: Block, observed: np.ndarray) -> np.ndarray:
-        centre, whitener, factor = mean, inverse, factors
-        if not observed.all():
-            factor = marginal_factor(factors, observed)
-            centre, whitener = mean[..., observed], np.linalg.inv(factor)
-        log_det = 2 * np.log(np.diagonal(factor, axis1=-2, axis2=-1)).sum(axis=-1)
-        return score(_squares(x, centre, whitener), log_det, int(observed.sum()))
-
-    def few(x: Block) -> np.ndarray:
-        flat = np.broadcast_to(factors, (*mean.shape, p)).reshape(-1, p, p)
-        found = distances(x, mean.reshape(-1, p), factors=flat)
-        squares, log_dets = (part.reshape(-1, *mean.shape[:2]) for part in found[:2])
-        return score(squares, log_dets, found[2])
-
-    def log_density(x: Block) -> np.ndarray:
-        if mean[..., 0].size <= FEW:
-            out = few(x)
-        elif np.isnan(x).any():
-            out = each_pattern(x, partial, np.zeros(mean.shape[:2]))
-        else:
-            out = partial(x, np.ones(p, dtype=bool))
-        return out.reshape(len(x), *shape)
-
-    return log_density
-
-
 def _squares(
     x: Block, mean: np.ndarray, inverse: np.ndarray
 ) -> Float[np.ndarray, "row draw class"]:
@@ -382,26 +390,6 @@ def _squares(
         z = (x @ whitener.reshape(-1, p).T).reshape(len(x), -1, wide, p) - centre
         np.einsum("rdkp,rdkp->rdk", z, z, out=out[:, part])
     return out
-
-
-def log_likelihood(params: Params, rows: PatternedRows) -> Traceable:
-    """Return the sum over rows of weight times log density of their observed columns, (*draw,).
-
-    Complete rows take one product per class; the others are whitened by the factor of their cell.
-    NumPy or traced.
-    """
-    mean, factor, degrees = params["mean"], params["cholesky"], params["degrees"]
-    xp = mean.__array_namespace__()
-    factor = xp.broadcast_to(factor, (*mean.shape, mean.shape[-1]))
-    constant = constants(xp.asarray(degrees), mean.shape[-1])
-    whole, seen = np.full(1, mean.shape[-1]), rows.cell_observed.sum(-1)[rows.cell]
-    complete = (*_complete(mean, factor, rows), whole, rows.complete)
-    incomplete = (*_incomplete(mean, factor, rows), seen, rows.holed)
-    v, total = xp.asarray(degrees)[..., None], 0.0
-    for squares, log_det, seen, entries in (complete, incomplete):
-        logs = constant[..., seen] - log_det / 2 - (v + seen) / 2 * xp.log1p(squares / v)
-        total = total + (rows.weight[entries] * logs).sum(-1)
-    return total
 
 
 def _complete(

@@ -132,8 +132,8 @@ def forgets_the_rows_of_the_other(right):
 
 
 def scores_each_distinct_row_once(right):
-    def wrong(params, rows):
-        return right(params, rows.with_arrays({"weight": np.ones_like(rows.weight)}))
+    def wrong(self, params, rows):
+        return right(self, params, rows.with_arrays({"weight": np.ones_like(rows.weight)}))
 
     return wrong
 
@@ -195,7 +195,7 @@ FAULTS = [
     (
         laws.law_story,
         HEAVY,
-        multivariate_student_t,
+        MultivariateStudentT,
         "log_likelihood",
         scores_each_distinct_row_once,
     ),

@@ -5,7 +5,6 @@ All patterns are factorized in one batch, with the identity in place of missing 
 to the log determinant and, with residuals set to 0, to every distance.
 """
 
-import functools
 from collections.abc import Callable, Iterator
 from typing import ClassVar
 
@@ -21,10 +20,9 @@ from bayesgen.likelihoods.multivariate_normal.statistics import (
     patterns,
 )
 from bayesgen.likelihoods.normal.cells import FEW
-from bayesgen.likelihoods.normal.student_t import spherical_t
 from bayesgen.likelihoods.row_chunks import row_chunks
-from bayesgen.likelihoods.special_functions import log_rising_factorial, namespace
-from bayesgen.typing import Block, Joint, Labels, Numbers, Params, Traceable, Weights
+from bayesgen.likelihoods.special_functions import namespace
+from bayesgen.typing import Block, Labels, Numbers, Params, Traceable, Weights
 
 Matrices = Float[np.ndarray, "*batch feature feature"]
 LOG_2PI = np.log(2 * np.pi)
@@ -296,51 +294,6 @@ def cells_log_likelihood(params: Params, statistics: MultivariateNormalStatistic
     log_det = 2 * xp.log(xp.diagonal(root, axis1=-2, axis2=-1)).sum(-1)
     constant = seen.sum(-1) * LOG_2PI
     return (-0.5 * (count * (log_det + constant) + quadratic)).sum(-1)
-
-
-# -- parameters integrated out -----------------------------------------------------------------
-
-
-def predictive(prior: Likelihood) -> Callable[[Block], np.ndarray]:
-    """Return x -> log multivariate t of the observed columns, shape (row, class)."""
-    factors = np.linalg.cholesky(prior.scale * prior.covariance_rows[:, None, None])
-    stretch = 1 + 1 / prior.mean_rows
-
-    @functools.cache
-    def by_number_observed() -> tuple[np.ndarray, np.ndarray]:
-        # computed at the first prediction: fits of small batches would pay for it each time
-        df = np.broadcast_to(prior.covariance_rows, len(prior.mean))
-        p = np.arange(prior.mean.shape[1] + 1)[:, None]
-        constant = log_rising_factorial(df / 2, p / 2) - p / 2 * np.log(np.pi * stretch)
-        return (df + p) / 2, constant
-
-    def log_predictive(x: Block) -> np.ndarray:
-        power, constant = by_number_observed()
-        squares, log_dets, seen = distances(x, prior.mean, factors=factors)
-        # in place: a million numbers are read from memory once
-        squares /= stretch
-        np.log1p(squares, out=squares)
-        squares *= -power[seen]
-        squares += constant[seen] - log_dets / 2
-        return squares
-
-    return log_predictive
-
-
-def predictive_each(prior: Likelihood, x: Block) -> Joint:
-    """Return the log predictive of row i under the i-th of stacked priors, shape (row, class)."""
-    seen, stretch = ~np.isnan(x), 1 + 1 / prior.mean_rows
-    off = np.where(seen[:, None], x[:, None] - prior.mean, 0.0)
-    factors = np.linalg.cholesky(observed_part(prior.scale, seen[:, None]))
-    # classes that share a factor are solved for together
-    right = off[:, None] if factors.shape[1] == 1 else off[..., None, :]
-    # each column in a unit of its own, as in `inverted`
-    size = np.linalg.norm(factors, axis=-1)[..., None]
-    solved = np.linalg.solve(factors / size, right.mT / size)
-    squares = (solved**2).sum(axis=-2).reshape(off.shape[:2]) / stretch
-    p, log_det = seen.sum(axis=1)[:, None], np.log(np.diagonal(factors, axis1=-2, axis2=-1))
-    out = spherical_t(squares, p, prior.covariance_rows, 1.0)
-    return out - log_det.sum(axis=-1) - p / 2 * np.log(stretch)
 
 
 # -- under draws updated by the row itself -----------------------------------------------------

@@ -97,7 +97,7 @@ def _matrices(family: str, scale: object, shape: tuple[int, ...]) -> np.ndarray:
     return matrices
 
 
-# -- inverse-Wishart: closed forms and draws --------------------------------------------------
+# -- inverse-Wishart in closed form --------------------------------------------------
 
 
 def log_normaliser(prior: Likelihood) -> Traceable:
@@ -129,24 +129,6 @@ def _log_det(matrix: Traceable) -> Traceable:
     if (sign <= 0).any():
         raise np.linalg.LinAlgError("Matrix is not positive definite")
     return units + log_det
-
-
-def draw(prior: Likelihood, rng: np.random.Generator, n: int) -> Params:
-    """Return n draws of mean and Cholesky factor from the normal-inverse-Wishart.
-
-    Sigma = C T^-1 T^-T C' with C the factor of covariance_rows * scale and T lower triangular,
-    T_ii^2 ~ chi2(degrees - p + 1 + i), T_ij ~ N(0, 1). Source: Bartlett (1933).
-    """
-    p = prior.mean.shape[1]
-    wide = len(prior.scale)
-    root = np.linalg.cholesky(prior.covariance_rows[:, None, None] * prior.scale)
-    below = rng.standard_normal((n, wide, p * (p - 1) // 2))
-    degrees = (prior.covariance_rows[:, None] + np.arange(p)) * np.ones((wide, p))
-    diagonal = np.sqrt(rng.chisquare(degrees, (n, wide, p)))
-    factor = divided(root, below, diagonal)
-    noise = rng.standard_normal((n, *prior.mean.shape)) / np.sqrt(prior.mean_rows)[:, None]
-    spread = np.broadcast_to(factor, (n, len(prior.mean), p, p)) @ noise[..., None]
-    return {"mean": prior.mean + spread[..., 0], "cholesky": factor}
 
 
 def divided(
