@@ -14,6 +14,7 @@ from jaxtyping import Float
 from bayesgen.errors import UnsupportedInference
 from bayesgen.inference.newton import OptimumReport
 from bayesgen.likelihoods import Likelihood, Repair, Statistics
+from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture
 from bayesgen.model import Model, ModelStatistics
 from bayesgen.typing import Block, Labels, Params, Weights
 
@@ -62,6 +63,14 @@ class IncompleteData(abc.ABC):
 def missing_cells(likelihood: Likelihood, statistics: Statistics) -> IncompleteData | None:
     """Return the inference that replaces the closed form, or None if no cell is missing."""
     return None
+
+
+@missing_cells.register(HyperparameterMixture)
+def missing_cells_of_mixture(
+    likelihood: HyperparameterMixture, statistics: Statistics
+) -> IncompleteData | None:
+    """Return the inference of the mixture's member of largest weight."""
+    return missing_cells(likelihood.heaviest(), statistics)
 
 
 def any_missing(model: Model, statistics: ModelStatistics) -> bool:

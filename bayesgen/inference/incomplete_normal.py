@@ -23,8 +23,7 @@ from jaxtyping import Bool, Float, Int
 
 from bayesgen.inference.incomplete_data import IncompleteData, missing_cells
 from bayesgen.inference.newton import Flat, OptimumReport, Point, maximise
-from bayesgen.likelihoods import MultivariateNormal, Repair, Statistics
-from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture
+from bayesgen.likelihoods import MultivariateNormal, Repair
 from bayesgen.likelihoods.multivariate_normal import MultivariateNormalStatistics
 from bayesgen.likelihoods.multivariate_normal.density import cells_log_likelihood
 from bayesgen.likelihoods.multivariate_normal.likelihood import EIGENVALUE_FLOOR, repaired_factor
@@ -148,14 +147,6 @@ class IncompleteNormal(IncompleteData):
         factor = mode["cholesky"]
         own = {"mean": mode["mean"][y], "cholesky": factor if len(factor) == 1 else factor[y]}
         return expected(alone, own)
-
-
-@missing_cells.register(HyperparameterMixture)
-def averaged_missing(
-    likelihood: HyperparameterMixture, statistics: Statistics
-) -> IncompleteData | None:
-    """Return the inference of the mixture's member of largest weight."""
-    return missing_cells(likelihood.heaviest(), statistics)
 
 
 @missing_cells.register(MultivariateNormal)
