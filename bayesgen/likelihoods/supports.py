@@ -78,13 +78,6 @@ def _covariance(centre: Traceable, width: Traceable) -> Transform:
     return whitened_cholesky()(centre, width)
 
 
-def _log_diagonal(factor: Traceable, first: int) -> Traceable:
-    """Return the sum of (first + i) log L_ii, i from 0."""
-    xp = factor.__array_namespace__()
-    diagonal = xp.diagonal(factor, axis1=-2, axis2=-1)
-    return ((first + np.arange(factor.shape[-1])) * xp.log(diagonal)).sum()
-
-
 @functools.cache
 def whitened_cholesky() -> type:
     """Return the numpyro transform u -> L = centre @ A(u), A near the identity.
@@ -154,8 +147,8 @@ SUPPORTS: Mapping[str, Support] = {
     "simplex": Support(_softmax, _log_sum, np.log),
     "vector": Support(_vector, lambda value: 0.0),
     "positive vector": Support(_positive_vector, _log_sum),
-    "covariance factor": Support(_covariance, lambda value: _log_diagonal(value, 1)),
-    "correlation factor": Support(_correlation, lambda value: _log_diagonal(value, 2)),
+    "covariance factor": Support(_covariance, lambda value: log_diagonal(value, 1)),
+    "correlation factor": Support(_correlation, lambda value: log_diagonal(value, 2)),
 }
 """Supports that a family may declare for a parameter. A simplex is the last axis, and its arrays
 are those of `simplexes.log_ratios`; the first three are one value a cell, u -> centre + width u.
@@ -187,3 +180,14 @@ def whitening(
         low, centre, high = np.quantile(free, [LOWER, 0.5, UPPER], axis=0)
         out[name] = (centre, (high - low) / 2)
     return out
+
+
+def log_diagonal(factor: Traceable, first: int) -> Traceable:
+    """Return the sum of (first + i) log L_ii, i from 0, of lower triangular factors L.
+
+    With first=1 that is the log measure of Cholesky factors of covariances, with first=2 of those
+    of correlation matrices, over the scale-free one (see `SUPPORTS`).
+    """
+    xp, size = factor.__array_namespace__(), factor.shape[-1]
+    diagonal = xp.diagonal(factor, axis1=-2, axis2=-1)
+    return (np.arange(first, size + first) * xp.log(diagonal)).sum()
