@@ -234,15 +234,9 @@ class MultivariateStudentT(Likelihood[PatternedRows]):
             log_det = 2 * np.log(np.diagonal(factor, axis1=-2, axis2=-1)).sum(axis=-1)
             return score(_squares(x, centre, whitener), log_det, int(observed.sum()))
 
-        def few(x: Block) -> np.ndarray:
-            flat = np.broadcast_to(factors, (*mean.shape, p)).reshape(-1, p, p)
-            found = distances(x, mean.reshape(-1, p), factors=flat)
-            squares, log_dets = (part.reshape(-1, *mean.shape[:2]) for part in found[:2])
-            return score(squares, log_dets, found[2])
-
         def log_density(x: Block) -> np.ndarray:
             if mean[..., 0].size <= FEW:
-                out = few(x)
+                out = score(*distances(x, mean, factors=factors))
             elif np.isnan(x).any():
                 out = each_pattern(x, partial, np.zeros(mean.shape[:2]))
             else:

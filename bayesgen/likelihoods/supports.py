@@ -130,7 +130,7 @@ class Support:
     """The values a parameter may take.
 
     bijector: arrays of `whitening` -> the numpyro transform from unit-scale values.
-    log_jacobian: value -> sum of log |d value / d unconstrained|, NumPy or traced.
+    log_jacobian: value -> sum of log |d value / d scale-free value|, NumPy or traced.
     unconstrain: value -> real numbers (NumPy); of vectors and matrices, whose whitening is found
     from statistics, not needed.
     """
@@ -162,9 +162,9 @@ Jacobian is prod C_ii^(i + 2)."""
 
 
 def log_jacobian(supports: Mapping[str, str], params: Params) -> Traceable:
-    """Return log |d params / d unconstrained|, summed over the parameters (NumPy or traced).
+    """Return log |d params / d scale-free params|, summed over the parameters; NumPy or traced.
 
-    Parameters that are not among `params` are known, and count nothing.
+    Parameters that are not among `params` are given, and contribute 0.
     """
     terms = (SUPPORTS[supports[n]].log_jacobian(params[n]) for n in supports if n in params)
     return sum(terms, np.zeros(()))

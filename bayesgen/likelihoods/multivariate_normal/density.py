@@ -102,17 +102,24 @@ def by_pattern(
 
 
 def distances(
-    x: Numbers, mean: Float[np.ndarray, "class feature"], *, factors: Matrices
+    x: Numbers, mean: Float[np.ndarray, "*draw class feature"], *, factors: Matrices
 ) -> tuple[
-    Float[np.ndarray, "row class"], Float[np.ndarray, "#row class"], Int[np.ndarray, " #row"]
+    Float[np.ndarray, "row *draw class"],
+    Float[np.ndarray, "#row *draw class"],
+    Int[np.ndarray, " #row"],
 ]:
     """Return (x-m)' M^-1 (x-m), log|M| over each row's observed columns, and their number.
 
     If no cell is missing, the latter two have one entry for all rows.
 
-    factors: Cholesky factors of M, of shape (class, feature, feature), or (1, feature, feature)
-    where all classes share one.
+    factors: Cholesky factors of M, of shape (*draw, class, feature, feature), or
+    (*draw, 1, feature, feature) where all classes share one.
     """
+    if mean.ndim > 2:
+        shape, p = mean.shape[:-1], mean.shape[-1]
+        flat = np.broadcast_to(factors, (*shape, p, p)).reshape(-1, p, p)
+        squares, log_dets, number = distances(x, mean.reshape(-1, p), factors=flat)
+        return squares.reshape(-1, *shape), log_dets.reshape(-1, *shape), number
     seen = ~np.isnan(x)
     if seen.all():
         log_det = 2 * np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)
@@ -227,21 +234,30 @@ class NormalDensity(ExponentialFamily[MultivariateNormalStatistics]):
         Few draws are scored by whitened residuals, which keep every digit; many by one GEMM.
         """
         params = self.covariances(params)
-        if params["mean"][..., 0].size <= FEW:
-            return _residual_density(params)
+        mean, factor = params["mean"], params["cholesky"]
+
+        def by_residuals(x: Block) -> np.ndarray:
+            squares, log_dets, observed = distances(x, mean, factors=factor)
+            constant = LOG_2PI * observed.reshape(-1, *[1] * (mean.ndim - 1))
+            return -0.5 * (constant + log_dets + squares)
+
+        if mean[..., 0].size <= FEW:
+            return by_residuals
         whole = super().log_density_fn(params)
 
         def partial(x: Block, observed: np.ndarray) -> np.ndarray:
             if observed.all():
                 return whole(x)
-            factor = marginal_factor(params["cholesky"], observed)
-            marginal = {"mean": params["mean"][..., observed], "cholesky": factor}
+            marginal = {
+                "mean": mean[..., observed],
+                "cholesky": marginal_factor(factor, observed),
+            }
             return ExponentialFamily.log_density_fn(self, marginal)(x)
 
         def log_density(x: Block) -> np.ndarray:
             if not np.isnan(x).any():
                 return whole(x)
-            return each_pattern(x, partial, np.zeros(params["mean"].shape[:-1]))
+            return each_pattern(x, partial, np.zeros(mean.shape[:-1]))
 
         return log_density
 
@@ -258,19 +274,6 @@ class NormalDensity(ExponentialFamily[MultivariateNormalStatistics]):
     def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:
         """Return mean + L noise of each row's class."""
         return params["mean"][y] + noise(self.covariances(params)["cholesky"], y, rng)
-
-
-def _residual_density(params: Params) -> Callable[[Block], np.ndarray]:
-    shape, p = params["mean"].shape[:-1], params["mean"].shape[-1]
-    mean = params["mean"].reshape(-1, p)
-    factors = np.broadcast_to(params["cholesky"], (*shape, p, p)).reshape(-1, p, p)
-
-    def log_density(x: Block) -> np.ndarray:
-        squares, log_dets, observed = distances(x, mean, factors=factors)
-        constant = observed[:, None] * LOG_2PI
-        return (-0.5 * (constant + log_dets + squares)).reshape(len(x), *shape)
-
-    return log_density
 
 
 def cells_log_likelihood(params: Params, statistics: MultivariateNormalStatistics) -> Traceable:
