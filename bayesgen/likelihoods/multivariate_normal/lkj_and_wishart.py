@@ -164,30 +164,13 @@ def divided(
 # -- NumPyro programs -------------------------------------------------------------------------
 
 
-@functools.cache
-def lkj_cholesky() -> type:
-    """Return numpyro's LKJ distribution of Cholesky factors, extended to a single column."""
-    import jax.numpy as jnp
+def lkj_cholesky(n_features: int, concentration: float) -> Any:
+    """Return numpyro's LKJ distribution of Cholesky factors; of a single column, the constant 1."""
     import numpyro.distributions as dist
 
-    class LKJCholeskyOfAnySize(dist.Distribution):
-        """Cholesky factor of a correlation matrix, shape (feature, feature)."""
-
-        support = dist.constraints.corr_cholesky
-
-        def __init__(self, n_features: int, concentration: float) -> None:
-            self.lkj = dist.LKJCholesky(n_features, concentration) if n_features > 1 else None
-            super().__init__((), (n_features, n_features), validate_args=False)
-
-        def sample(self, key: Traceable, sample_shape: tuple[int, ...] = ()) -> Traceable:
-            if self.lkj is None:
-                return jnp.ones((*sample_shape, 1, 1))
-            return self.lkj.sample(key, sample_shape)
-
-        def log_prob(self, value: Traceable) -> Traceable:
-            return jnp.zeros(value.shape[:-2]) if self.lkj is None else self.lkj.log_prob(value)
-
-    return LKJCholeskyOfAnySize
+    if n_features == 1:
+        return dist.Delta(np.ones((1, 1)), event_dim=2)
+    return dist.LKJCholesky(n_features, concentration)
 
 
 @functools.cache
@@ -211,7 +194,7 @@ def lkj_covariance_cholesky() -> type:
 
         def __init__(self, concentration: float, spread: Traceable) -> None:
             n = spread.shape[-1]
-            self.spread, self.correlation = spread, lkj_cholesky()(n, concentration)
+            self.spread, self.correlation = spread, lkj_cholesky(n, concentration)
             super().__init__(spread.shape[:-1], (n, n), validate_args=False)
 
         def sample(self, key: Traceable, sample_shape: tuple[int, ...] = ()) -> Traceable:

@@ -136,7 +136,7 @@ class SharedCorrelationNormal(density.NormalDensity):
         import numpyro.distributions as dist
 
         n_classes, p = self.mean.shape
-        lkj = lkj_cholesky()(p, self.concentration)
+        lkj = lkj_cholesky(p, self.concentration)
         factor = numpyro.sample(f"{name}.correlation_cholesky", lkj)
         with numpyro.plate(f"{name}.class", n_classes, dim=-1):
             sizes = dist.HalfNormal((self.variance * np.pi / 2) ** 0.5).to_event(1)
