@@ -74,17 +74,15 @@ class IncompleteNormal(IncompleteData):
         )
         start = likelihood.initial_params(statistics)
         start, _ = complete_maximum(expected(statistics, start))
-        top, converged, steps = maximise(NormalPoint(cells, start))
-        params, findings = complete_maximum(expected(statistics, top.params))
+        found = maximise(NormalPoint(cells, start))
+        params, findings = complete_maximum(expected(statistics, found[0].params))
         seen = observed.count
         blank = np.argwhere((seen == 0) & (seen > 0).any(axis=1, keepdims=True))
         findings += [Repair("pooled", int(k), int(j)) for k, j in blank]
         if bias_corrected:
             params, more = _bias_corrected(likelihood, statistics, params, variance_floor)
             findings += [finding for finding in more if finding not in findings]
-        final = _log_likelihood(likelihood, statistics, params)
-        gradient_norm = top.gradient_norm / max(cells.rows.sum(), 1.0)
-        return params, findings, OptimumReport(converged, steps, gradient_norm, final)
+        return params, findings, self._report(found, params)
 
     def mode(self) -> tuple[Params, OptimumReport]:
         """Return the mode of the posterior against |Sigma|^-(p+1)/2 given the observed cells.
@@ -94,11 +92,16 @@ class IncompleteNormal(IncompleteData):
         prior, statistics = self.likelihood, self.statistics
         cells = observed_normal(prior, statistics, prior=True)
         start = prior.posterior(expected(statistics, prior.initial_params(statistics))).mode()
-        top, converged, steps = maximise(NormalPoint(cells, start))
-        rows = statistics.count.sum() + statistics.cell_count.sum()
-        gradient_norm = top.gradient_norm / max(float(rows), 1.0)
-        final = _log_likelihood(prior, statistics, top.params)
-        return top.params, OptimumReport(converged, steps, gradient_norm, final)
+        found = maximise(NormalPoint(cells, start))
+        return found[0].params, self._report(found, found[0].params)
+
+    def _report(self, found: tuple[Point, bool, int], params: Params) -> OptimumReport:
+        """Return the report of what `maximise` found, at parameters that may have been repaired."""
+        top, converged, steps = found
+        rows = self.statistics.count.sum() + self.statistics.cell_count.sum()
+        one_draw = {name: value[None] for name, value in params.items()}
+        height = float(self.likelihood.log_likelihood(one_draw, self.statistics)[0])
+        return OptimumReport(converged, steps, top.gradient_norm / max(float(rows), 1.0), height)
 
     def gibbs(self, rng: np.random.Generator, chains: int) -> Iterator[Params]:
         """Yield steps of chains whose limit is the posterior given the observed cells.
@@ -179,13 +182,6 @@ def _bias_corrected(
     ]
     factors = np.array([factor for factor, _ in repaired])
     return {"mean": params["mean"], "cholesky": factors}, findings
-
-
-def _log_likelihood(
-    likelihood: MultivariateNormal, statistics: MultivariateNormalStatistics, params: Params
-) -> float:
-    one_draw = {name: value[None] for name, value in params.items()}
-    return float(likelihood.log_likelihood(one_draw, statistics)[0])
 
 
 # -- expected moments of filled rows ---------------------------------------------------------
