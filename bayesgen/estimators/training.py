@@ -484,6 +484,8 @@ def learn(
         parts.append(
             model_statistics(likelihoods, encoded, codes[chunk], rows.weight[chunk], **sizes)
         )
+        # before the next chunk is encoded, which then takes the same memory
+        del encoded
     return TrainingState(schema, likelihoods, classes, functools.reduce(operator.add, parts))
 
 

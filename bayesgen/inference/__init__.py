@@ -3,7 +3,7 @@
 from bayesgen.errors import NoClosedForm, UnsupportedInference, warn
 from bayesgen.inference.data_augmentation import Augmentation as Augmentation
 from bayesgen.inference.exact import Exact as Exact
-from bayesgen.inference.expected_statistics import Expected as Expected
+from bayesgen.inference.exact import Expected as Expected
 from bayesgen.inference.incomplete_data import any_missing as any_missing
 from bayesgen.inference.incomplete_normal import IncompleteNormal as IncompleteNormal
 from bayesgen.inference.incomplete_table import IncompleteTable as IncompleteTable

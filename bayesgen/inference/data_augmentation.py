@@ -1,4 +1,4 @@
-"""Data augmentation: posterior draws where joint blocks lack cells and everything is conjugate."""
+"""Data augmentation: posterior draws given incomplete rows in joint blocks, by Gibbs steps."""
 
 import dataclasses
 import time
@@ -18,11 +18,13 @@ from bayesgen.typing import Params
 class Augmentation:
     """Posterior draws by data augmentation (Tanner and Wong 1987), in NumPy.
 
-    Blocks with missing values alternate between the missing part given theta and theta given the
+    Blocks with missing values alternate between the missing cells given theta and theta given the
     complete table; the others are drawn from their closed form.
 
     Args:
-        draws: kept draws of each chain. warmup: draws thrown away. chains: independent chains.
+        draws: kept draws per chain.
+        warmup: discarded draws per chain.
+        chains: independent chains.
     """
 
     draws: int = 1000
@@ -30,7 +32,7 @@ class Augmentation:
     chains: int = 4
 
     def __post_init__(self) -> None:
-        """Refuse what is no number of draws or chains."""
+        """Validate the numbers of draws and chains."""
         arguments.count("draws", self.draws, default=1000)
         arguments.count("warmup", self.warmup, least=0, default=200)
         arguments.count("chains", self.chains, default=4)
@@ -38,7 +40,7 @@ class Augmentation:
     def infer(
         self, model: Model, statistics: ModelStatistics, reader: Reader, seed: int
     ) -> DrawsPosterior:
-        """Return draws of every parameter and the verdict on them."""
+        """Return draws of every parameter and a report on their convergence."""
         rng = np.random.default_rng(seed)
         shape = (self.chains, self.draws)
         start = time.perf_counter()
@@ -55,7 +57,7 @@ class Augmentation:
             params[name], found = augment(
                 gaps, rng, draws=self.draws, warmup=self.warmup, chains=self.chains
             )
-            # unlike max and min, these keep NaN, which says that draws are too few to tell
+            # unlike max and min these keep NaN, the diagnostic of too few draws
             details["r_hat"] = float(np.maximum(details["r_hat"], found["r_hat"]))
             details["ess"] = float(np.minimum(details["ess"], found["ess"]))
         seconds = time.perf_counter() - start
@@ -77,7 +79,7 @@ class Augmentation:
 def augment(
     data: IncompleteData, rng: np.random.Generator, *, draws: int, warmup: int, chains: int
 ) -> tuple[Params, dict[str, float]]:
-    """Return posterior draws (chain, draw, ...), their largest "r_hat" and smallest "ess"."""
+    """Return posterior draws (chain, draw, ...), with their largest r_hat and smallest ess."""
     kept: Params = {}
     for draw, step in enumerate(islice(data.gibbs(rng, chains), warmup, warmup + draws)):
         for name, value in step.items():

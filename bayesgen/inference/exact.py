@@ -1,13 +1,19 @@
-"""Exact inference: the prior updated in closed form."""
+"""Inference in closed form: exact, or after expected statistics of incomplete rows."""
 
 import dataclasses
 import time
 
 from bayesgen import arguments
+from bayesgen.inference.incomplete_data import expected_statistics
+from bayesgen.inference.newton import STOPPED
 from bayesgen.inference.posterior import ExactPosterior, Report
 from bayesgen.model import Model, ModelStatistics, Reader
 
 VERDICT = "Closed form: nothing approximated."
+EXPECTED_VERDICT = (
+    "Closed form after incomplete rows in joint blocks were replaced by their expected statistics "
+    "at the mode: missing cells count as if they had been observed."
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,3 +47,41 @@ class Exact:
             # kept; a matrix that rounds to a singular one says so here, not at the first prediction
             _ = answer.predictives
         return answer
+
+
+@dataclasses.dataclass(frozen=True)
+class Expected:
+    """The closed form after incomplete rows are replaced by their expected statistics at the mode.
+
+    Without missing values in joint blocks it is `Exact`. With missing values it is an approximation
+    that takes milliseconds, while `Augmentation`, which is exact, draws samples: the posterior is
+    too narrow by the share of missing cells. Missing values in rows to predict are marginalized
+    exactly.
+
+    Args:
+        draws: how many draws intervals rest on.
+    """
+
+    draws: int = 1000
+
+    def __post_init__(self) -> None:
+        """Validate the number of draws."""
+        arguments.count("draws", self.draws, default=1000)
+
+    def infer(
+        self, model: Model, statistics: ModelStatistics, reader: Reader, seed: int
+    ) -> ExactPosterior:
+        """Return the model updated by expected statistics."""
+        filled, accounts = expected_statistics(model, statistics)
+        posterior = Exact(self.draws).infer(model, filled, reader, seed)
+        if not accounts:
+            return posterior
+        converged = all(account.converged for account in accounts.values())
+        report = dataclasses.replace(
+            posterior.report,
+            method="expected",
+            converged=converged,
+            verdict=f"{EXPECTED_VERDICT if converged else STOPPED} {posterior.caveat}".rstrip(),
+            details={k: v for name, one in accounts.items() for k, v in one.details(name).items()},
+        )
+        return dataclasses.replace(posterior, report=report)

@@ -1,7 +1,7 @@
-"""Incomplete rows in a joint block: what stands in for the closed form of complete rows.
+"""Incomplete rows in joint blocks: the interface that replaces the closed form of complete rows.
 
-In naive blocks a missing cell weighs zero and nothing stands in the way of a closed form. A joint
-family whose closed form needs complete rows registers an `IncompleteData` with `missing_cells`.
+In naive blocks a missing cell weighs zero, and the closed form holds. A joint family whose closed
+form needs complete rows registers its `IncompleteData` with `missing_cells`.
 """
 
 import abc
@@ -14,45 +14,46 @@ from jaxtyping import Float
 from bayesgen.errors import UnsupportedInference
 from bayesgen.inference.newton import OptimumReport
 from bayesgen.likelihoods import Likelihood, Repair, Statistics
+from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture
 from bayesgen.model import Model, ModelStatistics
 from bayesgen.typing import Block, Labels, Params, Weights
 
 
 class IncompleteData(abc.ABC):
-    """A completed likelihood and statistics of incomplete rows.
+    """Inference from the statistics of incomplete rows under a completed likelihood.
 
-    No row is dropped and none is filled once and for all: maximum likelihood, mode and Gibbs steps
-    are exact, under a conjugate prior or none.
+    No row is dropped, and none is imputed by a single value: maximum likelihood, mode and Gibbs
+    steps are exact, under a conjugate prior or none.
     """
 
     @abc.abstractmethod
     def maximum_likelihood(
         self, *, bias_corrected: bool, variance_floor: float
     ) -> tuple[Params, list[Repair], OptimumReport]:
-        """Return the parameters of greatest likelihood of what was observed."""
+        """Return the parameters of maximum likelihood given the observed cells."""
 
     @abc.abstractmethod
     def mode(self) -> tuple[Params, OptimumReport]:
-        """Return the mode of the posterior given what was observed (see `Likelihood.mode`)."""
+        """Return the mode of the posterior given the observed cells (see `Likelihood.mode`)."""
 
     @abc.abstractmethod
     def gibbs(self, rng: np.random.Generator, chains: int) -> Iterator[Params]:
-        """Yield parameters of all chains, each of shape (chain, ...), step by step for ever.
+        """Yield the parameters of all chains, each of shape (chain, ...), step after step.
 
-        A step fills rows at random given the parameters, and draws parameters given the filled
-        rows: the posterior given what was observed is what it leaves as it is.
+        A step fills rows at random given the parameters, then draws parameters given the filled
+        rows: its stationary distribution is the posterior given the observed cells.
         """
 
     @abc.abstractmethod
     def compared(self, params: Params) -> Float[np.ndarray, "chain draw value"]:
-        """Return the numbers, of draws (chain, draw, ...), by which chains are compared."""
+        """Return the scalars, of draws (chain, draw, ...), by which chains are compared."""
 
     @abc.abstractmethod
     def expected(self) -> tuple[Statistics, OptimumReport]:
-        """Return expected statistics of the filled rows, given what was observed and the mode."""
+        """Return expected statistics of the filled rows, given the observed cells and the mode."""
 
     def expected_statistics_per_row(self, x: Block, y: Labels, weight: Weights) -> Statistics:
-        """Return what `expected` adds for each of some rows, which stand in place of classes."""
+        """Return the terms of `expected` for each of some rows, with rows in place of classes."""
         raise UnsupportedInference.because(
             "leave-one-out", "incomplete rows of this family have no expected part", "Leave it out."
         )
@@ -60,12 +61,20 @@ class IncompleteData(abc.ABC):
 
 @functools.singledispatch
 def missing_cells(likelihood: Likelihood, statistics: Statistics) -> IncompleteData | None:
-    """Return what stands in for the closed form, or None where nothing is missing."""
+    """Return the inference that replaces the closed form, or None if no cell is missing."""
     return None
 
 
+@missing_cells.register(HyperparameterMixture)
+def missing_cells_of_mixture(
+    likelihood: HyperparameterMixture, statistics: Statistics
+) -> IncompleteData | None:
+    """Return the inference of the mixture's member of largest weight."""
+    return missing_cells(likelihood.heaviest(), statistics)
+
+
 def any_missing(model: Model, statistics: ModelStatistics) -> bool:
-    """Return whether missing values stand in the way of the closed form of any block."""
+    """Return whether missing values preclude the closed form of any block."""
     blocks = model.blocks.items()
     return any(missing_cells(part, statistics.blocks[name]) is not None for name, part in blocks)
 
@@ -73,8 +82,7 @@ def any_missing(model: Model, statistics: ModelStatistics) -> bool:
 def complete_statistics(model: Model, statistics: ModelStatistics) -> ModelStatistics:
     """Return the statistics with expected ones in place of incomplete rows.
 
-    They say where the posterior sits and how wide it is, for samplers and optimisers; no answer is
-    computed from them.
+    They locate and scale the posterior for samplers and optimizers; no answer depends on them.
     """
     return expected_statistics(model, statistics)[0]
 
@@ -82,7 +90,7 @@ def complete_statistics(model: Model, statistics: ModelStatistics) -> ModelStati
 def expected_statistics(
     model: Model, statistics: ModelStatistics
 ) -> tuple[ModelStatistics, dict[str, OptimumReport]]:
-    """Return the same, and for every block that has such rows how the search for its mode ended."""
+    """Return the same statistics, and reports of the searches for modes of incomplete blocks."""
     blocks, accounts = dict(statistics.blocks), {}
     for name, part in model.blocks.items():
         found = missing_cells(part, statistics.blocks[name])

@@ -1,10 +1,10 @@
-"""Newton's method for the density of what was observed where rows lack cells.
+"""Newton's method for the log density of the observed cells of incomplete rows.
 
-Complete rows give every coordinate a known curvature; missing cells take some of it away, nearly
-all where much is missing. Each step solves for that with conjugate gradients in units of the
-complete rows' curvature, so that the first direction is that of EM (Fisher's identity), and each
-further one deals with another direction of which the missing cells hold most of the information.
-EM by itself, and its accelerations, need thousands of steps where weights are far apart.
+Complete rows determine the curvature of every coordinate; missing cells reduce it, almost to 0 if
+most cells are missing. Each step solves the Newton equations by conjugate gradients,
+preconditioned by the curvature of complete rows: the first direction is that of EM (Fisher's
+identity), and each further one adds a direction in which most of the information is missing. EM
+and its accelerations need thousands of steps if weights differ by orders of magnitude.
 
 Source: Dempster, Laird and Rubin (1977) for the gradient; Nocedal and Wright, Numerical
 Optimization (2nd ed.), algorithm 7.1 (line search Newton-CG).
@@ -19,17 +19,19 @@ from jaxtyping import Float
 from bayesgen.typing import Params
 
 MAX_STEPS = 500
-"""Twice what the slowest of 36 tables of weights up to 1e5, half of the cells missing, took."""
+"""Twice the steps of the slowest of 36 tables, with weights up to 1e5 and half of the cells
+missing."""
 ROUNDING = 1e-13
-"""Share of the terms of a log density by which rounding may move their sum: some 500 ulp."""
+"""Error of a log density by rounding, relative to the size of its terms: some 500 ulp."""
 TRUST = 2.0
-"""Largest step of a coordinate: in the logarithm of a deviation or of a probability."""
+"""Largest step of a coordinate, in the logarithm of a deviation or of a probability."""
 SHORTEST = 4.0**-10
-"""Share of a step below which none is tried."""
+"""Smallest fraction of a step that the line search tries."""
 SHORT = 1e-9
-"""A last step in deviations or logarithms: where it leads is nearer than its square, or rounds."""
+"""Length of a last step, in deviations or logarithms: the error after it is about its square, or
+rounding."""
 MOST_PRODUCTS = 500
-"""Products with the Hessian of one step; 4 per coordinate are enough to 1e-10 of the gradient."""
+"""Hessian-vector products per step; 4 per coordinate reduce the gradient to 1e-10 of itself."""
 STOPPED = (
     "The optimiser stopped before it converged: a column may hold too few observed cells; "
     "leave it out or use inference='exact'."
@@ -40,12 +42,12 @@ Flat = Float[np.ndarray, " coordinate"]
 
 @dataclasses.dataclass(frozen=True)
 class OptimumReport:
-    """How the search for a mode or a maximum ended.
+    """Report of the search for a mode or a maximum.
 
-    converged: no step promises more than what rounding hides. iterations: Newton's steps.
-    gradient_norm: of the log likelihood (or log posterior) of what was observed, per row, in
-    coordinates whitened by the covariance, or in log-odds. log_likelihood: of what was observed, at
-    the parameters returned.
+    converged: no step is expected to gain more than rounding. iterations: Newton steps.
+    gradient_norm: of the log likelihood (or log posterior) of the observed cells, per row, in
+    coordinates whitened by the covariance, or in log-odds. log_likelihood: of the observed cells,
+    at the parameters returned.
     """
 
     converged: bool
@@ -54,7 +56,7 @@ class OptimumReport:
     log_likelihood: float
 
     def details(self, block: str) -> dict[str, float]:
-        """Return the numbers of a report."""
+        """Return the entries of `Report.details`."""
         return {
             f"{block}.iterations": float(self.iterations),
             f"{block}.gradient_norm": float(self.gradient_norm),
@@ -63,17 +65,17 @@ class OptimumReport:
 
 
 class Point(abc.ABC):
-    """Parameters, and the log density of what was observed around them to second order.
+    """Parameters, and the log density of the observed cells around them to second order.
 
-    Coordinates are a family's own, 0 at the point, and without a unit: the logarithm of a
+    Each family chooses its coordinates, 0 at the point and without a unit: the logarithm of a
     deviation or a probability, or a mean in deviations.
 
     Attributes:
-        params: where it is.
+        params: the parameters.
         value: log density.
-        scale: the sum of the sizes of its terms.
+        scale: sum of the absolute values of its terms.
         gradient: of the log density.
-        curvature: minus the second derivatives that complete rows would have, all above 0.
+        curvature: minus the second derivatives under complete rows, all above 0.
     """
 
     params: Params
@@ -85,7 +87,7 @@ class Point(abc.ABC):
     @property
     @abc.abstractmethod
     def gradient_norm(self) -> float:
-        """Norm of the gradient, whatever coordinates are."""
+        """Norm of the gradient, independent of the choice of coordinates."""
 
     @abc.abstractmethod
     def product(self, direction: Flat) -> Flat:
@@ -93,21 +95,21 @@ class Point(abc.ABC):
 
     @abc.abstractmethod
     def moved(self, direction: Flat) -> "Point":
-        """Return the point there.
+        """Return the point in that direction.
 
         Raises:
-            np.linalg.LinAlgError: rounding leaves no point there.
+            np.linalg.LinAlgError: its covariance is singular to rounding.
         """
 
 
 def maximise(here: Point) -> tuple[Point, bool, int]:
-    """Climb until no step promises more than rounding hides, and the promise no longer falls.
+    """Take Newton steps until the expected gain is below rounding and no longer falls.
 
-    Each step leads higher, but for rounding.
+    No step decreases the density by more than rounding.
 
     Returns:
-        the highest point, whether that is the end (else nothing higher was found, or the steps were
-        too many), steps taken.
+        The highest point; whether the search converged (if not, the line search failed, or the
+        steps ran out); the number of steps.
     """
     best, least = here, np.inf
     for steps in range(1, MAX_STEPS + 1):
@@ -136,7 +138,7 @@ def maximise(here: Point) -> tuple[Point, bool, int]:
 
 
 def _newton(here: Point, tolerance: float) -> Flat:
-    """Return the way to the top of the parabola, or the first part of it that is surely uphill."""
+    """Return the Newton direction, truncated where the curvature is not positive."""
     way, left = np.zeros_like(here.gradient), here.gradient
     scaled = left / here.curvature
     along, square = scaled, left @ scaled
@@ -157,7 +159,7 @@ def _newton(here: Point, tolerance: float) -> Flat:
 
 
 def _higher(here: Point, direction: Flat, hidden: float) -> Point | None:
-    """Return a point along the direction that is higher by more than rounding, if there is one."""
+    """Return a point along the direction that is higher by more than rounding, or None."""
     share = min(1.0, TRUST / np.abs(direction).max())
     while share > SHORTEST:
         there = _moved(here, share * direction)
@@ -168,11 +170,11 @@ def _higher(here: Point, direction: Flat, hidden: float) -> Point | None:
 
 
 def _moved(here: Point, direction: Flat) -> Point | None:
-    """Return the point there, or None where rounding leaves none."""
+    """Return the point in that direction, or None if its covariance is singular to rounding."""
     try:
         with np.errstate(all="ignore"):
             there = here.moved(direction)
     except np.linalg.LinAlgError:
         return None
-    # infinitely high: a matrix that has rounded to a singular one
+    # infinite values come from matrices that are singular to rounding
     return there if np.isfinite(there.value) else None

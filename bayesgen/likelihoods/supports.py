@@ -6,6 +6,7 @@ constraint in NumPyro. Source: NumPyro and Stan, constraint transforms.
 """
 
 import dataclasses
+import functools
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -56,18 +57,88 @@ def _softmax(side: Traceable, *arrays: Traceable) -> Transform:
     return simplexes_transform()(side, *arrays, side.shape[-1:])
 
 
+def _vector(centre: Traceable, factor: Traceable) -> Transform:
+    from numpyro.distributions.transforms import LowerCholeskyAffine
+
+    return LowerCholeskyAffine(centre, factor)
+
+
+def _positive_vector(centre: Traceable, factor: Traceable) -> Transform:
+    from numpyro.distributions.transforms import ComposeTransform, ExpTransform
+
+    return ComposeTransform([_vector(centre, factor), ExpTransform()])
+
+
+def _correlation(centre: Traceable, width: Traceable) -> Transform:
+    from numpyro.distributions.transforms import ComposeTransform, CorrCholeskyTransform
+
+    return ComposeTransform([_affine(centre, width), CorrCholeskyTransform()])
+
+
+def _covariance(centre: Traceable, width: Traceable) -> Transform:
+    return whitened_cholesky()(centre, width)
+
+
+@functools.cache
+def whitened_cholesky() -> type:
+    """Return the numpyro transform u -> L = centre @ A(u), A near the identity.
+
+    A has exp(width_ii u) on its diagonal and width_ij u below it. At the posterior's own factor as
+    centre and its standard errors as widths, u is about standard normal and uncorrelated, however
+    collinear the columns. |dL/dA| = prod centre_ii^(i+1).
+    """
+    import jax.numpy as jnp
+    import numpyro.distributions as dist
+    from numpyro.distributions.transforms import ParameterFreeTransform
+
+    class WhitenedCholesky(ParameterFreeTransform):
+        """Real vectors of length p (p + 1) / 2 to lower Cholesky factors.
+
+        centre: (..., feature, feature). width: (..., 2), on the diagonal and below it.
+        """
+
+        domain = dist.constraints.real_vector
+        codomain = dist.constraints.lower_cholesky
+
+        def __init__(self, centre: Traceable, width: Traceable) -> None:
+            self.centre, self.width = centre, width
+
+        def __call__(self, u: Traceable) -> Traceable:
+            n = self.centre.shape[-1]
+            i, j = np.tril_indices(n, -1)
+            below = jnp.zeros((*u.shape[:-1], n, n)).at[..., i, j]
+            diagonal = jnp.exp(self.width[..., 0, None] * u[..., :n])[..., None] * jnp.eye(n)
+            return self.centre @ (below.set(self.width[..., 1, None] * u[..., n:]) + diagonal)
+
+        def log_abs_det_jacobian(
+            self, u: Traceable, value: Traceable, intermediates: Traceable | None = None
+        ) -> Traceable:
+            n = self.centre.shape[-1]
+            diagonal = jnp.diagonal(self.centre, axis1=-2, axis2=-1)
+            constant = (jnp.arange(1, n + 1) * jnp.log(diagonal)).sum(-1)
+            widths = n * jnp.log(self.width[..., 0]) + n * (n - 1) / 2 * jnp.log(self.width[..., 1])
+            return constant + widths + (self.width[..., 0, None] * u[..., :n]).sum(-1)
+
+        def inverse_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+            n = shape[-1]
+            return (*shape[:-2], n * (n + 1) // 2)
+
+    return WhitenedCholesky
+
+
 @dataclasses.dataclass(frozen=True)
 class Support:
     """The values a parameter may take.
 
     bijector: arrays of `whitening` -> the numpyro transform from unit-scale values.
-    log_jacobian: value -> sum of log |d value / d unconstrained|, NumPy or traced.
-    unconstrain: value -> real numbers (NumPy).
+    log_jacobian: value -> sum of log |d value / d scale-free value|, NumPy or traced.
+    unconstrain: value -> real numbers (NumPy); of vectors and matrices, whose whitening is found
+    from statistics, not needed.
     """
 
     bijector: Callable[..., Transform]
     log_jacobian: Callable[[Traceable], Traceable]
-    unconstrain: Callable[[np.ndarray], np.ndarray]
+    unconstrain: Callable[[np.ndarray], np.ndarray] = np.asarray
 
 
 SUPPORTS: Mapping[str, Support] = {
@@ -75,9 +146,20 @@ SUPPORTS: Mapping[str, Support] = {
     "positive": Support(_exp, _log_sum, lambda value: np.log(np.maximum(value, EDGE))),
     "probability": Support(_sigmoid, _log_probability_jacobian, _log_odds),
     "simplex": Support(_softmax, _log_sum, np.log),
+    "vector": Support(_vector, lambda value: 0.0),
+    "positive vector": Support(_positive_vector, _log_sum),
+    "covariance factor": Support(_covariance, lambda value: log_diagonal(value, 1)),
+    "correlation factor": Support(_correlation, lambda value: log_diagonal(value, 2)),
 }
 """Supports that a family may declare for a parameter. A simplex is the last axis, and its arrays
-are those of `dirichlet.log_ratios`; the others are one value a cell, u -> centre + width u."""
+are those of `dirichlet.log_ratios`; the first three are one value a cell, u -> centre + width u.
+
+Vectors have correlated entries, u -> centre + L u with a Cholesky factor L, of logarithms where
+they are positive. Factors of covariances and correlations are lower triangular. Scale-free is
+|Sigma|^-(p+1)/2 dSigma. Sigma = L L' has dSigma = prod 2 L_ii^(p - i) dL, i from 0, and |Sigma| is
+prod L_ii^2: the Jacobian is prod L_ii^(i + 1). Sigma = D R D with deviations that are scale-free in
+their logarithms leaves |R|^-(p+1)/2 dR, where R = C C' has dR = prod C_ii^(p - 1 - i) dC: the
+Jacobian is prod C_ii^(i + 2)."""
 
 
 def onto(bijection: Transform) -> Support:
@@ -97,8 +179,11 @@ def support(name: str | Support) -> Support:
 
 
 def log_jacobian(supports: Mapping[str, str | Support], params: Params) -> Traceable:
-    """Return log |d params / d unconstrained|, summed over the parameters (NumPy or traced)."""
-    terms = (support(named).log_jacobian(params[n]) for n, named in supports.items())
+    """Return log |d params / d scale-free params|, summed over the parameters; NumPy or traced.
+
+    Parameters that are not among `params` are given, and contribute 0.
+    """
+    terms = (support(supports[n]).log_jacobian(params[n]) for n in supports if n in params)
     return sum(terms, np.zeros(()))
 
 
@@ -118,7 +203,7 @@ def log_diagonal(factor: Traceable, first: int) -> Traceable:
     """Return the sum of (first + i) log L_ii, i from 0, of lower triangular factors L.
 
     With first=1 that is the log measure of Cholesky factors of covariances, with first=2 of those
-    of correlation matrices, over the scale-free one (see `log_scale_free_jacobian`).
+    of correlation matrices, over the scale-free one (see `SUPPORTS`).
     """
     xp, size = factor.__array_namespace__(), factor.shape[-1]
     diagonal = xp.diagonal(factor, axis1=-2, axis2=-1)

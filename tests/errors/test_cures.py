@@ -96,7 +96,7 @@ NO_ROW = {
     "UnknownColumns.two_numbers": "draws a picture; tests/explain/test_plots.py",
     "InvalidTable.no_rows": "nothing to type: the filter that made it is not known",
     "InvalidTable.no_columns": "nothing to type: the selection that made it is not known",
-    "InvalidValues.no_covariance": "nothing to type; tests/likelihoods/test_scatter.py",
+    "InvalidValues.no_covariance": "nothing to type: see test_multivariate_normal_statistics.py",
     "UnsupportedTable.sparse_of": "SciPy's matrices hold numbers and booleans only",
     **dict.fromkeys(("LowSampleSize.probabilities", "LowSampleSize.densities"), DRAWS),
     "UnsupportedInference.no_closed_form": "its cure compiles; tests/inference/test_svi.py",

@@ -11,12 +11,12 @@ import bayesgen as bg
 from bayesgen import errors
 from bayesgen.inference import (
     chain_diagnostics,
-    expected_moments,
     incomplete_normal,
     leave_one_out,
     newton,
 )
-from bayesgen.likelihoods.multivariate_normal import parameters, priors
+from bayesgen.likelihoods.multivariate_normal import lkj_and_wishart
+from bayesgen.likelihoods.multivariate_normal.likelihood import repaired_factor
 from bayesgen.likelihoods.normal_statistics import class_moments
 
 
@@ -81,7 +81,7 @@ def test_regression_on_observed_columns_bears_any_units(rng):
     for unit in (np.ones(3), units):
         rows = bg.MultivariateNormal().statistics(x * unit, y, np.ones(30), n_classes=2)
         params = {"mean": np.zeros((2, 3)), "cholesky": factor * unit[:, None]}
-        filled = expected_moments.expected(rows, params)
+        filled = incomplete_normal.expected(rows, params)
         found.append((filled.mean / unit, filled.scatter / unit / unit[:, None]))
     for direct, moved in zip(*found, strict=True):
         np.testing.assert_allclose(moved, direct, rtol=1e-9, atol=1e-12)
@@ -101,17 +101,24 @@ def test_leaps_of_em_stay_above_the_floors(make, rng):
     clf = make(inference="mle").fit(twice, np.arange(40) % 2)
     floor = 1e-9 * clf.state_.statistics.blocks["normal"].marginal().pooled()[1]
     for factor in clf.posterior_.params["normal"]["cholesky"][0, 0]:
-        assert parameters.is_mended(factor, floor)
+        assert is_above(factor, floor)
     assert np.isfinite(clf.predict_proba(twice)).all()
 
 
-def test_what_is_mended_is_given():
+def is_above(factor, floor):
+    """Whether variances, by a factor, and eigenvalues of correlations keep the floors (to 1 %)."""
+    variance = (factor**2).sum(axis=1)
+    unit = factor / np.sqrt(variance)[:, None]
+    return (variance >= 0.99 * floor).all() and np.linalg.svd(unit)[1][-1] ** 2 >= 0.99e-9
+
+
+def test_repaired_factors_are_above_the_floors():
     floor = np.array([1e-9, 1e-9])
-    for wild in (np.diag([1.0, 1e-6]), np.array([[1.0, 0.0], [1.0, 1e-6]]), np.diag([1.0, np.inf])):
-        assert not parameters.is_mended(wild, floor)
-    singular = parameters.mended_factor(np.ones((2, 2)), floor)[0]
-    assert parameters.is_mended(singular, floor)
-    assert parameters.is_mended(np.eye(2), floor)
+    for wild in (np.diag([1.0, 1e-6]), np.array([[1.0, 0.0], [1.0, 1e-6]])):
+        assert not is_above(wild, floor)
+        assert is_above(*repaired_factor(wild @ wild.T, floor)[:1], floor)
+    assert is_above(repaired_factor(np.ones((2, 2)), floor)[0], floor)
+    assert is_above(np.eye(2), floor)
 
 
 def test_a_class_of_equal_cells_varies_by_nothing(rng):
@@ -265,7 +272,7 @@ def test_matrices_that_round_to_singular_ones_are_reported_by_fit_and_by_loo(
     after["scale"] = np.ones((1, 2, 2))
 
     def singular(*_):
-        return priors.log_normaliser(bg.MultivariateNormal().with_arrays(after))
+        return lkj_and_wishart.log_normaliser(bg.MultivariateNormal().with_arrays(after))
 
     X = pd.DataFrame(rng.standard_normal((30, 2)), columns=["height", "weight"])
     monkeypatch.setattr(bg.MultivariateNormal, step, singular)

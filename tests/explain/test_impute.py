@@ -13,7 +13,7 @@ from explained import FITS, WORDS, cells, fitted
 import bayesgen as bg
 from bayesgen.errors import BayesgenWarning, InvalidArgument, UnsupportedInference
 from bayesgen.likelihoods import SphericalNormal
-from bayesgen.likelihoods.multivariate_normal import conditional
+from bayesgen.likelihoods.multivariate_normal import density
 
 FILLED = [
     (name, method, j)
@@ -143,9 +143,9 @@ def test_tempering_changes_no_draw():
 
 def test_faults_are_found(monkeypatch):
     """Degrees of freedom without the observed cells, and a variance that learns nothing of them."""
-    right = conditional.filled
+    right = density.filled
 
-    def fewer_degrees(x, own, rng, *, mean, matrices, degrees):
+    def fewer_degrees(x, own, rng, *, mean, matrices, degrees=np.inf):
         return right(x, own, rng, mean=mean, matrices=matrices * 1.5, degrees=degrees)
 
     def direct(family, x, own, rng):
@@ -153,7 +153,7 @@ def test_faults_are_found(monkeypatch):
         drawn = family.mean[own] + spread * rng.standard_normal(x.shape)
         return np.where(np.isnan(x), drawn + spread, x)
 
-    monkeypatch.setattr(conditional, "filled", fewer_degrees)
+    monkeypatch.setattr(density, "filled", fewer_degrees)
     with pytest.raises(AssertionError):
         quiet_check("MultivariateNormal", "exact", 0)
     monkeypatch.setattr(SphericalNormal, "fill", direct)

@@ -9,7 +9,7 @@ import pytest
 from arviz_stats.base import array_stats
 from paces import fast_only
 
-from bayesgen.inference import normal_gibbs as module
+from bayesgen.inference import incomplete_normal as module
 from bayesgen.inference.data_augmentation import augment
 from bayesgen.inference.incomplete_normal import IncompleteNormal
 from bayesgen.likelihoods import MultivariateNormal

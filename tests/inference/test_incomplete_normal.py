@@ -17,7 +17,7 @@ from incomplete_rows import (
 )
 from scipy.stats import invwishart, multivariate_normal
 
-from bayesgen.inference import expected_moments, newton
+from bayesgen.inference import incomplete_normal, newton
 from bayesgen.inference.incomplete_normal import IncompleteNormal
 from bayesgen.likelihoods import MultivariateNormal, Repair
 
@@ -77,13 +77,13 @@ def test_prior_of_the_oracle_is_that_of_scipy(rng):
 
 def test_dropping_the_conditional_covariance_is_found(case, monkeypatch):
     x, y, weight, prior, statistics = case
-    right = expected_moments.regression
+    right = incomplete_normal.regression
 
     def without_noise(statistics, params):
         slope, root = right(statistics, params)
         return slope, 0.0 * root
 
-    monkeypatch.setattr(expected_moments, "regression", without_noise)
+    monkeypatch.setattr(incomplete_normal, "regression", without_noise)
     params, _, _ = maximum_likelihood(prior, statistics)
     assert not agrees(params, *maximum(x, y, weight, prior))
 
@@ -91,7 +91,7 @@ def test_dropping_the_conditional_covariance_is_found(case, monkeypatch):
 def test_expected_statistics_are_those_of_rows_filled_one_by_one(case, rng):
     x, y, weight, prior, statistics = case
     params = {name: value[0] for name, value in prior.draw(rng, 1).items()}
-    found = expected_moments.expected(statistics, params)
+    found = incomplete_normal.expected(statistics, params)
     assert not found.has_missing
     for k in range(K):
         first, second = np.zeros(P), np.zeros((P, P))

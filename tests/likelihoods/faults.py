@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from bayesgen.likelihoods import Bernoulli, Categorical, MultivariateNormal, Normal
-from bayesgen.likelihoods.multivariate_normal import MultivariateNormalStatistics, parameters
+from bayesgen.likelihoods.multivariate_normal import MultivariateNormalStatistics, density
 from bayesgen.likelihoods.normal_statistics import NormalStatistics
 
 FAULTS = [
@@ -114,7 +114,7 @@ def divides_by_n_minus_one(right):
     return wrong
 
 
-@planted(laws.law_story, "MultivariateNormal", parameters, "cells_log_likelihood")
+@planted(laws.law_story, "MultivariateNormal", density, "cells_log_likelihood")
 def leaves_out_rows_with_missing_values(right):
     return lambda params, statistics: np.zeros(len(params["mean"]))
 

@@ -7,11 +7,11 @@ from bayesgen.likelihoods import (
     MultivariateStudentT,
     SharedCorrelationNormal,
     SphericalNormal,
+    multivariate_student_t,
     spherical_normal,
 )
-from bayesgen.likelihoods.multivariate_normal import parameters
-from bayesgen.likelihoods.multivariate_student_t import density
-from bayesgen.likelihoods.multivariate_student_t.statistics import PatternedRows
+from bayesgen.likelihoods.multivariate_normal import density
+from bayesgen.likelihoods.multivariate_student_t import PatternedRows
 from bayesgen.likelihoods.normal.student_t import student_t
 
 
@@ -132,8 +132,8 @@ def forgets_the_rows_of_the_other(right):
 
 
 def scores_each_distinct_row_once(right):
-    def wrong(params, rows):
-        return right(params, rows.with_arrays({"weight": np.ones_like(rows.weight)}))
+    def wrong(self, params, rows):
+        return right(self, params, rows.with_arrays({"weight": np.ones_like(rows.weight)}))
 
     return wrong
 
@@ -172,7 +172,7 @@ FAULTS = [
     (
         laws.law_story,
         ALIKE,
-        parameters,
+        density,
         "cells_log_likelihood",
         leaves_out_rows_with_missing_values,
     ),
@@ -192,8 +192,14 @@ FAULTS = [
     ),
     (laws.law_addition, HEAVY, PatternedRows, "__add__", forgets_the_rows_of_the_other),
     (laws.law_weight, HEAVY, MultivariateStudentT, "statistics", ignores_weights),
-    (laws.law_story, HEAVY, density, "log_likelihood", scores_each_distinct_row_once),
-    (laws.law_total, HEAVY, density, "constants", counts_missing_columns_as_degrees),
+    (
+        laws.law_story,
+        HEAVY,
+        MultivariateStudentT,
+        "log_likelihood",
+        scores_each_distinct_row_once,
+    ),
+    (laws.law_total, HEAVY, multivariate_student_t, "constants", counts_missing_columns_as_degrees),
     (
         laws.law_marginal,
         HEAVY,

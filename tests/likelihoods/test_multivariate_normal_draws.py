@@ -13,7 +13,7 @@ from scipy.special import softmax
 from scipy.stats import invwishart, multivariate_normal
 
 from bayesgen.likelihoods import MultivariateNormal
-from bayesgen.likelihoods.multivariate_normal.parameters import divided
+from bayesgen.likelihoods.multivariate_normal.lkj_and_wishart import divided
 
 
 @pytest.mark.parametrize("covariance", COVARIANCES)

@@ -17,8 +17,7 @@ from scipy.stats import t as student_t
 
 from bayesgen.errors import InvalidArgument, InvalidPrior
 from bayesgen.likelihoods import MultivariateNormal, MultivariateStudentT
-from bayesgen.likelihoods.multivariate_student_t.density import log_gamma_ratio
-from bayesgen.likelihoods.multivariate_student_t.robust import median
+from bayesgen.likelihoods.multivariate_student_t import log_gamma_ratio, median
 
 FAMILIES = ["MultivariateStudentT", "MultivariateStudentT shared"]
 PATTERNS = [np.array(seen) for seen in itertools.product([False, True], repeat=3) if any(seen)]

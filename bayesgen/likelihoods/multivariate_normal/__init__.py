@@ -1,4 +1,4 @@
-"""Numbers that go together: a multivariate normal per class, with own or shared covariance."""
+"""Multivariate normal likelihoods: full, structured and shared covariances."""
 
 from bayesgen.likelihoods.multivariate_normal.likelihood import (
     MultivariateNormal as MultivariateNormal,

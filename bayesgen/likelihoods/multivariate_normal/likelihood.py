@@ -1,6 +1,7 @@
-"""The multivariate normal: prior, update, predictive, parameters and story."""
+"""Multivariate normal: prior, update, predictive, estimates, and its covariance structures."""
 
 import dataclasses
+import functools
 import typing
 from collections.abc import Callable
 from typing import ClassVar, Literal
@@ -9,24 +10,34 @@ import numpy as np
 
 from bayesgen.errors import InvalidPrior, UnsupportedInference
 from bayesgen.likelihoods.base import Likelihood, Repair
-from bayesgen.likelihoods.exponential_family import ExponentialFamily
 from bayesgen.likelihoods.hyperparameters import Guess, is_learned, require_one_of, require_positive
-from bayesgen.likelihoods.multivariate_normal import (
-    conditional,
-    lkj_and_wishart,
-    parameters,
-    predictive,
-    priors,
-    structures,
-)
-from bayesgen.likelihoods.multivariate_normal.row_updates import updated_density_draws
-from bayesgen.likelihoods.multivariate_normal.statistics import MultivariateNormalStatistics, gather
-from bayesgen.likelihoods.special_functions import namespace, quotient
-from bayesgen.typing import Block, Evidence, Joint, Labels, Params, Traceable, Transform, Weights
+from bayesgen.likelihoods.multivariate_normal import density, lkj_and_wishart
+from bayesgen.likelihoods.multivariate_normal.shared_correlation import SharedCorrelationNormal
+from bayesgen.likelihoods.multivariate_normal.statistics import MultivariateNormalStatistics
+from bayesgen.likelihoods.normal import Normal
+from bayesgen.likelihoods.normal.student_t import spherical_t
+from bayesgen.likelihoods.normal_statistics import NormalStatistics
+from bayesgen.likelihoods.special_functions import log_rising_factorial, namespace, quotient
+from bayesgen.likelihoods.spherical_normal import SphericalNormal
+from bayesgen.typing import Block, Evidence, Joint, Labels, Params, Traceable
+
+FAMILY = "MultivariateNormal"
+EIGENVALUE_FLOOR = 1e-9
+"""Smallest eigenvalue of a correlation matrix that maximum likelihood may have."""
+
+Covariance = Literal[
+    "per_class",
+    "shared",
+    "diagonal",
+    "shared_diagonal",
+    "spherical",
+    "shared_spherical",
+    "shared_correlation",
+]
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
+class MultivariateNormal(density.NormalDensity):
     r"""x | class ~ N(mu, Sigma), with a normal-inverse-Wishart prior on mu and Sigma.
 
     For p columns mu given Sigma ~ N(mean, Sigma / mean_rows) and
@@ -37,15 +48,15 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
     covariance_rows' scale' = covariance_rows scale + S + mean_rows n / mean_rows' d d', where
     d = xbar - mean.
     The predictive is the multivariate t with covariance_rows' degrees of freedom around mean' with
-    matrix scale' (1 + 1 / mean_rows'). Every column by itself has the `Normal` prior, and rows with
-    missing values are scored by the marginal of what they show: the prior strengths stay, rows and
-        columns go.
+    matrix scale' (1 + 1 / mean_rows'). Every column by itself has the `Normal` prior. An incomplete
+    row is scored by the marginal of its observed cells: rows and columns of the matrix are left
+    out, and the prior strengths stay.
 
     Exact. Source: Gelman et al., Bayesian Data Analysis (3rd ed.), section 3.6.
 
     Args:
         covariance: "per_class" (quadratic boundaries) or "shared" (linear ones), both full; or a
-            structure, which another family stands for: "diagonal" and "shared_diagonal" (`Normal`),
+            structure, which is another family: "diagonal" and "shared_diagonal" (`Normal`),
             "spherical" and "shared_spherical" (`SphericalNormal`, one variance for all columns),
             "shared_correlation" (`SharedCorrelationNormal`, own variances).
         mean: guess of the mean; a number, one per column, or (class, feature). None: overall means.
@@ -60,10 +71,10 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
             LKJ(concentration) and standard deviations ~ half-normal with mean sqrt(scale_jj), for
             MAP and NUTS.
         concentration: of the LKJ prior; 1 is uniform over correlation matrices.
-        correlation: how much of the columns' correlations within classes the guess scale=None
-            has, from 0 (diagonal) up to but not 1 (the pooled covariance).
-        Prior strengths may say "learn", and so may the scale: it then slides between diagonal and
-        pooled, so that naive Bayes, LDA and QDA are corners of one model.
+        correlation: the share of the columns' correlations within classes in the guess scale=None,
+            from 0 (diagonal) up to, but not including, 1 (the pooled covariance).
+        Prior strengths may be "learn", and so may the scale, which is then between diagonal and
+        pooled: naive Bayes, LDA and QDA are the corners of one model.
 
     Raises:
         InvalidPrior: a prior strength not above 0, a scale that is not symmetric positive definite.
@@ -79,7 +90,7 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
                [-1.2188]])
     """
 
-    covariance: structures.Covariance = "per_class"
+    covariance: Covariance = "per_class"
     mean: Guess = None
     mean_rows: Guess = 1.0
     scale: Guess = None
@@ -88,39 +99,36 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
     concentration: float | int = 1.0
     correlation: float | Literal["learn"] = 0.0
 
-    kind: ClassVar[str] = "numbers"
-    joint: ClassVar[bool] = True
-    centred: ClassVar[bool] = True
     vectorised: ClassVar[bool] = True
     hyperparameter_grid: ClassVar = {
         "mean_rows": (0.03, 0.1, 0.3, 1.0, 3.0),
         "covariance_rows": (0.5, 2.0, 8.0, 32.0, 128.0, 512.0, 2048.0),
         "correlation": (0.0, 0.5, 0.9, 0.99),
     }
-    location_params: ClassVar = ("mean",)
-    axes: ClassVar = {
-        "mean": ("class", "feature"),
-        "mean_rows": ("class",),
-        "scale": ("class", "feature", "feature"),
-        "covariance_rows": ("class",),
-    }
-    param_axes: ClassVar = {
-        "mean": ("class", "feature"),
-        "cholesky": ("class", "feature", "feature"),
-    }
+    axes: ClassVar = lkj_and_wishart.PRIOR_AXES
+    param_axes: ClassVar = lkj_and_wishart.PARAM_AXES
+    supports: ClassVar = lkj_and_wishart.PARAM_SUPPORTS
 
     def __post_init__(self) -> None:
         """Refuse an unknown structure or prior, and prior strengths that are not positive."""
-        require_one_of(self, "covariance", typing.get_args(structures.Covariance))
+        require_one_of(self, "covariance", typing.get_args(Covariance))
         require_one_of(self, "prior", ("conjugate", "reference", "lkj"))
         require_positive(self, "mean_rows", "covariance_rows", "concentration")
-        priors.require_used(self)
+        if self.prior == "lkj" and self.covariance_rows is not None:
+            cure = "State concentration, or leave out covariance_rows"
+            raise InvalidPrior.not_used(f"{FAMILY}(prior='lkj')", "covariance_rows", cure)
 
     def equivalent_family(self) -> Likelihood:
-        """Return the family that stands for a structured covariance; itself for a full one."""
+        """Return the family of a structured covariance; itself for a full one.
+
+        Raises:
+            InvalidPrior: a guess of the covariance that does not have the structure.
+            UnsupportedInference: a prior that the family does not have.
+        """
+        prior = self
         if is_learned(self.scale):
-            return dataclasses.replace(self, scale=None, correlation="learn").equivalent_family()
-        return structures.equivalent_family(self)
+            prior = dataclasses.replace(self, scale=None, correlation="learn")
+        return prior if self.covariance in ("per_class", "shared") else _structured(prior)
 
     @property
     def conjugate(self) -> bool:
@@ -137,21 +145,39 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
         """Return the inverse-Wishart degrees of freedom p - 1 + covariance_rows."""
         return self.mean.shape[-1] - 1 + self.covariance_rows
 
-    def statistics(
-        self,
-        x: Block,
-        y: Labels,
-        weight: Weights,
-        *,
-        n_classes: int,
-        n_levels: tuple[int, ...] = (),
-    ) -> MultivariateNormalStatistics:
-        """Return moments by class, and by cell for incomplete rows."""
-        return gather(x, y, weight, n_classes)
-
     def complete(self, statistics: MultivariateNormalStatistics) -> "MultivariateNormal":
         """Fill guesses of None from the columns and give every array its shape."""
-        return priors.complete(self, statistics)
+        if self.covariance not in ("per_class", "shared"):
+            raise UnsupportedInference.because(
+                f"{FAMILY}(covariance={self.covariance!r})",
+                "another family stands for this structure",
+                "Hand it to an estimator, or call .equivalent_family() first.",
+            )
+        shape = statistics.mean.shape
+        mean, variance = statistics.marginal().pooled()
+        if self.prior == "reference":
+            return self._reference(shape, variance)
+        whole = lkj_and_wishart.completed(self, shape, mean, variance)
+        if self.scale is not None or not self.correlation:
+            return whole
+        sd = np.sqrt(np.diagonal(whole.scale, axis1=-2, axis2=-1))
+        both = sd[..., None] * sd[..., None, :]
+        return whole.with_arrays({"scale": both * _correlations(self.correlation, statistics)})
+
+    def _reference(self, shape: tuple[int, ...], variance: np.ndarray) -> "MultivariateNormal":
+        """Return the improper prior: after n rows, n - 1 degrees (n - classes where shared)."""
+        n_classes, p = shape[-2:]
+        wide = (*shape[:-2], 1 if self.shared else n_classes)
+        rows = 1 - p - n_classes if self.shared else -p
+        scale = lkj_and_wishart.diagonals(np.where(np.isfinite(variance), 0.0, np.nan))
+        return self.with_arrays(
+            {
+                "mean": np.zeros(shape),
+                "mean_rows": np.zeros(shape[:-1]),
+                "scale": np.broadcast_to(scale[..., None, :, :], (*wide, p, p)),
+                "covariance_rows": np.full(wide, float(rows)),
+            }
+        )
 
     def uninformative(self) -> np.ndarray:
         """Return which columns have no unit: constant or never observed, and no stated guess."""
@@ -161,7 +187,7 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
         """Return the updated prior (formula above); rows must be complete."""
         self.require_closed_form()
         if statistics.has_missing:
-            raise UnsupportedInference.missing_cells("MultivariateNormal")
+            raise UnsupportedInference.missing_cells(FAMILY)
         n, delta = statistics.count, statistics.mean - self.mean
         mean_rows = self.mean_rows + n
         share = quotient(n, mean_rows)
@@ -173,9 +199,8 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
             scatter = statistics.scatter + pull[..., None] * delta[..., None, :]
         covariance_rows = self.covariance_rows + self._pool(n, -1)
         if self.prior == "reference" and (covariance_rows <= 0).any():
-            raise InvalidPrior.reference_needs_rows("MultivariateNormal", self.mean.shape[-1] + 1)
-        total = self.covariance_rows[..., None, None] * self.scale
-        total = total + scatter
+            raise InvalidPrior.reference_needs_rows(FAMILY, self.mean.shape[-1] + 1)
+        total = self.covariance_rows[..., None, None] * self.scale + scatter
         return self.with_arrays(
             {
                 "mean": self.mean + share[..., None] * delta,
@@ -195,26 +220,71 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
         p = self.mean.shape[-1]
         log = namespace(after.mean_rows).log
         means = p / 2 * (log(self.mean_rows / after.mean_rows) - n * np.log(np.pi))
-        covariances = priors.log_normaliser(after) - priors.log_normaliser(self)
+        norm = lkj_and_wishart.log_normaliser
+        covariances = norm(after) - norm(self)
         return means.sum(axis=-1) + covariances.sum(axis=-1)
 
     def predictive(self) -> Callable[[Block], np.ndarray]:
         """Return x -> log multivariate t of the observed columns, shape (row, class)."""
-        return predictive.predictive(self)
+        factors = np.linalg.cholesky(self.scale * self.covariance_rows[:, None, None])
+        stretch = 1 + 1 / self.mean_rows
+
+        @functools.cache
+        def by_number_observed() -> tuple[np.ndarray, np.ndarray]:
+            # computed at the first prediction: fits of small batches would pay for it each time
+            df = np.broadcast_to(self.covariance_rows, len(self.mean))
+            p = np.arange(self.mean.shape[1] + 1)[:, None]
+            constant = log_rising_factorial(df / 2, p / 2) - p / 2 * np.log(np.pi * stretch)
+            return (df + p) / 2, constant
+
+        def log_predictive(x: Block) -> np.ndarray:
+            power, constant = by_number_observed()
+            squares, log_dets, seen = density.distances(x, self.mean, factors=factors)
+            # in place: a million numbers are read from memory once
+            squares /= stretch
+            np.log1p(squares, out=squares)
+            squares *= -power[seen]
+            squares += constant[seen] - log_dets / 2
+            return squares
+
+        return log_predictive
 
     def log_predictive_paired(self, x: Block) -> Joint:
-        """Return what the i-th of priors along a leading axis says of row i, (row, class)."""
-        return predictive.predictive_each(self, x)
+        """Return the log predictive of row i under the i-th of stacked priors, (row, class)."""
+        seen, stretch = ~np.isnan(x), 1 + 1 / self.mean_rows
+        off = np.where(seen[:, None], x[:, None] - self.mean, 0.0)
+        factors = np.linalg.cholesky(density.observed_part(self.scale, seen[:, None]))
+        # classes that share a factor are solved for together
+        right = off[:, None] if factors.shape[1] == 1 else off[..., None, :]
+        # each column in a unit of its own, as in `density.inverted`
+        size = np.linalg.norm(factors, axis=-1)[..., None]
+        solved = np.linalg.solve(factors / size, right.mT / size)
+        squares = (solved**2).sum(axis=-2).reshape(off.shape[:2]) / stretch
+        p, log_det = seen.sum(axis=1)[:, None], np.log(np.diagonal(factors, axis1=-2, axis2=-1))
+        out = spherical_t(squares, p, self.covariance_rows, 1.0)
+        return out - log_det.sum(axis=-1) - p / 2 * np.log(stretch)
 
     def draw(self, rng: np.random.Generator, n: int) -> Params:
-        """Return n draws of mean and Cholesky factor, (draw, class, feature[, feature])."""
-        return parameters.draw(self, rng, n)
+        """Return n draws of mean and Cholesky factor, (draw, class, feature[, feature]).
+
+        Sigma = C T^-1 T^-T C' with C the factor of covariance_rows * scale and T lower triangular,
+        T_ii^2 ~ chi2(degrees - p + 1 + i), T_ij ~ N(0, 1). Source: Bartlett (1933).
+        """
+        p, wide = self.mean.shape[1], len(self.scale)
+        root = np.linalg.cholesky(self.covariance_rows[:, None, None] * self.scale)
+        below = rng.standard_normal((n, wide, p * (p - 1) // 2))
+        degrees = (self.covariance_rows[:, None] + np.arange(p)) * np.ones((wide, p))
+        diagonal = np.sqrt(rng.chisquare(degrees, (n, wide, p)))
+        factor = lkj_and_wishart.divided(root, below, diagonal)
+        noise = rng.standard_normal((n, *self.mean.shape)) / np.sqrt(self.mean_rows)[:, None]
+        spread = np.broadcast_to(factor, (n, len(self.mean), p, p)) @ noise[..., None]
+        return {"mean": self.mean + spread[..., 0], "cholesky": factor}
 
     def log_density_draws_given_row(
         self, rng: np.random.Generator, n: int
     ) -> Callable[[Block, np.ndarray], np.ndarray]:
         """Return densities under theta updated by each row's own class (see the base class)."""
-        return updated_density_draws(self, rng, n)
+        return density.updated_density_draws(self, rng, n)
 
     def mode(self) -> Params:
         """Return the mode against |Sigma|^-(p+1)/2: Psi / (degrees + means that share Sigma)."""
@@ -226,88 +296,165 @@ class MultivariateNormal(ExponentialFamily[MultivariateNormalStatistics]):
             "cholesky": np.linalg.cholesky(self.scale * share[:, None, None]),
         }
 
-    def log_scale_free_jacobian(self, params: Params) -> Traceable:
-        """Return sum of (i + 1) log L_ii, i from 0 (see `lkj_and_wishart`)."""
-        return lkj_and_wishart.log_scale_free_jacobian(params["cholesky"])
-
     def maximum_likelihood(
         self,
         statistics: MultivariateNormalStatistics,
         *,
         bias_corrected: bool = False,
         variance_floor: float = 0.0,
+        observed: NormalStatistics | None = None,
     ) -> tuple[Params, list[Repair]]:
-        """Return class means and covariances S / n, or S / (n - means) when bias_corrected."""
+        """Return class means and covariances S / n, or S / (n - means) when bias_corrected.
+
+        Covariances are repaired where they are singular.
+
+        observed: of the columns before missing values were filled: floors are a share of their
+        variances.
+        """
         if statistics.has_missing:
-            raise UnsupportedInference.missing_cells("MultivariateNormal")
-        return parameters.maximum_likelihood(
-            statistics,
-            guess=priors.guessed_variance(self),
-            shared=self.shared,
-            bias_corrected=bias_corrected,
-            variance_floor=variance_floor,
-        )
+            raise UnsupportedInference.missing_cells(FAMILY)
+        columns = statistics.marginal()
+        floor = variance_floor * self._unit((columns if observed is None else observed).pooled()[1])
+        count, scatter = statistics.count, statistics.scatter
+        empty = count == 0
+        mean = np.where(empty[:, None], columns.pooled()[0], statistics.mean)
+        findings = [Repair("pooled", int(k)) for k in np.flatnonzero(empty)]
+        count, scatter = self._pool(count, 0), self._pool(scatter, 0)
+        divisor = count - bias_corrected * (len(empty) if self.shared else 1)
+        pooled = scatter.sum(axis=0) / (count.sum() or 1.0)
+        factors = []
+        for k, (rows, squares) in enumerate(zip(divisor, scatter, strict=True)):
+            matrix = squares / rows if rows > 0 else (pooled if count[k] == 0 else 0.0 * squares)
+            factor, changed = repaired_factor(matrix, floor)
+            factors.append(factor)
+            findings += [Repair("singular", None if self.shared else k)] * changed
+        return {"mean": mean, "cholesky": np.array(factors)}, findings
+
+    def _unit(self, variance: np.ndarray) -> np.ndarray:
+        """Return columns' variances, and in place of NaN the guess, if the prior is completed."""
+        if np.ndim(self.scale) != 3:
+            return variance
+        guess = np.diagonal(self.scale, axis1=1, axis2=2).mean(axis=0)
+        return np.where(np.isnan(variance), guess, variance)
 
     def initial_params(self, statistics: MultivariateNormalStatistics) -> Params:
         """Return pooled means and the diagonal of variances within classes."""
         mean, variance = statistics.marginal().pooled()
-        variance = np.where(np.isnan(variance), priors.guessed_variance(self), variance)
         n_classes, p = statistics.mean.shape
         wide = (1 if self.shared else n_classes, p, p)
-        factor = np.broadcast_to(np.diag(np.sqrt(variance)), wide)
+        factor = np.broadcast_to(np.diag(np.sqrt(self._unit(variance))), wide)
         return {"mean": np.broadcast_to(mean, (n_classes, p)), "cholesky": factor}
-
-    def features(self, x: Block) -> np.ndarray:
-        """Return x_i x_j (i <= j), x and 1 of complete rows, shape (row, natural)."""
-        return parameters.features(x)
-
-    def natural(self, params: Params) -> Traceable:
-        """Return the weights of x_i x_j, x and 1, shape (..., class, natural)."""
-        return parameters.natural(params)
-
-    def log_density_fn(self, params: Params) -> Callable[[Block], np.ndarray]:
-        """Return x -> log p(observed part of x given y = k, params), shape (row, draw, class)."""
-        return parameters.log_density_fn(self, params)
-
-    def log_likelihood(self, params: Params, statistics: MultivariateNormalStatistics) -> Traceable:
-        """Return log p(rows given params): complete rows by one dot product, others by cell."""
-        complete = ExponentialFamily.log_likelihood(self, params, statistics)
-        return complete + parameters.cells_log_likelihood(params, statistics)
 
     def fill(self, x: Block, own: Labels, rng: np.random.Generator) -> Block:
         """Return rows whose missing cells are drawn from the t given the observed ones."""
         matrices = self.scale * (1 + 1 / self.mean_rows)[:, None, None]
-        degrees = np.broadcast_to(self.covariance_rows, len(self.mean)).astype(float)
-        return conditional.filled(x, own, rng, mean=self.mean, matrices=matrices, degrees=degrees)
-
-    def fill_given(self, params: Params, x: Block, own: Labels, rng: np.random.Generator) -> Block:
-        """Return rows whose missing cells are drawn given one draw of the parameters."""
-        return conditional.filled_given(x, own, rng, mean=params["mean"], factor=params["cholesky"])
-
-    def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:
-        """Return mean + L noise of each row's class."""
-        return params["mean"][y] + parameters.noise(params["cholesky"], y, rng)
+        return density.filled(
+            x, own, rng, mean=self.mean, matrices=matrices, degrees=self.covariance_rows
+        )
 
     def story(self, name: str) -> Params:
         """Sample the Cholesky factor of each covariance, then the means given it."""
-        return lkj_and_wishart.sample_normal(name, self, lkj_and_wishart.covariance_prior(self))
+        prior = lkj_and_wishart.inverse_wishart if self.conjugate else lkj_and_wishart.lkj
+        return lkj_and_wishart.sample_parameters(name, self, prior(self))
 
     def whitening(
         self, statistics: MultivariateNormalStatistics
     ) -> dict[str, tuple[np.ndarray, ...]]:
-        """Return centre and width of a conjugate posterior: what the rows look like from afar."""
-        after = lkj_and_wishart.conjugate_twin(self, statistics.count).posterior(statistics)
-        factor = np.linalg.cholesky(after.scale)
-        width = lkj_and_wishart.widths(after.covariance_rows)
-        spread = factor / np.sqrt(after.mean_rows)[:, None, None]
-        return {"cholesky": (factor, width), "mean": (after.mean, spread)}
-
-    def bijector(self, parameter: str, *arrays: Traceable) -> Transform:
-        """Return the whitening transform of the factor, or of the mean: centre + L u."""
-        from numpyro.distributions.transforms import LowerCholeskyAffine
-
-        return (
-            lkj_and_wishart.whitened_cholesky()(*arrays)
-            if parameter == "cholesky"
-            else LowerCholeskyAffine(*arrays)
+        """Return centers and widths of the posterior, or of about that of a conjugate prior."""
+        prior = self
+        if not self.conjugate:
+            prior = lkj_and_wishart.conjugate_twin(self, statistics.count)
+        after = prior.posterior(statistics)
+        return lkj_and_wishart.whitening(
+            after.mean, after.mean_rows, after.scale, after.covariance_rows
         )
+
+
+def _correlations(share: float, statistics: MultivariateNormalStatistics) -> np.ndarray:
+    """Return matrices with 1 on the diagonal and a share of the columns' correlations beside it.
+
+    Correlations are those of complete rows within classes, shape (..., 1, feature, feature).
+    """
+    scatter = statistics.scatter.sum(axis=-3, keepdims=True)
+    # subtracted rows leave rounding where nothing varies: variances below 0, correlations beyond 1
+    spread = np.sqrt(np.maximum(np.diagonal(scatter, axis1=-2, axis2=-1), 0.0))
+    both = spread[..., None] * spread[..., None, :]
+    found = np.divide(scatter, both, out=np.zeros_like(scatter), where=both > 0)
+    return np.where(np.eye(scatter.shape[-1]) > 0, 1.0, share * np.clip(found, -1.0, 1.0))
+
+
+def repaired_factor(covariance: np.ndarray, floor: np.ndarray) -> tuple[np.ndarray, bool]:
+    """Return the Cholesky factor of a covariance, and whether the covariance had to be changed.
+
+    Variances under `floor` are raised to it, then eigenvalues of the correlation matrix to 1e-9.
+    The factor is computed from the eigenvectors by QR and keeps the digits that the matrix itself,
+    with eigenvalues 1e9 apart, would lose.
+    """
+    variance = np.diagonal(covariance)
+    sd = np.sqrt(np.maximum(variance, floor))
+    both = sd[:, None] * sd
+    correlation = np.divide(covariance, both, out=np.eye(len(sd)), where=both > 0)
+    np.fill_diagonal(correlation, 1.0)
+    values, vectors = np.linalg.eigh(correlation)
+    if values[0] >= EIGENVALUE_FLOOR and not (variance < floor).any():
+        return np.linalg.cholesky(covariance), False
+    root = sd[:, None] * vectors * np.sqrt(np.maximum(values, EIGENVALUE_FLOOR))
+    upper = np.linalg.qr(root.T, mode="r")
+    return upper.T * np.sign(np.diagonal(upper)), True
+
+
+# -- covariance structures that are other families ---------------------------------------------
+
+
+def _structured(prior: MultivariateNormal) -> Likelihood:
+    """Return the family of a covariance that is neither "per_class" nor "shared"."""
+    structure = prior.covariance
+    refused = "reference" if structure == "shared_correlation" else "lkj"
+    if prior.prior == refused:
+        why = "has no closed form" if refused == "reference" else "has no correlations"
+        raise UnsupportedInference.because(
+            f"{FAMILY}({structure!r}, prior={refused!r})",
+            f"a covariance of this structure {why}",
+            f"Leave out prior={refused!r}.",
+        )
+    if structure == "shared_correlation":
+        variance = _diagonal(prior.scale)
+        return SharedCorrelationNormal(prior.mean, prior.mean_rows, variance, prior.concentration)
+    spread = "shared" if structure.startswith("shared") else "per_class"
+    guesses = {"mean": prior.mean, "mean_rows": _by_class(prior.mean_rows)}
+    variance = _diagonal(prior.scale, "diagonal")
+    if structure.endswith("diagonal"):
+        family, rows = Normal, _by_class(prior.covariance_rows)
+    else:
+        family, rows, variance = SphericalNormal, prior.covariance_rows, _common(variance)
+    if rows is not None:
+        guesses["variance_rows"] = rows
+    return family(**guesses, variance=variance, spread=spread, prior=prior.prior)
+
+
+def _by_class(prior_strength: Guess) -> Guess:
+    """Return a prior strength of each class in the shape (class, feature)."""
+    return prior_strength if np.ndim(prior_strength) == 0 else np.asarray(prior_strength)[:, None]
+
+
+def _diagonal(scale: Guess, wanted: str = "") -> Guess:
+    """Return the variances of a guess of the covariance.
+
+    wanted: the structure that a matrix must have, in words; none if empty.
+    """
+    if np.ndim(scale) < 2:
+        return scale
+    variance = np.diagonal(scale, axis1=-2, axis2=-1)
+    if wanted and np.count_nonzero(scale) > np.count_nonzero(variance):
+        raise InvalidPrior.not_diagonal(FAMILY, "scale", wanted)
+    return variance
+
+
+def _common(variance: Guess) -> Guess:
+    """Return the one variance of all columns, of each class."""
+    if variance is None or np.ndim(variance) == 0:
+        return variance
+    if (variance != variance[..., :1]).any():
+        raise InvalidPrior.not_diagonal(FAMILY, "scale", "a multiple of the identity")
+    common = variance[..., 0]
+    return float(common) if common.ndim == 0 else common

@@ -1,18 +1,176 @@
-"""Priors of covariances as numpyro sees them, LKJ among them, and coordinates to sample in."""
+"""Priors of covariances, LKJ and inverse-Wishart: guesses, closed forms, draws, NumPyro programs.
+
+Given Sigma of one class the mean is N(mean, Sigma / mean_rows). For p columns Sigma is
+inverse-Wishart(p - 1 + covariance_rows, covariance_rows * scale), which has closed forms; or
+Sigma = diag(s) R diag(s) with R ~ LKJ(concentration) and half-normal deviations s, which has none.
+
+Functions take a likelihood with the fields of `PRIOR_AXES`: a multivariate normal or Student's t.
+"""
 
 import functools
+from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
-from bayesgen.likelihoods import supports
+from bayesgen.errors import InvalidPrior
 from bayesgen.likelihoods.base import Likelihood
+from bayesgen.likelihoods.hyperparameters import broadcast_guess
+from bayesgen.likelihoods.row_chunks import row_chunks
+from bayesgen.likelihoods.special_functions import log_gamma, namespace
 from bayesgen.typing import Params, Traceable
 
+PRIOR_AXES = {
+    "mean": ("class", "feature"),
+    "mean_rows": ("class",),
+    "scale": ("class", "feature", "feature"),
+    "covariance_rows": ("class",),
+}
+PARAM_AXES = {"mean": ("class", "feature"), "cholesky": ("class", "feature", "feature")}
+PARAM_SUPPORTS = {"mean": "vector", "cholesky": "covariance factor"}
+
+SHARED_ROWS, OWN_ROWS = 1.0, 8.0
+"""Default prior strengths of the covariance's guess: mean log loss over seven tables of numbers,
+with 24 rows and in 5-fold cross-validation, was .461 and .302 at 1 row for a shared covariance
+(.490 and .315 at 4), and .680 and .572 at 8 rows for own ones (.740 and .581 at 4)."""
 MANY_ROWS = 2
-"""Rows for each column from which the scatter of rows has a say in every direction."""
+"""Rows per column from which the scatter determines the covariance in every direction."""
 FAINT = 1e-8
-"""Share of the rows that a guess is worth where it shall say nothing, but keep a matrix from being
-singular: squares of standard deviations down to 1e-4 of a column's are told apart from it."""
+"""Prior strength, as a share of the rows, of a guess that only keeps a matrix from being singular:
+standard deviations down to 1e-4 of a column's remain distinguishable from it."""
+SOLVED_FLOATS = 1 << 16
+"""Entries of factors divided at once: half a megabyte, which stays in a second-level cache."""
+
+
+# -- guesses --------------------------------------------------------------------------------------
+
+
+def completed(
+    prior: Likelihood,
+    shape: tuple[int, ...],
+    mean: Float[np.ndarray, "*lead feature"],
+    variance: Float[np.ndarray, "*lead feature"],
+) -> Likelihood:
+    """Return the prior with guesses of None taken from the columns, every array of its shape.
+
+    Args:
+        prior: as a user states it.
+        shape: of the means, (..., class, feature).
+        mean: the columns' guesses of it.
+        variance: the same, within classes.
+    """
+    family, shared = type(prior).__name__, prior.covariance == "shared"
+    wide = (*shape[:-2], 1 if shared else shape[-2])
+    guess = mean[..., None, :] if prior.mean is None else prior.mean
+    rows = prior.covariance_rows
+    if rows is None:
+        rows = SHARED_ROWS if shared else OWN_ROWS
+    matrices = (*wide, shape[-1], shape[-1])
+    if prior.scale is None:
+        scale = np.broadcast_to(diagonals(variance)[..., None, :, :], matrices)
+    else:
+        scale = _matrices(family, prior.scale, matrices)
+    return prior.with_arrays(
+        {
+            "mean": broadcast_guess(family, "mean", guess, shape),
+            "mean_rows": broadcast_guess(family, "mean_rows", prior.mean_rows, shape[:-1]),
+            "scale": scale,
+            "covariance_rows": broadcast_guess(family, "covariance_rows", rows, wide),
+        }
+    )
+
+
+def diagonals(variance: Float[np.ndarray, "*lead feature"]) -> np.ndarray:
+    """Return diagonal matrices, shape (*lead, feature, feature)."""
+    return np.where(np.eye(variance.shape[-1]) > 0, variance[..., None], 0.0)
+
+
+def _matrices(family: str, scale: object, shape: tuple[int, ...]) -> np.ndarray:
+    """Return a guess of the covariance as matrices: a number or a vector is a diagonal."""
+    guess = np.asarray(scale, dtype=float)
+    if guess.ndim < 2:
+        return np.broadcast_to(np.diag(broadcast_guess(family, "scale", guess, shape[-1:])), shape)
+    matrices = broadcast_guess(family, "scale", guess, shape)
+    symmetric = np.allclose(matrices, np.swapaxes(matrices, -1, -2), rtol=1e-10, atol=0)
+    if not symmetric or not (np.linalg.eigvalsh(matrices)[..., 0] > 0).all():
+        raise InvalidPrior.not_positive_definite(family, "scale")
+    return matrices
+
+
+# -- inverse-Wishart in closed form --------------------------------------------------
+
+
+def log_normaliser(prior: Likelihood) -> Traceable:
+    """Return the log of the integral over Sigma that the inverse-Wishart divides by, by class."""
+    p, half = prior.mean.shape[-1], prior.degrees / 2
+    # the multivariate Gamma function, without its constant power of pi
+    gammas = log_gamma(half[..., None] - np.arange(p) / 2).sum(axis=-1)
+    log_rows = namespace(prior.covariance_rows).log(prior.covariance_rows)
+    return gammas - half * (p * log_rows + _log_det(prior.scale))
+
+
+def _log_det(matrix: Traceable) -> Traceable:
+    """Return log determinants, without a factorization if the matrices are diagonal.
+
+    Matrices are scaled to correlations first: LU takes its pivots from columns of large units, and
+    the digits of small ones would be lost (at 1e70 to 1, evidences were off by 6).
+    """
+    xp = namespace(matrix)
+    diagonal = matrix.diagonal(axis1=-2, axis2=-1)
+    units = xp.log(diagonal).sum(axis=-1)
+    if xp is np and np.count_nonzero(matrix) == diagonal.size:
+        return units
+    size = xp.sqrt(diagonal)
+    correlations = matrix / size[..., None] / size[..., None, :]
+    if xp is not np:  # the sign of a traced value cannot be tested
+        factor = xp.linalg.cholesky(correlations)
+        return units + 2 * xp.log(factor.diagonal(axis1=-2, axis2=-1)).sum(axis=-1)
+    sign, log_det = np.linalg.slogdet(correlations)
+    if (sign <= 0).any():
+        raise np.linalg.LinAlgError("Matrix is not positive definite")
+    return units + log_det
+
+
+def divided(
+    root: Float[np.ndarray, "covariance feature feature"],
+    below: Float[np.ndarray, "draw covariance pair"],
+    diagonal: Float[np.ndarray, "draw covariance feature"],
+) -> Float[np.ndarray, "draw covariance feature feature"]:
+    """Return C T^-1 for lower triangular C and T, lower triangular to the last bit.
+
+    Rows of T are eliminated from the last to the first, for many draws at once: 2.8 times as fast
+    as LAPACK's general inverse and the product (20,000 draws of 3 matrices 10 x 10, measured).
+
+    Args:
+        root: C.
+        below: the entries of every T under its diagonal, row by row.
+        diagonal: those on it.
+    """
+    p = root.shape[-1]
+    first = np.arange(p) * (np.arange(p) - 1) // 2
+    out = np.empty((len(below), *root.shape))
+    for rows in row_chunks(len(below), max(1, SOLVED_FLOATS // root.size)):
+        # draws side by side, so that every step runs along them
+        t, on = (np.ascontiguousarray(np.moveaxis(part[rows], 0, -1)) for part in (below, diagonal))
+        rest = np.repeat(root[..., None], on.shape[-1], axis=-1)
+        for i in range(p - 1, -1, -1):
+            rest[:, i:, i] /= on[:, None, i]
+            own = t[:, None, first[i] : first[i] + i]
+            rest[:, i:, :i] -= rest[:, i:, i, None] * own
+        out[rows] = np.moveaxis(rest, -1, 0)
+    return out
+
+
+# -- NumPyro programs -------------------------------------------------------------------------
+
+
+def lkj_cholesky(n_features: int, concentration: float) -> Any:
+    """Return numpyro's LKJ distribution of Cholesky factors; of a single column, the constant 1."""
+    import numpyro.distributions as dist
+
+    if n_features == 1:
+        return dist.Delta(np.ones((1, 1)), event_dim=2)
+    return dist.LKJCholesky(n_features, concentration)
 
 
 @functools.cache
@@ -36,89 +194,35 @@ def lkj_covariance_cholesky() -> type:
 
         def __init__(self, concentration: float, spread: Traceable) -> None:
             n = spread.shape[-1]
-            self.spread = spread
-            self.correlation = dist.LKJCholesky(n, concentration) if n > 1 else None
+            self.spread, self.correlation = spread, lkj_cholesky(n, concentration)
             super().__init__(spread.shape[:-1], (n, n), validate_args=False)
 
         def sample(self, key: Traceable, sample_shape: tuple[int, ...] = ()) -> Traceable:
-            shape = (*sample_shape, *self.batch_shape)
             key_sd, key_correlation = jax.random.split(key)
             sd = dist.HalfNormal(self.spread).sample(key_sd, sample_shape)
-            if self.correlation is None:
-                return sd[..., None]
+            shape = (*sample_shape, *self.batch_shape)
             return sd[..., None] * self.correlation.sample(key_correlation, shape)
 
         def log_prob(self, value: Traceable) -> Traceable:
             sd = jnp.sqrt((value**2).sum(-1))
             unit = value / sd[..., None]
-            out = dist.HalfNormal(self.spread).log_prob(sd).sum(-1)
-            if self.correlation is not None:
-                out += self.correlation.log_prob(unit)
             diagonal = jnp.diagonal(unit, axis1=-2, axis2=-1)
-            return out + (jnp.log(diagonal) - jnp.arange(sd.shape[-1]) * jnp.log(sd)).sum(-1)
+            jacobian = (jnp.log(diagonal) - jnp.arange(sd.shape[-1]) * jnp.log(sd)).sum(-1)
+            log_sd = dist.HalfNormal(self.spread).log_prob(sd).sum(-1)
+            return log_sd + self.correlation.log_prob(unit) + jacobian
 
     return LKJCovarianceCholesky
 
 
-@functools.cache
-def whitened_cholesky() -> type:
-    """Return the numpyro transform u -> L = centre @ A(u), A near the identity.
-
-    A has exp(width_ii u) on its diagonal and width_ij u below it. At the posterior's own factor as
-    centre and its standard errors as widths, u is about standard normal and uncorrelated, however
-    collinear the columns. |dL/dA| = prod centre_ii^(i+1).
-    """
-    import jax.numpy as jnp
-    import numpyro.distributions as dist
-    from numpyro.distributions.transforms import ParameterFreeTransform
-
-    class WhitenedCholesky(ParameterFreeTransform):
-        """Real vectors of length p (p + 1) / 2 to lower Cholesky factors."""
-
-        domain = dist.constraints.real_vector
-        codomain = dist.constraints.lower_cholesky
-
-        def __init__(self, centre: Traceable, width: Traceable) -> None:
-            self.centre, self.width = centre, width
-
-        def _near_identity(self, u: Traceable) -> tuple[Traceable, Traceable]:
-            n = self.centre.shape[-1]
-            log_diagonal = self.width[..., 0, None] * u[..., :n]
-            below = self.width[..., 1, None] * u[..., n:]
-            i, j = np.tril_indices(n, -1)
-            matrix = jnp.zeros((*u.shape[:-1], n, n)).at[..., i, j].set(below)
-            return matrix + jnp.exp(log_diagonal)[..., None] * jnp.eye(n), log_diagonal
-
-        def __call__(self, u: Traceable) -> Traceable:
-            return self.centre @ self._near_identity(u)[0]
-
-        def log_abs_det_jacobian(
-            self, u: Traceable, value: Traceable, intermediates: Traceable | None = None
-        ) -> Traceable:
-            n = self.centre.shape[-1]
-            diagonal = jnp.diagonal(self.centre, axis1=-2, axis2=-1)
-            constant = (jnp.arange(1, n + 1) * jnp.log(diagonal)).sum(-1)
-            widths = n * jnp.log(self.width[..., 0]) + n * (n - 1) / 2 * jnp.log(self.width[..., 1])
-            return constant + widths + self._near_identity(u)[1].sum(-1)
-
-        def inverse_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-            n = shape[-1]
-            return (*shape[:-2], n * (n + 1) // 2)
-
-    return WhitenedCholesky
-
-
-def covariance_prior(prior: Likelihood) -> object:
-    """Return numpyro's distribution of the Cholesky factor: inverse-Wishart, or LKJ."""
+def lkj(prior: Likelihood) -> Any:
+    """Return the LKJ prior of a covariance's factor; deviations have mean sqrt(scale_jj)."""
     import jax.numpy as jnp
 
-    if prior.conjugate:
-        return inverse_wishart(prior)
     variance = jnp.diagonal(prior.scale, axis1=1, axis2=2)
     return lkj_covariance_cholesky()(prior.concentration, (variance * jnp.pi / 2) ** 0.5)
 
 
-def inverse_wishart(prior: Likelihood) -> object:
+def inverse_wishart(prior: Likelihood) -> Any:
     """Return numpyro's distribution of the Cholesky factor of an inverse-Wishart covariance."""
     import numpyro.distributions as dist
 
@@ -127,7 +231,7 @@ def inverse_wishart(prior: Likelihood) -> object:
     return dist.InverseWishartCholesky(degrees, scale_matrix=matrix)
 
 
-def sample_normal(name: str, prior: Likelihood, covariance: object) -> Params:
+def sample_parameters(name: str, prior: Likelihood, covariance: Any) -> Params:
     """Sample the Cholesky factors from `covariance`, then the means given them (traced)."""
     import numpyro
     import numpyro.distributions as dist
@@ -142,26 +246,15 @@ def sample_normal(name: str, prior: Likelihood, covariance: object) -> Params:
     return {"mean": mean, "cholesky": factor}
 
 
-def log_scale_free_jacobian(factor: Traceable) -> Traceable:
-    """Return log(d factor / d |Sigma|^-(p+1)/2 dSigma): sum of (i + 1) log L_ii, i from 0.
-
-    The density of L is that of Sigma times prod 2 L_ii^(p - i), and |Sigma|^(p+1)/2 is
-    prod L_ii^(p + 1).
-    """
-    return supports.log_diagonal(factor, 1)
-
-
 def conjugate_twin(prior: Likelihood, count: np.ndarray) -> Likelihood:
-    """Return a conjugate prior with about the same posterior: the prior itself, or one for LKJ.
+    """Return a conjugate prior whose posterior is about that of an LKJ prior.
 
-    To LKJ a correlation of .9999 is as good as another. An inverse-Wishart guess worth p rows holds
-    collinear columns for hundreds of times less collinear than they are, so that rows, where they
-    are many, speak alone.
+    Under LKJ a correlation of .9999 is as probable as any other. An inverse-Wishart guess with the
+    strength of p rows makes collinear columns hundreds of times less collinear than they are; where
+    rows are many, its strength is therefore negligible.
 
     count: rows of each class.
     """
-    if prior.conjugate:
-        return prior
     rows = prior.covariance_rows
     n = count.sum(axis=-1, keepdims=True) if rows.shape[-1] < count.shape[-1] else count
     many = n >= MANY_ROWS * prior.mean.shape[-1]
@@ -169,10 +262,15 @@ def conjugate_twin(prior: Likelihood, count: np.ndarray) -> Likelihood:
     return prior.with_arrays({"prior": "conjugate", "covariance_rows": faint})
 
 
-def widths(rows: np.ndarray) -> np.ndarray:
-    """Return the standard errors that a factor whitened by itself has after so many rows.
+def whitening(
+    mean: np.ndarray, mean_rows: np.ndarray, scale: np.ndarray, scale_rows: np.ndarray
+) -> dict[str, tuple[np.ndarray, ...]]:
+    """Return centers and widths of a posterior of means and covariances (see `supports`).
 
-    Shape (covariance, 2): of logarithms on the diagonal, and below it.
+    After n rows the standard errors of a factor whitened by itself are 1 / sqrt(2 n) for the
+    logarithms of its diagonal and 1 / sqrt(n) below it.
     """
-    rows = np.maximum(rows, 1.0)
-    return np.stack([1 / np.sqrt(2 * rows), 1 / np.sqrt(rows)], axis=-1)
+    factor, rows = np.linalg.cholesky(scale), np.maximum(scale_rows, 1.0)
+    width = np.stack([1 / np.sqrt(2 * rows), 1 / np.sqrt(rows)], axis=-1)
+    spread = factor / np.sqrt(mean_rows)[:, None, None]
+    return {"cholesky": (factor, width), "mean": (mean, spread)}

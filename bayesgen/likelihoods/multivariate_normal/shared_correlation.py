@@ -1,35 +1,48 @@
-"""Numbers that go together alike in all classes: own variances, one correlation matrix."""
+"""Multivariate normal with one correlation matrix of all classes and variances of each class."""
 
 import dataclasses
-from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
+from jaxtyping import Float
 
-from bayesgen.likelihoods import supports
-from bayesgen.likelihoods.exponential_family import ExponentialFamily
 from bayesgen.likelihoods.hyperparameters import Guess, broadcast_guess, require_positive
-from bayesgen.likelihoods.multivariate_normal import conditional, correlations, parameters
-from bayesgen.likelihoods.multivariate_normal.statistics import MultivariateNormalStatistics, gather
-from bayesgen.typing import Block, Labels, Params, Traceable, Transform, Weights
+from bayesgen.likelihoods.multivariate_normal import density
+from bayesgen.likelihoods.multivariate_normal.lkj_and_wishart import lkj_cholesky
+from bayesgen.likelihoods.multivariate_normal.statistics import (
+    MultivariateNormalStatistics,
+    all_cells,
+)
+from bayesgen.typing import Params
 
 FAMILY = "SharedCorrelationNormal"
+SWEEPS = 20
+"""Steps of `flip_flop`; crabs, whose lengths correlate by .98 to .999, need 10 for 1e-12."""
+GUESS_ROWS = 1e-3
+"""How many rows a guess of a deviation counts as in the whitening, beside two or more rows of the
+class."""
+SMALLEST_EIGENVALUE = 1e-6
+"""Of the correlations around which a sampler is whitened: those of pairs of columns that are seen
+together in different rows need not form a positive definite matrix."""
+
+Matrix = Float[np.ndarray, "feature feature"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class SharedCorrelationNormal(ExponentialFamily[MultivariateNormalStatistics]):
+class SharedCorrelationNormal(density.NormalDensity):
     r"""x | class ~ N(mu, D R D): D = diag(s) is the class's own, R the correlations of all classes.
 
     mu given s and R ~ N(mean, D R D / mean_rows), s_j ~ half-normal with mean sqrt(variance_j),
-    R ~ LKJ(concentration). Between `MultivariateNormal("shared")`, whose classes also share s, and
-    "per_class", whose classes share nothing: p (p - 1) / 2 correlations are learned from all rows,
-    which lets small classes have spreads of their own.
+    R ~ LKJ(concentration). The family lies between `MultivariateNormal("shared")`, whose classes
+    also share s, and "per_class", whose classes share nothing: p (p - 1) / 2 correlations are
+    learned from all rows, so that even small classes can have their own spreads.
 
-    There is no closed form: NUTS, or MAP and MLE by optimisation. Greatest likelihood solves, with
-    S_k the covariance of class k divided by n_k, diag(R^-1 D_k^-1 S_k D_k^-1) = 1 for every class
-    and R = sum_k n_k D_k^-1 S_k D_k^-1 / n; s is not the class's standard deviation, because a
-    column is also measured by those that go with it. It exists where every class has more rows than
-    one and no column is a combination of others. Cells that are missing are integrated out.
+    There is no closed form: use NUTS, or MAP and MLE by optimization. The maximum of the likelihood
+    solves, with S_k the covariance of class k divided by n_k, diag(R^-1 D_k^-1 S_k D_k^-1) = 1 for
+    every class and R = sum_k n_k D_k^-1 S_k D_k^-1 / n; s differs from the class's standard
+    deviations, because correlated columns inform each other's spread. It exists if every class has
+    more than one row and no column is a linear combination of others. Missing cells are integrated
+    out.
 
     Source: Manly and Rayner, Biometrika 74 (1987) 841-847 (equal correlations); Lewandowski,
     Kurowicka and Joe, Journal of Multivariate Analysis 100 (2009) 1989-2001.
@@ -56,11 +69,7 @@ class SharedCorrelationNormal(ExponentialFamily[MultivariateNormalStatistics]):
     variance: Guess = None
     concentration: float | int = 1.0
 
-    kind: ClassVar[str] = "numbers"
-    joint: ClassVar[bool] = True
-    centred: ClassVar[bool] = True
     has_closed_form_mle: ClassVar[bool] = False
-    location_params: ClassVar = ("mean",)
     axes: ClassVar = {
         "mean": ("class", "feature"),
         "mean_rows": ("class",),
@@ -71,6 +80,11 @@ class SharedCorrelationNormal(ExponentialFamily[MultivariateNormalStatistics]):
         "deviation": ("class", "feature"),
         "correlation_cholesky": ("feature", "feature"),
     }
+    supports: ClassVar = {
+        "mean": "vector",
+        "deviation": "positive vector",
+        "correlation_cholesky": "correlation factor",
+    }
 
     def __post_init__(self) -> None:
         """Refuse prior strengths, variances and a concentration that are not positive."""
@@ -80,18 +94,6 @@ class SharedCorrelationNormal(ExponentialFamily[MultivariateNormalStatistics]):
     def conjugate(self) -> bool:
         """Whether a closed form exists: no."""
         return False
-
-    def statistics(
-        self,
-        x: Block,
-        y: Labels,
-        weight: Weights,
-        *,
-        n_classes: int,
-        n_levels: tuple[int, ...] = (),
-    ) -> MultivariateNormalStatistics:
-        """Return moments by class, and by cell for incomplete rows."""
-        return gather(x, y, weight, n_classes)
 
     def complete(self, statistics: MultivariateNormalStatistics) -> "SharedCorrelationNormal":
         """Fill guesses of None from the columns and give every array its shape."""
@@ -110,21 +112,10 @@ class SharedCorrelationNormal(ExponentialFamily[MultivariateNormalStatistics]):
         """Return which columns have no unit: constant or never observed, and no stated guess."""
         return np.isnan(self.variance).any(axis=0)
 
-    def log_scale_free_jacobian(self, params: Params) -> Traceable:
-        """Return sum of log s and (i + 2) log C_ii, C the factor of R, i from 0.
-
-        Scale-free is |Sigma|^-(p+1)/2 dSigma of one class, that is |R|^-(p+1)/2 dR prod ds / s;
-        dR = prod C_ii^(p - 1 - i) dC below the diagonal.
-        """
-        deviation, factor = params["deviation"], params["correlation_cholesky"]
-        xp = deviation.__array_namespace__()
-        return xp.log(deviation).sum() + supports.log_diagonal(factor, 2)
-
     def initial_params(self, statistics: MultivariateNormalStatistics) -> Params:
         """Return pooled means and deviations within classes, without correlation."""
         mean, variance = statistics.marginal().pooled()
-        known = np.isfinite(variance)
-        variance = np.where(known, variance, np.mean(self.variance, axis=0))
+        variance = np.where(np.isfinite(variance), variance, np.mean(self.variance, axis=0))
         shape = statistics.mean.shape
         return {
             "mean": np.broadcast_to(mean, shape),
@@ -132,32 +123,12 @@ class SharedCorrelationNormal(ExponentialFamily[MultivariateNormalStatistics]):
             "correlation_cholesky": np.eye(shape[1]),
         }
 
-    def features(self, x: Block) -> np.ndarray:
-        """Return x_i x_j (i <= j), x and 1 of complete rows, shape (row, natural)."""
-        return parameters.features(x)
-
-    def natural(self, params: Params) -> Traceable:
-        """Return the weights of x_i x_j, x and 1, shape (..., class, natural)."""
-        return parameters.natural(_covariances(params))
-
-    def log_density_fn(self, params: Params) -> Callable[[Block], np.ndarray]:
-        """Return x -> log p(observed part of x given y = k, params), shape (row, draw, class)."""
-        return parameters.log_density_fn(self, _covariances(params))
-
-    def log_likelihood(self, params: Params, statistics: MultivariateNormalStatistics) -> Traceable:
-        """Return log p(rows given params): complete rows by one dot product, others by cell."""
-        params = _covariances(params)
-        complete = ExponentialFamily.log_likelihood(self, params, statistics)
-        return complete + parameters.cells_log_likelihood(params, statistics)
-
-    def fill_given(self, params: Params, x: Block, own: Labels, rng: np.random.Generator) -> Block:
-        """Return rows whose missing cells are drawn given one draw of the parameters."""
-        factor = params["deviation"][..., None] * params["correlation_cholesky"]
-        return conditional.filled_given(x, own, rng, mean=params["mean"], factor=factor)
-
-    def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:
-        """Return mean + D C noise of each row's class."""
-        return params["mean"][y] + parameters.noise(_covariances(params)["cholesky"], y, rng)
+    def covariances(self, params: Params) -> Params:
+        """Return means and Cholesky factors D C of every class's covariance."""
+        if "cholesky" in params:
+            return params
+        factor = params["deviation"][..., None] * params["correlation_cholesky"][..., None, :, :]
+        return {"mean": params["mean"], "cholesky": factor}
 
     def story(self, name: str) -> Params:
         """Sample the common correlations and each class's deviations, then means given them."""
@@ -165,7 +136,7 @@ class SharedCorrelationNormal(ExponentialFamily[MultivariateNormalStatistics]):
         import numpyro.distributions as dist
 
         n_classes, p = self.mean.shape
-        lkj = correlations.lkj_cholesky()(p, self.concentration)
+        lkj = lkj_cholesky(p, self.concentration)
         factor = numpyro.sample(f"{name}.correlation_cholesky", lkj)
         with numpyro.plate(f"{name}.class", n_classes, dim=-1):
             sizes = dist.HalfNormal((self.variance * np.pi / 2) ** 0.5).to_event(1)
@@ -178,17 +149,93 @@ class SharedCorrelationNormal(ExponentialFamily[MultivariateNormalStatistics]):
     def whitening(
         self, statistics: MultivariateNormalStatistics
     ) -> dict[str, tuple[np.ndarray, ...]]:
-        """Return where moments within classes say the posterior sits, and how wide it is."""
-        return correlations.whitening(self, statistics)
+        """Return centres and widths of means, log deviations and partial correlations (as atanh).
 
-    def bijector(self, parameter: str, *arrays: Traceable) -> Transform:
-        """Return centre + width u: of means, of logs of deviations, of partial correlations."""
-        return correlations.bijector(parameter, *arrays)
+        Given the correlations R, the information of n rows on a class's log deviations is
+        n (I + R o R^-1), o the product of entries: steep where columns are collinear. Fisher's
+        atanh of a partial correlation has a standard error of about 1 / sqrt(n), whatever it is.
+        """
+        marginal = statistics.marginal()
+        n = marginal.count
+        rows = n.mean(axis=1)
+        mean_rows = self.mean_rows[:, None] + n
+        mean = self.mean + n / mean_rows * (marginal.mean - self.mean)
+        # the guess, where a class has too few rows; it does not enter the correlations
+        guess = np.where(n > 1, GUESS_ROWS, 1.0)
+        if statistics.has_missing:
+            deviation = np.sqrt((guess * self.variance + marginal.scatter) / (guess + n))
+            correlation = _within_classes(statistics, marginal.mean, deviation)
+        else:
+            matrices = statistics.scatter + (guess * self.variance)[:, :, None] * np.eye(n.shape[1])
+            deviation, correlation = flip_flop(matrices / (guess + n)[:, :, None], rows)
+        factor = np.linalg.cholesky(correlation)
+        information = np.eye(len(factor)) + correlation * np.linalg.inv(correlation)
+        precision = (1 + rows)[:, None, None] * information
+        spread = deviation[:, :, None] * factor / np.sqrt(self.mean_rows + rows)[:, None, None]
+        partial = _partial(factor)
+        return {
+            "mean": (mean, spread),
+            "deviation": (np.log(deviation), np.linalg.cholesky(np.linalg.inv(precision))),
+            "correlation_cholesky": (partial, np.full(len(partial), (1 + rows.sum()) ** -0.5)),
+        }
 
 
-def _covariances(params: Params) -> Params:
-    """Return means and Cholesky factors D C of every class's covariance; factors stay."""
-    if "cholesky" in params:
-        return params
-    factor = params["deviation"][..., None] * params["correlation_cholesky"][..., None, :, :]
-    return {"mean": params["mean"], "cholesky": factor}
+def flip_flop(
+    matrices: Float[np.ndarray, "class feature feature"], rows: Float[np.ndarray, " class"]
+) -> tuple[Float[np.ndarray, "class feature"], Matrix]:
+    """Return deviations s_k and correlations R of greatest likelihood, given S_k of n_k rows.
+
+    Two steps alternate: R becomes the mean of D_k^-1 S_k D_k^-1, its diagonal moved into D_k; and
+    w = 1 / s_k takes a damped Newton step on w'(R^-1 o S_k) w / 2 - sum log w, which is convex and
+    self-concordant. Source: Manly and Rayner (1987), with Newton's steps.
+    """
+    deviation, correlation = np.ones(matrices.shape[:2]), np.eye(matrices.shape[1])
+    for _ in range(SWEEPS):
+        scaled = matrices / deviation[:, :, None] / deviation[:, None]
+        correlation = np.einsum("k,kij->ij", rows / rows.sum(), scaled)
+        size = np.sqrt(np.diagonal(correlation))
+        correlation, scaled = (m / size[:, None] / size for m in (correlation, scaled))
+        correlation = correlation + SMALLEST_EIGENVALUE * (np.eye(len(size)) - correlation)
+        deviation = deviation * size
+        curve = np.linalg.inv(correlation) * scaled
+        slope = curve.sum(axis=-1) - 1
+        step = np.linalg.solve(curve + np.eye(len(size)), slope[..., None])[..., 0]
+        decrement = np.sqrt((slope * step).sum(axis=-1, keepdims=True))
+        deviation = deviation / (1 - step / (1 + decrement))
+    return deviation, correlation
+
+
+def _within_classes(
+    statistics: MultivariateNormalStatistics, mean: np.ndarray, deviation: np.ndarray
+) -> Matrix:
+    """Return correlations within classes, each from the rows in which both columns are observed.
+
+    Those of n rows are shrunk by n / (n + 1), and eigenvalues below 1e-6 are raised to 1e-6.
+    """
+    label, observed, count, cell_mean, scatter = all_cells(statistics)
+    scale = deviation[label]
+    away = np.where(observed, cell_mean - mean[label], 0.0) / scale
+    cross = scatter / scale[:, :, None] / scale[:, None]
+    cross = cross + count[:, None, None] * away[:, :, None] * away[:, None]
+    both = observed[:, :, None] & observed[:, None]
+    squares = (both * np.diagonal(cross, axis1=1, axis2=2)[:, :, None]).sum(axis=0)
+    size = np.sqrt(squares * squares.T)
+    total = cross.sum(axis=0)
+    correlation = np.divide(total, size, out=np.zeros_like(total), where=size > 0)
+    rows = np.einsum("c,cij->ij", count, both)
+    correlation = correlation * rows / (1 + rows)
+    np.fill_diagonal(correlation, 1.0)
+    values, vectors = np.linalg.eigh(correlation)
+    if values[0] < SMALLEST_EIGENVALUE:
+        correlation = (vectors * np.maximum(values, SMALLEST_EIGENVALUE)) @ vectors.T
+        sd = np.sqrt(np.diagonal(correlation))
+        correlation = correlation / sd[:, None] / sd
+    return correlation
+
+
+def _partial(factor: Matrix) -> np.ndarray:
+    """Return atanh of the partial correlations of i and j given all before j, j < i, by rows."""
+    # what the first j columns leave of a row of length 1, summed from the end: nothing cancels
+    left = np.sqrt(np.cumsum(factor[:, ::-1] ** 2, axis=1)[:, ::-1])
+    i, j = np.tril_indices(len(factor), -1)
+    return np.arctanh(np.clip(factor[i, j] / left[i, j], -1 + 1e-12, 1 - 1e-12))

@@ -17,7 +17,7 @@ from jaxtyping import Bool
 
 from bayesgen.likelihoods.base import Repair
 from bayesgen.likelihoods.hyperparameters import Guess, broadcast_guess, require_positive
-from bayesgen.likelihoods.multivariate_normal import MultivariateNormal, conditional
+from bayesgen.likelihoods.multivariate_normal import MultivariateNormal
 from bayesgen.likelihoods.multivariate_normal import statistics as whole
 from bayesgen.likelihoods.normal.student_t import log_student_t
 from bayesgen.likelihoods.normal_statistics import NormalStatistics, merge_moments, unmerge_moments
@@ -387,7 +387,7 @@ class TreeNormal(Tree[PairMoments]):
 
     def fill_given(self, params: Params, x: Block, own: Labels, rng: np.random.Generator) -> Block:
         """Return rows whose missing cells are drawn given one draw of the parameters."""
-        return conditional.filled_given(x, own, rng, mean=params["mean"], factor=params["cholesky"])
+        return MultivariateNormal().fill_given(params, x, own, rng)
 
     def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:
         """Return mean + L noise of each row's class."""

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bayesgen.likelihoods.multivariate_normal import scatter, statistics
+from bayesgen.likelihoods.multivariate_normal import statistics
 
 K, P = 3, 4
 
@@ -66,11 +66,11 @@ def test_rows_far_from_the_earlier_ones_that_are_centred_once_lose_digits(rng, m
     sizes = np.bincount(y[200:], minlength=K)
 
     def worst():
-        found = scatter.group_moments(x[200:][order], sizes, None, moments)[2]
+        found = statistics.group_moments(x[200:][order], sizes, None, moments)[2]
         return max(np.abs(f / e - 1).max() for f, e in zip(found, exact, strict=True))
 
     assert worst() < 1e-14
-    monkeypatch.setattr(scatter.np, "flatnonzero", lambda found: once_only(found))
+    monkeypatch.setattr(statistics.np, "flatnonzero", lambda found: once_only(found))
     assert worst() > 1e-10
 
 
@@ -101,9 +101,9 @@ def test_a_sum_of_statistics_is_that_of_cells_one_by_one(rng):
         np.testing.assert_allclose(array, getattr(slowly, name), rtol=1e-14, err_msg=name)
 
 
-@pytest.mark.parametrize("p", [1, scatter.FEW_COLUMNS, scatter.FEW_COLUMNS + 1])
+@pytest.mark.parametrize("p", [1, statistics.FEW_COLUMNS, statistics.FEW_COLUMNS + 1])
 def test_products_are_symmetric_and_alike_on_both_ways(rng, p):
     x = rng.standard_normal((50, p))
-    found = scatter._squares(x, None)
+    found = statistics._squares(x, None)
     np.testing.assert_allclose(found, x.T @ x, rtol=1e-13, atol=1e-13)
-    np.testing.assert_allclose(found, scatter._squares(x, np.ones(50)), rtol=1e-13, atol=1e-13)
+    np.testing.assert_allclose(found, statistics._squares(x, np.ones(50)), rtol=1e-13, atol=1e-13)
