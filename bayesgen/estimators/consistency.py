@@ -8,7 +8,7 @@ import numpy as np
 
 from bayesgen.estimators.training import TrainingState
 from bayesgen.inference import Posterior
-from bayesgen.likelihoods.axes_dataclass import Arrays
+from bayesgen.likelihoods.base import Arrays
 from bayesgen.persist import InvalidStructure
 from bayesgen.schema import NumericColumns, Schema
 

@@ -35,7 +35,7 @@ from bayesgen.inference import MLE, Method, Posterior, PowerPosterior, any_missi
 from bayesgen.inference import leave_one_out as loo
 from bayesgen.inference.power_posterior import learned_powers, stated_powers
 from bayesgen.likelihoods import Likelihood, Repair
-from bayesgen.likelihoods.normal_statistics import row_chunks
+from bayesgen.likelihoods.base import row_chunks
 from bayesgen.likelihoods.sparse import first_missing
 from bayesgen.model import (
     Model,

@@ -19,8 +19,7 @@ from bayesgen.inference.log_space import class_probabilities
 from bayesgen.inference.monte_carlo_error import MonteCarloError, batch_starts, monte_carlo_error
 from bayesgen.inference.report import Report
 from bayesgen.likelihoods import Likelihood
-from bayesgen.likelihoods.conditional_draws import is_missing
-from bayesgen.likelihoods.normal_statistics import row_chunks
+from bayesgen.likelihoods.base import is_missing, row_chunks
 from bayesgen.model import Model, Reader
 from bayesgen.typing import Encoded, Joint, Labels, Params, Traceable
 

@@ -8,9 +8,9 @@ import numpy as np
 from jaxtyping import Num
 
 from bayesgen.errors import InvalidPrior
+from bayesgen.likelihoods.base import Guess, require_positive
 from bayesgen.likelihoods.columnwise import CELLS, Cell, CellSums, Columnwise
-from bayesgen.likelihoods.hyperparameters import Guess, require_positive
-from bayesgen.likelihoods.special_functions import log_gamma
+from bayesgen.likelihoods.special_functions import log_rising_factorial
 from bayesgen.typing import Block, Joint, Params, Traceable
 
 EPS = np.finfo(float).epsneg
@@ -80,10 +80,12 @@ class Bernoulli(Columnwise):
         prob, other = (self.rows * self.prob + yes) / rows, (self.rows * self.other + no) / rows
         return self.with_arrays({"prob": prob, "rows": rows, "other": other})
 
-    def log_normalizer(self) -> Traceable:
-        """Return log Beta(rows prob, rows (1 - prob))."""
-        yes, no = self.rows * self.prob, self.rows * self.other
-        return log_gamma(yes) + log_gamma(no) - log_gamma(yes + no)
+    def log_evidence_cells(self, statistics: CellSums) -> Traceable:
+        """Return log of Beta(rows' prob', rows' other') / Beta(rows prob, rows other)."""
+        yes, no = statistics
+        each = log_rising_factorial(self.rows * self.prob, yes)
+        each = each + log_rising_factorial(self.rows * self.other, no)
+        return each - log_rising_factorial(self.rows, yes + no)
 
     def log_predictive_cell(self, x: Cell) -> Cell:
         """Return log prob of ones and log(1 - prob) of zeros."""

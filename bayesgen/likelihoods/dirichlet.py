@@ -1,7 +1,7 @@
-"""Several probability vectors laid side by side in one array: one segment of levels per column.
+"""Levels of several columns on one flat axis, and Dirichlet vectors over them side by side.
 
-Levels of all columns share one flat axis, so columns with different numbers of levels need no
-padding. `segments` is the 0/1 matrix that says which level belongs to which column.
+Levels of all columns share one axis, so columns with different numbers of levels need no padding.
+`segments` is the 0/1 matrix of levels by columns; `starts` are the first levels of the columns.
 """
 
 import functools
@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float, Int, Num
 from scipy.special import digamma, gammaln, polygamma
 
-from bayesgen.typing import Traceable
+from bayesgen.typing import Block, Traceable
 
 Segments = Float[np.ndarray, "level feature"]
 
@@ -37,6 +37,30 @@ def kept_levels(n_levels: tuple[int, ...], index: np.ndarray) -> tuple[int, ...]
     """Return how many levels each column keeps when flat positions `index` are kept."""
     column = np.repeat(np.arange(len(n_levels)), n_levels)[index]
     return tuple(int(n) for n in np.bincount(column, minlength=len(n_levels)))
+
+
+def kept_codes(index: np.ndarray, n_levels: tuple[int, ...]) -> list[np.ndarray]:
+    """Return the kept levels of each column, as codes within the column."""
+    firsts = zip(starts(n_levels), n_levels, strict=True)
+    return [index[(index >= first) & (index < first + n)] - first for first, n in firsts]
+
+
+def narrowed(x: Block, index: np.ndarray, n_levels: tuple[int, ...]) -> Block:
+    """Return codes among the kept levels; a code that was not kept is missing."""
+    out = np.full_like(x, -1)
+    for j, kept in enumerate(kept_codes(index, n_levels)):
+        # the last entry serves missing cells
+        code = np.full(n_levels[j] + 1, -1)
+        code[kept] = np.arange(len(kept))
+        out[:, j] = code[x[:, j]]
+    return out
+
+
+def widened(x: Block, index: np.ndarray, n_levels: tuple[int, ...], blank: Block) -> Block:
+    """Return codes among all levels, written into `blank`: the inverse of `narrowed`."""
+    for j, kept in enumerate(kept_codes(index, n_levels)):
+        blank[:, j] = np.append(kept, -1)[x[:, j]]
+    return blank
 
 
 def log_gammas(rng: np.random.Generator, shape: np.ndarray, n: int) -> np.ndarray:

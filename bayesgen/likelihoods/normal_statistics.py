@@ -7,9 +7,9 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Float
 
+from bayesgen.likelihoods.base import one_hot as one_hot
+from bayesgen.likelihoods.base import row_chunks as row_chunks
 from bayesgen.likelihoods.exponential_family import SufficientStatistics
-from bayesgen.likelihoods.row_chunks import one_hot as one_hot
-from bayesgen.likelihoods.row_chunks import row_chunks as row_chunks
 from bayesgen.typing import Labels, Numbers, Traceable, Weights
 
 ROUNDING = 1e-13

@@ -5,14 +5,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from bayesgen.likelihoods.base import Guess
 from bayesgen.likelihoods.columnwise import CELLS, Cell, CellSums, Columnwise
-from bayesgen.likelihoods.hyperparameters import Guess
-from bayesgen.likelihoods.special_functions import (
-    log_factorial,
-    log_gamma,
-    log_rising_factorial,
-    namespace,
-)
+from bayesgen.likelihoods.special_functions import log_factorial, log_rising_factorial, namespace
 from bayesgen.typing import Params, Traceable
 
 
@@ -68,15 +63,12 @@ class Poisson(Columnwise):
         rows = self.rows + count
         return self.with_arrays({"rate": (self.rows * self.rate + total) / rows, "rows": rows})
 
-    def log_normalizer(self) -> Traceable:
-        """Return log Gamma(shape) - shape log rows, with shape = rows rate."""
-        shape = self.rows * self.rate
-        return log_gamma(shape) - shape * namespace(self.rows).log(self.rows)
-
-    def log_base(self, statistics: CellSums) -> Traceable:
-        """Return minus log x!."""
-        _, _, log_factorials = statistics
-        return -log_factorials
+    def log_evidence_cells(self, statistics: CellSums) -> Traceable:
+        """Return Gamma(shape') / Gamma(shape) rows^shape / rows'^shape' / x!, in logarithms."""
+        count, total, log_factorials = statistics
+        xp, shape = namespace(self.rows, self.rate), self.rows * self.rate
+        rising = log_rising_factorial(shape, total) - shape * xp.log1p(count / self.rows)
+        return rising - total * xp.log(self.rows + count) - log_factorials
 
     def log_predictive_cell(self, x: Cell) -> Cell:
         """Return the log negative binomial."""

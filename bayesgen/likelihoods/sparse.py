@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.sparse import csr_array, issparse
 
-from bayesgen.likelihoods.row_chunks import one_hot, row_chunks
+from bayesgen.likelihoods.base import one_hot, row_chunks
 from bayesgen.typing import Block, Kept, Labels, Weights
 
 Scores = Callable[..., np.ndarray]

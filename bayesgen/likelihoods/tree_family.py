@@ -16,9 +16,8 @@ from jaxtyping import Bool, Float, Int, Num
 
 from bayesgen.errors import UnsupportedInference
 from bayesgen.likelihoods import forest_sums
-from bayesgen.likelihoods.base import Likelihood, Statistics
+from bayesgen.likelihoods.base import Likelihood, Statistics, row_chunks
 from bayesgen.likelihoods.multivariate_normal.statistics import patterns
-from bayesgen.likelihoods.row_chunks import row_chunks
 from bayesgen.typing import Block, Evidence, Joint, Params, Traceable
 
 SCORE_FLOATS = 1_000_000

@@ -7,13 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from bayesgen.likelihoods.base import Likelihood
+from bayesgen.likelihoods.base import Likelihood, require_positive
 from bayesgen.likelihoods.distinct_values import Values, distinct_values
 from bayesgen.likelihoods.family.declaration import Declaration
 from bayesgen.likelihoods.family.declared import declared, shown, spelled
 from bayesgen.likelihoods.family.density import log_density, simulated
 from bayesgen.likelihoods.family.prior import own, pooled, resolvable_normal
-from bayesgen.likelihoods.hyperparameters import require_positive
 from bayesgen.typing import Block, Labels, Params, Traceable, Transform, Weights
 
 

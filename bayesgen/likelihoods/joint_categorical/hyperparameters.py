@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from bayesgen.errors import InvalidPrior
-from bayesgen.likelihoods.hyperparameters import broadcast_guess
+from bayesgen.likelihoods.base import broadcast_guess
 from bayesgen.likelihoods.joint_categorical.statistics import JointStatistics
 
 FAMILY = "JointCategorical"

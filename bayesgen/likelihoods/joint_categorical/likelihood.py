@@ -9,17 +9,17 @@ from jaxtyping import Num
 from scipy.special import gammaln
 
 from bayesgen.errors import InvalidPrior, UnsupportedInference
-from bayesgen.likelihoods.base import Likelihood, Repair
+from bayesgen.likelihoods.base import Likelihood, Repair, broadcast_guess, require_positive
 from bayesgen.likelihoods.dirichlet import (
     dirichlets,
     kept_levels,
     log_gammas,
     log_ratios,
+    narrowed,
+    widened,
 )
-from bayesgen.likelihoods.hyperparameters import broadcast_guess, require_positive
 from bayesgen.likelihoods.joint_categorical import hyperparameters, tables
 from bayesgen.likelihoods.joint_categorical.statistics import JointStatistics, gather, kept_cells
-from bayesgen.likelihoods.level_subset import narrowed, widened
 from bayesgen.typing import Block, Labels, Params, Traceable, Weights
 
 

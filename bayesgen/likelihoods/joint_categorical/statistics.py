@@ -10,10 +10,9 @@ from jaxtyping import Float
 
 from bayesgen.likelihoods import distinct_rows
 from bayesgen.likelihoods.base import Statistics
-from bayesgen.likelihoods.dirichlet import kept_levels, starts
+from bayesgen.likelihoods.dirichlet import kept_codes, kept_levels, narrowed, starts
 from bayesgen.likelihoods.joint_categorical import tables
 from bayesgen.likelihoods.joint_categorical.tables import Levels, Pattern
-from bayesgen.likelihoods.level_subset import by_column, narrowed
 from bayesgen.typing import Block, Labels, Weights
 
 
@@ -177,7 +176,7 @@ def kept_cells(table: np.ndarray, index: np.ndarray, n_levels: Levels) -> np.nda
     """Return tables (..., cell) of the kept flat levels; a column without any is summed out."""
     batch = table.shape[:-1]
     wide = table.reshape(*batch, *tables.shape(n_levels))
-    for j, kept in enumerate(by_column(index, n_levels)):
+    for j, kept in enumerate(kept_codes(index, n_levels)):
         axis = len(batch) + j
         wide = np.take(wide, kept, axis) if len(kept) else wide.sum(axis=axis, keepdims=True)
     return wide.reshape(*batch, -1)

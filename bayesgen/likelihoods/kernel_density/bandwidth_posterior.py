@@ -6,9 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from bayesgen.likelihoods.base import Likelihood
+from bayesgen.likelihoods.base import Guess, Likelihood, broadcast_guess, require_positive
 from bayesgen.likelihoods.distinct_values import Values, distinct_values
-from bayesgen.likelihoods.hyperparameters import Guess, broadcast_guess, require_positive
 from bayesgen.likelihoods.kernel_density.bandwidth_grid import log_densities
 from bayesgen.likelihoods.kernel_density.bandwidths import rule_of_thumb
 from bayesgen.likelihoods.kernel_density.kernels import scattered

@@ -7,9 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from bayesgen.errors import InvalidArgument, NoEvidence, UnsupportedInference
-from bayesgen.likelihoods.base import Likelihood, Repair
+from bayesgen.likelihoods.base import Guess, Likelihood, Repair, broadcast_guess, require_positive
 from bayesgen.likelihoods.distinct_values import Values, distinct_values
-from bayesgen.likelihoods.hyperparameters import Guess, broadcast_guess, require_positive
 from bayesgen.likelihoods.kernel_density.bandwidth_posterior import LearnedKernelDensity
 from bayesgen.likelihoods.kernel_density.bandwidths import rule_of_thumb
 from bayesgen.likelihoods.kernel_density.kernels import KERNELS, log_density, scattered

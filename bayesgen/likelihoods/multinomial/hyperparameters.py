@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float, Num
 
 from bayesgen.errors import InvalidPrior
-from bayesgen.likelihoods.hyperparameters import broadcast_guess
+from bayesgen.likelihoods.base import broadcast_guess
 
 Probs = float | Num[np.ndarray, "..."] | Sequence[float] | str | None
 

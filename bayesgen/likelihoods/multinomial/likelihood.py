@@ -9,20 +9,19 @@ from jaxtyping import Num
 from scipy.sparse import csr_array, hstack, issparse
 
 from bayesgen.errors import InvalidPrior, UnsupportedInference
-from bayesgen.likelihoods.base import Repair
-from bayesgen.likelihoods.conditional_draws import refusal
+from bayesgen.likelihoods.base import (
+    Guess,
+    Repair,
+    broadcast_guess,
+    require_one_of,
+    require_positive,
+)
 from bayesgen.likelihoods.dirichlet import (
     dirichlets,
     log_gammas,
     log_ratios,
 )
 from bayesgen.likelihoods.exponential_family import ExponentialFamily
-from bayesgen.likelihoods.hyperparameters import (
-    Guess,
-    broadcast_guess,
-    require_one_of,
-    require_positive,
-)
 from bayesgen.likelihoods.multinomial.hyperparameters import stated_urns
 from bayesgen.likelihoods.multinomial.scores import averaged, given_urns
 from bayesgen.likelihoods.multinomial.statistics import (
@@ -269,11 +268,11 @@ class Multinomial(ExponentialFamily[MultinomialStatistics]):
 
     def require_fillable(self) -> None:
         """Refuse: how many words are missing is no part of the model."""
-        raise refusal(self)
+        raise self.cannot_fill()
 
     def fill_given(self, params: Params, x: Block, own: Labels, rng: np.random.Generator) -> Block:
         """Refuse, as `require_fillable` does."""
-        raise refusal(self)
+        raise self.cannot_fill()
 
     def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:
         """Return word counts of each row's class; lengths are those of fitted rows, at random.

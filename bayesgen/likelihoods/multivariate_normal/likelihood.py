@@ -8,9 +8,15 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from bayesgen.errors import InvalidPrior, UnsupportedInference
-from bayesgen.likelihoods.base import Likelihood, Repair
+from bayesgen.likelihoods.base import (
+    Guess,
+    Likelihood,
+    Repair,
+    is_learned,
+    require_one_of,
+    require_positive,
+)
 from bayesgen.likelihoods.exponential_family import ExponentialFamily
-from bayesgen.likelihoods.hyperparameters import Guess, is_learned, require_one_of, require_positive
 from bayesgen.likelihoods.multivariate_normal import (
     conditional,
     lkj_and_wishart,

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from bayesgen.likelihoods.base import row_chunks
 from bayesgen.likelihoods.multivariate_normal.statistics import patterns
-from bayesgen.likelihoods.row_chunks import row_chunks
 from bayesgen.typing import Numbers
 
 Matrices = Float[np.ndarray, "*batch feature feature"]

@@ -5,13 +5,12 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Float
 
-from bayesgen.likelihoods.base import Likelihood, Repair
+from bayesgen.likelihoods.base import Likelihood, Repair, row_chunks
 from bayesgen.likelihoods.exponential_family import ExponentialFamily
 from bayesgen.likelihoods.multivariate_normal.marginal_density import distances, each_pattern
 from bayesgen.likelihoods.multivariate_normal.statistics import MultivariateNormalStatistics
-from bayesgen.likelihoods.normal.cells import FEW
+from bayesgen.likelihoods.normal_densities import FEW
 from bayesgen.likelihoods.normal_statistics import NormalStatistics
-from bayesgen.likelihoods.row_chunks import row_chunks
 from bayesgen.typing import Block, Labels, Numbers, Params, Traceable
 
 EIGENVALUE_FLOOR = 1e-9

@@ -7,7 +7,7 @@ import numpy as np
 
 from bayesgen.likelihoods.base import Likelihood
 from bayesgen.likelihoods.multivariate_normal.marginal_density import distances
-from bayesgen.likelihoods.normal.student_t import spherical_t
+from bayesgen.likelihoods.normal_densities import spherical_t
 from bayesgen.likelihoods.special_functions import log_rising_factorial
 from bayesgen.typing import Block, Joint
 

@@ -4,8 +4,7 @@ import numpy as np
 from jaxtyping import Float
 
 from bayesgen.errors import InvalidPrior, UnsupportedInference
-from bayesgen.likelihoods.base import Likelihood
-from bayesgen.likelihoods.hyperparameters import broadcast_guess
+from bayesgen.likelihoods.base import Likelihood, broadcast_guess
 from bayesgen.likelihoods.multivariate_normal.statistics import MultivariateNormalStatistics
 from bayesgen.likelihoods.special_functions import log_gamma, namespace
 from bayesgen.typing import Traceable

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from bayesgen.likelihoods.base import Guess, broadcast_guess, require_positive
 from bayesgen.likelihoods.exponential_family import ExponentialFamily
-from bayesgen.likelihoods.hyperparameters import Guess, broadcast_guess, require_positive
 from bayesgen.likelihoods.multivariate_normal import conditional, correlations, parameters
 from bayesgen.likelihoods.multivariate_normal.statistics import MultivariateNormalStatistics, gather
 from bayesgen.typing import Block, Labels, Params, Traceable, Transform, Weights

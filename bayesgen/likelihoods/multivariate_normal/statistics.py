@@ -11,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Bool, Int
 
+from bayesgen.likelihoods.base import row_chunks
 from bayesgen.likelihoods.exponential_family import SufficientStatistics
 from bayesgen.likelihoods.multivariate_normal.scatter import (
     group_moments,
@@ -18,7 +19,6 @@ from bayesgen.likelihoods.multivariate_normal.scatter import (
     nothing,
 )
 from bayesgen.likelihoods.normal_statistics import NormalStatistics
-from bayesgen.likelihoods.row_chunks import row_chunks
 from bayesgen.typing import Labels, Numbers, Traceable, Weights
 
 SCATTER_ROWS = 10_240

@@ -5,8 +5,7 @@ from typing import Literal
 import numpy as np
 
 from bayesgen.errors import InvalidPrior, UnsupportedInference
-from bayesgen.likelihoods.base import Likelihood
-from bayesgen.likelihoods.hyperparameters import Guess
+from bayesgen.likelihoods.base import Guess, Likelihood
 from bayesgen.likelihoods.multivariate_normal.shared_correlation import SharedCorrelationNormal
 from bayesgen.likelihoods.normal import Normal
 from bayesgen.likelihoods.spherical_normal import SphericalNormal

@@ -16,7 +16,7 @@ from bayesgen.likelihoods.multivariate_normal.marginal_density import (
     each_pattern,
 )
 from bayesgen.likelihoods.multivariate_student_t.statistics import PatternedRows
-from bayesgen.likelihoods.normal.cells import FEW
+from bayesgen.likelihoods.normal_densities import FEW
 from bayesgen.typing import Block, Params, Traceable
 
 SHIFT = 16

@@ -6,9 +6,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from bayesgen.likelihoods.base import Likelihood
+from bayesgen.likelihoods.base import Guess, Likelihood, require_one_of, require_positive
 from bayesgen.likelihoods.distinct_rows import gather
-from bayesgen.likelihoods.hyperparameters import Guess, require_one_of, require_positive
 from bayesgen.likelihoods.multivariate_normal import (
     conditional,
     lkj_and_wishart,

@@ -11,10 +11,8 @@ from jaxtyping import Num
 
 from bayesgen.errors import InvalidPrior, UnsupportedInference
 from bayesgen.likelihoods import forest_sums
-from bayesgen.likelihoods.base import Repair
-from bayesgen.likelihoods.dirichlet import kept_levels, log_gammas, segments
-from bayesgen.likelihoods.hyperparameters import Guess, broadcast_guess, require_positive
-from bayesgen.likelihoods.level_subset import narrowed, widened
+from bayesgen.likelihoods.base import Guess, Repair, broadcast_guess, require_positive
+from bayesgen.likelihoods.dirichlet import kept_levels, log_gammas, narrowed, segments, widened
 from bayesgen.likelihoods.tree_categorical import estimates, missing, pairs, parameters
 from bayesgen.likelihoods.tree_categorical.statistics import (
     PairCounts,

@@ -11,9 +11,9 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from bayesgen.likelihoods import forest_sums
+from bayesgen.likelihoods.base import row_chunks
 from bayesgen.likelihoods.dirichlet import log_gammas, segments, starts
 from bayesgen.likelihoods.forest_sums import Parents
-from bayesgen.likelihoods.row_chunks import row_chunks
 from bayesgen.likelihoods.tree_categorical.statistics import places
 from bayesgen.typing import Block, Evidence, Labels, Params
 

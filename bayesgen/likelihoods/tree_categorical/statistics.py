@@ -6,9 +6,8 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from bayesgen.likelihoods.base import Statistics
+from bayesgen.likelihoods.base import Statistics, row_chunks
 from bayesgen.likelihoods.dirichlet import kept_levels, segments, starts
-from bayesgen.likelihoods.row_chunks import row_chunks
 from bayesgen.typing import Block, Labels, Weights
 
 

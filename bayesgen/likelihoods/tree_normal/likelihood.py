@@ -8,8 +8,7 @@ import numpy as np
 
 from bayesgen.errors import UnsupportedInference
 from bayesgen.likelihoods import forest_sums
-from bayesgen.likelihoods.base import Repair
-from bayesgen.likelihoods.hyperparameters import Guess, broadcast_guess, require_positive
+from bayesgen.likelihoods.base import Guess, Repair, broadcast_guess, require_positive
 from bayesgen.likelihoods.multivariate_normal import MultivariateNormal, conditional
 from bayesgen.likelihoods.multivariate_normal import statistics as whole
 from bayesgen.likelihoods.tree_family import Tree

@@ -13,7 +13,7 @@ import dataclasses
 import numpy as np
 from jaxtyping import Float
 
-from bayesgen.likelihoods.normal.student_t import log_student_t
+from bayesgen.likelihoods.normal_densities import log_student_t
 from bayesgen.likelihoods.special_functions import log_rising_factorial
 
 SMALLEST = 1e-15

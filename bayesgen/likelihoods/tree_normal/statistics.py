@@ -6,12 +6,11 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Bool
 
-from bayesgen.likelihoods.base import Statistics
+from bayesgen.likelihoods.base import Statistics, row_chunks
 from bayesgen.likelihoods.normal_statistics import NormalStatistics
-from bayesgen.likelihoods.row_chunks import row_chunks
 from bayesgen.typing import Labels, Numbers, Weights
 
-BLOCK_ROWS = 8192
+CHUNK_ROWS = 8192
 """Rows a block, as for the multivariate normal."""
 
 Moments = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
@@ -72,7 +71,7 @@ def gather(x: Numbers, y: Labels, weight: Weights, n_classes: int) -> PairMoment
     """Return the moments of rows; NaN is missing."""
     q = x.shape[1]
     totals = [np.zeros((n_classes, q, q)) for _ in range(4)]
-    for rows in row_chunks(len(y), BLOCK_ROWS):
+    for rows in row_chunks(len(y), CHUNK_ROWS):
         labels = np.where(weight[rows] > 0, y[rows], -1)
         for k in np.unique(labels[labels >= 0]):
             mine = np.flatnonzero(labels == k) + rows.start
