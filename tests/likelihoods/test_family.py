@@ -12,7 +12,7 @@ from sklearn.base import clone
 import bayesgen as bg
 from bayesgen.errors import ImpossibleRows
 from bayesgen.likelihoods import Family
-from bayesgen.likelihoods.distinct_values import distinct_values
+from bayesgen.likelihoods.distinct_rows import distinct_values
 from bayesgen.likelihoods.family import prior
 from bayesgen.likelihoods.family.hyperparameters import first_guesses, moments
 from bayesgen.likelihoods.family.newton import Problem, newton_mode

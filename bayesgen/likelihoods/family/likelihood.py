@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from bayesgen.likelihoods.base import Likelihood, require_positive
-from bayesgen.likelihoods.distinct_values import Values, distinct_values
+from bayesgen.likelihoods.distinct_rows import Values, distinct_values
 from bayesgen.likelihoods.family.declaration import Declaration
 from bayesgen.likelihoods.family.declared import declared, shown, spelled
 from bayesgen.likelihoods.family.density import log_density, simulated

@@ -14,7 +14,7 @@ import functools
 
 import numpy as np
 
-from bayesgen.likelihoods.distinct_values import Values
+from bayesgen.likelihoods.distinct_rows import Values
 from bayesgen.likelihoods.family.declaration import Declaration
 from bayesgen.likelihoods.family.hyperparameters import Moments, first_guesses, moments
 from bayesgen.likelihoods.family.newton import Problem, newton_mode
