@@ -230,6 +230,18 @@ class Columnwise(ExponentialFamily[CellSums]):
         """Return densities under theta updated by each row's own class (see the base class)."""
         return _UpdatedByRow(self, int(rng.integers(2**63)), n)
 
+    def updated_draws(self, seed: tuple[int, ...], n: int) -> Callable[[float | None], Params]:
+        """Return value -> n draws after one cell of that value in each class; None: before.
+
+        All are made of the same random numbers.
+        """
+
+        def draws(value: float | None) -> Params:
+            after = self if value is None else self.posterior(self.one_cell(value))
+            return after.draw(np.random.default_rng(seed), n)
+
+        return draws
+
     def log_density_cell(self, params: Params, value: float) -> np.ndarray:
         """Return the log density of one value, of the shape of the parameters."""
         with np.errstate(divide="ignore"):
@@ -341,8 +353,8 @@ class _UpdatedByRow:
 
     theta comes from the posterior updated, for class own[draw, row] alone, by the row x itself.
     Columns are independent, so that a cell updates its own column; each distinct value of a column
-    is updated once. Each column has random numbers of its own, drawn again for every value: an
-    answer for a row depends neither on the rows beside it nor on whether they are sparse.
+    is updated once. Each column has random numbers of its own, which all values share: an answer
+    for a row depends neither on the rows beside it nor on whether they are sparse.
     """
 
     def __init__(self, posterior: Columnwise, seed: int, n: int) -> None:
@@ -367,18 +379,15 @@ class _UpdatedByRow:
             out += np.where(mine, after, before)
         return out
 
-    def _column(self, j: int) -> tuple[Columnwise, Params]:
+    def _column(self, j: int) -> tuple[Columnwise, Callable[[float | None], Params], Params]:
         part = self.posterior.take("feature", np.array([j]))
-        return part, part.draw(self._rng(j), self.n)
-
-    def _rng(self, j: int) -> np.random.Generator:
-        return np.random.default_rng((self.seed, j))
+        draws = part.updated_draws((self.seed, j), self.n)
+        return part, draws, draws(None)
 
     def _score(self, j: int, value: float) -> Float[np.ndarray, "2 draw class"]:
-        part, params = self.column(j)
-        after = part.posterior(part.one_cell(value)).draw(self._rng(j), self.n)
-        both = (part.log_density_cell(params, value), part.log_density_cell(after, value))
-        return np.stack(both)[..., 0]
+        part, draws, before = self.column(j)
+        scores = [part.log_density_cell(params, value) for params in (before, draws(value))]
+        return np.stack(scores)[..., 0]
 
     def _cells(self, j: int, x: np.ndarray) -> Float[np.ndarray, "2 draw row class"]:
         """Return log densities of the cells of a column, 0 for missing ones."""
