@@ -8,7 +8,7 @@ See `Poisson` for the pattern, and the page "Add a likelihood" of the documents.
 import abc
 import dataclasses
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -21,6 +21,7 @@ from bayesgen.likelihoods.base import (
     Repair,
     broadcast_guess,
     one_hot,
+    require_one_of,
     require_positive,
     row_chunks,
 )
@@ -93,10 +94,14 @@ class Columnwise(ExponentialFamily[CellSums]):
 
     sparse: ClassVar[bool] = True
     vectorised: ClassVar[bool] = True
+    options: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """Settings that are words, and the words that they may be."""
 
     def __post_init__(self) -> None:
-        """Refuse strengths and scales that are not positive."""
+        """Refuse strengths and scales that are not positive, and unknown words."""
         require_positive(self, *(name for name in self.axes if name not in self.location_params))
+        for name, allowed in self.options.items():
+            require_one_of(self, name, allowed)
 
     @property
     def param_axes(self) -> dict[str, tuple[str, ...]]:
@@ -175,13 +180,13 @@ class Columnwise(ExponentialFamily[CellSums]):
 
     def complete(self: C, statistics: Sums) -> C:
         """Fill guesses of None from the pooled columns and give every array its shape."""
-        guess = {}
-        if any(getattr(self, name) is None for name in self.axes):
+        stated = {name: getattr(self, name) for name in self.axes}
+        shape, guess = statistics.shape, {}
+        if any(value is None for value in stated.values()):
             with np.errstate(divide="ignore", invalid="ignore"):
                 guess = self.guess(statistics.pooled())
-        stated = {name: getattr(self, name) for name in self.axes}
         values = {n: guess[n] if value is None else value for n, value in stated.items()}
-        family, shapes = type(self).__name__, self._shapes(statistics.shape)
+        family, shapes = type(self).__name__, self._shapes(shape)
         return self.with_arrays(
             {n: broadcast_guess(family, n, value, shapes[n]) for n, value in values.items()}
         )
@@ -192,7 +197,7 @@ class Columnwise(ExponentialFamily[CellSums]):
 
     def uninformative(self) -> np.ndarray:
         """Return a mask of the columns without a usable guess, stated or from the data."""
-        return np.any([np.isnan(a).any(axis=-2) for a in self.arrays().values()], axis=0)
+        return np.any([np.isnan(getattr(self, n)).any(axis=-2) for n in self.axes], axis=0)
 
     def log_evidence(self, statistics: Sums) -> Evidence:
         """Return log p(columns given classes), parameters integrated out."""

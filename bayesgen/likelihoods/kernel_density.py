@@ -276,7 +276,7 @@ class KernelDensity(_FittedValues):
                 )
 
     def equivalent_family(self) -> Likelihood:
-        """Return the family of unknown bandwidths where that is asked for."""
+        """Return the family of unknown bandwidths if bandwidth="posterior"."""
         if isinstance(self.bandwidth, str) and self.bandwidth == "posterior":
             return LearnedKernelDensity(self.bandwidth_guess, self.bandwidth_rows)
         return self
@@ -296,11 +296,11 @@ class KernelDensity(_FittedValues):
         return self.with_arrays({"width": width, **statistics.arrays()})
 
     def posterior(self, statistics: Values) -> "KernelDensity":
-        """Return this: the rows came in by `complete`, and nothing is left to learn."""
+        """Return this: `complete` took the rows, and there are no parameters."""
         return self
 
     def require_evidence(self) -> None:
-        """Refuse: the density is made of the rows themselves."""
+        """Refuse: the density depends on the rows themselves."""
         raise NoEvidence.plug_in("KernelDensity")
 
     def log_evidence(self, statistics: Values) -> float:
@@ -315,7 +315,7 @@ class KernelDensity(_FittedValues):
 
         def score(x: Block) -> np.ndarray:
             out, seen = np.zeros((len(x), n_classes)), ~np.isnan(x)
-            # a column in which nothing was ever seen says nothing
+            # a column that was never observed is uninformative
             for k, j in (at for at in places if len(centres[at][0])):
                 cells, width = x[seen[:, j], j], self.width[k, j]
                 out[seen[:, j], k] += log_density(self.kernel, cells, *centres[k, j], width)
@@ -353,7 +353,7 @@ class KernelDensity(_FittedValues):
         return {}
 
     def log_likelihood(self, params: Params, statistics: Values) -> Traceable:
-        """Return 0: no parameter has a say in it."""
+        """Return 0: there is no parameter."""
         return np.zeros(())
 
     def fill(self, x: Block, own: Labels, rng: np.random.Generator) -> Block:
@@ -375,11 +375,11 @@ class KernelDensity(_FittedValues):
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class LearnedKernelDensity(_FittedValues):
-    """What `KernelDensity(bandwidth="posterior")` names; see there.
+    """The family of `KernelDensity(bandwidth="posterior")`; see there.
 
     Fitting tables the leave-one-out likelihood of each class and column at 101 bandwidths, which
-    takes time like the square of the distinct values of a class; samplers read the table. A class
-    with a single row has no other centre, and that row looks at those of all classes.
+    takes time proportional to the square of the distinct values of a class; samplers read the
+    table. A class with a single row has no other center; that row uses those of all classes.
 
     Args:
         bandwidth_guess: guess of the bandwidth, > 0, in the column's unit; None: "nrd0".
@@ -433,7 +433,7 @@ class LearnedKernelDensity(_FittedValues):
         table = np.full((*shape, STEPS + 1, 3), np.nan)
         for at in zip(*np.nonzero(~np.isnan(guess)), strict=True):
             pair = (float(of[at]) for of in (guess, prior_strength, rule))
-            one = tabled(*_looks_at(statistics, *map(int, at)), *pair)
+            one = tabled(*_values_and_centres(statistics, *map(int, at)), *pair)
             table[at] = one.values
             for name, value in zip(FOUND, (one.mode, one.width, one.first, one.step), strict=True):
                 found[name][at] = value
@@ -499,8 +499,8 @@ class LearnedKernelDensity(_FittedValues):
         return {"bandwidth": (self.log_mode, self.width)}
 
 
-def _looks_at(rows: Values, cls: int, feature: int) -> tuple[np.ndarray, ...]:
-    """Return the values of a class in a column, and those that they look at, with weights."""
+def _values_and_centres(rows: Values, cls: int, feature: int) -> tuple[np.ndarray, ...]:
+    """Return the values of a class in a column, and the centers that score them, with weights."""
     own = rows.group(cls, feature)
     # a single row has no other of its class
     return (*own, *(rows.pooled(feature) if own[1].sum() <= 1 else own))

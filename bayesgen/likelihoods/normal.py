@@ -8,7 +8,7 @@ import numpy as np
 
 from bayesgen.errors import InvalidPrior
 from bayesgen.likelihoods import normal_densities as densities
-from bayesgen.likelihoods.base import Guess, Repair, require_one_of
+from bayesgen.likelihoods.base import Guess, Repair
 from bayesgen.likelihoods.columnwise import CELLS, Cell, Columnwise
 from bayesgen.likelihoods.normal_statistics import NormalStatistics, class_moments
 from bayesgen.likelihoods.special_functions import log_rising_factorial, namespace
@@ -76,12 +76,7 @@ class Normal(Columnwise):
     location_params: ClassVar = ("mean",)
     axes: ClassVar = dict.fromkeys(("mean", "mean_rows", "variance", "variance_rows"), CELLS)
     supports: ClassVar = {"mean": "real", "variance": "positive"}
-
-    def __post_init__(self) -> None:
-        """Refuse strengths and variances that are not positive, and unknown words."""
-        super().__post_init__()
-        require_one_of(self, "spread", ("per_class", "shared"))
-        require_one_of(self, "prior", ("conjugate", "reference"))
+    options: ClassVar = {"spread": ("per_class", "shared"), "prior": ("conjugate", "reference")}
 
     def cell(self, x: Cell) -> tuple[Cell, ...]:
         """Return x^2, x and 1."""

@@ -100,8 +100,8 @@ class SphericalNormal(ExponentialFamily[NormalStatistics]):
     def __post_init__(self) -> None:
         """Refuse strengths and variances that are not positive, and unknown words."""
         require_positive(self, "mean_rows", "variance", "variance_rows", "columns")
-        require_one_of(self, "spread", ("per_class", "shared"))
-        require_one_of(self, "prior", ("conjugate", "reference"))
+        for name, allowed in Normal.options.items():
+            require_one_of(self, name, allowed)
 
     @property
     def degrees(self) -> Traceable:

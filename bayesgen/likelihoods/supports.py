@@ -1,6 +1,6 @@
 """Supports of parameters: the map from unconstrained values to each, and its Jacobian.
 
-A family that declares `supports = {"rate": "positive"}` has its bijector, its scale-free Jacobian
+A family that declares `supports = {"rate": "positive"}` gets its bijector, its scale-free Jacobian
 and its whitening from here. Source: NumPyro and Stan, constraint transforms.
 """
 
@@ -16,7 +16,7 @@ EDGE = 1e-300
 """Draws closer than this to the end of their support are moved there before a logarithm."""
 LOWER, UPPER = 0.15865525393145707, 0.8413447460685429
 """Probabilities of a normal variate below -1 and below 1: half the distance between these quantiles
-is the width of a normal, and finite where a variance is not."""
+is the standard deviation of a normal, and finite where a variance is not."""
 
 
 def _log_odds(value: np.ndarray) -> np.ndarray:
@@ -76,7 +76,7 @@ SUPPORTS: Mapping[str, Support] = {
     "simplex": Support(_softmax, _log_sum, np.log),
 }
 """Supports that a family may declare for a parameter. A simplex is the last axis, and its arrays
-are those of `simplexes.log_ratios`; the others are one value a cell, u -> centre + width u."""
+are those of `dirichlet.log_ratios`; the others are one value a cell, u -> center + width u."""
 
 
 def log_jacobian(supports: Mapping[str, str], params: Params) -> Traceable:
@@ -88,7 +88,7 @@ def log_jacobian(supports: Mapping[str, str], params: Params) -> Traceable:
 def whitening(
     supports: Mapping[str, str], draws: Params
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Return centre and width of unconstrained draws (draw, ...), by parameter: quantiles."""
+    """Return center and width, from quantiles, of unconstrained draws (draw, ...) by parameter."""
     out = {}
     for name, support in supports.items():
         free = SUPPORTS[support].unconstrain(draws[name])
