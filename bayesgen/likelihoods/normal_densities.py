@@ -58,7 +58,7 @@ def _by_set(
     return scores
 
 
-def _over_observed(values: Float[np.ndarray, " feature"], observed: Observed) -> np.ndarray:
+def _over_observed(values: Float[np.ndarray, " feature"], observed: Observed) -> float | np.ndarray:
     """Return the sum of one value a column over the columns that each row observes."""
     return values.sum() if observed is None else values @ observed
 
@@ -100,8 +100,8 @@ def residual_density(
 
 def spherical_t(
     squares: Num[np.ndarray, "..."],
-    columns: int | Num[np.ndarray, "..."],
-    degrees: Num[np.ndarray, "..."],
+    columns: float | int | Num[np.ndarray, "..."],
+    degrees: float | Num[np.ndarray, "..."],
     scale2: float | Num[np.ndarray, "..."],
 ) -> Num[np.ndarray, "..."]:
     """Return the log density of the t of some columns with matrix scale2 I, by squared distance."""

@@ -57,6 +57,7 @@ def test_a_difference_of_log_gammas_would_lose_them():
     assert abs(naive - exact) > 1e-8
 
 
+@pytest.mark.usefixtures("no_type_checks")
 @pytest.mark.parametrize("family", [Normal, SphericalNormal])
 @pytest.mark.parametrize("setting", ["spread", "prior"])
 def test_an_unknown_setting_is_refused_at_once(family, setting):
