@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from scipy.special import gammaln
 
 from bayesgen.errors import InvalidPrior
-from bayesgen.likelihoods.axes_dataclass import Arrays
+from bayesgen.likelihoods.base import Arrays
 from bayesgen.likelihoods.dirichlet import (
     dirichlets,
     log_gammas,

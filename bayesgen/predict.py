@@ -8,7 +8,7 @@ from scipy.sparse import csr_array, issparse, vstack
 
 from bayesgen.errors import ImpossibleRows, LowSampleSize, NoPosterior, warn
 from bayesgen.inference import Posterior
-from bayesgen.likelihoods.normal_statistics import row_chunks
+from bayesgen.likelihoods.base import row_chunks
 from bayesgen.typing import DataArray, Encoded, Joint, Traceable
 
 SIMULATED_FLOATS = 10_000_000

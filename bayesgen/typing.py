@@ -27,7 +27,7 @@ else:
 __all__ = [
     *("DataArray", "DataFrame", "DataTree", "ELPDData", "Self", "Series", "unchecked"),
     *("Block", "Codes", "Encoded", "Evidence", "Joint", "JointDraws", "Kept", "Labels", "Numbers"),
-    *("Params", "Traceable", "Transform", "Weights"),
+    *("LevelCounts", "Params", "Traceable", "Transform", "Weights"),
 ]
 
 Numbers = Float[np.ndarray, "row feature"]
@@ -38,6 +38,8 @@ Kept = Num[Any, "row kept"]
 """Encoded rows of which some columns were left out."""
 Labels = Int[np.ndarray, " row"]
 Weights = Float[np.ndarray, " row"]
+LevelCounts = tuple[int, ...]
+"""How many levels each column of a block has; empty where columns have none."""
 Joint = Float[np.ndarray, "row class"]
 JointDraws = Float[np.ndarray, "row draw class"]
 

@@ -15,7 +15,7 @@ from bayesgen.estimators.column_blocks import Blocks
 from bayesgen.estimators.training import Temper
 from bayesgen.inference import Method, Posterior
 from bayesgen.likelihoods import Bernoulli, Likelihood, Multinomial
-from bayesgen.likelihoods.hyperparameters import Stated
+from bayesgen.likelihoods.base import Stated
 from bayesgen.likelihoods.multinomial import ROWS_PER_WORD
 from bayesgen.table import Table, named, read_texts
 from bayesgen.typing import Traceable, unchecked

@@ -15,8 +15,8 @@ from bayesgen.estimators.linear import discriminant_axes
 from bayesgen.estimators.training import Temper
 from bayesgen.inference import Method
 from bayesgen.likelihoods import MultivariateNormal
+from bayesgen.likelihoods.base import Guess
 from bayesgen.likelihoods.hyperparameter_mixture import resolve_family
-from bayesgen.likelihoods.hyperparameters import Guess
 from bayesgen.schema import Column
 from bayesgen.table import Name, Names, Table
 from bayesgen.table.one_hot import indicators, levels_of

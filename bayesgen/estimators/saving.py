@@ -21,7 +21,7 @@ from bayesgen.errors import InvalidModelFile, UnsavableModel
 from bayesgen.estimators.training import TrainingState
 from bayesgen.inference import Method, Posterior, Report
 from bayesgen.likelihoods import Likelihood, Repair, Statistics
-from bayesgen.likelihoods.axes_dataclass import Arrays
+from bayesgen.likelihoods.base import Arrays
 from bayesgen.model import Model, ModelStatistics, Reader
 from bayesgen.persist import (
     InvalidStructure,

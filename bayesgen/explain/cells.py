@@ -9,7 +9,7 @@ from jaxtyping import Bool
 
 from bayesgen.inference import Posterior
 from bayesgen.inference.posterior import take_rows
-from bayesgen.likelihoods import conditional_draws
+from bayesgen.likelihoods import base
 from bayesgen.schema import Column, Schema
 from bayesgen.schema.blocks import decoded_cells
 from bayesgen.table import Name, Table
@@ -90,7 +90,7 @@ class Rows:
         out = decoded_cells(column, encoded[block][:, j])
         for (block, j), column in self.places(name)[1:]:
             x = encoded[block][:, j]
-            out = np.where(conditional_draws.is_missing(x), out, decoded_cells(column, x))
+            out = np.where(base.is_missing(x), out, decoded_cells(column, x))
         return out
 
 
@@ -111,7 +111,7 @@ def show(shown: Mapping[str, Traceable], encoded: Encoded, cells: Iterable[Cell]
 
 def is_missing(encoded: Encoded, cell: Cell) -> np.ndarray:
     """Return whether each row misses the cell of a column."""
-    return np.all([conditional_draws.is_missing(encoded[block][:, j]) for block, j in cell], axis=0)
+    return np.all([base.is_missing(encoded[block][:, j]) for block, j in cell], axis=0)
 
 
 def _nothing(x: np.ndarray) -> float | int:

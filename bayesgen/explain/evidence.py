@@ -39,7 +39,7 @@ from bayesgen.errors import InvalidArgument
 from bayesgen.explain.cells import Cell, Rows, Score, blank, is_missing, show
 from bayesgen.inference import Posterior
 from bayesgen.inference.posterior import take_rows
-from bayesgen.likelihoods.normal_statistics import row_chunks
+from bayesgen.likelihoods.base import row_chunks
 from bayesgen.predict import log_joint, require_posterior
 from bayesgen.table import Name
 from bayesgen.typing import DataFrame, Encoded

@@ -21,7 +21,7 @@ from bayesgen import decide
 from bayesgen.explain.cells import Rows
 from bayesgen.inference import class_probabilities
 from bayesgen.inference.posterior import take_rows
-from bayesgen.likelihoods.normal_statistics import row_chunks
+from bayesgen.likelihoods.base import row_chunks
 from bayesgen.table import Name
 
 LEFT_OUT = 1e-9

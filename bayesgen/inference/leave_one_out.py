@@ -15,8 +15,8 @@ from scipy.sparse import issparse
 from bayesgen.classes import ClassPrior
 from bayesgen.inference.incomplete_data import expected_statistics, missing_cells
 from bayesgen.likelihoods import Likelihood, Statistics
-from bayesgen.likelihoods.axes_dataclass import reindex
-from bayesgen.likelihoods.normal_statistics import class_moments, row_chunks
+from bayesgen.likelihoods.base import row_chunks
+from bayesgen.likelihoods.normal_statistics import class_moments
 from bayesgen.model import ModelStatistics, complete_model
 from bayesgen.typing import Block, Joint, Labels, Weights
 
@@ -148,11 +148,7 @@ def _zero_filled(
     part = statistics.take("feature", kept)
     if getattr(part, "has_missing", False):
         return statistics, x
-    arrays = {
-        name: reindex(value, part.axes[name], "feature", kept, x.shape[1])
-        for name, value in part.arrays().items()
-    }
-    return part.with_arrays(arrays), np.where(uninformative, 0.0, x)
+    return part.reindex("feature", kept, x.shape[1]), np.where(uninformative, 0.0, x)
 
 
 def _with_missing(

@@ -17,8 +17,7 @@ from bayesgen.classes import ClassPrior
 from bayesgen.errors import UnsupportedInference
 from bayesgen.inference.chain_diagnostics import MonteCarloError, batch_starts, monte_carlo_error
 from bayesgen.likelihoods import Likelihood, Repair
-from bayesgen.likelihoods.conditional_draws import is_missing
-from bayesgen.likelihoods.normal_statistics import row_chunks
+from bayesgen.likelihoods.base import is_missing, row_chunks
 from bayesgen.model import Model, Reader
 from bayesgen.typing import Encoded, Joint, Labels, Params, Traceable
 

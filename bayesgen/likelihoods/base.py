@@ -1,21 +1,23 @@
-"""What every likelihood is: a frozen prior over parameters that can be updated, sampled and scored.
+"""Base classes of likelihoods: a prior over parameters that can be updated, sampled and scored.
 
-A family writes one file. It declares its axes once; re-indexing, validation, persistence and
+A family declares its hyperparameters and their axes once; validation, re-indexing, saving and
 labelled output follow from that declaration. Families with sufficient statistics write their
-density once (see `exponential`); the others keep the rows (see `rows`).
+density once (`exponential_family`); independent columns need formulas of one cell only
+(`columnwise`); the others keep the rows (`distinct_rows`).
 """
 
 import abc
 import copy
 import dataclasses
-from collections.abc import Callable, Mapping
-from typing import ClassVar, Generic, TypeVar
+import functools
+from collections.abc import Callable, Iterator, Mapping
+from typing import ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
+from jaxtyping import Float, Num
 
 from bayesgen.errors import InvalidArgument, InvalidPrior, NoEvidence, UnsupportedInference
-from bayesgen.likelihoods import conditional_draws, supports
-from bayesgen.likelihoods.axes_dataclass import Arrays, Axes, changed_fields, reindex
+from bayesgen.likelihoods import supports
 from bayesgen.likelihoods.supports import Support
 from bayesgen.typing import (
     Block,
@@ -29,17 +31,143 @@ from bayesgen.typing import (
     Weights,
 )
 
+LEARN = "learn"
+"""The value of a setting that is averaged over a grid (see `HyperparameterMixture`)."""
+
+Stated = float | int | Num[np.ndarray, "..."] | None
+Guess = Stated | Literal["learn"]
+Axes = Mapping[str, tuple[str, ...]]
+
+CHUNK_ROWS = 2048
+"""Rows a chunk: 2048 x 20 float64 is 320 kB, which stays in a second-level cache (measured)."""
+FILL_DRAWS = 1000
+"""Draws of the parameters among which `Likelihood.fill` chooses."""
+FILL_DENSITIES = 1_000_000
+"""Log densities held at once by `Likelihood.fill`: 8 MB."""
+
+A = TypeVar("A", bound="Arrays")
 T = TypeVar("T", bound="Statistics")
 S = TypeVar("S", bound="Statistics")
 L = TypeVar("L", bound="Likelihood")
 
 
+# -- hyperparameters -------------------------------------------------------------------------------
+
+
+def is_learned(value: object) -> bool:
+    """Return whether a setting is to be learned."""
+    return isinstance(value, str) and value == LEARN
+
+
+def require_positive(owner: "Likelihood", *names: str) -> None:
+    """Refuse a prior strength or a scale that is not a positive finite number."""
+    for name in names:
+        value = getattr(owner, name)
+        if isinstance(value, str):
+            valid = is_learned(value) and name in owner.hyperparameter_grid
+        else:
+            valid = value is None or (np.isfinite(value).all() and (np.asarray(value) > 0).all())
+        if not valid:
+            raise InvalidPrior.not_positive(type(owner).__name__, name, value)
+
+
+def require_one_of(owner: object, name: str, allowed: tuple[str, ...]) -> None:
+    """Refuse an argument that is none of the allowed words."""
+    if getattr(owner, name) not in allowed:
+        raise InvalidArgument.not_one_of(name, getattr(owner, name), allowed)
+
+
+def require_probabilities(family: str, probs: object) -> None:
+    """Refuse a guess that is neither None, "uniform" nor positive numbers."""
+    if probs is None or (isinstance(probs, str) and probs == "uniform"):
+        return
+    numbers = np.zeros(1) if isinstance(probs, str) else np.asarray(probs, dtype=float)
+    if not np.isfinite(numbers).all() or (numbers <= 0).any():
+        raise InvalidPrior.not_probabilities(family, "probs", probs)
+
+
+def require_unit_sums(family: str, sums: np.ndarray) -> None:
+    """Refuse a guess whose probabilities do not sum to one."""
+    if not np.allclose(sums, 1.0, rtol=0, atol=1e-8):
+        raise InvalidPrior.does_not_sum_to_one(f"{family}.probs", sums)
+
+
+def broadcast_guess(family: str, name: str, value: object, shape: tuple[int, ...]) -> np.ndarray:
+    """Return a guess as a float64 array of its declared shape, or say what shape was expected."""
+    array = np.asarray(value, dtype=float)
+    try:
+        return np.broadcast_to(array, shape).astype(float)
+    except ValueError:
+        raise InvalidPrior.wrong_shape(family, name, array.shape, shape) from None
+
+
+# -- rows ------------------------------------------------------------------------------------------
+
+
+def row_chunks(n_rows: int, size: int = CHUNK_ROWS) -> Iterator[slice]:
+    """Yield slices that cover n_rows rows, `size` at a time."""
+    return (slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size))
+
+
+def one_hot(y: Labels, n_classes: int) -> Float[np.ndarray, "class row"]:
+    """Return 1 where a row is of a class, else 0."""
+    return (y == np.arange(n_classes)[:, None]).astype(float)
+
+
+def is_missing(x: Traceable) -> np.ndarray:
+    """Return which cells of encoded rows are missing: NaN, or -1 among codes."""
+    return np.isnan(x) if x.dtype.kind == "f" else x < 0
+
+
+# -- arrays with named axes ------------------------------------------------------------------------
+
+
+class Arrays:
+    """A frozen dataclass whose array fields declare the names of their axes in `axes`."""
+
+    axes: ClassVar[Axes] = {}
+
+    def arrays(self) -> dict[str, Traceable]:
+        """Return the array fields by name."""
+        return {name: getattr(self, name) for name in self.axes}
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return the fields alone, without values that were computed from them and cached."""
+        return {name: getattr(self, name) for name in _fields(type(self))}
+
+    def with_arrays(self: A, arrays: Mapping[str, object]) -> A:
+        """Return a copy that holds other arrays, traced ones included, without validation."""
+        other = object.__new__(type(self))
+        vars(other).update(self.__getstate__(), **arrays)
+        return other
+
+    def settings(self) -> tuple:
+        """Return the fields that are not arrays, hashable: they fix what is traced and compiled."""
+        return tuple((n, getattr(self, n)) for n in _fields(type(self)) if n not in self.axes)
+
+    def take(self: A, axis: str, index: np.ndarray) -> A:
+        """Return a copy that keeps the positions `index` of one axis, in that order."""
+        arrays = {}
+        for name, array in self.arrays().items():
+            for position, word in enumerate(self.axes[name], start=-len(self.axes[name])):
+                # an axis of length one is shared by all positions and stays
+                if word == axis and (array.shape[position] != 1 or axis == "feature"):
+                    array = np.take(array, index, axis=position)
+            arrays[name] = array
+        return self.with_arrays(arrays)
+
+
+@functools.cache
+def _fields(owner: type) -> tuple[str, ...]:
+    return tuple(field.name for field in dataclasses.fields(owner))
+
+
 @dataclasses.dataclass(frozen=True)
 class Repair:
-    """Something a person should know about one column of one class, by position.
+    """An estimate that had to be mended, of one column of one class, by position.
 
-    kind: "floored", "pooled" or "singular". cls is None where every class is concerned, feature
-    is None where the whole block is.
+    kind: "floored", "pooled" or "singular". cls is None if every class is affected, feature is None
+    if the whole block is.
     """
 
     kind: str
@@ -48,7 +176,7 @@ class Repair:
 
 
 class Statistics(Arrays):
-    """What rows say about the parameters of a block: additive, float64, of every class."""
+    """Sufficient statistics of the rows of a block by class, or the rows: additive, float64."""
 
     def __add__(self: T, other: T) -> T:
         """Return the statistics of the rows of both."""
@@ -60,50 +188,58 @@ class Statistics(Arrays):
 
     def reindex(self: T, axis: str, index: np.ndarray, size: int) -> T:
         """Return a copy whose axis has grown to `size`; old position i stands at index[i]."""
-        return self.with_arrays(
-            {k: reindex(v, self.axes[k], axis, index, size) for k, v in self.arrays().items()}
-        )
+        arrays = {}
+        for name, array in self.arrays().items():
+            for position in (i for i, word in enumerate(self.axes[name]) if word == axis):
+                shape = list(array.shape)
+                shape[position] = size
+                grown = np.zeros(shape)
+                grown[(*[slice(None)] * position, index)] = array
+                array = grown
+            arrays[name] = array
+        return self.with_arrays(arrays)
 
     def reindex_levels(self: T, index: np.ndarray, n_levels: tuple[int, ...]) -> T:
-        """Return a copy over grown columns of levels (without levels: itself)."""
+        """Return a copy over columns with more levels; itself where there are no levels."""
         return self
 
 
 class Likelihood(Arrays, abc.ABC, Generic[S]):
     """The class-conditional density of a block, with its prior.
 
-    Every hyperparameter is a guess or the number of rows that a guess is worth. A guess of None is
-    filled from the statistics by `complete`; after it every array field has its declared axes.
+    Every hyperparameter is a guess or a prior strength: the number of rows that a guess is worth. A
+    guess of None is filled from the statistics by `complete`, after which every array field has its
+    declared axes.
     """
 
     kind: ClassVar[str] = "numbers"
-    """What the table hands over: "numbers", "levels", "binary" or "counts"."""
+    """The columns it reads: "numbers", "levels", "binary" or "counts"."""
     joint: ClassVar[bool] = False
     """Whether the columns depend on each other given the class."""
     centred: ClassVar[bool] = False
-    """Whether columns may be handed over minus a common origin."""
+    """Whether columns may be passed minus a common origin."""
     location_params: ClassVar[tuple[str, ...]] = ()
-    """Hyperparameters and parameters that move with the origin."""
+    """Hyperparameters and parameters that shift with the origin."""
     sparse: ClassVar[bool] = False
     """Whether rows may come as a scipy.sparse.csr_array, in which an absent cell is 0."""
     allows_missing_at_fit: ClassVar[bool] = True
-    """Whether fitted rows may miss cells."""
+    """Whether fitted rows may have missing cells."""
     warns_uninformative: ClassVar[bool] = True
-    """Whether people are told of columns that say nothing."""
+    """Whether to warn about uninformative columns."""
     most_cells: ClassVar[int | None] = None
-    """Largest number of combinations of levels that a block may have; None where any may be."""
+    """Largest number of combinations of levels of a block; None without a limit."""
     caveat: ClassVar[str] = ""
-    """What the closed form does not answer exactly, in a sentence."""
+    """A sentence on what the closed form only approximates."""
     has_closed_form_mle: ClassVar[bool] = True
     """Whether maximum likelihood has a closed form."""
     hyperparameter_grid: ClassVar[Mapping[str, tuple]] = {}
-    """Settings that may say "learn", and the values that they are then averaged over."""
+    """Settings that may be "learn", and the values that they are then averaged over."""
     vectorised: ClassVar[bool] = False
     """Whether statistics and priors may carry leading axes, over which everything up to
-    `log_predictive_paired` then repeats: all of a family's work for leave-one-out."""
+    `log_predictive_paired` broadcasts: all that leave-one-out asks of a family."""
     supports: ClassVar[Mapping[str, str | Support]] = {}
-    """The support of each parameter (see `supports`), for families of plain ones: from it follow
-    `bijector` and `log_scale_free_jacobian`."""
+    """The support of each parameter (see `supports`), from which `bijector` and
+    `log_scale_free_jacobian` follow."""
     param_axes: ClassVar[Axes] = {}
     """The axes of each parameter after the draw axes."""
 
@@ -119,33 +255,33 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
 
     @property
     def improper(self) -> bool:
-        """Whether the prior integrates to infinity: a reference prior before it has seen rows."""
+        """Whether the prior integrates to infinity: a reference prior without any rows."""
         reference = getattr(self, "prior", None) == "reference"
         return reference and bool((np.asarray(getattr(self, "mean_rows", 1.0)) <= 0).any())
 
     @property
     def title(self) -> str:
-        """The family, and its prior if that is another than the default, as they are typed."""
+        """The family as it is typed, with its prior unless that is the default."""
         prior = getattr(self, "prior", "conjugate")
         return type(self).__name__ + ("" if prior == "conjugate" else f"(prior={prior!r})")
 
     def require_closed_form(self) -> None:
-        """Refuse, with `UnsupportedInference`, where there is no closed form."""
+        """Raise `UnsupportedInference` where there is no closed form."""
         if not self.conjugate:
             raise UnsupportedInference.no_closed_form(self.title)
 
     def require_evidence(self) -> None:
-        """Refuse, with `NoEvidence`, where rows have no probability, parameters integrated out."""
+        """Raise `NoEvidence` where p(rows), parameters integrated out, does not exist."""
         if not self.conjugate:
             raise NoEvidence.no_closed_form(self.title)
         if self.improper:
             raise NoEvidence.improper(self.title)
 
     def equivalent_family(self) -> "Likelihood":
-        """Return the family that the settings name: where one has a simpler twin, that twin."""
+        """Return the simpler family that the settings amount to, if there is one, else itself."""
         return self
 
-    # -- what the rows say ------------------------------------------------------------------
+    # -- statistics ---------------------------------------------------------------------------
 
     @abc.abstractmethod
     def statistics(
@@ -166,17 +302,17 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
         """Return the prior with every None guess filled and every array of its declared shape."""
 
     def uninformative(self) -> np.ndarray | None:
-        """Return the positions of `subset_axis` that say nothing about the class, as booleans."""
+        """Return a mask of the positions of `subset_axis` that cannot tell classes apart."""
         return None
 
     subset_axis: ClassVar[str] = "feature"
 
     def select(self, x: Block, index: np.ndarray) -> Kept:
-        """Return encoded rows as a likelihood sees them that kept `index` of its subset axis."""
+        """Return encoded rows for a likelihood that kept `index` of its subset axis."""
         return x[:, index]
 
     def restore(self, x: Kept, index: np.ndarray, blank: Block) -> Block:
-        """Return `blank` with rows of a likelihood that kept `index` put back: undoes `select`."""
+        """Return `blank` with the rows of `select` written back: the inverse of `select`."""
         blank[:, index] = x
         return blank
 
@@ -195,7 +331,7 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
         raise UnsupportedInference.no_closed_form(type(self).__name__)
 
     def is_marginal(self, x: Block) -> np.ndarray:
-        """Return for which rows `predictive` is the integral over their missing values, (row,)."""
+        """Return the rows whose missing values `predictive` integrates out, as booleans (row,)."""
         return np.ones(x.shape[0], dtype=bool)
 
     def log_predictive(self, x: Block) -> np.ndarray:
@@ -207,7 +343,7 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
         raise UnsupportedInference.no_closed_form(type(self).__name__)
 
     def log_predictive_updated(self, statistics: S, x: Block) -> Joint:
-        """Return the same after statistics with the same leading axis, one of them for each row."""
+        """Return the same after statistics with the same leading axis, one entry a row."""
         return self.posterior(statistics).log_predictive_paired(x)
 
     # -- parameters -------------------------------------------------------------------------
@@ -222,7 +358,7 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
         """Return (x, own) -> log p(x given y = k, theta), shape (draw, row, class).
 
         theta comes from this prior updated, for class own[draw, row] alone, by the row x itself.
-        The same random numbers serve every row, so a row's answer does not depend on its company.
+        All rows share their random numbers, so an answer does not depend on the other rows.
         """
         raise UnsupportedInference.no_closed_form(type(self).__name__)
 
@@ -241,12 +377,12 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
     def maximum_likelihood(
         self, statistics: S, *, bias_corrected: bool = False, variance_floor: float = 0.0
     ) -> tuple[Params, list[Repair]]:
-        """Return the parameters of greatest likelihood and what had to be mended."""
+        """Return the parameters of greatest likelihood and the repairs they needed."""
         raise UnsupportedInference.no_closed_form(type(self).__name__)
 
     @abc.abstractmethod
     def initial_params(self, statistics: S) -> Params:
-        """Return parameters from pooled moments: where an optimiser or a sampler begins."""
+        """Return parameters from pooled moments: the start of an optimizer or a sampler."""
 
     # -- rows given parameters ----------------------------------------------------------------
 
@@ -263,13 +399,13 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
 
     @property
     def support(self) -> str:
-        """What a cell may be, in words."""
+        """The values that a cell may have, in words."""
         return "any number"
 
     def out_of_support(self, x: Block) -> Traceable | None:
-        """Return which observed cells no parameters allow, as booleans; None where all may be.
+        """Return a mask of the observed cells that are impossible; None if none can be.
 
-        Of sparse rows a sparse answer will do.
+        The mask of sparse rows may be sparse.
         """
         return None
 
@@ -281,11 +417,11 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
 
     @property
     def columns_inform_each_other(self) -> bool:
-        """Whether a cell tells of other cells of its row, parameters integrated out."""
+        """Whether the cells of a row are dependent given the class, parameters integrated out."""
         return self.joint
 
     def require_fillable(self) -> None:
-        """Refuse, with `UnsupportedInference`, where missing cells cannot be drawn."""
+        """Raise `UnsupportedInference` where missing cells cannot be drawn."""
 
     def fill(self, x: Block, own: Labels, rng: np.random.Generator) -> Block:
         """Return rows whose missing cells are drawn from p(missing given observed, y = own, data).
@@ -300,28 +436,68 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
             rng: random numbers.
 
         Raises:
-            UnsupportedInference: the family does not know how.
+            UnsupportedInference: missing cells of this family cannot be drawn.
         """
         self.require_fillable()
-        n_levels = getattr(self, "n_levels", ())
-        if self.kind == "levels" and len(n_levels) == x.shape[1]:
-            return conditional_draws.level_by_level(self.predictive(), n_levels, x, own, rng)
-        return conditional_draws.resampled(self, x, own, rng)
+        if self._is_scored_by_level(x):
+            return self._fill_levels(self.predictive(), x, own, rng)
+        params = self.draw(rng, FILL_DRAWS)
+        score, out = self.log_density_fn(params), x.copy()
+        draw = np.empty(len(x), dtype=int)
+        for rows in row_chunks(
+            len(x), max(1, FILL_DENSITIES // (FILL_DRAWS * len(np.unique(own))))
+        ):
+            logs = score(x[rows])
+            draw[rows] = sample_positions(logs[np.arange(len(logs)), :, own[rows]], rng)
+        for s in np.unique(draw):
+            rows = np.flatnonzero(draw == s)
+            one = {name: value[s] for name, value in params.items()}
+            out[rows] = self.fill_given(one, x[rows], own[rows], rng)
+        return out
 
     def fill_given(self, params: Params, x: Block, own: Labels, rng: np.random.Generator) -> Block:
         """Return rows whose missing cells are drawn given one draw of the parameters.
 
-        Independent columns need no more than `simulate`.
+        Independent columns need only `simulate`.
         """
-        n_levels = getattr(self, "n_levels", ())
-        if self.joint and self.kind == "levels" and len(n_levels) == x.shape[1]:
-            score = self.log_density_fn({name: value[None] for name, value in params.items()})
-            return conditional_draws.level_by_level(
-                lambda rows: score(rows)[:, 0], n_levels, x, own, rng
-            )
-        if self.joint:
-            raise conditional_draws.refusal(self)
-        return np.where(conditional_draws.is_missing(x), self.simulate(params, own, rng), x)
+        if not self.joint:
+            return np.where(is_missing(x), self.simulate(params, own, rng), x)
+        if not self._is_scored_by_level(x):
+            raise self.cannot_fill()
+        score = self.log_density_fn({name: value[None] for name, value in params.items()})
+        return self._fill_levels(lambda rows: score(rows)[:, 0], x, own, rng)
+
+    def cannot_fill(self) -> UnsupportedInference:
+        """Return the error of a family whose missing cells cannot be drawn."""
+        return UnsupportedInference.because(
+            type(self).__name__,
+            "what a missing cell of it may hold cannot be drawn (words of unknown number, among "
+            "others)",
+            "Leave its columns out, or read them by bg.Normal(), bg.Poisson() or bg.Categorical().",
+        )
+
+    def _is_scored_by_level(self, x: Block) -> bool:
+        return self.kind == "levels" and len(getattr(self, "n_levels", ())) == x.shape[1]
+
+    def _fill_levels(
+        self,
+        score: Callable[[Block], np.ndarray],
+        x: Block,
+        own: Labels,
+        rng: np.random.Generator,
+    ) -> Block:
+        """Draw cell after cell, each from p(level given those before), by scoring every level."""
+        out = x.copy()
+        for j, size in enumerate(getattr(self, "n_levels", ())):
+            rows = np.flatnonzero(x[:, j] < 0)
+            if not (size and len(rows)):
+                continue
+            logs = np.empty((len(rows), size))
+            for level in range(size):
+                out[rows, j] = level
+                logs[:, level] = score(out[rows])[np.arange(len(rows)), own[rows]]
+            out[rows, j] = sample_positions(logs, rng)
+        return out
 
     # -- the story ----------------------------------------------------------------------------
 
@@ -330,14 +506,14 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
         """Sample the parameters of every class by numpyro.sample and return them (traced)."""
 
     def whitening(self, statistics: S) -> dict[str, tuple[np.ndarray, ...]]:
-        """Return, per parameter, the arrays of `bijector`: where the posterior sits, how wide."""
+        """Return the arrays of `bijector` by parameter: center and width of the posterior."""
         raise UnsupportedInference.no_closed_form(type(self).__name__)
 
     def sheared(self, u: Params, arrays: Mapping[str, tuple]) -> Params:
         """Return the coordinates that `bijector` takes, from u in which a posterior is round.
 
-        u: by parameter. arrays: those of `whitening`. Where parameters depend on each other, a
-        coordinate gains a multiple of those before it: volumes stay as they are (traced).
+        u: by parameter. arrays: those of `whitening`. If parameters are correlated, a coordinate
+        gains a multiple of those before it, which leaves volumes unchanged (traced).
         """
         return u
 
@@ -345,7 +521,7 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
         """Return the numpyro transform from unit-scale real coordinates to one parameter."""
         return supports.support(self.supports[parameter]).bijector(*arrays)
 
-    # -- moving and showing --------------------------------------------------------------------
+    # -- shifts, parameters, display -------------------------------------------------------------
 
     def shifted(self: L, origin: np.ndarray) -> L:
         """Return the likelihood of x + origin when this one is of x."""
@@ -368,11 +544,11 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
         return {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.init}
 
     def set_params(self: L, **params: object) -> L:
-        """Return a likelihood with other arguments; this one, which others may hold, stays.
+        """Return a copy with other arguments; this likelihood, which others may hold, is unchanged.
 
         Raises:
             InvalidArgument: an argument that the likelihood does not have.
-            InvalidPrior: a value that makes no prior.
+            InvalidPrior: an invalid value.
 
         Example:
             >>> import bayesgen as bg
@@ -386,9 +562,25 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
         return dataclasses.replace(self, **params)
 
     def __sklearn_clone__(self: L) -> L:
-        """Return a copy: what scikit-learn's clone makes of a likelihood in an argument."""
+        """Return a copy, for scikit-learn's `clone` of an estimator that holds a likelihood."""
         return copy.deepcopy(self)
 
     def __repr__(self) -> str:
         """Show only what differs from the defaults, as it would be typed."""
-        return f"{type(self).__name__}({', '.join(changed_fields(self))})"
+        shown = []
+        for field in (field for field in dataclasses.fields(self) if field.init):
+            value = getattr(self, field.name)
+            if value is field.default or (np.isscalar(value) and value == field.default):
+                continue
+            is_array = isinstance(value, np.ndarray)
+            text = np.array2string(value, precision=4, threshold=12) if is_array else repr(value)
+            shown.append(f"{field.name}={text}")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def sample_positions(logs: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return a random position for each row, by log weights (row, position)."""
+    top = logs.max(axis=1, keepdims=True)
+    steps = np.exp(logs - np.where(np.isneginf(top), 0.0, top)).cumsum(axis=1)
+    place = (rng.random((len(logs), 1)) * steps[:, -1:] >= steps).sum(axis=1)
+    return np.minimum(place, logs.shape[1] - 1)

@@ -1,45 +1,55 @@
 """Base class of conjugate families whose columns are independent given class and parameters.
 
-A family writes what holds for one cell: about eleven short methods, each a formula of the book.
+A family writes what holds for one cell: about ten short methods, each a formula of the book.
 Statistics, scores, evidence, leave-one-out, estimates, programs, sparse rows and imputation follow.
 See `Poisson` for the pattern, and the page "Add a likelihood" of the documents.
 """
 
 import abc
 import dataclasses
-from collections.abc import Callable, Iterator
+import functools
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from jaxtyping import Float
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 
 from bayesgen.likelihoods import sparse, supports
-from bayesgen.likelihoods.base import Repair
+from bayesgen.likelihoods.base import (
+    CHUNK_ROWS,
+    Repair,
+    broadcast_guess,
+    one_hot,
+    require_one_of,
+    require_positive,
+    row_chunks,
+)
 from bayesgen.likelihoods.exponential_family import ExponentialFamily, SufficientStatistics
-from bayesgen.likelihoods.hyperparameters import broadcast_guess, require_positive
-from bayesgen.likelihoods.row_chunks import BLOCK_ROWS, one_hot, row_chunks
-from bayesgen.likelihoods.self_updated_draws import SelfUpdatedDensity
 from bayesgen.typing import (
     Block,
     Evidence,
     Joint,
     Kept,
     Labels,
+    LevelCounts,
     Params,
     Traceable,
     Weights,
 )
 
 CELLS = ("class", "feature")
-"""The axes of a hyperparameter, and of a parameter, that every cell of the table has one of."""
+"""The axes of a hyperparameter or a parameter with one value for each class and column."""
 SCORED_CELLS = 1 << 18
 """Cells times classes scored at once: 2 MB."""
 WHITENING_DRAWS = 400
+"""Draws of the posterior whose quantiles give a sampler its scales."""
+CACHE_FLOATS = 4_000_000
+"""Densities of draws kept for the next row: 32 MB."""
 
 C = TypeVar("C", bound="Columnwise")
 Cell = Traceable
-"""Cells, or what holds for each of them: any shape that broadcasts to (..., class, feature)."""
+"""Cells, or values of each of them: any shape that broadcasts to (..., class, feature)."""
 Sums = Any
 """Statistics of a family: `CellSums`, or those that its own `statistics` returns, with `shape`,
 `pooled` and `total_features`."""
@@ -76,17 +86,22 @@ class Columnwise(ExponentialFamily[CellSums]):
 
     A subclass is a frozen dataclass whose fields are guesses and the rows they are worth. It
     declares `axes` (the fields, of axes `CELLS`), `supports` (parameter -> the name of its support)
-    and, where settings may be learned, `grids`; and it writes the methods that are abstract here.
-    Formulas that `log_evidence` reads (`posterior`, `log_normalizer`, `log_base`) must run on NumPy
-    and on traced JAX arrays: functions for both are in `special_functions`.
+    and, where settings may be learned, `hyperparameter_grid`; and it writes the methods that are
+    abstract here.
+    `posterior` and `log_evidence_cells` must run on NumPy and on traced JAX arrays: functions for
+    both are in `special_functions`.
     """
 
     sparse: ClassVar[bool] = True
     vectorised: ClassVar[bool] = True
+    options: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """Settings that are words, and the words that they may be."""
 
     def __post_init__(self) -> None:
-        """Refuse strengths and scales that are not positive."""
+        """Refuse strengths and scales that are not positive, and unknown words."""
         require_positive(self, *(name for name in self.axes if name not in self.location_params))
+        for name, allowed in self.options.items():
+            require_one_of(self, name, allowed)
 
     @property
     def param_axes(self) -> dict[str, tuple[str, ...]]:
@@ -101,19 +116,15 @@ class Columnwise(ExponentialFamily[CellSums]):
 
     @abc.abstractmethod
     def guess(self, statistics: Sums) -> dict[str, Cell]:
-        """Return guesses from pooled sums; NaN where a column tells nothing of a guess."""
+        """Return guesses from pooled sums; NaN where a column has no information on a guess."""
 
     @abc.abstractmethod
     def posterior(self: C, statistics: Sums) -> C:
         """Return the prior updated by statistics: the same type, ready for more."""
 
     @abc.abstractmethod
-    def log_normalizer(self) -> Traceable:
-        """Return the log normalizer of the prior, of which evidence is a difference."""
-
-    def log_base(self, statistics: Sums) -> Traceable:
-        """Return the sums of the log density's terms that no parameter enters."""
-        return np.zeros((1, 1))
+    def log_evidence_cells(self, statistics: Sums) -> Traceable:
+        """Return log p(cells of each class and column), parameters integrated out."""
 
     @abc.abstractmethod
     def log_predictive_cell(self, x: Cell) -> Cell:
@@ -142,13 +153,7 @@ class Columnwise(ExponentialFamily[CellSums]):
     # -- sums over rows --------------------------------------------------------------------------
 
     def statistics(
-        self,
-        x: Block,
-        y: Labels,
-        weight: Weights,
-        *,
-        n_classes: int,
-        n_levels: tuple[int, ...] = (),
+        self, x: Block, y: Labels, weight: Weights, *, n_classes: int, n_levels: LevelCounts = ()
     ) -> Sums:
         """Return the sums of the cells' statistics; missing cells weigh zero."""
         if issparse(x):
@@ -175,13 +180,13 @@ class Columnwise(ExponentialFamily[CellSums]):
 
     def complete(self: C, statistics: Sums) -> C:
         """Fill guesses of None from the pooled columns and give every array its shape."""
-        guess = {}
-        if any(getattr(self, name) is None for name in self.axes):
+        stated = {name: getattr(self, name) for name in self.axes}
+        shape, guess = statistics.shape, {}
+        if any(value is None for value in stated.values()):
             with np.errstate(divide="ignore", invalid="ignore"):
                 guess = self.guess(statistics.pooled())
-        stated = {name: getattr(self, name) for name in self.axes}
         values = {n: guess[n] if value is None else value for n, value in stated.items()}
-        family, shapes = type(self).__name__, self._shapes(statistics.shape)
+        family, shapes = type(self).__name__, self._shapes(shape)
         return self.with_arrays(
             {n: broadcast_guess(family, n, value, shapes[n]) for n, value in values.items()}
         )
@@ -191,14 +196,13 @@ class Columnwise(ExponentialFamily[CellSums]):
         return dict.fromkeys(self.axes, shape)
 
     def uninformative(self) -> np.ndarray:
-        """Return which columns have no usable guess, and nobody stated one."""
-        return np.any([np.isnan(a).any(axis=-2) for a in self.arrays().values()], axis=0)
+        """Return a mask of the columns without a usable guess, stated or from the data."""
+        return np.any([np.isnan(getattr(self, n)).any(axis=-2) for n in self.axes], axis=0)
 
     def log_evidence(self, statistics: Sums) -> Evidence:
-        """Return log p(columns given classes): normalizer after, minus before, plus the base."""
+        """Return log p(columns given classes), parameters integrated out."""
         self.require_evidence()
-        gain = self.posterior(statistics).log_normalizer() - self.log_normalizer()
-        return gain.sum(axis=(-2, -1)) + self.log_base(statistics).sum(axis=(-2, -1))
+        return self.log_evidence_cells(statistics).sum(axis=(-2, -1))
 
     # -- rows, parameters integrated out ---------------------------------------------------------
 
@@ -209,7 +213,7 @@ class Columnwise(ExponentialFamily[CellSums]):
         def dense(x: Block) -> Joint:
             out = np.empty((len(x), n_classes))
             for rows in row_chunks(
-                len(x), min(BLOCK_ROWS, SCORED_CELLS // max(n_classes * p, 1) + 1)
+                len(x), min(CHUNK_ROWS, SCORED_CELLS // max(n_classes * p, 1) + 1)
             ):
                 out[rows] = self.log_predictive_paired(x[rows])
             return out
@@ -229,9 +233,22 @@ class Columnwise(ExponentialFamily[CellSums]):
         self, rng: np.random.Generator, n: int
     ) -> Callable[[Block, np.ndarray], np.ndarray]:
         """Return densities under theta updated by each row's own class (see the base class)."""
-        return SelfUpdatedDensity(self, self._log_density_cell, self._one_cell, rng, n)
+        return _UpdatedByRow(self, int(rng.integers(2**63)), n)
 
-    def _log_density_cell(self, params: Params, value: float) -> np.ndarray:
+    def updated_draws(self, seed: tuple[int, ...], n: int) -> Callable[[float | None], Params]:
+        """Return value -> n draws after one cell of that value in each class; None: before.
+
+        All are made of the same random numbers.
+        """
+
+        def draws(value: float | None) -> Params:
+            after = self if value is None else self.posterior(self.one_cell(value))
+            return after.draw(np.random.default_rng(seed), n)
+
+        return draws
+
+    def log_density_cell(self, params: Params, value: float) -> np.ndarray:
+        """Return the log density of one value, of the shape of the parameters."""
         with np.errstate(divide="ignore"):
             weights = self.coefficients(np, **params)
         out = np.zeros_like(next(iter(params.values())))
@@ -240,7 +257,7 @@ class Columnwise(ExponentialFamily[CellSums]):
                 out += statistic[0] * weight
         return out
 
-    def _one_cell(self, value: float) -> CellSums:
+    def one_cell(self, value: float) -> CellSums:
         """Return the statistics of a value in one column and every class."""
         n_classes = len(next(iter(self.arrays().values())))
         sums = np.array([float(part[0]) for part in self.cell(np.array([value]))])
@@ -249,7 +266,7 @@ class Columnwise(ExponentialFamily[CellSums]):
     # -- parameters ------------------------------------------------------------------------------
 
     def mode(self) -> Params:
-        """Return the mode in unconstrained values: the guesses, for a prior that is named by it."""
+        """Return the mode in unconstrained values: the guesses, for priors parameterized by it."""
         return {name: getattr(self, name) for name in self.supports}
 
     def maximum_likelihood(
@@ -314,7 +331,7 @@ class Columnwise(ExponentialFamily[CellSums]):
     def fill(self, x: Block, own: Labels, rng: np.random.Generator) -> Block:
         """Return rows whose missing cells are drawn from p(x given y = own, data), exactly.
 
-        A cell tells nothing of others, so that each has a draw of the parameters for itself.
+        Cells are independent, so each has a draw of the parameters of its own.
         """
         params = {n: v[0] for n, v in self.take("class", own).draw(rng, 1).items()}
         return np.where(np.isnan(x), self.simulate_cell(rng, **params), x)
@@ -331,9 +348,77 @@ class Columnwise(ExponentialFamily[CellSums]):
             return {n: numpyro.sample(f"{name}.{n}", d) for n, d in self.parameter_priors().items()}
 
     def whitening(self, statistics: Sums) -> dict[str, tuple[np.ndarray, ...]]:
-        """Return where the posterior of unconstrained values sits, and how wide: of draws."""
+        """Return center and width of the posterior of unconstrained values, from draws."""
         draws = self.posterior(statistics).draw(np.random.default_rng(0), WHITENING_DRAWS)
         return supports.whitening(self.supports, draws)
+
+
+class _UpdatedByRow:
+    """(x, own) -> log p(x given y = k, theta), shape (draw, row, class).
+
+    theta comes from the posterior updated, for class own[draw, row] alone, by the row x itself.
+    Columns are independent, so that a cell updates its own column; each distinct value of a column
+    is updated once. Each column has random numbers of its own, which all values share: an answer
+    for a row depends neither on the rows beside it nor on whether they are sparse.
+    """
+
+    def __init__(self, posterior: Columnwise, seed: int, n: int) -> None:
+        self.posterior, self.seed, self.n = posterior, seed, n
+        self.n_classes, self.size = next(iter(posterior.arrays().values())).shape
+        kept = functools.lru_cache(max(16, CACHE_FLOATS // (3 * n * self.n_classes)))
+        self.column, self.score = kept(self._column), kept(self._score)
+
+    def __call__(self, x: Block, own: np.ndarray) -> Float[np.ndarray, "draw row class"]:
+        """Return the log densities of rows, dense or sparse."""
+        mine = own[..., None] == np.arange(self.n_classes)
+        out = np.zeros(mine.shape)
+        if issparse(x):
+            rows = csr_array(x)
+            for i in range(x.shape[0]):
+                at = slice(rows.indptr[i], rows.indptr[i + 1])
+                before, after = self._sparse_row(rows.indices[at], rows.data[at])
+                out[:, i] = np.where(mine[:, i], after, before)
+            return out
+        for j in range(self.size):
+            before, after = self._cells(j, x[:, j])
+            out += np.where(mine, after, before)
+        return out
+
+    def _column(self, j: int) -> tuple[Columnwise, Callable[[float | None], Params], Params]:
+        part = self.posterior.take("feature", np.array([j]))
+        draws = part.updated_draws((self.seed, j), self.n)
+        return part, draws, draws(None)
+
+    def _score(self, j: int, value: float) -> Float[np.ndarray, "2 draw class"]:
+        part, draws, before = self.column(j)
+        scores = [part.log_density_cell(params, value) for params in (before, draws(value))]
+        return np.stack(scores)[..., 0]
+
+    def _cells(self, j: int, x: np.ndarray) -> Float[np.ndarray, "2 draw row class"]:
+        """Return log densities of the cells of a column, 0 for missing ones."""
+        values, place = np.unique(x, return_inverse=True)
+        scores = [self.score(j, value) for value in values[~np.isnan(values)].tolist()]
+        # a missing value is the last one
+        table = [*scores, np.zeros((2, self.n, self.n_classes))]
+        return np.stack(table, axis=2)[:, :, place]
+
+    @functools.cached_property
+    def _zeros(self) -> Float[np.ndarray, "2 draw class"]:
+        """Log densities of a row of zeros."""
+        total = np.zeros((2, self.n, self.n_classes))
+        for j in range(self.size):
+            total += self.score(j, 0.0)
+        return total
+
+    def _sparse_row(
+        self, indices: np.ndarray, data: np.ndarray
+    ) -> Float[np.ndarray, "2 draw class"]:
+        total = self._zeros.copy()
+        for j, value in zip(indices.tolist(), data.tolist(), strict=True):
+            if value != 0:
+                total -= self.score(j, 0.0)
+                total += self.score(j, float(value)) if value == value else 0.0
+        return total
 
 
 def _filled(x: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:

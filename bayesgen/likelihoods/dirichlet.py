@@ -1,7 +1,7 @@
-"""Several probability vectors laid side by side in one array: one segment of levels per column.
+"""Levels of several columns on one flat axis, and Dirichlet vectors over them side by side.
 
-Levels of all columns share one flat axis, so columns with different numbers of levels need no
-padding. `segments` is the 0/1 matrix that says which level belongs to which column.
+Levels of all columns share one axis, so columns with different numbers of levels need no padding.
+`segments` is the 0/1 matrix of levels by columns; `starts` are the first levels of the columns.
 """
 
 import functools
@@ -10,12 +10,12 @@ import numpy as np
 from jaxtyping import Float, Int, Num
 from scipy.special import digamma, gammaln, polygamma
 
-from bayesgen.typing import Traceable
+from bayesgen.typing import Block, Traceable
 
 Segments = Float[np.ndarray, "level feature"]
 
 SMALL_CONCENTRATION = 1.0
-"""Below it the log of a Gamma variate is so skewed that no scale suits both of its sides."""
+"""Below it the log of a Gamma variate is so skewed that its two sides need different scales."""
 RIGHT_WIDTH = 0.7
 """Width of the right side then. NUTS on ten cells worth .01 to 300 rows: 0 divergences and 7 steps
 a draw at .3, .7 and 1, where one scale had 321 of 4,000 and 74 steps."""
@@ -39,6 +39,30 @@ def kept_levels(n_levels: tuple[int, ...], index: np.ndarray) -> tuple[int, ...]
     return tuple(int(n) for n in np.bincount(column, minlength=len(n_levels)))
 
 
+def kept_codes(index: np.ndarray, n_levels: tuple[int, ...]) -> list[np.ndarray]:
+    """Return the kept levels of each column, as codes within the column."""
+    firsts = zip(starts(n_levels), n_levels, strict=True)
+    return [index[(index >= first) & (index < first + n)] - first for first, n in firsts]
+
+
+def narrowed(x: Block, index: np.ndarray, n_levels: tuple[int, ...]) -> Block:
+    """Return codes among the kept levels; a code that was not kept is missing."""
+    out = np.full_like(x, -1)
+    for j, kept in enumerate(kept_codes(index, n_levels)):
+        # the last entry serves missing cells
+        code = np.full(n_levels[j] + 1, -1)
+        code[kept] = np.arange(len(kept))
+        out[:, j] = code[x[:, j]]
+    return out
+
+
+def widened(x: Block, index: np.ndarray, n_levels: tuple[int, ...], blank: Block) -> Block:
+    """Return codes among all levels, written into `blank`: the inverse of `narrowed`."""
+    for j, kept in enumerate(kept_codes(index, n_levels)):
+        blank[:, j] = np.append(kept, -1)[x[:, j]]
+    return blank
+
+
 def log_gammas(rng: np.random.Generator, shape: np.ndarray, n: int) -> np.ndarray:
     """Return logs of n Gamma(shape, 1) draws that do not underflow for small shapes.
 
@@ -59,7 +83,7 @@ def log_sums(log_values: np.ndarray, n_levels: tuple[int, ...]) -> np.ndarray:
 def heaviest(
     weight: Num[np.ndarray, "*batch level"], n_levels: tuple[int, ...]
 ) -> Int[np.ndarray, "*batch level"]:
-    """Return the flat position of each level's rival: the heaviest level of its column.
+    """Return the flat position of each level's reference: the heaviest level of its column.
 
     Log-ratios against the heaviest level are nearly uncorrelated: their covariance is
     diag(1/c) + 1/c_heaviest.
@@ -76,12 +100,13 @@ def heaviest(
 def log_ratios(
     concentration: Num[np.ndarray, "*batch level"], n_levels: tuple[int, ...]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return side, centre, width and tail, of which log-ratios are made from normal variates u.
+    """Return side, center, width and tail, which turn normal variates u into log-ratios.
 
-    centre + width u - tail softplus(-u)^2 / 2 is about as likely as the log-ratio of a level
-    against the heaviest one of its column under Dirichlet(concentration). From a concentration a of
-    1 on it is normal with its mean and sd (tail 0). Below, the left side is exponential with rate
-    a, which a quadratic in u follows, and the right side is as short as that of a few rows.
+    center + width u - tail softplus(-u)^2 / 2 is distributed approximately as the log-ratio of a
+    level against the heaviest one of its column under Dirichlet(concentration). For a concentration
+    a of at least 1 it is normal with its mean and sd (tail 0). Below, the left side is exponential
+    with rate a, which a quadratic in u follows, and the right side is as short as that of a few
+    rows.
 
     side (*batch, level): -1 before the heaviest level of the column, 0 for that, 1 behind it. The
     others have the shape (*batch, free): the heaviest levels are left out.
@@ -99,7 +124,7 @@ def log_ratios(
 
 
 def free_positions(n_levels: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Return where a level stands among the free ones if it is before, or behind, its rival."""
+    """Return a level's position among the free ones if it is before, or behind, its reference."""
     sizes = [n for n in n_levels if n]
     before = np.arange(sum(sizes)) - np.repeat(np.arange(len(sizes)), sizes)
     most = max(sum(sizes) - len(sizes) - 1, 0)
@@ -132,7 +157,7 @@ def dirichlets() -> type:
             return jnp.exp(log_normalise(gammas, self.n_levels))
 
         def log_prob(self, value: Traceable) -> Traceable:
-            # a column of which no level stayed has the total 0 and no density
+            # a column without kept levels has the total 0 and no density
             total = self.concentration @ segments(tuple(n for n in self.n_levels if n))
             constant = gammaln(total).sum(-1) - gammaln(self.concentration).sum(-1)
             return constant + ((self.concentration - 1) * jnp.log(value)).sum(-1)
@@ -196,7 +221,7 @@ def simplexes_transform() -> type:
             return jnp.log(probs).sum(-1) + jnp.log(slope).sum(-1)
 
         def inverse_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-            # a column of which no level stayed has no heaviest level to leave out
+            # a column without kept levels has no heaviest level to leave out
             return (*shape[:-1], shape[-1] - sum(n > 0 for n in self.n_levels))
 
     return SimplexesTransform

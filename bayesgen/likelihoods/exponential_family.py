@@ -1,4 +1,4 @@
-"""Families whose log density is linear in features of a row: written once, read in two ways.
+"""Exponential families: log densities that are linear in features of a row.
 
 The density of rows and the likelihood of statistics both follow from `features` and `natural`, so
 the two cannot disagree.
@@ -15,7 +15,7 @@ from bayesgen.typing import Block, Params, Traceable
 
 
 class SufficientStatistics(Statistics):
-    """Sums over rows that say all that the rows say."""
+    """Sums over rows that are sufficient for the parameters."""
 
     @abc.abstractmethod
     def total_features(self) -> Traceable:
@@ -42,7 +42,7 @@ class ExponentialFamily(Likelihood[S]):
     def log_density_fn(self, params: Params) -> Callable[[Block], np.ndarray]:
         """Return x -> log p(x given y = k, params), shape (row, draw, class): one GEMM a call.
 
-        Draws lie side by side in memory, for they are what is averaged over.
+        Draws are contiguous in memory, since averages run over them.
         """
         natural = np.moveaxis(self.natural(params), -2, 0)
         impossible = np.isneginf(natural).reshape(-1, natural.shape[-1]).T

@@ -9,9 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from bayesgen.errors import UnsupportedInference
-from bayesgen.likelihoods.base import Likelihood, Statistics
-from bayesgen.likelihoods.conditional_draws import picked
-from bayesgen.likelihoods.hyperparameters import LEARN, is_learned
+from bayesgen.likelihoods.base import LEARN, Likelihood, Statistics, is_learned, sample_positions
 from bayesgen.typing import Block, Evidence, Joint, Labels, Params
 
 NEGLIGIBLE = 1e-9
@@ -188,7 +186,7 @@ class HyperparameterMixture(Likelihood[Statistics]):
     def fill(self, x: Block, own: Labels, rng: np.random.Generator) -> Block:
         """Return rows filled by one member each, picked by weight and the observed cells."""
         shown = [member.predictive()(x)[np.arange(len(x)), own] for member in self.members]
-        member, out = picked(np.stack(shown, axis=1) + self.log_weight, rng), x.copy()
+        member, out = sample_positions(np.stack(shown, axis=1) + self.log_weight, rng), x.copy()
         for g in np.unique(member):
             rows = np.flatnonzero(member == g)
             out[rows] = self.members[g].fill(x[rows], own[rows], rng)

@@ -12,16 +12,22 @@ from jaxtyping import Float, Num
 from bayesgen.errors import UnsupportedInference
 from bayesgen.likelihoods import contingency_tables as tables
 from bayesgen.likelihoods import distinct_rows
-from bayesgen.likelihoods.contingency_tables import Levels, Pattern
-from bayesgen.likelihoods.dirichlet import kept_levels, log_gammas, starts
-from bayesgen.likelihoods.dirichlet_vector import DirichletVector, VectorStatistics
-from bayesgen.likelihoods.hyperparameters import (
+from bayesgen.likelihoods.base import (
     broadcast_guess,
     require_positive,
     require_probabilities,
     require_unit_sums,
 )
-from bayesgen.likelihoods.level_subset import by_column, narrowed, widened
+from bayesgen.likelihoods.contingency_tables import Levels, Pattern
+from bayesgen.likelihoods.dirichlet import (
+    kept_codes,
+    kept_levels,
+    log_gammas,
+    narrowed,
+    starts,
+    widened,
+)
+from bayesgen.likelihoods.dirichlet_vector import DirichletVector, VectorStatistics
 from bayesgen.typing import Block, Labels, Params, Traceable, Weights
 
 FAMILY = "JointCategorical"
@@ -387,7 +393,7 @@ def kept_cells(table: np.ndarray, index: np.ndarray, n_levels: Levels) -> np.nda
     """Return tables (..., cell) of the kept flat levels; a column without any is summed out."""
     batch = table.shape[:-1]
     wide = table.reshape(*batch, *tables.shape(n_levels))
-    for j, kept in enumerate(by_column(index, n_levels)):
+    for j, kept in enumerate(kept_codes(index, n_levels)):
         axis = len(batch) + j
         wide = np.take(wide, kept, axis) if len(kept) else wide.sum(axis=axis, keepdims=True)
     return wide.reshape(*batch, -1)

@@ -9,15 +9,14 @@ from jaxtyping import Float, Num
 from scipy.sparse import issparse
 
 from bayesgen.errors import UnsupportedInference
-from bayesgen.likelihoods.conditional_draws import refusal
-from bayesgen.likelihoods.dirichlet_vector import DirichletVector, VectorStatistics
-from bayesgen.likelihoods.hyperparameters import (
+from bayesgen.likelihoods.base import (
     Guess,
     broadcast_guess,
     require_positive,
     require_probabilities,
     require_unit_sums,
 )
+from bayesgen.likelihoods.dirichlet_vector import DirichletVector, VectorStatistics
 from bayesgen.likelihoods.multinomial_scores import (
     averaged,
     given_urns,
@@ -261,11 +260,11 @@ class Multinomial(DirichletVector[MultinomialStatistics]):
 
     def require_fillable(self) -> None:
         """Refuse: the model does not cover the number of missing words."""
-        raise refusal(self)
+        raise self.cannot_fill()
 
     def fill_given(self, params: Params, x: Block, own: Labels, rng: np.random.Generator) -> Block:
         """Refuse, as `require_fillable` does."""
-        raise refusal(self)
+        raise self.cannot_fill()
 
     def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:
         """Return word counts of each row's class; lengths are those of fitted rows, at random.

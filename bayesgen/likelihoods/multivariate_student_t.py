@@ -12,9 +12,8 @@ from typing import ClassVar, Literal
 import numpy as np
 from jaxtyping import Float
 
-from bayesgen.likelihoods.base import Likelihood
+from bayesgen.likelihoods.base import Guess, Likelihood, require_one_of, require_positive
 from bayesgen.likelihoods.distinct_rows import Rows, gather
-from bayesgen.likelihoods.hyperparameters import Guess, require_one_of, require_positive
 from bayesgen.likelihoods.multivariate_normal import MultivariateNormal, lkj_and_wishart
 from bayesgen.likelihoods.multivariate_normal.density import (
     SMALL_PRODUCT,
@@ -30,7 +29,7 @@ from bayesgen.likelihoods.multivariate_normal.statistics import (
     group_moments,
     patterns,
 )
-from bayesgen.likelihoods.normal.cells import FEW
+from bayesgen.likelihoods.normal_densities import FEW
 from bayesgen.typing import Block, Labels, Params, Traceable, Weights
 
 SHIFT = 16

@@ -1,4 +1,4 @@
-"""Weighted counts, means and centred squares per class: the statistics of every normal family."""
+"""Weighted counts, means and centered squares by class: the statistics of every normal family."""
 
 import dataclasses
 import functools
@@ -7,21 +7,20 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Float
 
+from bayesgen.likelihoods.base import one_hot, row_chunks
 from bayesgen.likelihoods.exponential_family import SufficientStatistics
-from bayesgen.likelihoods.row_chunks import one_hot as one_hot
-from bayesgen.likelihoods.row_chunks import row_chunks as row_chunks
 from bayesgen.typing import Labels, Numbers, Traceable, Weights
 
 ROUNDING = 1e-13
-"""Spread of a class, relative to how far it lies off, below which rounding of its mean may be all
-there is: it is then measured again."""
+"""Standard deviation of a class relative to its distance from the origin below which it may be
+nothing but rounding of the mean: it is then computed again, around a value of the class."""
 
 Table = Float[np.ndarray, "class feature"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class NormalStatistics(SufficientStatistics):
-    """What rows say about means and variances: weighted, missing cells left out.
+    """Sufficient statistics of means and variances: weighted, missing cells left out.
 
     count: weight of the observed cells, shape (class, feature).
     mean: their mean, in the column's unit. scatter: their sum of squares around that mean.
@@ -83,10 +82,10 @@ class NormalStatistics(SufficientStatistics):
         return mean, np.divide(squares, n.sum(axis=-1), out=unknown, where=squares > 0)
 
     def _overall(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return each column's weight and mean: classes with one mean have it, to the last bit."""
+        """Return each column's weight and mean, exact where all classes have the same mean."""
         n = self.count.sum(axis=-2)
         origin = self.mean[..., :1, :]
-        if not self.count[..., 0, :].all():  # of a class with rows: small batches feel the search
+        if not self.count[..., 0, :].all():  # of a class with rows; the search slows small batches
             somewhere = np.argmax(self.count > 0, axis=-2)[..., None, :]
             origin = np.take_along_axis(self.mean, somewhere, axis=-2)
         off = (self.count * (self.mean - origin)).sum(axis=-2)
@@ -98,16 +97,16 @@ def class_moments(
 ) -> tuple[Table, Table, Table]:
     """Return count, mean and centred sum of squares of each column within each class.
 
-    One pass over memory: blocks of rows are centred on their own class means and merged, so nothing
-    cancels however far the classes lie apart. Missing cells (NaN) weigh zero.
+    One pass over memory: chunks of rows are centered on their own class means and merged, so that
+    nothing cancels however far the classes lie apart. Missing cells (NaN) weigh zero.
     Source: Chan, Golub and LeVeque (1979), Updating formulae and a pairwise algorithm.
     """
     shift = pilot(x)
-    # the first row is often the origin that was taken off already
+    # often zero: the origin of centered columns is their first row
     off = x.__getitem__ if not shift.any() else lambda rows: x[rows] - shift
     parts = (
         _block_moments(off(rows), y[rows], one_hot(y[rows], n_classes) * weight[rows])
-        # of no rows one empty block
+        # one empty chunk if there are no rows
         for rows in row_chunks(max(len(x), 1))
     )
     count, mean, squares = functools.reduce(merge_moments, parts)
@@ -127,7 +126,7 @@ def merge_moments(a: tuple, b: tuple) -> tuple[np.ndarray, np.ndarray, np.ndarra
 def unmerge_moments(a: tuple, b: tuple) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return count, mean and centred squares of a set of rows without a part of it.
 
-    Weights that cancel to less than 1e-9 of the part are none: rounding left them.
+    Weights that cancel to less than 1e-9 of the part are rounding errors of zero.
     """
     count = a[0] - b[0]
     count = np.where(count > 1e-9 * b[0], count, 0.0)

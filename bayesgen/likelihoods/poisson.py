@@ -1,18 +1,14 @@
 """Counts: one Poisson per class and column, with a Gamma prior on the rate."""
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 
+from bayesgen.likelihoods.base import Guess
 from bayesgen.likelihoods.columnwise import CELLS, Cell, CellSums, Columnwise
-from bayesgen.likelihoods.hyperparameters import Guess
-from bayesgen.likelihoods.special_functions import (
-    log_factorial,
-    log_gamma,
-    log_rising_factorial,
-    namespace,
-)
+from bayesgen.likelihoods.special_functions import log_factorial, log_rising_factorial, namespace
 from bayesgen.typing import Params, Traceable
 
 
@@ -68,15 +64,12 @@ class Poisson(Columnwise):
         rows = self.rows + count
         return self.with_arrays({"rate": (self.rows * self.rate + total) / rows, "rows": rows})
 
-    def log_normalizer(self) -> Traceable:
-        """Return log Gamma(shape) - shape log rows, with shape = rows rate."""
-        shape = self.rows * self.rate
-        return log_gamma(shape) - shape * namespace(self.rows).log(self.rows)
-
-    def log_base(self, statistics: CellSums) -> Traceable:
-        """Return minus log x!."""
-        _, _, log_factorials = statistics
-        return -log_factorials
+    def log_evidence_cells(self, statistics: CellSums) -> Traceable:
+        """Return Gamma(shape') / Gamma(shape) rows^shape / rows'^shape' / x!, in logarithms."""
+        count, total, log_factorials = statistics
+        xp, shape = namespace(self.rows, self.rate), self.rows * self.rate
+        rising = log_rising_factorial(shape, total) - shape * xp.log1p(count / self.rows)
+        return rising - total * xp.log(self.rows + count) - log_factorials
 
     def log_predictive_cell(self, x: Cell) -> Cell:
         """Return the log negative binomial."""
@@ -92,6 +85,22 @@ class Poisson(Columnwise):
         """Return n draws of the rates, (draw, class, feature)."""
         gamma = rng.standard_gamma(self.rows * self.rate, (n, *self.rate.shape))
         return {"rate": np.maximum(gamma, np.finfo(float).tiny) / self.rows}
+
+    def updated_draws(self, seed: tuple[int, ...], n: int) -> Callable[[float | None], Params]:
+        """Return value -> draws after one cell of that value in each class; None: before.
+
+        Gamma(a + x) is Gamma(a) plus Gamma(x): a third of the time of new draws, as most x are 0.
+        """
+        gamma = self.rows * self.draw(np.random.default_rng(seed), n)["rate"]
+
+        def draws(value: float | None) -> Params:
+            if value is None:
+                return {"rate": gamma / self.rows}
+            rng = np.random.default_rng((*seed, 1))
+            more = rng.standard_gamma(value, gamma.shape) if value else 0.0
+            return {"rate": (gamma + more) / (self.rows + 1)}
+
+        return draws
 
     def estimate(self, statistics: CellSums) -> dict[str, Cell]:
         """Return the mean count."""

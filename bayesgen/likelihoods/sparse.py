@@ -1,7 +1,7 @@
 """Sparse rows: sums and scores of columns that are independent given the class.
 
-In a `scipy.sparse.csr_array` an absent cell is 0 and a stored NaN is missing. What a row of zeros
-has is added up once; stored cells add what they change.
+In a `scipy.sparse.csr_array` an absent cell is 0 and a stored NaN is missing. The score of a row of
+zeros is computed once; stored cells add their difference to it.
 """
 
 import dataclasses
@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.sparse import csr_array, issparse
 
-from bayesgen.likelihoods.row_chunks import one_hot, row_chunks
+from bayesgen.likelihoods.base import one_hot, row_chunks
 from bayesgen.typing import Block, Kept, Labels, Weights
 
 Scores = Callable[..., np.ndarray]
@@ -20,24 +20,24 @@ Statistic = Callable[[np.ndarray], tuple[np.ndarray, ...]]
 """Cells of any shape -> their sufficient statistics, each of that shape."""
 
 BLOCK_CELLS = 1 << 17
-"""Stored cells a block: temporaries of 1 MB stay in a second-level cache."""
+"""Stored cells a chunk: temporaries of 1 MB stay in a second-level cache."""
 SCORED_CELLS = 1 << 19
-"""The same where each block costs some calls: 4 MB."""
+"""The same where each chunk costs some calls: 4 MB."""
 DENSE_CELLS = 1 << 20
-"""Cells a block where rows are dense: 8 MB."""
+"""Cells a chunk where rows are dense: 8 MB."""
 COMMON = (1.0, 2.0, 3.0)
-"""Values that are scored by a table: nearly all counts are 1, nearly all others 2 or 3."""
+"""Values that are scored by a table, 1 to n: most counts are 1, most others 2 or 3."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Cells:
-    """Stored cells of some rows, as a csr_array has them; missing ones hold 0.
+    """Stored cells of some rows, as in a csr_array; missing ones hold 0.
 
-    Views where the rows came compressed: slicing or making a csr_array would copy them.
+    Views where the rows are sparse: slicing or building a csr_array would copy them.
 
     data, indices: (cell,). indptr: (row + 1,). shape: (row, feature).
-    missing values: 1 where a cell is missing, and is_missing: which stored cells are; None if none
-    is.
+    missing_cells: 1 where a cell is missing; is_missing: the mask of missing stored cells. Both are
+    None if no cell is missing.
     """
 
     data: np.ndarray
@@ -60,12 +60,12 @@ class Cells:
         return out
 
     def of_rows(self, values: np.ndarray) -> np.ndarray:
-        """Return one value for every stored cell, that of its row."""
+        """Return for every stored cell the value of its row."""
         return np.repeat(values, np.diff(self.indptr))
 
 
 def row_blocks(x: Block, cells: int = BLOCK_CELLS) -> Iterator[tuple[slice, Cells]]:
-    """Yield slices that cover all rows, and the stored cells of each, about as many as asked."""
+    """Yield slices that cover all rows, and the stored cells of each, about `cells` at a time."""
     if issparse(x):
         for rows in _row_slices(x.indptr, cells):
             first, last = x.indptr[rows.start], x.indptr[rows.stop]
@@ -108,10 +108,10 @@ def _stored(
 def observed_sums(
     values: Float[np.ndarray, "*batch feature"], missing_cells: csr_array
 ) -> Float[np.ndarray, "row ..."]:
-    """Return the sum of values over the features that each row does not miss.
+    """Return the sum of values over the observed features of each row.
 
-    By adding what is there: subtracting what is missing from the total would lose the digits of
-    rows that miss almost everything.
+    Observed features are added up: subtracting missing ones from the total would lose the digits of
+    rows with few observed cells.
     """
     flat = values.reshape(-1, values.shape[-1])
     out = np.tile(flat.sum(axis=1), (missing_cells.shape[0], 1))
@@ -133,7 +133,7 @@ def class_sums(
             out += (one_hot(y[rows], n_classes) * weight[rows]) @ np.nan_to_num(x[rows])
         return out
     even = bool((weight == 1).all())
-    # as many cells as the answer has, at least: its own cost then does not count
+    # at least as many cells as the answer has, so that its own cost is negligible
     for rows, cells in row_blocks(x, max(BLOCK_CELLS, out.size)):
         slot = cells.of_rows(y[rows] * shape[1])
         slot += cells.indices
@@ -143,9 +143,9 @@ def class_sums(
 
 
 def kept_columns(x: Block, index: np.ndarray) -> Kept:
-    """Return the columns `index`, in increasing order, of rows that may be compressed.
+    """Return the columns `index`, in increasing order, of dense or sparse rows.
 
-    Cells of other columns stay stored, as zeros: leaving them out would cost another pass.
+    Cells of other columns stay stored, as zeros: removing them would cost another pass.
     """
     if not issparse(x):
         return x[:, index]
@@ -159,7 +159,7 @@ def kept_columns(x: Block, index: np.ndarray) -> Kept:
 
 
 def widened(x: csr_array, index: np.ndarray, size: int) -> csr_array:
-    """Return compressed rows among `size` columns of which they hold `index`."""
+    """Return sparse rows of the columns `index` as rows of all `size` columns."""
     return csr_array((x.data, index[x.indices], x.indptr), (x.shape[0], size))
 
 
@@ -182,23 +182,28 @@ def first_missing(x: Block) -> tuple[int, int] | None:
 def cell_sums(
     cell: Statistic, x: csr_array, y: Labels, weight: Weights, n_classes: int
 ) -> Float[np.ndarray, "class statistic feature"]:
-    """Return the weighted sums of the statistics of cells: those of stored ones and of zeros."""
+    """Return the weighted sums of the statistics of cells, stored ones and zeros."""
     zero = cell(np.zeros(1))
     shape = (n_classes, x.shape[1])
     size, even = int(np.prod(shape)), bool((weight == 1).all())
     out, stored = np.zeros((len(zero), size)), np.zeros(size)
-    # as many cells as the answer has, at least: its own cost then does not count
+    # at least as many cells as the answer has, so that its own cost is negligible
     for rows, cells in row_blocks(x, max(BLOCK_CELLS, size)):
         slot = cells.of_rows(y[rows] * shape[1])
         slot += cells.indices
         weights = None if even else cells.of_rows(weight[rows])
-        stored += np.bincount(slot, weights, minlength=size)
+        counted = np.bincount(slot, weights, minlength=size)
+        stored += counted
         data = cells.data.astype(float)
         if cells.is_missing is not None:
             seen = ~cells.is_missing
             slot, data = slot[seen], data[seen]
             weights = weights[seen] if weights is not None else None
+            counted = np.bincount(slot, weights, minlength=size)
         for s, value in enumerate(cell(data)):
+            if (value == value[:1]).all():  # stored answers are all 1: a third of the time
+                out[s] += float(value[:1].sum()) * counted
+                continue
             weighted = value if weights is None else value * weights
             out[s] += np.bincount(slot, weighted, minlength=size)
     rows = np.tile(np.bincount(y, weight, minlength=n_classes)[:, None], x.shape[1])
@@ -210,10 +215,10 @@ def cell_sums(
 def _zeros_weight(
     left: PerClass, whole: PerClass, x: csr_array, y: Labels, weight: Weights
 ) -> PerClass:
-    """Return the weight of the cells that are not stored, with the digits a difference lost.
+    """Return the weight of the cells that are not stored, restoring the digits of a difference.
 
-    Whole numbers lose none. Of fractions a difference of a thousandth or less is added up instead.
-    left is the difference, whole what it was taken from.
+    Differences of whole numbers are exact. Of fractions, a difference below a thousandth is added
+    up instead. left: the difference of `whole` and the stored weight.
     """
     faint = np.flatnonzero((left < 1e-3 * whole).any(axis=0))
     if not faint.size or (weight == np.rint(weight)).all():
@@ -229,7 +234,7 @@ def _zeros_weight(
 
 
 def by_form(dense: Callable[[], Scores], sparse: Callable[[], Scores]) -> Scores:
-    """Return a score of rows of both forms; what each needs is made at its first row."""
+    """Return a score of dense and of sparse rows, each prepared when its first row arrives."""
     ready: dict[bool, Scores] = {}
 
     def score(x: Block, *more: np.ndarray) -> np.ndarray:
@@ -248,7 +253,7 @@ def sparse_scores(
 
     Args:
         zero: score of a 0 in each column.
-        change: gives what the stored cells of rows add to it, missing ones nothing, (row, batch).
+        change: cells -> what the stored cells of rows add to it, 0 for missing ones, (row, batch).
     """
     flat = zero.reshape(-1, zero.shape[-1])
     whole = flat.sum(axis=1)
@@ -270,7 +275,7 @@ def cell_scores(
 ) -> Scores:
     """Return x -> sum over observed columns of a score of cells, shape (row, class).
 
-    Common values stand in a table, so that a text costs one product of a sparse and a dense matrix.
+    Common values are tabulated, so that a text costs one product of a sparse and a dense matrix.
 
     Args:
         size: the number of columns.
@@ -282,12 +287,9 @@ def cell_scores(
     table = np.concatenate([*lines, np.zeros((1, len(zero)))])
 
     def change(cells: Cells) -> np.ndarray:
-        line = np.full(len(cells.data), len(table) - 1)
-        rare = cells.data != 0
-        for i, value in enumerate(COMMON):
-            common = cells.data == value
-            line[common] = cells.indices[common] + i * size
-            rare &= ~common
+        code = np.where(np.isin(cells.data, COMMON), cells.data, 0).astype(np.int64)
+        rare = (code == 0) & (cells.data != 0)
+        line = np.where(code > 0, (code - 1) * size + cells.indices, len(table) - 1)
         rows = csr_array((np.ones(len(line)), line, cells.indptr), (cells.shape[0], len(table)))
         out = rows @ table
         left = np.flatnonzero(rare)
@@ -334,7 +336,7 @@ def _linear(cell: Statistic, zero: np.ndarray, weights: np.ndarray) -> Scores:
 
     def change(cells: Cells) -> np.ndarray:
         first = cells.data[:1].astype(float)
-        if cells.missing_cells is None and (cells.data == first).all():  # of answers all are 1
+        if cells.missing_cells is None and (cells.data == first).all():  # answers are all 1
             sizes = (float((value - zero[s]).sum()) for s, value in enumerate(cell(first)))
             steps = [(np.ones(len(cells.data)), tuple(enumerate(sizes)))]
         else:
@@ -350,7 +352,7 @@ def _linear(cell: Statistic, zero: np.ndarray, weights: np.ndarray) -> Scores:
 def _distinct_steps(
     values: tuple[np.ndarray, ...], zero: np.ndarray
 ) -> Iterator[tuple[np.ndarray, tuple[tuple[int, float], ...]]]:
-    """Yield what stored cells change, and the statistics it changes so, up to their signs."""
+    """Yield each distinct change of stored cells, and the statistics that change so, with signs."""
     steps = {s: value - start for s, (value, start) in enumerate(zip(values, zero, strict=True))}
     left = {s: step for s, step in steps.items() if step.any()}
     while left:

@@ -1,4 +1,4 @@
-"""Special functions that keep their digits; of traced JAX arrays too where a formula needs it."""
+"""Special functions without loss of digits; some of them take traced JAX arrays too."""
 
 from typing import Any
 
@@ -10,12 +10,12 @@ from bayesgen.typing import Traceable
 
 Real = float | np.ndarray | np.floating
 LARGE = 16.0
-"""From here on five terms of Stirling's series are exact to the last bit or two."""
+"""Above it five terms of Stirling's series are exact to the last bit or two."""
 LOG_FACTORIALS = gammaln(np.arange(256) + 1.0)
 
 
 def namespace(*arrays: Traceable | float) -> Any:
-    """Return jax.numpy where an array is of JAX, else numpy."""
+    """Return jax.numpy if an array is one of JAX, else numpy."""
     found = (getattr(array, "__array_namespace__", lambda: np)() for array in arrays)
     return next((xp for xp in found if xp is not np), np)
 
@@ -51,7 +51,7 @@ def log_rising_factorial(a: Traceable | float, n: Traceable | float) -> Traceabl
     """Return log of a (a + 1) ... (a + n - 1) = log Gamma(a + n) - log Gamma(a), broadcast.
 
     A difference of two `gammaln` loses digits where a is large: 1e-9 of log p at a million words.
-    For a >= 16 by the difference of two Stirling series, in which what is large cancels on paper:
+    For a >= 16 it is the difference of two Stirling series, whose large terms cancel on paper:
     (a - 1/2) log(1 + n / a) + n (log(a + n) - 1) + c(a + n) - c(a), c(z) = 1 / 12 z - ...
     Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 6.1.41.
 

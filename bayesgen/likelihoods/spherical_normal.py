@@ -6,17 +6,20 @@ from typing import ClassVar, Literal
 
 import numpy as np
 from jaxtyping import Float
-from scipy.special import gammaln
 
 from bayesgen.errors import InvalidPrior
-from bayesgen.likelihoods.base import Repair
+from bayesgen.likelihoods.base import (
+    Guess,
+    Repair,
+    broadcast_guess,
+    require_one_of,
+    require_positive,
+)
 from bayesgen.likelihoods.exponential_family import ExponentialFamily
-from bayesgen.likelihoods.hyperparameters import Guess, broadcast_guess, require_positive
-from bayesgen.likelihoods.normal import cells
-from bayesgen.likelihoods.normal.row_updates import updated_density_draws
-from bayesgen.likelihoods.normal.student_t import diagonal_t, spherical_t
+from bayesgen.likelihoods.normal import Normal
+from bayesgen.likelihoods.normal_densities import diagonal_t, spherical_t
 from bayesgen.likelihoods.normal_statistics import NormalStatistics, class_moments
-from bayesgen.typing import Block, Evidence, Joint, Labels, Params, Traceable, Weights
+from bayesgen.typing import Block, Evidence, Joint, Labels, LevelCounts, Params, Traceable, Weights
 
 FAMILY = "SphericalNormal"
 DEFAULT_ROWS = {"per_class": 8.0, "shared": 1.0}
@@ -95,125 +98,121 @@ class SphericalNormal(ExponentialFamily[NormalStatistics]):
     param_axes: ClassVar = {"mean": ("class", "feature"), "variance": ("class",)}
 
     def __post_init__(self) -> None:
-        """Refuse prior strengths and variances that are not positive."""
+        """Refuse strengths and variances that are not positive, and unknown words."""
         require_positive(self, "mean_rows", "variance", "variance_rows", "columns")
+        for name, allowed in Normal.options.items():
+            require_one_of(self, name, allowed)
 
     @property
     def degrees(self) -> Traceable:
-        """Return the degrees of freedom p * variance_rows: how many cells the variance is worth."""
+        """The degrees of freedom p * variance_rows: how many cells the variance is worth."""
         return self.variance_rows * self.columns
 
+    def by_column(self) -> Normal:
+        """Return the `Normal` whose variances, of shape (..., class, 1), all columns share."""
+        alike = Normal(spread=self.spread, prior=self.prior)
+        return alike.with_arrays(
+            {
+                "mean": self.mean,
+                "mean_rows": self.mean_rows,
+                "variance": self.variance[..., None],
+                "variance_rows": self.degrees[..., None],
+            }
+        )
+
+    # -- the prior and its update ----------------------------------------------------------------
+
     def statistics(
-        self,
-        x: Block,
-        y: Labels,
-        weight: Weights,
-        *,
-        n_classes: int,
-        n_levels: tuple[int, ...] = (),
+        self, x: Block, y: Labels, weight: Weights, *, n_classes: int, n_levels: LevelCounts = ()
     ) -> NormalStatistics:
         """Return count, mean and scatter of each class and column."""
         return NormalStatistics(*class_moments(x, y, weight, n_classes))
 
     def complete(self, statistics: NormalStatistics) -> "SphericalNormal":
         """Fill guesses of None from the pooled columns and give every array its shape."""
-        shape = statistics.mean.shape
-        wide = self._wide(shape)
+        shape = statistics.shape
+        wide = self._variance_shape(shape)
         mean, variance = statistics.pooled_over_columns()
-        rows = DEFAULT_ROWS[self.spread] if self.variance_rows is None else self.variance_rows
-        prior_strengths = (self.mean_rows, rows)
         if self.prior == "reference":
             # sigma^-(p rows + 2) times sigma^-1 for each mean that shares it must be sigma^-2
-            mean, variance, prior_strengths = (
-                0.0 * mean,
-                0.0 * variance,
-                (0.0, -shape[-2] / wide[-1]),
+            values = (
+                0.0 * mean[..., None, :],
+                0.0,
+                0.0 * variance[..., None],
+                -shape[-2] / wide[-1],
             )
         else:
-            mean = mean[..., None, :] if self.mean is None else self.mean
-            variance = variance[..., None] if self.variance is None else self.variance
-        values, shapes = (
-            (mean, prior_strengths[0], variance, prior_strengths[1]),
-            (shape, shape, wide, wide),
-        )
-        given = zip(self.axes, values, shapes, strict=True)
+            values = (
+                mean[..., None, :] if self.mean is None else self.mean,
+                self.mean_rows,
+                variance[..., None] if self.variance is None else self.variance,
+                DEFAULT_ROWS[self.spread] if self.variance_rows is None else self.variance_rows,
+            )
+        given = zip(self.axes, values, (shape, shape, wide, wide), strict=True)
         arrays = {name: broadcast_guess(FAMILY, name, *guess) for name, *guess in given}
         known = (~np.isnan(arrays["mean"])).all(axis=-2).sum(axis=-1).max(initial=1)
         return self.with_arrays({**arrays, "columns": self.columns or int(known)})
 
-    def _wide(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+    def _variance_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """Return the shape of variances where this is that of means."""
         return (*shape[:-2], 1 if self.spread == "shared" else shape[-2])
 
     def uninformative(self) -> np.ndarray:
-        """Return which columns were never observed, without a stated guess; all without a unit.
+        """Return the columns that were never observed, without a stated guess; all without a unit.
 
-        A constant column is no such column: its unit is that of the others.
+        A constant column is informative: its unit is that of the others.
         """
         return np.isnan(self.mean).any(axis=-2) | np.isnan(self.variance).any(axis=-1)[..., None]
 
     def posterior(self, statistics: NormalStatistics) -> "SphericalNormal":
         """Return the updated prior (formula above)."""
-        n, xbar, scatter = statistics.count, statistics.mean, statistics.scatter
-        mean_rows = self.mean_rows + n
-        share = np.divide(n, mean_rows, out=np.zeros_like(mean_rows), where=mean_rows > 0)
-        squares = scatter + self.mean_rows * share * (xbar - self.mean) ** 2
-        degrees = self.degrees + self._pool(n)
-        if self.prior == "reference" and ((degrees <= 0).any() or (mean_rows == 0).any()):
+        prior = self.by_column()
+        if prior.needs_rows(statistics):
             raise InvalidPrior.reference_needs_rows(FAMILY, 2)
-        total = self.degrees * self.variance + self._pool(squares)
+        after = prior.posterior(statistics)
         return self.with_arrays(
             {
-                "mean": self.mean + share * (xbar - self.mean),
-                "mean_rows": mean_rows,
-                "variance": total / degrees,
-                "variance_rows": degrees / self.columns,
+                "mean": after.mean,
+                "mean_rows": after.mean_rows,
+                "variance": after.variance[..., 0],
+                "variance_rows": after.variance_rows[..., 0] / self.columns,
             }
         )
-
-    def _pool(self, values: np.ndarray) -> np.ndarray:
-        totals = values.sum(axis=-1)
-        return totals.sum(axis=-1, keepdims=True) if self.spread == "shared" else totals
 
     def log_evidence(self, statistics: NormalStatistics) -> Evidence:
         """Return log p(columns given classes) in closed form (a product of Gamma ratios)."""
         self.require_evidence()
-        after, n = self.posterior(statistics), statistics.count
-        means = 0.5 * np.log(self.mean_rows / after.mean_rows) - 0.5 * n * np.log(np.pi)
-        spreads = _log_normaliser(after) - _log_normaliser(self)
-        return means.sum(axis=(-2, -1)) + spreads.sum(axis=-1)
+        return self.by_column().log_evidence(statistics)
+
+    # -- rows, parameters integrated out ---------------------------------------------------------
 
     def predictive(self) -> Callable[[Block], np.ndarray]:
         """Return x -> log multivariate t of the observed columns, shape (row, class)."""
         return diagonal_t(self.mean, self.variance, 1 + 1 / self.mean_rows, self.degrees)
 
     def log_predictive_paired(self, x: Block) -> Joint:
-        """Return what the i-th of priors along a leading axis says of row i, (row, class)."""
+        """Return log p(x_i given y = k) by the i-th of priors on a leading axis, (row, class)."""
         stretch, degrees = 1 + 1 / self.mean_rows, self.degrees
         seen, off = ~np.isnan(x)[:, None], x[:, None] - self.mean
         squares = (off**2 / stretch).sum(axis=-1, where=seen)
         wide = np.log(stretch).sum(axis=-1, where=seen) / 2
         return spherical_t(squares, seen.sum(axis=-1), degrees, self.variance) - wide
 
+    # -- parameters ------------------------------------------------------------------------------
+
     def draw(self, rng: np.random.Generator, n: int) -> Params:
         """Return n independent draws of mean (draw, class, feature) and variance (draw, class)."""
-        chi2 = rng.chisquare(self.degrees, (n, *self.variance.shape))
-        variance = self.degrees * self.variance / chi2
-        noise = rng.standard_normal((n, *self.mean.shape))
-        spread = np.sqrt(variance[..., None] / self.mean_rows)
-        return {"mean": self.mean + spread * noise, "variance": variance}
+        return _one_variance(self.by_column().draw(rng, n))
 
     def log_density_draws_given_row(
         self, rng: np.random.Generator, n: int
     ) -> Callable[[Block, np.ndarray], np.ndarray]:
         """Return densities under theta updated by each row's own class (see the base class)."""
-        degrees, variance = self.degrees[:, None], self.variance[:, None]
-        return updated_density_draws(self, rng, n, degrees=degrees, variance=variance)
+        return self.by_column().log_density_draws_given_row(rng, n)
 
     def mode(self) -> Params:
         """Return the mode in (mu, log sigma2): degrees variance / (degrees + means sharing it)."""
-        share = self.degrees / (self.degrees + self.mean.size / len(self.variance))
-        return {"mean": self.mean, "variance": share * self.variance}
+        return _one_variance(self.by_column().mode())
 
     def maximum_likelihood(
         self,
@@ -227,57 +226,46 @@ class SphericalNormal(ExponentialFamily[NormalStatistics]):
         Of n rows without missing values that is tr(W) / (n p), the VII and EII of R's mclust. Small
         variances and classes without an observed cell are mended and reported as in `Normal`.
         """
-        start = self.initial_params(statistics)
-        count, empty = statistics.count, statistics.count == 0
-        cells_seen = self._pool(count)
-        divisor = cells_seen - bias_corrected * self._pool((count > 0).astype(float))
-        squares = self._pool(statistics.scatter)
-        variance = np.divide(squares, divisor, out=np.zeros_like(squares), where=divisor > 0)
-        variance = np.where(cells_seen == 0, start["variance"], variance)
-        floor = variance_floor * start["variance"]
-        low, own = np.flatnonzero(variance < floor), self.spread == "per_class"
-        findings = [Repair("pooled", *map(int, at)) for at in np.argwhere(empty)]
-        findings += [Repair("floored", int(k) if own else None) for k in low]
-        mean = np.where(empty, start["mean"], statistics.mean)
-        return {"mean": mean, "variance": np.maximum(variance, floor)}, findings
+        params, findings = self.by_column().estimates(
+            statistics,
+            _all_columns(self.initial_params(statistics)),
+            bias_corrected=bias_corrected,
+            variance_floor=variance_floor,
+        )
+        whole = [Repair(f.kind, f.cls) if f.kind == "floored" else f for f in findings]
+        return _one_variance(params), whole
 
     def initial_params(self, statistics: NormalStatistics) -> Params:
-        """Return the pooled means and variance, those of the guess where nothing is known."""
+        """Return the pooled means and variance, those of the guess where nothing was observed."""
         mean, variance = statistics.pooled_over_columns()
         mean = np.where(np.isnan(mean), np.mean(self.mean, axis=0), mean)
         variance = variance if np.isfinite(variance) else np.mean(self.variance)
         return {
-            "mean": np.broadcast_to(mean, statistics.mean.shape),
-            "variance": np.broadcast_to(variance, self._wide(statistics.mean.shape)),
+            "mean": np.broadcast_to(mean, statistics.shape),
+            "variance": np.broadcast_to(variance, self._variance_shape(statistics.shape)),
         }
+
+    # -- rows given parameters -------------------------------------------------------------------
 
     def features(self, x: Block) -> Float[np.ndarray, "row natural"]:
         """Return x^2, x and 1 of observed cells, 0 of missing ones."""
-        observed = ~np.isnan(x)
-        known = cells.statistics(np.where(observed, x, 0.0))
-        return np.concatenate([part * observed for part in known], axis=1)
+        return Normal().features(x)
 
     def natural(self, params: Params) -> Traceable:
         """Return the weights of x^2, x and 1, shape (..., class, 3 feature)."""
-        mean, xp = params["mean"], params["mean"].__array_namespace__()
-        weights = cells.coefficients(xp, mean, params["variance"][..., None])
-        return xp.concat([xp.broadcast_to(weight, mean.shape) for weight in weights], axis=-1)
+        return Normal().natural(_all_columns(params))
 
     def log_density_fn(self, params: Params) -> Callable[[Block], np.ndarray]:
         """Return x -> log p(x given y = k, params), shape (row, *draw, class)."""
-        if params["mean"][..., 0].size > cells.FEW:
-            return super().log_density_fn(params)
-        return cells.residual_density(params["mean"], params["variance"][..., None])
+        return Normal().log_density_fn(_all_columns(params))
 
     def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:
         """Return mean + sd times noise of each row's class."""
-        mean = params["mean"]
-        sd = np.sqrt(np.broadcast_to(params["variance"][:, None], mean.shape))
-        return mean[y] + sd[y] * rng.standard_normal((len(y), mean.shape[1]))
+        return Normal().simulate(_all_columns(params), y, rng)
 
     @property
     def columns_inform_each_other(self) -> bool:
-        """Whether a cell tells of others: of their one variance."""
+        """Whether the cells of a row are dependent: they share one unknown variance."""
         return True
 
     def fill(self, x: Block, own: Labels, rng: np.random.Generator) -> Block:
@@ -296,6 +284,8 @@ class SphericalNormal(ExponentialFamily[NormalStatistics]):
         drawn = (degrees * variance + squares) / chi2
         return np.where(seen, x, mean + np.sqrt(drawn * stretch) * rng.standard_normal(x.shape))
 
+    # -- the program -----------------------------------------------------------------------------
+
     def story(self, name: str) -> Params:
         """Sample variances, then means given them."""
         import numpyro
@@ -311,15 +301,16 @@ class SphericalNormal(ExponentialFamily[NormalStatistics]):
         return {"mean": mean, "variance": variance}
 
     def whitening(self, statistics: NormalStatistics) -> dict[str, tuple[np.ndarray, ...]]:
-        """Return centre and width of the posterior of the mean and of the log variance."""
-        after = self.posterior(statistics)
-        width = np.sqrt(after.variance[:, None] / after.mean_rows)
-        return {
-            "mean": (after.mean, width),
-            "variance": (np.log(after.variance), np.sqrt(2 / after.degrees)),
-        }
+        """Return center and width of the posterior of the mean and of the log variance."""
+        found = self.by_column().whitening(statistics)
+        return {"mean": found["mean"], "variance": tuple(a[..., 0] for a in found["variance"])}
 
 
-def _log_normaliser(prior: SphericalNormal) -> np.ndarray:
-    half = prior.degrees / 2
-    return gammaln(half) - half * np.log(prior.degrees * prior.variance)
+def _all_columns(params: Params) -> Params:
+    """Return parameters whose variances have an axis of columns, of length one."""
+    return {**params, "variance": params["variance"][..., None]}
+
+
+def _one_variance(params: Params) -> Params:
+    """Return parameters without the axis that `_all_columns` adds."""
+    return {**params, "variance": params["variance"][..., 0]}

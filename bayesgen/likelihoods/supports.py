@@ -18,7 +18,7 @@ EDGE = 1e-300
 """Draws closer than this to the end of their support are moved there before a logarithm."""
 LOWER, UPPER = 0.15865525393145707, 0.8413447460685429
 """Probabilities of a normal variate below -1 and below 1: half the distance between these quantiles
-is the width of a normal, and finite where a variance is not."""
+is the standard deviation of a normal, and finite where a variance is not."""
 
 
 def _log_odds(value: np.ndarray) -> np.ndarray:
@@ -152,9 +152,9 @@ SUPPORTS: Mapping[str, Support] = {
     "correlation factor": Support(_correlation, lambda value: log_diagonal(value, 2)),
 }
 """Supports that a family may declare for a parameter. A simplex is the last axis, and its arrays
-are those of `dirichlet.log_ratios`; the first three are one value a cell, u -> centre + width u.
+are those of `dirichlet.log_ratios`; the first three are one value a cell, u -> center + width u.
 
-Vectors have correlated entries, u -> centre + L u with a Cholesky factor L, of logarithms where
+Vectors have correlated entries, u -> center + L u with a Cholesky factor L, of logarithms where
 they are positive. Factors of covariances and correlations are lower triangular. Scale-free is
 |Sigma|^-(p+1)/2 dSigma. Sigma = L L' has dSigma = prod 2 L_ii^(p - i) dL, i from 0, and |Sigma| is
 prod L_ii^2: the Jacobian is prod L_ii^(i + 1). Sigma = D R D with deviations that are scale-free in
@@ -190,7 +190,7 @@ def log_jacobian(supports: Mapping[str, str | Support], params: Params) -> Trace
 def whitening(
     supports: Mapping[str, str], draws: Params
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Return centre and width of unconstrained draws (draw, ...), by parameter: quantiles."""
+    """Return center and width, from quantiles, of unconstrained draws (draw, ...) by parameter."""
     out = {}
     for name, support in supports.items():
         free = SUPPORTS[support].unconstrain(draws[name])

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from bayesgen.errors import BayesgenError, InvalidModelFile
-from bayesgen.likelihoods.axes_dataclass import Arrays
+from bayesgen.likelihoods.base import Arrays
 from bayesgen.persist.container import Archive, InvalidStructure, Json, opened
 from bayesgen.persist.encoding import FORMAT
 from bayesgen.persist.registry import Record, Registry, UnknownType, distribution, public_class

@@ -11,7 +11,7 @@ from jaxtyping import Bool
 from bayesgen.classes import ClassPrior
 from bayesgen.errors import InvalidProgram, ProgramNotFinite, ProgramRefuses
 from bayesgen.inference.posterior import DENSITY_FLOATS, DrawsPosterior
-from bayesgen.likelihoods.normal_statistics import row_chunks
+from bayesgen.likelihoods.base import row_chunks
 from bayesgen.typing import Encoded, Labels, Traceable
 from bayesgen.user_program.impute import draw_missing, is_missing, require_masks
 from bayesgen.user_program.program import SINGLE, Site, UserProgram, log_prob, row_of

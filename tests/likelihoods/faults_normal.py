@@ -12,7 +12,7 @@ from bayesgen.likelihoods import (
 )
 from bayesgen.likelihoods.multivariate_normal import density
 from bayesgen.likelihoods.multivariate_student_t import PatternedRows
-from bayesgen.likelihoods.normal.student_t import student_t
+from bayesgen.likelihoods.normal_densities import student_t
 
 
 def counts_a_row_as_one_cell(right):

@@ -3,14 +3,10 @@
 import laws
 import numpy as np
 
-from bayesgen.likelihoods import Family, KernelDensity
-from bayesgen.likelihoods.distinct_values import Values
+from bayesgen.likelihoods import Family, KernelDensity, kernel_density
+from bayesgen.likelihoods.distinct_rows import Values
 from bayesgen.likelihoods.family import likelihood as family
-from bayesgen.likelihoods.kernel_density import (
-    LearnedKernelDensity,
-    bandwidth_posterior,
-    likelihood,
-)
+from bayesgen.likelihoods.kernel_density import LearnedKernelDensity
 
 
 def adds_the_first_column_only(right):
@@ -121,14 +117,20 @@ FAULTS = [
     (laws.law_story, "Family gamma", Family, "log_likelihood", scores_fillers_too),
     (laws.law_total, "Family gamma", family, "log_density", scores_logarithms_without_their_slope),
     (laws.law_marginal, "Family counts", family, "log_density", fills_missing_values_with_ones),
-    (laws.law_total, "KernelDensity", likelihood, "log_density", forgets_that_a_wide_kernel_is_low),
-    (laws.law_units, "KernelDensity", likelihood, "rule_of_thumb", guesses_a_bandwidth_of_one),
+    (
+        laws.law_total,
+        "KernelDensity",
+        kernel_density,
+        "log_density",
+        forgets_that_a_wide_kernel_is_low,
+    ),
+    (laws.law_units, "KernelDensity", kernel_density, "rule_of_thumb", guesses_a_bandwidth_of_one),
     (laws.law_marginal, "KernelDensity", KernelDensity, "predictive", looks_at_missing_values),
     (laws.law_marginal, "KernelDensity", Values, "take", keeps_the_first_columns),
     (
         laws.law_total,
         "LearnedKernelDensity",
-        bandwidth_posterior,
+        kernel_density,
         "log_densities",
         takes_a_bandwidth_for_its_square,
     ),

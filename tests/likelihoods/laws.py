@@ -13,7 +13,7 @@ from case import N_CLASSES, Case
 from hypothesis import strategies as st
 
 from bayesgen.likelihoods import Likelihood, Statistics, TreeCategorical
-from bayesgen.likelihoods.axes_dataclass import Arrays
+from bayesgen.likelihoods.base import Arrays
 
 ERRORS = 5.0
 DRAWS = 4000

@@ -62,9 +62,11 @@ def test_every_law_holds(law):
     law(CASE, CASE.prior)
 
 
-def test_a_wrong_normalizer_breaks_a_law(monkeypatch):
-    right = Exponential.log_normalizer
-    monkeypatch.setattr(Exponential, "log_normalizer", lambda self: right(self) + np.log(self.rows))
+def test_a_wrong_evidence_breaks_a_law(monkeypatch):
+    right = Exponential.log_evidence_cells
+    monkeypatch.setattr(
+        Exponential, "log_evidence_cells", lambda self, rows: right(self, rows) + np.log(self.rows)
+    )
     with pytest.raises(AssertionError):
         laws.law_bayes(CASE, CASE.prior)
 

@@ -12,7 +12,7 @@ from sklearn.base import clone
 import bayesgen as bg
 from bayesgen.errors import ImpossibleRows
 from bayesgen.likelihoods import Family
-from bayesgen.likelihoods.distinct_values import distinct_values
+from bayesgen.likelihoods.distinct_rows import distinct_values
 from bayesgen.likelihoods.family import default_prior
 from bayesgen.likelihoods.family.default_prior import first_guesses, moments, newton_mode
 

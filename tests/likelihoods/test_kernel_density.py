@@ -11,12 +11,15 @@ from scipy import integrate, stats
 from sklearn import neighbors
 
 import bayesgen as bg
-from bayesgen.likelihoods.distinct_values import distinct_values
-from bayesgen.likelihoods.kernel_density import LearnedKernelDensity
-from bayesgen.likelihoods.kernel_density.bandwidth_grid import log_densities
-from bayesgen.likelihoods.kernel_density.bandwidths import rule_of_thumb
-from bayesgen.likelihoods.kernel_density.kernels import KERNELS, blur, log_density
-from bayesgen.likelihoods.kernel_density.loo_bandwidth import leave_one_out, read, tabled
+from bayesgen.likelihoods.distinct_rows import distinct_values
+from bayesgen.likelihoods.kernel_bandwidth import leave_one_out, log_densities, read, tabled
+from bayesgen.likelihoods.kernel_density import (
+    KERNELS,
+    LearnedKernelDensity,
+    blur,
+    log_density,
+    rule_of_thumb,
+)
 
 PROGRAM = Path(__file__).parents[2] / "models" / "kernel_density_naive_bayes.py"
 

@@ -15,7 +15,7 @@ from bayesgen.errors import (
     UnsupportedInference,
 )
 from bayesgen.likelihoods import KernelDensity
-from bayesgen.likelihoods.kernel_density.loo_bandwidth import leave_one_out
+from bayesgen.likelihoods.kernel_bandwidth import leave_one_out
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from scipy.sparse import csr_array
 import bayesgen as bg
 from bayesgen.errors import BayesgenError
 from bayesgen.likelihoods import Likelihood
-from bayesgen.likelihoods.axes_dataclass import Arrays
+from bayesgen.likelihoods.base import Arrays
 
 ROWS = 24
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bayesgen.likelihoods import level_counts
+from bayesgen.likelihoods import Categorical, categorical
 from bayesgen.schema import BlockSpec, level_codes
 from bayesgen.schema.blocks import encoded_block, learned_block
 from bayesgen.table import read_table
@@ -62,7 +62,7 @@ def test_a_level_that_was_not_seen_is_not_taken_for_a_code(rng, strange):
 def test_cross_tables_are_counts_of_one_column_and_class_at_a_time(
     rng, monkeypatch, weighted, gaps
 ):
-    monkeypatch.setattr(level_counts, "COUNTED_ROWS", 64)
+    monkeypatch.setattr(categorical, "COUNTED_ROWS", 64)
     n_levels = (2, 1, 5, 3)
     codes = np.stack([rng.integers(0, size, 300) for size in n_levels], axis=1)
     codes[rng.random(codes.shape) < gaps] = -1
@@ -78,6 +78,6 @@ def test_cross_tables_are_counts_of_one_column_and_class_at_a_time(
         for k in range(3)
     ]
     kept = codes.copy()
-    found = level_counts.cross_tables(codes, y, weight, 3, n_levels)
-    np.testing.assert_array_equal(found, expected)
+    found = Categorical().statistics(codes, y, weight, n_classes=3, n_levels=n_levels)
+    np.testing.assert_array_equal(found.count, expected)
     np.testing.assert_array_equal(codes, kept)

@@ -20,7 +20,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bayesgen.likelihoods.distinct_values import Values
+from bayesgen.likelihoods.distinct_rows import Values
 from bayesgen.likelihoods.family.declaration import Declaration
 from bayesgen.typing import Traceable
 

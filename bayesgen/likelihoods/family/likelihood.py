@@ -8,11 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from bayesgen.likelihoods import supports
-from bayesgen.likelihoods.base import Likelihood
-from bayesgen.likelihoods.distinct_values import Values, distinct_values
+from bayesgen.likelihoods.base import Likelihood, require_positive
+from bayesgen.likelihoods.distinct_rows import Values, distinct_values
 from bayesgen.likelihoods.family.declaration import Declaration, declared, shown, spelled
 from bayesgen.likelihoods.family.default_prior import own, pooled, resolvable_normal
-from bayesgen.likelihoods.hyperparameters import require_positive
 from bayesgen.typing import Block, Labels, Params, Traceable, Transform, Weights
 
 CELLS = 1 << 21

@@ -12,15 +12,14 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.linalg import solve_triangular
 
-from bayesgen.likelihoods.base import Likelihood
+from bayesgen.likelihoods.base import Likelihood, row_chunks
 from bayesgen.likelihoods.exponential_family import ExponentialFamily
 from bayesgen.likelihoods.multivariate_normal.statistics import (
     MultivariateNormalStatistics,
     gather,
     patterns,
 )
-from bayesgen.likelihoods.normal.cells import FEW
-from bayesgen.likelihoods.row_chunks import row_chunks
+from bayesgen.likelihoods.normal_densities import FEW
 from bayesgen.likelihoods.special_functions import namespace
 from bayesgen.typing import Block, Labels, Numbers, Params, Traceable, Weights
 

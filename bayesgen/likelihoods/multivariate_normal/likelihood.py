@@ -9,13 +9,19 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from bayesgen.errors import InvalidPrior, UnsupportedInference
-from bayesgen.likelihoods.base import Likelihood, Repair
-from bayesgen.likelihoods.hyperparameters import Guess, is_learned, require_one_of, require_positive
+from bayesgen.likelihoods.base import (
+    Guess,
+    Likelihood,
+    Repair,
+    is_learned,
+    require_one_of,
+    require_positive,
+)
 from bayesgen.likelihoods.multivariate_normal import density, lkj_and_wishart
 from bayesgen.likelihoods.multivariate_normal.shared_correlation import SharedCorrelationNormal
 from bayesgen.likelihoods.multivariate_normal.statistics import MultivariateNormalStatistics
 from bayesgen.likelihoods.normal import Normal
-from bayesgen.likelihoods.normal.student_t import spherical_t
+from bayesgen.likelihoods.normal_densities import spherical_t
 from bayesgen.likelihoods.normal_statistics import NormalStatistics
 from bayesgen.likelihoods.special_functions import log_rising_factorial, namespace, quotient
 from bayesgen.likelihoods.spherical_normal import SphericalNormal

@@ -14,9 +14,7 @@ import numpy as np
 from jaxtyping import Float
 
 from bayesgen.errors import InvalidPrior
-from bayesgen.likelihoods.base import Likelihood
-from bayesgen.likelihoods.hyperparameters import broadcast_guess
-from bayesgen.likelihoods.row_chunks import row_chunks
+from bayesgen.likelihoods.base import Likelihood, broadcast_guess, row_chunks
 from bayesgen.likelihoods.special_functions import log_gamma, namespace
 from bayesgen.typing import Params, Traceable
 

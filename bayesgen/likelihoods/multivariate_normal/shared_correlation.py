@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Float
 
-from bayesgen.likelihoods.hyperparameters import Guess, broadcast_guess, require_positive
+from bayesgen.likelihoods.base import Guess, broadcast_guess, require_positive
 from bayesgen.likelihoods.multivariate_normal import density
 from bayesgen.likelihoods.multivariate_normal.lkj_and_wishart import lkj_cholesky
 from bayesgen.likelihoods.multivariate_normal.statistics import (

@@ -14,9 +14,9 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.linalg import get_blas_funcs
 
+from bayesgen.likelihoods.base import row_chunks
 from bayesgen.likelihoods.exponential_family import SufficientStatistics
 from bayesgen.likelihoods.normal_statistics import NormalStatistics
-from bayesgen.likelihoods.row_chunks import row_chunks
 from bayesgen.typing import Labels, Numbers, Traceable, Weights
 
 SCATTER_ROWS = 10_240

@@ -15,9 +15,8 @@ import numpy as np
 from jaxtyping import Bool, Float, Int, Num
 
 from bayesgen.errors import UnsupportedInference
-from bayesgen.likelihoods.base import Likelihood, Statistics
+from bayesgen.likelihoods.base import Likelihood, Statistics, row_chunks
 from bayesgen.likelihoods.multivariate_normal.statistics import patterns
-from bayesgen.likelihoods.row_chunks import row_chunks
 from bayesgen.likelihoods.trees import forest_sums
 from bayesgen.typing import Block, Evidence, Joint, Params, Traceable
 

@@ -14,17 +14,23 @@ from typing import ClassVar, Literal
 import numpy as np
 from jaxtyping import Bool, Float, Num
 
-from bayesgen.likelihoods.base import Repair
-from bayesgen.likelihoods.dirichlet import kept_levels, log_gammas, segments, starts
-from bayesgen.likelihoods.hyperparameters import (
+from bayesgen.likelihoods.base import (
     Guess,
+    Repair,
     broadcast_guess,
     require_positive,
     require_probabilities,
     require_unit_sums,
+    row_chunks,
 )
-from bayesgen.likelihoods.level_subset import narrowed, widened
-from bayesgen.likelihoods.row_chunks import row_chunks
+from bayesgen.likelihoods.dirichlet import (
+    kept_levels,
+    log_gammas,
+    narrowed,
+    segments,
+    starts,
+    widened,
+)
 from bayesgen.likelihoods.special_functions import log_rising_factorial
 from bayesgen.likelihoods.trees import conditional_tables, forest_sums
 from bayesgen.likelihoods.trees.base import PairStatistics, Tree, among

@@ -10,8 +10,8 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from bayesgen.likelihoods.base import row_chunks
 from bayesgen.likelihoods.dirichlet import log_gammas, segments, starts
-from bayesgen.likelihoods.row_chunks import row_chunks
 from bayesgen.likelihoods.trees import forest_sums
 from bayesgen.likelihoods.trees.forest_sums import Parents
 from bayesgen.typing import Block, Evidence, Labels, Params

@@ -15,13 +15,11 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Bool
 
-from bayesgen.likelihoods.base import Repair
-from bayesgen.likelihoods.hyperparameters import Guess, broadcast_guess, require_positive
+from bayesgen.likelihoods.base import Guess, Repair, broadcast_guess, require_positive, row_chunks
 from bayesgen.likelihoods.multivariate_normal import MultivariateNormal
 from bayesgen.likelihoods.multivariate_normal import statistics as whole
-from bayesgen.likelihoods.normal.student_t import log_student_t
+from bayesgen.likelihoods.normal_densities import log_student_t
 from bayesgen.likelihoods.normal_statistics import NormalStatistics, merge_moments, unmerge_moments
-from bayesgen.likelihoods.row_chunks import row_chunks
 from bayesgen.likelihoods.special_functions import log_rising_factorial
 from bayesgen.likelihoods.trees import regressions
 from bayesgen.likelihoods.trees.base import PairStatistics, Tree

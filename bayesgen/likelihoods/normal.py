@@ -7,15 +7,12 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from bayesgen.errors import InvalidPrior
-from bayesgen.likelihoods.base import Repair
+from bayesgen.likelihoods import normal_densities as densities
+from bayesgen.likelihoods.base import Guess, Repair
 from bayesgen.likelihoods.columnwise import CELLS, Cell, Columnwise
-from bayesgen.likelihoods.hyperparameters import Guess
-from bayesgen.likelihoods.normal import cells
-from bayesgen.likelihoods.normal.row_updates import updated_density_draws
-from bayesgen.likelihoods.normal.student_t import log_student_t, student_t
 from bayesgen.likelihoods.normal_statistics import NormalStatistics, class_moments
-from bayesgen.likelihoods.special_functions import log_gamma, namespace, quotient
-from bayesgen.typing import Block, Joint, Labels, Params, Traceable, Weights
+from bayesgen.likelihoods.special_functions import log_rising_factorial, namespace
+from bayesgen.typing import Block, Joint, Labels, LevelCounts, Params, Traceable, Weights
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -25,7 +22,7 @@ class Normal(Columnwise):
     That is mu given sigma2 ~ N(mean, sigma2 / mean_rows) and
     sigma2 ~ scaled-inverse-chi2(variance_rows, variance).
 
-    Update with n rows of mean xbar and centred squares SS, per class and column:
+    Update with n rows of mean xbar and centered squares SS, per class and column:
     mean_rows' = mean_rows + n, mean' = (mean_rows mean + n xbar) / mean_rows',
     variance_rows' = variance_rows + n,
     variance_rows' variance' = variance_rows variance + SS + mean_rows n / mean_rows' d^2, where
@@ -38,8 +35,8 @@ class Normal(Columnwise):
     Args:
         mean: guess of the mean in the column's unit; a number, one per column, or (class, feature).
             None: the column's overall mean.
-        mean_rows: how many rows that guess is worth, > 0; "learn": averaged over a grid by what
-            the rows say of each worth (see `HyperparameterMixture`).
+        mean_rows: how many rows that guess is worth, > 0; "learn": averaged over a grid, weighted
+            by evidence (see `HyperparameterMixture`).
         variance: guess of the variance within a class, in squared units, > 0. None: the variance
             within classes of the column.
         variance_rows: how many rows that guess is worth, > 0, or "learn". The default, 8, lowers
@@ -50,12 +47,14 @@ class Normal(Columnwise):
 
     Raises:
         InvalidPrior: a prior strength or a variance is not positive and finite.
+        InvalidArgument: an unknown spread or prior.
 
     Example:
         >>> import numpy as np
         >>> prior = Normal(mean=0.0, mean_rows=1.0, variance=1.0, variance_rows=4.0)
         >>> x, y = np.array([[1.0], [3.0]]), np.array([0, 0])
-        >>> after = prior.posterior_of(x, y, n_classes=1)
+        >>> statistics = prior.statistics(x, y, np.ones(2), n_classes=1)
+        >>> after = prior.complete(statistics).posterior(statistics)
         >>> float(after.mean[0, 0]), float(after.variance[0, 0])
         (1.3333333333333333, 1.4444444444444444)
     """
@@ -77,28 +76,33 @@ class Normal(Columnwise):
     location_params: ClassVar = ("mean",)
     axes: ClassVar = dict.fromkeys(("mean", "mean_rows", "variance", "variance_rows"), CELLS)
     supports: ClassVar = {"mean": "real", "variance": "positive"}
+    options: ClassVar = {"spread": ("per_class", "shared"), "prior": ("conjugate", "reference")}
 
     def cell(self, x: Cell) -> tuple[Cell, ...]:
         """Return x^2, x and 1."""
-        return cells.statistics(x)
+        return densities.cell_statistics(x)
 
     def statistics(
-        self,
-        x: Block,
-        y: Labels,
-        weight: Weights,
-        *,
-        n_classes: int,
-        n_levels: tuple[int, ...] = (),
+        self, x: Block, y: Labels, weight: Weights, *, n_classes: int, n_levels: LevelCounts = ()
     ) -> NormalStatistics:
         """Return count, mean and scatter of each class and column."""
         return NormalStatistics(*class_moments(x, y, weight, n_classes))
 
     def complete(self, statistics: NormalStatistics) -> "Normal":
         """Fill guesses of None from the pooled columns and give every array its shape."""
-        if self.prior == "reference":
-            return self._reference(statistics)
-        return super().complete(statistics)
+        if self.prior == "conjugate":
+            return super().complete(statistics)
+        # sigma^-(rows+2) times sigma^-1 for each mean that shares the sigma must be sigma^-2
+        means = statistics.shape[-2] if self.spread == "shared" else 1
+        flat = self.with_arrays(
+            {
+                "mean": 0.0,
+                "mean_rows": 0.0,
+                "variance": 0.0 * statistics.pooled()[1][..., None, :],
+                "variance_rows": -float(means),
+            }
+        )
+        return super(Normal, flat).complete(statistics)
 
     def guess(self, pooled: tuple[np.ndarray, np.ndarray]) -> dict[str, Cell]:
         """Return overall means, and variances within classes: NaN where a column has no unit."""
@@ -109,77 +113,81 @@ class Normal(Columnwise):
         wide = (*shape[:-2], 1, shape[-1]) if self.spread == "shared" else shape
         return dict(zip(self.axes, (shape, shape, wide, wide), strict=True))
 
-    def _reference(self, statistics: NormalStatistics) -> "Normal":
-        # sigma^-(rows+2) times sigma^-1 for each mean that shares the sigma must be sigma^-2
-        shape, known = statistics.shape, np.isfinite(statistics.pooled()[1])[..., None, :]
-        means = shape[-2] if self.spread == "shared" else 1
-        values = (0.0, 0.0, np.where(known, 0.0, np.nan), -float(means))
-        given = zip(self._shapes(shape).items(), values, strict=True)
-        return self.with_arrays({n: np.broadcast_to(v, wide).copy() for (n, wide), v in given})
+    def _pool(self, values: Traceable) -> Traceable:
+        """Return sums over the classes, and columns, that share a variance."""
+        axes = tuple(axis for axis in (-2, -1) if self.variance.shape[axis] == 1)
+        return values.sum(axis=axes, keepdims=True) if axes else values
 
-    def posterior_of(self, x: Block, y: Labels, *, n_classes: int) -> "Normal":
-        """Return the posterior after unweighted rows: complete, then update."""
-        statistics = self.statistics(x, y, np.ones(len(x)), n_classes=n_classes)
-        return self.complete(statistics).posterior(statistics)
+    def _squares(self, statistics: NormalStatistics) -> Traceable:
+        """Return SS + mean_rows n / (mean_rows + n) d^2 of each variance."""
+        rows = self.mean_rows + statistics.count
+        share = statistics.count / (rows + (rows == 0))  # no rows: 0 / 1
+        off = statistics.mean - self.mean
+        return self._pool(statistics.scatter + self.mean_rows * share * off**2)
 
     def posterior(self, statistics: NormalStatistics) -> "Normal":
         """Return the updated prior (formula above)."""
-        n, xbar, scatter = statistics.count, statistics.mean, statistics.scatter
-        mean_rows = self.mean_rows + n
-        share = quotient(n, mean_rows)
-        squares = scatter + self.mean_rows * share * (xbar - self.mean) ** 2
-        variance_rows = self.variance_rows + self._pool(n)
-        if self.prior == "reference" and (variance_rows <= 0).any():
+        if self.needs_rows(statistics):
             raise InvalidPrior.reference_needs_rows("Normal", 2)
-        total = self.variance_rows * self.variance + self._pool(squares)
+        n = statistics.count
+        mean_rows, variance_rows = self.mean_rows + n, self.variance_rows + self._pool(n)
+        total = self.variance_rows * self.variance + self._squares(statistics)
+        share = n / (mean_rows + (mean_rows == 0))
         return self.with_arrays(
             {
-                "mean": self.mean + share * (xbar - self.mean),
+                "mean": self.mean + share * (statistics.mean - self.mean),
                 "mean_rows": mean_rows,
                 "variance": total / variance_rows,
                 "variance_rows": variance_rows,
             }
         )
 
-    def _pool(self, values: Traceable) -> Traceable:
-        return values.sum(axis=-2, keepdims=True) if self.spread == "shared" else values
+    def needs_rows(self, statistics: NormalStatistics) -> bool:
+        """Return whether the reference prior has no posterior after so few rows."""
+        n = statistics.count
+        return self.prior == "reference" and bool(
+            (self.variance_rows + self._pool(n) <= 0).any() or (self.mean_rows + n == 0).any()
+        )
 
-    def log_normalizer(self) -> Traceable:
-        """Return those of variances, a row more for each that classes share, above those of means.
-
-        log Gamma(rows / 2) - rows / 2 log(rows variance), and -log(mean_rows) / 2.
-        """
+    def log_evidence_cells(self, statistics: NormalStatistics) -> Traceable:
+        """Return the sum over variances (Gamma ratios) and means, shape (..., 1, 1)."""
         xp = namespace(self.mean_rows, self.variance_rows, self.variance)
-        half = self.variance_rows / 2
-        spreads = log_gamma(half) - half * xp.log(self.variance_rows * self.variance)
-        return xp.concat([spreads, -0.5 * xp.log(self.mean_rows)], axis=-2)
-
-    def log_base(self, statistics: NormalStatistics) -> Traceable:
-        """Return -log(pi) / 2 for each cell."""
-        return -0.5 * np.log(np.pi) * statistics.count
+        half, n = self.variance_rows / 2, self._pool(statistics.count)
+        before, added = self.variance_rows * self.variance, self._squares(statistics)
+        variances = (
+            log_rising_factorial(half, n / 2)
+            - half * xp.log1p(added / before)
+            - n / 2 * xp.log(np.pi * (before + added))
+        )
+        means = -0.5 * xp.log1p(statistics.count / self.mean_rows)
+        return sum(term.sum(axis=(-2, -1), keepdims=True) for term in (variances, means))
 
     def log_predictive_cell(self, x: Cell) -> Cell:
         """Return the log Student-t."""
         scale2 = self.variance * (1 + 1 / self.mean_rows)
-        return log_student_t(x, self.mean, scale2, self.variance_rows)
+        return densities.log_student_t(x, self.mean, scale2, self.variance_rows)
 
     def predictive(self) -> Callable[[Block], Joint]:
         """Return x -> sum over observed columns of log Student-t, shape (row, class).
 
         Along rows, with one logarithm a row where degrees are even: a third of the time of cells.
         """
-        return student_t(self.mean, self.variance * (1 + 1 / self.mean_rows), self.variance_rows)
+        scale2 = self.variance * (1 + 1 / self.mean_rows)
+        return densities.student_t(self.mean, scale2, self.variance_rows)
 
     def coefficients(
         self, xp: Any, mean: Traceable, variance: Traceable
     ) -> tuple[Traceable | float, ...]:
         """Return the weights of x^2, x and 1."""
-        return cells.coefficients(xp, mean, variance)
+        return densities.coefficients(xp, mean, variance)
 
     def log_density_fn(self, params: Params) -> Callable[[Block], np.ndarray]:
-        """Return x -> log p(x given y = k, params), shape (row, *draw, class)."""
-        few = params["mean"][..., 0].size <= cells.FEW
-        return cells.residual_density(**params) if few else super().log_density_fn(params)
+        """Return x -> log p(x given y = k, params), shape (row, *draw, class).
+
+        By residuals, which lose no digits, where there are few sets of parameters.
+        """
+        few = params["mean"][..., 0].size <= densities.FEW
+        return densities.residual_density(**params) if few else super().log_density_fn(params)
 
     def draw(self, rng: np.random.Generator, n: int) -> Params:
         """Return n independent draws of mean and variance, each (draw, class, feature)."""
@@ -194,26 +202,20 @@ class Normal(Columnwise):
     def log_density_draws_given_row(
         self, rng: np.random.Generator, n: int
     ) -> Callable[[Block, np.ndarray], np.ndarray]:
-        """Return densities under theta updated by each row's own class (see the base class).
-
-        A chi2 of one more degree of freedom is the old one plus a squared normal, so the update by
-        one row is arithmetic on shared random numbers.
-        """
-        return updated_density_draws(
-            self, rng, n, degrees=self.variance_rows, variance=self.variance
-        )
+        """Return densities under theta updated by each row's own class (see the base class)."""
+        return densities.updated_density_draws(self, rng, n)
 
     def mode(self) -> Params:
         """Return the mode in (mu, log sigma2): rows variance / (rows + means that share it)."""
-        means = len(self.mean) if self.spread == "shared" else 1
+        means = self.mean.size / self.variance.size
         rows = self.variance_rows
-        return {"mean": self.mean, "variance": rows * self.variance / (rows + means)}
+        return {"mean": self.mean, "variance": rows / (rows + means) * self.variance}
 
     def estimate(self, statistics: NormalStatistics) -> dict[str, Cell]:
         """Return class means and SS / n."""
-        count = statistics.count
-        mean = np.where(count > 0, statistics.mean, np.nan)
-        return {"mean": mean, "variance": self._pool(statistics.scatter) / self._pool(count)}
+        n = statistics.count
+        variance = self._pool(statistics.scatter) / self._pool(n)
+        return {"mean": np.where(n > 0, statistics.mean, np.nan), "variance": variance}
 
     def maximum_likelihood(
         self,
@@ -227,33 +229,49 @@ class Normal(Columnwise):
         A variance under variance_floor times the column's own is replaced by that and reported; a
         class without an observed cell takes the pooled estimates and is reported.
         """
-        shared, mean, pooled = self.spread == "shared", *self._pooled(statistics)
+        return self.estimates(
+            statistics,
+            self.initial_params(statistics),
+            bias_corrected=bias_corrected,
+            variance_floor=variance_floor,
+        )
+
+    def estimates(
+        self,
+        statistics: NormalStatistics,
+        start: Params,
+        *,
+        bias_corrected: bool,
+        variance_floor: float,
+    ) -> tuple[Params, list[Repair]]:
+        """Return the estimates of `maximum_likelihood`, `start` where nothing was observed."""
+        means = self._pool((statistics.count > 0).astype(float)) if bias_corrected else 0.0
+        n = self._pool(statistics.count)
         with np.errstate(divide="ignore", invalid="ignore"):
             own = self.estimate(statistics)
-        if bias_corrected:
-            n = self._pool(statistics.count)
-            means = len(statistics.count) if shared else 1
-            own["variance"] = np.where(n > 0, own["variance"] * quotient(n, n - means), np.nan)
-        empty, variance = np.isnan(own["mean"]), own["variance"]
-        variance = np.where(np.isnan(variance), pooled, variance)
-        low = variance < variance_floor * pooled
+            variance = own["variance"] * np.where(n > means, n / (n - means), 0.0)
+        empty = np.isnan(own["mean"])
+        variance = np.where(n > 0, variance, start["variance"])
+        low = variance < variance_floor * start["variance"]
         findings = [Repair("pooled", *map(int, at)) for at in np.argwhere(empty)]
         findings += [
-            Repair("floored", None if shared else int(k), int(j)) for k, j in np.argwhere(low)
+            Repair("floored", None if self.spread == "shared" else int(k), int(j))
+            for k, j in np.argwhere(low)
         ]
-        variance = np.where(low, variance_floor * pooled, variance)
-        return {"mean": np.where(empty, mean, own["mean"]), "variance": variance}, findings
-
-    def _pooled(self, statistics: NormalStatistics) -> tuple[np.ndarray, np.ndarray]:
-        # a column without a unit of its own has that of the stated guess
-        mean, variance = statistics.pooled()
-        return mean, np.where(np.isnan(variance), self.variance.mean(axis=0), variance)
+        mean = np.where(empty, start["mean"], own["mean"])
+        variance = np.where(low, variance_floor * start["variance"], variance)
+        return {"mean": mean, "variance": variance}, findings
 
     def initial_params(self, statistics: NormalStatistics) -> Params:
         """Return the pooled mean and variance for every class."""
+        mean, variance = statistics.pooled()
+        # a column without a unit of its own has that of the stated guess
+        variance = np.where(np.isnan(variance), self.variance.mean(axis=0), variance)
         shapes = self._shapes(statistics.shape)
-        pooled = zip(self.supports, self._pooled(statistics), strict=True)
-        return {name: np.broadcast_to(value, shapes[name]) for name, value in pooled}
+        return {
+            "mean": np.broadcast_to(mean, shapes["mean"]),
+            "variance": np.broadcast_to(variance, shapes["variance"]),
+        }
 
     def simulate_cell(self, rng: np.random.Generator, mean: Cell, variance: Cell) -> Cell:
         """Return mean + sd times noise."""
@@ -287,11 +305,8 @@ class Normal(Columnwise):
         return {"mean": mean, "variance": variance}
 
     def whitening(self, statistics: NormalStatistics) -> dict[str, tuple[np.ndarray, ...]]:
-        """Return centre and width of the posterior of the mean and of the log variance."""
+        """Return center and width of the posterior of the mean and of the log variance."""
         after = self.posterior(statistics)
         width = np.broadcast_to(np.sqrt(after.variance / after.mean_rows), after.mean.shape)
-        variance = after.variance
-        return {
-            "mean": (after.mean, width),
-            "variance": (np.log(variance), np.sqrt(2 / after.variance_rows)),
-        }
+        widths = np.sqrt(2 / after.variance_rows)
+        return {"mean": (after.mean, width), "variance": (np.log(after.variance), widths)}
