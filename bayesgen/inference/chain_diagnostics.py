@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
-from scipy.special import ndtri
+from scipy.special import expit, logit, ndtri
 from scipy.stats import rankdata
 
 from bayesgen.typing import Joint
@@ -124,7 +124,7 @@ def monte_carlo_error(sums: Sums, top: Joint, proba: Joint, n_draws: int) -> Mon
     # NaN below: a class, or a row, that is impossible under every draw has no error
     with np.errstate(divide="ignore", invalid="ignore"):
         gain = np.log(total / n_draws) - np.log(sums / sizes).mean(axis=2)
-        gained = 1 / (1 + (1 - proba) / proba * np.exp(-gain))
+        gained = expit(logit(proba) + gain)
         best = np.where(total > 0, top, -np.inf).max(axis=1)[:, None]
         share = np.where(total > 0, np.exp(top - best), 0.0)
         evidence = np.einsum("rk,rkb->rb", share, sums)
