@@ -1,7 +1,7 @@
 """Fully Bayesian generative classification: class probabilities you can act on.
 
 A generative classifier is a class prior times one likelihood per block of columns; fitting replaces
-each prior by its posterior; predicting averages joint densities over it, then normalises.
+each prior by its posterior; predicting averages joint densities over it, then normalizes.
 """
 
 from importlib.metadata import version

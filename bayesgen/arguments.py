@@ -1,6 +1,6 @@
-"""Arguments of every public call, checked by kind: a count, a share, a cost, a seed, a word.
+"""Argument validation by kind: counts, fractions, costs, seeds and named options.
 
-Each returns the argument as plain Python, or refuses it with a sentence that names it.
+Each function returns the argument as plain Python, or raises an error that names it.
 """
 
 import os

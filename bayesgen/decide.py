@@ -1,4 +1,4 @@
-"""Decisions: the loss matrix, least expected loss, rejected rows, and typicality."""
+"""Decisions: loss matrices, minimum expected loss, rejection of rows, and typicality."""
 
 import dataclasses
 import math

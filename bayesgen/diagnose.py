@@ -1,8 +1,8 @@
-"""Diagnostics for arviz: draws, priors, predictions and log densities under the user's names.
+"""Export to arviz: draws, priors, predictions and log densities, labeled with the user's names.
 
-Groups and their variables follow arviz's conventions, so that its summaries, diagnostics, plots and
-model comparisons read them: dims are "class", "<block>.feature" and "<block>.level", coordinates
-the user's own words.
+Groups and variables follow arviz's conventions, so its summaries, diagnostics, plots and model
+comparisons work unchanged. Dims are "class", "<block>.feature" and "<block>.level"; coordinates are
+the names in the user's table.
 """
 
 import dataclasses

@@ -1,4 +1,4 @@
-"""A class prior times one likelihood per block: statistics, completion, update."""
+"""The model: a class prior times one likelihood per block."""
 
 import dataclasses
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Predictions: log joints, intervals, draws and simulated rows of a posterior."""
+"""Predictions from a posterior: log joint densities, intervals, draws and simulated rows."""
 
 import functools
 

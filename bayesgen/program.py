@@ -1,4 +1,4 @@
-"""The model as a NumPyro program over sufficient statistics, and draws and densities of its prior.
+"""The model as a NumPyro program over sufficient statistics; draws and densities of its prior.
 
 `bayesgen.inference.log_density` reads it for NUTS, MAP and MLE alike.
 """

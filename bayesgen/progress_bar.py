@@ -1,4 +1,4 @@
-"""The progress bar of samplers and comparisons: the only thing that the library prints."""
+"""Progress bar of samplers and comparisons; the library prints nothing else."""
 
 import sys
 from contextlib import AbstractContextManager

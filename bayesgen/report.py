@@ -1,4 +1,4 @@
-"""Report of a fitted classifier as one self-contained HTML page; its template is report.html."""
+"""HTML report of a fitted classifier, as one self-contained page from report.html."""
 
 import inspect
 import io

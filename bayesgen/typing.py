@@ -1,4 +1,4 @@
-"""Array aliases with the axis words of the library: row, feature, class, level, draw, chain."""
+"""Array type aliases, named by axis: row, feature, class, level, draw, chain."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, no_type_check, runtime_checkable

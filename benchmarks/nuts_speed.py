@@ -2,7 +2,7 @@
 
 Rows: `report_.seconds`, which leaves out reading the table and compiling. Second fit: the whole of
 `fit` to new rows of shapes that were fitted before, against `numpyro.infer.MCMC` on the same
-program over the same statistics with the same draws, warm-up and (vectorised) chains, in float64.
+program over the same statistics with the same draws, warm-up and (vectorized) chains, in float64.
 MCMC runs that program as it stands and compiles it at every run; bayesgen samples it in whitened
 coordinates by a compiled driver that it keeps. Both figures count wall-clock time, not effective
 draws.

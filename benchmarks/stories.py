@@ -3,7 +3,7 @@
 Log loss (nats a row, lower is better) of models/hierarchical_naive_bayes.py beside exact naive
 Bayes, and of models/shrunken_qda.py beside exact LDA and QDA (missing values: data augmentation),
 each with 24 rows to fit (stated draws, two rows of each class among them) and in five stratified
-folds. Numbers are standardised for the programs, by the fitted rows; the others need no units.
+folds. Numbers are standardized for the programs, by the fitted rows; the others need no units.
 
 The tables are those of the package, or of a folder: NAME.csv with a column `class`, and schema.json
 with {NAME: {"features": {column: "numeric" | other kinds}}}.

@@ -1,7 +1,7 @@
 """QDA with an LKJ prior by NUTS: effective draws per gradient, in whitened coordinates and without.
 
 Five tables whose columns within a class are collinear (condition number of their correlations over
-1e3). Columns are standardised for both sides. Ours: `QDA(prior="lkj")`, sampled in coordinates
+1e3). Columns are standardized for both sides. Ours: `QDA(prior="lkj")`, sampled in coordinates
 in which the likelihood is round. Beside it: the same story over the same statistics as one would
 write it, log deviations and the Cholesky factor of the correlations in numpyro's own coordinates,
 sampled by numpyro's MCMC with as many draws and chains. Effective draws are those of the worst

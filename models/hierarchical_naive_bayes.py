@@ -3,7 +3,7 @@
 Plain naive Bayes is told a guess for each class and how many rows the guess is worth. Here both
 are learned from the classes themselves, column by column.
 
-A column of numbers has a centre, and the means of the classes are scattered around it; it has a
+A column of numbers has a center, and the means of the classes are scattered around it; it has a
 typical variance, and the variances of the classes are scattered around that. A column of levels
 has typical probabilities, and those of the classes are scattered around them. How far they
 scatter is the prior strength: if the classes agree in a column, it is found to be many rows, the
@@ -11,10 +11,10 @@ small classes lean on the typical values, and the column loses its say. If they 
 is few rows, and each class speaks for itself.
 
 The prior strengths are log-normal around `mean_rows`, `variance_rows` and `level_rows`, within a
-factor of about twenty either way; the centre and typical variance of a column are guessed as `mean`
+factor of about twenty either way; the center and typical variance of a column are guessed as `mean`
 and `variance`, worth one and three rows.
 
-    class_probs ──▶ y ──┬──▶ x.numbers  ◀── (mean ◀── variance) ◀── centre, typical, two prior
+    class_probs ──▶ y ──┬──▶ x.numbers  ◀── (mean ◀── variance) ◀── center, typical, two prior
     strengths
                     │   └──▶ x.levels.j ◀──  probs.j            ◀── centre.j, rows.j
                     └─────── row ─────┘      └───── class ────┘

@@ -1,20 +1,20 @@
 """Kernel density naive Bayes: a class's column looks like the rows already seen, slightly blurred.
 
-Some rows have been seen, the centres. A new row picks its class. Then each of its numbers picks
-one of the centres of that class, and lands near that centre's number: a normal bump around it.
+Some rows have been seen, the centers. A new row picks its class. Then each of its numbers picks
+one of the centers of that class, and lands near that centre's number: a normal bump around it.
 No shape is assumed; what is unknown is how wide the bumps are, one bandwidth per class and column.
 
-A row that is itself a centre may not look at its own bump, or the best bandwidth would be zero.
-So fitting uses the leave-one-out density: x["own"] says which centre a row is, -1 for a new row.
+A row that is itself a center may not look at its own bump, or the best bandwidth would be zero.
+So fitting uses the leave-one-out density: x["own"] says which center a row is, -1 for a new row.
 
     fitting      model({"value": X, "own": arange(n)}, y, centres=X, centre_classes=y, ...)
     predicting   model({"value": new, "own": all -1}, k, centres=X, centre_classes=y, ...)
 
 The square of a bandwidth has the prior of a variance: the guess `bandwidth` squared, worth
-`bandwidth_rows` rows. A missing cell is left out, as a row's cell and as a centre. A class that
-has no other centre in a column borrows those of all classes.
+`bandwidth_rows` rows. A missing cell is left out, as a row's cell and as a center. A class that
+has no other center in a column borrows those of all classes.
 
-    class_probs ──▶ y ──▶ x ◀── variance        x also looks at the centres, which are given
+    class_probs ──▶ y ──▶ x ◀── variance        x also looks at the centers, which are given
                     └ row ┘     class
                           └─ feature ──┘
 
@@ -43,8 +43,8 @@ def model(
 ):
     """Tell the story of x, {"value": (row, feature), "own": (row,)}, and classes y (row,).
 
-    centres (centre, feature) are the rows already seen, centre_classes (centre,) their classes.
-    Values and centres are NaN where missing. Keep the widths: square roots of site "variance".
+    centers (center, feature) are the rows already seen, centre_classes (center,) their classes.
+    Values and centers are NaN where missing. Keep the widths: square roots of site "variance".
     """
     n_features = centres.shape[1]
     if x is None:  # simulate new, whole rows
@@ -53,7 +53,7 @@ def model(
     else:  # put a harmless number where one is missing, and remember not to look at it
         own, observed = x["own"], ~jnp.isnan(x["value"])
         value = jnp.where(observed, x["value"], 0.0)
-    seen = ~jnp.isnan(centres).T  # (feature, centre)
+    seen = ~jnp.isnan(centres).T  # (feature, center)
     centres = jnp.where(seen, centres.T, 0.0)
 
     class_probs = numpyro.sample("class_probs", dist.Dirichlet(class_rows * jnp.ones(n_classes)))
@@ -67,7 +67,7 @@ def model(
     with numpyro.plate("row", len(observed)):
         y = numpyro.sample("y", dist.Categorical(class_probs), obs=y)
         others = seen & (jnp.arange(centres.shape[1]) != own[:, None])[:, None, :]
-        mine = others & (centre_classes == y[:, None])[:, None, :]  # (row, feature, centre)
+        mine = others & (centre_classes == y[:, None])[:, None, :]  # (row, feature, center)
         mine = jnp.where(mine.any(-1, keepdims=True), mine, others)
         pick = dist.Categorical(logits=jnp.where(mine, 0.0, -1e9))  # e^-1e9 is zero
         bumps = dist.Normal(centres, jnp.sqrt(variance)[y][:, :, None])

@@ -1,4 +1,4 @@
-"""Linear discriminant analysis: classes are clouds of one shape around different centres.
+"""Linear discriminant analysis: classes are clouds of one shape around different centers.
 
 Each class has its share of the rows and its mean. One covariance matrix, the same for all classes,
 says how the columns vary together. A row picks its class and is drawn from a normal around that

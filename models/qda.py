@@ -1,4 +1,4 @@
-"""Quadratic discriminant analysis: classes are clouds, each with its own centre and shape.
+"""Quadratic discriminant analysis: classes are clouds, each with its own center and shape.
 
 Each class has its share of the rows, its mean and its covariance matrix. A row picks its class
 and is drawn from that class's normal. The borders between classes are conic sections.

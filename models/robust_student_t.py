@@ -7,7 +7,7 @@ itself whether a number is wild. (When it is whole rows that go astray, take a m
 
 How heavy the tails are is learned, one number of degrees of freedom per column: 1 is Cauchy's bell,
 30 is all but normal. The prior on it, Gamma(2, 0.1), is vague between these. `mean` and `variance`
-are the centre and the squared scale of the bell; their guesses are worth rows as in the normal.
+are the center and the squared scale of the bell; their guesses are worth rows as in the normal.
 
     class_probs ──▶ y ──▶ x ◀── (mean ◀── variance),  degrees
                     └ row ┘      └──── class ────┘

@@ -1,4 +1,4 @@
-"""Scores of class probabilities, their decomposition, reliability curves and thresholds.
+"""Calibration: proper scores and their decomposition, reliability curves, decision thresholds.
 
 Functions of many classes take `y`, the code of each row's true class (0 to classes - 1), and
 `probability`, one row of class probabilities for each (rows sum to one). Functions of one event

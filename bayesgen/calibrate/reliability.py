@@ -1,4 +1,4 @@
-"""Reliability curves: the frequency of an event, given its stated probability, with a band.
+"""Reliability curves: observed frequency of an event against its stated probability.
 
 A curve is three small tables, all that a picture needs: the pooled blocks of the
 recalibrated probabilities, the band in which they would lie if the stated probabilities were right,

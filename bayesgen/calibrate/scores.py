@@ -1,4 +1,4 @@
-"""Log loss, Brier score and its parts, accuracy, calibration error and area under the ROC curve."""
+"""Scores: log loss, Brier score and its decomposition, accuracy, calibration error, ROC AUC."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""Decisions that follow from probabilities: confusion tables, thresholds, the ROC curve."""
+"""Decision thresholds, confusion tables and the ROC curve."""
 
 from collections.abc import Hashable, Sequence
 

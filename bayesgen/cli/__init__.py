@@ -1,3 +1,3 @@
-"""The `bayesgen` command. Results go to stdout, notes and progress to stderr."""
+"""The `bayesgen` command: results go to stdout, notes and progress to stderr."""
 
 from bayesgen.cli.main import main as main

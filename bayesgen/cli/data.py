@@ -1,4 +1,4 @@
-"""CSV files, Parquet files and bundled data sets, read in batches or whole."""
+"""Input data: CSV files, Parquet files and bundled data sets, read in batches or whole."""
 
 import collections
 import contextlib

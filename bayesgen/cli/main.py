@@ -1,4 +1,4 @@
-"""The `bayesgen` command: compare, fit, predict, report, datasets; arguments, help, exit codes."""
+"""Subcommands (compare, fit, predict, report, datasets), their arguments, help and exit codes."""
 
 import itertools
 import os

@@ -1,4 +1,4 @@
-"""Classifiers of the command line: names, descriptions, and the columns of a file they read."""
+"""Classifiers available on the command line: names, descriptions and the columns they read."""
 
 import dataclasses
 import itertools

@@ -1,4 +1,4 @@
-"""Output of the command line: text and tables for people, JSON for programs."""
+"""Command-line output: text and tables for people, JSON for programs."""
 
 import contextlib
 import json

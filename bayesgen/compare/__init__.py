@@ -1,4 +1,4 @@
-"""Cross-validated comparison of classifiers by proper scores, on the same folds."""
+"""Cross-validated comparison of classifiers by proper scores on shared folds."""
 
 from bayesgen.compare.comparison import Comparison as Comparison
 from bayesgen.compare.cross_validation import compare as compare

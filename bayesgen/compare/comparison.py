@@ -1,4 +1,4 @@
-"""The result of a comparison: tables of scores, and the predictions they were computed from."""
+"""Result of a comparison: score tables and the out-of-fold predictions behind them."""
 
 import dataclasses
 import math

@@ -1,4 +1,4 @@
-"""Compare classifiers on the same folds by scores of the rows left out."""
+"""Cross-validation: fit every classifier on the same folds and score the held-out rows."""
 
 import dataclasses
 import time

@@ -1,4 +1,4 @@
-"""Folds: the rows to fit and those to score, in full and at smaller training sizes."""
+"""Folds: training and held-out rows, at full and at smaller training sizes."""
 
 from collections.abc import Iterable, Sequence
 

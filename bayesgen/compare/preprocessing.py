@@ -1,6 +1,6 @@
-"""Pipelines of scikit-learn for classifiers that cannot take missing cells or text.
+"""scikit-learn pipelines for classifiers that accept neither missing values nor text.
 
-Imported when needed: its parts of scikit-learn would slow down every start.
+Imported lazily, because the scikit-learn modules it needs would slow down every import.
 """
 
 import numpy as np

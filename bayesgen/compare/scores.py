@@ -1,4 +1,4 @@
-"""Scores of out-of-fold predictions, their standard errors over folds, and paired differences."""
+"""Scores of out-of-fold predictions, standard errors over folds, and paired differences."""
 
 import dataclasses
 

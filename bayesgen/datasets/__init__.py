@@ -1,4 +1,4 @@
-"""Small bundled tables with their sources, for examples, tests and `bayesgen compare NAME`.
+"""Small bundled data sets with their sources, for examples, tests and `bayesgen compare NAME`.
 
 Every loader returns `(X, y)`: a pandas DataFrame of the features and a pandas Series of the
 classes, read from a CSV file inside the package. Text stays text, numbers stay numbers, an empty

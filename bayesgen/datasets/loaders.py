@@ -1,4 +1,4 @@
-"""Bundled tables: their names, files and targets, and a loader of each."""
+"""Loaders of the bundled data sets: names, files and targets."""
 
 from pathlib import Path
 

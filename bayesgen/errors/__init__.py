@@ -1,7 +1,7 @@
-"""Exceptions and warnings, one class for each kind, and their sentences.
+"""Exceptions and warnings: one class per kind, with constructors for its messages.
 
-A sentence names the place (column, class, rows), what was found, what is allowed and a cure. Each
-class has a constructor for each of its sentences: `raise NotNumeric.column("color", ("red",))`.
+A message names the place (column, class, rows), what was found, what is allowed and a remedy. Each
+class has one constructor per message: `raise NotNumeric.column("color", ("red",))`.
 Errors are also ValueError or TypeError, as scikit-learn's callers expect.
 """
 

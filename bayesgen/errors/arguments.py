@@ -1,4 +1,4 @@
-"""Invalid arguments: values, losses, priors and distributions, and packages they need."""
+"""Errors about arguments: values, losses, priors, distributions, and missing packages."""
 
 import difflib
 from collections.abc import Sequence

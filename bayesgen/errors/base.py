@@ -1,4 +1,4 @@
-"""Base classes of errors and warnings, values quoted in sentences, and similar warnings merged."""
+"""Base classes of errors and warnings, quoting of values, and merging of similar warnings."""
 
 import contextlib
 import functools

@@ -1,4 +1,4 @@
-"""Columns that do not suit their likelihood, differ from those of the fit, or look suspicious."""
+"""Errors about columns: unsuitable for the likelihood, unlike those of the fit, or suspicious."""
 
 import math
 from collections.abc import Iterable, Mapping

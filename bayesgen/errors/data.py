@@ -1,4 +1,4 @@
-"""Invalid data: tables, values, texts, labels and weights."""
+"""Errors about data: invalid tables, values, texts, labels and weights."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Model files and checkpoints that cannot be saved, written or read."""
+"""Errors about files: models and checkpoints that cannot be saved, written or read."""
 
 from bayesgen.errors.base import BayesgenError, BayesgenWarning, Count, Sentence, shown
 

@@ -1,4 +1,4 @@
-"""Unsupported inference, results not to be trusted, and attributes that a fit does not have."""
+"""Errors about inference: unsupported methods, unreliable results, unavailable attributes."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""A user's NumPyro program: its form, its rows, and the densities it gives them."""
+"""Errors about a user's NumPyro program: its form, its rows and their densities."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""The classifiers, in scikit-learn's contract."""
+"""The public classifiers, following the scikit-learn API."""
 
 from bayesgen.estimators.bag_of_words import BagOfWords as BagOfWords
 from bayesgen.estimators.classifier import fit_batches as fit_batches

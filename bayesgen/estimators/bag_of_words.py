@@ -1,4 +1,4 @@
-"""Bags of words: texts, or counts of their words, classified by the words alone."""
+"""Bag-of-words classifier for texts or word counts."""
 
 from collections.abc import Callable
 from typing import ClassVar, Literal, Protocol, runtime_checkable

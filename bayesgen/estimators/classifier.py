@@ -1,4 +1,4 @@
-"""Base class of the classifiers: the scikit-learn API on top of a posterior."""
+"""Base class of all classifiers: the scikit-learn API on top of a posterior."""
 
 import abc
 import copy

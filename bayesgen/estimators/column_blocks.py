@@ -1,4 +1,4 @@
-"""Column blocks: from the likelihood= argument to the columns that each likelihood reads."""
+"""Column blocks: resolve the `likelihood=` argument to the columns of each likelihood."""
 
 from collections import Counter
 from collections.abc import Mapping

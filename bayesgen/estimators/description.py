@@ -1,4 +1,4 @@
-"""Columns, blocks and members of a classifier, for those who print them."""
+"""Descriptions of a classifier for display: its columns, blocks and members."""
 
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import Blocks

@@ -1,4 +1,4 @@
-"""Diagnostics of a fitted classifier: simulated rows, arviz's trees, leave-one-out scores."""
+"""Diagnostics of a fitted classifier: simulated rows, arviz export, leave-one-out scores."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""Linear and quadratic discriminant analysis: one multivariate normal over all columns."""
+"""Linear and quadratic discriminant analysis: one multivariate normal per class."""
 
 from collections.abc import Callable
 from typing import ClassVar, Literal

@@ -1,4 +1,4 @@
-"""The general classifier: likelihoods for columns, or a NumPyro program of the user's own."""
+"""The general classifier: one likelihood per block of columns, or a user's NumPyro program."""
 
 from collections.abc import Callable
 from typing import cast

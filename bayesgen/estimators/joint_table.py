@@ -1,4 +1,4 @@
-"""The joint table: one probability for every combination of levels."""
+"""Joint table classifier: one probability per class and combination of levels."""
 
 from typing import ClassVar, Literal
 

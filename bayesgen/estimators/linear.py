@@ -1,4 +1,4 @@
-"""Linear discriminants: coefficients of a point estimate, and discriminant coordinates."""
+"""Linear discriminants: coefficients of a point estimate, and discriminant scores of rows."""
 
 import numpy as np
 from jaxtyping import Float

@@ -1,4 +1,4 @@
-"""Load a fitted classifier from a file."""
+"""Loading of a fitted classifier from a file."""
 
 import os
 from collections.abc import Callable, Iterable

@@ -1,7 +1,7 @@
 """Constructor arguments by name: their documentation, `get_params` and `set_params`.
 
-A classifier's likelihood is a value that several classifiers may share. Setting an argument of it
-replaces it by another likelihood, so that others' stays as it is.
+A likelihood may be shared by several classifiers. Setting one of its arguments therefore replaces
+the likelihood instead of modifying it, so the other classifiers are unaffected.
 """
 
 import inspect

@@ -1,4 +1,4 @@
-"""A user's NumPyro program as a classifier: its rows, its training state, its fitted model."""
+"""Classifier backed by a user's NumPyro program: its rows, training state and fitted model."""
 
 import dataclasses
 from collections.abc import Callable, Mapping

@@ -1,6 +1,6 @@
-"""Save a fitted classifier: taken apart into records, put together again, and checked.
+"""Saving of a fitted classifier: conversion to records and back, with consistency checks.
 
-The parts of a model from a file must agree: blocks, classes, columns, levels, draws.
+The parts of a loaded model must agree on blocks, classes, columns, levels and draws.
 """
 
 import dataclasses

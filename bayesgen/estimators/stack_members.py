@@ -1,4 +1,4 @@
-"""Automatic members of a stack: structures from naive to quadratic for the columns of a table."""
+"""Automatic stack members: model structures from naive Bayes to quadratic discriminants."""
 
 import numpy as np
 from sklearn.base import clone

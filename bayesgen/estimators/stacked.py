@@ -1,4 +1,4 @@
-"""Stacking: several generative classifiers as one, weighted, and tempered, by leave-one-out."""
+"""Stacked classifier: members weighted and tempered by leave-one-out log scores."""
 
 import copy
 import dataclasses

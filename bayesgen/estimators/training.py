@@ -1,4 +1,4 @@
-"""Training: from rows, labels and weights to statistics, and from statistics to a posterior."""
+"""Training: rows, labels and weights to statistics, and statistics to a posterior."""
 
 import dataclasses
 import functools

@@ -1,4 +1,4 @@
-"""Validate rows, labels and weights that users pass."""
+"""Validation of the rows, labels and weights that users pass."""
 
 from collections.abc import Collection
 

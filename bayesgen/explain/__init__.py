@@ -1,7 +1,7 @@
-"""Explanations: weight of evidence, imputation, and the value of information of missing cells.
+"""Explanations: weight of evidence, imputation, and value of information of missing cells.
 
-Everything is computed from log p(shown cells, y = k given data), evaluated with different cells
-blank, and so holds for every posterior and every likelihood.
+Everything is computed from log p(observed cells, y = k given data) with different cells treated as
+missing, and so works for every posterior and every likelihood.
 """
 
 from bayesgen.explain.cells import Cell as Cell

@@ -1,4 +1,4 @@
-"""Cells of encoded rows: positions of columns, missing values, and substituted values."""
+"""Cells of encoded rows: column positions, missing values and substituted values."""
 
 import dataclasses
 import itertools

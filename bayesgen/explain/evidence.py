@@ -1,6 +1,6 @@
-"""Weight of evidence: each cell's contribution to one class against others, in nats.
+"""Weight of evidence: each cell's contribution to the log-odds of a class, in nats.
 
-The chain rule cuts log p(x, y = k) into log P(y = k) and one log p(x_j given the cells before it,
+The chain rule splits log p(x, y = k) into log P(y = k) and one log p(x_j given the cells before it,
 y = k) for each cell, so that the parts sum to the whole under every posterior. Where columns are
 independent given the class the order is irrelevant, and a part is the log Bayes factor of its cell.
 

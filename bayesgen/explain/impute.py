@@ -1,4 +1,4 @@
-"""Imputation: missing cells drawn from p(missing given observed, data), in the user's table."""
+"""Imputation: draws from p(missing given observed, data), returned in the user's table."""
 
 from typing import TypeVar, cast
 

@@ -1,4 +1,4 @@
-"""Inference: the method that the argument `inference=` names; each returns a `Posterior`."""
+"""Inference: the methods that `inference=` selects, each returning a `Posterior`."""
 
 from bayesgen.errors import NoClosedForm, UnsupportedInference, warn
 from bayesgen.inference.data_augmentation import Augmentation as Augmentation

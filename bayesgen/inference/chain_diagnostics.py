@@ -1,4 +1,4 @@
-"""Diagnostics of draws: agreement of chains, and the Monte Carlo error of averages over draws."""
+"""Diagnostics of draws: agreement of chains, and Monte Carlo error of posterior means."""
 
 from typing import NamedTuple
 

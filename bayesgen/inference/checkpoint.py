@@ -1,10 +1,10 @@
-"""Checkpoints of NUTS: the state of a sampler in a file, to continue an interrupted run.
+"""NUTS checkpoints: the state of a sampler in a file, to resume an interrupted run.
 
 The file holds the state of every chain, the draws so far, and the specification of the run: its
-arguments, its seed, the versions of jax and numpyro, and the numbers of its density. A run can only
-continue from a file of the same specification. Statistics may differ from those in the file by
-rounding (other processors and numbers of threads add in another order); then those in the file are
-used.
+arguments, its seed, the versions of jax and numpyro, and the data of its density. A run resumes
+only from a file with the same specification. Statistics may differ from those in the file by
+rounding (the order of summation depends on the processor and the number of threads); those in the
+file are then used.
 """
 
 import contextlib
@@ -227,7 +227,7 @@ def _stated(numbers: Mapping) -> list[bool]:
 
     paths = [path for path, _ in jax.tree_util.tree_flatten_with_path(numbers)[0]]
     words = [[str(getattr(entry, "key", "")) for entry in path] for path in paths]
-    # of a program: centre, width; of a model: class/coordinates/..., blocks/NAME/coordinates/...
+    # of a program: center, width; of a model: class/coordinates/..., blocks/NAME/coordinates/...
     return [
         path[0] not in ("centre", "width")
         and path[1:2] != ["whitening"]

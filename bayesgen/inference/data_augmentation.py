@@ -1,4 +1,4 @@
-"""Data augmentation: posterior draws given incomplete rows in joint blocks, by Gibbs steps."""
+"""Data augmentation: Gibbs draws of the posterior given incomplete rows in joint blocks."""
 
 import dataclasses
 import time

@@ -1,4 +1,4 @@
-"""Inference in closed form: exact, or after expected statistics of incomplete rows."""
+"""Closed-form inference, exact or from expected statistics of incomplete rows."""
 
 import dataclasses
 import time

@@ -1,11 +1,11 @@
-"""Sampling of learned prior strengths: parameters are integrated out, strengths alone are drawn.
+"""Sampling of learned prior strengths, with all other parameters integrated out.
 
-The density is the family's evidence p(rows given strengths) times a prior that is uniform over the
-logarithm of each strength between the ends of its grid; for the share of correlations in the guess
-of a covariance it is uniform over log(1 - correlation). Given the strengths all parameters have
-closed forms, so the answer is a mean of closed forms over draws: accurate far from the rows too,
-where draws of parameters are few. Blocks are independent given the labels, and each has its own
-mean.
+The density is the family's evidence p(rows given strengths) times a prior that is uniform in the
+logarithm of each strength over the range of its grid; for the share of correlations in the prior
+guess of a covariance it is uniform in log(1 - correlation). Given the strengths all parameters have
+closed forms, so predictions are means of closed forms over draws of the strengths. They are
+accurate in the tails too, where draws of parameters are sparse. Blocks are independent given the
+labels, and each has its own mean.
 """
 
 import dataclasses

@@ -1,7 +1,8 @@
-"""Incomplete rows in joint blocks: the interface that replaces the closed form of complete rows.
+"""Incomplete rows in joint blocks: the interface of families without a closed form for them.
 
-In naive blocks a missing cell weighs zero, and the closed form holds. A joint family whose closed
-form needs complete rows registers its `IncompleteData` with `missing_cells`.
+Where columns are independent given the class, a missing cell has weight zero and the closed form
+holds. A joint family whose closed form needs complete rows registers its `IncompleteData` with
+`missing_cells`.
 """
 
 import abc

@@ -1,4 +1,4 @@
-"""Multivariate normal with incomplete rows: mode, maximum likelihood and Gibbs steps on statistics.
+"""Multivariate normal with incomplete rows: mode, maximum likelihood and Gibbs steps.
 
 Statistics are kept by cell, one class and one pattern of observed columns: count, mean and scatter.
 No step needs the rows.

@@ -1,4 +1,4 @@
-"""Joint tables of incomplete rows: mode by Newton's method, posterior draws by data augmentation.
+"""Joint tables with incomplete rows: Newton's method for the mode, data augmentation for draws.
 
 A row with missing values could lie in any of the cells S that fit what it shows, so that rows of
 weight w have the likelihood (sum of p over S)^w. Spreading w over S in the proportions of p gives

@@ -1,7 +1,8 @@
-"""Laplace approximation of a log density: its mode, and widths of coordinates from curvature.
+"""Laplace approximation of a log density: its mode, and scales from the curvature there.
 
-By the quasi-Newton method alone, with gradients by JAX. The gradient of a user's program costs a
-pass over all rows, too much for the thousands of steps that Adam takes on statistics.
+The mode is found by a quasi-Newton method alone, with gradients by JAX. Each gradient of a user's
+program costs a pass over all rows, too much for the thousands of steps that Adam takes on
+statistics.
 """
 
 import dataclasses
@@ -39,7 +40,7 @@ NegLogDensity = Callable[[Flat, Flat, Flat], tuple[float, Flat]]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class LaplaceFit:
-    """The mode: centre and width of coordinates, and the parameters, by site.
+    """The mode: center and width of coordinates, and the parameters, by site.
 
     gradient: its norm there in units of the width, infinite where no start was possible.
     evaluations: how often the density was evaluated.
@@ -53,10 +54,10 @@ class LaplaceFit:
 
 
 def fit_laplace(density: LogDensity, tree: Mapping, objective: tuple[str, ...]) -> LaplaceFit:
-    """Return the mode of the sum of the named terms, searched from the centre of the tree.
+    """Return the mode of the sum of the named terms, searched from the center of the tree.
 
     Args:
-        density: over coordinates u with unconstrained value = centre + width u.
+        density: over coordinates u with unconstrained value = center + width u.
         tree: its numbers, "centre" and "width" by site among them.
         objective: names of the terms.
     """
@@ -112,7 +113,7 @@ def _fit(f: NegLogDensity, centre: Flat, width: Flat) -> tuple[Flat, Flat, float
 
 
 def _possible(f: NegLogDensity, centre: Flat, width: Flat) -> Flat | None:
-    """Return a point of finite density near the centre, if there is one."""
+    """Return a point of finite density near the center, if there is one."""
     rng = np.random.default_rng(0)
     for i in range(STARTS):
         start = centre + 0.2 * i * width * rng.standard_normal(centre.shape)

@@ -1,8 +1,8 @@
-"""Exact leave-one-out: each row predicted from all the others, its statistics subtracted.
+"""Exact leave-one-out prediction by subtracting the statistics of each row.
 
-Guesses that come from the columns are computed again without the row, so the answers equal those of
-as many fits. Families whose formulas allow a leading axis of rows (`vectorised`) score many rows at
-once; the others score row by row, equal rows once.
+Prior guesses that depend on the data are recomputed without the row, so the results equal those of
+refitting once per row. Families whose formulas allow a leading axis of rows (`vectorised`) score
+many rows at once; the others score row by row, equal rows once.
 """
 
 import dataclasses

@@ -1,6 +1,6 @@
-"""Log densities over unit-scale unconstrained parameters, as samplers and optimisers read them.
+"""Log densities over unit-scale unconstrained parameters, for samplers and optimizers.
 
-NUTS, MAP and MLE differ in which terms of a density count (prior, rows, measure), never in the
+NUTS, MAP and MLE differ only in the terms they include (prior, likelihood, Jacobian), never in the
 program. Models of the library and programs of users both take this form.
 """
 
@@ -36,7 +36,7 @@ class LogDensity(Protocol):
         """Return a hash; equal log densities have the same."""
 
     def centre(self, tree: dict) -> dict[str, Traceable]:
-        """Return the coordinates of the centre, by site: zeros."""
+        """Return the coordinates of the center, by site: zeros."""
 
     def terms(self, tree: dict, u: Mapping[str, Traceable]) -> dict[str, Traceable]:
         """Return the log densities at u.
@@ -99,7 +99,7 @@ class ModelLogDensity:
     shapes: Shapes
 
     def centre(self, tree: Tree) -> dict[str, Traceable]:
-        """Return the coordinates of the centre, by site: zeros."""
+        """Return the coordinates of the center, by site: zeros."""
         import jax.numpy as jnp
 
         shapes = dict(self.shapes)

@@ -1,4 +1,4 @@
-"""Newton's method for the log density of the observed cells of incomplete rows.
+"""Newton's method for the observed-data log density of incomplete rows.
 
 Complete rows determine the curvature of every coordinate; missing cells reduce it, almost to 0 if
 most cells are missing. Each step solves the Newton equations by conjugate gradients,

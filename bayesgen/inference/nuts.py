@@ -1,6 +1,7 @@
-"""The No-U-Turn sampler, for composed models and for programs of users.
+"""The No-U-Turn sampler (NUTS), for models of the library and for programs of users.
 
-Composed models are sampled on statistics: a leapfrog step costs the same at any number of rows.
+Models of the library are sampled given their statistics, so the cost of a leapfrog step does not
+depend on the number of rows.
 """
 
 import dataclasses
@@ -108,7 +109,7 @@ def compiled(density: LogDensity, warmup: int, target_accept: float) -> Compiled
     begin, step = hmc(potential_fn_gen=potential, algo="NUTS")
 
     def start_one(key: Traceable, tree: dict) -> HMCState:
-        # dispersed starts: one posterior width around the centre
+        # dispersed starts: one posterior width around the center
         centre = density.centre(tree)
         key, *site_keys = jax.random.split(key, len(centre) + 1)
         u = {

@@ -1,4 +1,4 @@
-"""Maximum likelihood and the posterior mode, in closed form where there is one and else by SVI.
+"""Maximum likelihood and posterior mode (MAP), in closed form or else by SVI.
 
 Stochastic variational inference with a point mass (AutoDelta) serves any model. Adam's steps follow
 the sign of a gradient rather than its size, and so find the optimum from afar, along the flattest

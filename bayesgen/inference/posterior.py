@@ -1,4 +1,4 @@
-"""Posteriors: the result of inference, with one method for each question about rows and parameters.
+"""Posteriors: the result of inference, with methods for predictions and parameters.
 
 A posterior is a closed form (`ExactPosterior`) or draws (`DrawsPosterior`); `PowerPosterior`, whose
 likelihood is raised to a power, and `MixturePosterior`, a weighted mean of several, wrap these.
@@ -119,7 +119,7 @@ class Posterior(abc.ABC):
         return None
 
     def normal_centre(self, block: str) -> Params:
-        """Return the class means and the shared covariance at the centre of a normal block."""
+        """Return the class means and the shared covariance at the center of a normal block."""
         hyper = self.families[block].arrays()
         return {"mean": hyper["mean"], "covariance": hyper["scale"][0]}
 

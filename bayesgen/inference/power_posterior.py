@@ -1,4 +1,4 @@
-"""Power (tempered) posteriors: the likelihood to a power, for features that repeat each other.
+"""Power (tempered) posteriors: a likelihood raised to a power, for redundant features.
 
 A row of p dependent features carries less information than one of p independent features, and a
 model that treats them as independent counts the same evidence several times. Raising p(x given y)

@@ -1,4 +1,4 @@
-"""Stacking: a weighted mean of the class probabilities of several posteriors, and its weights.
+"""Stacking: weighted means of class probabilities over several posteriors, and their weights.
 
 Source: Wolpert (1992), Neural Networks 5, 241-259; Yao, Vehtari, Simpson and Gelman (2018),
 Bayesian Analysis 13, 917-1007.

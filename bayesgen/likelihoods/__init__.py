@@ -1,4 +1,4 @@
-"""The likelihoods, one file per family."""
+"""Likelihoods: one file or folder per family."""
 
 from bayesgen.likelihoods.base import Likelihood as Likelihood
 from bayesgen.likelihoods.base import Repair as Repair

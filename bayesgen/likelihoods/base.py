@@ -1,9 +1,9 @@
-"""Base classes of likelihoods: a prior over parameters that can be updated, sampled and scored.
+"""Base classes of likelihoods: priors that can be updated, sampled and scored.
 
 A family declares its hyperparameters and their axes once; validation, re-indexing, saving and
-labelled output follow from that declaration. Families with sufficient statistics write their
-density once (`exponential_family`); independent columns need formulas of one cell only
-(`columnwise`); the others keep the rows (`distinct_rows`).
+labeled output follow from that declaration. Families with sufficient statistics write their density
+once (`exponential_family`); families of independent columns need only formulas for one cell
+(`columnwise`); all others keep the rows (`distinct_rows`).
 """
 
 import abc

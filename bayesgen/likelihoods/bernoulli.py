@@ -1,4 +1,4 @@
-"""Yes or no: one Bernoulli per class and column, with a Beta prior."""
+"""Bernoulli likelihood for binary columns, with a Beta prior per class and column."""
 
 import dataclasses
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Levels: one categorical distribution per class and column, with a Dirichlet prior."""
+"""Categorical likelihood for columns of levels, with a Dirichlet prior per class and column."""
 
 import dataclasses
 from collections.abc import Callable, Sequence

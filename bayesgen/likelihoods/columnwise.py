@@ -1,8 +1,8 @@
 """Base class of conjugate families whose columns are independent given class and parameters.
 
-A family writes what holds for one cell: about ten short methods, each a formula of the book.
-Statistics, scores, evidence, leave-one-out, estimates, programs, sparse rows and imputation follow.
-See `Poisson` for the pattern, and the page "Add a likelihood" of the documents.
+A family supplies the formulas for one cell in about ten short methods. Statistics, scores,
+evidence, leave-one-out, estimates, programs, sparse rows and imputation follow from them. See
+`Poisson` for the pattern, and the page "Add a likelihood" of the documentation.
 """
 
 import abc

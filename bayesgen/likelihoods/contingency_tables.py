@@ -1,6 +1,6 @@
-"""Contingency tables over several columns of levels: cells of rows, sums over missing columns.
+"""Contingency tables over columns of levels: the cell of each row, sums over missing columns.
 
-A table is stored flat: one cell for each combination of levels, the last column turning fastest.
+A table is stored flat: one cell for each combination of levels, the last column varying fastest.
 """
 
 import functools

@@ -1,4 +1,4 @@
-"""Levels of several columns on one flat axis, and Dirichlet vectors over them side by side.
+"""Dirichlet vectors of several columns, stored side by side on one axis of levels.
 
 Levels of all columns share one axis, so columns with different numbers of levels need no padding.
 `segments` is the 0/1 matrix of levels by columns; `starts` are the first levels of the columns.

@@ -1,4 +1,4 @@
-"""Families with one vector of probabilities for each class, under a Dirichlet prior.
+"""Base class of families with one probability vector per class and a Dirichlet prior.
 
 Word counts and joint tables differ in how a row selects entries of the vector; prior, update,
 evidence of counts, estimates and program are the same. Source: Gelman et al., Bayesian Data
@@ -104,6 +104,6 @@ class DirichletVector(Likelihood[S]):
             return {"probs": numpyro.sample(f"{name}.probs", prior)}
 
     def whitening(self, statistics: S) -> dict[str, tuple[np.ndarray, ...]]:
-        """Return which entries are free, and centre and width of their posterior log-ratios."""
+        """Return which entries are free, and center and width of their posterior log-ratios."""
         after = self.posterior(statistics).concentration()
         return {"probs": log_ratios(after, after.shape[-1:])}

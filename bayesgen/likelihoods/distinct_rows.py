@@ -1,8 +1,8 @@
-"""Distinct rows and distinct values as statistics, for families without sufficient ones.
+"""Distinct rows or values with their weights, for families without sufficient statistics.
 
-`Rows` keeps whole rows. Where columns are independent given the class, `Values` keeps the values of
-each class and column and how often they come: counts and rounded numbers become few, and missing
-cells vanish.
+`Rows` keeps whole rows. Where columns are independent given the class, `Values` keeps the distinct
+values of each class and column with their weights: counts and rounded numbers then take little
+space, and missing cells none.
 """
 
 import dataclasses

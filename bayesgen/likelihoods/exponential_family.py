@@ -1,4 +1,4 @@
-"""Exponential families: log densities that are linear in features of a row.
+"""Exponential families: log densities that are linear in statistics of a row.
 
 The density of rows and the likelihood of statistics both follow from `features` and `natural`, so
 the two cannot disagree.

@@ -1,4 +1,4 @@
-"""Mixture over hyperparameters: one family under several priors, weighted by their evidence."""
+"""Mixtures over hyperparameters: one family under several priors, weighted by evidence."""
 
 import dataclasses
 import itertools

@@ -1,4 +1,4 @@
-"""The joint table: one table of probabilities over several columns of levels for each class."""
+"""Joint categorical likelihood: one probability table over all combinations of levels per class."""
 
 import dataclasses
 import functools

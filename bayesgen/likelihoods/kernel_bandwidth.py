@@ -1,12 +1,12 @@
-"""The leave-one-out likelihood of a Gaussian kernel's bandwidth, and densities at many bandwidths.
+"""Leave-one-out likelihood of a Gaussian kernel's bandwidth, and densities at many bandwidths.
 
-The bandwidth of a class and column is alone in its likelihood, a function of one number. It is
-computed once, exactly, at the knots of a table, with slope and curvature; a leapfrog step then
-costs the same at any number of rows.
+The bandwidth of each class and column has a likelihood of its own, a function of one variable. It
+is computed once, exactly, at the knots of a table, with slope and curvature, so the cost of a
+leapfrog step does not depend on the number of rows.
 
 For one value, sum_i w_i exp(-(d_i^2 - d_min^2) / 2h^2) is an entire function of log h, bounded by
-the weight of the nearest centers and that of all. Chebyshev's interpolation at 64 points gives it
-at thousands of draws of h by one product of matrices.
+the weight of the nearest centers and that of all. Chebyshev interpolation at 64 points evaluates it
+at thousands of draws of h by one matrix product.
 """
 
 import dataclasses
@@ -47,9 +47,9 @@ def leave_one_out(
 ) -> Float[np.ndarray, "t 3"]:
     """Return log likelihood, slope and curvature by the log bandwidth t.
 
-    sum_i weight_i log of the mean over the other centres of Normal(value_i given centre, e^(2t)). A
-    value of weight w is w values, of which each leaves out itself; a value without other centres is
-    left out. weight, worth: how often values and centres come.
+    sum_i weight_i log of the mean over the other centers of Normal(value_i given center, e^(2t)). A
+    value of weight w is w values, of which each leaves out itself; a value without other centers is
+    left out. weight, worth: how often values and centers come.
     """
     out = np.zeros((len(log_bandwidth), 3))
     rows = max(1, PAIRS // max(len(centre), 1))
@@ -76,7 +76,7 @@ def _at(
     scale = np.exp(-2 * t)
     ratio = square * scale
     np.minimum(ratio, 1e150, out=ratio)
-    # each from its nearest centre, so that the sum does not underflow
+    # each from its nearest center, so that the sum does not underflow
     share = ratio * -0.5
     share += (nearest * (scale / 2))[:, None]
     np.exp(share, out=share)
@@ -155,7 +155,7 @@ def tabled(
 
 
 def _loneliest(value: Cells, weight: Cells, centre: Centres, centre_weight: Centres) -> float:
-    """Return the largest distance of a value to its nearest other; centres hold all values."""
+    """Return the largest distance of a value to its nearest other; centers hold all values."""
     at = np.searchsorted(centre, value)
     gaps = np.concatenate([[np.inf], np.diff(centre), [np.inf]])
     nearest = np.minimum(gaps[at], gaps[at + 1])
@@ -198,7 +198,7 @@ HERMITE = np.array(
 def log_densities(
     centre: Centres, weight: Centres, bandwidth: Float[np.ndarray, " draw"]
 ) -> Callable[[Cells], Float[np.ndarray, "value draw"]]:
-    """Return x -> log of the weighted mean of Gaussians around the centres, for each bandwidth."""
+    """Return x -> log of the weighted mean of Gaussians around the centers, for each bandwidth."""
     log_h = np.log(bandwidth)
     low, high = log_h.min(), log_h.max()
     carried = len(log_h) > NODES and high - low <= FARTHEST

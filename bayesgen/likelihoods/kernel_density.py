@@ -1,8 +1,8 @@
-"""Kernel densities: a kernel around each fitted value, of stated, ruled or learned bandwidth.
+"""Kernel density likelihood: a kernel at each training value, with fixed or learned bandwidth.
 
 Kernels are scaled so that the bandwidth is their standard deviation, as in R's `density`: one
-bandwidth smooths equally whatever the kernel. (Elsewhere the bandwidth of a kernel with compact
-support is its half-width, which is `reach` times ours.)
+bandwidth smooths equally for every kernel. (Other libraries define the bandwidth of a kernel with
+compact support as its half-width, which is `reach` times ours.)
 """
 
 import dataclasses
@@ -41,7 +41,7 @@ Centres = Float[np.ndarray, " centre"]
 
 @dataclasses.dataclass(frozen=True)
 class Kernel:
-    """A symmetric density that ends `reach` bandwidths from its centre.
+    """A symmetric density that ends `reach` bandwidths from its center.
 
     height: z -> density at z, for |z| <= 1 where 1 is the end. noise: (rng, n) -> draws of z.
     """
@@ -89,7 +89,7 @@ def _log_sum(name: str, away: np.ndarray, weight: np.ndarray) -> np.ndarray:
     if kernel is None:
         square = away**2 / 2
         nearest = square.min(axis=1, keepdims=True)
-        # beyond the range of numbers all centres are as far
+        # beyond the range of numbers all centers are as far
         off = np.where(np.isinf(nearest), np.inf, square - np.where(np.isinf(nearest), 0, nearest))
         return np.log(np.exp(-off) @ weight) - nearest[:, 0] - np.log(2 * np.pi) / 2
     z = away / kernel.reach
@@ -229,7 +229,7 @@ class KernelDensity(_FittedValues):
         h^2 ~ InverseGamma(bandwidth_rows / 2, bandwidth_rows * guess^2 / 2),
 
     and each row is scored by the kernels of the other rows of its class (the leave-one-out
-    likelihood: a row's own kernel would call for h = 0). NUTS samples h, MAP maximises. The guess
+    likelihood: a row's own kernel would call for h = 0). NUTS samples h, MAP maximizes. The guess
     keeps h away from 0 where many values are tied (rounded), and a single value far from all others
     calls for an h of about that distance.
 
@@ -286,7 +286,7 @@ class KernelDensity(_FittedValues):
         return ()
 
     def complete(self, statistics: Values) -> "KernelDensity":
-        """Take the values as centres, and find bandwidths by the rule."""
+        """Take the values as centers, and find bandwidths by the rule."""
         shape = statistics.n_classes, statistics.n_features
         if isinstance(self.bandwidth, str):
             width = rule_of_thumb(statistics)
@@ -420,7 +420,7 @@ class LearnedKernelDensity(_FittedValues):
         return "KernelDensity(bandwidth='posterior')"
 
     def complete(self, statistics: Values) -> "LearnedKernelDensity":
-        """Take the values as centres, fill the guess, and table the likelihood."""
+        """Take the values as centers, fill the guess, and table the likelihood."""
         shape = statistics.n_classes, statistics.n_features
         rule, stated = rule_of_thumb(statistics), self.bandwidth_guess
         guess = rule if stated is None else stated

@@ -1,4 +1,4 @@
-"""Word counts: a text is drawn word by word from its class's urn, with a Dirichlet prior."""
+"""Multinomial likelihood for word counts, with a Dirichlet prior per class."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -278,7 +278,7 @@ class Multinomial(DirichletVector[MultinomialStatistics]):
         return rng.multinomial(length, params["probs"][y]).astype(float)
 
     def whitening(self, statistics: MultinomialStatistics) -> dict[str, tuple[np.ndarray, ...]]:
-        """Return which words are free, and centre and width of their posterior log-ratios.
+        """Return which words are free, and center and width of their posterior log-ratios.
 
         Raises:
             UnsupportedInference: more than MOST_TRACED words.

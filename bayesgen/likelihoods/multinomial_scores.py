@@ -1,9 +1,9 @@
-"""Log densities of word counts given their total: averaged over urns, for given or drawn urns.
+"""Log densities of word counts given their total, at given, drawn or integrated-out probabilities.
 
-Drawn urns: if G_j ~ Gamma(a_j) for every word, then G_j / sum of G ~ Dirichlet(a). The sum over the
-words that a text lacks is one more Gamma variable, so a text needs as many variables as it has
-words, and one, however many words there are. Each word has random numbers of its own: they serve
-every text, and none needs the others.
+Draws: if G_j ~ Gamma(a_j) for every word, then G_j / sum of G ~ Dirichlet(a). The sum over the
+words absent from a text is one more Gamma variable, so a text needs one variable for each of its
+words plus one, whatever the size of the vocabulary. The random numbers of each word are its own and
+are shared by all texts.
 """
 
 import functools

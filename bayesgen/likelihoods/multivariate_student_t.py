@@ -1,4 +1,4 @@
-"""Multivariate Student's t: a robust alternative to the multivariate normal.
+"""Multivariate Student's t likelihood: a robust alternative to the multivariate normal.
 
 Rows are kept, since the t has no sufficient statistics. With o observed columns, d their squared
 distance from the mean in the matrix Sigma_oo, and v degrees of freedom, the log density of a row is

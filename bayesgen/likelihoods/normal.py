@@ -1,4 +1,4 @@
-"""Numbers, one column at a time: a normal per class and column, or one variance for all classes."""
+"""Normal likelihood for independent columns, with variances per class or shared by classes."""
 
 import dataclasses
 from collections.abc import Callable

@@ -1,7 +1,7 @@
-"""Log densities of independent normal cells: with parameters given, integrated out, or updated.
+"""Log densities of independent normal cells, with parameters given, integrated out or updated.
 
-Given mean and variance a cell is normal; with both integrated out it follows Student's t; and
-intervals need the density of a row under draws that the row itself has updated.
+Given mean and variance a cell is normal; with both integrated out it follows Student's t; intervals
+need the density of a row under draws that have been updated by that row.
 """
 
 from collections.abc import Callable

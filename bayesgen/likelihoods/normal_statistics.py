@@ -1,4 +1,4 @@
-"""Weighted counts, means and centered squares by class: the statistics of every normal family."""
+"""Sufficient statistics of univariate normals: weighted counts, means and centered squares."""
 
 import dataclasses
 import functools
@@ -95,7 +95,7 @@ class NormalStatistics(SufficientStatistics):
 def class_moments(
     x: Numbers, y: Labels, weight: Weights, n_classes: int
 ) -> tuple[Table, Table, Table]:
-    """Return count, mean and centred sum of squares of each column within each class.
+    """Return count, mean and centered sum of squares of each column within each class.
 
     One pass over memory: chunks of rows are centered on their own class means and merged, so that
     nothing cancels however far the classes lie apart. Missing cells (NaN) weigh zero.
@@ -114,7 +114,7 @@ def class_moments(
 
 
 def merge_moments(a: tuple, b: tuple) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return count, mean and centred squares of two sets of rows taken together."""
+    """Return count, mean and centered squares of two sets of rows taken together."""
     count = a[0] + b[0]
     share = np.divide(b[0], count, out=np.zeros_like(count), where=count > 0)
     delta = b[1] - a[1]
@@ -124,7 +124,7 @@ def merge_moments(a: tuple, b: tuple) -> tuple[np.ndarray, np.ndarray, np.ndarra
 
 
 def unmerge_moments(a: tuple, b: tuple) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return count, mean and centred squares of a set of rows without a part of it.
+    """Return count, mean and centered squares of a set of rows without a part of it.
 
     Weights that cancel to less than 1e-9 of the part are rounding errors of zero.
     """
@@ -169,7 +169,7 @@ def _block_moments(x: Numbers, y: Labels, membership: np.ndarray) -> tuple:
 
 
 def _around_the_first(x: np.ndarray, weight: np.ndarray) -> tuple[float, float]:
-    """Return mean and centred squares: to the last bit where all cells are equal."""
+    """Return mean and centered squares: to the last bit where all cells are equal."""
     off = x - x[0]
     mean = np.average(off, weights=weight)
     return x[0] + mean, weight @ (off - mean) ** 2

@@ -1,4 +1,4 @@
-"""Counts: one Poisson per class and column, with a Gamma prior on the rate."""
+"""Poisson likelihood for counts, with a Gamma prior on the rate per class and column."""
 
 import dataclasses
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Sparse rows: sums and scores of columns that are independent given the class.
+"""Sparse rows: statistics and scores of columns that are independent given the class.
 
 In a `scipy.sparse.csr_array` an absent cell is 0 and a stored NaN is missing. The score of a row of
 zeros is computed once; stored cells add their difference to it.

@@ -1,4 +1,4 @@
-"""Special functions without loss of digits; some of them take traced JAX arrays too."""
+"""Special functions without cancellation; some also accept traced JAX arrays."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Numbers of one unit: a normal per class with one variance for all columns, or for all classes."""
+"""Spherical normal likelihood: one variance for all columns, per class or shared by classes."""
 
 import dataclasses
 from collections.abc import Callable
@@ -36,7 +36,7 @@ class SphericalNormal(ExponentialFamily[NormalStatistics]):
     sigma2 ~ scaled-inverse-chi2(p * variance_rows, variance), p being the number of columns: a row
     has p cells, and each of them speaks of sigma2.
 
-    Update per class, with n_j observed cells of mean xbar_j and centred squares SS_j in column j:
+    Update per class, with n_j observed cells of mean xbar_j and centered squares SS_j in column j:
     mean_rows_j' = mean_rows_j + n_j, mean_j' = (mean_rows_j mean_j + n_j xbar_j) / mean_rows_j',
     p variance_rows' = p variance_rows + sum_j n_j, p variance_rows' variance' =
     p variance_rows variance + sum_j (SS_j + mean_rows_j n_j / mean_rows_j' d_j^2), where
@@ -46,7 +46,7 @@ class SphericalNormal(ExponentialFamily[NormalStatistics]):
     that missing ones are left out, at fit and at predict, and the closed form stays.
 
     All columns must be in one unit: another unit for all of them changes no class probability, one
-    for some of them does. Standardise columns of different units, or use `Normal`.
+    for some of them does. Standardize columns of different units, or use `Normal`.
 
     Exact. Source: Gelman et al., Bayesian Data Analysis (3rd ed.), section 3.3, with more cells.
 

@@ -1,8 +1,8 @@
-"""Supports of parameters: the map from unconstrained values to each, and its Jacobian.
+"""Supports of parameters: bijectors from unconstrained values, with their Jacobians.
 
-A family that declares `supports = {"rate": "positive"}` has its bijector, its scale-free Jacobian
-and its whitening from here; parameters of a user's program have their scale-free Jacobian by their
-constraint in NumPyro. Source: NumPyro and Stan, constraint transforms.
+A family that declares `supports = {"rate": "positive"}` gets its bijector, scale-free Jacobian and
+whitening from here; parameters of a user's program get theirs from their NumPyro constraint.
+Source: NumPyro and Stan, constraint transforms.
 """
 
 import dataclasses
@@ -81,10 +81,10 @@ def _covariance(centre: Traceable, width: Traceable) -> Transform:
 
 @functools.cache
 def whitened_cholesky() -> type:
-    """Return the numpyro transform u -> L = centre @ A(u), A near the identity.
+    """Return the numpyro transform u -> L = center @ A(u), A near the identity.
 
     A has exp(width_ii u) on its diagonal and width_ij u below it. At the posterior's own factor as
-    centre and its standard errors as widths, u is about standard normal and uncorrelated, however
+    center and its standard errors as widths, u is about standard normal and uncorrelated, however
     collinear the columns. |dL/dA| = prod centre_ii^(i+1).
     """
     import jax.numpy as jnp

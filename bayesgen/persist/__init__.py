@@ -1,9 +1,8 @@
-"""Models as files: one zip of a JSON text and NumPy arrays, and no code.
+"""Model files: a zip archive of JSON and NumPy arrays, without code.
 
-An object is taken apart into JSON and arrays (`encoding`), which go to a zip that takes its place
-on the disk whole or not at all (`container`). Loading goes back (`decoding`): every object is made
-by the constructor of a type in a registry. Nothing in a file is executed, and no name in it is
-imported.
+An object is encoded as JSON and arrays (`encoding`), which are written to a zip file atomically
+(`container`). Loading reverses this (`decoding`): every object is built by the constructor of a
+registered type. Nothing in a file is executed, and no name in it is imported.
 """
 
 from bayesgen.persist.container import InvalidStructure as InvalidStructure

@@ -1,12 +1,12 @@
-"""The zip file of `model.json` and `.npy`: written whole or not at all, read within its size.
+"""Zip container of `model.json` and `.npy` files: atomic writes, reads bounded by file size.
 
 `zipfile`, `unzip` and `numpy.load(path)` read it too. Members are stored, not compressed, and each
 is read once at most, so that the arrays of a file take no more memory than the file is large,
 whatever its headers claim (and once more the largest of them, while it is read).
 
-The CRC-32 of every member tells a damaged text or array from a whole one. It does not cover what
-stands between the members, such as dates, which are not read; and it is no signature: whoever
-changes a file can write a checksum that fits, so that everything in a file is checked.
+The CRC-32 of every member detects accidental damage to its text or array. It does not cover the
+bytes between members, such as dates, which are not read. Nor does it detect tampering, since anyone
+who changes a file can update the checksum; the contents are therefore validated as well.
 """
 
 import codecs

@@ -1,6 +1,6 @@
-"""Rebuild objects of JSON and arrays by their constructors, trusting nothing.
+"""Decoding: rebuild objects from untrusted JSON and arrays by their constructors.
 
-Whatever is wrong with a file becomes one sentence here.
+Any defect of a file is reported here, in one sentence.
 """
 
 import dataclasses

@@ -1,7 +1,7 @@
-"""Objects to JSON and arrays: a closed set of types, each with one way to be written.
+"""Encoding of objects as JSON and arrays: a closed set of types, one representation for each.
 
-Text, whole numbers, finite floats, truth values and None are themselves; everything else is an
-object with one key that names what it is. Floats are written so that they read back bit for bit.
+Strings, integers, finite floats, booleans and None are written as they are; everything else is a
+JSON object with one key, which names its type. Floats are read back bit for bit.
 """
 
 import dataclasses

@@ -1,4 +1,4 @@
-"""Types that may be rebuilt from a file, by their names in files; no others are rebuilt."""
+"""Registry of the types that may be rebuilt from a file, by their names in files."""
 
 import dataclasses
 import inspect

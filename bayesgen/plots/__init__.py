@@ -1,6 +1,6 @@
-"""Pictures in scikit-learn's style: a display holds what it shows, `.plot()` draws it.
+"""Plots in scikit-learn's style: a display holds the data, `.plot()` draws them.
 
-Only here matplotlib is imported, and only when something is drawn.
+matplotlib is imported nowhere else, and only when something is drawn.
 """
 
 from bayesgen.plots.comparison import ConfusionDisplay as ConfusionDisplay

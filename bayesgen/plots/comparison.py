@@ -1,4 +1,4 @@
-"""Pictures of a comparison: ROC curves, confusion matrices and learning curves."""
+"""Plots of a comparison: ROC curves, confusion matrices and learning curves."""
 
 import dataclasses
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Log-odds of one row as a waterfall: the class prior, then the evidence of each cell."""
+"""Waterfall plot of the log-odds of one row: the class prior, then the evidence of each cell."""
 
 import dataclasses
 from collections.abc import Hashable

@@ -1,4 +1,4 @@
-"""Predictive density of each column in every class, over the observed values."""
+"""Plot of the predictive density of each column in every class, over the observed values."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""Class probabilities of rows with their intervals, sorted."""
+"""Plot of sorted class probabilities with their intervals."""
 
 import dataclasses
 from collections.abc import Hashable

@@ -1,4 +1,4 @@
-"""Rows that probe a model: some columns set, all others missing and so summed out."""
+"""Rows for plotting marginals: some columns set, all others missing and so integrated out."""
 
 from collections.abc import Mapping
 

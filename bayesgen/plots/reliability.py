@@ -1,4 +1,4 @@
-"""Reliability: how often a class came true, given its stated probability."""
+"""Reliability plot: observed frequency of a class against its stated probability."""
 
 import dataclasses
 

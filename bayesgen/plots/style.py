@@ -1,4 +1,4 @@
-"""Colors, markers and lines of all pictures, for every eye and for print in gray; panels."""
+"""Shared plot style: color-blind-safe colors, markers and lines that survive grayscale; panels."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
-"""Pictures over two columns of numbers: the density of each class, and the class that is decided.
+"""Plots over two numeric columns: the density of each class, and the decision regions.
 
-All other columns are summed out, as missing ones are.
+All other columns are integrated out, as missing ones are.
 """
 
 import dataclasses

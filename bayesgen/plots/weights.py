@@ -1,4 +1,4 @@
-"""Weights of the members of a stack, and its temperature in words."""
+"""Plot of the member weights of a stack, with its temperature."""
 
 import dataclasses
 import textwrap

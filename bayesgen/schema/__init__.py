@@ -1,4 +1,4 @@
-"""Columns as a fit remembers them: table -> encoded blocks -> frame."""
+"""Schema: the columns of a fit, from table to encoded blocks and back to a dataframe."""
 
 from bayesgen.schema.blocks import BlockSpec as BlockSpec
 from bayesgen.schema.blocks import Column as Column

@@ -1,4 +1,4 @@
-"""The columns of one block: learned, merged, and their cells as one array and back."""
+"""Columns of one block: learned, merged, encoded as one array and decoded."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -52,7 +52,7 @@ class Column:
     levels: for "levels", Python values in the order of the codes; for "binary" from a column of two
         levels, the one that counts as 0 first.
     declared: whether the dtype named the levels.
-    origin: what encoding subtracts: 0 unless the block holds numbers of a centred likelihood; NaN,
+    origin: what encoding subtracts: 0 unless the block holds numbers of a centered likelihood; NaN,
         which acts as 0, until such a column has an observed cell.
     transform: how encoding power-transforms the rest, or None.
     """
@@ -349,7 +349,7 @@ def first_observed(values: Float[np.ndarray, " row"]) -> float:
 def check_spread(columns: list[TableColumn], origin: Float[np.ndarray, " feature"]) -> None:
     """Refuse columns that vary, but so little that squared differences underflow.
 
-    Neighbours of a number x lie 1e-16 |x| apart, so that only columns at (almost) 0 can do so.
+    Neighbors of a number x lie 1e-16 |x| apart, so that only columns at (almost) 0 can do so.
 
     Raises:
         InvalidValues: a spread above 0 and below 1e-150.

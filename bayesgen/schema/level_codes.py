@@ -1,7 +1,7 @@
-"""Codes of levels: of one column by value, and of whole numbers in one array, all columns at once.
+"""Integer codes of levels: one column at a time, or all integer columns of an array at once.
 
-Sorting a million integers costs 40 ms a column; counting them in blocks of rows costs 3 ms, and
-where none is above 62, setting one bit for each in a word for each column 1 ms.
+Sorting a million integers takes 40 ms per column; counting them in chunks of rows takes 3 ms; if
+none exceeds 62, setting one bit for each in one word per column takes 1 ms.
 """
 
 from collections.abc import Sequence

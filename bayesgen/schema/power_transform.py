@@ -1,4 +1,4 @@
-"""Columns of numbers transformed by a power, so that skewed ones look normal given the class.
+"""Yeo-Johnson power transform of numeric columns, toward normality given the class.
 
 With a the origin of a column, s its scale and z = (x - a) / s, a cell becomes s b(z), where b is
 the power transform of Yeo and Johnson (2000), A new family of power transformations to improve
@@ -7,8 +7,8 @@ normality or symmetry, Biometrika 87, 954-959:
     b(z) = ((1 + z)^power - 1) / power where z >= 0, b(z) = -((1 - z)^(2 - power) - 1) / (2 - power)
     where z < 0, and logarithms in place of powers of 0.
 
-1 leaves cells as they are, 0 takes logarithms of large ones. Between 0 and 2 the line is mapped
-onto the line, so that a density of transformed cells is one of cells, times the slope.
+A power of 1 is the identity; 0 is logarithmic for large values. For powers between 0 and 2 the map
+is a bijection of the real line, so the density of a cell is that of its transform times the slope.
 """
 
 import dataclasses

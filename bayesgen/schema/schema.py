@@ -1,4 +1,4 @@
-"""Everything a fit remembers about the columns of its table."""
+"""The schema of a fit: names, types, levels and blocks of the columns of its table."""
 
 import dataclasses
 from collections.abc import Collection, Mapping

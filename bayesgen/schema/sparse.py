@@ -1,4 +1,4 @@
-"""Sparse tables: learned without an object for each column, encoded without a dense copy."""
+"""Schema of sparse tables: no Python object per column, no dense copy of the rows."""
 
 from collections.abc import Mapping
 

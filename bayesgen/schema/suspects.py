@@ -1,6 +1,6 @@
-"""Columns that look like something other than a feature: numbers as text, row numbers, keys.
+"""Warnings about columns that may not be features: numbers stored as text, row numbers, keys.
 
-These are warnings: codes such as ICD's mix numbers and text, and a sorted column may be measured.
+They are not errors: codes such as ICD's mix numbers and text, and a measured column may be sorted.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""From any dataframe or array to a `Table` of number and level columns, and back to a frame."""
+"""Tables: any dataframe or array as typed columns of numbers or levels, and back to a dataframe."""
 
 from bayesgen.table.columns import Name as Name
 from bayesgen.table.columns import Names as Names

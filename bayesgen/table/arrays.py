@@ -1,4 +1,4 @@
-"""NumPy arrays: numbers, booleans, text and objects."""
+"""Reading of NumPy arrays: numbers, booleans, text and objects."""
 
 from collections.abc import Collection
 

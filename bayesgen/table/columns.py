@@ -1,4 +1,4 @@
-"""A table once it has been read: columns of numbers and columns of levels."""
+"""`Table`, the typed form of any input: columns of numbers and columns of levels."""
 
 import abc
 import re

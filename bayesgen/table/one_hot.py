@@ -1,4 +1,4 @@
-"""Levels as numbers: one column of 0 and 1 for each level but the first."""
+"""One-hot encoding: one 0/1 column for each level but the first."""
 
 import dataclasses
 from collections.abc import Mapping

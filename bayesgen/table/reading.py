@@ -1,4 +1,4 @@
-"""Reading rows: any dataframe or array as a `Table`, and texts."""
+"""Reading of rows: any dataframe or array as a `Table`, and texts."""
 
 import os
 from collections.abc import Collection, Hashable, Iterable, Mapping

@@ -1,7 +1,6 @@
-"""Sparse matrices as tables: an absent cell is 0, columns are known by position.
+"""Sparse matrices as tables: absent cells are 0, and columns are identified by position.
 
-A matrix of words may have a million columns; none of them becomes a Python object until it is
-read.
+A matrix of word counts may have a million columns; none becomes a Python object until it is read.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Labels of rows: read, checked, and as codes of classes."""
+"""Labels of rows: reading, validation, and conversion to class codes."""
 
 import narwhals.stable.v2 as nw
 import numpy as np

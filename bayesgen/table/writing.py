@@ -1,4 +1,4 @@
-"""Writing tables: frames of columns of values, frames with filled cells, frames joined by rows."""
+"""Writing of dataframes: from columns of values, with cells filled in, or joined by rows."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast

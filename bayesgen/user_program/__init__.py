@@ -1,4 +1,4 @@
-"""A user's own NumPyro program: validation, log density, posterior, simulation, imputation."""
+"""User-written NumPyro programs: validation, log density, posterior, simulation, imputation."""
 
 from bayesgen.user_program.inference import ProgramRows as ProgramRows
 from bayesgen.user_program.inference import infer as infer

@@ -1,4 +1,4 @@
-"""Imputation by a user's program: the cells that its masks exclude, drawn given the others."""
+"""Imputation by a user's program: draws of masked cells given the others."""
 
 import functools
 import itertools

@@ -1,4 +1,4 @@
-"""Inference for a user's program: draws by NUTS, the mode, or maximum likelihood."""
+"""Inference for a user's program: NUTS, posterior mode or maximum likelihood."""
 
 import dataclasses
 import time

@@ -1,4 +1,4 @@
-"""The posterior of a user's program: draws, densities of rows, simulated rows, prior draws."""
+"""Posterior of a user's program: draws, row densities, simulated rows, prior draws."""
 
 import dataclasses
 import functools

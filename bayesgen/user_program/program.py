@@ -1,4 +1,4 @@
-"""A user's NumPyro program: its sites at given parameters, and the log densities of its rows."""
+"""A user's NumPyro program: its sites at given parameters, and log densities of its rows."""
 
 import dataclasses
 import functools
@@ -204,7 +204,7 @@ def row_of(
 
 @dataclasses.dataclass(frozen=True)
 class ProgramLogDensity:
-    """Log densities of a program over coordinates u, unconstrained value = centre + width u.
+    """Log densities of a program over coordinates u, unconstrained value = center + width u.
 
     shapes: of the coordinates of each parameter. The numbers travel as a tree.
     """
@@ -213,7 +213,7 @@ class ProgramLogDensity:
     shapes: Shapes
 
     def centre(self, tree: Tree) -> dict[str, Traceable]:
-        """Return the coordinates of the centre, by site: zeros."""
+        """Return the coordinates of the center, by site: zeros."""
         import jax.numpy as jnp
 
         return {name: jnp.zeros(shape) for name, shape in self.shapes}

@@ -362,7 +362,7 @@ COLUMNS = {
 
 
 def declared():
-    """Return the table whose colours say that teal is one."""
+    """Return the table whose colors say that teal is one."""
     colours = pd.Categorical(table()["colour"], ["red", "blue", "teal"])
     return table(colour=colours)
 

@@ -237,7 +237,7 @@ def check(model: Model, t: Hostile, law: str, seed: int) -> str:
         check_probabilities(proba, len(t.new))
         if law in model.never and law != "part":
             return "probabilities; the law is not claimed"
-        # an optimiser that stopped on its way may stop elsewhere at the next fit; draws are the
+        # an optimizer that stopped on its way may stop elsewhere at the next fit; draws are the
         # same for the same rows, however few they are
         resolve_family = clf.report_.converged or clf.report_.method in SAMPLED
         if not resolve_family and law not in OF_ONE_FIT:

@@ -30,7 +30,7 @@ def fitted(name: str, method: str) -> bg.GenerativeClassifier:
     inference = "exact" if method == "draws" else method
     clf = bg.GenerativeClassifier(case.vague, inference=inference, random_state=0)
     with warnings.catch_warnings():
-        # some optimisers stop early on so few rows, which does not matter here
+        # some optimizers stop early on so few rows, which does not matter here
         warnings.simplefilter("ignore", BayesgenWarning)
         clf.fit(X, y)
     if method == "draws":

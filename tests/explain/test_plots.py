@@ -1,4 +1,4 @@
-"""Pictures: what they show is right, labelled with the user's names, drawn without a warning."""
+"""Pictures: what they show is right, labeled with the user's names, drawn without a warning."""
 
 import matplotlib as mpl
 import numpy as np

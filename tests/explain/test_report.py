@@ -134,6 +134,6 @@ def test_a_browser_shows_it(page, tmp_path):
     command = [CHROMIUM, *QUIET, *options, f"--screenshot={picture}", html.as_uri()]
     subprocess.run(command, check=True, capture_output=True, timeout=120)
     shade = imread(picture)[..., :3]
-    # ink in every fifth of the page, in more than one colour
+    # ink in every fifth of the page, in more than one color
     assert all(part.std() > 0.02 for part in np.array_split(shade, 5))
     assert np.abs(shade[..., 0] - shade[..., 2]).max() > 0.3

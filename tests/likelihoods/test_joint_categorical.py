@@ -1,4 +1,4 @@
-"""Joint tables: EM against a general optimiser, look-ups, and the plain program.
+"""Joint tables: EM against a general optimizer, look-ups, and the plain program.
 
 Data augmentation and NUTS are in test_joint_categorical_draws.py.
 """
@@ -35,7 +35,7 @@ from bayesgen.program import program
 
 
 def highest(x, y, weight, added):
-    """Return the table that maximises log likelihood + added log p by a general optimiser."""
+    """Return the table that maximizes log likelihood + added log p by a general optimiser."""
 
     def loss(logits):
         probs = softmax(logits.reshape(K, CELLS), axis=1)

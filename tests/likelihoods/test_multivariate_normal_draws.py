@@ -124,7 +124,7 @@ def test_average_density_of_draws_is_the_predictive(rng, covariance):
 
 
 def mixture_deviates(posterior, x, rng, n=8_000):
-    """Mean of normalised densities over the mixture minus class probabilities, in errors."""
+    """Mean of normalized densities over the mixture minus class probabilities, in errors."""
     log_joint = posterior.log_predictive(x) + np.log([0.3, 0.7])
     probabilities = softmax(log_joint, axis=1)
     own = (rng.random((n, len(x), 1)) > np.cumsum(probabilities, axis=1)[:, :-1]).sum(axis=-1)

@@ -75,7 +75,7 @@ def test_rows_far_from_the_earlier_ones_that_are_centred_once_lose_digits(rng, m
 
 
 def once_only(found):
-    """Say of no group that it is centred again, and of all others what NumPy says."""
+    """Say of no group that it is centered again, and of all others what NumPy says."""
     return np.arange(0) if found.dtype == bool else found.nonzero()[0]
 
 

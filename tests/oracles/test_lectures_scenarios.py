@@ -63,12 +63,12 @@ def own_correlations(rng, n=50):
 
 
 def quadratic(rng, n=50):
-    """5: a quadratic boundary. QDA first, then tuned neighbours; straight lines are lost."""
+    """5: a quadratic boundary. QDA first, then tuned neighbors; straight lines are lost."""
     return one_normal(rng, n, lambda a, b: 2 * (a * a + b * b + a * b - 2))
 
 
 def worse_than_quadratic(rng, n=100):
-    """6: a wavy boundary. Tuned neighbours first, then QDA; a single neighbour overfits."""
+    """6: a wavy boundary. Tuned neighbors first, then QDA; a single neighbor overfits."""
     return one_normal(rng, n, lambda a, b: np.sin(3 * a) + a * b)
 
 
@@ -83,7 +83,7 @@ SCENARIOS = {
 
 
 def nearest(X, y, candidates=(1, 3, 7, 15, 31)):
-    """Return nearest neighbours, as many of them as leave-one-out on the rows prefers."""
+    """Return nearest neighbors, as many of them as leave-one-out on the rows prefers."""
     tree = NearestNeighbors(n_neighbors=max(candidates), algorithm="kd_tree").fit(X)
     around = tree.kneighbors(return_distance=False)  # without the row itself
     wrong = [((y[around[:, :k]].mean(axis=1) > 0.5) != y).mean() for k in candidates]

@@ -186,7 +186,7 @@ def test_row_20_confusion(spam_halves):
 
 
 def test_row_21_rivals():
-    """21 rivals: logistic regression and nearest neighbours of scikit-learn in bg.compare."""
+    """21 rivals: logistic regression and nearest neighbors of scikit-learn in bg.compare."""
     X, y = table("biopsy_complete")
     rivals = {"LDA": bg.LDA(), "logistic": FLAT, "15 nearest": KNeighborsClassifier(15)}
     found = bg.compare(rivals, X, y, cv=5, random_state=0, progress=False)
@@ -196,7 +196,7 @@ def test_row_21_rivals():
         right = (proba[:, 1] > 0.5) == (y == "malignant")
         assert found.table.loc[name, "accuracy"] == pytest.approx(right.mean())
     assert found.table.loc["LDA", "log_loss"] > found.table.loc["logistic", "log_loss"]
-    # neighbours that all agree say 0 and 1, and are wrong once: an infinite loss
+    # neighbors that all agree say 0 and 1, and are wrong once: an infinite loss
     assert np.isinf(found.table.loc["15 nearest", "log_loss"])
 
 

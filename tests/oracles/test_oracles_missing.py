@@ -70,7 +70,7 @@ def test_joint_normal_with_missing_cells_at_predict(rng):
 
 
 def student_t(rows, groups):
-    """Return centre, shape and degrees of the predictive of `rows` under INVERSE_WISHART.
+    """Return center, shape and degrees of the predictive of `rows` under INVERSE_WISHART.
 
     The marginal of a multivariate t keeps its degrees of freedom.
     """
@@ -102,7 +102,7 @@ def test_joint_normal_marginal_is_an_integral():
 
 
 def test_joint_normal_with_missing_cells_at_fit(rng):
-    # the observed-data likelihood of one class, maximised by brute force over mean and factor
+    # the observed-data likelihood of one class, maximized by brute force over mean and factor
     X, y, _ = standardised_crabs()
     X = X[["FL", "RW"]].mask(rng.random((len(X), 2)) < 0.25)
     clf = bg.QDA(inference="mle").fit(X, y)

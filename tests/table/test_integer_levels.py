@@ -52,7 +52,7 @@ def test_a_level_that_was_not_seen_is_not_taken_for_a_code(rng, strange):
         other[7, j] = strange
         assert level_codes.integer_codes(levels, other) is None
     other = X.copy()
-    other[7, 2] = 4  # a level of its neighbours
+    other[7, 2] = 4  # a level of its neighbors
     assert level_codes.integer_codes(levels, other) is None
     np.testing.assert_array_equal(level_codes.integer_codes(levels, X), X)
 

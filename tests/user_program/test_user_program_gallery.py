@@ -41,7 +41,7 @@ def rows_of(name: str) -> tuple[object, np.ndarray]:
 
 
 def as_new(x: object) -> object:
-    """Return rows that are no centres of kernels, though they may lie on them."""
+    """Return rows that are no centers of kernels, though they may lie on them."""
     return x | {"own": np.full(len(x["own"]), -1)} if isinstance(x, dict) and "own" in x else x
 
 

@@ -1,3 +1,3 @@
-"""Any NumPyro distribution as the likelihood of columns."""
+"""Any univariate NumPyro distribution as the likelihood of columns."""
 
 from bayesgen.likelihoods.family.likelihood import Family as Family

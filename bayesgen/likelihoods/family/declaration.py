@@ -1,4 +1,4 @@
-"""Declaration of a Family: a NumPyro distribution, its free parameters, and their priors."""
+"""Declaration of a `Family`: a NumPyro distribution, its free parameters and their priors."""
 
 import dataclasses
 import functools

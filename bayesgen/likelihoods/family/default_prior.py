@@ -1,14 +1,14 @@
-"""The default prior of a Family: the parameters of all classes together, worth a few rows.
+"""Default prior of a `Family`: centered at the pooled estimate, with the strength of a few rows.
 
-On the real line behind each parameter (its logarithm or log-odds where it is bounded) the
-parameters of a column are normal around the maximum likelihood of all classes together, with the
-precision of `rows` average rows, correlations included: Kass and Wasserman's unit-information
-prior. It moves along with the unit of a column. Where the likelihood is flat (the degrees of
-freedom of a t, when the column is normal) rows carry no information, and a width of CAP stands in.
+The unconstrained parameters of a column (the logarithm or log-odds of a bounded parameter) are
+normal around the maximum likelihood estimate of all classes together, with the precision of `rows`
+average rows, correlations included: Kass and Wasserman's unit-information prior. It is equivariant
+under changes of a column's unit. Where the likelihood is flat (the degrees of freedom of a t, when
+the column is normal) rows carry no information, and the standard deviation is CAP instead.
 
-Modes are found for every class and column at once, by Newton's method from guesses by moments,
-compiled once for each declaration. (The Newton-CG of `inference` serves one point of thousands of
-coordinates; here are thousands of points of few coordinates, with full Hessians.)
+Modes of all classes and columns are found at once, by Newton's method from moment estimates,
+compiled once for each declaration. (The Newton-CG of `inference` solves one problem in thousands of
+dimensions; here there are thousands of problems in few dimensions, with full Hessians.)
 
 Source: Kass and Wasserman, "A reference Bayesian test for nested hypotheses and its relationship to
 the Schwarz criterion", JASA 90 (1995) 928-934.
@@ -46,9 +46,9 @@ DAMPING, SOFTER, HARDER = 1e-2, 0.1, 8.0
 
 
 def pooled(declaration: Declaration, values: Values, rows: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return centre (feature, parameter) and covariance's Cholesky factor of the default prior.
+    """Return center (feature, parameter) and covariance's Cholesky factor of the default prior.
 
-    Parameters with a stated prior have a centre too, where optimisers start, and zeros in the
+    Parameters with a stated prior have a center too, where optimizers start, and zeros in the
     factor. Uninformative columns hold NaN.
     """
     # as many groups as `own` has, for the same compiled code

@@ -1,4 +1,4 @@
-"""Any NumPyro distribution of one number, with its own parameters for each class and column."""
+"""`Family`: any univariate NumPyro distribution, with parameters per class and column."""
 
 import dataclasses
 import functools
@@ -31,7 +31,7 @@ class Family(Likelihood[Values]):
     the information of one average row there: a guess worth `rows` rows, in every unit. No standard
     deviation of a logarithm or of log-odds passes 2.
 
-    There is no closed form: NUTS samples, MAP and MLE optimise. Fitting keeps the distinct values
+    There is no closed form: NUTS samples, MAP and MLE optimize. Fitting keeps the distinct values
     of each class and column. Prediction needs JAX, as the density is NumPyro's.
 
     Source: Kass and Wasserman (1995), JASA 90, 928-934 (unit information).
@@ -227,7 +227,7 @@ class Family(Likelihood[Values]):
         }
 
     def bijector(self, parameter: str, *arrays: Traceable) -> Transform:
-        """Return the parameter at u = centre + width times the sheared coordinate."""
+        """Return the parameter at u = center + width times the sheared coordinate."""
         centre, width, _ = arrays
         return super().bijector(parameter, centre, width)
 

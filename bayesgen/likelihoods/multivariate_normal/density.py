@@ -1,4 +1,4 @@
-"""Densities of multivariate normal and t rows, complete or not, and draws of their missing cells.
+"""Multivariate normal and t densities of complete and incomplete rows; draws of missing cells.
 
 The marginal distribution of the observed columns keeps their rows and columns of the covariance.
 All patterns are factorized in one batch, with the identity in place of missing columns: it adds 0

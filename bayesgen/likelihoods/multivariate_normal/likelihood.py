@@ -1,4 +1,4 @@
-"""Multivariate normal: prior, update, predictive, estimates, and its covariance structures."""
+"""Multivariate normal likelihood: prior, update, predictive, estimates, covariance structures."""
 
 import dataclasses
 import functools

@@ -1,4 +1,4 @@
-"""Priors of covariances, LKJ and inverse-Wishart: guesses, closed forms, draws, NumPyro programs.
+"""LKJ and inverse-Wishart covariance priors: guesses, closed forms, draws, NumPyro programs.
 
 Given Sigma of one class the mean is N(mean, Sigma / mean_rows). For p columns Sigma is
 inverse-Wishart(p - 1 + covariance_rows, covariance_rows * scale), which has closed forms; or

@@ -1,4 +1,4 @@
-"""Multivariate normal with one correlation matrix of all classes and variances of each class."""
+"""Multivariate normal with a correlation matrix shared by classes and variances per class."""
 
 import dataclasses
 from typing import ClassVar

@@ -1,4 +1,4 @@
-"""Counts, means and scatter matrices: of complete rows by class, of incomplete rows by cell.
+"""Sufficient statistics of multivariate normals: counts, means and scatter matrices.
 
 A cell is one class and one pattern of observed columns. The normal likelihood of any rows depends
 on their cells' moments alone: these are sufficient, and nothing is imputed.

@@ -1,4 +1,4 @@
-"""Average over all forests: what trees of levels and trees of numbers share.
+"""Base class of tree likelihoods: averages over all forests of columns.
 
 Given the class and a rooted forest, each column has a density given its parent. The prior of a pair
 of columns implies that of either one (hyper-Markov: Dawid and Lauritzen 1993), so a column has the

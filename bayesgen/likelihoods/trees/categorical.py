@@ -1,4 +1,4 @@
-"""Trees of levels: statistics, prior, update and the average over forests of categorical columns.
+"""Tree likelihood for columns of levels: statistics, prior, update and average over forests.
 
 A pair has the prior Dirichlet(rows probs_a probs_b), which implies Dirichlet(rows probs_a) for
 either column: with n_ab rows the concentration of a cell is rows probs_a probs_b + n_ab, that of

@@ -1,4 +1,4 @@
-"""A tree of levels: its conditional tables drawn, estimated, scored and simulated.
+"""Conditional probability tables of a tree of levels: draws, estimates, scores, simulation.
 
 probs[s, b] is the probability of level b of a column given level s of its parent; a root has the
 same in every s, and where the parent has no such level there is 0.

@@ -1,4 +1,4 @@
-"""Sums over all forests of a few columns, draws of forests, and the forest of greatest weight.
+"""Sums over all forests, random forests drawn by weight, and the forest of greatest weight.
 
 A rooted forest gives every column at most one parent, without a cycle; a column without a parent is
 a root. Its weight is the product of weight[child, parent] over its edges. With one more node, to
@@ -9,7 +9,7 @@ Jaakkola 2006, Tractable Bayesian learning of tree belief networks).
 Weights are evidence ratios, which reach e^1000 and more, where an ordinary determinant is rounding
 error. Here nodes are eliminated one by one (Grassmann, Taksar and Heyman 1985): eliminating v links
 its neighbors i and j by w_iv w_vj / W_v, where W_v is the sum of the weights that leave v. Only
-sums, products and ratios of positive numbers occur, so that every digit is kept.
+sums, products and ratios of positive numbers occur, so no digits are lost.
 
 Weights come as logarithms, shape (..., child, parent); minus infinity forbids an edge, and the
 diagonal is not read.

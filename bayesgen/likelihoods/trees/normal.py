@@ -1,4 +1,4 @@
-"""Trees of numbers: statistics, prior, update and the average over forests of numeric columns.
+"""Tree likelihood for numeric columns: statistics, prior, update and average over forests.
 
 A pair has mean given Sigma ~ N(mean, Sigma / mean_rows) and Sigma ~ inverse-Wishart(1 + rows,
 rows diag(variance)), which implies the prior of `Normal` for either column. With n rows that show

@@ -1,4 +1,4 @@
-"""A tree of regressions as the mean and covariance it implies: drawn, and estimated."""
+"""Trees of linear regressions, drawn or estimated, as the mean and covariance they imply."""
 
 import dataclasses
 
