@@ -28,7 +28,7 @@ def is_number(value: object) -> TypeGuard[float]:
 
 
 def count(name: str, value: object, *, least: int = 1, default: int | None = None) -> int:
-    """Return a whole number of at least `least`.
+    """Validate an integer of at least `least`.
 
     Args:
         name: of the argument.
@@ -48,7 +48,7 @@ def count(name: str, value: object, *, least: int = 1, default: int | None = Non
 
 
 def share(name: str, value: object, *, default: float = 0.9) -> float:
-    """Return a number above 0 and below 1.
+    """Validate a fraction, a number above 0 and below 1.
 
     Raises:
         InvalidArgument: the value is another one.
@@ -61,7 +61,7 @@ def share(name: str, value: object, *, default: float = 0.9) -> float:
 
 
 def not_negative(name: str, value: object, *, default: float) -> float:
-    """Return a finite number of at least 0.
+    """Validate a finite number of at least 0.
 
     Raises:
         InvalidArgument: the value is another one.
@@ -74,7 +74,7 @@ def not_negative(name: str, value: object, *, default: float) -> float:
 
 
 def one_of(name: str, value: T, allowed: tuple | list) -> T:
-    """Return one of the allowed values, the first of which the sentence advises.
+    """Validate that a value is one of those allowed; the message suggests the first.
 
     Raises:
         InvalidArgument: it is another one, or of another type.
@@ -86,7 +86,7 @@ def one_of(name: str, value: T, allowed: tuple | list) -> T:
 
 
 def seed(value: object) -> Seed:
-    """Return what `random_state` may be: None, a whole number, or a numpy.random.RandomState.
+    """Validate `random_state`: None, an integer, or a numpy.random.RandomState.
 
     These are the seeds of scikit-learn; numpy.random itself, NumPy's global generator, is None.
 
@@ -104,7 +104,7 @@ def seed(value: object) -> Seed:
 
 
 def drawn_seed(random_state: object) -> int:
-    """Return a whole number drawn from a seed: the same one for the same whole number.
+    """Draw an integer seed from `random_state`; equal integers give equal seeds.
 
     Raises:
         InvalidArgument: random_state is not a seed.

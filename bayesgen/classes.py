@@ -28,7 +28,7 @@ class ClassPrior(Arrays):
     r"""y ~ Categorical(probs), with probs ~ Dirichlet(rows * probs) or known.
 
     Update with n_k rows of each class: rows' = rows + n, probs' = (rows probs + n_k) / rows'.
-    rows = infinity means that probs are known and rows change nothing.
+    rows = infinity means that probs are known and are not updated.
 
     Exact. Source: Gelman et al., Bayesian Data Analysis (3rd ed.), section 3.4.
     """
@@ -121,7 +121,7 @@ class ClassPrior(Arrays):
 
 
 def class_prior(spec: Spec, classes: np.ndarray, count: Counts, *, frequencies: bool) -> ClassPrior:
-    """Return the class prior that a user's argument means for these classes.
+    """Return the class prior for a `class_prior=` argument.
 
     Args:
         spec: a number (Dirichlet rows per class), "empirical", "uniform", an array in the order of
@@ -175,7 +175,7 @@ def given_probabilities(spec: Spec, classes: np.ndarray) -> Counts:
 
 
 def require_possible(spec: Spec, classes: np.ndarray) -> None:
-    """Refuse to fit with stated probabilities of 0: rows of such a class could not be.
+    """Reject stated probabilities of 0 for classes with training rows.
 
     Raises:
         InvalidPrior: names the classes.

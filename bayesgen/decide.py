@@ -37,7 +37,7 @@ class Losses:
         return proba @ self.cost
 
     def best(self, proba: Joint) -> Int[np.ndarray, " row"]:
-        """Return the position of the decision of least expected loss; ties go to the first."""
+        """Return the position of the decision of minimum expected loss; ties go to the first."""
         expected = self.expected(proba)
         # sums in another order may differ in the last digits: a tie is a tie
         least = expected.min(axis=1, keepdims=True)
@@ -52,7 +52,7 @@ def rule(
     novelty: float | None = None,
     reject_label: object = None,
 ) -> Losses:
-    """Return the loss matrix of a user's loss for these classes.
+    """Return the loss matrix for a `loss=` argument.
 
     Args:
         loss: None (a wrong class costs 1), a matrix (true class, decided class) in the order of
@@ -82,7 +82,7 @@ def rule(
 def decisions(
     rule: Losses, proba: Joint, strange: np.ndarray | None, reject: float | int | None
 ) -> tuple[np.ndarray, Float[np.ndarray, " row"]]:
-    """Return the decision of least expected loss for each row, and that loss.
+    """Return the decision of minimum expected loss for each row, and that loss.
 
     strange: atypical rows, rejected whatever their loss, which is NaN without a cost `reject`.
     """
@@ -95,7 +95,7 @@ def decisions(
 
 
 def enough_draws(novelty: float) -> int:
-    """Return the number of simulated rows that resolve such a novelty threshold."""
+    """Return the number of simulated rows needed to resolve a novelty threshold."""
     return max(DRAWS, math.ceil(NOVELTY_DRAWS / novelty))
 
 
@@ -191,7 +191,7 @@ def patterns(encoded: Encoded, n_rows: int) -> list[tuple[np.ndarray, dict[str, 
 
 
 def blanked(encoded: Encoded, missing: Mapping[str, np.ndarray]) -> dict[str, Traceable]:
-    """Return rows with the columns in `missing` blank."""
+    """Return rows with the columns in `missing` masked."""
     out = dict(encoded)
     for name, columns in missing.items():
         out[name] = np.where(columns, np.nan if out[name].dtype.kind == "f" else -1, out[name])

@@ -30,10 +30,10 @@ Params = Mapping[str, Mapping[str, np.ndarray]]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Words:
-    """The user's own words for the axes of parameters.
+    """The user's labels for the axes of parameters.
 
-    classes: labels. features: block -> names of the columns that its likelihood sees. levels: block
-    -> "column=level", columns side by side.
+    classes: labels. features: block -> names of its informative columns. levels: block ->
+    "column=level", columns side by side.
     """
 
     classes: list
@@ -68,7 +68,7 @@ class Group:
 
 
 def parameters(params: Params, families: Mapping[str, Likelihood], words: Words) -> Group:
-    """Return parameters (chain, draw, ...) by site name, in readable form.
+    """Return parameters (chain, draw, ...) by site name, in interpretable form.
 
     Cholesky factors become covariances; an axis of length one, shared by all classes, is dropped.
     """

@@ -39,7 +39,7 @@ class ModelStatistics:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Reader:
-    """How encoded rows reach the likelihoods: without uninformative positions.
+    """Selection of the encoded rows passed to likelihoods, without uninformative positions.
 
     full: the completed likelihood of each block, before anything was left out.
     kept: for each block the positions that stay, or None where all do.
@@ -51,7 +51,7 @@ class Reader:
     power_transforms: dict[str, PowerTransforms] = dataclasses.field(default_factory=dict)
 
     def read(self, encoded: Encoded) -> dict[str, Traceable]:
-        """Return each block's rows as its likelihood sees them."""
+        """Return each block's rows without uninformative positions."""
         return {
             name: encoded[name] if kept is None else self.full[name].select(encoded[name], kept)
             for name, kept in self.kept.items()
@@ -74,7 +74,7 @@ def log_abs_det_jacobian(
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Model:
-    """The whole generative model: a class prior and blocks, every array of its shape.
+    """The generative model: a class prior and one completed likelihood per block.
 
     A prior, as `complete_model` returns it, and an exact posterior are of this one type.
     """
@@ -93,7 +93,7 @@ class Model:
         return Model(self.classes.posterior(statistics.count), blocks)
 
     def require_evidence(self) -> None:
-        """Refuse, with `NoEvidence`, where a block has none."""
+        """Raise `NoEvidence` if a block has none."""
         for part in self.blocks.values():
             part.require_evidence()
 
@@ -130,7 +130,7 @@ def model_statistics(
 def complete_model(
     classes: ClassPrior, blocks: Mapping[str, Likelihood], statistics: ModelStatistics
 ) -> tuple[Model, ModelStatistics, Reader]:
-    """Fill every guess from the statistics and leave out uninformative positions.
+    """Fill in every guess from the statistics and exclude uninformative positions.
 
     Returns the model, the statistics and the reader of rows over the positions that stay. Blocks
     without any are left out.

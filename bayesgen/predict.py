@@ -28,8 +28,8 @@ def log_joint(
     """Return log p(x, y = k given data), shape (row, class).
 
     From draws it is the log of the mean of joint densities. (The mean of p(y given x, theta) is
-    another number: with 3 and 6 rows in two one-column classes it was .74 where the exact answer
-    is .97.) Warns where probabilities, or with `densities` log densities, are inaccurate.
+    different: with 3 and 6 rows in two one-column classes it was .74 where the exact value is .97.)
+    Warns where probabilities, or with `densities` log densities, are inaccurate.
     """
     joint, error = posterior.log_joint_and_error(encoded, n_rows)
     if error is None:

@@ -64,7 +64,7 @@ def reliability(
 ) -> tuple[ReliabilityCurve, ...]:
     """Return a reliability curve for each class against the rest, and one for the top label last.
 
-    Of two classes only the second has a curve: the first one's is its mirror image.
+    For two classes only the second has a curve, since that of the first mirrors it.
 
     Args:
         y: class codes, shape (row,).

@@ -14,8 +14,8 @@ BINS = 15
 def log_loss(y: Labels, probability: Joint) -> float:
     """Return the mean of -log p(true class), in nats; 0 is perfect.
 
-    A true class that was given probability 0 makes it infinite: the forecast ruled out what
-    happened, which no finite number expresses. scikit-learn clips such a probability instead.
+    It is infinite if a true class was given probability 0: the forecast ruled out what happened.
+    scikit-learn clips such a probability instead.
 
     Args:
         y: class codes, shape (row,).
@@ -67,10 +67,10 @@ def calibration_error(y: Labels, probability: Joint, bins: int = BINS) -> float:
 
         sum_b rows_b / rows * |accuracy_b - mean confidence_b|.
 
-    Equal confidences always share a bin, so ties need no rule and the order of the rows does not
-    matter. In few rows the error is mostly noise, and above 0 even for true probabilities:
-    simulated, about .15 in 40 rows, .07 in 200 and .03 in 1,000 where confidences vary evenly.
-    Choose between classifiers by log loss or Brier score.
+    Equal confidences always share a bin, so the order of the rows does not matter. With few rows
+    the error is mostly noise, and above 0 even for true probabilities: simulated, about .15 in 40
+    rows, .07 in 200 and .03 in 1,000 where confidences vary evenly. Choose between classifiers by
+    log loss or Brier score.
 
     Args:
         y: class codes, shape (row,).
@@ -92,7 +92,7 @@ def bin_of(probability: Float[np.ndarray, " row"], bins: int) -> Int[np.ndarray,
 
 
 def area_under_roc(y: Labels, probability: Joint) -> float:
-    """Return how often a row of a class is given more of it than a row of another class.
+    """Return the area under the ROC curve (AUC).
 
     Two classes: the share of pairs, one row of each, in which the row of the second class has the
     higher probability of it; ties count half. More classes: the mean over classes of this share

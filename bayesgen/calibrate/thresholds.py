@@ -20,7 +20,7 @@ def confusion(
     *,
     threshold: float | None = None,
 ) -> pd.DataFrame:
-    """Return how many rows of each true class were decided for each class.
+    """Return the confusion table: rows by true class and decided class.
 
     Args:
         y: class codes, shape (row,).
@@ -63,7 +63,7 @@ def threshold_table(
     probability: Float[np.ndarray, " row"],
     thresholds: Sequence[float | int] = THRESHOLDS,
 ) -> pd.DataFrame:
-    """Return counts and rates of calling the event where its probability is at least a threshold.
+    """Return counts and error rates of calling an event at each probability threshold.
 
     With TP, FP, TN and FN the true and false calls and refusals:
     accuracy = (TP + TN) / rows, sensitivity = recall = TP / (TP + FN),

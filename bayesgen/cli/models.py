@@ -92,7 +92,7 @@ def new_classifiers(
 
 
 def require_numbers(model: AnyModelName, table: Table) -> None:
-    """Refuse levels where a model needs numbers.
+    """Reject levels where a model needs numbers.
 
     Raises:
         UnusableModel: naming the columns.

@@ -51,8 +51,8 @@ class Comparison:
             log_loss_difference, log_loss_lower, log_loss_upper: difference to the first classifier
             and its 95 % interval, see `differences`; fit_seconds and predict_seconds (mean of one
             fold, with standard errors); method (`inference_` of the classifier, empty where it has
-            none); prepared_by (the steps before a classifier that cannot take missing cells or
-            levels, empty where there are none).
+            none); prepared_by (the preprocessing steps before a classifier that does not accept
+            missing values or levels; empty if there are none).
         differences: DataFrame indexed by (classifier, score): difference to the first classifier,
             standard_error, and lower and upper end of a 95 % interval (corrected resampled t of
             Nadeau and Bengio 2003: folds are paired, and share most of the rows they fit).
@@ -63,7 +63,7 @@ class Comparison:
         n_missing_cells: cells of X without a value.
         n_rows_with_missing: rows of X with at least one such cell.
         folds: number of folds that ran.
-        notes: sentences about the comparison as a whole.
+        notes: remarks about the comparison as a whole.
         warnings: for each classifier the distinct warnings of its fits and predictions, in order.
             Printed, those that differ in columns, classes and numbers only are one sentence.
         probabilities: for each classifier its out-of-fold probabilities, shape (row, class), the
@@ -99,7 +99,7 @@ class Comparison:
         Args:
             name: of the classifier.
             prob: level of the consistency bands.
-            resamples: how many sets of events a band is simulated from.
+            resamples: number of simulated sets of events behind a band.
             random_state: seed of the simulation.
         """
         return calibrate.reliability(
@@ -131,7 +131,7 @@ class Comparison:
         return calibrate.threshold_table(*self._event(name, positive), thresholds)
 
     def confusion(self, name: str, *, threshold: float | None = None) -> pd.DataFrame:
-        """Return how many rows of each true class were decided for each class.
+        """Return the confusion table: rows by true class and decided class.
 
         Args:
             name: of the classifier.
@@ -173,7 +173,7 @@ class Comparison:
     def plot_confusion(
         self, name: str, *, threshold: float | None = None, ax: Axes = None
     ) -> plots.ConfusionDisplay:
-        """Draw how many rows of each class a classifier decided for which."""
+        """Draw the confusion matrix of a classifier."""
         pyplot()  # refuse before anything is computed
         return plots.ConfusionDisplay(self.confusion(name, threshold=threshold)).plot(ax=ax)
 
@@ -206,7 +206,7 @@ class Comparison:
         return self.y == code, proba[:, code]
 
     def __repr__(self) -> str:
-        """Return the table and what stands above and below it."""
+        """Return the table with its header and notes."""
         table = _score_table(self.table).to_string()
         return "\n".join([self._heading(), table, *self._sentences()])
 

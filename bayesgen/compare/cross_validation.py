@@ -74,25 +74,27 @@ def compare(
 ) -> Comparison:
     """Return cross-validated scores of several classifiers on the same folds.
 
-    A clone is fitted to each fold. Text columns become categories with the levels of the whole
-    table. A classifier that fails on missing cells or levels is put behind a Pipeline of means,
-    most frequent levels and 0/1 columns. Warnings are in `Comparison.warnings`.
+    A clone of each classifier is fitted to each fold. Text columns become categories with the
+    levels of the whole table. A classifier that fails on missing values or levels is wrapped in a
+    Pipeline of mean and most-frequent imputation and one-hot encoding. Warnings are collected in
+    `Comparison.warnings`.
 
     Args:
         classifiers: name -> scikit-learn classifier with predict_proba; the first is the reference.
         X: dataframe (pandas, polars, pyarrow) or array, shape (row, feature); cells may be missing.
         y: one label for each row.
-        cv: number of stratified, shuffled folds, or a scikit-learn splitter. A number is lowered,
-            with a note, to the rows (or groups) of the smallest class.
+        cv: number of stratified, shuffled folds, or a scikit-learn splitter. A number is reduced,
+            with a note, to the number of rows (or groups) of the smallest class.
         groups: shape (row,), such as patients; no fold both fits and scores rows of one group.
-        train_sizes: also fit to so many of a fold's rows, or (up to 1.0) to such a share, each set
-            part of the next and with every class in proportion; see `Comparison.curves`.
+        train_sizes: also fit to these numbers of rows, or (up to 1.0) fractions, of each fold:
+            nested, stratified subsets; see `Comparison.curves`.
         random_state: seed of the shuffling. Seeds of the classifiers are their own.
-        n_jobs: processes at a time, -1 for one per core; their seconds are of fits that compete.
+        n_jobs: parallel processes, -1 for one per core; timings are then those of competing fits.
         progress: "auto" shows a bar on stderr in a terminal; True or False force it.
 
     Raises:
-        BayesgenError: what cannot be used. Errors of a fit have a note of classifier and fold.
+        BayesgenError: invalid arguments or rows. Errors of a fit carry a note of classifier and
+            fold.
 
     Example:
         >>> import bayesgen as bg

@@ -18,17 +18,17 @@ from bayesgen.table import Table, TableColumn
 
 
 def logistic_regression(table: Table) -> BaseEstimator:
-    """Return logistic regression as it is commonly run: numbers scaled where there is no level."""
+    """Return logistic regression in its common form, with scaled numbers if there are no levels."""
     model = LogisticRegression(max_iter=5000)
     levels = any(column.kind == "level" for column in table.columns)
     return model if levels else make_pipeline(StandardScaler(), model)
 
 
 def needs_preparing(error: Exception, estimator: object, table: Table) -> bool:
-    """Say whether a failed fit may be due to what the table holds: missing cells or levels.
+    """Return whether missing values or levels may explain why a fit failed.
 
-    Classifiers that promise to take both (`__sklearn_tags__`), as all of this library do, and
-    errors of this library, are taken at their word.
+    Not so for classifiers whose `__sklearn_tags__` declare support for both, as all of this library
+    do, nor for errors of this library.
     """
     if isinstance(error, BayesgenError) or not isinstance(error, ValueError | TypeError):
         return False
@@ -65,7 +65,7 @@ def _one_hot(columns: list[TableColumn]) -> OneHotEncoder:
 
 
 def steps_in_words(pipeline: Pipeline) -> str:
-    """Return "SimpleImputer, OneHotEncoder": what stands before the classifier."""
+    """Return the steps before the classifier, such as "SimpleImputer, OneHotEncoder"."""
     parts = [step for _, step, _ in pipeline[0].transformers if not isinstance(step, str)]
     found = dict.fromkeys(type(step).__name__ for part in parts for _, step in part.steps)
     return ", ".join(found) or "level codes"

@@ -28,34 +28,36 @@ class Vectorizer(Protocol):
     """An object that counts the words of texts, such as CountVectorizer."""
 
     def fit_transform(self, texts: list[str], /) -> object:
-        """Return the counts of texts that fix the vocabulary."""
+        """Learn the vocabulary from texts and return their word counts."""
 
     def transform(self, texts: list[str], /) -> object:
-        """Return the counts of texts."""
+        """Return the word counts of texts."""
 
 
 class BagOfWords(Classifier):
-    """Bags of words: texts are classified by which words they hold, and how often.
+    """Bag of words: texts classified by the words they contain, or how often.
 
     Rows are texts (a list, an array or a Series), which scikit-learn's CountVectorizer counts, or
     counts of words: a sparse or dense matrix, or a frame. The first fit or partial_fit on texts
-    fixes the vocabulary; later texts may hold other words, which are left out, unless the
-    vectorizer needs no fitting (HashingVectorizer(norm=None, alternate_sign=False)) or has a
-    vocabulary of its own. `sample` gives counts back, never texts.
+    fixes the vocabulary; other words in later texts are ignored, unless the vectorizer needs no
+    fitting (HashingVectorizer(norm=None, alternate_sign=False)) or has a vocabulary of its own.
+    `sample` returns counts, never texts.
 
-    The length of a text does not count. A text without a word of the vocabulary has the class prior
-    (binary=False); under binary=True the words that it lacks still count. Both warn, with the
-    number of such texts.
+    The length of a text carries no evidence. A text without any word of the vocabulary gets the
+    class prior (binary=False); under binary=True absent words still count as evidence. Both cases
+    warn, with the number of such texts.
 
     Args:
-        binary: False counts words (`Multinomial`), True takes presence alone (`Bernoulli`).
-        probs: guess of the words' probabilities; None: their fractions over all classes; "uniform":
+        binary: False models word counts (`Multinomial`), True word presence alone (`Bernoulli`).
+        probs: prior guess of the word probabilities; None: their fractions over all classes;
+            "uniform":
             1 / number of words (binary: 1/2); or one per word.
-        rows: how many words the guess counts for (binary: texts). None: 5 for each word of the
+        rows: prior strength of the guess, in words (binary: in texts). None: 5 for each word of the
             vocabulary (binary: 4).
         rows_per_word: the same for each word of the vocabulary, instead of `rows`; with
             probs="uniform", rows_per_word=1 adds one to every count. Not with binary.
-        vectorizer: counts texts; None is CountVectorizer(). It is cloned before it is fitted.
+        vectorizer: counts the words of texts; None is CountVectorizer(). It is cloned before
+            fitting.
         class_prior, inference, temper, unseen, random_state: ...
 
     Attributes:
@@ -101,7 +103,7 @@ class BagOfWords(Classifier):
 
     @property
     def vectorizer_(self) -> Vectorizer:
-        """The fitted vectorizer, remade from its words where those are all that was kept."""
+        """The fitted vectorizer, rebuilt from its vocabulary if only that was kept."""
         if self._vectorizer is None:
             if self._known_words is None:
                 raise NoAttribute.counts()
@@ -142,7 +144,7 @@ class BagOfWords(Classifier):
         return table.presence() if self.binary else table
 
     def _counted(self, texts: list[str]) -> tuple[Vectorizer, object]:
-        """Return a vectorizer that is fitted to texts, and their counts."""
+        """Return a vectorizer fitted to texts, and their counts."""
         vectorizer = _counter() if self.vectorizer is None else clone(self.vectorizer)
         try:
             return vectorizer, vectorizer.fit_transform(texts)
@@ -160,14 +162,14 @@ class BagOfWords(Classifier):
         return posterior, encoded, n_rows
 
     def __getstate__(self) -> dict[str, object]:
-        """Return the attributes to keep: the words alone determine the default vectorizer."""
+        """Return the attributes to pickle: the vocabulary determines the default vectorizer."""
         state = super().__getstate__()
         if self.vectorizer is None:
             state.pop("_vectorizer", None)
         return state
 
     def __sklearn_tags__(self) -> Tags:
-        """Declare rows to be counts, in sparse matrices too, or texts."""
+        """Declare that rows are texts or counts, dense or sparse."""
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
         # at predict words may be missing; at fit only under binary=True
@@ -189,13 +191,13 @@ def _counter(**settings: object) -> Vectorizer:
 
 
 def _words(vectorizer: object) -> tuple[str, ...] | None:
-    """Return the words of a fitted vectorizer in their order; None if it keeps none."""
+    """Return the vocabulary of a fitted vectorizer in column order; None if it has none."""
     names = getattr(vectorizer, "get_feature_names_out", None)
     return None if names is None else tuple(names().tolist())
 
 
 def _without_words(posterior: Posterior, x: Traceable, *, only_kept: bool) -> np.ndarray:
-    """Return which rows hold no word of the vocabulary, or none that the posterior kept."""
+    """Return a mask of rows without any word of the vocabulary that the posterior kept."""
     if BLOCK not in posterior.reader.kept:
         return np.ones(x.shape[0], dtype=bool)
     kept = posterior.reader.kept[BLOCK] if only_kept else None

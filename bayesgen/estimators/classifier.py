@@ -73,11 +73,11 @@ EncodedRows = tuple[Posterior, dict[str, Traceable], int]
 
 
 def restored_on_failure(method: M) -> M:
-    """Restore the attributes of an estimator if a fit stops early, by Ctrl-C or an error.
+    """Restore the attributes of an estimator if fit fails or is interrupted.
 
-    An earlier fit stays usable, with the names and the number of its own columns.
-    The error about an invalid prior names the estimator that was made with it, not the likelihood
-    that the estimator makes of its own arguments.
+    An earlier fit stays usable, including its column names and number of columns. Errors about an
+    invalid prior name the estimator that was constructed with it, not the likelihood that the
+    estimator builds from its arguments.
     """
 
     @functools.wraps(method)
@@ -97,44 +97,46 @@ def restored_on_failure(method: M) -> M:
 
 
 class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
-    """Fit, predict and sample; subclasses build the blocks.
+    """Base class of all classifiers: fit, predict and sample; subclasses define the blocks.
 
     Args:
         likelihood: "auto" (numbers -> Normal, everything else -> Categorical), one likelihood for
             all columns, or {column or (column, ...): likelihood}, columns by name or by position.
-        remainder: columns that a mapping of likelihoods leaves out are refused (None), read as
-            "auto" reads them ("auto"), or ignored ("drop"), even if absent.
+        remainder: columns that a mapping of likelihoods omits are rejected (None), modeled as under
+            likelihood="auto" ("auto"), or ignored even if absent ("drop").
         class_prior: Dirichlet rows per class (1.0), "empirical", "uniform", or probabilities as an
-            array or {class: probability}. Under maximum likelihood a number means frequencies.
+            array or {class: probability}. Under maximum likelihood a number means class
+            frequencies.
         inference: "auto", "exact", "expected", "mle", "map", "svi" (bg.MAP(solver="svi")), "nuts",
             or bg.Exact(), bg.Expected(), bg.Augmentation(), bg.MLE(), bg.MAP(), bg.NUTS().
-        unseen: "missing" takes a level that fitting did not see as missing, with a warning;
-            "error" refuses it.
-        power_transform: True: columns of numbers that normal likelihoods read are
-            power-transformed, each by a power that the rows choose, so that skewed ones look normal
-            given the class (`bayesgen.schema.power_transform`). Densities are those of the cells as
-            they came; parameters, and guesses that you state, those of transformed ones, which near
-            a column's mean are the same. Powers stay when `loo` leaves a row out.
-        temper: None, the model as it is; a power above 0 of the likelihood; or "learn": a power
-            averaged over .1 to 2, and further where the rows prefer an end, by how well it predicts
-            each row from the others (see `temperature_`).
-        random_state: seed of simulated draws; they are drawn once a fit.
+        unseen: "missing" treats a level absent from the training rows as missing, with a warning;
+            "error" raises.
+        power_transform: True applies a Yeo-Johnson power transform to each numeric column of a
+            normal likelihood, with a power learned from the rows, so that skewed columns become
+            closer to normal given the class (`bayesgen.schema.power_transform`). Densities refer to
+            the original values; parameters and stated prior guesses refer to transformed values,
+            which agree with the original ones near a column's mean. `loo` keeps the powers when it
+            leaves a row out.
+        temper: None, no tempering; a power > 0 of the likelihood; or "learn": an average over
+            powers from .1 to 2, extended where the rows favor an end, weighted by leave-one-out
+            score (see `temperature_`).
+        random_state: seed of simulated draws, fixed once per fit.
 
-    Arguments of likelihoods are parameters too: `likelihood__variance_rows` is the argument of the
-    one likelihood. Of a mapping, `likelihood__age` is the likelihood of the column "age" and
-    `likelihood__age__variance_rows` an argument of it; several columns stand with underscores
-    between them, `likelihood__sex_class`.
+    Arguments of likelihoods are nested parameters: `likelihood__variance_rows` belongs to a single
+    likelihood. In a mapping, `likelihood__age` is the likelihood of the column "age" and
+    `likelihood__age__variance_rows` one of its arguments; several columns are joined by
+    underscores, `likelihood__sex_class`.
 
     Attributes:
         classes_: the labels in sorted order, shape (class,).
         inference_: the method that ran ("exact", "expected", "mle", "map", "nuts",
-            "augmentation"); inference="svi" is a way to the "map".
-        report_: its account: seconds, verdict, details.
+            "augmentation"); inference="svi" yields "map".
+        report_: report of the inference: seconds, verdict, details.
         posterior_: the posterior in the units of the columns.
-        log_evidence_: log p(rows, labels), parameters integrated out; exact fits only. Where
-            guesses come from the columns (None) it is an empirical-Bayes number.
-        state_: the training state: schema, classes and sufficient statistics, which add up.
-        n_features_in_, feature_names_in_: what fit saw.
+        log_evidence_: log p(rows, labels), parameters integrated out; exact fits only. With
+            data-dependent prior guesses (None) it is an empirical-Bayes quantity.
+        state_: the additive training state: schema, classes and sufficient statistics.
+        n_features_in_, feature_names_in_: number and names of the columns at fit.
 
     Example:
         >>> import bayesgen as bg
@@ -167,7 +169,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     """Names of the constructor's arguments."""
 
     def __init_subclass__(cls, **kwargs: object) -> None:
-        """Take note of the constructor's arguments, and fill in their documentation."""
+        """Record the constructor's arguments and fill in their documentation."""
         super().__init_subclass__(**kwargs)
         cls._parameters = frozenset(inspect.signature(cls).parameters)
         cls.__doc__ = parameters.documented(cls, Classifier)
@@ -179,14 +181,14 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         """Return the blocks of a table: name -> (likelihood, columns)."""
 
     def _own_table(self, table: Table, raw: Callable[[], object], *, reset: bool) -> Table:
-        """Return the table of the columns that blocks read, which may be derived from others.
+        """Return the table of the columns that the blocks read, some of which may be derived.
 
-        raw: returns the same rows as they were passed.
+        raw: function that returns the same rows as they were passed.
         """
         return table
 
     def _derived_columns(self) -> dict[Name, Column]:
-        """Return the column of the table behind each column that was derived from it."""
+        """Return the source column of each derived column."""
         return {}
 
     def _column_names(self) -> Names:
@@ -200,21 +202,21 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     # -- parameters --------------------------------------------------------------------------------
 
     def __new__(cls, *args: object, **kwargs: object) -> Self:
-        """Refuse arguments that the constructor does not have, naming the one that was meant."""
+        """Reject unknown constructor arguments, suggesting the one that was probably meant."""
         if args or not cls._parameters.issuperset(kwargs):
             parameters.check_arguments(cls, args, kwargs)
         return super().__new__(cls)
 
     def get_params(self, deep: bool = True) -> dict[str, object]:  # noqa: FBT001, FBT002
-        """Return the constructor's arguments; deep: those of likelihoods too."""
+        """Return the constructor's arguments; deep: also those of likelihoods."""
         found = super().get_params(deep)
         return found | parameters.of_likelihoods(super().get_params(deep=False)) if deep else found
 
     def set_params(self, **params: object) -> Self:
-        """Set arguments of the constructor, and of likelihoods by names such as those above.
+        """Set arguments of the constructor, and nested arguments of likelihoods as above.
 
         Raises:
-            InvalidArgument: a likelihood without such an argument, or no likelihood.
+            InvalidArgument: the likelihood has no such argument, or is no likelihood.
         """
         own = super().get_params(deep=False)
         direct, of_likelihoods = parameters.split_likelihoods(own, params)
@@ -232,16 +234,17 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         Args:
             X: DataFrame (pandas, polars, pyarrow) or array of shape (row, feature); NaN, None and
                 NA are missing cells. Where every likelihood reads sparse rows (Multinomial,
-                Bernoulli, Poisson) also a sparse matrix, in which an absent cell is 0. Later, in
-                every method that takes X, a frame's columns are known by name: they may stand in
-                any order, absent ones are missing values (with one warning that names them), and
-                others than these are refused. Those of an array are known by position.
+                Bernoulli, Poisson) also a sparse matrix, in which an absent cell is 0. In later
+                calls columns of a DataFrame are matched by name: their order is free, absent ones
+                are treated as missing (with one warning that names them), and unknown ones are
+                rejected. Columns of an array are matched by position.
             y: one label for each row.
-            sample_weight: one non-negative number for each row: 2 is the row twice, 0 is no row.
+            sample_weight: one non-negative number for each row: 2 counts the row twice, 0 ignores
+                it.
 
         Raises:
-            BayesgenError: a table, labels, weights or a prior that cannot be used; the sentence
-                names the column, the class and the cure.
+            BayesgenError: invalid rows, labels, weights or prior; the message names the column, the
+                class and the remedy.
         """
         rows = self._training_rows(X, y, sample_weight, reset=True)
         return self._fit_rows(rows, rows.classes)
@@ -250,10 +253,10 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     def partial_fit(
         self, X: object, y: object, classes: ArrayLike | None = None, sample_weight: object = None
     ) -> Self:
-        """Add rows to what was fitted; any split in any order gives the fit of the whole.
+        """Add rows to the fit; any split of the rows, in any order, gives the same fit.
 
-        Classes and levels may arrive late. `classes` names those of this call before their rows
-        come; labels outside it, and outside the classes seen so far, are refused.
+        New classes and levels may appear in later calls. `classes` declares classes before their
+        rows arrive; labels outside these and the classes seen so far are rejected.
         """
         rows = self._training_rows(X, y, sample_weight, reset=not hasattr(self, "state_"))
         return self._finish_fit(*self._accumulate(rows, classes))
@@ -261,26 +264,26 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     def _training_rows(
         self, X: object, y: object, sample_weight: object, *, reset: bool
     ) -> TrainingRows:
-        """Return rows to fit to, read and checked."""
+        """Return the training rows, read and validated."""
         if y is None:
             raise InvalidTarget.absent()
         table = self._read(X, reset=reset)
         return self._own_rows(validation.training_rows(table, X, y, sample_weight), reset=reset)
 
     def _own_rows(self, rows: TrainingRows, *, reset: bool) -> TrainingRows:
-        """Return rows with the table of the columns that blocks read."""
+        """Return training rows restricted to the columns that the blocks read."""
         table = self._own_table(rows.table, rows.raw, reset=reset)
         return rows if table is rows.table else dataclasses.replace(rows, table=table)
 
     def _fit_rows(self, rows: TrainingRows, classes: np.ndarray) -> Self:
-        """Fit to rows that were read; classes: sorted, those of the rows among them."""
+        """Fit to training rows; classes: sorted, including those of the rows."""
         if len(rows.classes) < 2:
             raise TooFewClasses.found(rows.classes.tolist())
         seed = self._drawn_seed()
         return self._finish_fit(self._new_state(rows, classes), seed, (rows,), whole=True)
 
     def _drawn_seed(self) -> int:
-        """Return the seed of a fit: that of a checkpoint which NUTS goes on from, or one drawn."""
+        """Return the seed of a fit: that of the checkpoint NUTS resumes from, or a drawn one."""
         if self.random_state is None and isinstance(self.inference, NUTS):
             kept = self.inference.kept_seed()
             if kept is not None:
@@ -288,7 +291,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         return arguments.drawn_seed(self.random_state)
 
     def _new_state(self, rows: TrainingRows, classes: np.ndarray) -> TrainingState:
-        """Return the training state of the first rows of a fit."""
+        """Return the training state of the first call."""
         blocks = self._blocks(rows.table)
         options = {"power_transform": self.power_transform, "unseen": self.unseen}
         return training.new_state(rows, blocks, classes, **options)
@@ -296,7 +299,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     def _accumulate(
         self, rows: TrainingRows, classes: ArrayLike | None = None
     ) -> tuple[TrainingState, int, tuple[TrainingRows, ...]]:
-        """Return the state of earlier rows and these together, the seed, and the rows to keep."""
+        """Return the accumulated training state, the seed, and the rows to keep."""
         these = rows.classes if classes is None else np.unique(classes)
         check_labelled(these)
         asks = self._learned_from_rows()
@@ -313,7 +316,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         return state, self._seed, seen if asks else ()
 
     def _learned_from_rows(self) -> dict[str, object]:
-        """Return the parameters whose values are learned from the rows, which are then kept."""
+        """Return the arguments learned from the rows, which must then be kept."""
         wanted = {"temper": self.temper == "learn", "power_transform": self.power_transform}
         return {name: getattr(self, name) for name, asks in wanted.items() if asks}
 
@@ -325,10 +328,10 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         *,
         whole: bool = False,
     ) -> Self:
-        """Run inference and set all fitted attributes, last and at once.
+        """Run inference, then set all fitted attributes at once.
 
-        seen: the rows, kept where something is learned from them. whole: whether they are all rows
-        of one call, which are kept as they were passed.
+        seen: the rows to keep where an argument is learned from them. whole: whether they are all
+            rows of one call, which are kept as they were passed.
         """
         asks, posterior = bool(self._learned_from_rows()), None
         if np.count_nonzero(state.statistics.count) >= 2:
@@ -346,13 +349,13 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     # -- rows in and out ---------------------------------------------------------------------------
 
     def _read(self, X: object, *, reset: bool) -> Table:
-        """Return the table of rows, to fit for the first time (reset) or later on.
+        """Return the table of rows, at the first fit (reset) or later.
 
-        Later on columns of a frame may stand in any order, and absent ones are missing, with a
-        warning.
+        Later, columns of a DataFrame may come in any order, and absent ones are treated as missing,
+        with a warning.
 
         Raises:
-            UnknownColumns: columns that fitting did not see.
+            UnknownColumns: columns absent from the fit.
         """
         if reset:
             only = column_keys(self.likelihood) if self.remainder == "drop" else None
@@ -371,12 +374,12 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             check_columns(names, used, self._schema().container, table, type(self).__name__)
 
     def _used_columns(self) -> set[Name]:
-        """Return the columns of the table that was fitted that a block reads."""
+        """Return the fitted columns that some block reads."""
         derived, used = self._derived_columns(), self.state_.schema.used()
         return {derived[name].name if name in derived else name for name in used}
 
     def _encode_rows(self, X: object) -> EncodedRows:
-        """Return the posterior, the rows as it reads them, and their number."""
+        """Return the posterior, the encoded rows, and their number."""
         posterior, (table, encoded) = self._fitted_posterior(), self._read_encoded(X)
         return posterior, encoded, table.n_rows
 
@@ -385,7 +388,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         return self.state_.schema
 
     def _read_encoded(self, X: object) -> tuple[Table, dict[str, Traceable]]:
-        """Return the table of later rows with the columns that blocks read, and its encoding."""
+        """Return the table of new rows, with the columns of the blocks, and its encoding."""
         table = self._own_table(self._read(X, reset=False), lambda: X, reset=False)
         if isinstance(table, SparseTable):
             training.check_sparse(self.state_.likelihoods)
@@ -393,7 +396,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         return table, self.state_.schema.encode(table, unseen=self.unseen, estimator=name)
 
     def _fitted_posterior(self) -> Posterior:
-        """Return the posterior; an error where nothing was fitted, or one class only."""
+        """Return the posterior; raise if unfitted or fitted to a single class."""
         if not self.__sklearn_is_fitted__():
             check_is_fitted(self)  # raises
         if self._posterior is None:
@@ -401,7 +404,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         return self._posterior
 
     def _fitted(self) -> Fitted:
-        """Return the training state and the posterior, which answer together."""
+        """Return the fitted model: training state and posterior."""
         return Fitted(self.state_, self._fitted_posterior(), self.class_prior)
 
     # -- predictions -------------------------------------------------------------------------------
@@ -413,13 +416,13 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     def predict_proba(self, X: object) -> Joint:
         """Return P(y = k given x, data), shape (row, class), missing cells marginalized.
 
-        As everywhere, columns that a frame lacks are missing values, with one warning; and a row
-        that is impossible under every class has the class prior, with a warning.
+        As in all methods, columns absent from a DataFrame are treated as missing, with one warning;
+        a row that is impossible under every class gets the class prior, with a warning.
         """
         return class_probabilities(*predict.joint_and_prior(*self._encode_rows(X)))
 
     def predict_log_proba(self, X: object) -> Joint:
-        """Return log P(y = k given x, data), exact also where the probability underflows."""
+        """Return log P(y = k given x, data), accurate even where the probability underflows."""
         return log_class_probabilities(*predict.joint_and_prior(*self._encode_rows(X)))
 
     def predict(self, X: object) -> Shaped[np.ndarray, " row"]:
@@ -428,7 +431,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         return self.classes_[best]
 
     def score(self, X: object, y: object, sample_weight: object = None) -> float:
-        """Return the share of rows whose most probable class is their label: the accuracy."""
+        """Return the accuracy: the fraction of rows whose most probable class is their label."""
         from sklearn.metrics import accuracy_score
 
         labels = validation.labels_to_score(y, self.classes_)
@@ -446,10 +449,10 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         return predict.log_density(self.predict_joint_log_proba(X))
 
     def predict_interval(self, X: object, prob: float = 0.9) -> Float[np.ndarray, "row class 2"]:
-        """Return lower and upper ends of P(y = k given x, theta) that hold `prob` of its posterior.
+        """Return central credible intervals of P(y = k given x, theta) with probability `prob`.
 
-        Central intervals over theta given the data and the row. predict_proba is the mean over the
-        same distribution, and may lie outside when that is skewed.
+        The distribution is that of theta given the data and the row. predict_proba is its mean,
+        which may lie outside the interval if the distribution is skewed.
         """
         prob = arguments.share("prob", prob)
         return predict.interval(*self._encode_rows(X), prob)
@@ -463,9 +466,9 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         return predict.class_draws(*self._encode_rows(X), self.classes_)
 
     def sample(self, n: int = 1, random_state: object = None) -> tuple[object, np.ndarray]:
-        """Return n rows, in the kind of table that fit saw, and their labels.
+        """Return n simulated rows, in the container type of the training table, and their labels.
 
-        Each row comes from its own draw of the parameters: rows of the posterior predictive.
+        Each row has its own draw of the parameters, so rows follow the posterior predictive.
         """
         fitted = self._fitted()
         n, rng = arguments.count("n", n), arguments.generator(random_state)
@@ -473,7 +476,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         return self.state_.schema.decode(encoded, n), self.classes_[y]
 
     def _simulated(self, n: int) -> dict[str, Traceable]:
-        """Return n rows of the posterior predictive, encoded, from the seed of the fit."""
+        """Return n encoded rows of the posterior predictive, drawn with the seed of the fit."""
         return self._fitted().simulate(n, np.random.default_rng(self._seed))[0]
 
     # -- decisions ---------------------------------------------------------------------------------
@@ -510,7 +513,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         reject_label: object = None,
         return_loss: bool = False,
     ) -> Decisions | tuple[Decisions, Float[np.ndarray, " row"]]:
-        """Return for each row the decision of least posterior expected loss.
+        """Return the decision of minimum posterior expected loss for each row.
 
         The expected loss of deciding d is the sum over classes k of P(y = k given x) loss[k, d]
         (Berger 1985, section 4.4; with a constant cost of rejecting it is Chow's rule, 1970).
@@ -522,11 +525,11 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
                 mapping decisions may be actions of your own: {("ill", "treat"): 0, ...}.
             reject: cost of leaving a row undecided, in the unit of loss; None: never.
             novelty: rows of a `typicality` below this are rejected whatever their loss.
-            reject_label: what stands for undecided; None: "reject", or -1 among numbers.
+            reject_label: label of undecided rows; None: "reject", or -1 among numbers.
             return_loss: also return expected losses; NaN where novelty rejects without a cost.
 
         Raises:
-            InvalidLoss: no decision follows from the loss.
+            InvalidLoss: the loss does not determine a decision.
             InvalidArgument: novelty is not between 0 and 1.
 
         Example:
@@ -546,12 +549,13 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         return (labels, expected) if return_loss else labels
 
     def typicality(self, X: object, *, draws: int = DRAWS) -> Float[np.ndarray, " row"]:
-        """Return P(p(x_rep given D) <= p(x given D)) for each row: small for no fitted class.
+        """Return P(p(x_rep given D) <= p(x given D)) for each row: small for atypical rows.
 
-        The share of rows simulated from the posterior predictive, the same cells missing, that are
-        no likelier than the row. For rows that do come from the model it is uniform between 0 and 1
-        (or larger, where rows tie), so a threshold has a meaning: .01 flags one in a hundred. By
-        simulation: the Monte Carlo standard error is sqrt(t (1 - t) / draws).
+        A posterior predictive p-value: the fraction of rows simulated from the posterior
+        predictive, with the same cells missing, whose density is at most that of the row. For rows
+        from the model it is uniform on (0, 1) (or larger, where rows tie), so that a threshold of
+        .01 flags one in a hundred of them. Its Monte Carlo standard error is sqrt(t (1 - t) /
+        draws).
 
         Source: Box (1980), Journal of the Royal Statistical Society A 143, 383-430.
 
@@ -599,18 +603,19 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         return_error: bool = False,
         random_state: object = 0,
     ) -> DataFrame | tuple[DataFrame, ...]:
-        """Return the weight of evidence of each cell of each row for a class, in nats.
+        """Return the weight of evidence of each cell for a class, in nats.
 
-        A DataFrame (row, feature), in front "(prior)", the log-odds before anything is seen. A cell
-        adds log p(x_j given x_before, y = target) - log p(x_j given x_before, y = against),
+        A DataFrame (row, feature) with "(prior)", the prior log-odds, as its first column. A cell
+        contributes log p(x_j given x_before, y = target) - log p(x_j given x_before, y = against),
         parameters integrated out (Good 1985); missing cells, unseen levels and uninformative
-        columns add 0. Rows sum to the log-odds of the pair: `decision_function`, of two classes.
+        columns contribute 0. Rows sum to the log-odds of the pair: `decision_function`, for two
+        classes.
 
         Args:
             X: rows.
-            target: the class that the evidence is for; None: the second of two, or all, in columns
-                of pairs.
-            against: the class that it is against; None: the other of two, or the mean of all.
+            target: the class that evidence supports; None: the second of two, or all in turn, in
+                columns of pairs.
+            against: the alternative class; None: the other of two, or the mean of all.
             order: "columns", or "shapley" for the mean over all orders of dependent columns.
             interval: also return lower and upper ends, of this posterior share or over "orders".
             return_error: also return, last, Monte Carlo standard errors; 0 where none was sampled.
@@ -618,7 +623,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
 
         Raises:
             InvalidArgument: no such class, order or interval.
-            NoPosterior, UnsupportedInference: an interval of a point; a program of your own.
+            NoPosterior, UnsupportedInference: an interval of a point estimate; a user program.
 
         Example:
             >>> import bayesgen as bg
@@ -645,25 +650,25 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     def impute(self, X: T, draws: int = 1, *, random_state: object = None) -> T | list[T]:
         """Return the table with its missing cells drawn from p(missing given observed, data).
 
-        The class of a row is drawn from what the row shows, then its cells given that class, with
-        the parameters integrated out: rows are filled in one by one, each from the predictive
-        distribution that `score_samples` is the density of. Observed cells come back bit for bit,
-        in the same kind of table with the same index and, where they can hold it, types; an absent
-        column is added. Cells of columns that no likelihood reads, or that are uninformative
-        (constant or never observed at fit), stay missing.
+        The class of each row is drawn given its observed cells, then the missing cells given that
+        class, with the parameters integrated out: rows are imputed independently, each from the
+        predictive distribution whose density is `score_samples`. Observed cells are returned bit
+        for bit, in the same container type with the same index and, where possible, the same types;
+        absent columns are added. Cells of columns that no likelihood reads, or that are
+        uninformative (constant or never observed at fit), stay missing.
 
-        A program of your own (story=) marks what is missing by masks: each cell that
-        `dist.Normal(...).mask(observed)` leaves out is drawn from the distribution without the
-        mask, and read from the (x, y) that the program returns (models/README.md).
+        A user program (story=) marks missing cells by masks: each cell that
+        `dist.Normal(...).mask(observed)` excludes is drawn from the unmasked distribution, and read
+        from the (x, y) that the program returns (models/README.md).
 
         Args:
             X: rows.
-            draws: 1 returns one table; more return a list of tables, each filled in anew.
+            draws: 1 returns one table; more return a list of independent imputations.
             random_state: seed.
 
         Raises:
-            UnsupportedInference: a likelihood that cannot fill its cells (words of a text).
-            ProgramRefuses: a missing cell that a program of your own does not mark.
+            UnsupportedInference: a likelihood whose cells cannot be imputed (words of a text).
+            ProgramRefuses: a missing cell that a user program does not mark.
 
         Example:
             >>> import bayesgen as bg
@@ -677,7 +682,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         return self._imputed(X, draws, rng)
 
     def _imputed(self, X: T, draws: int, rng: np.random.Generator) -> T | list[T]:
-        """Return the table with its missing cells drawn, or a list of several such tables."""
+        """Return the table with imputed cells, or a list of such tables."""
         return explain.imputed(X, self._imputable_rows(X, "impute()"), draws, rng)
 
     @overload
@@ -710,12 +715,13 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         return_error: bool = False,
         random_state: object = 0,
     ) -> DataFrame | tuple[DataFrame, DataFrame]:
-        """Return the expected information of each missing cell about the class.
+        """Return the value of information of each missing cell about the class.
 
-        A DataFrame (row, feature), NaN where a cell is observed, else at least 0: the expected fall
-        of the entropy of the class, in nats (Lindley 1956), or with a loss of the least expected
-        loss, in its unit (Raiffa and Schlaifer 1961). Values do not add up: cells may be
-        redundant. Levels and counts (up to a probability of 1e-9) are summed, numbers simulated.
+        A DataFrame (row, feature), NaN where a cell is observed, else at least 0: the expected
+        reduction in the entropy of the class, in nats (Lindley 1956), or with a loss, in the
+        minimum expected loss, in its unit (Raiffa and Schlaifer 1961). Values are not additive,
+        since cells may be redundant. Expectations over levels and counts are sums (up to a
+        probability of 1e-9), those over numbers simulations.
 
         Args:
             X: rows; an absent column is missing in all of them.
@@ -725,8 +731,8 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             random_state: seed of simulated cells.
 
         Raises:
-            InvalidLoss: a loss from which no decision follows.
-            UnsupportedInference: nothing can fill the cells: words of a text, your own program.
+            InvalidLoss: the loss does not determine a decision.
+            UnsupportedInference: cells that cannot be imputed: words of a text, a user program.
 
         Example:
             >>> import bayesgen as bg
@@ -744,7 +750,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         return frames if return_error else frames[0]
 
     def _rows_of_cells(self, X: object, what: str) -> explain.Rows:
-        """Return rows whose cells can be blanked one by one, for the method that asks."""
+        """Return rows whose cells can be masked one by one, for the calling method."""
         posterior, cells = self._fitted_posterior(), self._cells(what)
         table, encoded = self._read_encoded(X)
         if any(issparse(x) for x in encoded.values()):
@@ -752,7 +758,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         return explain.Rows(posterior, encoded, table.n_rows, table, self._schema(), cells)
 
     def _cells(self, what: str) -> dict[Name, explain.Cell]:
-        """Return where each column is encoded."""
+        """Return the encoded position of each column."""
         places = self.state_.column_positions()
         cells: dict[Name, explain.Cell] = {name: (place,) for name, place in places.items()}
         if not cells:
@@ -764,7 +770,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         return cells
 
     def _imputable_rows(self, X: object, what: str) -> explain.Rows:
-        """Return rows whose missing cells can be drawn, for the method that asks."""
+        """Return rows whose missing cells can be imputed, for the calling method."""
         rows = self._rows_of_cells(X, what)
         if self._derived_columns():
             raise UnsupportedInference.because(
@@ -785,19 +791,19 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         replicates: int = REPLICATES,
         random_state: object = 0,
     ) -> DataTree:
-        """Return an arviz DataTree under the names of your classes, columns and levels.
+        """Return an arviz DataTree labeled with the names of classes, columns and levels.
 
         Groups: posterior, sample_stats (of NUTS), prior, log_prior (the log density of each part's
         prior at the posterior's draws), and of the rows X, y: log_likelihood (log p(y given x,
         theta), which arviz's loo wants), log_likelihood_joint (log p(x, y given theta)),
         posterior_predictive and prior_predictive (tables simulated for the same labels),
-        observed_data and constant_data. Levels stand as codes. Every row counts once, whatever its
-        weight at fit. An improper prior has no groups; log_prior is absent with it, and wherever
-        there is no density of the whole prior (maximum likelihood, forests of columns, learned
-        prior strengths).
+        observed_data and constant_data. Levels are stored as codes. Every row counts once, whatever
+        its weight at fit. An improper prior has no groups; log_prior is also absent wherever the
+        whole prior has no density (maximum likelihood, forests of columns, learned prior
+        strengths).
 
-        A column keeps its name; one that is also the name of a dim beside it (row, chain, draw,
-        sample) ends in an underscore, and a slash, which names no variable, becomes one.
+        Columns keep their names, except that an underscore is appended to a name that clashes with
+        a dim (row, chain, draw, sample) and replaces a slash, which arviz does not allow.
 
         Args:
             X: rows; by default those of the last fit.
@@ -813,8 +819,8 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             >>> tree["posterior"]["normal.mean"].sel({"class": "setosa"}).shape
             (4, 25, 4)
 
-            Sensitivity to powers of prior and likelihood. arviz reads log_likelihood, where the
-            likelihood that the parameters were learned from belongs:
+            Sensitivity to powers of prior and likelihood. For this, arviz's log_likelihood must be
+            the likelihood that the parameters were learned from, the joint one:
 
             >>> import arviz_stats as az
             >>> tree["log_likelihood"] = tree["log_likelihood_joint"]
@@ -871,32 +877,32 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         *,
         kind: str = "rows",
     ) -> DataFrame | ELPDData:
-        """Return leave-one-out log densities, a DataFrame with a line for each row.
+        """Return leave-one-out log densities, a DataFrame with one line per row.
 
         Columns: log_proba, log p(y_i given x_i, D without i), and log_joint, log p(x_i, y_i given D
-        without i), in nats. Their sums score the classifier and the whole model out of sample.
-        Where the posterior is a closed form they are exact: the row's statistics are taken away
-        from those of all rows, so nothing is fitted again. Draws by NUTS, of a program of your own
-        (story=) too, are reweighed by Pareto smoothed importance sampling, with a warning that
-        names rows whose weights vary too much (Pareto k); guesses of the prior that come from the
-        columns stay those of all rows.
+        without i), in nats. Their sums score the classifier and the whole model out of sample. For
+        closed-form posteriors they are exact and need no refit: the statistics of the row are
+        subtracted from those of all rows. NUTS draws, including those of a user program (story=),
+        are reweighted by Pareto smoothed importance sampling, with a warning that names rows whose
+        weights vary too much (Pareto k); data-dependent prior guesses then remain those of all
+        rows.
 
         kind="elpd" gives log_proba as arviz's ELPDData, for arviz's `compare`: elpd is its sum, se
         the standard error of that, and p, the effective number of parameters, is sum of
         log p(y_i given x_i, D) - elpd. Where nothing is estimated by importance sampling, n_samples
         is 0, and pareto_k is None.
 
-        A row is taken away with all of its weight. In the DataFrame it has one line whatever that
-        is; in ELPDData a row of weight w counts w times, and one of weight 0 is absent.
+        A row is left out with all of its weight. It has one line in the DataFrame whatever its
+        weight; in ELPDData a row of weight w counts w times, and rows of weight 0 are absent.
 
         Args:
             X: the rows of the fit; by default those of the last one.
             y: their labels.
-            sample_weight: their weights, if the fit had some.
+            sample_weight: their weights, if the fit was weighted.
             kind: "rows" or "elpd".
 
         Raises:
-            UnsupportedInference: the fit was neither a closed form nor draws by NUTS.
+            UnsupportedInference: the posterior is neither in closed form nor NUTS draws.
             NoRows: these are not the rows of the fit.
 
         Example:
@@ -938,31 +944,31 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
 
     @property
     def log_evidence_(self) -> float:
-        """Log p(rows, labels), parameters integrated out: a closed form of exact fits.
+        """Log evidence, log p(rows, labels) with parameters integrated out; exact fits only.
 
         Raises:
-            NoEvidence: the fit was not exact, or a prior or likelihood has no evidence.
+            NoEvidence: the fit is not exact, or a prior or likelihood has no evidence.
         """
         self._fitted_posterior()
         return self.state_.log_evidence(self.class_prior, self.inference_)
 
     @property
     def temperature_(self) -> float:
-        """What log-odds are divided by: 1 over the (geometric mean) power of the likelihood.
+        """Divisor of the log-odds: 1 over the (geometric mean) power of the likelihood.
 
-        1 where nothing is tempered. At 2 features repeat each other so much that evidence
-        counts half; the model's own probabilities are overconfident.
+        1 without tempering. At 2 features are so redundant that evidence counts half; the
+        untempered probabilities would be overconfident.
         """
         return 1 / self._fitted_posterior().power
 
     @property
     def coef_(self) -> Float[np.ndarray, "discriminant feature"]:
-        """Weights of the linear discriminants; only where a point estimate makes one."""
+        """Coefficients of the linear discriminants; point estimates with linear log-odds only."""
         return linear_discriminant(self.posterior_)[0]
 
     @property
     def intercept_(self) -> Float[np.ndarray, " discriminant"]:
-        """Constants of the linear discriminants; only where a point estimate makes one."""
+        """Intercepts of the linear discriminants; point estimates with linear log-odds only."""
         return linear_discriminant(self.posterior_)[1]
 
     # -- keeping and changing ----------------------------------------------------------------------
@@ -970,22 +976,22 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     def save(self, path: str | os.PathLike) -> None:
         """Write the fitted classifier to a file, which `bayesgen.load` reads.
 
-        The file is a zip of a JSON text and NumPy arrays, no code: loading it runs nothing. Of a
-        program of your own it holds the draws and the import path. An older file is replaced at
-        once, or not at all.
+        The file is a zip of JSON and NumPy arrays without code, so loading it executes nothing. For
+        a user program it holds the draws and the import path. An existing file is replaced
+        atomically.
 
         Args:
-            path: of the file, taken as it is, by custom one that ends in .bgm.
+            path: of the file, used as given; by convention it ends in .bgm.
 
         Raises:
-            UnsavableModel: a part is not data, such as a function.
-            UnwritableFile: the path takes no file.
+            UnsavableModel: part of the model is not data, such as a function.
+            UnwritableFile: no file can be written to the path.
         """
         check_is_fitted(self)
         save(self, path)
 
     def with_class_prior(self, class_prior: Spec) -> Self:
-        """Return a fitted copy that answers under other, known class probabilities.
+        """Return a fitted copy with other, known class probabilities (label shift).
 
         Args:
             class_prior: "uniform", an array in the order of `classes_`, or {class: probability}; a
@@ -997,7 +1003,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         return other
 
     def __sklearn_tags__(self) -> Tags:
-        """Declare missing cells, levels and text."""
+        """Declare support for missing cells, levels and text."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
@@ -1006,11 +1012,11 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         return tags
 
     def __getstate__(self) -> dict[str, object]:
-        """Return the attributes to copy and keep: all but the rows of the fit."""
+        """Return the attributes to copy or pickle: all but the rows of the fit."""
         return {key: part for key, part in super().__getstate__().items() if key != "_training"}
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Return whether any rows were seen."""
+        """Return whether the estimator is fitted."""
         return hasattr(self, "state_")
 
     @deduplicate_warnings()
@@ -1024,19 +1030,19 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     def plot_regions(
         self, X: object, y: ArrayLike, features: tuple = (0, 1), **options: Option
     ) -> plots.RegionDisplay:
-        """Draw which class is decided where, over two columns; options of `RegionDisplay`."""
+        """Draw decision regions over two columns; options of `RegionDisplay`."""
         return plots.RegionDisplay.from_estimator(self, X, y, features=features, **options)
 
     @deduplicate_warnings()
     def plot_features(self, X: object, y: ArrayLike, **options: Option) -> plots.FeatureDisplay:
-        """Draw what the model expects of each column; options of `FeatureDisplay`."""
+        """Draw the predictive density of each column; options of `FeatureDisplay`."""
         return plots.FeatureDisplay.from_estimator(self, X, y, **options)
 
     @deduplicate_warnings()
     def plot_reliability(
         self, X: object, y: ArrayLike, **options: Option
     ) -> plots.ReliabilityDisplay:
-        """Draw how often stated probabilities come true; options of `ReliabilityDisplay`."""
+        """Draw reliability curves; options of `ReliabilityDisplay`."""
         return plots.ReliabilityDisplay.from_estimator(self, X, y, **options)
 
     @deduplicate_warnings()
@@ -1055,18 +1061,18 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
 
 
 def fit_batches(classifier: C, batches: Iterable[tuple[object, object]]) -> C:
-    """Fit to batches of rows and labels; inference runs once, after the last one.
+    """Fit to batches of rows and labels; inference runs once, after the last batch.
 
-    The fit is that of all rows at once. Memory is that of one batch and the statistics (for
-    families without sufficient statistics these are the rows). Classes and levels may come late;
-    the columns and their types must be the same in every batch.
+    The result equals a single fit to all rows. Memory is needed for one batch and the statistics
+    (the rows themselves, for families without sufficient statistics). New classes and levels may
+    appear in any batch; columns and their types must be the same in every batch.
 
     Args:
         classifier: not fitted yet.
         batches: (X, y) pairs, as `fit` takes them.
 
     Raises:
-        BayesgenError: as in `fit`, or there is no row.
+        BayesgenError: as in `fit`, or there are no rows.
     """
     classes = np.empty(0, dtype=object)
     classifier._training = ()

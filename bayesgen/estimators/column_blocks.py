@@ -18,7 +18,7 @@ TAKEN = ("class",)
 
 
 def assign(spec: Spec, table: Table, remainder: str | None = None) -> Blocks:
-    """Return the blocks that a likelihood= argument means for a table.
+    """Return the blocks of a table that a `likelihood=` argument defines.
 
     "auto" reads numbers as Normal and everything else as Categorical; one likelihood reads all
     columns; a mapping names columns, or tuples of columns, by name or by position.
@@ -26,8 +26,8 @@ def assign(spec: Spec, table: Table, remainder: str | None = None) -> Blocks:
     Args:
         spec: the likelihood= argument.
         table: rows to fit.
-        remainder: columns that a mapping does not name are refused (None), read as "auto" reads
-            them ("auto"), or ignored ("drop").
+        remainder: columns that a mapping omits are rejected (None), modeled as under "auto"
+            ("auto"), or ignored ("drop").
 
     Raises:
         UnknownColumns: a column that is not in the table, is named twice, or is left out.
@@ -46,7 +46,7 @@ def assign(spec: Spec, table: Table, remainder: str | None = None) -> Blocks:
 
 
 def column_keys(spec: Spec) -> set[object] | None:
-    """Return the names and positions of columns in a mapping of likelihoods; None of other ones."""
+    """Return the column names and positions in a mapping of likelihoods, else None."""
     if not isinstance(spec, Mapping):
         return None
     return {part for key in spec for part in (key if isinstance(key, tuple) else (key,))}
@@ -93,7 +93,7 @@ def _no_likelihood(name: str, value: object, allowed: list) -> InvalidArgument:
 
 
 def _automatic(table: Table, names: Names, blocks: Blocks) -> Blocks:
-    """Return blocks with those that "auto" means for some columns added."""
+    """Return blocks, extended by those of "auto" for the given columns."""
     numbers, levels = names, ()
     if not isinstance(table, SparseTable):  # which holds nothing but numbers
         wanted = set(names)

@@ -8,20 +8,20 @@ from bayesgen.table import Name, Names, Table
 
 
 def blocks(classifier: Classifier, table: Table) -> Blocks:
-    """Return the likelihood and the columns of each block that a table would get."""
+    """Return the likelihood and columns of each block for a table."""
     return classifier._blocks(table)
 
 
 def member_names(stack: StackedClassifier, table: Table) -> list[str]:
-    """Return the names of the members of a stack: fitted ones, or those that suit a table."""
+    """Return the member names of a stack: fitted, or automatic for a table."""
     return list(getattr(stack, "members_", None) or stack._listed(table))
 
 
 def column_names(classifier: Classifier) -> Names:
-    """Return the columns that a fitted classifier takes, in the order of its fit."""
+    """Return the input columns of a fitted classifier, in the order of the fit."""
     return classifier._column_names()
 
 
 def derived_columns(classifier: Classifier) -> dict[Name, Column]:
-    """Return the columns that a fitted classifier makes itself, each with the one it is made of."""
+    """Return the derived columns of a fitted classifier, each with its source column."""
     return classifier._derived_columns()

@@ -34,14 +34,14 @@ class Fitted:
     class_prior: Spec
 
     def simulate(self, n: int, rng: np.random.Generator) -> tuple[dict[str, Traceable], Labels]:
-        """Return n rows of the posterior predictive as encoding returns rows, and class codes."""
+        """Return n encoded rows of the posterior predictive, and their class codes."""
         simulated, y = predict.simulate(self.posterior, n, rng)
         return self.state.restored(self.posterior, simulated, n), y
 
     # -- parameters --------------------------------------------------------------------------------
 
     def words(self) -> diagnose.Words:
-        """Return the user's own words for the axes of parameters."""
+        """Return the user's labels for the axes of parameters."""
         reader, state = self.posterior.reader, self.state
         features = {name: state.columns(reader, name) for name in reader.kept}
         levels = {name: state.level_names(reader, name) for name in reader.kept}
@@ -61,14 +61,14 @@ class Fitted:
     def prior_draws(
         self, rng: np.random.Generator, draws: int, encoded: Encoded, y: Labels
     ) -> diagnose.Params:
-        """Return draws of every parameter before rows were seen."""
+        """Return prior draws of every parameter."""
         model = self.state.complete(self.class_prior, frequencies=False)[0]
         return diagnose.prior_draws(model, rng, draws)
 
     def log_priors(
         self, draws: DrawsPosterior, encoded: Encoded, y: Labels
     ) -> dict[str, np.ndarray]:
-        """Return the log density of each part's prior at the draws; none of maximum likelihood."""
+        """Return the log prior density of each part at the draws; empty for maximum likelihood."""
         if self.posterior.report.method == "mle":
             return {}
         model = self.state.complete(self.class_prior, frequencies=False)[0]
@@ -85,7 +85,7 @@ class Fitted:
     def datatree(
         self, encoded: Encoded, y: Labels, rng: np.random.Generator, draws: int, replicates: int
     ) -> DataTree:
-        """Return arviz's tree of the parameters, of rows, and of tables simulated for their labels.
+        """Return an arviz DataTree of parameters, rows, and tables simulated for their labels.
 
         Args:
             encoded: rows.

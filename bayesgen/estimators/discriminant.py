@@ -28,22 +28,22 @@ Covariance = Literal["per_class", "shared"]
 
 
 class Discriminant(Classifier):
-    """One multivariate normal over all columns; subclasses choose which classes share a covariance.
+    """Base class of LDA and QDA: one multivariate normal per class over all columns.
 
     Args:
         mean: guess of the mean; a number, one per column, or (class, feature). None: overall means.
-        mean_rows: how many rows that guess counts for, > 0; a number, one per class, or "learn".
+        mean_rows: prior strength of that guess in rows, > 0; a number, one per class, or "learn".
         scale: guess of the covariance; a number (times the identity), one variance per column, a
             positive definite matrix, or "learn" (between diagonal and pooled). None: the diagonal
             of the columns' variances within classes.
-        covariance_rows: how many rows that guess counts for, > 0, or "learn". None: 1 for a shared
-            covariance, 8 for own ones (lowest log loss on small tables).
+        covariance_rows: prior strength of that guess in rows, > 0, or "learn". None: 1 for a shared
+            covariance, 8 for class-specific ones (lowest log loss on small tables).
         prior: "conjugate", "reference" (improper, no guess is used) or "lkj" (for MAP and NUTS), as
             in `MultivariateNormal`.
-        levels: "refuse" columns of levels, or read them as "indicators": a number 0 or 1 for each
-            level but the first. A normal over indicators is a working model of the class, not of
-            the rows: linear in the levels, as logistic regression is. `partial_fit` keeps the
-            levels of its first batch; others are missing cells.
+        levels: "refuse" rejects columns of levels; "indicators" one-hot encodes them, without the
+            first level. A normal over indicators is a working model of the class, not of the rows:
+            linear in the levels, as logistic regression is. `partial_fit` keeps the levels of its
+            first batch; later ones are treated as missing.
     """
 
     _covariance: ClassVar[Covariance]
@@ -118,7 +118,7 @@ class Discriminant(Classifier):
 
 
 class QDA(Discriminant):
-    """Quadratic discriminant analysis: every class has its own mean and covariance.
+    """Quadratic discriminant analysis: each class has its own mean and covariance.
 
     Missing cells are marginalized in the full covariance, at fit and at predict.
 
@@ -137,7 +137,7 @@ class QDA(Discriminant):
 
 
 class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Discriminant):
-    """Linear discriminant analysis: every class has its own mean, all share one covariance.
+    """Linear discriminant analysis: class means differ, all classes share one covariance.
 
     Missing cells are marginalized in the full covariance, at fit and at predict. A point estimate
     has `coef_` and `intercept_`: log-odds are linear in x.
@@ -157,10 +157,10 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Discriminant):
     _covariance = "shared"
 
     def transform(self, X: object) -> Float[np.ndarray, "row axis"]:
-        """Return discriminant coordinates: class means apart, variance 1 within classes.
+        """Return discriminant scores, scaled to within-class variance 1.
 
-        At the center of the posterior; the weighted mean of the class means is the origin, and a
-        missing cell stands at the class means' weighted mean.
+        Computed at the center of the posterior. The origin is the weighted mean of the class means,
+        which also replaces missing cells.
         """
         posterior, encoded, n_rows = self._encode_rows(X)
         if BLOCK not in posterior.families:

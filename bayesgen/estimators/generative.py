@@ -21,7 +21,7 @@ from bayesgen.user_program import ProgramPosterior
 
 
 class GenerativeClassifier(Classifier):
-    """A class prior times one likelihood per block of columns, or a NumPyro program of your own.
+    """General generative classifier: one likelihood per block of columns, or a NumPyro program.
 
     Args:
         likelihood: ...
@@ -29,12 +29,12 @@ class GenerativeClassifier(Classifier):
             the form of the gallery (models/README.md): the label is the site "y", everything that
             repeats over rows is in the plate "row", and a row's log density does not depend on
             other rows. Bind other keywords by functools.partial. X is then an array, a dict of
-            arrays (rows along the first axis) or a frame of numbers; missing values reach the
-            program as they are, and `impute` draws the cells that its masks leave out. A program
-            has no closed form: inference="auto" is "nuts", "map" and "svi" the mode against the
-            scale-free measure (see bg.MAP), "mle" the highest density of rows. It states its own
-            class prior; known probabilities take its place after the fit. `loo` weighs draws, so it
-            asks for NUTS; partial_fit and log_evidence_ refuse.
+            arrays (rows along the first axis) or a DataFrame of numbers; missing values are passed
+            to the program unchanged, and `impute` draws the cells that its masks exclude. A program
+            has no closed form: inference="auto" means "nuts", "map" and "svi" find the mode against
+            the scale-free measure (see bg.MAP), "mle" maximizes the likelihood. The program
+            contains its own class prior, which `with_class_prior` can replace after the fit. `loo`
+            reweights draws and so requires NUTS; partial_fit and log_evidence_ are not available.
         remainder, class_prior, inference, unseen, power_transform, temper, random_state: ...
 
     Example:
@@ -46,7 +46,7 @@ class GenerativeClassifier(Classifier):
         array([[0.135, 0.865],
                [0.506, 0.494]])
 
-        A program of your own: petals whose lengths are log-normal, with a spread that all share.
+        A user program: log-normal petal lengths, with a spread shared by all classes.
 
         >>> import jax.numpy as jnp
         >>> import numpyro
@@ -102,7 +102,7 @@ class GenerativeClassifier(Classifier):
     # -- a program in place of likelihoods -------------------------------------------------------
 
     def _program_state(self) -> ProgramState | None:
-        """Return what a program was fitted to; None before a fit, and after one of likelihoods."""
+        """Return the training state of a program; None if unfitted or fitted with likelihoods."""
         state = getattr(self, "state_", None)
         return state if isinstance(state, ProgramState) else None
 
@@ -151,7 +151,7 @@ class GenerativeClassifier(Classifier):
     def partial_fit(
         self, X: object, y: object, classes: ArrayLike | None = None, sample_weight: object = None
     ) -> Self:
-        """Add rows to what was fitted (see `Classifier`); a program of your own refuses."""
+        """Add rows to the fit (see `Classifier`); not available for a user program."""
         if self.story is not None or self._program_state() is not None:
             raise ProgramRefuses.partial_fit()
         return super().partial_fit(X, y, classes, sample_weight)

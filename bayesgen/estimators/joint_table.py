@@ -21,14 +21,14 @@ class JointTable(Classifier):
     """Joint table: one `JointCategorical` over all columns, which may depend on each other.
 
     Every class has a probability for every combination of levels. Columns hold levels: text,
-    booleans, categories or whole numbers; other numbers are refused (cut them into levels, or use
-    another classifier). Missing cells are summed out, at fit and at predict. The table may have at
-    most 10,000 cells a class: it needs many rows for every cell, so leave out what does not matter.
+    booleans, categories or whole numbers; other numbers are rejected (bin them, or use another
+    classifier). Missing cells are marginalized, at fit and at predict. The table may have at most
+    10,000 cells per class; it needs many rows per cell, so leave out unimportant columns.
 
     Args:
         probs: guess of the cells' probabilities. None: the product of the columns' overall
             fractions; "uniform"; a number, 1 / cells; or an array, as in `JointCategorical`.
-        rows: how many rows that guess counts for, > 0; a number or one per class. With "uniform"
+        rows: prior strength of that guess in rows, > 0; a number or one per class. With "uniform"
             and as many rows as there are cells, one row is added to each cell.
         class_prior, inference, temper, unseen, random_state: ...
 

@@ -39,7 +39,7 @@ def linear_discriminant(posterior: Posterior) -> tuple[np.ndarray, np.ndarray]:
 
 
 def shared_covariance(params: dict[str, np.ndarray]) -> Matrix:
-    """Return the one covariance of a family whose classes share it."""
+    """Return the covariance of a family with a shared one."""
     if "cholesky" in params:
         return params["cholesky"][0] @ params["cholesky"][0].T
     return np.diag(params["variance"][0])

@@ -11,21 +11,21 @@ from bayesgen.estimators.saving import read
 def load(
     path: str | os.PathLike, *, classes: Iterable[type] = (), story: Callable | None = None
 ) -> Classifier:
-    """Return the fitted classifier of a file that `clf.save(path)` wrote.
+    """Load a fitted classifier from a file written by `clf.save(path)`.
 
-    Its answers are the same, bit for bit, and partial_fit goes on. The file is data: nothing in it
-    is run, and it can name no classes but bayesgen's own and those passed here.
+    Predictions are identical bit for bit, and partial_fit can continue. The file is data only:
+    nothing in it is executed, and it can name only the classes of bayesgen and those passed here.
 
     Args:
         path: of the file.
-        classes: likelihoods and classifiers of your own that the file may name.
-        story: your own program, where the model is one: the file holds its draws and its import
-            path, "module:name", which has to be that of the program passed here. That its code is
-            the one that was fitted is not checked.
+        classes: user-defined likelihoods and classifiers that the file may name.
+        story: the NumPyro program, if the model is one. The file holds its draws and its import
+            path, "module:name", which must match the program passed here; its code is not compared
+            with that of the fit.
 
     Raises:
-        InvalidModelFile: the file is damaged, newer than this version, something else, or of
-            another program.
+        InvalidModelFile: the file is damaged, not a model file, newer than this version, or belongs
+            to another program.
 
     Example:
         >>> import pathlib, tempfile

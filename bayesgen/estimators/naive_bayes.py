@@ -11,7 +11,7 @@ from bayesgen.typing import unchecked
 
 
 class NaiveBayes(Classifier):
-    """Naive Bayes: columns are independent given the class; missing cells are left out.
+    """Naive Bayes: columns are independent given the class; missing cells are marginalized.
 
     Args:
         likelihood, remainder, class_prior, inference, power_transform, temper, unseen: ...
@@ -27,7 +27,7 @@ class NaiveBayes(Classifier):
         >>> tennis.predict_proba(pd.DataFrame(row)).round(6)
         array([[0.720067, 0.279933]])
 
-        Numbers cut into levels, here at their quartiles:
+        Numeric columns binned into levels, here at their quartiles:
 
         >>> from sklearn.pipeline import make_pipeline
         >>> from sklearn.preprocessing import KBinsDiscretizer

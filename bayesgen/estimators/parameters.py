@@ -35,10 +35,11 @@ def documented(cls: type, ancestor: type) -> str | None:
 
 
 def check_arguments(cls: type, args: tuple, kwargs: Mapping[str, object]) -> None:
-    """Refuse arguments that a constructor does not have, naming the one that was meant.
+    """Reject unknown constructor arguments, suggesting the one that was probably meant.
 
     Raises:
-        UnknownArgument: with the class that is made, and not the one that has the constructor.
+        UnknownArgument: naming the class being constructed, not the one that defines the
+            constructor.
     """
     found = tuple(inspect.signature(cls).parameters.values())
     names = [parameter.name for parameter in found]
@@ -65,7 +66,7 @@ def of_likelihoods(params: Mapping[str, object]) -> dict[str, object]:
 def split_likelihoods(
     own: Mapping[str, object], params: Mapping[str, object]
 ) -> tuple[dict[str, object], dict[str, dict[str, object]]]:
-    """Return the constructor's arguments among some to set, and by argument those of likelihoods.
+    """Split arguments into the constructor's own and, by argument, those of its likelihoods.
 
     own: the arguments as they are.
     """

@@ -51,9 +51,9 @@ T = TypeVar("T")
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ProgramTable(Table):
-    """Rows as a program takes them: arrays by name, one under "x" unless container is "dict".
+    """Rows in the form a program takes: arrays by name, one named "x" unless container is "dict".
 
-    frame: the table that they were read from, if there was one.
+    frame: the DataFrame they were read from, if any.
     """
 
     arrays: Mapping[str, np.ndarray] = dataclasses.field(default_factory=dict)
@@ -67,9 +67,9 @@ class ProgramTable(Table):
 
 @dataclasses.dataclass(frozen=True)
 class ProgramSchema(Schema):
-    """Arrays as a fit remembers them: kind of number and shape of a row, by name.
+    """Schema of a program's arrays: dtype kind and row shape, by name.
 
-    columns: of the frame that the rows came in, if it was one.
+    columns: of the DataFrame the rows came from, if any.
     """
 
     forms: Mapping[str, tuple[np.dtype, tuple[int, ...]]]
@@ -88,7 +88,7 @@ class ProgramSchema(Schema):
     def encode(
         self, table: Table, unseen: str = "missing", *, estimator: str = "Classifier"
     ) -> dict[str, Traceable]:
-        """Return the arrays of a table, which must look as they did at fit.
+        """Return the arrays of a table, whose kinds and shapes must match those of the fit.
 
         Raises:
             InvalidProgramRows: they do not.
@@ -115,7 +115,7 @@ class ProgramSchema(Schema):
         return array.astype(dtype)
 
     def decode(self, encoded: Encoded, n_rows: int) -> object:
-        """Return arrays as the rows came in: a frame, an array, or a dict of arrays."""
+        """Return arrays in the container of the training rows: DataFrame, array or dict."""
         if self.columns is not None:
             return self.columns.decode({SINGLE: encoded[SINGLE].astype(float)}, n_rows)
         return dict(encoded) if self.container == DICT else encoded[SINGLE]
@@ -123,14 +123,14 @@ class ProgramSchema(Schema):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ProgramState(TrainingState):
-    """Training state of a program. rows: to fit; None afterwards."""
+    """Training state of a program. rows: training rows; None after the fit."""
 
     schema: ProgramSchema
     program: UserProgram
     rows: ProgramRows | None
 
     def log_evidence(self, prior: Spec, inference: str) -> float:
-        """Refuse: log p(rows, labels) of a program has no closed form.
+        """Raise: log p(rows, labels) of a program has no closed form.
 
         Raises:
             NoEvidence: always.
@@ -145,7 +145,7 @@ class ProgramState(TrainingState):
         """Return the posterior of a program, warning where it has not converged.
 
         Raises:
-            InvalidProgram: the program breaks the form, or the prior is a number.
+            InvalidProgram: the program violates the required form, or the prior is a number.
         """
         number = isinstance(prior, int | float | np.number)
         if number and prior != 1.0:
@@ -162,16 +162,16 @@ class ProgramState(TrainingState):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class FittedProgram(Fitted):
-    """A fitted program: how its rows look, and its posterior."""
+    """A fitted program: the schema of its rows, and its posterior."""
 
     state: ProgramState
     posterior: ProgramPosterior
 
     def simulate(self, n: int, rng: np.random.Generator) -> tuple[dict[str, Traceable], Labels]:
-        """Return n rows as the schema encodes rows, and their class codes.
+        """Return n simulated encoded rows, and their class codes.
 
         Raises:
-            InvalidProgram: the program does not make rows that it would take.
+            InvalidProgram: the simulated rows do not match the form of its input.
         """
         forms = self.state.schema.forms
         shapes = {name: shape for name, (_, shape) in forms.items()}
@@ -182,18 +182,18 @@ class FittedProgram(Fitted):
         return {name: rows[name].astype(dtype) for name, (dtype, _) in forms.items()}, y
 
     def impute(self, X: T, table: ProgramTable, draws: int, rng: np.random.Generator) -> list[T]:
-        """Return tables like X, of which `table` was read, with missing cells drawn, each anew.
+        """Return independent imputations of X, from which `table` was read.
 
         Raises:
             ProgramRefuses: a missing cell that the program does not mark.
-            InvalidProgram: the program does not return the rows that it is given.
+            InvalidProgram: the program does not return its input rows.
         """
         encoded = self.state.schema.encode(table)
         filled = (self.posterior.impute(encoded, table.n_rows, rng) for _ in range(draws))
         return [self._put(X, table, encoded, rows) for rows in filled]
 
     def _put(self, X: T, table: ProgramTable, encoded: Encoded, filled: Encoded) -> T:
-        """Return X with those cells in which encoded rows were filled."""
+        """Return X with the imputed cells of encoded rows."""
         # what was NaN differs from itself
         cells = {name: (encoded[name] != filled[name], filled[name]) for name in encoded}
         columns = self.state.schema.columns
@@ -211,7 +211,7 @@ class FittedProgram(Fitted):
         return cast(T, _replaced(X, *cells[SINGLE]))
 
     def named(self, params: diagnose.Params, words: diagnose.Words) -> diagnose.Group:
-        """Return the parameters of the program under free names, beside the class probabilities."""
+        """Return the parameters of the program under unused names, and the class probabilities."""
         group = super().named(params, words)
         sites = {free(site, group.arrays): value for site, value in params.get(OWNER, {}).items()}
         return diagnose.Group({**group.arrays, **sites}, group.dims)
@@ -225,12 +225,12 @@ class FittedProgram(Fitted):
     def log_priors(
         self, draws: DrawsPosterior, encoded: Encoded, y: Labels
     ) -> dict[str, np.ndarray]:
-        """Return the log density of each parameter's prior at the draws; none of an MLE."""
+        """Return the log prior density of each parameter at the draws; empty for an MLE."""
         is_mle = self.posterior.report.method == "mle"
         return {} if is_mle else self.posterior.log_priors(encoded, y)
 
     def observed(self, encoded: Encoded) -> diagnose.Group:
-        """Return the group of observed rows, as the program takes them."""
+        """Return the group of observed rows, in the form the program takes."""
         return diagnose.Group(dict(encoded), dict.fromkeys(encoded, ROW), samples=())
 
 
@@ -259,10 +259,10 @@ def new_state(model: Callable, rows: TrainingRows, classes: np.ndarray) -> Progr
 
 
 def require_columns(schema: ProgramSchema, table: ProgramTable, estimator: str) -> None:
-    """Compare the columns of a frame with those of the fit, where that was a frame too.
+    """Compare the columns of a DataFrame with those of the fit, if that was one too.
 
     Raises:
-        UnknownColumns: columns that fitting did not see.
+        UnknownColumns: columns absent from the fit.
     """
     if schema.columns is not None and table.frame is not None:
         names, container = schema.columns.names, schema.columns.container
@@ -270,13 +270,13 @@ def require_columns(schema: ProgramSchema, table: ProgramTable, estimator: str) 
 
 
 def read(estimator: object, X: object, *, reset: bool) -> ProgramTable:
-    """Return rows as a program takes them; with `reset` scikit-learn notes names and number.
+    """Return rows in the form a program takes; `reset` records column names and number.
 
     X is an array with its rows along the first axis, a dict of such arrays, or a frame of numbers,
     which becomes one array. Cells of float are float64, NaN where missing.
 
     Raises:
-        BayesgenError: what cannot be read.
+        BayesgenError: rows that cannot be read.
     """
     if isinstance(X, Mapping):
         arrays = {name: _numbers(name, np.asarray(value)) for name, value in X.items()}
@@ -313,7 +313,7 @@ def _table(
 
 
 def _numbers(name: object, array: np.ndarray) -> np.ndarray:
-    """Return an array of whole numbers, truth values or float64, NaN the only strange one."""
+    """Return an array of integers, booleans or float64; NaN is the only non-finite value."""
     if array.dtype.kind in "iub":
         return array
     if array.dtype.kind == "c":

@@ -65,7 +65,7 @@ PROGRAM = "program"
 
 
 def save(estimator: BaseEstimator, path: str | os.PathLike) -> None:
-    """Write a fitted estimator to a file, which is read back before it takes its place.
+    """Write a fitted estimator to a file, which is read back before it replaces an older one.
 
     Raises:
         UnsavableModel: a part is not data.
@@ -92,7 +92,7 @@ def read(path: str | os.PathLike, classes: Iterable[type], story: Callable | Non
 
 @dataclasses.dataclass(eq=False)
 class Records:
-    """Estimators and programs of users, taken apart into records and put together again.
+    """Conversion of estimators and user programs to records and back.
 
     path: of the file. registry: types that may be made. story: the program that was passed, or
     that was met. met: whether a file holds its draws.
@@ -104,7 +104,7 @@ class Records:
     met: bool = False
 
     def to_record(self, value: object) -> object:
-        """Return an estimator or a program as a record, and everything else as it is.
+        """Return an estimator or a program as a record, and anything else unchanged.
 
         Raises:
             UnsavableModel: another library's estimator, a program without an import path, or a
@@ -133,7 +133,7 @@ class Records:
         """Return the estimator or the program of a record.
 
         Raises:
-            InvalidStructure: it does not belong to its class, or its parts contradict each other.
+            InvalidStructure: the record does not suit its class, or its parts are inconsistent.
             InvalidModelFile: another program is needed.
         """
         if record.name == PROGRAM:
@@ -184,7 +184,7 @@ def import_path(program: object) -> str:
 
 
 def _require_consistent(fitted: Mapping[str, object]) -> None:
-    """Refuse attributes of a fit that contradict each other.
+    """Validate that the attributes of a fit are consistent.
 
     Raises:
         InvalidStructure: naming them.
@@ -279,7 +279,7 @@ def _require_names(where: str, found: Iterable[str], wanted: Iterable[str]) -> N
 def _require_arrays(
     where: str, owner: Arrays, sizes: Sizes, *, shared: bool, finite: bool = True
 ) -> None:
-    """Refuse arrays that do not have their declared axes.
+    """Validate that arrays have their declared axes.
 
     shared: whether all positions of an axis may share one value. finite: whether NaN is refused.
     """
@@ -302,7 +302,7 @@ def _require_axes(
     shared: bool = False,
     finite: bool = True,
 ) -> Sizes:
-    """Refuse an array that does not have its axes; return the lengths of all that are known.
+    """Validate the axes of an array; return the lengths of all known axes.
 
     shared: whether all positions of an axis may share one value; a length of 1 then says nothing.
     """

@@ -38,10 +38,11 @@ def automatic(
 ) -> dict[str, Classifier]:
     """Return the members that suit a table, by name.
 
-    Numbers: naive (own variances, shared ones), linear (columns power-transformed and as they are),
-    quadratic between linear and free, and trees, or where numbers are missing, over which trees
-    have no integral, quadratic between naive and free; levels: naive and trees; the leading ones in
-    pairs; and linear ones over indicators.
+    For numeric columns: naive Bayes (class-specific and shared variances), linear discriminants
+    (with and without power transforms), quadratic discriminants shrunken toward linear ones, and
+    trees, or, with missing values, which trees cannot integrate out, quadratic discriminants
+    shrunken toward naive ones. For levels: naive Bayes and trees. The leading structures of both
+    kinds are combined in pairs; linear discriminants over indicators are added.
     """
     missing = any(c.kind == "number" and np.isnan(c.values).any() for c in table.columns)
     numbers = tuple(c.name for c in table.columns if c.kind == "number")
@@ -62,7 +63,7 @@ def automatic(
 
 
 def too_wide(table: Table) -> list[str]:
-    """Return the structures that a table has more than WIDEST columns for."""
+    """Return the structures skipped because the table has more than WIDEST columns."""
     kinds = [column.kind for column in table.columns]
     numbers, levels = kinds.count("number"), kinds.count("level")
     found = [n for n in _of_numbers(min(numbers, WIDEST)) if n not in _of_numbers(numbers)]

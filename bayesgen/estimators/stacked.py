@@ -87,7 +87,7 @@ Members = str | Sequence[Classifier] | Mapping[str, Classifier]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Attempt:
-    """Members that could be fitted, and their predictions of rows left out.
+    """The members that could be fitted, and their leave-one-out predictions.
 
     log_proba: (member, row, class). able: which members integrate over the missing values of a row,
     (row, member). failed: why others could not be fitted, by name.
@@ -100,31 +100,31 @@ class Attempt:
 
 
 class StackedClassifier(Classifier):
-    r"""Generative classifiers of several structures, stacked and tempered by exact leave-one-out.
+    r"""Stack of several generative classifiers, weighted and tempered by exact leave-one-out.
 
     P(y given x) = mean over powers eta of Q(y given x)^eta, normalized, where Q is the weighted
     mean of the members' class probabilities. The weights maximize the sum over rows of
-    log Q(y_i given x_i, the rows without i); the powers weigh by the same score. Every member
-    is a generative model with a closed form, so no row is fitted again.
+    log Q(y_i given x_i, the rows without i); powers are weighted by the same score. Members with a
+    closed form need no refit for this.
 
     If a class has a single row, leaving it out leaves the class empty: its prior predictive, with
     the guesses of the other rows, is used. (Under class_prior="empirical" every member rules the
-    class out, and the row does not affect the weights.) A row of weight 2 is the row twice, of
-    which one is left out; one without a cell has the class prior.
+    class out, and the row does not affect the weights.) A row of weight 2 counts as two rows, one
+    of which is left out; a row without any observed cell gets the class prior.
 
-    A row with missing values is answered by the members that integrate over them, with their
-    weights normalized: by all but trees. (Trees sum over missing levels of up to 64 combinations.
-    They answer where no other member is left.) So it is where members are weighed, and in
-    everything that a stack answers.
+    A row with missing values is predicted by the members that integrate over them, that is by all
+    but trees, with their weights renormalized. (Trees sum over up to 64 combinations of missing
+    levels, and are otherwise used only if no other member is left.) This holds both for learning
+    the weights and for every prediction.
 
-    A stack has every method of a classifier. Missing cells are drawn, and valued,
-    by the members that have a distribution of cells: every row is filled in by one of them, drawn
-    with probability proportional to its weight times p(observed cells given data) under it. Members
-    over indicators or other columns, and words of a text, are left out there, and the others share
-    their weight. `loo` keeps the weights and powers, which all rows decided.
+    A stack has every method of a classifier. `impute` and `feature_value` use the members that have
+    a distribution over the cells: each row is imputed by one of them, drawn with probability
+    proportional to its weight times p(observed cells given data) under it. Members over indicators,
+    other columns or words of a text do not take part, and the others share their weight. `loo`
+    keeps the weights and powers learned from all rows.
 
-    What tempering gives up: the probabilities are no longer those of one generative model, and a
-    power below 1 means that the model counts evidence more than once (`temperature_`).
+    The price of tempering is coherence: the probabilities are no longer those of one generative
+    model. A power below 1 means that the model counts evidence more than once (`temperature_`).
 
     Sources: Yao, Vehtari, Simpson and Gelman (2018), Bayesian Analysis 13, 917-1007; Miller and
     Dunson (2019), Journal of the American Statistical Association 114, 1113-1125.
@@ -132,18 +132,19 @@ class StackedClassifier(Classifier):
     Args:
         members: "auto" (naive, linear, quadratic and tree-shaped structures that suit the columns
             and whether numbers are missing), a sequence of classifiers, or {name: classifier}.
-            Members without a closed form (NUTS, a program of your own) are judged by ten folds.
+            Members without a closed form (NUTS, a user program) are scored by 10-fold
+            cross-validation.
         temper: "learn", None (the weighted mean as it is), or a power above 0.
         class_prior, unseen, random_state: ...
-        The last three are those of automatic members.
+        The last three apply to automatic members.
 
     Attributes:
         members_: the fitted members by name.
-        left_out_: why others are not among them, by name: they failed (one that fails is left out,
-            with a warning), or the table is so wide that what costs the cube of its columns is not
-            tried (above 100 columns, with a warning).
+        left_out_: the reasons why other members were left out, by name: fitting failed, or the
+            table has more than 100 columns, for which structures of cubic cost are not tried (each
+            with a warning).
         weights_: their weights by name, which sum to one.
-        temperature_: what log-odds are divided by (1: the stack was not overconfident).
+        temperature_: divisor of the log-odds (1: the stack was not overconfident).
         classes_: the labels in sorted order, shape (class,).
         n_features_in_, feature_names_in_: what fit saw.
 
@@ -181,10 +182,10 @@ class StackedClassifier(Classifier):
 
     @restored_on_failure
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
-        """Fit every member to rows X and labels y, weigh them, and temper; returns self.
+        """Fit every member to rows X and labels y, then weight and temper them; returns self.
 
         Raises:
-            BayesgenError: rows that cannot be used, or no member could be fitted.
+            BayesgenError: invalid rows, or no member could be fitted.
         """
         start = time.perf_counter()
         rows = self._training_rows(X, y, sample_weight, reset=True)
@@ -194,11 +195,11 @@ class StackedClassifier(Classifier):
     def partial_fit(
         self, X: object, y: object, classes: ArrayLike | None = None, sample_weight: object = None
     ) -> Self:
-        """Add rows: members add statistics, and weights and powers are learned from all rows again.
+        """Add rows: members add statistics; weights and powers are relearned from all rows.
 
-        The rows are kept for that. Columns of the first call decide which members there are.
-        `classes` names those of this call before their rows come; rows of the first call must be of
-        two classes at least.
+        The rows are kept for this purpose. The columns of the first call determine the automatic
+        members. `classes` declares classes before their rows arrive; the first call must contain
+        rows of at least two classes.
         """
         first, start = not hasattr(self, "members_"), time.perf_counter()
         if not first and not self._training:
@@ -245,7 +246,7 @@ class StackedClassifier(Classifier):
         return {f"{type(m).__name__} {i}": _own(m) for i, m in enumerate(self.members, start=1)}
 
     def _without_wide(self, table: Table) -> dict[str, str]:
-        """Return, and warn of, the structures that the table has too many columns for."""
+        """Return the structures skipped for a table with too many columns, with a warning."""
         names = too_wide(table) if isinstance(self.members, str) else []
         if not names:
             return {}
@@ -261,7 +262,7 @@ class StackedClassifier(Classifier):
         *,
         first: bool,
     ) -> Attempt:
-        """Return the members that could be fitted to the last rows seen, judged by all of them."""
+        """Return the members that could be fitted, with their leave-one-out predictions."""
         found, log_proba, able, failed = {}, [], [], {}
         with deduplicate_warnings(AbsentColumns):  # which were warned of when the rows were read
             for name, member in members.items():
@@ -294,7 +295,7 @@ class StackedClassifier(Classifier):
         start: float,
         before: dict[str, str],
     ) -> Self:
-        """Weigh the members by their predictions of rows left out; set all fitted attributes."""
+        """Weight the members by their leave-one-out predictions; set all fitted attributes."""
         codes, weight = together(seen, classes)
         members, log_proba, able = fitted.members, fitted.log_proba, fitted.able
         share = stacking.weights_of(log_proba[:, np.arange(len(codes)), codes], weight, able)
@@ -317,7 +318,7 @@ class StackedClassifier(Classifier):
     def _chosen_powers(
         self, log_classes: np.ndarray, log_proba: Joint, codes: Labels, weight: Weights
     ) -> np.ndarray | None:
-        """Return powers and their weights, shape (2, power); None where nothing is tempered."""
+        """Return powers and their weights, shape (2, power); None without tempering."""
         if self.temper is None:
             return None
         if self.temper != "learn":
@@ -364,7 +365,7 @@ class StackedClassifier(Classifier):
         return FittedStack(state, posterior, self.class_prior, self.members_, mixture)
 
     def _every_cell(self) -> dict[Name, explain.Cell]:
-        """Return where each column is encoded: in every member that reads it."""
+        """Return the encoded positions of each column, in every member that reads it."""
         places: dict[Name, list[explain.Place]] = {name: [] for name in self._column_names()}
         for name, member in self.members_.items():
             derived = member._derived_columns()
@@ -406,9 +407,10 @@ class StackedClassifier(Classifier):
     # -- answers that are not the posterior's ------------------------------------------------------
 
     def sample(self, n: int = 1, random_state: object = None) -> tuple[object, np.ndarray]:
-        """Return n rows, in the kind of table that fit saw, and their labels.
+        """Return n simulated rows, in the container type of the training table, and their labels.
 
-        Each row comes from one of the members with a density over the columns, picked by weight.
+        Each row is simulated by one of the members with a density over the columns, drawn by
+        weight.
         """
         mixture = self._mixture()
         weights = mixture.weights * np.array(mixture.densities)
@@ -427,7 +429,7 @@ class StackedClassifier(Classifier):
 
     @unchecked  # options are those of the members
     def to_datatree(self, X: object = None, y: object = None, **options: Any) -> DataTree:
-        """Return an xarray.DataTree: the weights, and under each member's name its own tree.
+        """Return an xarray.DataTree of the weights and of each member's tree, by member name.
 
         X, y, options: of the members' `to_datatree`.
         """
@@ -455,7 +457,7 @@ class StackedClassifier(Classifier):
 
     @property
     def log_evidence_(self) -> float:
-        """A stack has none: AttributeError, with the sentence."""
+        """Not available for a stack: raises AttributeError."""
         check_is_fitted(self)
         raise NoEvidence(
             "log_evidence_ is of one model, and a stack is several, weighted by leave-one-out. Ask "
@@ -474,7 +476,7 @@ class StackedClassifier(Classifier):
         return self._fitted_posterior().shifted(origin)
 
     def with_class_prior(self, class_prior: ClassPriorSpec) -> Self:
-        """Return a fitted copy that answers under other, known class probabilities."""
+        """Return a fitted copy with other, known class probabilities (label shift)."""
         check_is_fitted(self)
         members = {name: m.with_class_prior(class_prior) for name, m in self.members_.items()}
         other = copy.copy(self)
@@ -482,11 +484,11 @@ class StackedClassifier(Classifier):
         return other
 
     def plot_weights(self, ax: Axes = None) -> WeightDisplay:
-        """Draw the members' weights, and the temperature in words."""
+        """Draw the members' weights and the temperature."""
         return WeightDisplay.from_estimator(self, ax=ax)
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Return whether any rows were seen."""
+        """Return whether the stack is fitted."""
         return hasattr(self, "members_")
 
 
@@ -494,7 +496,7 @@ class StackedClassifier(Classifier):
 
 
 def fitted_posterior(member: Classifier) -> Posterior:
-    """Return the posterior of a fitted member, which has rows of two classes."""
+    """Return the posterior of a member fitted to at least two classes."""
     return cast(Posterior, member._posterior)
 
 
@@ -506,9 +508,9 @@ def held_out(
 ) -> tuple[Joint, Bool[np.ndarray, " row"]]:
     """Return log P(y = k given x_i, the rows without i) of a fitted member, shape (row, class).
 
-    Also returns for which rows the member integrates over the missing values. By exact
-    leave-one-out where the member has a closed form; otherwise each fold is predicted by a member
-    fitted to the other nine. A row of weight 2 is the row twice: one of them is left out.
+    Also returns a mask of the rows whose missing values the member integrates over. Uses exact
+    leave-one-out where the member has a closed form; otherwise each of ten folds is predicted by a
+    member fitted to the other nine. Of a row of weight 2, weight 1 is left out.
 
     Args:
         member: fitted to the rows.
@@ -575,10 +577,10 @@ def with_density(
 ) -> tuple[bool, ...]:
     """Return which members have a density over the same columns: those of p(x).
 
-    Densities of other columns, of indicators derived from levels, or of counts where others see
-    numbers are in other units, and no mean of them is one. Members that read the most columns
-    alike define p(x), the heavier ones if there are as many; where no member reads columns one
-    by one, all do.
+    Densities over other columns, over indicators derived from levels, or over counts where other
+    members model numbers have different units, so a mean of them is not a density. p(x) is defined
+    by the largest set of members that read columns alike, ties being broken by weight; where no
+    member reads columns one by one, by all.
     """
     seen = {name: _density_of(member) for name, member in members.items()}
     weight = {key: sum(weights[n] for n in members if seen[n] == key) for key in seen.values()}
@@ -587,7 +589,7 @@ def with_density(
 
 
 def _density_of(member: Classifier) -> frozenset:
-    """Return the columns, with kinds, that a member's density is over; none if derived ones."""
+    """Return the columns, with kinds, of a member's density; none if they are derived."""
     if member._derived_columns():
         return frozenset()
     state = member.state_
@@ -596,7 +598,7 @@ def _density_of(member: Classifier) -> frozenset:
 
 
 def _imputes(member: Classifier) -> bool:
-    """Return whether a member reads columns as they are, and can fill in the cells of each."""
+    """Return whether a member reads columns directly and can impute the cells of each."""
     if member._derived_columns() or not member.state_.column_positions():
         return False
     posterior = fitted_posterior(member)
@@ -610,7 +612,7 @@ def _imputes(member: Classifier) -> bool:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class FittedStack(Fitted):
-    """Fitted members and their mixture, not tempered; state: of the first member."""
+    """Fitted members and their untempered mixture; state: of the first member."""
 
     members: Mapping[str, Classifier]
     mixture: MixturePosterior
@@ -634,7 +636,7 @@ class FittedStack(Fitted):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class StackEncoder:
-    """Tables as the members of a stack read them: what several read alike is encoded once."""
+    """Encoder of tables for all members of a stack; shared encodings are computed once."""
 
     members: Mapping[str, Classifier]
 
@@ -656,9 +658,9 @@ class StackEncoder:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class StackRows(explain.Rows):
-    """Rows as the members of a stack read them; other values in a column are encoded for all.
+    """Rows encoded for all members of a stack, with substitution of column values.
 
-    columns: where the columns are encoded whose cells can be filled in, and as what. encoder: of
+    columns: the encoded positions and kinds of the columns whose cells can be imputed. encoder: of
     the members.
     """
 
@@ -666,25 +668,25 @@ class StackRows(explain.Rows):
     encoder: StackEncoder
 
     def places(self, name: Name) -> list[tuple[explain.Place, Column]]:
-        """Return where a column's cells can be filled in, and its column in the schema there."""
+        """Return the positions where a column can be imputed, with its schema column there."""
         return self.columns[name]
 
     @property
     def names(self) -> list[Name]:
-        """The columns whose cells can be filled in."""
+        """The columns whose cells can be imputed."""
         return list(self.columns)
 
     def kind(self, name: Name) -> str:
-        """Return how the values of a column are gone through: counts are simulated."""
+        """Return the kind of a column for integration over its values; counts are simulated."""
         kind = super().kind(name)
         return "numbers" if kind == "counts" else kind
 
     def values(self, encoded: Encoded, name: Name) -> np.ndarray:
-        """Return the cells of a column of rows that were filled in, in the user's units."""
+        """Return the cells of a column of imputed rows, in the user's units."""
         return self.decoded_column(encoded, name)
 
     def with_values(self, rows: np.ndarray, name: Name, values: np.ndarray) -> Encoded:
-        """Return some of the rows, encoded, with other numbers, or codes of levels, in a column."""
+        """Return some of the encoded rows with other values or level codes in one column."""
         levels: tuple = self.places(name)[0][1].levels or self.listed(name)
         if levels and not any(isinstance(level, str | bool) for level in levels):
             # whole numbers, which other members may read as such
@@ -698,7 +700,7 @@ class StackRows(explain.Rows):
 
 
 def _verdict(posteriors: Mapping[str, Posterior]) -> str:
-    """Return how members are weighed, and which of them some rows may be answered without."""
+    """Return a sentence on how members are weighted, and which do not predict some rows."""
     names = [name for name, posterior in posteriors.items() if posterior.caveat]
     if not names:
         return VERDICT
@@ -709,7 +711,7 @@ def _verdict(posteriors: Mapping[str, Posterior]) -> str:
 
 
 def _with_its_rows(member: Classifier) -> Classifier:
-    """Return a copy with the rows that the member keeps, which copies made by others lack.
+    """Return a copy that includes the rows kept by the member, which ordinary copies lack.
 
     Fitting sets attributes anew and changes none in place.
     """
@@ -719,7 +721,7 @@ def _with_its_rows(member: Classifier) -> Classifier:
 
 
 def _own(member: object) -> Classifier:
-    """Return a member, which must be a classifier of this library with statistics of its own."""
+    """Validate a member: a classifier of this library with its own statistics."""
     if isinstance(member, type):
         raise InvalidArgument.not_an_instance("member", member)
     if not isinstance(member, Classifier) or isinstance(member, StackedClassifier):

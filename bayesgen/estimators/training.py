@@ -76,14 +76,14 @@ def one_each(weight: Weights) -> Weights:
 
 
 def joined(parts: Sequence[Encoded]) -> Encoded:
-    """Return encoded rows of several calls below each other."""
+    """Return the encoded rows of several calls, concatenated."""
     if len(parts) == 1:
         return parts[0]
     return {name: below([part[name] for part in parts]) for name in parts[0]}
 
 
 def below(parts: list[Traceable]) -> Traceable:
-    """Return arrays, which may be sparse, one below the other."""
+    """Return dense or sparse arrays, concatenated by rows."""
     return vstack(parts, format="csr") if issparse(parts[0]) else np.concatenate(parts)
 
 
@@ -91,14 +91,14 @@ def below(parts: list[Traceable]) -> Traceable:
 
 
 class TableEncoder:
-    """A table whose columns are encoded once, however many schemas read them alike."""
+    """A table with cached encodings, shared by schemas that encode a column alike."""
 
     def __init__(self, table: Table) -> None:
         self.table = table
         self._encoded: dict[object, Traceable] = {}
 
     def encode(self, schema: Schema, unseen: str, estimator: str) -> dict[str, Traceable]:
-        """Return what `Schema.encode` returns; the arrays are shared: never write."""
+        """Return the result of `Schema.encode`; the arrays are shared and must not be modified."""
         if not schema.blocks:  # of a program of the user's own
             return schema.encode(self.table, unseen, estimator=estimator)
         keys = {block: (columns, unseen) for block, columns in schema.blocks.items()}
@@ -114,7 +114,7 @@ class TableEncoder:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class TrainingRows:
-    """The rows of one call of fit or partial_fit.
+    """Training rows of one call of fit or partial_fit.
 
     X, y, sample_weight: as they were passed. table, codes, weight: as they were read, rows of
     weight 0 left out. classes: the distinct labels, sorted, which the codes are positions in. kept:
@@ -135,7 +135,7 @@ class TrainingRows:
     ) -> dict[str, Traceable]:
         """Return the rows, or a chunk of them, as `Schema.encode` does.
 
-        Of all rows what was encoded before is shared: never write.
+        Encodings of all rows are cached and shared; they must not be modified.
         """
         if chunk is not None:
             return schema.encode(self.table.take(chunk), unseen)
@@ -146,11 +146,11 @@ class TrainingRows:
         return TableEncoder(self.table)
 
     def to_keep(self, *, table: bool) -> "TrainingRows":
-        """Return the rows without what was encoded, and without their cells unless wanted."""
+        """Return the rows without cached encodings, and without cells unless requested."""
         return dataclasses.replace(self, table=self.table if table else NO_CELLS)
 
     def only(self, where: np.ndarray) -> "TrainingRows":
-        """Return some of the rows, as if the others had never been read."""
+        """Return some of the rows, as if they alone had been read."""
         kept = where if self.kept is None else self.kept[where]
         present, codes = np.unique(self.codes[where], return_inverse=True)
         parts = {"codes": codes, "weight": self.weight[where], "classes": self.classes[present]}
@@ -190,11 +190,11 @@ class TrainingState:
     log_abs_det_jacobian: float = dataclasses.field(default=0.0, kw_only=True)
 
     def to_keep(self) -> "TrainingState":
-        """Return what a fitted classifier keeps of the state: all of it."""
+        """Return the part of the state that a fitted classifier keeps: all of it."""
         return self
 
     def __add__(self, later: "TrainingState") -> "TrainingState":
-        """Return the state of the rows of both; the later one's schema and classes hold all."""
+        """Return the combined state; the schema and classes of the later one include all."""
         earlier = self._accumulate(later.schema, later.classes)
         return dataclasses.replace(later, statistics=earlier + later.statistics)
 
@@ -219,7 +219,7 @@ class TrainingState:
         return dataclasses.replace(statistics, blocks=parts)
 
     def kept_origin(self, reader: Reader) -> dict[str, np.ndarray]:
-        """Return what encoding subtracts from the columns that each block's likelihood sees."""
+        """Return the offsets that encoding subtracts from the columns kept in each block."""
         origin = self.schema.origins()
         return {
             name: origin[name]
@@ -238,7 +238,7 @@ class TrainingState:
         return model, statistics, dataclasses.replace(reader, power_transforms=transforms)
 
     def column_positions(self) -> dict[Name, tuple[str, int]]:
-        """Return where each column that a block reads is encoded, in the order of the table."""
+        """Return the encoded position of each column of the blocks, in table order."""
         found = {
             column.name: (block, j)
             for block, columns in self.schema.blocks.items()
@@ -247,14 +247,14 @@ class TrainingState:
         return {name: found[name] for name in self.schema.names if name in found}
 
     def columns(self, reader: Reader, block: str) -> list:
-        """Return the names of the columns that a block's likelihood still sees."""
+        """Return the names of the informative columns of a block."""
         names = [column.name for column in self.schema.blocks[block]]
         kept = reader.kept[block]
         whole = kept is None or reader.full[block].subset_axis != "feature"
         return names if whole else [names[i] for i in kept]
 
     def level_names(self, reader: Reader, block: str) -> list[str]:
-        """Return "column=level" for the levels that a block's likelihood still sees."""
+        """Return "column=level" for the informative levels of a block."""
         names = [f"{c.name}={level}" for c in self.schema.blocks[block] for level in c.levels]
         kept = reader.kept[block]
         if kept is None or not names:
@@ -280,7 +280,7 @@ class TrainingState:
         return found
 
     def restored(self, posterior: Posterior, simulated: dict, n: int) -> dict[str, Traceable]:
-        """Return simulated rows as encoding returns rows: columns left out are missing."""
+        """Return simulated rows in encoded form, with uninformative columns missing."""
         out = {}
         for name, likelihood in self.likelihoods.items():
             shape, rows = (n, len(self.schema.blocks[name])), simulated.get(name)
@@ -336,7 +336,7 @@ class TrainingState:
         return out
 
     def infer(self, inference: str | Method, prior: Spec, seed: int) -> Posterior:
-        """Return the posterior, and warn of anything doubtful about it.
+        """Return the posterior, with warnings about doubtful results.
 
         Args:
             inference: the inference= argument.
@@ -393,7 +393,7 @@ class TrainingState:
         *,
         unseen: str,
     ) -> Posterior:
-        """Return a posterior whose likelihood counts as much as `temper` says.
+        """Return the posterior tempered as `temper` specifies.
 
         Raises:
             InvalidArgument: neither None, "learn" nor a number above 0.
@@ -422,8 +422,8 @@ def new_state(
         rows: that blocks read.
         blocks: name -> (likelihood, columns).
         classes: sorted, with the labels of the rows among them.
-        power_transform: whether columns of numbers are transformed by powers that rows choose.
-        unseen: "missing" or "error", of levels that fitting did not see.
+        power_transform: whether numeric columns are transformed by powers learned from the rows.
+        unseen: "missing" or "error", for levels absent from the fit.
     """
     likelihoods = {name: likelihood for name, (likelihood, _) in blocks.items()}
     if isinstance(rows.table, SparseTable):
@@ -497,10 +497,10 @@ def learn_power_transforms(
     *,
     unseen: str,
 ) -> TrainingState:
-    """Return the state of rows, with columns transformed by powers that are learned from them.
+    """Return the state of rows, with columns power-transformed by powers learned from them.
 
-    Powers are chosen from all rows together, so that any split of them gives the same. Columns of
-    likelihoods that follow any origin have them.
+    Powers are learned from all rows together, so they do not depend on how rows are split over
+    calls. They apply to the columns of likelihoods that are equivariant under shifts.
     """
     untransformed = {
         name: tuple(dataclasses.replace(column, transform=None) for column in schema.blocks[name])
@@ -536,7 +536,7 @@ def _with_power(column: Column, found: tuple | None) -> Column:
 
 
 def check_sparse(likelihoods: Mapping[str, Likelihood]) -> None:
-    """Refuse a sparse table for likelihoods that read none, naming the first of them.
+    """Reject a sparse table if some likelihood requires dense rows, naming the first one.
 
     Raises:
         UnsupportedTable: with those that do.
@@ -549,7 +549,7 @@ def check_sparse(likelihoods: Mapping[str, Likelihood]) -> None:
 def _check_encoded(
     encoded: Encoded, schema: Schema, likelihoods: dict[str, Likelihood], first: int
 ) -> None:
-    """Refuse missing cells where a likelihood fits complete rows only, and cells without a density.
+    """Reject missing cells where a likelihood fits complete rows only, and cells without a density.
 
     first: number of the first of them among all fitted rows.
     """
@@ -566,7 +566,7 @@ def _check_encoded(
 def _refuse_outside(
     likelihood: Likelihood, x: Traceable, schema: Schema, block: str, first: int
 ) -> None:
-    """Refuse cells that have no density under any parameters."""
+    """Reject cells outside the support under all parameters."""
     outside = likelihood.out_of_support(x)
     if outside is None:
         return
@@ -586,7 +586,7 @@ def _refuse_outside(
 
 
 def _check_cells(likelihood: Likelihood, columns: Columns) -> None:
-    """Refuse a table over columns of levels that is too large for its likelihood."""
+    """Reject a joint table with too many cells for its likelihood."""
     n_levels = {column.name: len(column.levels) for column in columns}
     cells, most = math.prod(max(n, 1) for n in n_levels.values()), likelihood.most_cells
     if most is not None and cells > most:
@@ -596,7 +596,7 @@ def _check_cells(likelihood: Likelihood, columns: Columns) -> None:
 def check_rows_of_fit(
     classes: np.ndarray, count: np.ndarray, codes: Labels, weight: Weights
 ) -> None:
-    """Refuse rows that cannot be taken away: fewer, more or other ones than the fit had.
+    """Reject rows that cannot be subtracted because they are not those of the fit.
 
     count: weight of the fitted rows of each class.
     """

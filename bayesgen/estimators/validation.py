@@ -28,11 +28,11 @@ from bayesgen.typing import Labels, Weights
 
 
 def training_rows(table: Table, X: object, y: object, sample_weight: object) -> TrainingRows:
-    """Return rows with the table that was read of X, checked.
+    """Return validated training rows, including the table read from X.
 
     Raises:
-        BayesgenError: what cannot be used; wordings that scikit-learn's conformance suite looks for
-            are kept.
+        BayesgenError: invalid rows, labels or weights. Messages keep the wording that
+            scikit-learn's conformance suite expects.
     """
     weight = weights_of(sample_weight, table.n_rows)
     labels = labels_of(y)
@@ -63,7 +63,7 @@ def labels_of(y: object) -> np.ndarray:
 
 
 def labels_to_score(y: object, classes: np.ndarray) -> np.ndarray:
-    """Return labels that may be others than the classes of a fit."""
+    """Return labels to score, which need not be classes of the fit."""
     labels = read_target(y)
     check_labelled(np.union1d(classes, labels))
     return labels
@@ -78,7 +78,7 @@ def class_codes(y: object, classes: np.ndarray) -> Labels:
 
 
 def weights_of(sample_weight: object, n_rows: int) -> Weights:
-    """Return one weight for each row; a number is the weight of all, None is 1."""
+    """Return one weight per row; a number applies to all rows, None means 1."""
     if sample_weight is None:
         return np.ones(n_rows)
     weight = np.asarray(sample_weight, dtype=np.float64)
@@ -102,7 +102,7 @@ def read(
     only: Collection[object] | None = None,
     skip: Collection[Name] = (),
 ) -> Table:
-    """Return the table of rows; with `reset` the estimator takes note of names and number.
+    """Return the table of rows; `reset` records column names and number on the estimator.
 
     Args:
         estimator: the attributes n_features_in_ and feature_names_in_ are set on it.
@@ -112,7 +112,7 @@ def read(
         skip: names of columns not to read.
 
     Raises:
-        BayesgenError: what cannot be read.
+        BayesgenError: rows that cannot be read.
     """
     kind = require_container(X)
     if kind == "frame":
@@ -143,9 +143,9 @@ def _is_like_fitted(estimator: object, X: object) -> bool:
 
 
 def _note_names(estimator: object, names: Names) -> None:
-    """Set feature_names_in_ and n_features_in_ of a frame; refuse names of two types.
+    """Set feature_names_in_ and n_features_in_ from a DataFrame; reject names of mixed types.
 
-    scikit-learn takes note of names that are all text.
+    scikit-learn records names only if all are strings.
     """
     texts = [name for name in names if isinstance(name, str)]
     if texts and len(texts) < len(names):
@@ -163,7 +163,7 @@ def index_of(X: object) -> object:
 
 
 def check_complete(X: object, names: Names, used: Collection[Name], container: str) -> None:
-    """Refuse rows of a fit that lack columns which they had."""
+    """Reject training rows that lack columns of earlier ones."""
     if is_frame(X):
         absent = absent_columns(names, used, container, read_table(X, only=()))
         if absent:

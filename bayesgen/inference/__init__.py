@@ -35,7 +35,7 @@ BY_NAME: dict[str, Method] = {
 
 
 def method_of(inference: object) -> Method:
-    """Return the method that an argument other than "auto" means.
+    """Return the method named by an argument other than "auto".
 
     Raises:
         UnsupportedInference: an unknown name or object, or a class in place of an instance.
@@ -50,7 +50,7 @@ def method_of(inference: object) -> Method:
 
 
 def choose(inference: str | Method, model: Model, statistics: ModelStatistics) -> Method:
-    """Return the method that an argument means for this model.
+    """Choose the inference method of this model for an `inference=` argument.
 
     "auto" is exact where every block is conjugate, data augmentation where only missing values in a
     joint block rule out the closed form, and NUTS otherwise. With such missing values "exact" gives

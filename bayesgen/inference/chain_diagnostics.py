@@ -24,8 +24,8 @@ ByValue = Float[np.ndarray, "value chain draw"]
 def chain_diagnostics(draws: Float[np.ndarray, "chain draw value"]) -> dict[str, float]:
     """Return the largest rank-normalized split r_hat and the smallest bulk effective sample size.
 
-    Halves of chains are compared, so that one chain has an r_hat too. It is NaN for a value that
-    never varies: leave out values that cannot.
+    Chains are split in halves, so that a single chain has an r_hat too. It is NaN for a constant
+    quantity; leave these out.
 
     Source: Vehtari, Gelman, Simpson, Carpenter and Buerkner (2021), the sample size by arviz.
     """
@@ -43,7 +43,7 @@ def has_converged(details: dict[str, float], chains: int) -> bool:
 
 
 def disagreement(chains: int) -> str:
-    """Return the sentence for draws that do not agree."""
+    """Return the message for chains that disagree."""
     who = "The halves of the chain" if chains == 1 else "The chains"
     return f"{who} do not agree yet"
 
@@ -51,7 +51,7 @@ def disagreement(chains: int) -> str:
 def _split_r_hat(draws: Float[np.ndarray, "chain draw value"]) -> Float[np.ndarray, " value"]:
     """Return the larger r_hat of ranks, of the draws and of their distances from the median.
 
-    arviz computes the same for two chains and more, and NaN for one. So is that of too few draws.
+    arviz computes the same for two or more chains, and NaN for one. With too few draws it is NaN.
     """
     half = draws.shape[1] // 2
     if half < 2:
@@ -87,7 +87,7 @@ def _r_hat(draws: ByValue) -> Float[np.ndarray, " value"]:
 
 
 class MonteCarloError(NamedTuple):
-    """The error of each row's average over draws.
+    """Monte Carlo error of each row's average over draws.
 
     probability: of a class probability, the largest of the classes'.
     sample_size: effective number of draws of the density, classes summed out.

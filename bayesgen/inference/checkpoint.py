@@ -46,7 +46,7 @@ Fingerprint = Mapping[str, Json]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Progress:
-    """The progress of the chains.
+    """Progress of the chains.
 
     steps: taken by each chain, warm-up included. state: of the sampler. draws: trees of arrays of
     the draws so far, (step, chain, ...), piece by piece. seconds: of sampling.
@@ -84,11 +84,11 @@ class CheckpointWriter:
                 file.unlink()
 
     def due(self) -> bool:
-        """Return whether it is time to write again."""
+        """Return whether the next write is due."""
         return time.perf_counter() - self._last >= max(PAUSE, self._cost / SHARE)
 
     def write(self, progress: Progress) -> bool:
-        """Write progress to the file and return whether it is there; warn once if it is not."""
+        """Write progress to the file and return whether that succeeded; warn once on failure."""
         if self._written == progress.steps:
             return True
         began = time.perf_counter()
@@ -152,7 +152,7 @@ class Checkpoint:
         """Raise unless the run in the file has the same specification.
 
         Raises:
-            InvalidCheckpoint: it names what differs.
+            InvalidCheckpoint: naming the differences.
         """
         for name, here in run.fingerprint.items():
             there = self.fingerprint.get(name)
@@ -194,10 +194,10 @@ class Checkpoint:
 
 
 def read_checkpoint(path: str) -> Checkpoint | None:
-    """Return what the file of a checkpoint holds, or None where there is no file.
+    """Return the contents of a checkpoint file, or None if there is no file.
 
     Raises:
-        InvalidCheckpoint: the file is damaged, or something else.
+        InvalidCheckpoint: the file is damaged or not a checkpoint.
     """
     if not os.path.lexists(path):
         return None
@@ -219,7 +219,7 @@ def read_checkpoint(path: str) -> Checkpoint | None:
 
 
 def _stated(numbers: Mapping) -> list[bool]:
-    """Return which numbers of a density are rows, statistics or guesses.
+    """Return a mask of the arrays of a density that are rows, statistics or guesses.
 
     The others define coordinates and follow from these, for some by an optimizer.
     """

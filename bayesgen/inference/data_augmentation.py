@@ -18,8 +18,8 @@ from bayesgen.typing import Params
 class Augmentation:
     """Posterior draws by data augmentation (Tanner and Wong 1987), in NumPy.
 
-    Blocks with missing values alternate between the missing cells given theta and theta given the
-    complete table; the others are drawn from their closed form.
+    In blocks with missing values, draws alternate between the missing cells given theta and theta
+    given the completed table; the other blocks are drawn from their closed form.
 
     Args:
         draws: kept draws per chain.

@@ -18,11 +18,11 @@ EXPECTED_VERDICT = (
 
 @dataclasses.dataclass(frozen=True)
 class Exact:
-    """The posterior in closed form; nothing is approximated, unless the report says so.
+    """The closed-form posterior; exact unless the report states an approximation.
 
     Args:
-        draws: how many draws intervals rest on. They are independent; the Monte Carlo standard
-            error of a mean of class probabilities is at most 0.5 / sqrt(draws).
+        draws: number of independent draws behind intervals; the Monte Carlo standard error of a
+            mean class probability is at most 0.5 / sqrt(draws).
     """
 
     draws: int = 1000
@@ -53,13 +53,13 @@ class Exact:
 class Expected:
     """The closed form after incomplete rows are replaced by their expected statistics at the mode.
 
-    Without missing values in joint blocks it is `Exact`. With missing values it is an approximation
-    that takes milliseconds, while `Augmentation`, which is exact, draws samples: the posterior is
-    too narrow by the share of missing cells. Missing values in rows to predict are marginalized
+    Without missing values in joint blocks it equals `Exact`. With missing values it is a fast
+    approximation (milliseconds), whose posterior is too narrow by the share of missing cells;
+    `Augmentation` is exact but needs sampling. Missing values in rows to predict are marginalized
     exactly.
 
     Args:
-        draws: how many draws intervals rest on.
+        draws: number of draws behind intervals.
     """
 
     draws: int = 1000

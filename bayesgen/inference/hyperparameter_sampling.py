@@ -32,7 +32,7 @@ Slopes = dict[str, dict[str, np.ndarray]]
 def line(members: Sequence[Likelihood]) -> tuple[Likelihood, Slopes]:
     """Return a completed family, and the slopes of its arrays in settings that are not arrays.
 
-    Such a setting moves the arrays along a line between its ends; the family is that at 0.
+    The arrays are linear in such a setting; the family returned is that at 0.
     """
     template, slopes = members[0], {}
     for setting in template.hyperparameter_grid:
@@ -167,7 +167,7 @@ def mixture(model: Model, statistics: ModelStatistics, values: Mapping[str, np.n
 
 
 def _ends(part: Likelihood) -> dict[str, tuple[float, float]]:
-    """Return the least and the greatest value of every setting in which priors differ."""
+    """Return the smallest and largest value of every setting in which priors differ."""
     out = {}
     for name in part.priors[0].hyperparameter_grid if len(part.priors) > 1 else ():
         values = [float(np.ravel(getattr(prior, name))[0]) for prior in part.priors]

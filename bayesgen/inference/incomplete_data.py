@@ -39,7 +39,7 @@ class IncompleteData(abc.ABC):
 
     @abc.abstractmethod
     def gibbs(self, rng: np.random.Generator, chains: int) -> Iterator[Params]:
-        """Yield the parameters of all chains, each of shape (chain, ...), step after step.
+        """Yield the parameters of all chains, each of shape (chain, ...), at every step.
 
         A step fills rows at random given the parameters, then draws parameters given the filled
         rows: its stationary distribution is the posterior given the observed cells.
@@ -47,7 +47,7 @@ class IncompleteData(abc.ABC):
 
     @abc.abstractmethod
     def compared(self, params: Params) -> Float[np.ndarray, "chain draw value"]:
-        """Return the scalars, of draws (chain, draw, ...), by which chains are compared."""
+        """Return the scalars of draws (chain, draw, ...) used for convergence diagnostics."""
 
     @abc.abstractmethod
     def expected(self) -> tuple[Statistics, OptimumReport]:
@@ -83,7 +83,7 @@ def any_missing(model: Model, statistics: ModelStatistics) -> bool:
 def complete_statistics(model: Model, statistics: ModelStatistics) -> ModelStatistics:
     """Return the statistics with expected ones in place of incomplete rows.
 
-    They locate and scale the posterior for samplers and optimizers; no answer depends on them.
+    They locate and scale the posterior for samplers and optimizers; results do not depend on them.
     """
     return expected_statistics(model, statistics)[0]
 
@@ -91,7 +91,7 @@ def complete_statistics(model: Model, statistics: ModelStatistics) -> ModelStati
 def expected_statistics(
     model: Model, statistics: ModelStatistics
 ) -> tuple[ModelStatistics, dict[str, OptimumReport]]:
-    """Return the same statistics, and reports of the searches for modes of incomplete blocks."""
+    """Return the same statistics, and reports of the mode searches of incomplete blocks."""
     blocks, accounts = dict(statistics.blocks), {}
     for name, part in model.blocks.items():
         found = missing_cells(part, statistics.blocks[name])

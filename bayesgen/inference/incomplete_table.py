@@ -50,7 +50,7 @@ Gammas = Float[np.ndarray, "chain cell"]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class IncompleteTable(IncompleteData):
-    """A joint table and rows, some of them incomplete."""
+    """Inference for a joint table from incomplete rows."""
 
     likelihood: JointCategorical
     statistics: JointStatistics
@@ -58,10 +58,10 @@ class IncompleteTable(IncompleteData):
     def maximum_likelihood(
         self, *, bias_corrected: bool = False, variance_floor: float = 0.0
     ) -> tuple[Params, list[Repair], OptimumReport]:
-        """Return the table of greatest likelihood of what was observed.
+        """Return the maximum likelihood table given the observed cells.
 
-        Rows with missing values may leave several such tables, equal for whatever was observed; the
-        one returned is reached from the overall fractions with one row of the guess added.
+        With missing values the maximum need not be unique, all maxima being equal on the observed
+        cells; the search starts from the overall fractions with one row of the guess added.
         """
         start = self.likelihood.initial_params(self.statistics)
         start, _ = self.likelihood.maximum_likelihood(self._filled(start))
@@ -76,7 +76,7 @@ class IncompleteTable(IncompleteData):
         return self._iterate(start, self.likelihood.concentration())
 
     def gibbs(self, rng: np.random.Generator, chains: int) -> Iterator[Params]:
-        """Yield tables, step by step: exact for weights of any size."""
+        """Yield the tables of a Gibbs sampler: exact for all weights."""
         start = self._filled(self.likelihood.initial_params(self.statistics)).count
         prior = self.likelihood.concentration()
         gammas = log_gammas(rng, (prior + start).ravel(), chains)
@@ -111,7 +111,7 @@ class IncompleteTable(IncompleteData):
 def incomplete_table_of(
     likelihood: JointCategorical, statistics: JointStatistics
 ) -> IncompleteData | None:
-    """Return what stands in for the closed form of a joint table, if cells are missing."""
+    """Return the inference of a joint table, if cells are missing."""
     return IncompleteTable(likelihood, statistics) if statistics.has_missing else None
 
 
@@ -250,8 +250,8 @@ def _varied(
 ) -> Float[np.ndarray, "chain draw some"]:
     """Return draws of the most uncertain of the cells in which incomplete rows may lie.
 
-    Chains of the other cells cannot disagree, and nearly certain ones hardly matter to any answer;
-    the probability of a single cell, 1 in every draw, does not at all.
+    Chains cannot disagree on other cells, and nearly certain cells hardly affect any result; the
+    probability of a single cell, 1 in every draw, has no effect.
     """
     touched = np.unique(np.concatenate([gap.fits.ravel() for gap in gaps]))
     spread = probs[..., touched].var(axis=(0, 1))

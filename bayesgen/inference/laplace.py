@@ -40,7 +40,7 @@ NegLogDensity = Callable[[Flat, Flat, Flat], tuple[float, Flat]]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class LaplaceFit:
-    """The mode: center and width of coordinates, and the parameters, by site.
+    """A Laplace approximation: center and width of coordinates, and parameters, by site.
 
     gradient: its norm there in units of the width, infinite where no start was possible.
     evaluations: how often the density was evaluated.
@@ -145,9 +145,9 @@ def _curvature(f: NegLogDensity, centre: Flat, width: Flat) -> tuple[Flat, float
 
 
 def lowest(f: Callable[[Flat], tuple[float, Flat]], start: Flat, reach: float = np.inf) -> Flat:
-    """Return the lowest point that a descent from the start finds, by SciPy's L-BFGS-B.
+    """Minimize a function from a start by SciPy's L-BFGS-B; return the lowest point found.
 
-    No coordinate moves further than reach; where the start has no finite density, none moves.
+    No coordinate moves further than reach; the start is returned if its density is not finite.
 
     Source: Byrd, Lu, Nocedal and Zhu (1995), A limited memory algorithm for bound constrained
     optimization, SIAM Journal on Scientific Computing 16, 1190-1208.

@@ -26,10 +26,10 @@ BATCH_FLOATS = 500_000
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Rows:
-    """All rows of a fit in one block, and the weight that leaving one of them out removes.
+    """All training rows of one block, and the weight removed when each is left out.
 
     x: the rows, encoded. y: their class codes. weight: their weights. away: the part of its weight
-    that a row loses where it is left out. n_classes, n_levels: as of statistics.
+    removed when the row is left out. n_classes, n_levels: as of statistics.
     """
 
     x: Block
@@ -40,12 +40,12 @@ class Rows:
     n_levels: tuple[int, ...] = ()
 
     def at(self, which: np.ndarray) -> "Rows":
-        """Return some of the rows, by position or mask."""
+        """Return a subset of the rows, by position or mask."""
         parts = {name: getattr(self, name)[which] for name in ("x", "y", "weight", "away")}
         return dataclasses.replace(self, **parts)
 
     def lost(self, likelihood: Likelihood) -> Statistics:
-        """Return the statistics that leaving each of these rows out removes."""
+        """Return the statistics removed when each of these rows is left out."""
         return self._statistics(likelihood, self.away)
 
     def without(self, likelihood: Likelihood, i: int) -> Statistics:
@@ -103,14 +103,14 @@ def leave_one_out(likelihood: Likelihood, statistics: Statistics, rows: Rows) ->
 
 
 def _indispensable(rows: Rows) -> np.ndarray:
-    """Return the rows to leave out by another fit, since subtraction would leave only rounding."""
+    """Return the rows that require a refit, since subtraction would leave only rounding error."""
     return np.union1d(_lonely(rows), _holding_all(rows))
 
 
 def _lonely(rows: Rows) -> np.ndarray:
-    """Return the rows without which some column holds one value only.
+    """Return the rows without which some column is constant.
 
-    Without them its variance is 0, and subtraction leaves rounding.
+    Without them its variance is 0, and subtraction leaves only rounding error.
     """
     out: set[int] = set()
     for column in rows.x.T:
@@ -222,7 +222,7 @@ def placed(alone: Statistics, y: Labels, n_classes: int) -> Statistics:
 def one_by_one(
     likelihood: Likelihood, statistics: Statistics, rows: Rows, some: np.ndarray
 ) -> Joint:
-    """Return what `leave_one_out` returns for some rows, for any family: equal rows once."""
+    """Return the result of `leave_one_out` for some rows of any family, equal rows once."""
     missing_cells = getattr(statistics, "has_missing", False)
     out, known = np.zeros((len(some), rows.n_classes)), {}
     for place, i in enumerate(some.tolist()):

@@ -27,7 +27,7 @@ Shapes = tuple[tuple[str, tuple[int, ...]], ...]
 
 @runtime_checkable
 class LogDensity(Protocol):
-    """Log densities over unit-scale coordinates u, traced; its numbers travel apart, as a tree.
+    """Log densities over unit-scale coordinates u, traced; arrays are passed separately, as a tree.
 
     Log densities that are equal share compiled code.
     """
@@ -57,9 +57,9 @@ def total(parts: Mapping[str, Traceable], names: tuple[str, ...]) -> Traceable:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Structure:
-    """The part of a model that determines its traced program: families and settings, no numbers.
+    """The part of a model that determines its traced program: families and settings, no arrays.
 
-    Two models of one structure share compiled code; their arrays travel as `arrays`.
+    Models of equal structure share compiled code; their arrays are passed as `arrays`.
     """
 
     classes: ClassPrior

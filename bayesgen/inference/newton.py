@@ -103,7 +103,7 @@ class Point(abc.ABC):
 
 
 def maximise(here: Point) -> tuple[Point, bool, int]:
-    """Take Newton steps until the expected gain is below rounding and no longer falls.
+    """Maximize by Newton steps until the expected gain is below rounding and stops falling.
 
     No step decreases the density by more than rounding.
 

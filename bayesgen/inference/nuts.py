@@ -59,7 +59,7 @@ STATS = {
 
 @dataclasses.dataclass(frozen=True)
 class CompiledNUTS:
-    """Compiled steps of the sampler for one log density; every number travels as an argument.
+    """Compiled sampler steps for one log density; all arrays are passed as arguments.
 
     start(keys, tree) -> state of all chains. advance(state, tree, n) -> state after n <= CHUNK
     steps, and (coordinates, stats) of them. values(coordinates, tree) -> parameters.
@@ -80,8 +80,8 @@ class CompiledNUTS:
     def taken(self, state: Tree, tree: dict, n: int, *, kept: bool) -> tuple:
         """Return the state after n <= CHUNK steps and, where they are kept, a tuple of their draws.
 
-        Draws are one tree: (parameters, coordinates, stats), (step, chain, ...). Waits until the
-        steps are taken, since Ctrl-C would otherwise take effect after the last of all.
+        Draws are one tree: (parameters, coordinates, stats), (step, chain, ...). Blocks until the
+        steps are done, since Ctrl-C would otherwise take effect only after all of them.
         """
         import jax
 
@@ -144,26 +144,26 @@ class NUTS:
 
     Args:
         draws: kept draws of each chain.
-        warmup: draws of each chain that tune the sampler and are thrown away.
+        warmup: discarded draws of each chain, during which the sampler is tuned.
         chains: independent chains, run side by side.
-        target_accept: acceptance rate aimed at; nearer to 1 takes smaller steps.
+        target_accept: target acceptance rate; values nearer to 1 give smaller steps.
         progress: "auto" shows a bar on stderr in a terminal or a notebook; True or False force it.
-        checkpoint: path of a file, by custom one that ends in .bgm, that keeps state and draws
-            while sampling runs. It is written at most once a second, at the end, and on Ctrl-C,
-            atomically, so that it is complete whenever the process is killed. Where the file
-            exists, the same call continues from it and returns the draws of an uninterrupted run,
-            bit for bit; the file of a finished run returns its draws at once. The file is kept.
-            With random_state=None its seed is used again. It holds the numbers of the density: the
-            statistics of the rows, and for a program of your own the rows themselves.
+        checkpoint: path of a file, by convention ending in .bgm, that stores state and draws during
+            sampling. It is written at most once a second, at the end, and on Ctrl-C, atomically, so
+            that it is complete whenever the process is killed. Where the file exists, the same call
+            continues from it and returns the draws of an uninterrupted run, bit for bit; the file
+            of a finished run returns its draws at once. The file is kept. With random_state=None
+            its seed is used again. It holds the numbers of the density: the statistics of the rows,
+            and for a program of your own the rows themselves.
 
-    Prior strengths set to "learn" are sampled alone, parameters integrated out in closed form:
-    uniformly over their logarithms between the ends of their grids (over log(1 - correlation) for
-    MultivariateNormal(scale="learn")). Answers are then means of closed forms over at most 128 of
-    the draws, as those of inference="exact" are over a grid, and `report_.details` holds the
-    geometric means of the strengths.
+    If prior strengths are "learn", only these are sampled, with the parameters integrated out in
+    closed form, under priors uniform in their logarithms over the range of their grids (over log(1
+    - correlation) for MultivariateNormal(scale="learn")). Predictions are then means of closed
+    forms over at most 128 of the draws, as with inference="exact" over a grid, and
+    `report_.details` holds the geometric means of the strengths.
 
-    Where sampling is interrupted (KeyboardInterrupt) the estimator stays unchanged, and a note on
-    the exception counts the draws so far.
+    If sampling is interrupted (KeyboardInterrupt) the estimator stays unchanged, and a note on the
+    exception gives the number of draws so far.
 
     `report_.details` holds the largest "r_hat" and the smallest "ess" of the sampled coordinates,
     which are unconstrained and whitened. `summary()` shows those of the parameters, functions of
@@ -202,7 +202,7 @@ class NUTS:
     ) -> DrawsPosterior | ExactPosterior:
         """Return draws of every parameter, with their diagnostics.
 
-        Where prior strengths are learned, they alone are sampled, and every answer is a mean of
+        With learned prior strengths, only these are sampled, and every prediction is a mean of
         closed forms (see `bayesgen.inference.hyperparameter_sampling`).
         """
         if any(len(part.priors) > 1 for part in model.blocks.values()):

@@ -52,7 +52,7 @@ GRADIENT_TOLERANCE = 1e-2
 
 @dataclasses.dataclass(frozen=True)
 class MLE:
-    """Maximum likelihood: the parameters that maximize the density of the rows; priors are ignored.
+    """Maximum likelihood estimation; priors are ignored.
 
     Args:
         bias_corrected: divide squares by n - 1 (own variances) or n - classes (shared ones) instead
@@ -90,7 +90,7 @@ class MLE:
         return _infer(self, model, statistics, reader)
 
     def classes(self, prior: ClassPrior, count: np.ndarray) -> Params:
-        """Return the shares of the classes."""
+        """Return the class frequencies."""
         return prior.maximum_likelihood(count)
 
     def closed_form(self, part: Likelihood, rows: Statistics) -> ClosedForm | None:
@@ -106,9 +106,9 @@ class MLE:
 
 @dataclasses.dataclass(frozen=True)
 class MAP:
-    """The posterior mode against the scale-free measure.
+    """The posterior mode (MAP) with respect to the scale-free measure.
 
-    That measure is flat in the logarithm of rates and variances, in the log-odds of probabilities,
+    The measure is flat in the logarithm of rates and variances, in the log-odds of probabilities,
     and |Sigma|^-(p+1)/2 for covariances: the mode then exists for every proper prior and does not
     depend on units. For levels it is (count + rows * probs) / (n + rows), the Laplace and
     m-estimate.

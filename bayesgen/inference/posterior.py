@@ -36,12 +36,12 @@ LogClasses = Float[np.ndarray, "... class"]
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """The account of one fit.
+    """Report of one inference run.
 
     method: "exact", "mle", "map", "nuts" or "augmentation".
     seconds: wall-clock seconds of inference alone (for NUTS: of sampling, without compiling).
-    converged: whether the method ended where it should.
-    verdict: one sentence; where converged is False, with the cure.
+    converged: whether the method converged.
+    verdict: one sentence, which includes a remedy if converged is False.
     details: numbers of the method, by name (gradient_norm, r_hat, ess, divergences, ...).
     findings: repairs of degenerate estimates, as (block, finding).
     """
@@ -59,7 +59,7 @@ class LogJointDraws:
     """Log joints of rows given each of several draws of the parameters.
 
     score: (encoded rows, their number) -> log p(x, y = k given theta), shape (row, draw, class).
-    n_draws: how many. powers: what power the evidence of each draw has, (draw,) or one number.
+    n_draws: their number. powers: likelihood power of each draw, (draw,) or one number.
     """
 
     score: Callable[[Encoded, int], np.ndarray]
@@ -71,7 +71,7 @@ class LogJointDraws:
 class Posterior(abc.ABC):
     """The result of inference: predictions, draws and imputations from one interface.
 
-    reader: how rows reach the likelihoods. report: the account of the fit.
+    reader: passes encoded rows to the likelihoods. report: of the inference run.
     """
 
     reader: Reader
@@ -86,7 +86,7 @@ class Posterior(abc.ABC):
     @property
     @abc.abstractmethod
     def point(self) -> bool:
-        """Whether this is a point estimate, which has no uncertainty to show."""
+        """Whether this is a point estimate, without posterior uncertainty."""
 
     @property
     @abc.abstractmethod
@@ -95,7 +95,7 @@ class Posterior(abc.ABC):
 
     @property
     def closed(self) -> bool:
-        """Whether the model has a closed form, whatever inference ran."""
+        """Whether the model has a closed form, whatever inference was used."""
         families = self.families.values()
         return bool(families) and all(family.conjugate for family in families)
 
@@ -106,12 +106,12 @@ class Posterior(abc.ABC):
 
     @property
     def coherent(self) -> bool:
-        """Whether class probabilities are the mean of those given a cell more, over the cell."""
+        """Whether class probabilities are the expectation of those given one more cell."""
         return True
 
     @property
     def caveat(self) -> str:
-        """The approximations of the answers, in sentences; "" where all answers are exact."""
+        """The approximations made, in sentences; "" if predictions are exact."""
         return ""
 
     def point_params(self) -> dict[str, Params] | None:
@@ -136,7 +136,7 @@ class Posterior(abc.ABC):
         return self.log_joint(encoded, n_rows), None
 
     def more_draws(self) -> str:
-        """Return the argument to type where draws are too few."""
+        """Return the argument to suggest if there are too few draws."""
         return ""
 
     def is_marginal(self, encoded: Encoded, n_rows: int) -> Bool[np.ndarray, " row"]:
@@ -150,12 +150,12 @@ class Posterior(abc.ABC):
     def log_proba(self, log_classes: LogClasses, joint: Joint) -> Joint:
         """Return log P(y = k given x) from log joints of the untempered model.
 
-        log_classes: log P(y = k) within these, the answer for rows impossible under every class.
+        log_classes: log P(y = k) within these, returned for rows impossible under every class.
         """
         return log_class_probabilities(joint, log_classes)
 
     def log_joint_from(self, log_classes: LogClasses, joint: Joint) -> Joint:
-        """Return the log joint that follows from one of the untempered model: the same."""
+        """Return the log joint derived from that of the untempered model: the same."""
         return joint
 
     @abc.abstractmethod
@@ -164,22 +164,22 @@ class Posterior(abc.ABC):
 
     @abc.abstractmethod
     def shifted(self, origin: dict[str, np.ndarray]) -> "Posterior":
-        """Return the posterior of rows plus an origin: that in the user's own units."""
+        """Return the posterior for rows shifted by the origin, in the user's units."""
 
     @property
     def reweighable(self) -> "DrawsPosterior | None":
-        """The draws that importance sampling can reweigh to leave a row out, if there are some."""
+        """The draws that importance sampling can reweight to leave a row out, if any."""
         return None
 
     def require_leave_one_out(self, what: str, otherwise: str | None = None) -> None:
-        """Raise unless rows can be left out exactly, which takes a closed form.
+        """Raise unless rows can be left out exactly, which requires a closed form.
 
         Args:
             what: the method or argument that needs it.
-            otherwise: the cure where the model has no closed form.
+            otherwise: the remedy if the model has no closed form.
 
         Raises:
-            UnsupportedInference: with the cure.
+            UnsupportedInference: with the remedy.
         """
         if otherwise is None:
             otherwise = "Estimate it from the draws: arviz_stats.loo(clf.to_datatree())"
@@ -190,7 +190,7 @@ class Posterior(abc.ABC):
         )
 
     def require_loo(self) -> None:
-        """Raise unless rows can be left out, exactly or by reweighing draws."""
+        """Raise unless rows can be left out, exactly or by reweighting draws."""
         if self.reweighable is None:
             self.require_leave_one_out("loo()")
 
@@ -218,7 +218,7 @@ class Posterior(abc.ABC):
     ) -> LogJointDraws:
         """Return the log joint given every draw: n of a closed form, or those of a sampler.
 
-        exactly: whether these are n too, evenly spread over those there are.
+        exactly: whether a sampler's draws are thinned to n as well.
         """
         draws = self.as_draws(rng, n)
         draws = draws.thinned(n) if exactly else draws
@@ -250,7 +250,7 @@ class Posterior(abc.ABC):
         return block if family is not None and family.columns_inform_each_other else None
 
     def require_imputable(self, block: str) -> None:
-        """Raise for a block whose cells cannot be drawn given the others: words of a text."""
+        """Raise for a block whose cells cannot be imputed: words of a text."""
         if block in self.families:
             self.families[block].require_fillable()
 
@@ -261,8 +261,8 @@ class Posterior(abc.ABC):
         """Return encoded rows whose missing cells are drawn given the observed ones.
 
         The class is drawn first, from p(y = k given x, data) unless `own` gives it, then the cells
-        given the class, so that cells have the distribution whose density is `log_joint`. Columns
-        that were left out of the fit stay missing.
+        given the class, so cells follow the distribution with density `log_joint`. Columns excluded
+        from the fit stay missing.
         """
 
     def stratified_imputations(
@@ -301,7 +301,7 @@ class ExactPosterior(Posterior):
 
     @property
     def point(self) -> bool:
-        """Whether this is a point estimate: no."""
+        """Whether this is a point estimate: never."""
         return False
 
     @property
@@ -349,8 +349,8 @@ class ExactPosterior(Posterior):
     def class_draws(self, encoded: Encoded, n_rows: int) -> Iterator[ClassDraws]:
         """Draw theta given data and the row itself: first its class, then theta updated by the row.
 
-        These are draws of p(theta given data, x) themselves, so they need no weights, and their
-        mean is the predictive probability. The same random numbers serve every row.
+        These are draws of p(theta given data, x) itself, so they need no weights, and their mean is
+        the predictive probability. All rows share the same random numbers.
         """
         probs = class_probabilities(self.log_joint(encoded, n_rows), self.log_classes())
         rows = self.reader.read(encoded)
@@ -407,10 +407,10 @@ class ExactPosterior(Posterior):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class DrawsPosterior(Posterior):
-    """Parameters with leading (chain, draw) axes, by block; a point estimate is one draw.
+    """A posterior given by draws, with leading axes (chain, draw); a point estimate is one draw.
 
     params: {"class": {"probs": ...}, block: {parameter: ...}}.
-    sample_stats: what the sampler reports of each draw, (chain, draw), by arviz's names.
+    sample_stats: sampler statistics of each draw, (chain, draw), under arviz's names.
     """
 
     params: dict[str, dict[str, np.ndarray]]
@@ -434,7 +434,7 @@ class DrawsPosterior(Posterior):
 
     @property
     def reweighable(self) -> "DrawsPosterior | None":
-        """The draws of NUTS; augmented ones have `Expected` beside them."""
+        """The draws of NUTS; for augmented ones `Expected` is used instead."""
         return self if self.report.method == "nuts" else None
 
     def point_params(self) -> dict[str, Params] | None:
@@ -462,7 +462,7 @@ class DrawsPosterior(Posterior):
         return self._log_mean(encoded, n_rows, error), error
 
     def _log_mean(self, encoded: Encoded, n_rows: int, error: MonteCarloError | None) -> Joint:
-        """Return the log of the mean over draws; fill in its error where one is given."""
+        """Return the log of the mean over draws; store its error if one is given."""
         out = np.empty((n_rows, self.params["class"]["probs"].shape[-1]))
         log_classes, n_draws = self.log_classes(), int(np.prod(self.shape))
         for rows, sums, top in self._batch_sums(encoded, n_rows):
@@ -572,7 +572,7 @@ class DrawsPosterior(Posterior):
         return np.concatenate([joint for _, joint in parts])[order]
 
     def thinned(self, n: int) -> "DrawsPosterior":
-        """Return n draws, evenly spread over those there are; a point estimate n times."""
+        """Return n evenly spaced draws; a point estimate is repeated n times."""
         size = int(np.prod(self.shape))
         if size == n:
             return self
@@ -653,7 +653,7 @@ def take_rows(encoded: Encoded, rows: np.ndarray | slice) -> dict[str, Traceable
 
 
 def picked(weight: np.ndarray, place: Float[np.ndarray, "row 1"]) -> np.ndarray:
-    """Return for each row the position, of as many as weights, that a place in [0, 1) falls on."""
+    """Return for each row the index whose cumulative weight interval contains its number."""
     steps = weight.cumsum(axis=1)
     return np.minimum((place * steps[:, -1:] >= steps).sum(axis=1), weight.shape[1] - 1)
 
@@ -663,7 +663,7 @@ def picked(weight: np.ndarray, place: Float[np.ndarray, "row 1"]) -> np.ndarray:
 
 
 def class_probabilities(joint: Joint, log_classes: LogClasses) -> Joint:
-    """Return class probabilities; a row impossible under every class has the class prior."""
+    """Return class probabilities; rows impossible under every class get the class prior."""
     odds = _relative(joint, log_classes)
     # in place: fresh pages cost as much as the exponentials
     np.exp(odds, out=odds)

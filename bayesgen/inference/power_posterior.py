@@ -39,7 +39,7 @@ Powers = Float[np.ndarray, " power"]
 def trust(powers: Powers) -> Powers:
     """Return the prior weights of powers: even up to 1, then falling as the fourth power.
 
-    Models seldom count evidence too little, so that powers above 1 need support from many rows.
+    Models seldom undercount evidence, so powers above 1 require support from many rows.
     """
     return np.where(powers <= 1, powers, powers**-4)
 
@@ -49,9 +49,9 @@ def learned_powers(
 ) -> tuple[Powers, Powers]:
     """Return powers and their weights, proportional to prior weight times exp(sum of log P(y_i)).
 
-    The grid is extended at either end for as long as that end is preferred: thirty copies of a
-    column need 1/30. That ends: scores are bounded (by the class prior's below, by 0 above), and
-    prior weights fall to 0.
+    The grid is extended at either end while that end is preferred: thirty copies of a column
+    require 1/30. This terminates, because scores are bounded (below by that of the class prior,
+    above by 0) and prior weights decrease to 0.
 
     log_joint: of each row given the others; log_classes: log P(y = k) within it.
     """
@@ -108,10 +108,10 @@ def _of_the_base(name: str) -> Any:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class PowerPosterior(Posterior):
-    """Another posterior with its likelihood raised to a power, averaged over powers.
+    """A posterior with its likelihood raised to a power, averaged over powers.
 
     P(y = k given x) is the weighted mean over powers eta of P(k) p(x given k)^eta, normalized.
-    p(x), and with it every density, stays that of the other posterior.
+    p(x), and so every density, is that of the base posterior.
 
     base: the posterior. powers, weights: shape (power,), weights summing to one.
     """
@@ -145,7 +145,7 @@ class PowerPosterior(Posterior):
 
     @property
     def coherent(self) -> bool:
-        """Whether class probabilities are the mean of those given a cell more: no."""
+        """Whether class probabilities are the expectation of those given one more cell: no."""
         return False
 
     def log_joint(self, encoded: Encoded, n_rows: int) -> Joint:
@@ -171,7 +171,7 @@ class PowerPosterior(Posterior):
         return dataclasses.replace(self, base=self.base.with_classes(classes))
 
     def class_draws(self, encoded: Encoded, n_rows: int) -> Iterator[ClassDraws]:
-        """Yield the other posterior's draws, each with a power, in proportion to weight."""
+        """Yield the draws of the base posterior, with powers dealt in proportion to weight."""
         prior = self.log_classes()
         for rows, probs, weight in self.base.class_draws(encoded, n_rows):
             with np.errstate(divide="ignore"):

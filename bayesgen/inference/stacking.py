@@ -40,7 +40,7 @@ class MixturePosterior(Posterior):
 
     P(y = k given x) = sum over members of weight times P_member(y = k given x); p(x) is the mean of
     those members whose densities are over the same columns (`densities`). A row with missing values
-    is answered by the members that integrate over them, by all if none does.
+    is predicted by the members that integrate over them, or by all if none does.
 
     Rows come encoded for each member, under "member/block".
 
@@ -69,7 +69,7 @@ class MixturePosterior(Posterior):
 
     @property
     def coherent(self) -> bool:
-        """Whether class probabilities are the mean of those given a cell more: no."""
+        """Whether class probabilities are the expectation of those given one more cell: no."""
         return False
 
     def log_joint(self, encoded: Encoded, n_rows: int) -> Joint:
@@ -153,7 +153,7 @@ class MixturePosterior(Posterior):
         }
 
     def require_leave_one_out(self, what: str, otherwise: str | None = None) -> None:
-        """Raise where a member does."""
+        """Raise if a member does."""
         for member in self.members.values():
             member.require_leave_one_out(what, otherwise)
 
@@ -192,13 +192,13 @@ class MixturePosterior(Posterior):
         return member.kept_levels(own, j, n_levels, n_columns)
 
     def dependent_cells(self, block: str) -> object | None:
-        """Return one key: in a weighted mean every cell depends on all others."""
+        """Return one key: in a mixture every cell depends on all others."""
         return "mixture"
 
     def impute(
         self, encoded: Encoded, n_rows: int, rng: np.random.Generator, own: Labels | None = None
     ) -> Imputed:
-        """Fill every row in by one member, by its own draws.
+        """Impute every row by one member.
 
         A member is drawn with probability proportional to its weight times p(observed cells given
         data) under it. The rows of the other members stay as they are.
@@ -269,15 +269,15 @@ def weights_of(
 ) -> Float[np.ndarray, " member"]:
     """Return the mode of sum_i weight_i log sum_m s_im P_m(y_i) + (2/M) sum_m log w_m.
 
-    s_i are the weights of the members that can answer row i, normalized (`shares`). The prior is
-    Dirichlet(1 + 2/M), two rows in all: no member is ever quite left out. Where all members answer
-    all rows the steps are those of EM; otherwise minus the log of a sum of weights is bounded by
-    its tangent (Hunter 2004, Annals of Statistics 32, 384-406).
+    s_i are the normalized weights of the members that can predict row i (`shares`). The prior is
+    Dirichlet(1 + 2/M), two rows in all, so every weight stays positive. If all members predict all
+    rows the steps are those of EM; otherwise minus the log of a sum of weights is bounded by its
+    tangent (Hunter 2004, Annals of Statistics 32, 384-406).
 
     Args:
         log_proba: log P_m(y_i given x_i, the rows without i); -inf where a member rules it out.
         weight: of the rows.
-        able: which members can answer a row; None: all.
+        able: which members can predict a row; None: all.
     """
     size = len(log_proba)
     heard = np.ones(log_proba.shape, dtype=bool) if able is None else _heard(able).T
@@ -299,7 +299,7 @@ def weights_of(
 def shares(
     weights: Float[np.ndarray, " member"], able: Bool[np.ndarray, "row member"]
 ) -> Float[np.ndarray, "row member"]:
-    """Return the weights of the members that can answer each row; of all where none can."""
+    """Return normalized weights of the members that can predict each row, of all if none can."""
     out = _heard(able) * weights
     return out / out.sum(axis=1, keepdims=True)
 

@@ -60,7 +60,7 @@ def is_learned(value: object) -> bool:
 
 
 def require_positive(owner: "Likelihood", *names: str) -> None:
-    """Refuse a prior strength or a scale that is not a positive finite number."""
+    """Validate that a prior strength or scale is a positive finite number."""
     for name in names:
         value = getattr(owner, name)
         if isinstance(value, str):
@@ -72,13 +72,13 @@ def require_positive(owner: "Likelihood", *names: str) -> None:
 
 
 def require_one_of(owner: object, name: str, allowed: tuple[str, ...]) -> None:
-    """Refuse an argument that is none of the allowed words."""
+    """Validate that an argument is one of the allowed options."""
     if getattr(owner, name) not in allowed:
         raise InvalidArgument.not_one_of(name, getattr(owner, name), allowed)
 
 
 def require_probabilities(family: str, probs: object) -> None:
-    """Refuse a guess that is neither None, "uniform" nor positive numbers."""
+    """Validate that a guess is None, "uniform" or positive numbers."""
     if probs is None or (isinstance(probs, str) and probs == "uniform"):
         return
     numbers = np.zeros(1) if isinstance(probs, str) else np.asarray(probs, dtype=float)
@@ -87,13 +87,13 @@ def require_probabilities(family: str, probs: object) -> None:
 
 
 def require_unit_sums(family: str, sums: np.ndarray) -> None:
-    """Refuse a guess whose probabilities do not sum to one."""
+    """Validate that the probabilities of a guess sum to one."""
     if not np.allclose(sums, 1.0, rtol=0, atol=1e-8):
         raise InvalidPrior.does_not_sum_to_one(f"{family}.probs", sums)
 
 
 def broadcast_guess(family: str, name: str, value: object, shape: tuple[int, ...]) -> np.ndarray:
-    """Return a guess as a float64 array of its declared shape, or say what shape was expected."""
+    """Broadcast a guess to a float64 array of its declared shape."""
     array = np.asarray(value, dtype=float)
     try:
         return np.broadcast_to(array, shape).astype(float)
@@ -110,7 +110,7 @@ def row_chunks(n_rows: int, size: int = CHUNK_ROWS) -> Iterator[slice]:
 
 
 def one_hot(y: Labels, n_classes: int) -> Float[np.ndarray, "class row"]:
-    """Return 1 where a row is of a class, else 0."""
+    """Return the one-hot matrix of class codes."""
     return (y == np.arange(n_classes)[:, None]).astype(float)
 
 
@@ -132,17 +132,17 @@ class Arrays:
         return {name: getattr(self, name) for name in self.axes}
 
     def __getstate__(self) -> dict[str, object]:
-        """Return the fields alone, without values that were computed from them and cached."""
+        """Return the fields without cached values computed from them."""
         return {name: getattr(self, name) for name in _fields(type(self))}
 
     def with_arrays(self: A, arrays: Mapping[str, object]) -> A:
-        """Return a copy that holds other arrays, traced ones included, without validation."""
+        """Return a copy with other arrays, possibly traced, without validation."""
         other = object.__new__(type(self))
         vars(other).update(self.__getstate__(), **arrays)
         return other
 
     def settings(self) -> tuple:
-        """Return the fields that are not arrays, hashable: they fix what is traced and compiled."""
+        """Return the non-array fields, hashable: they determine what is traced and compiled."""
         return tuple((n, getattr(self, n)) for n in _fields(type(self)) if n not in self.axes)
 
     def take(self: A, axis: str, index: np.ndarray) -> A:
@@ -164,7 +164,7 @@ def _fields(owner: type) -> tuple[str, ...]:
 
 @dataclasses.dataclass(frozen=True)
 class Repair:
-    """An estimate that had to be mended, of one column of one class, by position.
+    """A degenerate estimate that was repaired, by class and column position.
 
     kind: "floored", "pooled" or "singular". cls is None if every class is affected, feature is None
     if the whole block is.
@@ -176,7 +176,7 @@ class Repair:
 
 
 class Statistics(Arrays):
-    """Sufficient statistics of the rows of a block by class, or the rows: additive, float64."""
+    """Additive float64 statistics of a block by class: sufficient statistics, or the rows."""
 
     def __add__(self: T, other: T) -> T:
         """Return the statistics of the rows of both."""
@@ -187,7 +187,7 @@ class Statistics(Arrays):
         return self.with_arrays({k: v - getattr(other, k) for k, v in self.arrays().items()})
 
     def reindex(self: T, axis: str, index: np.ndarray, size: int) -> T:
-        """Return a copy whose axis has grown to `size`; old position i stands at index[i]."""
+        """Return a copy with an axis extended to `size`; old position i moves to index[i]."""
         arrays = {}
         for name, array in self.arrays().items():
             for position in (i for i, word in enumerate(self.axes[name]) if word == axis):
@@ -200,16 +200,16 @@ class Statistics(Arrays):
         return self.with_arrays(arrays)
 
     def reindex_levels(self: T, index: np.ndarray, n_levels: tuple[int, ...]) -> T:
-        """Return a copy over columns with more levels; itself where there are no levels."""
+        """Return a copy over columns with more levels; itself if there are no levels."""
         return self
 
 
 class Likelihood(Arrays, abc.ABC, Generic[S]):
     """The class-conditional density of a block, with its prior.
 
-    Every hyperparameter is a guess or a prior strength: the number of rows that a guess is worth. A
-    guess of None is filled from the statistics by `complete`, after which every array field has its
-    declared axes.
+    Every hyperparameter is a prior guess or a prior strength, the number of rows that the guess
+    counts for. Guesses of None are filled in from the statistics by `complete`, after which every
+    array field has its declared axes.
     """
 
     kind: ClassVar[str] = "numbers"
@@ -250,35 +250,35 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
 
     @property
     def priors(self) -> "tuple[Likelihood, ...]":
-        """The family under each of the priors that are averaged over: itself alone."""
+        """The family under each prior of a mixture: itself alone."""
         return (self,)
 
     @property
     def improper(self) -> bool:
-        """Whether the prior integrates to infinity: a reference prior without any rows."""
+        """Whether the prior is improper: a reference prior before any rows."""
         reference = getattr(self, "prior", None) == "reference"
         return reference and bool((np.asarray(getattr(self, "mean_rows", 1.0)) <= 0).any())
 
     @property
     def title(self) -> str:
-        """The family as it is typed, with its prior unless that is the default."""
+        """The constructor call of the family, with its prior unless that is the default."""
         prior = getattr(self, "prior", "conjugate")
         return type(self).__name__ + ("" if prior == "conjugate" else f"(prior={prior!r})")
 
     def require_closed_form(self) -> None:
-        """Raise `UnsupportedInference` where there is no closed form."""
+        """Raise `UnsupportedInference` if there is no closed form."""
         if not self.conjugate:
             raise UnsupportedInference.no_closed_form(self.title)
 
     def require_evidence(self) -> None:
-        """Raise `NoEvidence` where p(rows), parameters integrated out, does not exist."""
+        """Raise `NoEvidence` if p(rows) with parameters integrated out does not exist."""
         if not self.conjugate:
             raise NoEvidence.no_closed_form(self.title)
         if self.improper:
             raise NoEvidence.improper(self.title)
 
     def equivalent_family(self) -> "Likelihood":
-        """Return the simpler family that the settings amount to, if there is one, else itself."""
+        """Return the simpler family equivalent to the settings, if there is one, else itself."""
         return self
 
     # -- statistics ---------------------------------------------------------------------------
@@ -293,7 +293,7 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
         n_classes: int,
         n_levels: tuple[int, ...] = (),
     ) -> S:
-        """Return the statistics of encoded rows; missing cells weigh zero."""
+        """Return the statistics of encoded rows; missing cells have weight zero."""
 
     # -- the prior and its update -----------------------------------------------------------
 
@@ -343,7 +343,7 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
         raise UnsupportedInference.no_closed_form(type(self).__name__)
 
     def log_predictive_updated(self, statistics: S, x: Block) -> Joint:
-        """Return the same after statistics with the same leading axis, one entry a row."""
+        """Return the same after updating by statistics with the same leading axis, one per row."""
         return self.posterior(statistics).log_predictive_paired(x)
 
     # -- parameters -------------------------------------------------------------------------
@@ -358,7 +358,7 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
         """Return (x, own) -> log p(x given y = k, theta), shape (draw, row, class).
 
         theta comes from this prior updated, for class own[draw, row] alone, by the row x itself.
-        All rows share their random numbers, so an answer does not depend on the other rows.
+        All rows share the same random numbers, so results do not depend on other rows.
         """
         raise UnsupportedInference.no_closed_form(type(self).__name__)
 
@@ -377,12 +377,12 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
     def maximum_likelihood(
         self, statistics: S, *, bias_corrected: bool = False, variance_floor: float = 0.0
     ) -> tuple[Params, list[Repair]]:
-        """Return the parameters of greatest likelihood and the repairs they needed."""
+        """Return the maximum likelihood estimate and the repairs it needed."""
         raise UnsupportedInference.no_closed_form(type(self).__name__)
 
     @abc.abstractmethod
     def initial_params(self, statistics: S) -> Params:
-        """Return parameters from pooled moments: the start of an optimizer or a sampler."""
+        """Return parameters from pooled moments, to initialize an optimizer or a sampler."""
 
     # -- rows given parameters ----------------------------------------------------------------
 
@@ -399,11 +399,11 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
 
     @property
     def support(self) -> str:
-        """The values that a cell may have, in words."""
+        """The support of a cell, in words."""
         return "any number"
 
     def out_of_support(self, x: Block) -> Traceable | None:
-        """Return a mask of the observed cells that are impossible; None if none can be.
+        """Return a mask of the observed cells outside the support; None if there is no limit.
 
         The mask of sparse rows may be sparse.
         """
@@ -426,12 +426,12 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
     def fill(self, x: Block, own: Labels, rng: np.random.Generator) -> Block:
         """Return rows whose missing cells are drawn from p(missing given observed, y = own, data).
 
-        Levels are drawn exactly, one cell after the other. Other families, unless they have a
-        closed form of their own, pick one of 1,000 draws of the parameters by p(observed cells
-        given y = own, theta), and fill the row given that: exact as the draws become many.
+        Levels are drawn exactly, one cell after the other. Other families without a closed form for
+        this resample one of 1,000 draws of the parameters by p(observed cells given y = own,
+        theta), and impute the row given that draw: exact in the limit of many draws.
 
         Args:
-            x: encoded rows; observed cells are handed back as they are.
+            x: encoded rows; observed cells are returned unchanged.
             own: the class of each row.
             rng: random numbers.
 
@@ -486,7 +486,7 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
         own: Labels,
         rng: np.random.Generator,
     ) -> Block:
-        """Draw cell after cell, each from p(level given those before), by scoring every level."""
+        """Draw cells in turn, each from p(level given earlier cells), by scoring every level."""
         out = x.copy()
         for j, size in enumerate(getattr(self, "n_levels", ())):
             rows = np.flatnonzero(x[:, j] < 0)
@@ -510,7 +510,7 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
         raise UnsupportedInference.no_closed_form(type(self).__name__)
 
     def sheared(self, u: Params, arrays: Mapping[str, tuple]) -> Params:
-        """Return the coordinates that `bijector` takes, from u in which a posterior is round.
+        """Return the coordinates that `bijector` takes, from whitened coordinates u.
 
         u: by parameter. arrays: those of `whitening`. If parameters are correlated, a coordinate
         gains a multiple of those before it, which leaves volumes unchanged (traced).
@@ -537,14 +537,14 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
         return {k: v + origin if k in self.location_params else v for k, v in params.items()}
 
     def get_params(self, deep: bool = True) -> dict[str, object]:  # noqa: FBT001, FBT002
-        """Return the constructor's arguments by name, as scikit-learn asks an estimator for them.
+        """Return the constructor's arguments by name (scikit-learn's parameter protocol).
 
-        deep: without effect; it is scikit-learn's.
+        deep: ignored; present for compatibility with scikit-learn.
         """
         return {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.init}
 
     def set_params(self: L, **params: object) -> L:
-        """Return a copy with other arguments; this likelihood, which others may hold, is unchanged.
+        """Return a copy with other arguments; this likelihood, which may be shared, is unchanged.
 
         Raises:
             InvalidArgument: an argument that the likelihood does not have.
@@ -566,7 +566,7 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
         return copy.deepcopy(self)
 
     def __repr__(self) -> str:
-        """Show only what differs from the defaults, as it would be typed."""
+        """Return the constructor call, with only the arguments that differ from their defaults."""
         shown = []
         for field in (field for field in dataclasses.fields(self) if field.init):
             value = getattr(self, field.name)

@@ -84,12 +84,11 @@ class CellSums(SufficientStatistics):
 class Columnwise(ExponentialFamily[CellSums]):
     """A conjugate family with independent columns.
 
-    A subclass is a frozen dataclass whose fields are guesses and the rows they are worth. It
-    declares `axes` (the fields, of axes `CELLS`), `supports` (parameter -> the name of its support)
-    and, where settings may be learned, `hyperparameter_grid`; and it writes the methods that are
-    abstract here.
-    `posterior` and `log_evidence_cells` must run on NumPy and on traced JAX arrays: functions for
-    both are in `special_functions`.
+    A subclass is a frozen dataclass whose fields are prior guesses and strengths. It declares
+    `axes` (the fields, of axes `CELLS`), `supports` (parameter -> the name of its support) and,
+    where settings may be learned, `hyperparameter_grid`; and it writes the methods that are
+    abstract here. `posterior` and `log_evidence_cells` must run on NumPy and on traced JAX arrays:
+    functions for both are in `special_functions`.
     """
 
     sparse: ClassVar[bool] = True
@@ -98,7 +97,7 @@ class Columnwise(ExponentialFamily[CellSums]):
     """Settings that are words, and the words that they may be."""
 
     def __post_init__(self) -> None:
-        """Refuse strengths and scales that are not positive, and unknown words."""
+        """Validate that strengths and scales are positive, and options known."""
         require_positive(self, *(name for name in self.axes if name not in self.location_params))
         for name, allowed in self.options.items():
             require_one_of(self, name, allowed)
@@ -116,7 +115,7 @@ class Columnwise(ExponentialFamily[CellSums]):
 
     @abc.abstractmethod
     def guess(self, statistics: Sums) -> dict[str, Cell]:
-        """Return guesses from pooled sums; NaN where a column has no information on a guess."""
+        """Return guesses from pooled sums; NaN where a column is uninformative about a guess."""
 
     @abc.abstractmethod
     def posterior(self: C, statistics: Sums) -> C:
@@ -140,7 +139,7 @@ class Columnwise(ExponentialFamily[CellSums]):
 
     @abc.abstractmethod
     def estimate(self, statistics: Sums) -> dict[str, Cell]:
-        """Return the parameters of greatest likelihood; 0 / 0 where nothing was observed."""
+        """Return the maximum likelihood estimates; 0 / 0 where nothing was observed."""
 
     @abc.abstractmethod
     def simulate_cell(self, rng: np.random.Generator, **params: Cell) -> Cell:
@@ -155,7 +154,7 @@ class Columnwise(ExponentialFamily[CellSums]):
     def statistics(
         self, x: Block, y: Labels, weight: Weights, *, n_classes: int, n_levels: LevelCounts = ()
     ) -> Sums:
-        """Return the sums of the cells' statistics; missing cells weigh zero."""
+        """Return the sums of the cells' statistics; missing cells have weight zero."""
         if issparse(x):
             return CellSums(sparse.cell_sums(self.cell, x, y, weight, n_classes))
         n = len(self.cell(np.ones(0)))
@@ -179,7 +178,7 @@ class Columnwise(ExponentialFamily[CellSums]):
     # -- the prior and its update ----------------------------------------------------------------
 
     def complete(self: C, statistics: Sums) -> C:
-        """Fill guesses of None from the pooled columns and give every array its shape."""
+        """Fill in guesses of None from the pooled columns and broadcast every array."""
         stated = {name: getattr(self, name) for name in self.axes}
         shape, guess = statistics.shape, {}
         if any(value is None for value in stated.values()):
@@ -238,7 +237,7 @@ class Columnwise(ExponentialFamily[CellSums]):
     def updated_draws(self, seed: tuple[int, ...], n: int) -> Callable[[float | None], Params]:
         """Return value -> n draws after one cell of that value in each class; None: before.
 
-        All are made of the same random numbers.
+        All values share the same random numbers.
         """
 
         def draws(value: float | None) -> Params:
@@ -274,7 +273,7 @@ class Columnwise(ExponentialFamily[CellSums]):
     ) -> tuple[Params, list[Repair]]:
         """Return the estimates; a class without an observed cell takes the pooled one.
 
-        A column that was never observed has its stated guess, the mean over classes.
+        A column that was never observed takes its stated guess, averaged over classes.
         """
         with np.errstate(divide="ignore", invalid="ignore"):
             own = self.estimate(statistics)
@@ -293,7 +292,7 @@ class Columnwise(ExponentialFamily[CellSums]):
             return np.any([np.isnan(value) for value in self.estimate(statistics).values()], axis=0)
 
     def initial_params(self, statistics: Sums) -> Params:
-        """Return the mode that every class has after the rows of all."""
+        """Return the mode given the pooled rows, the same for every class."""
         shapes = {name: array.shape for name, array in statistics.arrays().items()}
         pooled = statistics.pooled().arrays().items()
         alike = {name: np.broadcast_to(sums, shapes[name]) for name, sums in pooled}
@@ -331,7 +330,7 @@ class Columnwise(ExponentialFamily[CellSums]):
     def fill(self, x: Block, own: Labels, rng: np.random.Generator) -> Block:
         """Return rows whose missing cells are drawn from p(x given y = own, data), exactly.
 
-        Cells are independent, so each has a draw of the parameters of its own.
+        Cells are independent, so each has its own draw of the parameters.
         """
         params = {n: v[0] for n, v in self.take("class", own).draw(rng, 1).items()}
         return np.where(np.isnan(x), self.simulate_cell(rng, **params), x)
@@ -358,8 +357,8 @@ class _UpdatedByRow:
 
     theta comes from the posterior updated, for class own[draw, row] alone, by the row x itself.
     Columns are independent, so that a cell updates its own column; each distinct value of a column
-    is updated once. Each column has random numbers of its own, which all values share: an answer
-    for a row depends neither on the rows beside it nor on whether they are sparse.
+    is updated once. All values of a column share its random numbers, so the result for a row
+    depends neither on other rows nor on whether rows are sparse.
     """
 
     def __init__(self, posterior: Columnwise, seed: int, n: int) -> None:
@@ -422,7 +421,7 @@ class _UpdatedByRow:
 
 
 def _filled(x: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return rows whose missing cells hold an observed value, and which are missing, or None."""
+    """Return rows with observed values in place of missing cells, and the mask or None."""
     missing = np.isnan(x)
     if not missing.any():
         return x, None

@@ -81,7 +81,7 @@ def repeated(table: np.ndarray, n_levels: Levels, pattern: Pattern) -> np.ndarra
 
 
 def fitting(n_levels: Levels, pattern: Pattern) -> Int[np.ndarray, "cell fit"]:
-    """Return the cells of the whole table that fit each cell of the observed columns."""
+    """Return the cells of the full table consistent with each cell of the observed columns."""
     whole = np.arange(n_cells(n_levels)).reshape(shape(n_levels))
     missing = [j for j, seen in enumerate(pattern) if not seen]
     behind = np.moveaxis(whole, missing, range(len(pattern) - len(missing), len(pattern)))
@@ -105,8 +105,8 @@ def look_up(
 ) -> Callable[[Block], np.ndarray]:
     """Return x -> entries of the table folded onto a row's observed columns, (row, *batch).
 
-    fold: `summed` or its like. A pattern of missing columns is folded once where many rows share
-    it; for few rows only the cells that fit them are. A row with nothing observed is 0.
+    fold: `summed` or a variant. For a missing pattern shared by many rows the whole table is folded
+    once; for few rows only the cells consistent with them. A row with nothing observed has 0.
     """
     size = n_cells(n_levels)
 

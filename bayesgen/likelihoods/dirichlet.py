@@ -104,9 +104,9 @@ def log_ratios(
 
     center + width u - tail softplus(-u)^2 / 2 is distributed approximately as the log-ratio of a
     level against the heaviest one of its column under Dirichlet(concentration). For a concentration
-    a of at least 1 it is normal with its mean and sd (tail 0). Below, the left side is exponential
-    with rate a, which a quadratic in u follows, and the right side is as short as that of a few
-    rows.
+    a of at least 1 it is normal with the same mean and sd (tail 0). For smaller a the left tail is
+    exponential with rate a, which a quadratic in u reproduces, and the right tail is as short as
+    that of a few rows.
 
     side (*batch, level): -1 before the heaviest level of the column, 0 for that, 1 behind it. The
     others have the shape (*batch, free): the heaviest levels are left out.

@@ -29,7 +29,7 @@ class VectorStatistics(Statistics):
         """Return the counts of all rows.
 
         Raises:
-            UnsupportedInference: the counts of some rows are unknown, for lack of cells.
+            UnsupportedInference: rows with missing cells have unknown counts.
         """
 
 
@@ -83,7 +83,7 @@ class DirichletVector(Likelihood[S]):
         return {"probs": probs}, [Repair("pooled", int(k)) for k in np.flatnonzero(n == 0)]
 
     def initial_params(self, statistics: S) -> Params:
-        """Return the pooled fractions for every class, one row of the guess added."""
+        """Return the pooled fractions for every class, with one row of the guess added."""
         pooled = statistics.count.sum(axis=0) + self.probs.mean(axis=0)
         return {"probs": np.broadcast_to(pooled / pooled.sum(), statistics.count.shape)}
 

@@ -57,7 +57,7 @@ class Rows(Statistics):
 
 
 def gather(x: Block, y: Labels, weight: Weights, n_classes: int) -> Rows:
-    """Return rows in their canonical form; negative weights take rows away."""
+    """Return rows in canonical form; negative weights subtract rows."""
     observed = ~is_missing(x)
     seen = observed.any(axis=1) & (weight != 0)
     x, y, weight, observed = x[seen], y[seen], weight[seen], observed[seen]
@@ -122,7 +122,7 @@ class Values(Statistics):
         return value[weight > 0], weight[weight > 0]
 
     def borrowed(self, cls: int, feature: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the values of a class in a column; those of all classes where it has none."""
+        """Return the values of a class in a column, or of all classes if it has none."""
         own = self.group(cls, feature)
         return own if len(own[0]) else self.pooled(feature)
 
@@ -168,7 +168,7 @@ def distinct_values(x: Numbers, y: Labels, weight: Weights, n_classes: int) -> V
 
 
 def _merged(group: np.ndarray, value: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return sorted cells, equal ones of a group as one; what cancels but for rounding is gone."""
+    """Return sorted cells, equal ones of a group merged, without weights that cancel."""
     order = np.lexsort((value, group))
     group, value, weight = group[order], value[order], weight[order]
     new = (np.diff(group) != 0) | (np.diff(value) != 0)
@@ -188,7 +188,7 @@ def _packed(
     n_classes: int,
     n_features: int,
 ) -> Values:
-    """Return cells, in any order and some of them equal, as distinct values."""
+    """Return cells, in any order and possibly repeated, as distinct values."""
     merged = _merged(column * n_classes + y, value, weight)
     return _cut(*merged, n_classes, n_features)
 

@@ -40,7 +40,7 @@ class ExponentialFamily(Likelihood[S]):
         """
 
     def log_density_fn(self, params: Params) -> Callable[[Block], np.ndarray]:
-        """Return x -> log p(x given y = k, params), shape (row, draw, class): one GEMM a call.
+        """Return x -> log p(x given y = k, params), shape (row, draw, class), one GEMM per call.
 
         Draws are contiguous in memory, since averages run over them.
         """
@@ -59,7 +59,7 @@ class ExponentialFamily(Likelihood[S]):
         return log_density
 
     def log_likelihood(self, params: Params, statistics: S) -> Traceable:
-        """Return log p(rows given params), summed over classes: one dot product, any n of rows."""
+        """Return log p(rows given params), summed over classes: one dot product of statistics."""
         natural, total = self.natural(params), statistics.total_features()
         xp = natural.__array_namespace__()
         return xp.sum(xp.where(total == 0, 0.0, natural) * total, axis=(-2, -1))

@@ -27,7 +27,7 @@ class HyperparameterMixture(Likelihood[Statistics]):
 
     The weight of prior g after data D is proportional to its initial weight times p(D given g), and
     p(x given y = k, D) = sum over g of weight_g p_g(x given y = k, D): the posterior of a model
-    whose hyperparameters are unknown too, on a grid. Every member has a closed form.
+    with unknown hyperparameters on a grid. Every member has a closed form.
 
     Exact. Source: MacKay (1992), Neural Computation 4, 415-447 (evidence for hyperparameters).
 
@@ -71,11 +71,11 @@ class HyperparameterMixture(Likelihood[Statistics]):
 
     @property
     def priors(self) -> tuple[Likelihood, ...]:
-        """The family under each of the priors that are averaged over."""
+        """The family under each prior of the mixture."""
         return self.members
 
     def heaviest(self) -> Likelihood:
-        """Return the member of most weight."""
+        """Return the member of largest weight."""
         return self.members[int(np.argmax(self.log_weight))]
 
     def each(self, change: Callable[[Likelihood], Likelihood]) -> "HyperparameterMixture":
@@ -129,7 +129,7 @@ class HyperparameterMixture(Likelihood[Statistics]):
     def log_predictive_updated(self, statistics: Statistics, x: Block) -> Joint:
         """Return what `posterior(statistics).log_predictive_paired(x)` does.
 
-        Members that are negligible for every row are not updated.
+        Members of negligible weight for every row are not updated.
         """
         log_weight = _prune_negligible(self._evidences(statistics))
         parts = [
@@ -152,7 +152,7 @@ class HyperparameterMixture(Likelihood[Statistics]):
     ) -> Callable[[Block, np.ndarray], np.ndarray]:
         """Return densities under theta updated by each row's own class (see the base class).
 
-        The row weights the members too, by p_g(x given its class).
+        The row also reweights the members, by p_g(x given its class).
         """
         shares, members = zip(*self._active_members(), strict=True)
         scores = [member.predictive() for member in members]
@@ -175,12 +175,12 @@ class HyperparameterMixture(Likelihood[Statistics]):
         return log_density
 
     def mode(self) -> Params:
-        """Return the mode of the member of most weight."""
+        """Return the mode of the member of largest weight."""
         return self.heaviest().mode()
 
     @property
     def columns_inform_each_other(self) -> bool:
-        """Whether a cell informs others: it changes the weights of the members."""
+        """Whether cells are dependent: a cell changes the weights of the members."""
         return True
 
     def fill(self, x: Block, own: Labels, rng: np.random.Generator) -> Block:
@@ -193,7 +193,7 @@ class HyperparameterMixture(Likelihood[Statistics]):
         return out
 
     def story(self, name: str) -> Params:
-        """Raise: parameters are integrated out, which leaves a program nothing to sample."""
+        """Raise: the parameters are integrated out, so a program has nothing to sample."""
         raise self._no_program()
 
     def whitening(self, statistics: Statistics) -> dict[str, tuple[np.ndarray, ...]]:
@@ -218,7 +218,7 @@ def _prune_negligible(
 
 
 def averaged(family: Likelihood, grids: Mapping[str, Sequence[object]]) -> HyperparameterMixture:
-    """Return a family averaged over the product of grids of its settings, with even weights.
+    """Return the mixture of a family over a product grid of its settings, with equal weights.
 
     grids: the values of each setting that is learned.
     """
@@ -233,8 +233,8 @@ def averaged(family: Likelihood, grids: Mapping[str, Sequence[object]]) -> Hyper
 def resolve_family(family: Likelihood) -> Likelihood:
     """Return the likelihood that the settings of a family define.
 
-    That is an equivalent simpler family where there is one, averaged over the grids of the settings
-    that are "learn".
+    That is an equivalent simpler family where there is one, as a mixture over the grids of the
+    settings that are "learn".
 
     Raises:
         UnsupportedInference: "learn" under a prior without evidence.

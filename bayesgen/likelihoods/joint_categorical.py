@@ -40,7 +40,7 @@ class JointStatistics(VectorStatistics):
     count: weight of the complete rows in each cell, (class, cell).
     partial: distinct incomplete rows, codes and -1, (entry, feature), in order of pattern, class
     and codes. partial_class, partial_weight: their classes and weights, (entry,).
-    patterns: the observed columns of these rows, and how many rows in turn show them.
+    patterns: the observed columns of these rows, and the number of successive rows of each pattern.
     """
 
     partial: np.ndarray
@@ -91,7 +91,7 @@ class JointStatistics(VectorStatistics):
             yield pattern, self.partial_class[at], cell, self.partial_weight[at]
 
     def totals(self) -> Float[np.ndarray, "class cell"]:
-        """Return the counts of all rows, none of which may have a choice of cells."""
+        """Return the counts of all rows, each of which must determine its cell."""
         if self.has_missing:
             raise UnsupportedInference.missing_cells(FAMILY)
         out = self.count.copy()
@@ -100,7 +100,7 @@ class JointStatistics(VectorStatistics):
         return out
 
     def expected(self, probs: Float[np.ndarray, "class cell"]) -> "JointStatistics":
-        """Return the expected counts of the filled rows given what they show and the table."""
+        """Return expected counts of the completed rows given their observed cells and table."""
         out = self.count.copy()
         for pattern, own, cell, weight in self.by_pattern():
             fits = tables.summed(probs, self.n_levels, pattern)
@@ -154,13 +154,13 @@ class JointStatistics(VectorStatistics):
 class JointCategorical(DirichletVector[JointStatistics]):
     r"""x | class ~ Categorical(p) over all combinations of levels, p ~ Dirichlet(rows * probs).
 
-    Columns may depend on each other in any way, at the price of a table that grows with every
-    column. Update with counts c of n complete rows: rows' = rows + n,
-    probs' = (rows probs + c) / rows'. The predictive of a combination is its probs'; missing
-    columns are summed out. Incomplete rows at fit have no closed form: Newton's method finds the
-    mode or maximum (MAP, MLE), data augmentation or NUTS draws from the posterior; no row is
-    dropped, and none is filled once and for all. Levels are those declared or seen in any class,
-    and every combination of them is a cell.
+    Columns may depend on each other arbitrarily, at the cost of a table whose size multiplies with
+    every column. Update with counts c of n complete rows: rows' = rows + n, probs' = (rows probs +
+    c) / rows'. The predictive of a combination is its probs'; missing columns are summed out.
+    Incomplete rows at fit have no closed form: Newton's method finds the mode or maximum (MAP,
+    MLE), data augmentation or NUTS draws from the posterior; no row is dropped or imputed by a
+    single value. Levels are those declared or observed in any class, and every combination of them
+    is a cell.
 
     Exact. Source: Gelman et al., Bayesian Data Analysis (3rd ed.), section 3.4.
 
@@ -170,7 +170,7 @@ class JointCategorical(DirichletVector[JointStatistics]):
             cells * probs must be 1); or an array of shape (level of column 1, level of column 2,
             ...) or (cell,), with an axis of classes in front if it differs by class. Cells are in
             lexicographic order: the last column varies fastest.
-        rows: how many rows that guess is worth, > 0; a number or one per class. 8 had the lowest
+        rows: prior strength of that guess in rows, > 0; a number or one per class. 8 had the lowest
             log loss over subsets of two to five columns of nine tables, 20 to 200 rows each.
         rows_per_cell: if given, rows = rows_per_cell * (number of cells).
 
@@ -205,7 +205,7 @@ class JointCategorical(DirichletVector[JointStatistics]):
     subset_axis: ClassVar[str] = "level"
 
     def __post_init__(self) -> None:
-        """Refuse prior strengths that are not positive and guesses that are no probabilities."""
+        """Validate that strengths are positive and guesses are probabilities."""
         require_positive(self, "rows", "rows_per_cell")
         require_probabilities(FAMILY, self.probs)
 
@@ -228,7 +228,7 @@ class JointCategorical(DirichletVector[JointStatistics]):
         return _collect(nothing, x, y, weight, tuple(n_levels))
 
     def complete(self, statistics: JointStatistics) -> "JointCategorical":
-        """Fill the guess from overall fractions and give every array its shape."""
+        """Fill in the guess from overall fractions and broadcast every array."""
         n_classes, n_cells = statistics.count.shape
         probs = broadcast_guess(FAMILY, "probs", self._guess(statistics), statistics.count.shape)
         require_unit_sums(FAMILY, probs.sum(axis=1))
@@ -278,11 +278,11 @@ class JointCategorical(DirichletVector[JointStatistics]):
         return narrowed(x, index, self.n_levels)
 
     def restore(self, x: Block, index: np.ndarray, blank: Block) -> Block:
-        """Return codes among all levels: undoes `select`."""
+        """Return codes among all levels: the inverse of `select`."""
         return widened(x, index, self.n_levels, blank)
 
     def predictive(self) -> Callable[[Block], np.ndarray]:
-        """Return x -> log of the sum of probs over the cells that fit, shape (row, class)."""
+        """Return x -> log of the sum of probs over consistent cells, shape (row, class)."""
         return self.log_density_fn({"probs": self.probs})
 
     def log_density_fn(self, params: Params) -> Callable[[Block], np.ndarray]:
@@ -313,7 +313,7 @@ class JointCategorical(DirichletVector[JointStatistics]):
         return log_density
 
     def log_likelihood(self, params: Params, statistics: JointStatistics) -> Traceable:
-        """Return log p(rows given params): complete rows by cell, others by what they show."""
+        """Return log p(rows given params): complete rows by cell, others by observed part."""
         probs, total = params["probs"], super().log_likelihood(params, statistics)
         xp = probs.__array_namespace__()
         with np.errstate(divide="ignore"):

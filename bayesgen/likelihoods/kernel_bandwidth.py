@@ -104,7 +104,7 @@ def with_prior(
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Table:
-    """The likelihood of one log bandwidth t, and where its posterior lies.
+    """The likelihood of one log bandwidth t, with location and scale of its posterior.
 
     first, step: t at the first knot, and from knot to knot. values: (knot, 3), log likelihood,
     slope and curvature by t in steps. mode, width: of the posterior of t.
@@ -155,7 +155,7 @@ def tabled(
 
 
 def _loneliest(value: Cells, weight: Cells, centre: Centres, centre_weight: Centres) -> float:
-    """Return the largest distance of a value to its nearest other; centers hold all values."""
+    """Return the largest nearest-neighbor distance of the values; centers hold all values."""
     at = np.searchsorted(centre, value)
     gaps = np.concatenate([[np.inf], np.diff(centre), [np.inf]])
     nearest = np.minimum(gaps[at], gaps[at + 1])

@@ -109,7 +109,7 @@ def scattered(
     y: Labels,
     rng: np.random.Generator,
 ) -> Block:
-    """Return a fitted value of each row's class, column by column, blurred."""
+    """Draw each cell as a training value of the row's class plus kernel noise."""
     out = np.empty((len(y), rows.n_features))
     for k in np.unique(y):
         at = np.flatnonzero(y == k)
@@ -180,7 +180,7 @@ def _quantile(value: Cells, weight: Cells, q: float) -> float:
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class _FittedValues(Likelihood[Values]):
-    """A family whose density is made of the fitted values: they are its statistics and arrays.
+    """Base class of kernel families, whose statistics and arrays are the training values.
 
     width: bandwidths (class, feature), or widths of their posteriors; NaN in columns that were
     never observed, or are constant without a stated guess.
@@ -215,39 +215,39 @@ class _FittedValues(Likelihood[Values]):
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class KernelDensity(_FittedValues):
-    """x | class ~ the mean of kernels around the fitted values of that class and column.
+    """x | class ~ a mean of kernels centered at the training values of that class and column.
 
-    The bandwidth is the standard deviation of one kernel, whatever its form, as in R. A value of
-    weight w counts as w values, a missing cell is no value, and a class without a value in a column
-    borrows those of all classes.
+    The bandwidth is the standard deviation of the kernel for every kernel, as in R. A value of
+    weight w counts as w values, missing cells are ignored, and a class without values in a column
+    uses those of all classes.
 
-    With a rule or a number as bandwidth the density is a plug-in: inference is "exact" because
-    nothing is left to infer, intervals of class probabilities come from the class prior alone, and
-    there is no evidence. With bandwidth="posterior" each class and column has an unknown bandwidth
-    h, with
+    With a rule or a number as bandwidth the density is a plug-in estimate: inference is "exact"
+    because there is no parameter, intervals of class probabilities reflect the class prior alone,
+    and there is no evidence. With bandwidth="posterior" each class and column has an unknown
+    bandwidth h, with
 
         h^2 ~ InverseGamma(bandwidth_rows / 2, bandwidth_rows * guess^2 / 2),
 
     and each row is scored by the kernels of the other rows of its class (the leave-one-out
-    likelihood: a row's own kernel would call for h = 0). NUTS samples h, MAP maximizes. The guess
-    keeps h away from 0 where many values are tied (rounded), and a single value far from all others
-    calls for an h of about that distance.
+    likelihood: a row's own kernel would call for h = 0). NUTS samples h, MAP maximizes. The prior
+    guess keeps h away from 0 where many values are tied (rounded); an isolated value requires an h
+    of about its distance from the others.
 
     Source: John and Langley, UAI 1995; Silverman (1986), section 3.4; Zhang, King and Hyndman,
     Computational Statistics and Data Analysis 50 (2006) 3009-3031.
 
     Args:
-        kernel: "gaussian", "epanechnikov", "triangular", "uniform" or "biweight". All but the
-            first end somewhere: a row that none reaches is impossible.
+        kernel: "gaussian", "epanechnikov", "triangular", "uniform" or "biweight". All but the first
+            have compact support: a row beyond the reach of every kernel is impossible.
         bandwidth: "nrd0" (R's rule of thumb, class by class and column by column), "posterior", or
             a number > 0 in the unit of the column, one per column or (class, feature).
-        bandwidth_rows: how many rows the guess of a bandwidth is worth; "posterior" only.
+        bandwidth_rows: prior strength of the bandwidth guess in rows; "posterior" only.
         bandwidth_guess: guess of the bandwidth; "posterior" only. None: "nrd0".
 
     Raises:
         InvalidArgument: an unknown kernel or rule.
         InvalidPrior: a bandwidth or a prior strength not above 0.
-        UnsupportedInference: "posterior" with a kernel that ends somewhere.
+        UnsupportedInference: "posterior" with a kernel of compact support.
     """
 
     kernel: str = "gaussian"
@@ -258,7 +258,7 @@ class KernelDensity(_FittedValues):
     axes: ClassVar = {"width": ("class", "feature"), **Values.axes}
 
     def __post_init__(self) -> None:
-        """Refuse unknown kernels and rules, and what is not positive."""
+        """Validate kernel, rule, bandwidths and prior strength."""
         require_one_of(self, "kernel", tuple(KERNELS))
         if not isinstance(self.bandwidth, str):
             require_positive(self, "bandwidth")
@@ -282,11 +282,11 @@ class KernelDensity(_FittedValues):
         return self
 
     def settings(self) -> tuple:
-        """Return nothing: no parameter, so nothing is traced."""
+        """Return no settings: there is no parameter, so nothing is traced."""
         return ()
 
     def complete(self, statistics: Values) -> "KernelDensity":
-        """Take the values as centers, and find bandwidths by the rule."""
+        """Store the values as centers and compute bandwidths by the rule."""
         shape = statistics.n_classes, statistics.n_features
         if isinstance(self.bandwidth, str):
             width = rule_of_thumb(statistics)
@@ -296,15 +296,15 @@ class KernelDensity(_FittedValues):
         return self.with_arrays({"width": width, **statistics.arrays()})
 
     def posterior(self, statistics: Values) -> "KernelDensity":
-        """Return this: `complete` took the rows, and there are no parameters."""
+        """Return itself: `complete` has stored the rows, and there are no parameters."""
         return self
 
     def require_evidence(self) -> None:
-        """Refuse: the density depends on the rows themselves."""
+        """Raise: the density depends on the rows themselves."""
         raise NoEvidence.plug_in("KernelDensity")
 
     def log_evidence(self, statistics: Values) -> float:
-        """Refuse, as `require_evidence` does."""
+        """Raise, as `require_evidence` does."""
         raise NoEvidence.plug_in("KernelDensity")
 
     def predictive(self) -> Callable[[Block], np.ndarray]:
@@ -330,7 +330,7 @@ class KernelDensity(_FittedValues):
     def log_density_draws_given_row(
         self, rng: np.random.Generator, n: int
     ) -> Callable[[Block, np.ndarray], np.ndarray]:
-        """Return densities, all draws alike: there is no parameter to update."""
+        """Return densities, equal for all draws: there is no parameter to update."""
         score = self.predictive()
         return lambda x, own: np.broadcast_to(score(x), (*own.shape, len(self.width)))
 
@@ -357,7 +357,7 @@ class KernelDensity(_FittedValues):
         return np.zeros(())
 
     def fill(self, x: Block, own: Labels, rng: np.random.Generator) -> Block:
-        """Return rows whose missing cells are drawn: nothing is unknown."""
+        """Return rows whose missing cells are drawn from the density."""
         return self.fill_given({}, x, own, rng)
 
     def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:
@@ -377,13 +377,13 @@ class KernelDensity(_FittedValues):
 class LearnedKernelDensity(_FittedValues):
     """The family of `KernelDensity(bandwidth="posterior")`; see there.
 
-    Fitting tables the leave-one-out likelihood of each class and column at 101 bandwidths, which
-    takes time proportional to the square of the distinct values of a class; samplers read the
-    table. A class with a single row has no other center; that row uses those of all classes.
+    Fitting tabulates the leave-one-out likelihood of each class and column at 101 bandwidths, in
+    time quadratic in the number of distinct values of a class; samplers interpolate the table. A
+    class with a single row has no other center; that row uses those of all classes.
 
     Args:
         bandwidth_guess: guess of the bandwidth, > 0, in the column's unit; None: "nrd0".
-        bandwidth_rows: how many rows that guess is worth, > 0.
+        bandwidth_rows: prior strength of that guess in rows, > 0.
 
     Raises:
         InvalidPrior: a guess or a prior strength not above 0.
@@ -406,7 +406,7 @@ class LearnedKernelDensity(_FittedValues):
     param_axes: ClassVar = {"bandwidth": ("class", "feature")}
 
     def __post_init__(self) -> None:
-        """Refuse a guess or a prior strength that is not positive."""
+        """Validate that the guess and the prior strength are positive."""
         require_positive(self, *PRIOR)
 
     @property
@@ -416,11 +416,11 @@ class LearnedKernelDensity(_FittedValues):
 
     @property
     def title(self) -> str:
-        """The family as it is typed."""
+        """The constructor call of the family."""
         return "KernelDensity(bandwidth='posterior')"
 
     def complete(self, statistics: Values) -> "LearnedKernelDensity":
-        """Take the values as centers, fill the guess, and table the likelihood."""
+        """Store the values as centers, fill in the guess, and tabulate the likelihood."""
         shape = statistics.n_classes, statistics.n_features
         rule, stated = rule_of_thumb(statistics), self.bandwidth_guess
         guess = rule if stated is None else stated

@@ -83,17 +83,18 @@ class MultinomialStatistics(VectorStatistics):
 class Multinomial(DirichletVector[MultinomialStatistics]):
     r"""x | class, N ~ Multinomial(N, p): counts of words, with p ~ Dirichlet(rows * probs).
 
-    N is the length of the text, the sum of its counts. It is taken as given: p(N) is no part of the
-    model, a long text is no likelier in one class than in another, and densities are those of the
-    counts given N, multinomial coefficient included. Update with counts c of n words, per class:
-    rows' = rows + n, probs' = (rows probs + c) / rows'. The predictive is the
-    Dirichlet-multinomial, N! / prod x_j! Gamma(A) / Gamma(A + N) prod Gamma(a_j + x_j) / Gamma(a_j)
-    with a = rows' probs' and A their sum: all words of a text share one uncertain urn. (Plugging in
-    the mean urn gives .956 for a text of 75 words whose probability is .829.)
+    N is the length of the text, the sum of its counts. The model conditions on it: length carries
+    no evidence about the class, and densities are those of the counts given N, including the
+    multinomial coefficient. Update with counts c of n words, per class: rows' = rows + n, probs' =
+    (rows probs + c) / rows'. The predictive is the Dirichlet-multinomial, N! / prod x_j! Gamma(A) /
+    Gamma(A + N) prod Gamma(a_j + x_j) / Gamma(a_j) with a = rows' probs' and A their sum: all words
+    of a text share one uncertain probability vector. (Plugging in its mean gives .956 for a text of
+    75 words whose probability is .829.)
 
-    A word that is missing at predict is taken out of the urn: the others are draws from the rest of
-    the urn, given their number. Fitted rows must be complete. Words without a stated guess that no
-    fitted row has are left out of texts. A text of no words has the class prior.
+    A word whose count is missing at predict is removed from the vector: the other counts, given
+    their total, follow the renormalized probabilities. Training rows must be complete. Words with
+    neither a stated guess nor a training count are ignored. A text without words gets the class
+    prior.
 
     Exact. Source: Mosimann (1962), Biometrika 49, 65-82; Madsen, Kauchak and Elkan (2005), Modeling
     word burstiness using the Dirichlet distribution.
@@ -101,14 +102,14 @@ class Multinomial(DirichletVector[MultinomialStatistics]):
     Args:
         probs: guess of the words' probabilities. None: the fractions over all classes; "uniform";
             a number (then words * probs must be 1); or one per word, or (class, feature).
-        rows: how many WORDS that guess is worth, > 0; a number or one per class.
+        rows: prior strength of that guess in WORDS, > 0; a number or one per class.
         rows_per_word: unless `rows` is given, rows = rows_per_word * (number of words that have a
             guess). The default is chosen by log loss: over 23 samples of 40 to 2,000 sentences,
             paragraphs and whole docstrings of scikit-learn and SciPy, six classes each, the mean
             was 1.16 (1: 1.71, 2: 1.35, 10: 1.18, 30: 1.30). `laplace(1)` had 2.80, and its plug-in
             (scikit-learn's MultinomialNB) 3.73.
-        length, length_weight: how long simulated texts are, and how common each length is, shape
-            (entry,). None: as long as the fitted ones.
+        length, length_weight: lengths of simulated texts and their weights, shape (entry,). None:
+            those of the training texts.
 
     Raises:
         InvalidPrior: probabilities that are not positive or do not sum to one, a prior strength not
@@ -144,7 +145,7 @@ class Multinomial(DirichletVector[MultinomialStatistics]):
     param_axes: ClassVar = {"probs": ("class", "feature")}
 
     def __post_init__(self) -> None:
-        """Refuse prior strengths that are not positive and guesses that are no probabilities."""
+        """Reject prior strengths that are not positive and guesses that are no probabilities."""
         require_positive(self, "rows", "rows_per_word")
         require_probabilities("Multinomial", self.probs)
 
@@ -259,11 +260,11 @@ class Multinomial(DirichletVector[MultinomialStatistics]):
         return True
 
     def require_fillable(self) -> None:
-        """Refuse: the model does not cover the number of missing words."""
+        """Raise: the model does not cover the number of missing words."""
         raise self.cannot_fill()
 
     def fill_given(self, params: Params, x: Block, own: Labels, rng: np.random.Generator) -> Block:
-        """Refuse, as `require_fillable` does."""
+        """Raise, as `require_fillable` does."""
         raise self.cannot_fill()
 
     def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:

@@ -126,11 +126,12 @@ class MultivariateStudentT(Likelihood[PatternedRows]):
     Args:
         covariance: "per_class", or "shared" for one Sigma that all classes share.
         mean: guess of mu; a number, one per column, or (class, feature). None: overall medians.
-        mean_rows: how many rows that guess is worth, > 0; a number or one per class.
+        mean_rows: prior strength of that guess in rows, > 0; a number or one per class.
         scale: guess of Sigma; a number (times the identity), one square per column, or a positive
             definite matrix. None: the diagonal of squared median distances within classes, times
             1.4826^2 (variances, were the columns normal).
-        covariance_rows: how many rows that guess is worth, > 0. None: as in `MultivariateNormal`.
+        covariance_rows: prior strength of that guess in rows, > 0. None: as in
+            `MultivariateNormal`.
         degrees: v, > 0, if it is given; 4 is a common choice. None: learned.
 
     Raises:
@@ -164,7 +165,7 @@ class MultivariateStudentT(Likelihood[PatternedRows]):
     supports: ClassVar = {**lkj_and_wishart.PARAM_SUPPORTS, "degrees": "positive"}
 
     def __post_init__(self) -> None:
-        """Refuse an unknown structure, and prior strengths and degrees that are not positive."""
+        """Reject an unknown structure, and prior strengths and degrees that are not positive."""
         require_one_of(self, "covariance", ("per_class", "shared"))
         require_positive(self, "mean_rows", "covariance_rows", "degrees")
 
@@ -191,7 +192,7 @@ class MultivariateStudentT(Likelihood[PatternedRows]):
         return arranged(gather(x, y, weight, n_classes))
 
     def complete(self, statistics: PatternedRows) -> "MultivariateStudentT":
-        """Fill guesses of None from medians and give every array its shape."""
+        """Fill in guesses of None from medians and broadcast every array."""
         shape = (statistics.n_classes, statistics.x.shape[1])
         return lkj_and_wishart.completed(self, shape, *guesses(statistics))
 

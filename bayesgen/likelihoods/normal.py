@@ -35,11 +35,11 @@ class Normal(Columnwise):
     Args:
         mean: guess of the mean in the column's unit; a number, one per column, or (class, feature).
             None: the column's overall mean.
-        mean_rows: how many rows that guess is worth, > 0; "learn": averaged over a grid, weighted
-            by evidence (see `HyperparameterMixture`).
+        mean_rows: prior strength of that guess in rows, > 0; "learn": averaged over a grid,
+            weighted by evidence (see `HyperparameterMixture`).
         variance: guess of the variance within a class, in squared units, > 0. None: the variance
             within classes of the column.
-        variance_rows: how many rows that guess is worth, > 0, or "learn". The default, 8, lowers
+        variance_rows: prior strength of that guess in rows, > 0, or "learn". The default, 8, lowers
             log loss on tables of 24 rows and of all rows (benchmarks/calibration.py).
         spread: "per_class", or "shared" for one variance per column that all classes share.
         prior: "conjugate" as above, or "reference": p(mu, sigma2) proportional to 1 / sigma2 (no
@@ -89,7 +89,7 @@ class Normal(Columnwise):
         return NormalStatistics(*class_moments(x, y, weight, n_classes))
 
     def complete(self, statistics: NormalStatistics) -> "Normal":
-        """Fill guesses of None from the pooled columns and give every array its shape."""
+        """Fill in guesses of None from the pooled columns and broadcast every array."""
         if self.prior == "conjugate":
             return super().complete(statistics)
         # sigma^-(rows+2) times sigma^-1 for each mean that shares the sigma must be sigma^-2

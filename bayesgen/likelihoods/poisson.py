@@ -25,7 +25,7 @@ class Poisson(Columnwise):
     Args:
         rate: guess of the mean count, > 0, in counts a row; a number, one per column, or
             (class, feature). None: the column's overall mean.
-        rows: how many rows that guess is worth, > 0.
+        rows: prior strength of that guess in rows, > 0.
 
     Raises:
         InvalidPrior: a rate or a prior strength not above 0.

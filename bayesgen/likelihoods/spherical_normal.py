@@ -53,7 +53,7 @@ class SphericalNormal(ExponentialFamily[NormalStatistics]):
     Args:
         mean: guess of the mean in the columns' unit; a number, one per column, or (class, feature).
             None: the columns' overall means.
-        mean_rows: how many rows that guess is worth, > 0; of the same shapes.
+        mean_rows: prior strength of that guess in rows, > 0; of the same shapes.
         variance: guess of the variance within a class, in squared units, > 0; a number or one per
             class. None: the variance within classes, averaged over cells.
         variance_rows: how many rows, of as many cells as there are columns, that guess is worth,
@@ -98,7 +98,7 @@ class SphericalNormal(ExponentialFamily[NormalStatistics]):
     param_axes: ClassVar = {"mean": ("class", "feature"), "variance": ("class",)}
 
     def __post_init__(self) -> None:
-        """Refuse strengths and variances that are not positive, and unknown words."""
+        """Reject strengths and variances that are not positive, and unknown words."""
         require_positive(self, "mean_rows", "variance", "variance_rows", "columns")
         for name, allowed in Normal.options.items():
             require_one_of(self, name, allowed)
@@ -129,7 +129,7 @@ class SphericalNormal(ExponentialFamily[NormalStatistics]):
         return NormalStatistics(*class_moments(x, y, weight, n_classes))
 
     def complete(self, statistics: NormalStatistics) -> "SphericalNormal":
-        """Fill guesses of None from the pooled columns and give every array its shape."""
+        """Fill in guesses of None from the pooled columns and broadcast every array."""
         shape = statistics.shape
         wide = self._variance_shape(shape)
         mean, variance = statistics.pooled_over_columns()

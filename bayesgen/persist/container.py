@@ -175,7 +175,7 @@ def opened(path: Path) -> Generator[Archive]:
 
 
 def _require_sizes(members: list[zipfile.ZipInfo], size: int) -> None:
-    """Refuse compressed or repeated members, and members that exceed the file together."""
+    """Reject compressed or repeated members, and members that exceed the file together."""
     packed = (m for m in members if m.compress_type or m.compress_size != m.file_size)
     for member in packed:
         raise InvalidStructure(

@@ -19,7 +19,7 @@ SCORES = {
 
 @dataclasses.dataclass(eq=False)
 class RocDisplay:
-    """Sensitivity against false alarms at every threshold, a curve for each classifier.
+    """ROC curves: sensitivity against false positive rate, one curve per classifier.
 
     Args:
         curves: name -> DataFrame of `calibrate.roc`.
@@ -52,7 +52,7 @@ class RocDisplay:
 
 @dataclasses.dataclass(eq=False)
 class ConfusionDisplay:
-    """Counts of rows by true and decided class, shaded by the share of the true class.
+    """Confusion matrix: counts by true and decided class, shaded by the fraction of the true class.
 
     Args:
         table: DataFrame of `calibrate.confusion`, true classes down, decided ones across.
@@ -82,7 +82,7 @@ class ConfusionDisplay:
 
 @dataclasses.dataclass(eq=False)
 class LearningCurveDisplay:
-    """A score against training rows: generative models start low, discriminative ones end low.
+    """Learning curves: a score against the number of training rows.
 
     Args:
         curves: `Comparison.curves`, a DataFrame of scores and standard errors indexed by

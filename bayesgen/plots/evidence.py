@@ -17,7 +17,7 @@ MOST = 15
 
 @dataclasses.dataclass(eq=False)
 class EvidenceDisplay:
-    """Log-odds of a class for one row: those of the prior, the weight of each cell, the sum.
+    """Waterfall of the log-odds of a class for one row: prior, weight of each cell, and sum.
 
     Each bar starts where the one above it ended. Evidence for the class points to the right, blue
     and solid; evidence against it to the left, orange and hatched. The largest come first;
@@ -29,7 +29,7 @@ class EvidenceDisplay:
         weights: of evidence, in nats, shape (bar,).
         ends: lower and upper ends of intervals, (bar, 2), or None.
         target, against: the two classes of the odds.
-        classes: how many there are in all.
+        classes: number of classes.
 
     Example:
         >>> import bayesgen as bg
@@ -72,7 +72,7 @@ class EvidenceDisplay:
             against: the other class; None: of two the other, of more the next most probable one.
             order: as in `evidence`.
             interval: also draw intervals, as in `evidence`.
-            most: bars at most; what is left is one more.
+            most: maximum number of bars; the remaining cells are combined in one more.
             ax: axes to draw on; None makes them.
 
         Raises:

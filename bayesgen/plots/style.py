@@ -46,7 +46,7 @@ def rgb(k: int) -> Float[np.ndarray, "3"]:
 def pyplot() -> Any:
     """Return matplotlib.pyplot; MissingPackage where matplotlib is not installed.
 
-    What draws calls this first, so that it is refused before anything is computed.
+    Plotting functions call this first, so that they fail before anything is computed.
     """
     try:
         import matplotlib.pyplot as plt
@@ -72,7 +72,7 @@ def panels(ax: Axes, n: int, *, columns: int = 3, size: tuple[float, float] = (4
 
 
 def tidy(ax: Axes) -> None:
-    """Take away the frame's upper and right line and soften the rest."""
+    """Remove the upper and right spines and lighten the others."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color(FAINT)
     ax.tick_params(colors=INK)

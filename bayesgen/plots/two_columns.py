@@ -90,12 +90,13 @@ class DensityDisplay:
 
 @dataclasses.dataclass(eq=False)
 class RegionDisplay:
-    """The class that is decided at each point, shaded by its probability.
+    """Decision regions of two columns, shaded by the probability of the decided class.
 
-    A point has the color of its most probable class, the paler the closer that probability is to
-    chance. Black lines are the borders. Hatched is where the border may lie: the intervals of
-    the two most probable classes overlap. Far from all rows the colors stay strong: a probability
-    compares classes and does not say that any of them fits; `novel` outlines where one does.
+    A point has the color of its most probable class, paler as that probability approaches chance.
+    Black lines are the decision boundaries. Hatching marks where the boundary is uncertain: the
+    intervals of the two most probable classes overlap. Far from all rows the colors stay strong,
+    since a probability compares classes and does not show that any of them fits; `novelty` outlines
+    where one does.
 
     Attributes:
         probability: on the grid, (class, up, across). unsure: (up, across), or None for a point

@@ -14,12 +14,12 @@ NEAR_ONE = 0.05
 
 @dataclasses.dataclass(eq=False)
 class WeightDisplay:
-    """The weights of the members of a stack, the heaviest first, and its temperature in words.
+    """Member weights of a stack, largest first, with its temperature.
 
     Attributes:
         names: of the members, the heaviest first.
         weights: of the same, which sum to one, shape (member,).
-        temperature: what log-odds are divided by.
+        temperature: divisor of the log-odds.
         out: members that were left out.
 
     Example:

@@ -347,7 +347,7 @@ def first_observed(values: Float[np.ndarray, " row"]) -> float:
 
 
 def check_spread(columns: list[TableColumn], origin: Float[np.ndarray, " feature"]) -> None:
-    """Refuse columns that vary, but so little that squared differences underflow.
+    """Reject columns that vary, but so little that squared differences underflow.
 
     Neighbors of a number x lie 1e-16 |x| apart, so that only columns at (almost) 0 can do so.
 

@@ -282,6 +282,6 @@ def by_position(container: str, table: Table) -> bool:
 
 
 def check_number(names: Names, table: Table, estimator: str) -> None:
-    """Refuse another number of columns than that of the fitted names."""
+    """Reject another number of columns than that of the fitted names."""
     if len(table.columns) != len(names):
         raise UnknownColumns.wrong_number(len(table.columns), len(names), estimator)

@@ -20,7 +20,7 @@ DATES = ("datetime64", "datetime", "date", "timedelta64", "timedelta", "time", "
 
 
 def require_matrix(values: np.ndarray) -> None:
-    """Refuse an array that has not two axes, or holds complex numbers.
+    """Reject an array that has not two axes, or holds complex numbers.
 
     Raises:
         InvalidTable, InvalidValues: the array is neither.

@@ -103,7 +103,7 @@ class Table:
     names: Names = field(init=False)
 
     def __post_init__(self) -> None:
-        """Take note of the names of the columns."""
+        """Record the names of the columns."""
         object.__setattr__(self, "names", tuple(column.name for column in self.columns))
 
     def take(self, rows: np.ndarray | slice) -> "Table":
@@ -196,7 +196,7 @@ def _checked(column: TableColumn) -> TableColumn:
 
 
 def check_magnitude(names: tuple[Name, ...], values: Num[np.ndarray, "row feature"]) -> None:
-    """Refuse infinities and magnitudes whose squares overflow, naming the column.
+    """Reject infinities and magnitudes whose squares overflow, naming the column.
 
     One pass over complete rows, two where cells are missing, without a copy; NaN is skipped.
 
@@ -240,7 +240,7 @@ def with_column(
 
 
 def check_counts(names: Sequence[Name], cells: Block) -> None:
-    """Refuse rows with a cell that is negative or not whole, naming its column; NaN is skipped.
+    """Reject rows with a cell that is negative or not whole, naming its column; NaN is skipped.
 
     Raises:
         NotCounts: with the first such column and its value.

@@ -102,7 +102,7 @@ def require_container(X: object) -> str:
 
 
 def require_array(X: object) -> None:
-    """Refuse complex numbers, and anything that is not an array of two axes.
+    """Reject complex numbers, and anything that is not an array of two axes.
 
     Raises:
         UnsupportedTable, InvalidTable, InvalidValues: which of these.

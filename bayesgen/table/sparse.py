@@ -74,7 +74,7 @@ class SparseTable(Table):
     """
 
     def __post_init__(self) -> None:
-        """Take note of the names of the columns, which are made on demand."""
+        """Record the names of the columns, which are made on demand."""
         object.__setattr__(self, "names", cast(SparseColumns, self.columns).names)
 
     def take(self, rows: np.ndarray | slice) -> "SparseTable":

@@ -42,7 +42,7 @@ def read_target(y: object) -> np.ndarray:
 
 
 def check_labelled(classes: np.ndarray) -> None:
-    """Refuse -1 among numbers that are labels, where it marks rows without one.
+    """Reject -1 among numbers that are labels, where it marks rows without one.
 
     It does where at least two labels are 0 or more; in {-1, 1} and {-1, k} it is a class.
 
@@ -81,7 +81,7 @@ def codes_of(labels: np.ndarray, classes: np.ndarray) -> Labels:
 
 
 def check_declared(labels: np.ndarray, declared: np.ndarray) -> None:
-    """Refuse labels outside the classes, sorted, that the same call of partial_fit declares."""
+    """Reject labels outside the classes, sorted, that the same call of partial_fit declares."""
     found = distinct(labels)
     if found.dtype == declared.dtype and np.array_equal(found, declared):
         return

@@ -36,7 +36,7 @@ class Constraint(Protocol):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Declaration:
-    """A distribution whose free parameters are numbers; equal declarations share compiled code.
+    """A distribution with scalar free parameters; equal declarations share compiled code.
 
     fixed, priors: (parameter, value) pairs; parameters without a prior have the default one.
     """
@@ -91,7 +91,7 @@ class Declaration:
 
     @functools.cached_property
     def typical(self) -> float:
-        """A value inside the support, to fill missing cells with."""
+        """A value inside the support, used to fill missing cells."""
         return float(self.support.feasible_like(0.0))
 
     @property
@@ -103,7 +103,7 @@ class Declaration:
 
     @functools.cached_property
     def real(self) -> np.ndarray:
-        """Which free parameters may be any number; log-odds do not count as such."""
+        """Which free parameters are unconstrained; log-odds do not count."""
         from numpyro.distributions import constraints
 
         found, names = self.distribution.arg_constraints, self.names
@@ -111,7 +111,7 @@ class Declaration:
 
     @functools.cached_property
     def pure(self) -> np.ndarray:
-        """Which free parameters are pure numbers, on a log or logit scale of their own."""
+        """Which free parameters are dimensionless, on a log or logit scale."""
         return ~self.real & ~np.isin(self.names, UNITS) | self.discrete
 
     def key(self) -> tuple:
@@ -134,7 +134,7 @@ class Declaration:
         return isinstance(other, Declaration) and self.key() == other.key()
 
     def out_of_support(self, x: np.ndarray) -> np.ndarray:
-        """Return which observed cells have no density, whatever the parameters.
+        """Return a mask of the observed cells without a density under any parameters.
 
         These are the cells outside the support, and those on a closed edge where a density is 0 or
         infinite, as a Beta's at 0 and 1.
@@ -190,7 +190,7 @@ def words(constraint: Constraint, edge: Callable[[float], bool] | None = None) -
 
 
 def spelled(value: object) -> object:
-    """Return a distribution of numpyro as basic data, for files and comparisons.
+    """Return a NumPyro distribution as plain data, for files and comparisons.
 
     A class becomes its name, an instance (name, {parameter: number}). A distribution that is not
     numpyro's own, or has parameters of several numbers, stays as it is.
@@ -218,7 +218,7 @@ def spelled(value: object) -> object:
 
 
 def built(value: object) -> object:
-    """Return the distribution of basic data: undoes `spelled`."""
+    """Return the distribution of plain data: the inverse of `spelled`."""
     import numpyro.distributions as dist
 
     if isinstance(value, str):
@@ -229,7 +229,7 @@ def built(value: object) -> object:
 
 
 def declared(distribution: object, priors: Mapping | None, fixed: Mapping | None) -> Declaration:
-    """Return the declaration of Family's arguments, distributions spelled or not, checked.
+    """Return the validated declaration of Family's arguments, distributions spelled or not.
 
     Raises:
         InvalidDistribution: `distribution` is not a class of scalar distributions, a parameter
@@ -325,7 +325,7 @@ def _check_support(declaration: Declaration, family: str) -> None:
 
 
 def shown(value: object) -> str:
-    """Return a spelled distribution as it would be typed."""
+    """Return the constructor call of a spelled distribution."""
     if isinstance(value, str):
         return f"dist.{value}"
     if isinstance(value, tuple | list):

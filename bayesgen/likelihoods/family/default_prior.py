@@ -128,8 +128,8 @@ def _modes(
 def resolvable_normal() -> type:
     """Return the class of normals whose density is 0 beyond LARGEST.
 
-    There the densities of NumPyro's distributions are differences of larger numbers, and rounding
-    leaves anything: a chain that jumped to 1e16 degrees of freedom stayed there for that reason.
+    Beyond it the densities of NumPyro's distributions are differences of large numbers, dominated
+    by rounding error: a chain that jumped to 1e16 degrees of freedom stayed there for that reason.
     """
     import jax.numpy as jnp
     from numpyro.distributions import Normal
@@ -142,7 +142,7 @@ def resolvable_normal() -> type:
 
 
 def _constant(declaration: Declaration, values: Values) -> np.ndarray:
-    """Return which columns have one value only and no scale to judge it by."""
+    """Return a mask of the columns with a single value, and so without a scale."""
     column, _, value, _ = values.cells()
     low, high = np.full((2, values.n_features), np.nan)
     np.fmin.at(low, column, value)
@@ -153,7 +153,8 @@ def _constant(declaration: Declaration, values: Values) -> np.ndarray:
 def _root(information: np.ndarray, widest: np.ndarray) -> np.ndarray:
     """Return a matrix A with A A' = the inverse of information, no direction wider than `widest`.
 
-    Never A A' itself, whose smallest variance is lost in rounding where one is 1e16 of another.
+    A A' itself is never formed: its smallest variance is lost to rounding if variances differ by
+    1e16.
     """
     scaled = information * widest[:, :, None] * widest[:, None, :]
     scaled = np.nan_to_num(scaled + np.swapaxes(scaled, -1, -2)) / 2
@@ -179,7 +180,7 @@ class Moments:
     sd: np.ndarray
 
     def unit(self) -> np.ndarray:
-        """Return the standard deviation; where there is none, another size of the values."""
+        """Return the standard deviation; where it is 0, another scale of the values."""
         size = np.where(self.mean == 0, 1.0, np.abs(self.mean))
         return np.where(self.sd > 0, self.sd, size)
 
@@ -392,8 +393,8 @@ def _walk(height: Callable, start: Traceable, low: Traceable, high: Traceable) -
 def _damped(slope: Traceable, hessian: Traceable, damping: Traceable) -> Traceable:
     """Return the step uphill, (group, parameter), from gradient, Hessian and damping of groups.
 
-    Levenberg and Marquardt's damping, in units of the curvature of each coordinate, keeps it going
-    uphill where the density is not concave and makes it the same in all units.
+    Levenberg-Marquardt damping, in units of the curvature of each coordinate, keeps steps uphill
+    where the density is not concave, and makes them independent of units.
     """
     import jax.numpy as jnp
 

@@ -23,16 +23,16 @@ programs are compiled, and the last chunk is filled up."""
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Family(Likelihood[Values]):
-    r"""x | class ~ any NumPyro distribution for each column, for example `Family(dist.Gamma)`.
+    r"""x | class ~ any univariate NumPyro distribution per column, such as `Family(dist.Gamma)`.
 
     Each class and column has its own parameters. On the real line u is the logarithm of a positive
     parameter, the log-odds of a probability, else the parameter itself. Where no prior is stated,
     u ~ Normal(m, I^-1 / rows) with m the maximum likelihood estimate of all classes together and I
-    the information of one average row there: a guess worth `rows` rows, in every unit. No standard
-    deviation of a logarithm or of log-odds passes 2.
+    the information of one average row there: a guess of strength `rows`, whatever the unit.
+    Standard deviations of logarithms and log-odds are at most 2.
 
-    There is no closed form: NUTS samples, MAP and MLE optimize. Fitting keeps the distinct values
-    of each class and column. Prediction needs JAX, as the density is NumPyro's.
+    There is no closed form: use NUTS, MAP or MLE. Fitting keeps the distinct values of each class
+    and column. Prediction requires JAX, since the density is NumPyro's.
 
     Source: Kass and Wasserman (1995), JASA 90, 928-934 (unit information).
 
@@ -43,11 +43,11 @@ class Family(Likelihood[Values]):
             values are possible must not depend on a free parameter.
         priors: parameter -> distribution of it on its own scale, the same for every class and
             column, in place of the default: {"df": dist.Gamma(2, 0.1)}.
-        rows: how many rows the default prior is worth, > 0.
-        fixed: parameter -> number; these are not learned: {"df": 4.0}.
+        rows: strength of the default prior in rows, > 0.
+        fixed: parameter -> value, for parameters held fixed: {"df": 4.0}.
 
     Raises:
-        InvalidDistribution: a distribution, prior or number that cannot be used as such.
+        InvalidDistribution: an unusable distribution, prior or fixed value.
         InvalidPrior: rows not above 0.
 
     Example:
@@ -70,7 +70,7 @@ class Family(Likelihood[Values]):
     }
 
     def __post_init__(self) -> None:
-        """Refuse invalid distributions, and prior strengths not above 0."""
+        """Validate the distribution and the prior strength."""
         require_positive(self, "rows")
         self.declaration.key()
         priors = {name: spelled(prior) for name, prior in (self.priors or {}).items()}
@@ -79,7 +79,7 @@ class Family(Likelihood[Values]):
 
     @functools.cached_property
     def declaration(self) -> Declaration:
-        """The declaration of the arguments, checked."""
+        """The validated declaration of the arguments."""
         import jax
 
         # a traced program may be the first to ask: its tracers must not be cached
@@ -129,7 +129,7 @@ class Family(Likelihood[Values]):
         return distinct_values(x, y, weight, n_classes)
 
     def complete(self, statistics: Values) -> "Family":
-        """Find centre and covariance of the default prior from all classes together."""
+        """Compute center and covariance of the default prior from the pooled classes."""
         centre, factor = pooled(self.declaration, statistics, float(self.rows))
         centre = np.broadcast_to(centre, (statistics.n_classes, *centre.shape)).copy()
         return self.with_arrays({"centre": centre, "factor": factor})
@@ -206,11 +206,11 @@ class Family(Likelihood[Values]):
         return params
 
     def whitening(self, statistics: Values) -> dict[str, tuple[np.ndarray, ...]]:
-        """Return where the posterior of u sits, by parameter.
+        """Return the location and scale of the posterior of u, by parameter.
 
-        Its mode, its width given the parameters before it, and how many such widths it moves with
-        each of those: (class, feature), the same, and (class, feature, parameter). A shape and a
-        rate may be so correlated that the rows determine only the two together.
+        Its mode, its width given the parameters before it, and its regression on those in such
+        widths: (class, feature), the same, and (class, feature, parameter). The regression matters
+        because a shape and a rate may be correlated almost perfectly.
         """
         mode, factor = own(self.declaration, statistics, self.centre, self.factor)
         width = np.diagonal(factor, axis1=-2, axis2=-1)
@@ -232,7 +232,7 @@ class Family(Likelihood[Values]):
         return super().bijector(parameter, centre, width)
 
     def __repr__(self) -> str:
-        """Show the call as it would be typed."""
+        """Return the constructor call."""
         parts = [shown(self.distribution)]
         if self.priors:
             each = (f"{name!r}: {shown(prior)}" for name, prior in self.priors.items())
@@ -260,7 +260,7 @@ def _in_double(formula: Callable, params: Params, *more: Values) -> Traceable:
 def log_density(declaration: Declaration, params: Params) -> Callable[[Block], np.ndarray]:
     """Return x -> log p(x given y = k, params), shape (row, *draws, class).
 
-    Missing cells add nothing; a cell outside the support makes its row impossible.
+    Missing cells contribute 0; a cell outside the support makes its row impossible.
     """
     import jax
     import jax.numpy as jnp

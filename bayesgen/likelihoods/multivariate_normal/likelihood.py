@@ -66,11 +66,11 @@ class MultivariateNormal(density.NormalDensity):
             "spherical" and "shared_spherical" (`SphericalNormal`, one variance for all columns),
             "shared_correlation" (`SharedCorrelationNormal`, own variances).
         mean: guess of the mean; a number, one per column, or (class, feature). None: overall means.
-        mean_rows: how many rows that guess is worth, > 0; a number or one per class.
+        mean_rows: prior strength of that guess in rows, > 0; a number or one per class.
         scale: guess of the covariance; a number (times the identity), one variance per column, or a
             positive definite matrix (diagonal, or a multiple of the identity, where the structure
             is). None: the diagonal of the columns' variances within classes.
-        covariance_rows: how many rows that guess is worth, > 0. None: 1 for a shared covariance,
+        covariance_rows: prior strength of that guess in rows, > 0. None: 1 for a shared covariance,
             8 for own ones (lowest log loss on small tables), else that of the structure's family.
         prior: "conjugate" as above; "reference", p(mu, Sigma) proportional to |Sigma|^-(p+1)/2 (no
             guess is used, no evidence; needs more rows than columns); or "lkj": correlations ~
@@ -116,7 +116,7 @@ class MultivariateNormal(density.NormalDensity):
     supports: ClassVar = lkj_and_wishart.PARAM_SUPPORTS
 
     def __post_init__(self) -> None:
-        """Refuse an unknown structure or prior, and prior strengths that are not positive."""
+        """Reject an unknown structure or prior, and prior strengths that are not positive."""
         require_one_of(self, "covariance", typing.get_args(Covariance))
         require_one_of(self, "prior", ("conjugate", "reference", "lkj"))
         require_positive(self, "mean_rows", "covariance_rows", "concentration")
@@ -152,7 +152,7 @@ class MultivariateNormal(density.NormalDensity):
         return self.mean.shape[-1] - 1 + self.covariance_rows
 
     def complete(self, statistics: MultivariateNormalStatistics) -> "MultivariateNormal":
-        """Fill guesses of None from the columns and give every array its shape."""
+        """Fill in guesses of None from the columns and broadcast every array."""
         if self.covariance not in ("per_class", "shared"):
             raise UnsupportedInference.because(
                 f"{FAMILY}(covariance={self.covariance!r})",

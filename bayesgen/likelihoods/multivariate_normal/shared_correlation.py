@@ -49,7 +49,7 @@ class SharedCorrelationNormal(density.NormalDensity):
 
     Args:
         mean: guess of the mean; a number, one per column, or (class, feature). None: overall means.
-        mean_rows: how many rows that guess is worth, > 0; a number or one per class.
+        mean_rows: prior strength of that guess in rows, > 0; a number or one per class.
         variance: guess of the variance within a class, > 0; a number, one per column, or
             (class, feature). None: the columns' variances within classes.
         concentration: of the LKJ prior; 1 is uniform over correlation matrices, more pulls
@@ -87,7 +87,7 @@ class SharedCorrelationNormal(density.NormalDensity):
     }
 
     def __post_init__(self) -> None:
-        """Refuse prior strengths, variances and a concentration that are not positive."""
+        """Reject prior strengths, variances and a concentration that are not positive."""
         require_positive(self, "mean_rows", "variance", "concentration")
 
     @property
@@ -96,7 +96,7 @@ class SharedCorrelationNormal(density.NormalDensity):
         return False
 
     def complete(self, statistics: MultivariateNormalStatistics) -> "SharedCorrelationNormal":
-        """Fill guesses of None from the columns and give every array its shape."""
+        """Fill in guesses of None from the columns and broadcast every array."""
         shape = statistics.mean.shape
         mean, variance = statistics.marginal().pooled()
         given = {

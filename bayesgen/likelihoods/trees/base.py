@@ -212,12 +212,12 @@ class Tree(Likelihood[S]):
         return log_density
 
     def require_complete(self, statistics: S, why: str, cure: str) -> None:
-        """Refuse statistics of incomplete rows."""
+        """Reject statistics of incomplete rows."""
         if statistics.gaps().any():
             raise UnsupportedInference.because(type(self).__name__, why, cure)
 
     def require_maximum(self, statistics: S) -> None:
-        """Refuse maximum likelihood of incomplete rows."""
+        """Reject maximum likelihood of incomplete rows."""
         self.require_complete(
             statistics,
             "maximum likelihood has no closed form while some fitted rows miss a cell",
@@ -225,15 +225,15 @@ class Tree(Likelihood[S]):
         )
 
     def log_scale_free_jacobian(self, params: Params) -> Traceable:
-        """Refuse: forests have no coordinates."""
+        """Raise: forests have no coordinates."""
         raise self._no_gradient()
 
     def story(self, name: str) -> Params:
-        """Refuse: a forest is discrete, and averaged over exactly instead."""
+        """Raise: a forest is discrete, and averaged over exactly instead."""
         raise self._no_gradient()
 
     def whitening(self, statistics: S) -> dict[str, tuple[np.ndarray, ...]]:
-        """Refuse: forests have no coordinates."""
+        """Raise: forests have no coordinates."""
         raise self._no_gradient()
 
     def _no_gradient(self) -> UnsupportedInference:

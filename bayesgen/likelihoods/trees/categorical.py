@@ -113,9 +113,9 @@ class TreeCategorical(Tree[PairCounts]):
     Args:
         probs: guess of the levels' probabilities. None: the column's overall fractions; "uniform";
             or one number per level, columns side by side.
-        rows: how many rows that guess is worth, in every column and pair, > 0; a number or one per
-            class. Over the columns of levels of ten tables the mean log loss of 8 was .631 with 24
-            rows and .536 with 200 (4: .662 and .537, 16: .626 and .542).
+        rows: prior strength of that guess in rows, in every column and pair, > 0; a number or one
+            per class. Over the columns of levels of ten tables the mean log loss of 8 was .631 with
+            24 rows and .536 with 200 (4: .662 and .537, 16: .626 and .542).
         odds: prior odds of an edge, > 0; a number or one per class. None: 1 / (number of columns).
 
     Raises:
@@ -161,7 +161,7 @@ class TreeCategorical(Tree[PairCounts]):
     subset_axis: ClassVar[str] = "level"
 
     def __post_init__(self) -> None:
-        """Refuse prior strengths that are not positive and guesses that are no probabilities."""
+        """Reject prior strengths that are not positive and guesses that are no probabilities."""
         require_positive(self, "rows", "odds")
         require_probabilities(FAMILY, self.probs)
 

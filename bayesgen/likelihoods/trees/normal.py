@@ -129,12 +129,12 @@ class TreeNormal(Tree[PairMoments]):
     Args:
         mean: guess of the mean in the column's unit; a number, one per column, or (class, feature).
             None: the column's overall mean.
-        mean_rows: how many rows that guess is worth, > 0; a number or one per class.
+        mean_rows: prior strength of that guess in rows, > 0; a number or one per class.
         variance: guess of the variance within a class, in squared units, > 0; shaped like mean.
             None: the variance within classes of the column.
-        variance_rows: how many rows that guess is worth, > 0; a number or one per class. Over the
-            columns of numbers of 13 tables the mean log loss of 8 was .709 with 24 rows (2: .727,
-            4: .712, 16: .724). Columns as collinear as the crabs' want 1.
+        variance_rows: prior strength of that guess in rows, > 0; a number or one per class. Over
+            the columns of numbers of 13 tables the mean log loss of 8 was .709 with 24 rows (2:
+            .727, 4: .712, 16: .724). Columns as collinear as the crabs' want 1.
         odds: prior odds of an edge, > 0; a number or one per class. None: 1 / (number of columns).
 
     Raises:
@@ -185,7 +185,7 @@ class TreeNormal(Tree[PairMoments]):
     }
 
     def __post_init__(self) -> None:
-        """Refuse prior strengths, variances and odds that are not positive."""
+        """Reject prior strengths, variances and odds that are not positive."""
         require_positive(self, "mean_rows", "variance", "variance_rows", "odds")
 
     def statistics(
@@ -209,7 +209,7 @@ class TreeNormal(Tree[PairMoments]):
         return PairMoments(*totals)
 
     def complete(self, statistics: PairMoments) -> "TreeNormal":
-        """Fill guesses of None from the pooled columns and give every array its shape."""
+        """Fill in guesses of None from the pooled columns and broadcast every array."""
         shape = statistics.count.shape[:-1]
         mean, variance = (a[..., None, :] for a in statistics.columns().pooled())
         given = {
