@@ -32,9 +32,9 @@ def count(name: str, value: object, *, least: int = 1, default: int | None = Non
 
     Args:
         name: of the argument.
-        value: what was passed.
+        value: the argument as passed.
         least: the smallest that is allowed.
-        default: what the sentence advises; None: the smallest.
+        default: the value that the message suggests; None: the smallest.
 
     Raises:
         InvalidArgument: a fraction, a boolean, text, or less than that.

@@ -65,7 +65,7 @@ def rule(
 
     Raises:
         InvalidLoss: a matrix of another shape, costs that are not finite, pairs left out, labels
-            that are no classes, a reject label that is a class.
+            that are not classes, a reject label that is a class.
         InvalidArgument: novelty is not between 0 and 1.
     """
     if novelty is not None:

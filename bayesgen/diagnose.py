@@ -303,7 +303,7 @@ def elpd(
     Args:
         after: of each row given the others, shape (row,).
         before: of each row given all rows, shape (row,).
-        weight: how often each row counts, shape (row,); rows that never do are absent.
+        weight: weight of each row, shape (row,); rows of weight 0 are omitted.
         source: where `after` comes from.
     """
     import xarray as xr

@@ -16,8 +16,8 @@ def progress_bar(
     Args:
         total: steps of the whole.
         progress: True, False or "auto".
-        unit: what a step is called.
-        title: what stands before the bar.
+        unit: name of a step.
+        title: text before the bar.
         already: steps that were done before.
     """
     from tqdm import tqdm

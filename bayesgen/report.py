@@ -152,7 +152,7 @@ def _atypical_rows(clf: Classifier, X: object, table: Table, labels: np.ndarray)
 
 
 def _rows(table: Table, labels: np.ndarray, rows: np.ndarray, answers: dict[str, list]) -> str:
-    """Return some rows as HTML: their labels, the answers about them, and their cells."""
+    """Return some rows as HTML: labels, predictions and cells."""
     frame = pd.DataFrame({"label": labels[rows]} | answers, index=pd.Index(rows, name="row"))
     cells = {str(column.name): _cells(column) for column in table.take(rows).columns}
     frame = pd.concat([frame, pd.DataFrame(cells, index=frame.index)], axis=1)

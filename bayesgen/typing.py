@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     F = TypeVar("F", bound=Callable)
 
     def unchecked(function: F) -> F:
-        """Keep the run-time type checker from what a function takes; editors still know it."""
+        """Exempt arguments of a function from run-time type checks, not from static ones."""
         return function
 else:
     # for people and their editors: importing these packages takes longer than a fit, and the

@@ -41,7 +41,7 @@ class ReliabilityCurve:
             `upto` (the first bin holds 0 too).
         decomposition: of the event's Brier score, the mean of (p - event)^2.
         prob: the level of the band.
-        rows: how many rows there are.
+        rows: number of rows.
     """
 
     name: Hashable
@@ -106,7 +106,7 @@ def reliability_curve(
         name: of the event.
         rng: draws the events.
         prob: level of the band, above 0 and below 1.
-        resamples: how many sets of events are drawn, at least 1.
+        resamples: number of simulated sets of events, at least 1.
 
     Raises:
         InvalidArgument: a level or a number of resamples that makes no band.

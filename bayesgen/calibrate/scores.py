@@ -190,7 +190,7 @@ def recalibrated(
     """Return the recalibrated probability of each row, by isotonic regression.
 
     The least-squares fit of the events that never falls as the probability rises (pool adjacent
-    violators). Rows of equal probability are pooled first, so they get equal answers.
+    violators). Rows of equal probability are pooled first, so they get equal results.
 
     Args:
         event: 1 where the event happened, else 0, shape (row,).

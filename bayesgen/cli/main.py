@@ -336,7 +336,7 @@ def predict_rows(
 ) -> None:
     """Answer about the rows of a file: class probabilities with intervals, and novelty.
 
-    One row of answers for each row of the file, in its order: predicted (the most probable class),
+    One row of predictions per row of the file, in its order: predicted (the most probable class),
     probability_K for each class K, lower_K and upper_K (its interval; mle and map have none) and
     log_density (log p(row): low for rows unlike every class). The file may be larger than memory.
     Columns that the model does not read are ignored, absent ones count as missing.

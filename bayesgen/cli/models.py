@@ -70,7 +70,7 @@ def new_classifiers(
         model: which one.
         methods: how to fit it; "stacked" is a stack of structures whatever the model.
         seed: of everything random.
-        table: what it will be fitted to.
+        table: the table to fit.
 
     Raises:
         UnusableModel: the model needs numbers and the table has levels.
@@ -124,7 +124,7 @@ class FileColumns:
     """The columns of a file that a saved model reads.
 
     reads: the type of each, by its name in the file. names: those that the model has for them;
-    None: they have an order alone. keep: columns to copy beside the answers.
+    None: they have an order alone. keep: columns to copy to the output.
     """
 
     reads: Types
@@ -170,7 +170,7 @@ class FileColumns:
         return dict.fromkeys(self.keep, pa.string()) | self.reads
 
     def answers(self, classifier: Classifier, rows: pa.Table, interval: float) -> pa.Table:
-        """Return the columns to copy and the answers of a model, one row for each row.
+        """Return the copied columns and the predictions of a model, one row for each row.
 
         predicted: the most probable class. probability_K: P(y = K given the row), missing cells
         marginalized. lower_K, upper_K: the interval that holds `interval` of the posterior of that
@@ -178,7 +178,7 @@ class FileColumns:
         rows unlike every class.
 
         Raises:
-            UnusableData: a column to copy has the name of an answer.
+            UnusableData: a column to copy has the name of an output column.
         """
         X, labels = self._as_fitted(rows), list(map(str, classifier.classes_))
         proba = classifier.predict_proba(X)

@@ -165,7 +165,7 @@ def facts_of_data(data: str, target: str, table: Table, count: Mapping[Any, int]
 
 
 def print_data(facts: Mapping[str, Any], **more: str) -> None:
-    """Print what data were read, which column is their target, and more facts."""
+    """Print a summary of the data: source, target column and further facts."""
     numeric, categorical = facts["columns"]["numeric"], facts["columns"]["categorical"]
     kinds = f"{numeric:,} numeric, {categorical:,} categorical"
     words = f"{facts['rows']:,} rows, {numeric + categorical:,} columns ({kinds})"

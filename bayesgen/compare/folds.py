@@ -80,7 +80,7 @@ def _feasible(
     cv: int,
     groups: Int[np.ndarray, " row"] | None,
 ) -> tuple[int, tuple[str, ...]]:
-    """Return how many folds can have every class, and a sentence if these are fewer than wanted."""
+    """Return the feasible number of folds with every class, and a note if it was reduced."""
     apart = np.arange(len(y)) if groups is None else groups
     count = np.array([len(np.unique(apart[y == k])) for k in range(len(classes))])
     unit = "row" if groups is None else "group"

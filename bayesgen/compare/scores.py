@@ -100,9 +100,9 @@ def differences(
 
         difference +- t sqrt((1/J + n2/n1) s2).
 
-    For scores that are no means over rows, the folds' differences are the jackknife's
-    pseudo-values, which for means over equal folds are the same. NaN where a score is not finite
-    or there is one fold.
+    For scores that are not means over rows, the folds' differences are the jackknife's
+    pseudo-values, which coincide with them for means over equal folds. NaN where a score is not
+    finite or there is one fold.
 
     Args:
         scored: by classifier.

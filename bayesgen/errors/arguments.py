@@ -18,7 +18,7 @@ class InvalidArgument(BayesgenError, ValueError):
 
     @classmethod
     def not_named(cls, found: object) -> "InvalidArgument":
-        """Classifiers to compare are no mapping of names."""
+        """Classifiers to compare are not given as a mapping of names."""
         several = found if isinstance(found, list | tuple) else []
         own = [f"'{type(c).__name__} {i}': classifiers[{i}]" for i, c in enumerate(several)]
         return cls(

@@ -137,7 +137,7 @@ class UnsupportedColumn(BayesgenError, TypeError):
 
 
 class UnknownColumns(BayesgenError, ValueError):
-    """Named columns that a table lacks, or columns of a table that fitting did not see."""
+    """Named columns missing from a table, or columns of a table absent from the fit."""
 
     not_in_table = Sentence(
         "X has no column {names:listed}; it has {existing:listed 20}. Name one of these, or give "
@@ -159,7 +159,7 @@ class UnknownColumns(BayesgenError, ValueError):
 
     @classmethod
     def unseen(cls, unseen: tuple, absent: tuple, *, no_columns: bool = False) -> "UnknownColumns":
-        """A frame has columns that fitting did not see (the first words are scikit-learn's).
+        """A DataFrame has columns absent from the fit (the first words are scikit-learn's).
 
         absent: fitted ones that it lacks. no_columns: the frame has no fitted column at all.
         """
@@ -276,7 +276,7 @@ class OutOfSupport(BayesgenError, ValueError):
     ) -> "OutOfSupport":
         """`value` stands in row `row`, counted from 0 over rows with weight; `count` are like it.
 
-        support: in words, what the likelihood allows ("numbers above 0").
+        support: of the likelihood, in words ("numbers above 0").
         """
         are = "is" if count == 2 else "are"
         more = f" ({rows(count - 1)} more {are} like it)" if count > 1 else ""

@@ -186,7 +186,7 @@ class InvalidTexts(BayesgenError, ValueError):
 
 
 class EmptyDocuments(BayesgenWarning):
-    """Rows without a word that fitting saw."""
+    """Rows without any word of the vocabulary."""
 
     counts = Sentence(
         "{count:,} of {n_rows:rows} hold no word that fitting saw; they get the class prior."

@@ -81,7 +81,7 @@ START_AGAIN = "Choose another path for this run, or delete the file to begin aga
 
 
 class InvalidCheckpoint(BayesgenError, ValueError):
-    """A file from which this run cannot go on; it is left as it is."""
+    """A checkpoint that this run cannot resume from; the file is left unchanged."""
 
     damaged = Sentence(
         "cannot go on from checkpoint={path:path}: it is damaged, or no checkpoint ({reason}). "

@@ -39,7 +39,7 @@ class UnsupportedInference(BayesgenError, ValueError):
     def loses_no_row(
         cls, what: str, method: str, *, closed: bool, otherwise: str
     ) -> "UnsupportedInference":
-        """Rows are to be left out of a posterior that was not updated in closed form.
+        """Leave-one-out was requested of a posterior without a closed form.
 
         closed: whether the model has a closed form, which another inference would take; where a
         joint block misses cells that is the one of expected statistics. otherwise: the cure where
@@ -70,7 +70,7 @@ class NoClosedForm(BayesgenWarning):
 
 
 class NotConverged(BayesgenWarning):
-    """An optimizer or a sampler stopped before its answer could be trusted."""
+    """An optimizer or sampler stopped before convergence."""
 
 
 class LowSampleSize(BayesgenWarning):
@@ -87,7 +87,7 @@ class LowSampleSize(BayesgenWarning):
 
 
 class UnreliableLeaveOneOut(BayesgenWarning):
-    """Importance weights that cannot stand for a fit without the row."""
+    """Importance weights too variable to replace a fit without the row."""
 
     rows = Sentence(
         "loo() estimates the density of row {where:listed} given the others from a few draws of "
@@ -174,7 +174,7 @@ class NoAttribute(BayesgenError, ValueError, AttributeError):
 
 
 class NoPosterior(NoAttribute):
-    """A point estimate was asked for an answer that needs a posterior."""
+    """A point estimate was used where a posterior is required."""
 
     @classmethod
     def point_estimate(cls, what: str, inference: str) -> "NoPosterior":
@@ -225,7 +225,7 @@ class NoEvidence(NoAttribute):
 
 
 class LeftOut(BayesgenWarning):
-    """A member of a stack is not fitted, or could not be; the others go on without it."""
+    """A stack member is not fitted, or could not be; the stack proceeds without it."""
 
     too_wide = Sentence(
         "the table has {columns:,} columns, and the cost of {names:listed 20} grows with their "

@@ -37,7 +37,7 @@ def _masked() -> str:
 
 
 class InvalidProgram(BayesgenError, ValueError):
-    """A program without the form of the gallery (models/); the sentence shows what to write."""
+    """A program that violates the form of the gallery (models/); the message shows a remedy."""
 
     not_a_program = Sentence(
         "story is {found!r}; a function with numpyro.sample statements is needed. Pass the "

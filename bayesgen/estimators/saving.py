@@ -82,7 +82,7 @@ def save(estimator: BaseEstimator, path: str | os.PathLike) -> None:
 
 
 def read(path: str | os.PathLike, classes: Iterable[type], story: Callable | None) -> object:
-    """Return what a file holds; see `load`."""
+    """Return the contents of a file; see `load`."""
     records = Records(path, Registry(ROOTS, classes), story)
     made = read_model(path, records.registry, records.from_record)
     if story is not None and not records.met:
@@ -304,7 +304,8 @@ def _require_axes(
 ) -> Sizes:
     """Validate the axes of an array; return the lengths of all known axes.
 
-    shared: whether all positions of an axis may share one value; a length of 1 then says nothing.
+    shared: whether all positions of an axis may share one value; a length of 1 is then
+    uninformative.
     """
     if not isinstance(value, np.ndarray | float) or np.asarray(value).dtype.kind not in "biuf":
         raise InvalidStructure(f"{where} is not an array of numbers")

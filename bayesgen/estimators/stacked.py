@@ -146,7 +146,7 @@ class StackedClassifier(Classifier):
         weights_: their weights by name, which sum to one.
         temperature_: divisor of the log-odds (1: the stack was not overconfident).
         classes_: the labels in sorted order, shape (class,).
-        n_features_in_, feature_names_in_: what fit saw.
+        n_features_in_, feature_names_in_: number and names of the columns at fit.
 
     Example:
         >>> import bayesgen as bg
@@ -516,7 +516,7 @@ def held_out(
         member: fitted to the rows.
         seen: the rows of each call of fit or partial_fit.
         own: the same, as the member reads them.
-        classes: the classes of the answer; one that a fold's fit has not seen has probability 0.
+        classes: of the result; a class absent from a fold's training rows has probability 0.
 
     Raises:
         UnsupportedInference: rows came in several calls, and the member has no closed form.
@@ -540,7 +540,8 @@ def held_out(
 
 
 def _by_folds(member: Classifier, rows: TrainingRows, classes: np.ndarray) -> Joint:
-    # a third of what a fresh process loads for an exact fit, which has no use for it
+    # imported lazily: a third of all that a fresh process loads for an exact fit, which needs none
+    # of it
     from sklearn.model_selection import KFold
 
     size = len(rows.codes)

@@ -96,7 +96,7 @@ class Reading:
 
     @property
     def held(self) -> int:
-        """Return how many log joints of a row are held at once."""
+        """Return the number of log joints of a row held at once."""
         largest = max((len(group) for group in self.groups), default=1)
         return 2 ** min(largest, EXACT) if self.every_order else 2
 
@@ -184,7 +184,7 @@ def explained(
     Args:
         score: log joints of shown cells.
         encoded: rows, blank where missing.
-        n_rows: how many.
+        n_rows: their number.
         reading: in which order, and for which classes.
         width: numbers that `score` returns for each row.
         tails: for a score with draws: quantiles in place of least and most; `mean` is then over

@@ -17,7 +17,7 @@ def imputed(X: T, rows: Rows, draws: int, rng: np.random.Generator) -> T | list[
     Args:
         X: the table that the rows were read from.
         rows: whose missing cells are drawn.
-        draws: how many tables; 1 returns it by itself.
+        draws: number of tables; 1 returns the table itself, not a list.
         rng: random numbers.
     """
     filled = (rows.posterior.impute(rows.encoded, rows.n_rows, rng) for _ in range(draws))

@@ -1,9 +1,9 @@
 """Value of information: the expected gain from measuring a missing cell.
 
-The value is the mutual information of cell and class given what the row shows,
-sum over values v of p(v given x) KL(p(y given x, v) || p(y given x)), or with a loss the expected
-fall of the least expected loss. Both are averages of gains in hindsight over the probabilities, or
-the decision, before, which are never below 0. Under a mixture of posteriors, or one to a power, the
+The value is the mutual information of cell and class given the observed cells of the row, sum over
+values v of p(v given x) KL(p(y given x, v) || p(y given x)), or with a loss the expected fall of
+the least expected loss. Both are averages of gains in hindsight over the probabilities, or the
+decision, before, which are never below 0. Under a mixture of posteriors, or one to a power, the
 probabilities before need not be the mean of those after the cell is observed; that mean replaces
 them.
 

@@ -117,7 +117,7 @@ def monte_carlo_error(sums: Sums, top: Joint, proba: Joint, n_draws: int) -> Mon
         sums: over the draws of each batch of p(x, y = k given theta) / exp(top).
         top: log scale of each class, (row, class).
         proba: class probabilities from the averages.
-        n_draws: how many there are.
+        n_draws: number of draws.
     """
     n, sizes = sums.shape[2], np.diff(np.append(batch_starts(n_draws), n_draws))
     total = sums.sum(axis=2)

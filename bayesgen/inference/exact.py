@@ -44,7 +44,7 @@ class Exact:
             report = dataclasses.replace(report, verdict=f"Closed form. {answer.caveat}")
             answer = dataclasses.replace(answer, report=report)
         if any(part.joint for part in posterior.blocks.values()):
-            # kept; a matrix that rounds to a singular one says so here, not at the first prediction
+            # kept; a numerically singular matrix is reported here, not at the first prediction
             _ = answer.predictives
         return answer
 

@@ -5,8 +5,8 @@ No step needs the rows.
 
 Expected moments: given the parameters the filled rows of a cell are an affine map of the observed
 ones plus noise in the missing columns, so that their moments follow from the cell's. Modes:
-Newton's method (`newton`) maximizes the density of what was observed, starting where one step of EM
-leads from the columns' own moments. Gibbs steps: moments of the filled rows are drawn given the
+Newton's method (`newton`) maximizes the density of the observed cells, starting from one step of EM
+after the columns' own moments. Gibbs steps: moments of the filled rows are drawn given the
 parameters, then parameters given those.
 
 Source: Dempster, Laird and Rubin (1977); Little and Rubin, Statistical Analysis with Missing Data
@@ -144,7 +144,7 @@ class IncompleteNormal(IncompleteData):
     def expected_statistics_per_row(
         self, x: Block, y: Labels, weight: Weights
     ) -> MultivariateNormalStatistics:
-        """Return the expected moments of each row by itself, shape (row, ...)."""
+        """Return the expected moments of each row, shape (row, ...)."""
         alone = gather(x, np.arange(len(y)), weight, len(y))
         mode, _ = self._conjugate_mode
         factor = mode["cholesky"]

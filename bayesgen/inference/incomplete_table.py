@@ -1,8 +1,8 @@
 """Joint tables with incomplete rows: Newton's method for the mode, data augmentation for draws.
 
-A row with missing values could lie in any of the cells S that fit what it shows, so that rows of
-weight w have the likelihood (sum of p over S)^w. Spreading w over S in the proportions of p gives
-its gradient (`_TablePoint`). Augmentation draws that spread from a multinomial.
+A row with missing values could lie in any of the cells S consistent with its observed levels, so
+that rows of weight w have the likelihood (sum of p over S)^w. Spreading w over S in the proportions
+of p gives its gradient (`_TablePoint`). Augmentation draws that spread from a multinomial.
 
 Integer weights. Rows of one pattern have no cell in common, so that given the other patterns'
 fillings each S has shares Dirichlet(concentration + count) of its own: a pattern is filled anew

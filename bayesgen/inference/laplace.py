@@ -43,7 +43,7 @@ class LaplaceFit:
     """A Laplace approximation: center and width of coordinates, and parameters, by site.
 
     gradient: its norm there in units of the width, infinite where no start was possible.
-    evaluations: how often the density was evaluated.
+    evaluations: number of density evaluations.
     """
 
     centre: Coordinates

@@ -475,7 +475,7 @@ class DrawsPosterior(Posterior):
         return out + self.reader.log_abs_det_jacobian(encoded)
 
     def more_draws(self) -> str:
-        """Return what to type where draws are too few: a closed form, or four times as many."""
+        """Return the argument to suggest: a closed form, or four times as many draws."""
         chains, draws = self.shape
         name = "Augmentation" if self.report.method == "augmentation" else "NUTS"
         more = f"inference=bg.{name}(draws={4 * draws}, chains={chains})"
@@ -600,7 +600,7 @@ class DrawsPosterior(Posterior):
     def _draws_and_classes(
         self, encoded: Encoded, n_rows: int, rng: np.random.Generator, own: Labels | None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return one draw of the parameters and one class for each row, given what it shows."""
+        """Return one parameter draw and one class for each row, given its observed cells."""
         n_draws, n_classes = int(np.prod(self.shape)), len(self.log_classes())
         draw, classes = np.zeros(n_rows, dtype=int), np.zeros(n_rows, dtype=int)
         for part in row_chunks(n_rows, max(1, DENSITY_FLOATS // (n_draws * n_classes))):

@@ -102,7 +102,7 @@ def power_log_proba(log_classes: LogClasses, log_joint: Joint, power: float) -> 
 
 
 def _of_the_base(name: str) -> Any:
-    """Return a property that is what the other posterior has under this name."""
+    """Return a property that delegates to the base posterior."""
     return property(lambda self: getattr(self.base, name))
 
 

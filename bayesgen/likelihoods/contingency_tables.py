@@ -33,7 +33,7 @@ def shape(n_levels: Levels) -> Levels:
 
 
 def n_cells(n_levels: Levels) -> int:
-    """Return how many cells the table has."""
+    """Return the number of cells of the table."""
     return math.prod(shape(n_levels))
 
 

@@ -34,7 +34,7 @@ def starts(n_levels: tuple[int, ...]) -> np.ndarray:
 
 
 def kept_levels(n_levels: tuple[int, ...], index: np.ndarray) -> tuple[int, ...]:
-    """Return how many levels each column keeps when flat positions `index` are kept."""
+    """Return the number of levels of each column among flat positions `index`."""
     column = np.repeat(np.arange(len(n_levels)), n_levels)[index]
     return tuple(int(n) for n in np.bincount(column, minlength=len(n_levels)))
 

@@ -17,7 +17,7 @@ NEGLIGIBLE = 1e-9
 
 
 def _of_the_family(name: str) -> Any:
-    """Return a property that is what the first member has under this name."""
+    """Return a property that delegates to the first member."""
     return property(lambda self: getattr(self.members[0], name))
 
 

@@ -150,7 +150,7 @@ def rule_of_thumb(rows: Values) -> Float[np.ndarray, "class feature"]:
 def spread(value: Cells, weight: Cells) -> float:
     """Return min(sd, IQR / 1.34), or sd where the IQR is 0; 0 where nothing varies.
 
-    value: distinct, in rising order. weight: how often each came; fractions count as fractions.
+    value: distinct, in rising order. weight: of each value, possibly fractional.
     """
     n = weight.sum()
     if n <= 1 or len(value) < 2:

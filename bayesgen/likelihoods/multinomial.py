@@ -145,7 +145,7 @@ class Multinomial(DirichletVector[MultinomialStatistics]):
     param_axes: ClassVar = {"probs": ("class", "feature")}
 
     def __post_init__(self) -> None:
-        """Reject prior strengths that are not positive and guesses that are no probabilities."""
+        """Validate that strengths are positive and guesses are probabilities."""
         require_positive(self, "rows", "rows_per_word")
         require_probabilities("Multinomial", self.probs)
 

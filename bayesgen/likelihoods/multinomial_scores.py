@@ -29,7 +29,7 @@ CACHE_FLOATS = 4_000_000
 
 
 def log_coefficients(cells: Cells, length: Float[np.ndarray, " row"]) -> Float[np.ndarray, " row"]:
-    """Return log N! / (x_1! x_2! ...): how many orders of words give the same counts."""
+    """Return log N! / (x_1! x_2! ...): the number of word orders with the same counts."""
     return gammaln(length + 1.0) - cells.sums(log_factorial(cells.data))
 
 

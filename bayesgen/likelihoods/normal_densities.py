@@ -82,7 +82,7 @@ def residual_density(
 ) -> Callable[[Block], np.ndarray]:
     """Return x -> sum over observed columns of -((x - m)^2 / v + log 2 pi v) / 2.
 
-    The answer has the shape (row, *draw, class); variance broadcasts to the shape of mean.
+    The result has the shape (row, *draw, class); variance broadcasts to the shape of mean.
     """
     p = mean.shape[-1]
     scale2 = np.broadcast_to(variance, mean.shape).reshape(-1, p)

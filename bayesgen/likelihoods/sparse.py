@@ -164,7 +164,7 @@ def widened(x: csr_array, index: np.ndarray, size: int) -> csr_array:
 
 
 def first_missing(x: Block) -> tuple[int, int] | None:
-    """Return the first column with a missing cell and how many it misses, or None."""
+    """Return the first column with missing cells and their number, or None."""
     cells = x.data if issparse(x) else x
     if cells.dtype.kind != "f":
         return None
@@ -253,7 +253,8 @@ def sparse_scores(
 
     Args:
         zero: score of a 0 in each column.
-        change: cells -> what the stored cells of rows add to it, 0 for missing ones, (row, batch).
+        change: cells -> the contributions of stored cells of rows, 0 for missing ones, (row,
+            batch).
     """
     flat = zero.reshape(-1, zero.shape[-1])
     whole = flat.sum(axis=1)

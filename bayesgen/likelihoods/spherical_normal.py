@@ -105,7 +105,7 @@ class SphericalNormal(ExponentialFamily[NormalStatistics]):
 
     @property
     def degrees(self) -> Traceable:
-        """The degrees of freedom p * variance_rows: how many cells the variance is worth."""
+        """The degrees of freedom p * variance_rows: the prior strength of the variance in cells."""
         return self.variance_rows * self.columns
 
     def by_column(self) -> Normal:

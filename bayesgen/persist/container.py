@@ -122,7 +122,8 @@ class Archive:
         """Return an array, which can be asked for once.
 
         Raises:
-            InvalidStructure: it is not there, was read before, or is not as large as it says.
+            InvalidStructure: the member is absent, was read before, or differs from its stated
+                size.
             BadZipFile: its bytes are not those that were written.
         """
         if name not in self.members:

@@ -89,7 +89,7 @@ class Decoder:
         return self._value(word, content)
 
     def _value(self, word: str, content: Any) -> object:
-        """Return the value of a node by the word that names its type, see `Encoder`."""
+        """Return the value of a node by its type name, see `Encoder`."""
         match word:
             case "number":
                 return NUMBERS[content]

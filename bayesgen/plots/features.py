@@ -16,7 +16,7 @@ BINS = 25
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ColumnDensity:
-    """One column: where its density was taken, p(x given y = k) there, and what was seen.
+    """Density of one column: evaluation points, p(x given y = k) there, and observed values.
 
     at: numbers, or positions of levels, (point,). density: (point, class), per unit of the column,
     or probabilities of levels. seen: values (row,), NaN missing. ticks: names of levels or ().

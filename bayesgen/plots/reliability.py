@@ -18,10 +18,10 @@ COUNTS_SHARE = 0.18
 class ReliabilityDisplay:
     """CORP reliability curves with consistency bands, a panel for each class and the top label.
 
-    The curve is the isotonic regression of what happened on what was stated, ties pooled (no bins).
-    On the diagonal a probability of .7 comes true 7 times in 10. The band is where the curve would
-    lie, `prob` of the time, if every stated probability were right. Below stand the numbers of rows
-    by stated probability, so that a curve over few rows is seen to be one.
+    The curve is the isotonic regression of the event on its stated probability, ties pooled (no
+    bins). On the diagonal a probability of .7 comes true 7 times in 10. The band is where the curve
+    would lie, `prob` of the time, if every stated probability were right. Below stand the numbers
+    of rows by stated probability, so that a curve over few rows is seen to be one.
 
     Source: Dimitriadis, Gneiting and Jordan (2021), PNAS 118(8), e2016191118.
 
@@ -45,7 +45,7 @@ class ReliabilityDisplay:
     def from_estimator(
         cls, clf: Fitted, X: object, y: ArrayLike, *, ax: Axes = None, **options: Option
     ) -> "ReliabilityDisplay":
-        """Draw the reliability of a fitted classifier on rows that it did not see.
+        """Draw the reliability of a fitted classifier on held-out rows.
 
         Args:
             clf: any fitted classifier with predict_proba and classes_.

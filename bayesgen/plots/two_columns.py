@@ -193,7 +193,7 @@ class RegionDisplay:
 def _plane(
     clf: Fitted, table: Table, y: ArrayLike, features: tuple, points: int
 ) -> tuple[dict[Name, np.ndarray], dict[str, Any]]:
-    """Return the values of all points of a grid, and what both displays know of the plane."""
+    """Return the values of all grid points, and the attributes shared by both displays."""
     pair = [probing.named(table, feature) for feature in features]
     if len(pair) != 2 or any(column.kind != "number" for column in pair):
         raise UnknownColumns.two_numbers([c.name for c in table.columns if c.kind == "number"])

@@ -32,7 +32,7 @@ MOST_ROWS = 65_536
 
 @dataclass(frozen=True)
 class BlockSpec:
-    """The columns that a block reads, and how.
+    """Specification of a block: its columns and their kind.
 
     kind: "numbers", "levels", "binary" or "counts".
     names: its columns, in the order of the encoded features.
@@ -46,14 +46,14 @@ class BlockSpec:
 
 @dataclass(frozen=True)
 class Column:
-    """One column as fitting saw it.
+    """Schema of one column.
 
     kind: of its block: "numbers", "levels", "binary" or "counts".
     levels: for "levels", Python values in the order of the codes; for "binary" from a column of two
         levels, the one that counts as 0 first.
     declared: whether the dtype named the levels.
-    origin: what encoding subtracts: 0 unless the block holds numbers of a centered likelihood; NaN,
-        which acts as 0, until such a column has an observed cell.
+    origin: the offset subtracted by encoding: 0 unless the block holds numbers of a centered
+        likelihood; NaN, which acts as 0, until such a column has an observed cell.
     transform: how encoding power-transforms the rest, or None.
     """
 
@@ -71,7 +71,7 @@ Columns = Sequence[Column]
 
 @dataclass(frozen=True)
 class NumericColumns(OnDemand[Column]):
-    """Columns without anything to learn: counts or answers of a sparse table."""
+    """Columns without anything to learn: counts or binary values of a sparse table."""
 
     names: Names
     kind: str
@@ -90,7 +90,7 @@ class NumericColumns(OnDemand[Column]):
 def learned_block(
     found: list[TableColumn], spec: BlockSpec, matrix: np.ndarray | None
 ) -> tuple[Column, ...]:
-    """Return the columns of a block as a fit to a table remembers them.
+    """Return the schema of the columns of a block, learned from a table.
 
     Args:
         found: the columns in the table.
@@ -133,7 +133,7 @@ def merged_block(columns: Columns, found: list[TableColumn | None]) -> tuple[Col
 
 
 def learned(found: TableColumn, kind: str, levels: tuple | None = None) -> Column:
-    """Return a column as a fit remembers it; levels: found already, or None.
+    """Return the schema of a column; levels: already found, or None.
 
     Raises:
         NotNumeric, NotLevels, NotBinary: the column does not suit.
@@ -229,7 +229,7 @@ def encoded_block(
 
 
 def power_transforms_of(columns: Columns) -> PowerTransforms | None:
-    """Return how the columns of a block are power-transformed; None where none is."""
+    """Return the power transforms of a block, or None."""
     if columns[0].kind != "numbers" or all(column.transform is None for column in columns):
         return None
     each = [column.transform or PowerTransform(1.0, 1.0) for column in columns]
@@ -247,7 +247,7 @@ def _transformed(columns: Columns, numbers: np.ndarray, transforms: PowerTransfo
 
 
 def decoded_cells(column: Column, cells: Num[np.ndarray, " row"]) -> np.ndarray:
-    """Return the cells of one column as the user wrote them; None or NaN = missing."""
+    """Return the cells of one column in the user's representation; None or NaN = missing."""
     if column.kind == "binary" and column.levels:
         cells = np.where(np.isnan(cells), -1, cells)
     elif column.kind != "levels":

@@ -30,7 +30,7 @@ def level_codes(
         name: of the column at fit.
         levels: of the column at fit.
         found: the cells; levels and numbers match by value (1 == 1.0 == True).
-        unseen: what to do with a level that fitting did not see: "missing" warns, "error" raises.
+        unseen: treatment of a level absent from the fit: "missing" warns, "error" raises.
 
     Raises:
         UnseenLevelError: if unseen is "error".
@@ -58,7 +58,7 @@ def binary_values(
 
     Raises:
         NotBinary: a number is neither 0 nor 1.
-        UnseenLevelError: a level that fitting did not see, if unseen is "error".
+        UnseenLevelError: a level absent from the fit, if unseen is "error".
     """
     levels = levels or (False, True)
     if found.kind == "number" and set(levels) == {0, 1}:

@@ -29,7 +29,7 @@ Cells = Float[np.ndarray, "*batch feature"]
 
 @dataclasses.dataclass(frozen=True)
 class PowerTransform:
-    """How one column is power-transformed: its scale, in its own unit, and the power."""
+    """Power transform of one column: its scale, in its own unit, and the power."""
 
     scale: float
     power: float
@@ -37,7 +37,7 @@ class PowerTransform:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class PowerTransforms:
-    """How the columns of one block are power-transformed; scale and power of shape (feature,)."""
+    """Power transforms of the columns of one block; scale and power of shape (feature,)."""
 
     scale: Float[np.ndarray, " feature"]
     power: Float[np.ndarray, " feature"]
@@ -48,7 +48,7 @@ class PowerTransforms:
         return np.sign(z) * self.scale * _grown(np.abs(z), self._powers(z))
 
     def inverse(self, forward: Cells) -> Cells:
-        """Return cells as they were before they were power-transformed."""
+        """Return the original cells of power-transformed ones."""
         b = forward / self.scale
         power = self._powers(b)
         some = np.where(power == 0, 1.0, power)
@@ -78,7 +78,7 @@ def _grown(size: np.ndarray, power: np.ndarray) -> np.ndarray:
 def learned(
     x: Float[np.ndarray, " row"], y: Int[np.ndarray, " row"], weight: Weights
 ) -> tuple[float, PowerTransform] | None:
-    """Return what to add to a column's origin, and the power that its rows choose.
+    """Return the addition to a column's origin, and the power learned from its rows.
 
     The power is the mode, over a grid from 0 to 2, of the evidence of normal classes with a common
     variance, with flat priors of their means that do not depend on the power (Box and Cox 1964, An

@@ -97,12 +97,13 @@ class Schema:
 
         "numbers" (origin subtracted), "counts" and "binary" are float64 with NaN for missing cells;
         "levels" are int64 codes with -1 for them. Those of a sparse table are csr_array of its own
-        dtype, in which NaN is missing. Arrays may be views of the user's: never write.
+        dtype, in which NaN is missing. Arrays may be views of the user's data and must not be
+        modified.
 
         Args:
             table: rows of the same columns; those of a frame may stand in any order, and absent
                 ones are missing (`check_columns` warns of them, and refuses others).
-            unseen: a level that fitting did not see is "missing" (with a warning) or an "error".
+            unseen: a level absent from the fit is "missing" (with a warning) or an "error".
             estimator: named in the error about a wrong number of columns.
 
         Raises:
@@ -132,11 +133,11 @@ class Schema:
     def decode(self, encoded: Encoded, n_rows: int) -> object:
         """Return encoded rows as a frame of the fitted kind: origins added back, codes to levels.
 
-        Columns of no block are left out of a frame, and missing in an array.
+        Columns outside all blocks are omitted from a DataFrame, and missing in an array.
 
         Args:
             encoded: block name to array of shape (row, feature), as `encode` returns.
-            n_rows: how many rows these are.
+            n_rows: number of rows.
         """
         if self.container in SPARSE:
             return decoded_sparse(encoded, self.names, self.blocks, self.container, n_rows)
@@ -164,8 +165,7 @@ class Schema:
     def missing_cells(self, table: Table) -> dict[Name, tuple[Name, Bool[np.ndarray, " row"]]]:
         """Return, for each column that a block reads, its name in a table and its missing cells.
 
-        All cells of an absent column are missing. A level that fitting did not see counts as
-        observed.
+        All cells of an absent column are missing. A level absent from the fit counts as observed.
         """
         out = {}
         for name, found in self._matched(table, "Classifier").items():
@@ -179,7 +179,7 @@ class Schema:
         return out
 
     def origin(self, block: str) -> Float[np.ndarray, " feature"]:
-        """Return what encoding subtracts from the columns of a block, each in its own unit."""
+        """Return the offsets subtracted from the columns of a block, each in its own unit."""
         columns = self.blocks[block]
         if isinstance(columns, NumericColumns):
             return np.zeros(len(columns))
@@ -207,7 +207,7 @@ class Schema:
         return tuple(len(c.levels) for c in columns if c.kind == "levels")
 
     def level_index(self, later: "Schema", block: str) -> Int[np.ndarray, " level"]:
-        """Return where the levels of a block, columns side by side, stand in a merged schema."""
+        """Return the positions of a block's flat levels in a merged schema."""
         old, new = self.n_levels(block), later.n_levels(block)
         starts = np.cumsum((0, *new))[: len(old)]
         return np.concatenate(
@@ -227,18 +227,18 @@ def check_columns(
 ) -> None:
     """Compare the columns of a table with the fitted ones: warn of absent ones, refuse others.
 
-    Columns of a frame may stand in any order. Absent ones are missing in every row; one warning
+    Columns of a DataFrame may come in any order. Absent ones are missing in every row; one warning
     names them all.
 
     Args:
         names: the fitted columns.
         read: those of them that are used; others may be absent without a warning.
-        container: what the fitted rows came in.
+        container: type of the fitted table.
         table: the rows at hand. If either came in an array, columns are known by position.
         estimator: named in the error about a wrong number of columns.
 
     Raises:
-        UnknownColumns: a name that fitting did not see; for arrays another number of columns.
+        UnknownColumns: a name absent from the fit; for arrays, a different number of columns.
     """
     if by_position(container, table):
         check_number(names, table, estimator)
@@ -282,6 +282,6 @@ def by_position(container: str, table: Table) -> bool:
 
 
 def check_number(names: Names, table: Table, estimator: str) -> None:
-    """Reject another number of columns than that of the fitted names."""
+    """Reject a number of columns other than that of the fit."""
     if len(table.columns) != len(names):
         raise UnknownColumns.wrong_number(len(table.columns), len(names), estimator)

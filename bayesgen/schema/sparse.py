@@ -35,7 +35,7 @@ def learned_sparse(table: SparseTable, blocks: Mapping[str, BlockSpec]) -> dict[
 def encoded_sparse(
     table: SparseTable, names: Names, blocks: Mapping[str, Columns]
 ) -> dict[str, csr_array]:
-    """Return the cells of each block as compressed rows: whole columns, numbers as they came.
+    """Return the cells of each block in compressed row format, numbers unchanged.
 
     Raises:
         NotCounts, NotBinary: a column does not suit its block.
@@ -73,7 +73,7 @@ def decoded_sparse(
 
 
 def positions(names: Names, columns: Columns) -> Int[np.ndarray, " feature"] | None:
-    """Return where the columns of a block stand in the table, None where they are all of it."""
+    """Return the positions of a block's columns in the table; None if it has all of them."""
     if isinstance(columns, NumericColumns) and (columns.names is names or columns.names == names):
         return None
     place = {name: i for i, name in enumerate(names)}

@@ -23,11 +23,11 @@ UNNAMED = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
 
 
 def suspicions(table: Table, n_levels: Mapping[Name, int]) -> list[BayesgenWarning]:
-    """Return warnings of columns to check before they are fitted.
+    """Return warnings about columns to check before fitting.
 
     Args:
         table: to fit.
-        n_levels: columns to look at, and how many levels each is read as; 0 of numbers.
+        n_levels: columns to check, and the number of levels of each; 0 for numbers.
     """
     # columns of an array have no names, and are measured
     named = table.container != "numpy"

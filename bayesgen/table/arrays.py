@@ -152,7 +152,7 @@ def _was_no_text(level: str) -> bool:
 
 
 def as_array(found: object) -> np.ndarray:
-    """Return an array of nested lists, or of whatever converts itself to one.
+    """Return an array from nested lists, or from anything that converts itself to one.
 
     Lists that mix text and numbers keep their values; numpy.array would make all of them text.
 

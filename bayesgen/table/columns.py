@@ -23,7 +23,7 @@ LARGEST = 1e150
 
 
 class OnDemand(Sequence[T], abc.ABC):
-    """A sequence whose entries are made when they are read: a slice is a tuple of them."""
+    """A lazy sequence, whose entries are created on access; a slice is a tuple."""
 
     @abc.abstractmethod
     def entry(self, position: int) -> T:
@@ -90,7 +90,7 @@ class TableColumn:
 class Table:
     """Columns of equal length.
 
-    container: "pandas", "polars", "pyarrow" or "numpy": what the rows came in.
+    container: "pandas", "polars", "pyarrow" or "numpy": type of the input.
     matrix: all columns as float64 (int64 if all are whole), shape (row, feature), if they lie in
         one array; else None.
     names: of the columns, in their order.
@@ -136,7 +136,7 @@ class Table:
         return Table(tuple(columns), self.n_rows, self.container)
 
     def only(self, rows: np.ndarray | slice) -> "Table":
-        """Return the table as if the other rows had never been read: their levels go too."""
+        """Return the table as if only these rows had been read, without levels of the others."""
         table = self.take(rows)
         if self.matrix is not None:
             return table
@@ -157,7 +157,7 @@ NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*", re.ASCII | re.I
 
 
 def is_number(text: str) -> bool:
-    """Return whether a text is a finite number as it is written in files.
+    """Return whether a text is a finite number as written in files.
 
     Examples:
         >>> [is_number(text) for text in ("12.5", "-1e3", "12,5", "nan", "1_000", "")]
@@ -167,7 +167,7 @@ def is_number(text: str) -> bool:
 
 
 def checked_columns(columns: Iterable[TableColumn]) -> tuple[TableColumn, ...]:
-    """Return columns as they were read, with numbers as float64 and levels in order.
+    """Return validated columns, with numbers as float64 and levels in order.
 
     Numbers may have any real dtype. Levels may be in any order, None and NaN among them, which
     count as missing; undeclared ones are sorted, and those without a row are left out.
@@ -223,7 +223,7 @@ def check_magnitude(names: tuple[Name, ...], values: Num[np.ndarray, "row featur
 def with_column(
     table: Table, name: Name, values: Num[np.ndarray, " row"], levels: tuple = ()
 ) -> Table:
-    """Return a table with other cells in one column, which is added if there is none.
+    """Return a table with other cells in one column, which is added if absent.
 
     values: numbers, or codes of `levels`.
     """
@@ -278,14 +278,14 @@ def presence(cells: Block) -> Block:
 
 
 def free(name: str, *taken: Container[object]) -> str:
-    """Return the name, with as many underscores behind it as make it the only one."""
+    """Return the name, made unique by trailing underscores."""
     while not name or any(name in names for names in taken):
         name += "_"
     return name
 
 
 def free_names(wanted: Mapping[Hashable, Collection[str]]) -> dict[Hashable, str]:
-    """Return a text for each name: without slashes, unlike the others, and none that it may not be.
+    """Return a unique text for each name, without slashes or reserved names.
 
     wanted: each name with the texts that it may not be. A name that is free stays as it is; of
     others the slashes become underscores, and underscores follow.

@@ -115,7 +115,7 @@ def fill_table(X: object, container: str, names: Names, cells: Cells, declared: 
 
     Args:
         X: DataFrame (pandas, polars, pyarrow) or array.
-        container: what X is: "pandas", "polars", "pyarrow" or "numpy".
+        container: type of X: "pandas", "polars", "pyarrow" or "numpy".
         names: of the columns that the result has, in order; one that X has not is added.
         cells: of columns of X, by name; of an array by position "x0", "x1", ...
         declared: column -> levels, of columns to be added that declare them.

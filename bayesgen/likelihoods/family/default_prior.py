@@ -53,7 +53,7 @@ def pooled(declaration: Declaration, values: Values, rows: float) -> tuple[np.nd
     """
     # as many groups as `own` has, for the same compiled code
     n_features, n_groups = values.n_features, values.n_classes * values.n_features
-    # a weak pull, worth a row, keeps pure numbers from running away
+    # a weak prior, of strength one row, keeps pure numbers from diverging
     ridge = np.diag(np.where(declaration.pure, CAP**-2, 0.0))
     precision = np.broadcast_to(ridge, (n_groups, *ridge.shape))
     found = _modes(declaration, values, values.column, precision)

@@ -65,7 +65,7 @@ def observed_part(matrices: Traceable, observed: Traceable) -> Traceable:
 
 
 def cell_factors(factor: Traceable, label: Traceable, observed: Traceable) -> Traceable:
-    """Return Cholesky factors of what cells show of Sigma, (*draw, cell, feature, feature).
+    """Return Cholesky factors of the observed part of Sigma, (*draw, cell, feature, feature).
 
     Missing rows and columns of Sigma become those of the identity, so that one batch of
     factorizations serves every pattern. NumPy or traced.
@@ -184,7 +184,7 @@ def each_pattern(
 
 
 class NormalDensity(ExponentialFamily[MultivariateNormalStatistics]):
-    """Likelihood of rows that are normal given the class: what means and covariances determine."""
+    """Base class of multivariate normals: everything that follows from means and covariances."""
 
     kind: ClassVar[str] = "numbers"
     joint: ClassVar[bool] = True

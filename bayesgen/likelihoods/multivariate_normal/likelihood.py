@@ -446,7 +446,7 @@ def _by_class(prior_strength: Guess) -> Guess:
 def _diagonal(scale: Guess, wanted: str = "") -> Guess:
     """Return the variances of a guess of the covariance.
 
-    wanted: the structure that a matrix must have, in words; none if empty.
+    wanted: the required structure of a matrix, in words; empty if none.
     """
     if np.ndim(scale) < 2:
         return scale

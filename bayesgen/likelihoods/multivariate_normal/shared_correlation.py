@@ -35,7 +35,7 @@ class SharedCorrelationNormal(density.NormalDensity):
     mu given s and R ~ N(mean, D R D / mean_rows), s_j ~ half-normal with mean sqrt(variance_j),
     R ~ LKJ(concentration). The family lies between `MultivariateNormal("shared")`, whose classes
     also share s, and "per_class", whose classes share nothing: p (p - 1) / 2 correlations are
-    learned from all rows, so that even small classes can have their own spreads.
+    learned from all rows, so that even small classes can have their own standard deviations.
 
     There is no closed form: use NUTS, or MAP and MLE by optimization. The maximum of the likelihood
     solves, with S_k the covariance of class k divided by n_k, diag(R^-1 D_k^-1 S_k D_k^-1) = 1 for

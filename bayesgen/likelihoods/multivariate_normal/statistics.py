@@ -121,7 +121,7 @@ class MultivariateNormalStatistics(SufficientStatistics):
         return xp.concat([second[:, i, j], first, self.count[:, None]], axis=-1)
 
     def marginal(self) -> NormalStatistics:
-        """Return the statistics of each column by itself: every observed cell counts."""
+        """Return the statistics of each column separately, using every observed cell."""
         n_classes, n_features = self.mean.shape[-2:]
         diagonal = np.arange(n_features)
         own = self.scatter[..., diagonal, diagonal]

@@ -55,11 +55,11 @@ class Tree(Likelihood[S]):
 
     @abc.abstractmethod
     def n_columns(self) -> int:
-        """Return how many columns count in a complete row."""
+        """Return the number of informative columns."""
 
     @abc.abstractmethod
     def log_columns(self) -> Float[np.ndarray, "*batch class"]:
-        """Return the log evidence of the rows seen so far, every column by itself."""
+        """Return the log evidence of the rows seen so far, each column separately."""
 
     @abc.abstractmethod
     def log_ratios(self) -> Float[np.ndarray, "*batch class child parent"]:
@@ -143,7 +143,7 @@ class Tree(Likelihood[S]):
 
         It is for complete rows and for empty ones, and for rows with a single observed cell if all
         fitted rows were complete: every forest then gives a column the same density. Between these
-        the sum over forests of their marginals is no determinant: where a missing column has
+        the sum over forests of their marginals is not a determinant: where a missing column has
         several neighbors in a forest, its integral makes these depend on each other.
         """
         shown = self.observed(x).sum(axis=1)

@@ -105,7 +105,7 @@ class TreeCategorical(Tree[PairCounts]):
     still sums to one). At predict missing cells are summed out where they have up to 64
     combinations of levels. Beyond, a row is scored by the forests over its observed columns: the
     model of these columns alone, not the sum over the missing cells of all columns' model.
-    `report_` says so, and a stack answers such a row without trees.
+    `report_` states this, and a stack predicts such a row without trees.
 
     Exact for complete rows. Source: Meila and Jaakkola (2006), Tractable Bayesian learning of tree
     belief networks; Dawid and Lauritzen (1993), Hyper Markov laws.
@@ -161,7 +161,7 @@ class TreeCategorical(Tree[PairCounts]):
     subset_axis: ClassVar[str] = "level"
 
     def __post_init__(self) -> None:
-        """Reject prior strengths that are not positive and guesses that are no probabilities."""
+        """Validate that strengths are positive and guesses are probabilities."""
         require_positive(self, "rows", "odds")
         require_probabilities(FAMILY, self.probs)
 
@@ -252,7 +252,7 @@ class TreeCategorical(Tree[PairCounts]):
         return (x >= 0) & usable[at]
 
     def n_columns(self) -> int:
-        """Return how many columns have a level."""
+        """Return the number of columns with a level."""
         return int((np.array(self.n_levels) > 0).sum())
 
     def is_marginal(self, x: Block) -> np.ndarray:
@@ -441,7 +441,7 @@ class TreeCategorical(Tree[PairCounts]):
         return params, [Repair("pooled", int(k)) for k in np.flatnonzero(empty)]
 
     def initial_params(self, statistics: PairCounts) -> Params:
-        """Return the pooled fractions of every column by itself, one row of the guess added."""
+        """Return the pooled fractions of each column, with one row of the guess added."""
         pooled = statistics.per_level().sum(axis=0) + self.probs.mean(axis=0)
         shape = (len(self.probs), len(self.n_levels))
         parent = np.broadcast_to(np.arange(shape[1]), shape)
@@ -473,7 +473,7 @@ def _indicators(x: Block, n_levels: tuple[int, ...]) -> Float[np.ndarray, "row l
 
 
 def _combinations(x: Block, n_levels: tuple[int, ...]) -> Float[np.ndarray, "row feature"]:
-    """Return how many levels each missing cell may take, 1 where it is not missing."""
+    """Return the number of possible levels of each cell, 1 if it is observed."""
     return np.where(x < 0, np.maximum(n_levels, 1.0), 1.0)
 
 

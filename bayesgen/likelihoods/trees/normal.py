@@ -65,7 +65,7 @@ class PairMoments(PairStatistics):
         return PairMoments(count, centre, square, cross)
 
     def columns(self) -> NormalStatistics:
-        """Return the statistics of each column by itself: every observed cell counts."""
+        """Return the statistics of each column separately, using every observed cell."""
         arrays = (self.count, self.centre, self.square)
         return NormalStatistics(*(np.diagonal(a, axis1=-2, axis2=-1).copy() for a in arrays))
 
@@ -121,7 +121,7 @@ class TreeNormal(Tree[PairMoments]):
     to one). At predict a row is scored by the forests over its observed columns. That is the model
     of these columns alone, not the integral over the missing cells of all columns' model, which
     has no closed form: where a missing column has several neighbors in a forest, its integral makes
-    them depend on each other. `report_` says so, and a stack answers such a row without trees.
+    them depend on each other. `report_` states this, and a stack predicts such a row without trees.
 
     Exact for complete rows. Source: Meila and Jaakkola (2006), Tractable Bayesian learning of tree
     belief networks; Dawid and Lauritzen (1993), Hyper Markov laws.
@@ -257,7 +257,7 @@ class TreeNormal(Tree[PairMoments]):
         return ~np.isnan(x) & ~self.uninformative()
 
     def n_columns(self) -> int:
-        """Return how many columns have a unit."""
+        """Return the number of columns with a unit."""
         return int((~self.uninformative()).sum())
 
     def mutual(self) -> bool:
