@@ -60,8 +60,8 @@ def sample_prior(likelihood: Likelihood, name: str, rng: np.random.Generator, n:
 def log_priors(model: Model, params: Mapping[str, Mapping]) -> dict[str, np.ndarray]:
     """Return the log density of each part's prior at draws of its parameters, each (draw,).
 
-    A density over the parameters as they stand, Cholesky factors of covariances among them. Parts
-    without parameters of their own, and class probabilities that are known, have none.
+    The density is over the parameters of the program, including Cholesky factors of covariances.
+    Parts without parameters, and known class probabilities, have none.
 
     Raises:
         UnsupportedInference: a prior that cannot be written as a program.

@@ -11,14 +11,14 @@ Progress = bool | Literal["auto"]
 def progress_bar(
     total: int, progress: Progress, *, unit: str, title: str = "", already: int = 0
 ) -> AbstractContextManager:
-    """Return a tqdm bar on stderr, which leaves nothing behind.
+    """Return a tqdm bar on stderr, which is cleared at the end.
 
     Args:
         total: steps of the whole.
         progress: True, False or "auto".
         unit: name of a step.
         title: text before the bar.
-        already: steps that were done before.
+        already: steps completed before.
     """
     from tqdm import tqdm
 

@@ -39,7 +39,7 @@ def report_html(
     candidate: str | None = None,
     notes: tuple[str, ...] = (),
 ) -> str:
-    """Return one HTML page, self-contained: styles and pictures are inside.
+    """Return a self-contained HTML page, including styles and figures.
 
     Sections: data and missing values, the program that was fitted, the posterior, the verdict on
     the fit, the comparison with its reliability, the least certain and the least typical rows.
@@ -100,7 +100,7 @@ def _column(column: TableColumn) -> dict[str, object]:
 
 
 def _programs(clf: Classifier) -> list[tuple[str, str, str]]:
-    """Return each block, its likelihood as typed, and its program unless it stands before."""
+    """Return each block, its likelihood, and its program unless it was already shown."""
     found, seen = [], set()
     for member, part in getattr(clf, "members_", {"": clf}).items():
         for block, likelihood in part.state_.likelihoods.items():

@@ -184,7 +184,7 @@ class BagOfWords(Classifier):
 
 
 def _counter(**settings: object) -> Vectorizer:
-    # loaded where it is needed: whoever classifies tables starts sooner
+    # imported lazily, so that classifiers of tables start faster
     from sklearn.feature_extraction.text import CountVectorizer
 
     return CountVectorizer(**settings)

@@ -404,7 +404,7 @@ class StackedClassifier(Classifier):
         parts = rows.posterior, rows.encoded, rows.n_rows, rows.table, schema, rows.cells
         return StackRows(*parts, columns, StackEncoder(self.members_))
 
-    # -- answers that are not the posterior's ------------------------------------------------------
+    # -- results beyond those of the posterior -----------------------------------------------------
 
     def sample(self, n: int = 1, random_state: object = None) -> tuple[object, np.ndarray]:
         """Return n simulated rows, in the container type of the training table, and their labels.

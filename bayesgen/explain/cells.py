@@ -48,7 +48,7 @@ class Rows:
 
     @property
     def names(self) -> list[Name]:
-        """The columns whose cells can be filled in."""
+        """The columns whose cells can be imputed."""
         return list(self.cells)
 
     def missing(self) -> dict[Name, tuple[Name, Bool[np.ndarray, " row"]]]:
@@ -95,7 +95,7 @@ class Rows:
 
 
 def blank(encoded: Encoded) -> dict[str, Traceable]:
-    """Return rows with all cells blank."""
+    """Return rows with all cells missing."""
     return {name: np.full_like(x, _nothing(x)) for name, x in encoded.items()}
 
 

@@ -162,7 +162,7 @@ def in_some_orders(
 
 
 def added(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """Return after - before; 0 where `before` is impossible already."""
+    """Return after - before; 0 where `before` is already impossible."""
     never = np.isneginf(before)
     return np.where(never, 0.0, after - np.where(never, 0.0, before))
 
@@ -349,14 +349,14 @@ def log_odds(target: int, against: int) -> Contrast:
 
 
 def centred(logs: np.ndarray) -> np.ndarray:
-    """Return every class minus the mean of the classes that are possible."""
+    """Return every class minus the mean over the possible classes."""
     possible = ~np.isneginf(logs)
     total = np.where(possible, logs, 0.0).sum(axis=-1, keepdims=True)
     return logs - total / np.maximum(possible.sum(axis=-1, keepdims=True), 1)
 
 
 def contrast_of(classes: list, target: Hashable, against: Hashable) -> tuple[list, Contrast]:
-    """Return the classes that a contrast has a column for, or [None] for one, and the contrast.
+    """Return the classes with a column in a contrast, or [None] for one, and the contrast.
 
     With two classes it is the second against the first unless stated otherwise; with more, every
     class, or `target`, against their mean, unless both classes are named.

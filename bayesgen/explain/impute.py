@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 def imputed(X: T, rows: Rows, draws: int, rng: np.random.Generator) -> T | list[T]:
-    """Return the table with its missing cells drawn, or a list of several such tables.
+    """Return the table with imputed cells, or a list of such tables.
 
     Args:
         X: the table that the rows were read from.

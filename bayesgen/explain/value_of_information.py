@@ -58,7 +58,7 @@ class Query:
 
 
 def information(before: Probs, after: Probs) -> np.ndarray:
-    """Return KL(after || before) in nats: its mean is the expected fall of the entropy."""
+    """Return KL(after || before) in nats, whose mean is the expected reduction in entropy."""
     tiny = np.finfo(float).tiny
     terms = after * (np.log(np.maximum(after, tiny)) - np.log(np.maximum(before, tiny)))
     # equal probabilities may differ in the last digits
@@ -66,7 +66,7 @@ def information(before: Probs, after: Probs) -> np.ndarray:
 
 
 def saving(cost: np.ndarray) -> GainFn:
-    """Return the gain that a new decision saves, from costs (class, decision)."""
+    """Return the loss saved by a new decision, from costs (class, decision)."""
 
     def gain(before: Probs, after: Probs) -> np.ndarray:
         first, expected = (before @ cost).argmin(axis=-1), after @ cost
@@ -86,7 +86,7 @@ def expected_gains(
 ) -> tuple[dict[Name, np.ndarray], dict[Name, np.ndarray]]:
     """Return expected gains of missing cells by column, NaN where observed, and standard errors.
 
-    Every column has random numbers of its own.
+    Every column has its own random numbers.
     """
     found = {
         name: expected_gain(rows, Query(name, gain, draws), np.random.default_rng((seed, i)))

@@ -95,7 +95,7 @@ class PatternedRows(Rows):
 
 
 def arranged(rows: Rows) -> PatternedRows:
-    """Return the same rows with their patterns."""
+    """Return the rows with their missing patterns."""
     observed = ~np.isnan(rows.x)
     whole = observed.all(axis=1)
     holed = np.flatnonzero(~whole)
@@ -110,15 +110,15 @@ def arranged(rows: Rows) -> PatternedRows:
 class MultivariateStudentT(Likelihood[PatternedRows]):
     r"""x | class ~ t_v(mu, Sigma): a multivariate normal that is robust to outliers.
 
-    Given its own g ~ Gamma(v / 2, v / 2) a row is normal with covariance Sigma / g: a row at
-    squared distance d from mu, in the matrix Sigma, counts (v + p) / (v + d) times. Sigma is the
-    covariance times (v - 2) / v. The prior on mu and Sigma is that of `MultivariateNormal`, and
-    v ~ Gamma(2, rate 0.1) is shared by all classes, since a class with heavier tails than the
-    others would claim every outlier.
+    Given a latent g ~ Gamma(v / 2, v / 2) per row, the row is normal with covariance Sigma / g: a
+    row at squared Mahalanobis distance d from mu has weight (v + p) / (v + d). Sigma is the
+    covariance times (v - 2) / v. The prior on mu and Sigma is that of `MultivariateNormal`, and v ~
+    Gamma(2, rate 0.1) is shared by all classes, since a class with heavier tails than the others
+    would claim every outlier.
 
     There is no closed form: use NUTS, or MAP and MLE by optimization; a gradient costs a pass over
-    the distinct rows. An incomplete row has, exactly, the marginal t of its observed cells, with
-    the same v.
+    the distinct rows. Incomplete rows have the exact marginal t of their observed cells, with the
+    same v.
 
     Source: Lange, Little and Taylor, JASA 84 (1989) 881-896; the prior on v: Juarez and Steel,
     Journal of Business and Economic Statistics 28 (2010) 52-66.
@@ -132,7 +132,7 @@ class MultivariateStudentT(Likelihood[PatternedRows]):
             1.4826^2 (variances, were the columns normal).
         covariance_rows: prior strength of that guess in rows, > 0. None: as in
             `MultivariateNormal`.
-        degrees: v, > 0, if it is given; 4 is a common choice. None: learned.
+        degrees: v, > 0, if fixed; 4 is a common choice. None: learned.
 
     Raises:
         InvalidPrior: a prior strength or v is not above 0, a scale is not symmetric positive

@@ -170,7 +170,8 @@ class Normal(Columnwise):
     def predictive(self) -> Callable[[Block], Joint]:
         """Return x -> sum over observed columns of log Student-t, shape (row, class).
 
-        Along rows, with one logarithm a row where degrees are even: a third of the time of cells.
+        Vectorized over rows, with one logarithm per row if degrees are even: three times as fast as
+        cell by cell.
         """
         scale2 = self.variance * (1 + 1 / self.mean_rows)
         return densities.student_t(self.mean, scale2, self.variance_rows)
@@ -184,7 +185,7 @@ class Normal(Columnwise):
     def log_density_fn(self, params: Params) -> Callable[[Block], np.ndarray]:
         """Return x -> log p(x given y = k, params), shape (row, *draw, class).
 
-        By residuals, which lose no digits, where there are few sets of parameters.
+        Uses residuals, which avoid cancellation, if there are few sets of parameters.
         """
         few = params["mean"][..., 0].size <= densities.FEW
         return densities.residual_density(**params) if few else super().log_density_fn(params)
@@ -226,7 +227,7 @@ class Normal(Columnwise):
     ) -> tuple[Params, list[Repair]]:
         """Return class means and variances SS / n, or SS / (n - means) when bias_corrected.
 
-        A variance under variance_floor times the column's own is replaced by that and reported; a
+        A variance below variance_floor times that of the column is raised to it and reported; a
         class without an observed cell takes the pooled estimates and is reported.
         """
         return self.estimates(

@@ -34,7 +34,7 @@ class SphericalNormal(ExponentialFamily[NormalStatistics]):
 
     mu_j given sigma2 ~ N(mean_j, sigma2 / mean_rows) and
     sigma2 ~ scaled-inverse-chi2(p * variance_rows, variance), p being the number of columns: a row
-    has p cells, and each of them speaks of sigma2.
+    has p cells, each of which is informative about sigma2.
 
     Update per class, with n_j observed cells of mean xbar_j and centered squares SS_j in column j:
     mean_rows_j' = mean_rows_j + n_j, mean_j' = (mean_rows_j mean_j + n_j xbar_j) / mean_rows_j',
@@ -43,10 +43,10 @@ class SphericalNormal(ExponentialFamily[NormalStatistics]):
     d_j = xbar_j - mean_j.
     The predictive is the multivariate t with p variance_rows' degrees of freedom around mean' with
     matrix variance' diag(1 + 1 / mean_rows'). Cells are independent given the class and sigma2, so
-    that missing ones are left out, at fit and at predict, and the closed form stays.
+    missing ones are simply left out, at fit and at predict, and the closed form still holds.
 
-    All columns must be in one unit: another unit for all of them changes no class probability, one
-    for some of them does. Standardize columns of different units, or use `Normal`.
+    All columns must share one unit: rescaling all of them does not change class probabilities,
+    rescaling some of them does. Standardize columns of different units, or use `Normal`.
 
     Exact. Source: Gelman et al., Bayesian Data Analysis (3rd ed.), section 3.3, with more cells.
 
@@ -56,8 +56,8 @@ class SphericalNormal(ExponentialFamily[NormalStatistics]):
         mean_rows: prior strength of that guess in rows, > 0; of the same shapes.
         variance: guess of the variance within a class, in squared units, > 0; a number or one per
             class. None: the variance within classes, averaged over cells.
-        variance_rows: how many rows, of as many cells as there are columns, that guess is worth,
-            > 0; a number or one per class. None: 1 for a shared variance, 8 for own ones.
+        variance_rows: prior strength of that guess in rows (of one cell per column), > 0; a number
+            or one per class. None: 1 for a shared variance, 8 for class-specific ones.
         spread: "per_class", or "shared" for one variance that all classes share.
         prior: "conjugate" as above, or "reference": p(mu, sigma2) proportional to 1 / sigma2 (no
             guess is used, there is no evidence, and every class needs two rows).
@@ -224,7 +224,7 @@ class SphericalNormal(ExponentialFamily[NormalStatistics]):
         """Return class means and squares / cells, or squares / (cells - means) if bias_corrected.
 
         Of n rows without missing values that is tr(W) / (n p), the VII and EII of R's mclust. Small
-        variances and classes without an observed cell are mended and reported as in `Normal`.
+        variances and classes without an observed cell are repaired and reported as in `Normal`.
         """
         params, findings = self.by_column().estimates(
             statistics,
@@ -271,7 +271,7 @@ class SphericalNormal(ExponentialFamily[NormalStatistics]):
     def fill(self, x: Block, own: Labels, rng: np.random.Generator) -> Block:
         """Return rows whose missing cells are drawn given the observed ones and the class.
 
-        The observed cells update the one variance, and nothing else about the missing ones.
+        The observed cells inform the missing ones only through the common variance.
         """
         mean, stretch = self.mean[own], (1 + 1 / self.mean_rows)[own]
         degrees, variance = (

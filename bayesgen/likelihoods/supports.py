@@ -215,11 +215,11 @@ def log_scale_free_jacobian(
 ) -> Traceable:
     r"""Return log of the Lebesgue measure of a parameter over its scale-free measure, summed.
 
-    Scale-free is flat in real numbers, in the logarithm of positive ones, in the log-odds of
-    probabilities: where numpyro's own coordinates are flat. Covariances Sigma with p columns have
-    |Sigma|^-(p+1)/2, which does not depend on units. Their Cholesky factors, correlation matrices R
-    and the factors of these have what that measure is for Sigma = L L' and Sigma = diag(s) R
-    diag(s), with s flat in its logarithm:
+    The scale-free measure is flat in real numbers, in the logarithm of positive ones, in the
+    log-odds of probabilities, that is in the unconstrained coordinates of NumPyro. Covariances
+    Sigma with p columns have |Sigma|^-(p+1)/2, which does not depend on units. Their Cholesky
+    factors, correlation matrices R and the factors of these have what that measure is for Sigma = L
+    L' and Sigma = diag(s) R diag(s), with s flat in its logarithm:
 
         dSigma = prod 2 L_ii^(p+1-i) dL              log measure: sum i log L_ii
         dSigma = prod 2 s_i^p ds dR                  log measure: (p+1)/2 log |R|

@@ -45,15 +45,15 @@ UNFINISHED = re.compile(r"[0-9a-f]{8}\.tmp")
 
 
 class InvalidStructure(ValueError):
-    """A part of a file is invalid; `read_model` turns this into a sentence."""
+    """Part of a file is invalid; `read_model` converts this to a user-facing error."""
 
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike) -> Generator[Path]:
-    """Give a new, empty file beside `path` to write to; it takes the place of `path` at the end.
+    """Open a temporary file next to `path` for writing, which replaces `path` at the end.
 
-    Whoever reads `path` finds the old file or the new one, after a crash too: the new one is on the
-    disk before it is renamed. Where the block raises, nothing is left behind.
+    Readers of `path` find either the old or the new file, even after a crash: the new one is
+    flushed to disk before it is renamed. If the block raises, the temporary file is removed.
 
     Raises:
         UnwritableFile: the operating system refuses, here or in the block.
@@ -85,7 +85,7 @@ def leftovers(path: str | os.PathLike) -> list[Path]:
 
 
 def _settle(path: Path) -> None:
-    """Wait until a file, or the names in a folder, are on the disk."""
+    """Flush a file, or the entries of a folder, to disk (fsync)."""
     if path.is_dir() and os.name != "posix":
         return
     handle = os.open(path, os.O_RDONLY)
@@ -109,7 +109,7 @@ def write_zip(path: Path, tree: Json, arrays: Mapping[str, np.ndarray]) -> None:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Archive:
-    """A file that is open.
+    """An open model file.
 
     tree: its JSON. members: the arrays that were not read yet, by name.
     """
@@ -119,12 +119,12 @@ class Archive:
     file: zipfile.ZipFile
 
     def array(self, name: str) -> np.ndarray:
-        """Return an array, which can be asked for once.
+        """Return an array, which can be read only once.
 
         Raises:
             InvalidStructure: the member is absent, was read before, or differs from its stated
                 size.
-            BadZipFile: its bytes are not those that were written.
+            BadZipFile: its bytes are damaged.
         """
         if name not in self.members:
             raise InvalidStructure(f"it has no array {name!r}, or asks for it twice")
@@ -145,11 +145,11 @@ class Archive:
 
 @contextlib.contextmanager
 def opened(path: Path) -> Generator[Archive]:
-    """Give a file whose sizes add up, open.
+    """Open a model file after checking its sizes.
 
     Raises:
-        InvalidModelFile: there is none, it is something else, or it is damaged; arrays that are
-            read in the block may be damaged too.
+        InvalidModelFile: the file is absent, damaged or not a model; also for damaged arrays read
+            in the block.
         InvalidStructure: its members are compressed, overlap, or have one name.
     """
     try:

@@ -33,7 +33,7 @@ def read_model(
         from_record: puts an estimator together.
 
     Raises:
-        InvalidModelFile: whatever is wrong with the file, in one sentence; nothing in it was run.
+        InvalidModelFile: any defect of the file, in one sentence; nothing in it is executed.
     """
     path = Path(path)
     try:
@@ -65,7 +65,7 @@ def _model(path: Path, tree: Json) -> Json:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Decoder:
-    """Puts one model together.
+    """Decoder of one model file.
 
     archive: the open file. registry: types that may be made. from_record: puts an estimator
     together.
@@ -76,7 +76,7 @@ class Decoder:
     from_record: Callable[[Record], object]
 
     def decode(self, node: Json) -> object:
-        """Return the value that a node stands for.
+        """Return the value encoded by a node.
 
         Raises:
             InvalidStructure, UnknownType, KeyError, TypeError, ...: `Encoder` writes no such node.
@@ -155,9 +155,9 @@ class Decoder:
 def rebuild(cls: type, parts: dict[str, object]) -> object:
     """Return an object of a class, made by its constructor, which validates.
 
-    The arrays of a likelihood follow by `with_arrays`: its constructor takes the guesses of a user,
-    and they are what these guesses became (0 or NaN in uninformative columns, statistics of a
-    covariance that was not stated).
+    The arrays of a likelihood are restored by `with_arrays`, because its constructor accepts only
+    the guesses of a user, whereas completed ones may be 0 or NaN in uninformative columns, or
+    computed from statistics.
     """
     later = {}
     if issubclass(cls, Arrays):

@@ -37,7 +37,7 @@ Where = tuple[str, ...]
 def write_model(
     path: Path, model: object, registry: Registry, to_record: Callable[[object], object]
 ) -> "Encoder":
-    """Write a model to a file and return the encoder, which knows the types it met.
+    """Write a model to a file and return the encoder, which lists the types it encountered.
 
     Args:
         path: of the file.
@@ -56,7 +56,7 @@ def write_model(
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Encoder:
-    """Takes one model apart.
+    """Encoder of one model.
 
     registry: types that may be written. to_record: turns an estimator into a record and leaves
     everything else. arrays: by their name in the file. yours: types of the user's own that were
@@ -69,11 +69,11 @@ class Encoder:
     yours: set[type] = dataclasses.field(default_factory=set)
 
     def encode(self, value: object, where: Where = ()) -> Json:
-        """Return a value as JSON; its arrays are put aside.
+        """Return a value as JSON; its arrays are collected separately.
 
         Args:
             value: of the closed set of types.
-            where: how to get to it from the model: attributes, keys, positions.
+            where: its path within the model: attributes, keys, positions.
 
         Raises:
             UnsavableModel: a part is not of the closed set.
@@ -150,7 +150,7 @@ class Encoder:
         return {"array": name} if order == sorted(order) else {"transposed": [name, order]}
 
     def _free(self, where: Where) -> str:
-        """Return a name for the array at a path, which no other has."""
+        """Return a unique name for the array at a path."""
         words = (re.sub(r"[^\w+-]", "_", word).strip("_") or "_" for word in where)
         name = "/".join(words) or "_"
         while name in self.arrays:

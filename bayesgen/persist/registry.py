@@ -10,9 +10,9 @@ OURS = "bayesgen"
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Record:
-    """Name of the type and parts of an object that a layer above takes apart and puts together.
+    """Type name and parts of an object that a higher layer encodes and decodes.
 
-    Estimators are records, and a program of a user's, which is its import path.
+    Estimators are records, as is a user program, by its import path.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Registry:
         self._names = {cls: name for name, cls in self._types.items()}
 
     def name(self, cls: type) -> str | None:
-        """Return the name of a type in files; None where it has none.
+        """Return the name of a type in files, or None.
 
         A type of a user's own has one if it derives from a root.
         """

@@ -43,7 +43,7 @@ def probe(table: Table, values: Mapping[Name, np.ndarray]) -> object:
 
 def log_class_density(clf: Fitted, table: Table, values: Mapping[Name, np.ndarray]) -> Joint:
     """Return log p(the set columns given y = k, data), shape (row, class), the rest summed out."""
-    # a row without a cell is answered by log P(y = k given data)
+    # the score of a row without observed cells is log P(y = k given data)
     log_prior = clf.predict_joint_log_proba(probe(table, {}))
     return clf.predict_joint_log_proba(probe(table, values)) - log_prior
 

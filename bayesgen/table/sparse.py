@@ -115,7 +115,7 @@ def read_sparse(X: sparray | spmatrix) -> SparseTable:
         raise InvalidTable.no_columns(matrix.shape[0])
     if not matrix.shape[0]:
         raise InvalidTable.no_rows(matrix.shape[1])
-    # the matrix that came in caches the answer
+    # the input matrix caches the result
     if not (X if isinstance(X, csr_array | csr_matrix) else matrix).has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()

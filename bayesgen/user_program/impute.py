@@ -57,7 +57,7 @@ def draw_missing(
 
     A program marks missing cells by a mask on the distribution of an observed site in the rows. A
     masked element is drawn from the distribution without the mask, given parameters and class; its
-    place in x is where the program puts it in the (x, y) that it returns.
+    position in x is where the program puts it in the returned (x, y).
 
     Args:
         program: marks missing cells.
@@ -69,7 +69,7 @@ def draw_missing(
 
     Raises:
         ProgramRefuses: a missing cell that the program does not mark.
-        InvalidProgram: the program does not return the rows that it is given.
+        InvalidProgram: the program does not return its input rows.
     """
     import jax
 
@@ -141,7 +141,7 @@ def _imputer(program: UserProgram) -> Callable:
         drawn = with_masked(lambda site: site["fn"].sample(jax.random.fold_in(key, next(count))))
         # a cell is drawn where the returned value depends on the values of masked elements
         zeros, ones = with_masked(lambda site: 0), with_masked(lambda site: 1)
-        # NaN in both runs is no dependence
+        # NaN in both runs does not indicate dependence
         nothing = {name: jnp.isnan(zeros[name]) & jnp.isnan(ones[name]) for name in zeros}
         return drawn, {name: (zeros[name] != ones[name]) & ~nothing[name] for name in zeros}
 
@@ -149,7 +149,7 @@ def _imputer(program: UserProgram) -> Callable:
 
 
 def _mask_of(site: Site) -> Traceable | None:
-    """Return the mask of an observed site in the rows; None where it has none."""
+    """Return the mask of an observed site in the rows, or None."""
     import jax.numpy as jnp
     from numpyro import distributions as dist
 

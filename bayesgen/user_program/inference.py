@@ -44,7 +44,7 @@ def infer(
     """Return the posterior of a program's parameters given rows.
 
     Raises:
-        InvalidProgram: the program breaks the form.
+        InvalidProgram: the program violates the required form.
         ProgramNotFinite: no start near the middle of the priors has a finite density.
         ProgramRefuses: an inference that needs a closed form.
     """
@@ -65,7 +65,7 @@ def infer(
 
 
 def choose_method(inference: object) -> NUTS | MAP | MLE:
-    """Return the method that an argument means."""
+    """Return the method for an `inference=` argument."""
     if isinstance(inference, str) and inference in BY_NAME:
         return BY_NAME[inference]()
     if isinstance(inference, type) and issubclass(inference, NUTS | MAP | MLE):
@@ -135,7 +135,7 @@ def _report(method: str, seconds: float, fit: LaplaceFit) -> Report:
 
 
 def _not_finite(program: UserProgram, fit: LaplaceFit, rows: ProgramRows) -> ProgramNotFinite:
-    """Return the error that names the site and the rows without a finite density."""
+    """Return the error naming the site and the rows without a finite density."""
     found = site_densities(program, fit.values, rows.x, rows.y)
     for name, density in found.items():
         wrong = np.flatnonzero(~np.isfinite(density)).tolist()

@@ -29,8 +29,8 @@ class ProgramPosterior(DrawsPosterior):
     """Parameters of a program with leading (chain, draw) axes; a point estimate is one draw.
 
     params: {"class": {"probs": ...}, "program": {site: ...}}; where the class probabilities differ
-    between rows, those of "class" are the shares of the classes at fit. labels_alike: whether all
-    rows have the same.
+    between rows, those of "class" are the class frequencies at fit. labels_alike: whether all rows
+    have the same class probabilities.
     """
 
     program: UserProgram
@@ -80,7 +80,7 @@ class ProgramPosterior(DrawsPosterior):
     def simulate(
         self, n: int, rng: np.random.Generator, sizes: Mapping[str, int]
     ) -> tuple[dict[str, np.ndarray], np.ndarray]:
-        """Return n rows and class codes, each from a draw of its own.
+        """Return n rows and class codes, each from its own draw.
 
         sizes: keywords of the program for sizes that x would have shown.
         """
@@ -93,14 +93,14 @@ class ProgramPosterior(DrawsPosterior):
     ) -> dict[str, Traceable]:
         """Return rows whose missing cells, as the program marks them, are drawn given the others.
 
-        A draw of the parameters and a class are picked together by p(x, y = k given theta), then
-        cells are drawn given both, so that they follow the distribution that `log_joint` is the
-        density of. Missing are NaN, and negative codes that the program marks. own: class codes
-        that are given, shape (row,).
+        A draw of the parameters and a class are selected jointly by p(x, y = k given theta), then
+        cells are drawn given both, so that they follow the distribution with density `log_joint`.
+        Missing are NaN, and negative codes that the program marks. own: class codes that are given,
+        shape (row,).
 
         Raises:
             ProgramRefuses: the program marks nothing, or not a missing cell.
-            InvalidProgram: the program does not return the rows that it is given.
+            InvalidProgram: the program does not return its input rows.
         """
         require_masks(self.program, {site: v[0] for site, v in self.values.items()}, encoded)
         flat = (is_missing(array).reshape(n_rows, -1) for array in encoded.values())
@@ -138,7 +138,7 @@ class ProgramPosterior(DrawsPosterior):
         return {site: density.reshape(self.shape) for site, density in found.items()}
 
     def require_loo(self) -> None:
-        """Raise for a point estimate, which has no draws to reweigh."""
+        """Raise for a point estimate, which has no draws to reweight."""
         if self.point:
             raise ProgramRefuses.loo_of_point(self.report.method)
 

@@ -78,7 +78,7 @@ class UserProgram:
         """Return the sites of one run on rows, drawn ones with the values that value_of gives them.
 
         Raises:
-            InvalidProgram: the program stopped.
+            InvalidProgram: the program raised an error.
         """
         from jax import random
 
@@ -115,7 +115,7 @@ def attempt(run: Callable[[], dict[str, Site]]) -> dict[str, Site]:
     """Return the result of a run of a program.
 
     Raises:
-        InvalidProgram: in place of its own error, naming the site at which it stopped.
+        InvalidProgram: replaces the error of the program, naming the site where it occurred.
     """
     import jax
 
@@ -206,7 +206,7 @@ def row_of(
 class ProgramLogDensity:
     """Log densities of a program over coordinates u, unconstrained value = center + width u.
 
-    shapes: of the coordinates of each parameter. The numbers travel as a tree.
+    shapes: of the coordinates of each parameter. Arrays are passed separately, as a tree.
     """
 
     program: UserProgram

@@ -45,7 +45,7 @@ class ProgramFacts:
 
 
 class TrialRun(NamedTuple):
-    """Densities of a few rows at parameters beside the middle of the priors.
+    """Densities of a few rows at parameters near the center of the priors.
 
     start: unconstrained coordinates of that middle. together: the log density of each observed
     site, (class, row) or (class,) outside plate "row", with all rows of one class. alone:
@@ -58,7 +58,7 @@ class TrialRun(NamedTuple):
 
 
 def validate(program: UserProgram, x: Arrays, y: np.ndarray) -> ProgramFacts:
-    """Return the facts of a program, tried out on some of the rows.
+    """Return the properties of a program, from a trial run on some of the rows.
 
     Raises:
         InvalidProgram: the program violates the form; the sentence names the site or the plate and
@@ -175,7 +175,7 @@ def _equal_rows(x: Arrays) -> bool:
 
 
 def _filled(array: np.ndarray) -> np.ndarray:
-    """Return the array with numbers for NaN, which equals nothing."""
+    """Return the array with NaN replaced by a number, so that it can be compared."""
     return np.nan_to_num(array, nan=1e99) if array.dtype.kind == "f" else array
 
 

@@ -244,7 +244,7 @@ def _guess(declaration: Declaration, index: int, scale: Moments, *, gamma: bool)
     if value is None:
         return np.zeros_like(mean)
     u = np.asarray(declaration.bijection(name).inv(value))
-    # a value that the parameter cannot have is no guess
+    # a value outside the support of the parameter is not a valid guess
     return np.where(np.isfinite(u), u, 0.0)
 
 

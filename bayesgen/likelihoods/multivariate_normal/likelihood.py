@@ -55,8 +55,8 @@ class MultivariateNormal(density.NormalDensity):
     d = xbar - mean.
     The predictive is the multivariate t with covariance_rows' degrees of freedom around mean' with
     matrix scale' (1 + 1 / mean_rows'). Every column by itself has the `Normal` prior. An incomplete
-    row is scored by the marginal of its observed cells: rows and columns of the matrix are left
-    out, and the prior strengths stay.
+    row is scored by the marginal of its observed cells: the other rows and columns of the matrix
+    are dropped, prior strengths unchanged.
 
     Exact. Source: Gelman et al., Bayesian Data Analysis (3rd ed.), section 3.6.
 
@@ -71,7 +71,8 @@ class MultivariateNormal(density.NormalDensity):
             positive definite matrix (diagonal, or a multiple of the identity, where the structure
             is). None: the diagonal of the columns' variances within classes.
         covariance_rows: prior strength of that guess in rows, > 0. None: 1 for a shared covariance,
-            8 for own ones (lowest log loss on small tables), else that of the structure's family.
+            8 for class-specific ones (lowest log loss on small tables), else that of the
+            structure's family.
         prior: "conjugate" as above; "reference", p(mu, Sigma) proportional to |Sigma|^-(p+1)/2 (no
             guess is used, no evidence; needs more rows than columns); or "lkj": correlations ~
             LKJ(concentration) and standard deviations ~ half-normal with mean sqrt(scale_jj), for
@@ -80,7 +81,7 @@ class MultivariateNormal(density.NormalDensity):
         correlation: the share of the columns' correlations within classes in the guess scale=None,
             from 0 (diagonal) up to, but not including, 1 (the pooled covariance).
         Prior strengths may be "learn", and so may the scale, which is then between diagonal and
-        pooled: naive Bayes, LDA and QDA are the corners of one model.
+        pooled: naive Bayes, LDA and QDA are limiting cases of one model.
 
     Raises:
         InvalidPrior: a prior strength not above 0, a scale that is not symmetric positive definite.

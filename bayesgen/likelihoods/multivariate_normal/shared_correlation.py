@@ -30,7 +30,7 @@ Matrix = Float[np.ndarray, "feature feature"]
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class SharedCorrelationNormal(density.NormalDensity):
-    r"""x | class ~ N(mu, D R D): D = diag(s) is the class's own, R the correlations of all classes.
+    r"""x | class ~ N(mu, D R D): D = diag(s) per class, correlations R shared by all.
 
     mu given s and R ~ N(mean, D R D / mean_rows), s_j ~ half-normal with mean sqrt(variance_j),
     R ~ LKJ(concentration). The family lies between `MultivariateNormal("shared")`, whose classes
@@ -52,8 +52,8 @@ class SharedCorrelationNormal(density.NormalDensity):
         mean_rows: prior strength of that guess in rows, > 0; a number or one per class.
         variance: guess of the variance within a class, > 0; a number, one per column, or
             (class, feature). None: the columns' variances within classes.
-        concentration: of the LKJ prior; 1 is uniform over correlation matrices, more pulls
-            correlations towards 0.
+        concentration: of the LKJ prior; 1 is uniform over correlation matrices, larger values
+            shrink correlations toward 0.
 
     Raises:
         InvalidPrior: a prior strength, a variance or the concentration is not positive and finite.

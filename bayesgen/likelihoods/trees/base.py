@@ -41,7 +41,7 @@ T = TypeVar("T", bound="Tree")
 
 
 class Tree(Likelihood[S]):
-    """A likelihood averaged over all forests; a posterior is the prior and the rows seen so far."""
+    """Base class of tree likelihoods; a posterior holds the prior and the rows seen so far."""
 
     # -- implemented by a family ---------------------------------------------------------------
 
@@ -51,7 +51,7 @@ class Tree(Likelihood[S]):
 
     @abc.abstractmethod
     def observed(self, x: Block) -> Observed:
-        """Return which cells count."""
+        """Return a mask of the usable cells: observed, with a positive probability."""
 
     @abc.abstractmethod
     def n_columns(self) -> int:
@@ -69,8 +69,8 @@ class Tree(Likelihood[S]):
     def log_pieces(self, x: Block, *, each: bool, half: bool = False) -> tuple[Nodes, Edges]:
         """Return log p(x_v) and log p(x_v given x_u) - log p(x_v), v the child and u its parent.
 
-        Parameters are integrated out; missing cells hold any numbers. each: row i is scored by
-        the i-th of priors along a leading axis. half: only u < v is read.
+        Parameters are integrated out; values of missing cells are arbitrary. each: row i is scored
+        by the i-th of priors along a leading axis. half: only u < v is read.
         """
 
     @abc.abstractmethod
@@ -83,14 +83,14 @@ class Tree(Likelihood[S]):
     ) -> Float[np.ndarray, "draw class feature"]:
         """Return log p(x_v given its parent, theta) of one row, theta drawn given the forest.
 
-        Where mine, theta comes from the posterior updated by the row. Missing cells hold any
-        number.
+        Where mine, theta comes from the posterior updated by the row. Values of missing cells are
+        arbitrary.
         """
 
     # -- implemented here ----------------------------------------------------------------------
 
     def posterior(self: T, statistics: S) -> T:
-        """Return the prior that has seen more rows."""
+        """Return the prior updated by more rows."""
         return self.with_arrays((self.seen() + statistics).arrays())
 
     def gaps(self) -> bool:
@@ -98,7 +98,7 @@ class Tree(Likelihood[S]):
         return bool(self.seen().gaps().any())
 
     def mutual(self) -> bool:
-        """Return whether edges are certain to weigh the same both ways."""
+        """Return whether edge weights are guaranteed to be symmetric."""
         return False
 
     def log_weights(self) -> Float[np.ndarray, "*batch class child parent"]:
@@ -139,10 +139,10 @@ class Tree(Likelihood[S]):
         return log_predictive
 
     def is_marginal(self, x: Block) -> Bool[np.ndarray, " row"]:
-        """Return for which rows `predictive` is the integral over their missing values.
+        """Return a mask of the rows whose missing values `predictive` integrates out.
 
-        It is for complete rows and for empty ones, and for rows with a single observed cell if all
-        fitted rows were complete: every forest then gives a column the same density. Between these
+        These are complete rows, empty rows, and rows with a single observed cell if all training
+        rows were complete, since every forest then gives a column the same density. For other rows
         the sum over forests of their marginals is not a determinant: where a missing column has
         several neighbors in a forest, its integral makes these depend on each other.
         """
@@ -229,7 +229,7 @@ class Tree(Likelihood[S]):
         raise self._no_gradient()
 
     def story(self, name: str) -> Params:
-        """Raise: a forest is discrete, and averaged over exactly instead."""
+        """Raise: forests are discrete, and averaged over exactly instead."""
         raise self._no_gradient()
 
     def whitening(self, statistics: S) -> dict[str, tuple[np.ndarray, ...]]:

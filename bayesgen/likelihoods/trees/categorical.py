@@ -89,9 +89,9 @@ class PairCounts(PairStatistics):
 class TreeCategorical(Tree[PairCounts]):
     r"""Given the class, each column of levels depends on at most one other column.
 
-    A forest has an edge for each such dependence; all forests are averaged over, exactly. The model
-    lies between naive (`Categorical`: no edge) and the full table (`JointCategorical`), at the
-    price of tables of pairs.
+    A forest has an edge for each such dependence; predictions average over all forests, exactly.
+    The model lies between naive Bayes (`Categorical`: no edge) and the full table
+    (`JointCategorical`), at the cost of a table for each pair of columns.
 
     Prior: a forest F with probability in proportion to odds^edges, counted once for every choice of
     a root in each of its trees; given F, a column has Dirichlet(rows probs_v), a pair that is an
@@ -184,7 +184,7 @@ class TreeCategorical(Tree[PairCounts]):
         return PairCounts(count, tuple(n_levels))
 
     def complete(self, statistics: PairCounts) -> "TreeCategorical":
-        """Fill the guess from overall fractions and give every array its shape."""
+        """Fill in the guess from overall fractions and broadcast every array."""
         n_levels, shape = statistics.n_levels, statistics.count.shape[:-1]
         probs = broadcast_guess(FAMILY, "probs", self._guess(statistics), shape)
         sums = probs @ segments(n_levels)
@@ -232,7 +232,7 @@ class TreeCategorical(Tree[PairCounts]):
         return narrowed(x, index, self.n_levels)
 
     def restore(self, x: Block, index: np.ndarray, blank: Block) -> Block:
-        """Return codes among all levels: undoes `select`."""
+        """Return codes among all levels: the inverse of `select`."""
         return widened(x, index, self.n_levels, blank)
 
     def seen(self) -> PairCounts:
@@ -256,7 +256,7 @@ class TreeCategorical(Tree[PairCounts]):
         return int((np.array(self.n_levels) > 0).sum())
 
     def is_marginal(self, x: Block) -> np.ndarray:
-        """Return for which rows `predictive` is the sum over their missing values."""
+        """Return a mask of the rows whose missing values `predictive` sums out."""
         return super().is_marginal(x) | _are_few(self._usable(x), self.n_levels)
 
     def predictive(self) -> Callable[[Block], Joint]:
@@ -429,7 +429,7 @@ class TreeCategorical(Tree[PairCounts]):
     ) -> tuple[Params, list[Repair]]:
         """Return the tree of greatest mutual information and relative frequencies given it.
 
-        A class without a row takes the pooled ones, and those of the guess where there is no row.
+        A class without rows takes the pooled tables; without any rows, those of the guess.
         Source: Chow and Liu (1968).
         """
         self.require_maximum(statistics)
@@ -462,7 +462,7 @@ class TreeCategorical(Tree[PairCounts]):
 
 
 def _indicators(x: Block, n_levels: tuple[int, ...]) -> Float[np.ndarray, "row level"]:
-    """Return the 0/1 levels of rows; a missing cell has none."""
+    """Return the one-hot levels of rows; 0 for missing cells."""
     out = np.zeros((len(x), sum(n_levels)))
     row, column = np.nonzero(x >= 0)
     out[row, starts(n_levels)[column] + x[row, column]] = 1.0
@@ -478,7 +478,7 @@ def _combinations(x: Block, n_levels: tuple[int, ...]) -> Float[np.ndarray, "row
 
 
 def _are_few(x: Block, n_levels: tuple[int, ...]) -> Bool[np.ndarray, " row"]:
-    """Return which rows have missing values of MOST_COMBINATIONS combinations at most."""
+    """Return a mask of the rows with at most MOST_COMBINATIONS completions."""
     return _combinations(x, n_levels).prod(axis=1) <= MOST_COMBINATIONS
 
 

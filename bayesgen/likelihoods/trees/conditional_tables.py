@@ -87,8 +87,8 @@ def given_forest(
 ) -> Params:
     """Return tables in proportion to the weights of pairs of levels, singles on the diagonal.
 
-    Where a parent's level has no weight, its children have their own probabilities; where they have
-    no weight at all, those of the guess.
+    If a level of the parent has no weight, its children have their marginal probabilities; if these
+    have no weight either, those of the guess.
     """
     wide = segments(n_levels)
     single = np.diagonal(weight, axis1=-2, axis2=-1)
@@ -207,7 +207,7 @@ def log_likelihood(params: Params, count: PairTables, n_levels: Levels) -> Evide
 
 
 def simulate(params: Params, y: Labels, rng: np.random.Generator, n_levels: Levels) -> Block:
-    """Return one row for each label, parents before children; a column without levels is -1."""
+    """Simulate one row for each label, parents before children; a column without levels is -1."""
     parent, probs, first = params["parent"], params["probs"], starts(n_levels)
     order = forest_sums.downwards(parent)
     out, u = np.full((len(y), len(n_levels)), -1), rng.random((len(y), len(n_levels)))

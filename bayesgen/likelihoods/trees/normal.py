@@ -103,9 +103,9 @@ def _moments(x: Numbers, weight: Weights) -> Moments:
 class TreeNormal(Tree[PairMoments]):
     r"""Given the class, each column of numbers depends linearly on at most one other column.
 
-    A forest has an edge for each such dependence; all forests are averaged over, exactly. The model
-    lies between naive (`Normal`: no edge) and a full covariance (`MultivariateNormal`), with q - 1
-    correlations at most instead of q (q - 1) / 2.
+    A forest has an edge for each such dependence; predictions average over all forests, exactly.
+    The model lies between naive Bayes (`Normal`: no edge) and a full covariance
+    (`MultivariateNormal`), with q - 1 correlations at most instead of q (q - 1) / 2.
 
     Prior: a forest F with probability in proportion to odds^edges, counted once for every choice of
     a root in each of its trees; given F, a column has the prior of `Normal` with these arguments, a
