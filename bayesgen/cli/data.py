@@ -149,7 +149,7 @@ class DataFile:
             with self._refusals():
                 try:
                     with self._opened(widened) as (types, batches):
-                        # a cell that does not fit its column shows when it is parsed
+                        # a cell that does not fit its column is detected only when parsed
                         collections.deque(() if self._is_parquet else batches, maxlen=0)
                     break
                 except pa.ArrowInvalid as error:

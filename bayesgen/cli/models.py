@@ -81,7 +81,7 @@ def new_classifiers(
     inference = {"mle": "mle", "map": "map", "exact": "exact", "nuts": nuts}
     names = METHODS
     if model in JOINT_NORMAL and any(column.missing.any() for column in table.columns):
-        # a joint normal has no closed form where fitted cells are missing: "auto" augments there
+        # a multivariate normal has no closed form given missing training cells: "auto" augments
         inference, names = {**inference, "exact": "auto"}, {**METHODS, "exact": "Bayes"}
     return {
         names[method]: StackedClassifier(random_state=seed)

@@ -191,7 +191,7 @@ def name_counts(counts: Mapping[str, int], limit: int = 8) -> str:
 
 def to_json(value: object, indent: int | None = 2) -> str:
     """Return JSON: NaN as null and infinity as the text "inf", which JSON has no numbers for."""
-    # cells that JSON has no word for, such as dates, are text
+    # cells without a JSON type, such as dates, are written as text
     finite = _finite(value)
     return json.dumps(finite, indent=indent, ensure_ascii=False, allow_nan=False, default=str)
 

@@ -194,7 +194,7 @@ class FittedProgram(Fitted):
 
     def _put(self, X: T, table: ProgramTable, encoded: Encoded, filled: Encoded) -> T:
         """Return X with the imputed cells of encoded rows."""
-        # what was NaN differs from itself
+        # NaN differs from itself
         cells = {name: (encoded[name] != filled[name], filled[name]) for name in encoded}
         columns = self.state.schema.columns
         if columns is not None and table.frame is not None:

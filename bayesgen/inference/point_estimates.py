@@ -135,7 +135,7 @@ class MAP:
         return _infer(self, model, statistics, reader)
 
     def classes(self, prior: ClassPrior, count: np.ndarray) -> Params:
-        """Return the mode of the class probabilities."""
+        """Return the posterior mode of the class probabilities."""
         return prior.posterior(count).mode()
 
     def closed_form(self, part: Likelihood, rows: Statistics) -> ClosedForm | None:

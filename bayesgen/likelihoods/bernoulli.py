@@ -48,7 +48,7 @@ class Bernoulli(Columnwise):
 
     prob: float | Num[np.ndarray, "..."] | None = None
     rows: Guess = 4.0
-    # 1 - prob, whose digits prob loses where it comes close to 1
+    # 1 - prob, stored because it cancels where prob is close to 1
     other: np.ndarray | None = dataclasses.field(default=None, init=False)
 
     kind: ClassVar[str] = "binary"

@@ -49,7 +49,7 @@ def leave_one_out(
 
     sum_i weight_i log of the mean over the other centers of Normal(value_i given center, e^(2t)). A
     value of weight w is w values, of which each leaves out itself; a value without other centers is
-    left out. weight, worth: how often values and centers come.
+    left out. weight, worth: weights of the values and of the centers.
     """
     out = np.zeros((len(log_bandwidth), 3))
     rows = max(1, PAIRS // max(len(centre), 1))
@@ -131,7 +131,7 @@ def tabled(
     guess, rows: of the prior. rule: the rule of thumb, NaN where there is none.
     """
     ends = np.log([guess, guess if np.isnan(rule) else rule])
-    # a value far from all others calls for a bandwidth of about that distance
+    # a value far from all others requires a bandwidth of about that distance
     far = np.log(max(_loneliest(value, weight, centre, centre_weight), guess))
     high = max(float(ends.max()), float(far) - MARGIN / 2) + MARGIN
     t = np.linspace(ends.min() - MARGIN, high, STEPS + 1)

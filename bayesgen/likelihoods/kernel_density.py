@@ -89,7 +89,7 @@ def _log_sum(name: str, away: np.ndarray, weight: np.ndarray) -> np.ndarray:
     if kernel is None:
         square = away**2 / 2
         nearest = square.min(axis=1, keepdims=True)
-        # beyond the range of numbers all centers are as far
+        # beyond the range of floats all centers are equally far
         off = np.where(np.isinf(nearest), np.inf, square - np.where(np.isinf(nearest), 0, nearest))
         return np.log(np.exp(-off) @ weight) - nearest[:, 0] - np.log(2 * np.pi) / 2
     z = away / kernel.reach
@@ -141,7 +141,7 @@ def rule_of_thumb(rows: Values) -> Float[np.ndarray, "class feature"]:
         for k in range(rows.n_classes):
             own, own_weight = rows.group(k, j)
             width, n = spread(own, own_weight), own_weight.sum() or weight.sum()
-            # a weight below 1 is not worth a row, and n^(-1/5) would explode
+            # a weight below 1 counts as one row, since n^(-1/5) would diverge
             width = width if width > 0 else whole
             out[k, j] = 0.9 * width * max(n, 1.0) ** -0.2 if width > 0 else np.nan
     return out

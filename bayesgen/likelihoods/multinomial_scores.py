@@ -45,7 +45,7 @@ def averaged(
             length[rows] = cells.sums(cells.data)
             out[rows] = rising(cells)
             if cells.missing_cells is not None:
-                # the urn without the missing words, instead of the whole one
+                # the probabilities without the missing words, renormalized
                 n = length[rows, None]
                 out[rows] += log_rising_factorial(urns, n)
                 out[rows] -= log_rising_factorial(
@@ -77,7 +77,7 @@ def given_urns(
             part += log_coefficients(cells, length)[:, None]
             if cells.missing_cells is not None:
                 left = observed_sums(flat, cells.missing_cells)
-                # where nothing is left in the urn, a word makes the row impossible already
+                # if no probability remains, any further word already makes the row impossible
                 part -= length[:, None] * np.log(np.where(left > 0, left, 1.0))
             if never is not None:
                 part[(counts @ never) > 0] = -np.inf

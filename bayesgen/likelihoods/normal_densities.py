@@ -184,7 +184,7 @@ def updated_density_draws(
 ) -> Callable[[Block, np.ndarray], np.ndarray]:
     """Return (x, own) -> log p(x given y = k, theta), shape (draw, row, class).
 
-    theta follows the prior (means mean, each worth mean_rows, variances of the scaled inverse
+    theta follows the prior (means mean, each of strength mean_rows, variances of the scaled inverse
     chi-squared with variance_rows degrees) updated by the row itself, in class own[draw, row] alone
     unless classes share variances. A chi-square of one more degree of freedom is the old one plus a
     squared normal, so the update is arithmetic on random numbers that all rows share.

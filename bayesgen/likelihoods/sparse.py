@@ -201,7 +201,7 @@ def cell_sums(
             weights = weights[seen] if weights is not None else None
             counted = np.bincount(slot, weights, minlength=size)
         for s, value in enumerate(cell(data)):
-            if (value == value[:1]).all():  # stored answers are all 1: a third of the time
+            if (value == value[:1]).all():  # stored values are all 1: a third of the time
                 out[s] += float(value[:1].sum()) * counted
                 continue
             weighted = value if weights is None else value * weights

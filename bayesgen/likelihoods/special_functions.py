@@ -31,7 +31,7 @@ def log_gamma(a: Traceable) -> Traceable:
 
 def log_factorial(x: np.ndarray) -> Float[np.ndarray, "..."]:
     """Return log x! of whole numbers, from a table where they are small."""
-    # a count of 1e19 is no 64-bit integer
+    # a count of 1e19 does not fit a 64-bit integer
     known = np.minimum(x, len(LOG_FACTORIALS)) if x.dtype.kind == "f" else x
     out = LOG_FACTORIALS.take(known.astype(np.int64, copy=False), mode="clip")
     if x.size and x.max() >= len(LOG_FACTORIALS):

@@ -61,7 +61,7 @@ def replacing(path: str | os.PathLike) -> Generator[Path]:
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
-        # refuses to follow a link that someone put there
+        # does not follow a symbolic link planted there
         temporary.touch(exist_ok=False)
         yield temporary
         _settle(temporary)
@@ -98,7 +98,7 @@ def _settle(path: Path) -> None:
 def write_zip(path: Path, tree: Json, arrays: Mapping[str, np.ndarray]) -> None:
     """Write JSON and arrays to a file; equal ones give equal bytes."""
     with zipfile.ZipFile(path, "w") as archive:
-        # a ZipInfo made by hand has a fixed date
+        # an explicit ZipInfo has a fixed date
         archive.writestr(zipfile.ZipInfo(TEXT), json.dumps(tree, allow_nan=False))
         for name, array in arrays.items():
             # without force_zip64 an array of 4 GB could not be streamed
@@ -135,7 +135,7 @@ class Archive:
             if found != (1, 0) or by_columns:
                 raise InvalidStructure(f"{name!r} is not an array as clf.save(path) writes it")
             size = math.prod(shape) * dtype.itemsize
-            # a text of no characters has no size, and any number of them no end
+            # strings of width 0 take no bytes, so their number would be unbounded
             if dtype.kind not in KINDS or not dtype.itemsize:
                 raise InvalidStructure(f"{name!r} is an array of {dtype}")
             if member.tell() + size != info.file_size:
@@ -195,7 +195,7 @@ def _described(start: bytes) -> str:
         if start.startswith(signature):
             return words
     try:
-        # the sample may cut a letter in two
+        # the sample may end within a character
         text = codecs.getincrementaldecoder("utf-8")().decode(start)
     except UnicodeDecodeError:
         return "no zip archive"

@@ -45,7 +45,7 @@ def read_model(
         raise InvalidModelFile.unknown_class(path, error.args[0]) from error
     except (BayesgenError, InvalidStructure) as error:
         raise InvalidModelFile.does_not_fit(path, str(error).rstrip(".")) from error
-    # a forged file may break anything that reads it, in any way: that is the file's fault
+    # a forged file may raise any exception here: report it as an invalid file
     except Exception as error:
         kind = "its text lacks" if isinstance(error, KeyError) else f"{type(error).__name__}:"
         reason = f"{kind} {error}".splitlines()[0][:200].rstrip(". ")
@@ -122,7 +122,7 @@ class Decoder:
             case "array":
                 return self.archive.array(content)
             case "transposed":
-                # an array lies in memory as it did
+                # restore the memory order of the array
                 name, order = content
                 return self.archive.array(name).transpose(np.argsort(order))
             case "objects":

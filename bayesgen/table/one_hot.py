@@ -20,8 +20,8 @@ def indicators(table: Table, levels: Mapping[Name, tuple], *, alone: bool = Fals
     A missing cell, and a level that is not among `levels`, is missing in all of them. A column of
     one level, or of none, is uninformative and has no column.
 
-    alone: no column has a second level, and there is no other. They then stay as empty ones, so
-        that there is a table.
+    alone: no column has a second level, and there are no other columns. They then stay as empty
+        ones, so that there is a table.
     """
     columns: list[TableColumn] = []
     for column in table.columns:

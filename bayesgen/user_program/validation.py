@@ -175,7 +175,7 @@ def _equal_rows(x: Arrays) -> bool:
 
 
 def _filled(array: np.ndarray) -> np.ndarray:
-    """Return the array with NaN replaced by a number, so that it can be compared."""
+    """Return the array with NaN replaced by a number, for comparison."""
     return np.nan_to_num(array, nan=1e99) if array.dtype.kind == "f" else array
 
 

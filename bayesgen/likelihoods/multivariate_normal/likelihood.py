@@ -383,7 +383,8 @@ def _correlations(share: float, statistics: MultivariateNormalStatistics) -> np.
     Correlations are those of complete rows within classes, shape (..., 1, feature, feature).
     """
     scatter = statistics.scatter.sum(axis=-3, keepdims=True)
-    # subtracted rows leave rounding where nothing varies: variances below 0, correlations beyond 1
+    # subtracting rows leaves rounding error where nothing varies: variances below 0, correlations
+    # beyond 1
     spread = np.sqrt(np.maximum(np.diagonal(scatter, axis1=-2, axis2=-1), 0.0))
     both = spread[..., None] * spread[..., None, :]
     found = np.divide(scatter, both, out=np.zeros_like(scatter), where=both > 0)

@@ -235,7 +235,8 @@ def _within_classes(
 
 def _partial(factor: Matrix) -> np.ndarray:
     """Return atanh of the partial correlations of i and j given all before j, j < i, by rows."""
-    # what the first j columns leave of a row of length 1, summed from the end: nothing cancels
+    # the remainder after the first j columns of a row of length 1, summed from the end to avoid
+    # cancellation
     left = np.sqrt(np.cumsum(factor[:, ::-1] ** 2, axis=1)[:, ::-1])
     i, j = np.tril_indices(len(factor), -1)
     return np.arctanh(np.clip(factor[i, j] / left[i, j], -1 + 1e-12, 1 - 1e-12))
