@@ -204,7 +204,7 @@ class NUTS:
         Where prior strengths are learned, they alone are sampled, and every answer is a mean of
         closed forms (see `bayesgen.inference.hyperparameter_sampling`).
         """
-        if any(len(part.priors) > 1 for part in model.blocks.values()):
+        if any(len(part.components) > 1 for part in model.blocks.values()):
             return self._strengths(model, statistics, reader, seed)
         for name, part in model.blocks.items():
             if part.improper:

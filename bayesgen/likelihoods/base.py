@@ -249,7 +249,7 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
         return True
 
     @property
-    def priors(self) -> "tuple[Likelihood, ...]":
+    def components(self) -> "tuple[Likelihood, ...]":
         """The family under each of the priors that are averaged over: itself alone."""
         return (self,)
 
