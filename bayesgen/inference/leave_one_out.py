@@ -15,7 +15,6 @@ from scipy.sparse import issparse
 from bayesgen.classes import ClassPrior
 from bayesgen.inference.incomplete_data import expected_statistics, missing_cells
 from bayesgen.likelihoods import Likelihood, Statistics
-from bayesgen.likelihoods.base import row_chunks
 from bayesgen.likelihoods.normal_statistics import class_moments
 from bayesgen.model import ModelStatistics, complete_model
 from bayesgen.typing import Block, Joint, Labels, Weights
@@ -64,19 +63,21 @@ Score = Callable[[Rows, np.ndarray], Joint]
 """(all rows, which of them) -> log p(x_i given y = k, the rows without i), shape (row, class)."""
 
 
-def leave_one_out(likelihood: Likelihood, statistics: Statistics, rows: Rows) -> Joint:
+def leave_one_out(
+    likelihood: Likelihood, full: Likelihood, statistics: Statistics, rows: Rows
+) -> Joint:
     """Return log p(x_i given y = k, the rows without i), shape (row, class).
 
     posterior(S - s_i) is the posterior without row i.
 
     Args:
         likelihood: guesses as the user left them.
+        full: the same, completed from all rows.
         statistics: of all rows.
         rows: all of them.
     """
     if not likelihood.vectorised or issparse(rows.x):
         return one_by_one(likelihood, statistics, rows, np.arange(len(rows.y)))
-    full = likelihood.complete(statistics)
     uninformative = full.uninformative()
     if uninformative is None:
         uninformative = np.zeros(1, dtype=bool)
@@ -95,8 +96,10 @@ def leave_one_out(likelihood: Likelihood, statistics: Statistics, rows: Rows) ->
     out = np.empty((len(rows.y), rows.n_classes))
     width = sum(np.size(getattr(statistics, name)) for name in statistics.axes)
     usual = np.setdiff1d(np.arange(len(rows.y)), apart)
-    for part in row_chunks(len(usual), max(1, BATCH_FLOATS // max(width, 1))):
-        out[usual[part]] = score(rows, usual[part])
+    size = max(1, BATCH_FLOATS // max(width, 1))
+    for start in range(0, len(usual), size):
+        some = usual[start : start + size]
+        out[some] = score(rows, some)
     for i in apart.tolist():
         out[i] = scored(likelihood, rows.without(likelihood, i), rows.x[i : i + 1], rows.n_classes)
     return out
