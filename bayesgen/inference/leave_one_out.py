@@ -174,7 +174,7 @@ def _with_missing(
         part = rows.at(some)
         x = part.x if prior is full else full.select(part.x, kept)
         alone = found.expected_statistics_per_row(x, part.y, part.away)
-        return prior.log_predictive_updated(whole - placed(alone, part.y, n_classes), x)
+        return prior.log_predictive_updated(whole - alone.placed(part.y, n_classes), x)
 
     return score
 
@@ -193,8 +193,8 @@ def _batch(
     """
     part, n = rows.at(some), len(some)
     # the statistics that each row removes, along a leading axis
-    alone = dataclasses.replace(part, y=np.arange(n), n_classes=n).lost(likelihood)
-    rest, x = statistics - placed(alone, part.y, rows.n_classes), part.x
+    alone = likelihood.statistics_per_row(part.x, part.away, part.n_levels)
+    rest, x = statistics - alone.placed(part.y, rows.n_classes), part.x
     prior = likelihood.complete(rest)
     own = prior.uninformative()
     differs = np.zeros(n, dtype=bool) if own is None else (own != uninformative).any(axis=-1)
@@ -209,17 +209,6 @@ def _batch(
         kept, axis = np.flatnonzero(~uninformative), likelihood.subset_axis
         prior, rest, x = prior.take(axis, kept), rest.take(axis, kept), full.select(x, kept)
     return prior.log_predictive_updated(rest, x)
-
-
-def placed(alone: Statistics, y: Labels, n_classes: int) -> Statistics:
-    """Return statistics of rows, stored in place of classes, each in the class of its row."""
-    at, arrays = np.arange(len(y)), {}
-    for name, axes in alone.axes.items():
-        if axes[:1] == ("class",):
-            value = getattr(alone, name)
-            arrays[name] = np.zeros((len(y), n_classes, *value.shape[1:]))
-            arrays[name][at, y] = value
-    return alone.with_arrays(arrays)
 
 
 def one_by_one(
