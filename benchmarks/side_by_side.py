@@ -35,7 +35,7 @@ class Chains:
 
 def log_density_of(model: Model, statistics: ModelStatistics) -> tuple[LogDensity, dict]:
     """Return what NUTS samples of a model, and its numbers."""
-    if any(len(part.priors) > 1 for part in model.blocks.values()):
+    if any(len(part.components) > 1 for part in model.blocks.values()):
         return hyperparameter_sampling.target(model, statistics)
     tree = arrays(model, statistics, complete_statistics(model, statistics))
     return model_log_density(model, statistics), tree

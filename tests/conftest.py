@@ -59,6 +59,18 @@ def pytest_configure(config: pytest.Config) -> None:
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let long runs of samplers warn of their chains: how short one is depends on the processor.
+
+    A test that a chain converges, or that a warning is given, says so itself.
+    """
+    for item in items:
+        if item.get_closest_marker("slow") or item.get_closest_marker("nightly"):
+            for warning in ("NotConverged", "LowSampleSize"):
+                mark = pytest.mark.filterwarnings(f"default::bayesgen.errors.{warning}")
+                item.add_marker(mark, append=False)
+
+
 @pytest.fixture(autouse=True, scope="module")
 def compiled_programs_go_before_memory_is_out_of_mappings() -> Iterator[None]:
     """Give back what was compiled once a quarter of the mappings that Linux grants are taken.

@@ -17,7 +17,7 @@ from rich.console import Console
 
 from bayesgen import datasets
 from bayesgen.cli import printing
-from bayesgen.cli.data import BATCH_ROWS, NULLS, DataFile, LabelledBatch, naming_target
+from bayesgen.cli.csv_and_parquet import BATCH_ROWS, NULLS, DataFile, LabelledBatch, naming_target
 from bayesgen.cli.models import (
     METHODS,
     AnyModelName,

@@ -6,7 +6,7 @@ from typing import Literal
 
 import pyarrow as pa
 
-from bayesgen.cli.data import Types, UnusableData
+from bayesgen.cli.csv_and_parquet import Types, UnusableData
 from bayesgen.errors import BayesgenError
 from bayesgen.errors.base import listed, named
 from bayesgen.estimators import (

@@ -148,7 +148,9 @@ class Fitted:
         draws = self.posterior.reweighable
         if draws is not None:
             return diagnose.left_out_by_importance(draws, encoded, y, weight)
-        joint, classes = self.state.leave_one_out(self.class_prior, encoded, y, weight, weight)
+        joint, classes = self.state.leave_one_out(
+            self.class_prior, self.posterior.reader, encoded, y, weight, weight
+        )
         return diagnose.LeaveOneOut(self.posterior.log_joint_from(classes, joint))
 
     def loo(self, encoded: Encoded, y: Labels, weight: Weights, kind: str) -> DataFrame | ELPDData:

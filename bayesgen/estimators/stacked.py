@@ -525,8 +525,10 @@ def held_out(
     encoded = joined([rows.encode(member.state_.schema, member.unseen) for rows in own])
     codes, weight = together(own, member.classes_)
     if member.inference_ in ("exact", "expected"):
-        prior, away = member.class_prior, one_each(weight)
-        joint, log_classes = member.state_.leave_one_out(prior, encoded, codes, weight, away)
+        parts = encoded, codes, weight, one_each(weight)
+        joint, log_classes = member.state_.leave_one_out(
+            member.class_prior, posterior.reader, *parts
+        )
         log_proba = posterior.log_proba(log_classes, joint)
     elif len(seen) == 1:
         log_proba = _by_folds(member, seen[0], classes)
@@ -625,10 +627,12 @@ class FittedStack(Fitted):
         """
         mixture, density, log_proba = self.mixture, [], []
         for name, rows in mixture.by_member(encoded).items():
-            member = self.members[name]
-            found = member.state_.leave_one_out(member.class_prior, rows, y, weight, weight)
-            density.append(np.logaddexp.reduce(found[0], axis=1))
-            log_proba.append(mixture.members[name].log_proba(found[1], found[0]))
+            member, posterior = self.members[name], mixture.members[name]
+            joint, log_classes = member.state_.leave_one_out(
+                member.class_prior, posterior.reader, rows, y, weight, weight
+            )
+            density.append(np.logaddexp.reduce(joint, axis=1))
+            log_proba.append(posterior.log_proba(log_classes, joint))
         able = mixture.able(encoded, len(y))
         joint = mixture.combined(np.stack(density), np.stack(log_proba), able)
         log_classes = mixture.log_classes()[None]

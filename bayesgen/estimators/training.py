@@ -294,7 +294,13 @@ class TrainingState:
         return out
 
     def leave_one_out(
-        self, prior: Spec, encoded: Encoded, y: Labels, weight: Weights, away: Weights
+        self,
+        prior: Spec,
+        reader: Reader,
+        encoded: Encoded,
+        y: Labels,
+        weight: Weights,
+        away: Weights,
     ) -> tuple[Joint, Joint]:
         """Return log p(x_i, y = k given the rows without i), and log P(y = k given them).
 
@@ -303,22 +309,23 @@ class TrainingState:
 
         Args:
             prior: of the classes.
+            reader: of the posterior, with the likelihoods that all rows completed.
             encoded: all rows.
             y: their class codes.
             weight: their weights.
             away: how much of its weight a row loses where it is left out.
         """
-        transforms, origin = self.schema.power_transforms(), self.schema.origins()
-        out = self._classes_without(prior, y, away)
-        classes_out = out
-        if transforms:
-            out = out + log_abs_det_jacobian(transforms, encoded)
-        for name, likelihood in self.likelihoods.items():
+        classes_out = self._classes_without(prior, y, away)
+        out, origin = classes_out, self.schema.origins()
+        if reader.power_transforms:
+            out = out + reader.log_abs_det_jacobian(encoded)
+        for name, full in reader.full.items():  # other blocks cannot tell classes apart
+            likelihood = self.likelihoods[name].shifted(-origin[name])
             n_levels = self.schema.n_levels(name) if likelihood.kind == "levels" else ()
             rows = loo.Rows(encoded[name], y, weight, away, len(self.classes), n_levels)
             part = self.statistics.blocks[name]
             try:
-                out = out + loo.leave_one_out(likelihood.shifted(-origin[name]), part, rows)
+                out = out + loo.leave_one_out(likelihood, full, part, rows)
             except np.linalg.LinAlgError as error:
                 raise_singular(error, [column.name for column in self.schema.blocks[name]])
         return out, classes_out
@@ -408,7 +415,8 @@ class TrainingState:
         posterior.require_leave_one_out("temper='learn'", "State a power: temper=0.5")
         encoded = joined([rows.encode(self.schema, unseen) for rows in seen])
         codes, weight = together(seen, self.classes)
-        joint, classes = self.leave_one_out(prior, encoded, codes, weight, one_each(weight))
+        parts = encoded, codes, weight, one_each(weight)
+        joint, classes = self.leave_one_out(prior, posterior.reader, *parts)
         powers = learned_powers(classes, joint, codes, weight)
         return PowerPosterior(posterior.reader, posterior.report, posterior, *powers)
 

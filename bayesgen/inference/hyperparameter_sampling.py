@@ -136,7 +136,7 @@ def target(model: Model, statistics: ModelStatistics) -> tuple[StrengthsTarget, 
         _require_closed(name, part, rows)
         if not ends:
             continue
-        template, slopes = line(part.priors)
+        template, slopes = line(part.components)
         blocks.append((name, template, rows))
         sites += [(f"{name}.{setting}", ()) for setting in ends]
         tree[name] = {
@@ -160,7 +160,7 @@ def mixture(model: Model, statistics: ModelStatistics, values: Mapping[str, np.n
             continue
         size = len(next(iter(drawn.values())))
         picked = np.linspace(0, size - 1, min(size, MEMBERS)).round().astype(int)
-        each = [given(part.priors, {s: v[i] for s, v in drawn.items()}) for i in picked]
+        each = [given(part.components, {s: v[i] for s, v in drawn.items()}) for i in picked]
         members = tuple(member.posterior(rows) for member in each)
         parts[name] = HyperparameterMixture(members, np.full(len(members), -np.log(len(members))))
     return Model(model.classes.posterior(statistics.count), parts)
@@ -169,17 +169,17 @@ def mixture(model: Model, statistics: ModelStatistics, values: Mapping[str, np.n
 def _ends(part: Likelihood) -> dict[str, tuple[float, float]]:
     """Return the smallest and largest value of every setting in which priors differ."""
     out = {}
-    for name in part.priors[0].hyperparameter_grid if len(part.priors) > 1 else ():
-        values = [float(np.ravel(getattr(prior, name))[0]) for prior in part.priors]
+    for name in part.components[0].hyperparameter_grid if len(part.components) > 1 else ():
+        values = [float(np.ravel(getattr(prior, name))[0]) for prior in part.components]
         if min(values) < max(values):
             out[name] = (min(values), max(values))
     return out
 
 
 def _require_closed(name: str, part: Likelihood, statistics: Statistics) -> None:
-    family = part.priors[0]
+    family = part.components[0]
     if not family.conjugate:
-        which = "with learned prior strengths" if len(part.priors) > 1 else ""
+        which = "with learned prior strengths" if len(part.components) > 1 else ""
         raise UnsupportedInference.because(
             f"block {name!r}, {type(family).__name__} {which}".rstrip(),
             "where prior strengths are learned, the parameters of all blocks are integrated out, "

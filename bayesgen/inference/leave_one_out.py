@@ -15,7 +15,6 @@ from scipy.sparse import issparse
 from bayesgen.classes import ClassPrior
 from bayesgen.inference.incomplete_data import expected_statistics, missing_cells
 from bayesgen.likelihoods import Likelihood, Statistics
-from bayesgen.likelihoods.base import row_chunks
 from bayesgen.likelihoods.normal_statistics import class_moments
 from bayesgen.model import ModelStatistics, complete_model
 from bayesgen.typing import Block, Joint, Labels, Weights
@@ -64,19 +63,21 @@ Score = Callable[[Rows, np.ndarray], Joint]
 """(all rows, which of them) -> log p(x_i given y = k, the rows without i), shape (row, class)."""
 
 
-def leave_one_out(likelihood: Likelihood, statistics: Statistics, rows: Rows) -> Joint:
+def leave_one_out(
+    likelihood: Likelihood, full: Likelihood, statistics: Statistics, rows: Rows
+) -> Joint:
     """Return log p(x_i given y = k, the rows without i), shape (row, class).
 
     posterior(S - s_i) is the posterior without row i.
 
     Args:
         likelihood: guesses as the user left them.
+        full: the same, completed from all rows.
         statistics: of all rows.
         rows: all of them.
     """
     if not likelihood.vectorised or issparse(rows.x):
         return one_by_one(likelihood, statistics, rows, np.arange(len(rows.y)))
-    full = likelihood.complete(statistics)
     uninformative = full.uninformative()
     if uninformative is None:
         uninformative = np.zeros(1, dtype=bool)
@@ -95,8 +96,10 @@ def leave_one_out(likelihood: Likelihood, statistics: Statistics, rows: Rows) ->
     out = np.empty((len(rows.y), rows.n_classes))
     width = sum(np.size(getattr(statistics, name)) for name in statistics.axes)
     usual = np.setdiff1d(np.arange(len(rows.y)), apart)
-    for part in row_chunks(len(usual), max(1, BATCH_FLOATS // max(width, 1))):
-        out[usual[part]] = score(rows, usual[part])
+    size = max(1, BATCH_FLOATS // max(width, 1))
+    for start in range(0, len(usual), size):
+        some = usual[start : start + size]
+        out[some] = score(rows, some)
     for i in apart.tolist():
         out[i] = scored(likelihood, rows.without(likelihood, i), rows.x[i : i + 1], rows.n_classes)
     return out
@@ -171,7 +174,7 @@ def _with_missing(
         part = rows.at(some)
         x = part.x if prior is full else full.select(part.x, kept)
         alone = found.expected_statistics_per_row(x, part.y, part.away)
-        return prior.log_predictive_updated(whole - placed(alone, part.y, n_classes), x)
+        return prior.log_predictive_updated(whole - alone.placed(part.y, n_classes), x)
 
     return score
 
@@ -190,8 +193,8 @@ def _batch(
     """
     part, n = rows.at(some), len(some)
     # the statistics that each row removes, along a leading axis
-    alone = dataclasses.replace(part, y=np.arange(n), n_classes=n).lost(likelihood)
-    rest, x = statistics - placed(alone, part.y, rows.n_classes), part.x
+    alone = likelihood.statistics_per_row(part.x, part.away, part.n_levels)
+    rest, x = statistics - alone.placed(part.y, rows.n_classes), part.x
     prior = likelihood.complete(rest)
     own = prior.uninformative()
     differs = np.zeros(n, dtype=bool) if own is None else (own != uninformative).any(axis=-1)
@@ -206,17 +209,6 @@ def _batch(
         kept, axis = np.flatnonzero(~uninformative), likelihood.subset_axis
         prior, rest, x = prior.take(axis, kept), rest.take(axis, kept), full.select(x, kept)
     return prior.log_predictive_updated(rest, x)
-
-
-def placed(alone: Statistics, y: Labels, n_classes: int) -> Statistics:
-    """Return statistics of rows, stored in place of classes, each in the class of its row."""
-    at, arrays = np.arange(len(y)), {}
-    for name, axes in alone.axes.items():
-        if axes[:1] == ("class",):
-            value = getattr(alone, name)
-            arrays[name] = np.zeros((len(y), n_classes, *value.shape[1:]))
-            arrays[name][at, y] = value
-    return alone.with_arrays(arrays)
 
 
 def one_by_one(

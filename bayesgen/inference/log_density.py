@@ -72,15 +72,14 @@ class Structure:
 
     def filled(self, tree: Tree) -> tuple[Model, ModelStatistics]:
         """Return model and statistics of this structure that hold the arrays of a tree."""
-        parts, statistics = {}, {}
-        for name, part, statistic in self.blocks:
-            parts[name] = part.with_arrays(tree["blocks"][name]["prior"])
-            statistics[name] = statistic.with_arrays(tree["blocks"][name]["statistics"])
         # whether classes are given, by an infinite strength, is part of the structure: not traced
         fixed = ("rows",) if self.classes.is_fixed else ()
         prior = {n: v for n, v in tree["class"]["prior"].items() if n not in fixed}
-        model = Model(self.classes.with_arrays(prior), parts)
-        return model, ModelStatistics(tree["class"]["count"], statistics)
+        classes, parts, statistics = self.classes.with_arrays(prior), {}, {}
+        for name, part, statistic in self.blocks:
+            parts[name] = part.with_arrays(tree["blocks"][name]["prior"])
+            statistics[name] = statistic.with_arrays(tree["blocks"][name]["statistics"])
+        return Model(classes, parts), ModelStatistics(tree["class"]["count"], statistics)
 
     def __hash__(self) -> int:
         """Hash by key."""
@@ -136,13 +135,13 @@ class ModelLogDensity:
         return jax.jit(self._constrained, inline=True)
 
     def _constrained(self, tree: Tree, u: Mapping[str, Traceable]) -> tuple[dict, Traceable]:
-        sheared, values, jacobian = dict(u), {}, 0.0
+        to_sites, sheared, values, jacobian = self._bijectors(tree, u), dict(u), {}, 0.0
         own = _by_owner(u, [name for name, _, _ in self.structure.blocks])
         for name, part, _ in self.structure.blocks:
             if own[name]:
                 moved = part.sheared(own[name], tree["blocks"][name]["whitening"])
                 sheared |= {f"{name}.{parameter}": value for parameter, value in moved.items()}
-        for site, to_site in self._bijectors(tree, u).items():
+        for site, to_site in to_sites.items():
             values[site] = to_site(sheared[site])
             jacobian += to_site.log_abs_det_jacobian(sheared[site], values[site]).sum()
         return values, jacobian

@@ -205,7 +205,7 @@ class NUTS:
         With learned prior strengths, only these are sampled, and every prediction is a mean of
         closed forms (see `bayesgen.inference.hyperparameter_sampling`).
         """
-        if any(len(part.priors) > 1 for part in model.blocks.values()):
+        if any(len(part.components) > 1 for part in model.blocks.values()):
             return self._strengths(model, statistics, reader, seed)
         for name, part in model.blocks.items():
             if part.improper:

@@ -199,6 +199,19 @@ class Statistics(Arrays):
             arrays[name] = array
         return self.with_arrays(arrays)
 
+    def placed(self: T, y: Labels, n_classes: int) -> T:
+        """Return statistics of rows, stored in place of classes, each in the class of its row.
+
+        Arrays with a class axis gain a leading axis of rows, and are 0 for the other classes.
+        """
+        at, arrays = np.arange(len(y)), {}
+        for name, axes in self.axes.items():
+            if axes[:1] == ("class",):
+                value = getattr(self, name)
+                arrays[name] = np.zeros((len(y), n_classes, *value.shape[1:]))
+                arrays[name][at, y] = value
+        return self.with_arrays(arrays)
+
     def reindex_levels(self: T, index: np.ndarray, n_levels: tuple[int, ...]) -> T:
         """Return a copy over columns with more levels; itself if there are no levels."""
         return self
@@ -249,7 +262,7 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
         return True
 
     @property
-    def priors(self) -> "tuple[Likelihood, ...]":
+    def components(self) -> "tuple[Likelihood, ...]":
         """The family under each prior of a mixture: itself alone."""
         return (self,)
 
@@ -294,6 +307,11 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
         n_levels: tuple[int, ...] = (),
     ) -> S:
         """Return the statistics of encoded rows; missing cells have weight zero."""
+
+    def statistics_per_row(self, x: Block, weight: Weights, n_levels: tuple[int, ...] = ()) -> S:
+        """Return the statistics of each row by itself, with rows in place of classes."""
+        own = np.arange(len(weight))
+        return self.statistics(x, own, weight, n_classes=len(own), n_levels=n_levels)
 
     # -- the prior and its update -----------------------------------------------------------
 

@@ -60,6 +60,6 @@ class ExponentialFamily(Likelihood[S]):
 
     def log_likelihood(self, params: Params, statistics: S) -> Traceable:
         """Return log p(rows given params), summed over classes: one dot product of statistics."""
-        natural, total = self.natural(params), statistics.total_features()
+        total, natural = statistics.total_features(), self.natural(params)
         xp = natural.__array_namespace__()
         return xp.sum(xp.where(total == 0, 0.0, natural) * total, axis=(-2, -1))

@@ -70,7 +70,7 @@ class HyperparameterMixture(Likelihood[Statistics]):
         return self.members[0]
 
     @property
-    def priors(self) -> tuple[Likelihood, ...]:
+    def components(self) -> tuple[Likelihood, ...]:
         """The family under each prior of the mixture."""
         return self.members
 

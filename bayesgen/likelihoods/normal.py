@@ -10,7 +10,7 @@ from bayesgen.errors import InvalidPrior
 from bayesgen.likelihoods import normal_densities as densities
 from bayesgen.likelihoods.base import Guess, Repair
 from bayesgen.likelihoods.columnwise import CELLS, Cell, Columnwise
-from bayesgen.likelihoods.normal_statistics import NormalStatistics, class_moments
+from bayesgen.likelihoods.normal_statistics import NormalStatistics, class_moments, row_moments
 from bayesgen.likelihoods.special_functions import log_rising_factorial, namespace
 from bayesgen.typing import Block, Joint, Labels, LevelCounts, Params, Traceable, Weights
 
@@ -87,6 +87,12 @@ class Normal(Columnwise):
     ) -> NormalStatistics:
         """Return count, mean and scatter of each class and column."""
         return NormalStatistics(*class_moments(x, y, weight, n_classes))
+
+    def statistics_per_row(
+        self, x: Block, weight: Weights, n_levels: LevelCounts = ()
+    ) -> NormalStatistics:
+        """Return the statistics of each row by itself, with rows in place of classes."""
+        return row_moments(x, weight)
 
     def complete(self, statistics: NormalStatistics) -> "Normal":
         """Fill in guesses of None from the pooled columns and broadcast every array."""

@@ -33,13 +33,16 @@ class NormalStatistics(SufficientStatistics):
 
     def __add__(self, other: "NormalStatistics") -> "NormalStatistics":
         """Return the statistics of the rows of both (Chan, Golub and LeVeque 1979)."""
-        mine, theirs = self.arrays(), other.arrays()
-        return NormalStatistics(*merge_moments(tuple(mine.values()), tuple(theirs.values())))
+        return NormalStatistics(*merge_moments(self.moments, other.moments))
 
     def __sub__(self, other: "NormalStatistics") -> "NormalStatistics":
         """Return the statistics without the rows of the other: the merge, solved for one part."""
-        mine, theirs = self.arrays(), other.arrays()
-        return NormalStatistics(*unmerge_moments(tuple(mine.values()), tuple(theirs.values())))
+        return NormalStatistics(*unmerge_moments(self.moments, other.moments))
+
+    @property
+    def moments(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Count, mean and centred squares."""
+        return self.count, self.mean, self.scatter
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -90,6 +93,13 @@ class NormalStatistics(SufficientStatistics):
             origin = np.take_along_axis(self.mean, somewhere, axis=-2)
         off = (self.count * (self.mean - origin)).sum(axis=-2)
         return n, origin[..., 0, :] + off / np.where(n > 0, n, 1.0)
+
+
+def row_moments(x: Numbers, weight: Weights) -> NormalStatistics:
+    """Return the statistics of each row by itself, with rows in place of classes."""
+    seen = ~np.isnan(x)
+    count = np.where(seen, weight[:, None], 0.0)
+    return NormalStatistics(count, np.where(seen, x, 0.0), np.zeros(x.shape))
 
 
 def class_moments(

@@ -40,13 +40,6 @@ def log_factorial(x: np.ndarray) -> Float[np.ndarray, "..."]:
     return out
 
 
-def quotient(a: Traceable, b: Traceable) -> Traceable:
-    """Return a / b, and 0 where b is 0."""
-    xp = namespace(a, b)
-    some = b > 0
-    return xp.where(some, a / xp.where(some, b, 1.0), 0.0)
-
-
 def log_rising_factorial(a: Traceable | float, n: Traceable | float) -> Traceable:
     """Return log of a (a + 1) ... (a + n - 1) = log Gamma(a + n) - log Gamma(a), broadcast.
 

@@ -18,7 +18,7 @@ from bayesgen.likelihoods.base import (
 from bayesgen.likelihoods.exponential_family import ExponentialFamily
 from bayesgen.likelihoods.normal import Normal
 from bayesgen.likelihoods.normal_densities import diagonal_t, spherical_t
-from bayesgen.likelihoods.normal_statistics import NormalStatistics, class_moments
+from bayesgen.likelihoods.normal_statistics import NormalStatistics, class_moments, row_moments
 from bayesgen.typing import Block, Evidence, Joint, Labels, LevelCounts, Params, Traceable, Weights
 
 FAMILY = "SphericalNormal"
@@ -127,6 +127,12 @@ class SphericalNormal(ExponentialFamily[NormalStatistics]):
     ) -> NormalStatistics:
         """Return count, mean and scatter of each class and column."""
         return NormalStatistics(*class_moments(x, y, weight, n_classes))
+
+    def statistics_per_row(
+        self, x: Block, weight: Weights, n_levels: LevelCounts = ()
+    ) -> NormalStatistics:
+        """Return the statistics of each row by itself, with rows in place of classes."""
+        return row_moments(x, weight)
 
     def complete(self, statistics: NormalStatistics) -> "SphericalNormal":
         """Fill in guesses of None from the pooled columns and broadcast every array."""

@@ -9,7 +9,7 @@ from pyarrow import parquet
 
 from bayesgen import LDA, datasets
 from bayesgen.cli import main
-from bayesgen.cli.data import NULLS, DataFile
+from bayesgen.cli.csv_and_parquet import NULLS, DataFile
 from bayesgen.cli.models import in_words, new_classifiers
 from bayesgen.errors.base import merge_sentences, merge_warnings
 from bayesgen.table import read_table

@@ -49,7 +49,7 @@ def test_every_family_leaves_a_row_out(name, guess):
     weight = rng.choice([0.5, 1.0, 2.0], len(y))
     whole = laws.statistics(case, prior, x, y, weight)
     rows = leave_one_out.Rows(x, y, weight, weight, laws.N_CLASSES, case.n_levels)
-    found = leave_one_out.leave_one_out(prior, whole, rows)
+    found = leave_one_out.leave_one_out(prior, prior.complete(whole), whole, rows)
     expected = [alone(prior, case, x, y, weight, i) for i in range(len(y))]
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
 
@@ -60,7 +60,7 @@ def test_a_column_that_is_constant_without_the_row_says_nothing_of_it():
     for prior in (bg.Normal(), bg.MultivariateNormal(), bg.Normal(spread="shared")):
         whole = prior.statistics(x, y, weight, n_classes=2)
         rows = leave_one_out.Rows(x, y, weight, weight, 2)
-        found = leave_one_out.leave_one_out(prior, whole, rows)
+        found = leave_one_out.leave_one_out(prior, prior.complete(whole), whole, rows)
         rest = prior.statistics(x[[0, 1, 3], 1:], y[[0, 1, 3]], weight[:3], n_classes=2)
         np.testing.assert_allclose(
             found[2], prior.complete(rest).posterior(rest).log_predictive(x[2:3, 1:])[0]
@@ -76,7 +76,9 @@ def test_a_value_that_one_row_alone_has_leaves_no_rounding_behind(prior):
     x[5, 1] = 0.37
     y, weight = np.arange(12) % 2, np.ones(12)
     whole = prior.statistics(x, y, weight, n_classes=2)
-    found = leave_one_out.leave_one_out(prior, whole, leave_one_out.Rows(x, y, weight, weight, 2))
+    found = leave_one_out.leave_one_out(
+        prior, prior.complete(whole), whole, leave_one_out.Rows(x, y, weight, weight, 2)
+    )
     others = np.arange(12) != 5
     rest = prior.statistics(x[others], y[others], weight[others], n_classes=2)
     np.testing.assert_allclose(found[5], leave_one_out.scored(prior, rest, x[5:6], 2), rtol=1e-9)
@@ -170,7 +172,8 @@ def test_every_family_leaves_a_part_of_a_row_out(name):
     x, y = case.rows(rng, 12, gaps=not prior.joint)
     times = np.tile([1.0, 2.0, 3.0], 4)
     rows = leave_one_out.Rows(x, y, times, np.ones(12), laws.N_CLASSES, case.n_levels)
-    found = leave_one_out.leave_one_out(prior, laws.statistics(case, prior, x, y, times), rows)
+    whole = laws.statistics(case, prior, x, y, times)
+    found = leave_one_out.leave_one_out(prior, prior.complete(whole), whole, rows)
     for i in range(12):
         rest = times - (np.arange(12) == i)
         some = rest > 0

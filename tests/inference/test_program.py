@@ -90,6 +90,7 @@ def everything():
     return model, statistics, found, params, jacobians
 
 
+@pytest.mark.slow
 def test_prior_term_is_that_of_the_blocks(everything):
     model, _, found, params, _ = everything
     one = {n: {k: v[None] for k, v in params[n].items()} for n in model.blocks}
@@ -99,6 +100,7 @@ def test_prior_term_is_that_of_the_blocks(everything):
     np.testing.assert_allclose(found["prior"], blocks + classes, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_rows_term_is_the_likelihood_in_numpy(everything):
     model, statistics, found, params, _ = everything
     rows = sum(
@@ -109,6 +111,7 @@ def test_rows_term_is_the_likelihood_in_numpy(everything):
     np.testing.assert_allclose(found["rows"], rows + labels, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_measure_term_is_that_of_numpy(everything):
     model, _, found, params, _ = everything
     measure = sum(part.log_scale_free_jacobian(params[name]) for name, part in model.blocks.items())
@@ -116,6 +119,7 @@ def test_measure_term_is_that_of_numpy(everything):
     np.testing.assert_allclose(found["measure"], measure, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_jacobian_term_is_the_derivative(everything):
     _, _, found, _, jacobians = everything
     np.testing.assert_allclose(found["jacobian"], sum(jacobians.values()), rtol=1e-9)

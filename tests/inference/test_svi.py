@@ -84,6 +84,7 @@ def test_svi_lands_on_the_closed_form_of_a_few(method):
     same_params(svi.params, method().infer(*blocks, seed=0).params)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gaps", [False, True])
 def test_mode_under_lkj(gaps):
     """No closed form: nothing near the answer is higher, in steps of a thousandth of a width."""

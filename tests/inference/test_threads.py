@@ -86,7 +86,12 @@ def test_fits_side_by_side_answer_as_they_do_alone():
 
 
 def test_programs_of_two_threads_meet_without_turns(monkeypatch):
-    """The fault that the lock prevents: NumPyro's handlers of two threads stand on one stack."""
+    """The fault that the lock prevents: NumPyro's handlers of two threads stand on one stack.
+
+    The stack is one of this test alone: a handler that the fault leaves there would join the
+    programs of whatever test comes next.
+    """
+    monkeypatch.setattr(numpyro.primitives, "_PYRO_STACK", [])
     seen = {}
 
     def program(name, first, second):

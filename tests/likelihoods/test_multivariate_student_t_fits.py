@@ -66,6 +66,7 @@ def em(x, y, weight, degrees, *, shared):
     return mean, scale
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["given", "shared"])
 def test_maximum_likelihood_meets_em(maximum, name):
     fit, params, x, y, weight, _ = maximum
@@ -78,6 +79,7 @@ def test_maximum_likelihood_meets_em(maximum, name):
     np.testing.assert_allclose(shape, (scale / UNITS[:, None] / UNITS)[: len(shape)], atol=1e-5)
 
 
+@pytest.mark.slow
 def test_nothing_near_the_maximum_is_higher(maximum):
     """Degrees learned, a fifth of the cells missing."""
     _, params, _, _, _, (model, statistics, _) = maximum
@@ -93,6 +95,7 @@ def test_nothing_near_the_maximum_is_higher(maximum):
     assert 1 < best["degrees"] < 30
 
 
+@pytest.mark.slow
 def test_coordinates_sit_near_the_maximum(maximum):
     _, params, _, _, _, (model, statistics, _) = maximum
     for name in params:
@@ -138,6 +141,7 @@ def reported():
     return out
 
 
+@pytest.mark.slow
 def test_a_row_astray_leaves_the_answers(reported):
     """One row of doubtful class moves by .03, half of them by less than .001."""
     before, after = reported["given"]
@@ -147,6 +151,7 @@ def test_a_row_astray_leaves_the_answers(reported):
     assert np.abs(after - before).max() > 0.5
 
 
+@pytest.mark.slow
 def test_a_row_astray_is_a_reason_to_doubt(reported):
     """Degrees learned: tails grow and answers are less sure, but the class is the same."""
     before, after = reported["learned"]

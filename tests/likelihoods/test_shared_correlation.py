@@ -41,6 +41,7 @@ def maximum():
     return fit, params, tables, y, weight, built
 
 
+@pytest.mark.slow
 def test_maximum_likelihood_solves_its_equations(maximum):
     """diag(R^-1 D^-1 S D^-1) = 1 in every class, R the mean of D^-1 S D^-1."""
     fit, params, tables, y, weight, _ = maximum
@@ -60,6 +61,7 @@ def test_maximum_likelihood_solves_its_equations(maximum):
     np.testing.assert_allclose(correlation, expected, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["whole", "holed"])
 def test_nothing_near_the_maximum_is_higher(maximum, name):
     """The likelihood row by row, another program; a thousandth of a width away."""
@@ -80,6 +82,7 @@ def test_nothing_near_the_maximum_is_higher(maximum, name):
         assert height(near) <= top + 1e-7
 
 
+@pytest.mark.slow
 def test_coordinates_sit_at_the_maximum(maximum):
     """The flip-flop of moments is the maximum of complete rows, and near that of others."""
     _, params, _, _, _, (model, statistics, _) = maximum

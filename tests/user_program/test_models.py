@@ -23,7 +23,7 @@ from scipy import stats
 
 MODELS = Path(__file__).parents[2] / "models"
 every_program = pytest.mark.parametrize("name", CASES)
-FAST = ("qda", "mixed_naive_bayes")
+FAST = ("mixed_naive_bayes",)
 compiled_program = pytest.mark.parametrize("name", fast_only(FAST, CASES))
 PROGRAMS = {name: runpy.run_path(str(MODELS / f"{name}.py"))["model"] for name in CASES}
 

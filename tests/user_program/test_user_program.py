@@ -222,6 +222,7 @@ def errors(clf: bg.GenerativeClassifier) -> np.ndarray:
     return spread / np.sqrt(clf.report_.details["ess"])
 
 
+@pytest.mark.slow
 def test_loo_is_fitting_again_without_the_row(many_draws):
     """With missing cells and weights; the oracle is exact.
 
@@ -239,6 +240,7 @@ def test_loo_is_fitting_again_without_the_row(many_draws):
     np.testing.assert_array_equal(again, found)
 
 
+@pytest.mark.slow
 def test_loo_as_elpd(many_draws):
     import arviz_stats as az
 
@@ -252,6 +254,7 @@ def test_loo_as_elpd(many_draws):
     assert set(table.index) == {"learned", "uniform"}
 
 
+@pytest.mark.slow
 def test_loo_warns_of_rows_that_decide_alone(many_draws):
     x = ROWS.copy()
     x[3] = 15.0

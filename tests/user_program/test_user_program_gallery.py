@@ -25,7 +25,7 @@ from bayesgen.likelihoods import Likelihood
 
 MODELS = Path(__file__).parents[2] / "models"
 PROGRAMS = {name: runpy.run_path(str(MODELS / f"{name}.py"))["model"] for name in CASES}
-FAST = ("qda", "mixed_naive_bayes")
+FAST = ("mixed_naive_bayes",)
 every_program = pytest.mark.parametrize("name", fast_only(FAST, CASES))
 
 

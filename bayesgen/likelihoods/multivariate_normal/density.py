@@ -16,6 +16,7 @@ from bayesgen.likelihoods.base import Likelihood, row_chunks
 from bayesgen.likelihoods.exponential_family import ExponentialFamily
 from bayesgen.likelihoods.multivariate_normal.statistics import (
     MultivariateNormalStatistics,
+    complete_rows,
     gather,
     patterns,
 )
@@ -209,6 +210,14 @@ class NormalDensity(ExponentialFamily[MultivariateNormalStatistics]):
     ) -> MultivariateNormalStatistics:
         """Return moments by class, and by cell for incomplete rows."""
         return gather(x, y, weight, n_classes)
+
+    def statistics_per_row(
+        self, x: Block, weight: Weights, n_levels: tuple[int, ...] = ()
+    ) -> MultivariateNormalStatistics:
+        """Return the statistics of each row by itself, with rows in place of classes."""
+        if np.isnan(x).any():
+            return super().statistics_per_row(x, weight, n_levels)
+        return complete_rows(weight, x, np.zeros((*x.shape, x.shape[1])))
 
     def features(self, x: Block) -> np.ndarray:
         """Return x_i x_j (i <= j), x and 1 of complete rows, shape (row, natural)."""

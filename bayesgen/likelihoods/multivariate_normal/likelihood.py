@@ -23,7 +23,7 @@ from bayesgen.likelihoods.multivariate_normal.statistics import MultivariateNorm
 from bayesgen.likelihoods.normal import Normal
 from bayesgen.likelihoods.normal_densities import spherical_t
 from bayesgen.likelihoods.normal_statistics import NormalStatistics
-from bayesgen.likelihoods.special_functions import log_rising_factorial, namespace, quotient
+from bayesgen.likelihoods.special_functions import log_rising_factorial, namespace
 from bayesgen.likelihoods.spherical_normal import SphericalNormal
 from bayesgen.typing import Block, Evidence, Joint, Labels, Params, Traceable
 
@@ -192,12 +192,13 @@ class MultivariateNormal(density.NormalDensity):
 
     def posterior(self, statistics: MultivariateNormalStatistics) -> "MultivariateNormal":
         """Return the updated prior (formula above); rows must be complete."""
-        self.require_closed_form()
+        if not self.conjugate:
+            raise UnsupportedInference.no_closed_form(self.title)
         if statistics.has_missing:
             raise UnsupportedInference.missing_cells(FAMILY)
         n, delta = statistics.count, statistics.mean - self.mean
         mean_rows = self.mean_rows + n
-        share = quotient(n, mean_rows)
+        share = n / (mean_rows + (mean_rows == 0))  # no rows: 0 / 1
         pull = (self.mean_rows * share)[..., None] * delta
         if self.shared:
             between = pull.swapaxes(-1, -2) @ delta

@@ -14,7 +14,6 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.linalg import get_blas_funcs
 
-from bayesgen.likelihoods.base import row_chunks
 from bayesgen.likelihoods.exponential_family import SufficientStatistics
 from bayesgen.likelihoods.normal_statistics import NormalStatistics
 from bayesgen.typing import Labels, Numbers, Traceable, Weights
@@ -154,18 +153,19 @@ def gather(x: Numbers, y: Labels, weight: Weights, n_classes: int) -> Multivaria
     rest, ones = [], np.ones(x.shape[1])
     even = bool((weight == 1).all())
     room = np.empty((min(len(x), SCATTER_ROWS), x.shape[1]), dtype=x.dtype)
-    for rows in row_chunks(len(x), SCATTER_ROWS):
+    for start in range(0, len(x), SCATTER_ROWS):
+        rows = slice(start, start + SCATTER_ROWS)
         # a missing cell makes the sum of its row NaN: one product instead of a mask
         missing = np.isnan(x[rows] @ ones)
         complete = None
         if missing.any():
-            rest.append(rows.start + np.flatnonzero(missing))
+            rest.append(start + np.flatnonzero(missing))
             complete = np.flatnonzero(~missing)
         labels = y[rows] if complete is None else y[rows][complete]
         # labels of 16 bits are sorted by counting, ten times as fast
         narrow = labels.astype(np.int16) if n_classes < 1 << 15 else labels
         order = np.argsort(narrow, kind="stable")
-        order = rows.start + (order if complete is None else complete[order])
+        order = start + (order if complete is None else complete[order])
         # memory is reused; any mode but "raise" writes straight into it
         block = np.take(x, order, axis=0, out=room[: len(order)], mode="clip")
         sizes = np.bincount(labels, minlength=n_classes)
