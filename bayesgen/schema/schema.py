@@ -155,8 +155,8 @@ class Schema:
         return build_frame(ordered, self.container, declared=declared)
 
     def unused(self) -> set[Name]:
-        """Return the columns that no block reads."""
-        return set(self.names) - self.used()
+        """Return the columns that no block reads; of sparse tables, which hold numbers, none."""
+        return set() if self.container in SPARSE else set(self.names) - self.used()
 
     def used(self) -> set[Name]:
         """Return the columns that blocks read."""
