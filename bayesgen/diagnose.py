@@ -29,7 +29,7 @@ Params = Mapping[str, Mapping[str, np.ndarray]]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Words:
+class AxisLabels:
     """The user's labels for the axes of parameters.
 
     classes: labels. features: block -> names of its informative columns. levels: block ->
@@ -67,7 +67,7 @@ class Group:
         return (*dims, *(f"{text}_dim_{i}" for i in range(size - len(dims))))
 
 
-def parameters(params: Params, families: Mapping[str, Likelihood], words: Words) -> Group:
+def parameters(params: Params, families: Mapping[str, Likelihood], labels: AxisLabels) -> Group:
     """Return parameters (chain, draw, ...) by site name, in interpretable form.
 
     Cholesky factors become covariances; an axis of length one, shared by all classes, is dropped.
@@ -78,7 +78,7 @@ def parameters(params: Params, families: Mapping[str, Likelihood], words: Words)
             axes = _axes(owner, name, families)
             if name == "cholesky":
                 name, value = "covariance", value @ np.swapaxes(value, -1, -2)
-            if axes and axes[0] == "class" and value.shape[2] != len(words.classes):
+            if axes and axes[0] == "class" and value.shape[2] != len(labels.classes):
                 value, axes = value[:, :, 0], axes[1:]
             arrays[f"{owner}.{name}"] = value
             dims[f"{owner}.{name}"] = _named(owner, axes)
@@ -158,7 +158,7 @@ def log_priors(model: Model, params: Params) -> dict[str, np.ndarray]:
 def replicated(
     params: Params, families: Mapping[str, Likelihood], y: Labels, rng: np.random.Generator, n: int
 ) -> dict[str, np.ndarray]:
-    """Return blocks of rows simulated for labels y under n draws of parameters, (n, row, feature).
+    """Return tables simulated for labels y under n draws of parameters, (n, row, feature).
 
     Blocks without parameters (an improper prior) are left out.
 

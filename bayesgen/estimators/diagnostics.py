@@ -40,14 +40,14 @@ class Fitted:
 
     # -- parameters --------------------------------------------------------------------------------
 
-    def words(self) -> diagnose.Words:
+    def axis_labels(self) -> diagnose.AxisLabels:
         """Return the user's labels for the axes of parameters."""
         reader, state = self.posterior.reader, self.state
         features = {name: state.columns(reader, name) for name in reader.kept}
         levels = {name: state.level_names(reader, name) for name in reader.kept}
-        return diagnose.Words(state.classes.tolist(), features, levels)
+        return diagnose.AxisLabels(state.classes.tolist(), features, levels)
 
-    def named(self, params: diagnose.Params, words: diagnose.Words) -> diagnose.Group:
+    def named(self, params: diagnose.Params, labels: diagnose.AxisLabels) -> diagnose.Group:
         """Return parameters under the user's names and in the user's units."""
         families = self.posterior.families
         origin = self.state.kept_origin(self.posterior.reader)
@@ -56,7 +56,7 @@ class Fitted:
             for name, family in families.items()
             if name in params
         }
-        return diagnose.parameters({"class": params["class"], **moved}, families, words)
+        return diagnose.parameters({"class": params["class"], **moved}, families, labels)
 
     def prior_draws(
         self, rng: np.random.Generator, draws: int, encoded: Encoded, y: Labels
@@ -76,9 +76,9 @@ class Fitted:
 
     def summary(self, rng: np.random.Generator, draws: int, options: dict) -> DataFrame:
         """Return arviz's summary of every parameter."""
-        posterior, words = diagnose.draws_of(self.posterior, rng, draws), self.words()
-        groups = {"posterior": self.named(posterior.params, words)}
-        return diagnose.summary(diagnose.datatree(groups, words.coords(), {}), options)
+        posterior, labels = diagnose.draws_of(self.posterior, rng, draws), self.axis_labels()
+        groups = {"posterior": self.named(posterior.params, labels)}
+        return diagnose.summary(diagnose.datatree(groups, labels.coords(), {}), options)
 
     # -- rows --------------------------------------------------------------------------------------
 
@@ -94,12 +94,12 @@ class Fitted:
             draws: of a closed-form posterior, and of the prior.
             replicates: simulated tables.
         """
-        words, posterior = self.words(), diagnose.draws_of(self.posterior, rng, draws)
+        labels, posterior = self.axis_labels(), diagnose.draws_of(self.posterior, rng, draws)
         prior = self.prior_draws(rng, draws, encoded, y)
         conditional, joint = diagnose.log_likelihoods(posterior, encoded, y)
         groups = {
-            "posterior": self.named(posterior.params, words),
-            "prior": self.named(prior, words),
+            "posterior": self.named(posterior.params, labels),
+            "prior": self.named(prior, labels),
             "log_prior": diagnose.Group(self.log_priors(posterior, encoded, y)),
             "observed_data": self.observed(encoded),
             "sample_stats": diagnose.Group(posterior.sample_stats),
@@ -112,7 +112,7 @@ class Fitted:
             groups[f"{name}_predictive"] = self._tables(simulated, len(y))
         report = self.posterior.report
         attrs = {"inference": report.method, "verdict": report.verdict}
-        return diagnose.datatree(groups, words.coords(), attrs)
+        return diagnose.datatree(groups, labels.coords(), attrs)
 
     def observed(self, encoded: Encoded) -> diagnose.Group:
         """Return the group of observed rows, by column."""

@@ -210,9 +210,9 @@ class FittedProgram(Fitted):
             return cast(T, {name: _replaced(array, *cells[name]) for name, array in X.items()})
         return cast(T, _replaced(X, *cells[SINGLE]))
 
-    def named(self, params: diagnose.Params, words: diagnose.Words) -> diagnose.Group:
+    def named(self, params: diagnose.Params, labels: diagnose.AxisLabels) -> diagnose.Group:
         """Return the parameters of the program under unused names, and the class probabilities."""
-        group = super().named(params, words)
+        group = super().named(params, labels)
         sites = {free(site, group.arrays): value for site, value in params.get(OWNER, {}).items()}
         return diagnose.Group({**group.arrays, **sites}, group.dims)
 

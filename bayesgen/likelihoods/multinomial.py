@@ -23,7 +23,7 @@ from bayesgen.likelihoods.multinomial_scores import (
     log_coefficients,
     urn_scores,
 )
-from bayesgen.likelihoods.sparse import class_sums, kept_columns, row_blocks, widened
+from bayesgen.likelihoods.sparse import class_sums, kept_columns, sparse_chunks, widened
 from bayesgen.typing import Block, Kept, Labels, Params, Traceable, Weights
 
 ROWS_PER_WORD = 5.0  # chosen by log loss on texts, see `Multinomial`
@@ -165,7 +165,7 @@ class Multinomial(DirichletVector[MultinomialStatistics]):
     ) -> MultinomialStatistics:
         """Return word counts, coefficients and lengths; a missing cell would count as 0."""
         length, coefficient = np.zeros(len(y)), np.zeros(len(y))
-        for rows, cells in row_blocks(x):
+        for rows, cells in sparse_chunks(x):
             length[rows] = cells.sums(cells.data)
             coefficient[rows] = log_coefficients(cells, length[rows])
         return MultinomialStatistics(

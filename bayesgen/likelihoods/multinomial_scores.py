@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 from scipy.special import gammaln
 
 from bayesgen.likelihoods.dirichlet import log_gammas
-from bayesgen.likelihoods.sparse import SCORED_CELLS, Cells, observed_sums, row_blocks
+from bayesgen.likelihoods.sparse import SCORED_CELLS, Cells, observed_sums, sparse_chunks
 from bayesgen.likelihoods.special_functions import log_factorial, log_rising_factorial
 from bayesgen.typing import Block
 
@@ -41,7 +41,7 @@ def averaged(
 
     def log_predictive(x: Block) -> Float[np.ndarray, "row class"]:
         out, length = np.empty((x.shape[0], len(urns))), np.empty(x.shape[0])
-        for rows, cells in row_blocks(x, SCORED_CELLS):
+        for rows, cells in sparse_chunks(x, SCORED_CELLS):
             length[rows] = cells.sums(cells.data)
             out[rows] = rising(cells)
             if cells.missing_cells is not None:
@@ -71,7 +71,7 @@ def given_urns(
 
     def log_density(x: Block) -> np.ndarray:
         out = np.empty((x.shape[0], len(flat)))
-        for rows, cells in row_blocks(x):
+        for rows, cells in sparse_chunks(x):
             counts, length = cells.compressed(), cells.sums(cells.data)
             part = counts @ weights
             part += log_coefficients(cells, length)[:, None]
@@ -196,7 +196,7 @@ def urn_scores(
 
     def log_density(x: Block, own: np.ndarray) -> Float[np.ndarray, "draw row class"]:
         out = np.zeros((*own.shape, n_classes))
-        for rows, cells in row_blocks(x):
+        for rows, cells in sparse_chunks(x):
             totals = _totals(concentration, cells)
             for i, at in enumerate(range(rows.start, rows.stop)):
                 row = slice(cells.indptr[i], cells.indptr[i + 1])

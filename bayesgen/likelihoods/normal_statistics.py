@@ -115,7 +115,7 @@ def class_moments(
     # often zero: the origin of centered columns is their first row
     off = x.__getitem__ if not shift.any() else lambda rows: x[rows] - shift
     parts = (
-        _block_moments(off(rows), y[rows], one_hot(y[rows], n_classes) * weight[rows])
+        _chunk_moments(off(rows), y[rows], one_hot(y[rows], n_classes) * weight[rows])
         # one empty chunk if there are no rows
         for rows in row_chunks(max(len(x), 1))
     )
@@ -159,7 +159,7 @@ def pilot(x: Numbers) -> Float[np.ndarray, " feature"]:
     return shift
 
 
-def _block_moments(x: Numbers, y: Labels, membership: np.ndarray) -> tuple:
+def _chunk_moments(x: Numbers, y: Labels, membership: np.ndarray) -> tuple:
     observed = ~np.isnan(x)
     missing_cells = not observed.all()
     if missing_cells:

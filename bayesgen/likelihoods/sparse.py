@@ -19,7 +19,7 @@ PerClass = Float[np.ndarray, "class feature"]
 Statistic = Callable[[np.ndarray], tuple[np.ndarray, ...]]
 """Cells of any shape -> their sufficient statistics, each of that shape."""
 
-BLOCK_CELLS = 1 << 17
+CHUNK_CELLS = 1 << 17
 """Stored cells a chunk: temporaries of 1 MB stay in a second-level cache."""
 SCORED_CELLS = 1 << 19
 """The same where each chunk costs some calls: 4 MB."""
@@ -64,7 +64,7 @@ class Cells:
         return np.repeat(values, np.diff(self.indptr))
 
 
-def row_blocks(x: Block, cells: int = BLOCK_CELLS) -> Iterator[tuple[slice, Cells]]:
+def sparse_chunks(x: Block, cells: int = CHUNK_CELLS) -> Iterator[tuple[slice, Cells]]:
     """Yield slices that cover all rows, and the stored cells of each, about `cells` at a time."""
     if issparse(x):
         for rows in _row_slices(x.indptr, cells):
@@ -134,7 +134,7 @@ def class_sums(
         return out
     even = bool((weight == 1).all())
     # at least as many cells as the answer has, so that its own cost is negligible
-    for rows, cells in row_blocks(x, max(BLOCK_CELLS, out.size)):
+    for rows, cells in sparse_chunks(x, max(CHUNK_CELLS, out.size)):
         slot = cells.of_rows(y[rows] * shape[1])
         slot += cells.indices
         values = cells.data if even else cells.data * cells.of_rows(weight[rows])
@@ -188,7 +188,7 @@ def cell_sums(
     size, even = int(np.prod(shape)), bool((weight == 1).all())
     out, stored = np.zeros((len(zero), size)), np.zeros(size)
     # at least as many cells as the answer has, so that its own cost is negligible
-    for rows, cells in row_blocks(x, max(BLOCK_CELLS, size)):
+    for rows, cells in sparse_chunks(x, max(CHUNK_CELLS, size)):
         slot = cells.of_rows(y[rows] * shape[1])
         slot += cells.indices
         weights = None if even else cells.of_rows(weight[rows])
@@ -261,7 +261,7 @@ def sparse_scores(
 
     def score(x: Block) -> np.ndarray:
         out = np.empty((x.shape[0], len(flat)))
-        for rows, cells in row_blocks(x, SCORED_CELLS):
+        for rows, cells in sparse_chunks(x, SCORED_CELLS):
             base = (
                 whole if cells.missing_cells is None else observed_sums(flat, cells.missing_cells)
             )
@@ -294,7 +294,7 @@ def cell_scores(
         rows = csr_array((np.ones(len(line)), line, cells.indptr), (cells.shape[0], len(table)))
         out = rows @ table
         left = np.flatnonzero(rare)
-        for part in row_chunks(len(left), BLOCK_CELLS):
+        for part in row_chunks(len(left), CHUNK_CELLS):
             at = left[part]
             column = cells.indices[at]
             more = score(cells.data[at].astype(float), column) - zero[:, column]

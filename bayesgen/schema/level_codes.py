@@ -15,7 +15,7 @@ from bayesgen.table import Name, TableColumn
 WIDEST = 4096
 """Largest range of a column that is counted rather than sorted: its counts stay in cache."""
 
-BLOCK_ROWS = 8192
+CHUNK_ROWS = 8192
 
 BITS = 63
 """Bits of a word but for its sign."""
@@ -112,8 +112,8 @@ def integer_levels(matrix: Int[np.ndarray, "row feature"]) -> list[tuple[int, ..
     width = (high - low).astype(np.int64) + 1
     first = np.cumsum(width) - width
     counts = np.zeros(int(width.sum()), dtype=np.int64)
-    for start in range(0, len(matrix), BLOCK_ROWS):
-        slots = matrix[start : start + BLOCK_ROWS] - low + first
+    for start in range(0, len(matrix), CHUNK_ROWS):
+        slots = matrix[start : start + CHUNK_ROWS] - low + first
         counts += np.bincount(slots.ravel(), minlength=len(counts))
     present = np.split(counts > 0, first[1:])
     return [
@@ -160,8 +160,8 @@ def _largest(matrix: Int[np.ndarray, "row feature"]) -> int:
 def _bits_set(matrix: Int[np.ndarray, "row feature"]) -> list[tuple[int, ...]]:
     """Return the sorted levels of columns of numbers from 0 to 62."""
     words = np.zeros(matrix.shape[1], dtype=np.int64)
-    for start in range(0, len(matrix), BLOCK_ROWS):
-        words |= np.bitwise_or.reduce(np.left_shift(1, matrix[start : start + BLOCK_ROWS]), axis=0)
+    for start in range(0, len(matrix), CHUNK_ROWS):
+        words |= np.bitwise_or.reduce(np.left_shift(1, matrix[start : start + CHUNK_ROWS]), axis=0)
     return [tuple(i for i in range(BITS) if word >> i & 1) for word in words.tolist()]
 
 

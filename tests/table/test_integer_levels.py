@@ -25,7 +25,7 @@ TABLES = {
 
 @pytest.mark.parametrize("name", TABLES)
 def test_levels_and_codes_are_those_of_single_columns(rng, name, monkeypatch):
-    monkeypatch.setattr(level_codes, "BLOCK_ROWS", 64)
+    monkeypatch.setattr(level_codes, "CHUNK_ROWS", 64)
     X = np.asarray(TABLES[name](rng))
     kept, table = X.copy(), read_table(X)
     spec = BlockSpec("levels", table.names)
