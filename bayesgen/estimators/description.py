@@ -1,8 +1,7 @@
-"""Descriptions of a classifier for display: its columns, blocks and members."""
+"""Descriptions of a classifier for display: its columns and blocks."""
 
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import Blocks
-from bayesgen.estimators.stacked import StackedClassifier
 from bayesgen.schema import Column
 from bayesgen.table import Name, Names, Table
 
@@ -10,11 +9,6 @@ from bayesgen.table import Name, Names, Table
 def blocks(classifier: Classifier, table: Table) -> Blocks:
     """Return the likelihood and columns of each block for a table."""
     return classifier._blocks(table)
-
-
-def member_names(stack: StackedClassifier, table: Table) -> list[str]:
-    """Return the member names of a stack: fitted, or automatic for a table."""
-    return list(getattr(stack, "members_", None) or stack._listed(table))
 
 
 def column_names(classifier: Classifier) -> Names:
