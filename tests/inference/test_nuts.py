@@ -149,7 +149,7 @@ def flat(params: dict) -> np.ndarray:
     return np.concatenate(parts, axis=-1)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_agrees_with_exact_draws():
     """All families at once: posterior means and variances of every parameter."""
     (model, statistics, reader), _, _ = build(
@@ -174,9 +174,12 @@ def test_given_class_probabilities_stay():
     assert fit.params["class"]["probs"].shape == (2, 70, N_CLASSES)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("covariance", "program"), [("per_class", "qda_lkj"), ("shared", "lda_lkj")]
+    ("covariance", "program"),
+    [
+        pytest.param("per_class", "qda_lkj", marks=pytest.mark.nightly),
+        pytest.param("shared", "lda_lkj", marks=pytest.mark.slow),
+    ],
 )
 def test_lkj_agrees_with_the_direct_program(covariance, program):
     """Statistics against rows, whitened coordinates against plain; a quarter is missing."""

@@ -59,7 +59,7 @@ def everything():
     return blocks_of(True, BOTH)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("method", [MAP, MLE])
 def test_svi_lands_on_the_closed_form(method, everything):
     """Joint normals are incomplete here: Newton's method stands in for their closed form."""

@@ -174,7 +174,7 @@ def test_priors_are_a_guess_and_its_strength(name, x64):
 # --- slow -------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @every_program
 def test_runs_and_finds_the_given_answer(name):
     """Each file simulates, fits and checks itself; five standard errors, fixed seeds."""

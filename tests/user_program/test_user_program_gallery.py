@@ -235,7 +235,7 @@ def test_draws_agree_with_the_closed_form(name):
     assert np.abs(ends).mean() < 0.02
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_draws_agree_with_direct_numpyro():
     """A program without a closed form, sampled here and by numpyro's own MCMC."""
     from numpyro.infer import MCMC
