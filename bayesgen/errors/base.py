@@ -86,6 +86,8 @@ class Sentence(string.Formatter):
         return functools.partial(self._filled, kind)
 
     def _filled[E: Exception](self, kind: type[E], /, *values: object, **named: object) -> E:
+        if len(values) > len(self.order):
+            raise TypeError(f"the sentence takes {self.order}, and {len(values)} values were given")
         fields = dict(zip(self.order, values, strict=False)) | named
         return kind(self.vformat(self.template, (), self.defaults | fields))
 

@@ -274,7 +274,7 @@ def weights_of_evidence(
     """
     posterior, encoded, n_rows = rows.posterior, rows.encoded, rows.n_rows
     shapley = order == "shapley"
-    reading = Reading(_groups(posterior, rows.cells, shapley), contrast, shapley, rng)
+    reading = Reading(_groups(posterior, rows.cells, shapley=shapley), contrast, shapley, rng)
     # warns where few draws support a row
     joint = log_joint(posterior, encoded, n_rows)
     never, n_classes = np.isneginf(joint).all(axis=1), joint.shape[1]
@@ -293,7 +293,7 @@ def weights_of_evidence(
     return reading, out
 
 
-def _groups(posterior: Posterior, cells: Mapping[Name, Cell], shapley: bool) -> list[list[Cell]]:  # noqa: FBT001
+def _groups(posterior: Posterior, cells: Mapping[Name, Cell], *, shapley: bool) -> list[list[Cell]]:
     """Return the columns in their order; if orders matter, dependent ones side by side."""
     groups: dict = {}
     for cell in cells.values():

@@ -152,7 +152,7 @@ def test_hostile_tables(name: str) -> None:
     """Under the profile "hostile" 100,000 tables in all, other ones each time (see conftest)."""
     many = hypothesis.settings.get_current_profile_name() == "hostile"
     if MODELS[name].cost >= COMPILES and not many:
-        pytest.skip("it compiles a program for every table: in the slow suite")
+        pytest.skip("it compiles a program for every table: run every night")
     few = hypothesis.settings(SAME_EACH_TIME, max_examples=2)
     found = run(name, hypothesis.settings() if many else few)
     print(name, dict(found))  # `-rP` shows it

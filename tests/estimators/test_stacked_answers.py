@@ -217,12 +217,16 @@ def test_the_temperature_in_words(temperature, words):
 
 def test_every_picture_takes_a_stack(agg, flowers):
     stack, X, y = flowers
-    stack.plot_evidence(X.iloc[[0]], order="shapley")
-    stack.plot_regions(X, y, points=8)
-    stack.plot_densities(X, y, points=8)
-    stack.plot_features(X, y)
-    stack.plot_intervals(X, y)
-    stack.plot_reliability(X, y)
+    displays = [
+        stack.plot_evidence(X.iloc[[0]], order="shapley"),
+        stack.plot_regions(X, y, points=8),
+        stack.plot_densities(X, y, points=8),
+        stack.plot_features(X, y),
+        stack.plot_intervals(X, y),
+        stack.plot_reliability(X, y),
+    ]
+    for display in displays:
+        assert any(axes.has_data() for axes in display.figure_.axes), type(display).__name__
 
 
 # --- rows in parts -------------------------------------------------------------------------------
