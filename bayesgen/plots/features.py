@@ -127,6 +127,8 @@ def _density(clf: Fitted, table: Table, column: TableColumn) -> ColumnDensity:
     else:
         codes = at = probing.span(seen, POINTS)
     density = np.exp(probing.log_class_density(clf, table, {column.name: codes}))
+    if ticks:  # normals over indicators and tempered likelihoods do not sum to one over levels
+        density = density / density.sum(axis=0)
     return ColumnDensity(column.name, at, density, seen, ticks)
 
 

@@ -76,6 +76,6 @@ class WeightDisplay:
         if self.out:
             label += "\n" + textwrap.fill(f"left out: {'; '.join(self.out)}", 70)
         self.ax_.set_xlabel(label)
-        self.ax_.set_title(self.words, fontsize="medium", loc="left")
+        self.ax_.set_title(textwrap.fill(self.words, 48), fontsize="medium", loc="left")
         tidy(self.ax_)
         return self
