@@ -27,7 +27,7 @@ else:
 __all__ = [
     *("DataArray", "DataFrame", "DataTree", "ELPDData", "Self", "Series", "unchecked"),
     *("Block", "Codes", "Encoded", "Evidence", "Joint", "JointDraws", "Kept", "Labels", "Numbers"),
-    *("LevelCounts", "Params", "Traceable", "Transform", "Weights"),
+    *("LevelCounts", "Params", "Parts", "Traceable", "Transform", "Weights"),
 ]
 
 Numbers = Float[np.ndarray, "row feature"]
@@ -42,6 +42,7 @@ LevelCounts = tuple[int, ...]
 """How many levels each column of a block has; empty where columns have none."""
 Joint = Float[np.ndarray, "row class"]
 JointDraws = Float[np.ndarray, "row draw class"]
+Parts = Float[np.ndarray, "row part class"]
 
 Traceable = Shaped[Any, "..."]
 """An array of NumPy, or a traced one of JAX in formulas that run under both."""

@@ -317,7 +317,10 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
 
     def _learned_from_rows(self) -> dict[str, object]:
         """Return the arguments learned from the rows, which must then be kept."""
-        wanted = {"temper": self.temper == "learn", "power_transform": self.power_transform}
+        wanted = {
+            "temper": self.temper in ("learn", "columns"),
+            "power_transform": self.power_transform,
+        }
         return {name: getattr(self, name) for name, asks in wanted.items() if asks}
 
     def _finish_fit(

@@ -45,6 +45,19 @@ def assign(spec: Spec, table: Table, remainder: str | None = None) -> Blocks:
     return _automatic(table, table.names, {})
 
 
+def split(blocks: Blocks) -> Blocks:
+    """Return blocks of one column each, named by it, in place of blocks of independent columns."""
+    out: Blocks = {}
+    for name, (likelihood, columns) in blocks.items():
+        if likelihood.joint:
+            out[_free(name, out)] = likelihood, columns
+            continue
+        for column in columns:
+            # part of the names of parameters, in which arviz's trees allow no slash
+            out[_free(str(column).replace("/", "_"), out)] = likelihood, (column,)
+    return out
+
+
 def column_keys(spec: Spec) -> set[object] | None:
     """Return the column names and positions in a mapping of likelihoods, else None."""
     if not isinstance(spec, Mapping):

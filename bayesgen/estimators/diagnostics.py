@@ -148,10 +148,10 @@ class Fitted:
         draws = self.posterior.reweighable
         if draws is not None:
             return diagnose.left_out_by_importance(draws, encoded, y, weight)
-        joint, classes = self.state.leave_one_out(
+        scores = self.state.leave_one_out(
             self.class_prior, self.posterior.reader, encoded, y, weight, weight
         )
-        return diagnose.LeaveOneOut(self.posterior.log_joint_from(classes, joint))
+        return diagnose.LeaveOneOut(self.posterior.log_joint_from(scores))
 
     def loo(self, encoded: Encoded, y: Labels, weight: Weights, kind: str) -> DataFrame | ELPDData:
         """Return leave-one-out log densities of the rows of the fit.

@@ -3,7 +3,7 @@
 from bayesgen.classes import Spec as ClassPriorSpec
 from bayesgen.errors import UnsupportedInference
 from bayesgen.estimators.classifier import Classifier
-from bayesgen.estimators.column_blocks import Blocks, Spec, assign, reads_sparse
+from bayesgen.estimators.column_blocks import Blocks, Spec, assign, reads_sparse, split
 from bayesgen.estimators.training import Temper
 from bayesgen.inference import Method
 from bayesgen.table import Table
@@ -73,4 +73,4 @@ class NaiveBayes(Classifier):
                     "its columns depend on each other",
                     "Use bg.LDA(), bg.QDA(), bg.JointTable() or bg.GenerativeClassifier(...).",
                 )
-        return blocks
+        return split(blocks) if self.temper == "columns" else blocks

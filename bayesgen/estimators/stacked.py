@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
-from jaxtyping import Bool
+from jaxtyping import Bool, Float, Int
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import check_random_state
@@ -45,12 +45,16 @@ from bayesgen.estimators.training import (
 )
 from bayesgen.inference import (
     MixturePosterior,
+    Pool,
+    PooledPosterior,
     Posterior,
     PowerPosterior,
     Report,
     class_probabilities,
+    pooling,
     stacking,
 )
+from bayesgen.inference.posterior import Scores, likelihood_of, take_rows
 from bayesgen.inference.power_posterior import learned_powers, stated_powers
 from bayesgen.model import Reader
 from bayesgen.plots import WeightDisplay
@@ -80,22 +84,36 @@ from bayesgen.typing import (
 VERDICT = "Members are weighed by leave-one-out scores."
 FOLDS = 10
 """Folds of rows by which members without a closed form are judged."""
+JUDGED = 2000
+"""Rows that judge members at most: of more rows as many are chosen, evenly spaced by class."""
 
 ALLOWED = ("auto", Code("[bg.LDA()]"))
 Members = str | Sequence[Classifier] | Mapping[str, Classifier]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Attempt:
-    """The members that could be fitted, and their leave-one-out predictions.
+class HeldOut:
+    """What a member predicts of rows that it was not fitted to.
 
-    log_proba: (member, row, class). able: which members integrate over the missing values of a row,
-    (row, member). failed: why others could not be fitted, by name.
+    scores: of the rows. log_proba: log P(y = k given x_i, other rows), (row, class). able: the rows
+    whose missing values the member integrates over.
+    """
+
+    scores: Scores
+    log_proba: Joint
+    able: Bool[np.ndarray, " row"]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Attempt:
+    """The members that could be fitted, and their predictions of held-out rows, by name.
+
+    judged: the rows that are held out. failed: why other members could not be fitted.
     """
 
     members: dict[str, Classifier]
-    log_proba: np.ndarray
-    able: Bool[np.ndarray, "row member"]
+    held_out: dict[str, HeldOut]
+    judged: Int[np.ndarray, " judged"]
     failed: dict[str, str]
 
 
@@ -168,12 +186,14 @@ class StackedClassifier(Classifier):
         members: Members = "auto",
         *,
         temper: Temper = "learn",
+        pool: str | None = "learn",
         class_prior: ClassPriorSpec = 1.0,
         unseen: str = "missing",
         random_state: object = None,
     ) -> None:
         self.members = members
         self.temper = temper
+        self.pool = pool
         self.class_prior = class_prior
         self.unseen = unseen
         self.random_state = random_state
@@ -263,7 +283,8 @@ class StackedClassifier(Classifier):
         first: bool,
     ) -> Attempt:
         """Return the members that could be fitted, with their leave-one-out predictions."""
-        found, log_proba, able, failed = {}, [], [], {}
+        found, held, failed = {}, {}, {}
+        judged = judged_rows(together(seen, classes)[0])
         with deduplicate_warnings(AbsentColumns):  # which were warned of when the rows were read
             for name, member in members.items():
                 try:
@@ -272,7 +293,7 @@ class StackedClassifier(Classifier):
                         member._fit_rows(own[-1], classes)
                     else:
                         member._finish_fit(*member._accumulate(own[-1], classes))
-                    judged = held_out(member, seen, own, classes)
+                    one = held_out(member, seen, own, classes, judged)
                 except (BayesgenError, np.linalg.LinAlgError, FloatingPointError) as error:
                     failed[name] = str(error)
                     warn(LeftOut.member(name, error))
@@ -280,12 +301,10 @@ class StackedClassifier(Classifier):
                 for noted in ("n_features_in_", "feature_names_in_"):
                     if noted in vars(self):
                         setattr(member, noted, getattr(self, noted))
-                found[name] = member
-                log_proba.append(judged[0])
-                able.append(judged[1])
+                found[name], held[name] = member, one
         if not found:
             raise InvalidArgument.no_member_left(list(members))
-        return Attempt(found, np.stack(log_proba), np.stack(able, axis=1), failed)
+        return Attempt(found, held, judged, failed)
 
     def _finish_stack(
         self,
@@ -296,46 +315,81 @@ class StackedClassifier(Classifier):
         before: dict[str, str],
     ) -> Self:
         """Weight the members by their leave-one-out predictions; set all fitted attributes."""
-        codes, weight = together(seen, classes)
-        members, log_proba, able = fitted.members, fitted.log_proba, fitted.able
-        share = stacking.weights_of(log_proba[:, np.arange(len(codes)), codes], weight, able)
+        codes, weight = (part[fitted.judged] for part in together(seen, classes))
+        members, own = fitted.members, (np.arange(len(codes)), codes)
+        log_proba = np.stack([one.log_proba for one in fitted.held_out.values()])
+        able = np.stack([one.able for one in fitted.held_out.values()], axis=1)
+        share = stacking.weights_of(log_proba[:, *own], weight, able)
         parts = {name: fitted_posterior(member) for name, member in members.items()}
         report = Report("stacked", 0.0, converged=True, verdict=_verdict(parts))
-        mixture = MixturePosterior(Reader({}, {}), report, parts, share, (True,) * len(parts))
-        log_classes = mixture.log_classes()
-        mean = stacking.stacked(log_proba, stacking.shares(share, able))
-        self._powers = self._chosen_powers(log_classes, mean, codes, weight)
+        mixture = mixture_of(members, share, report)
+        scores = mixture.scores_from(
+            {name: one.scores for name, one in fitted.held_out.items()}, log_proba, able
+        )
+        self._powers = self._chosen_powers(scores, codes, weight)
+        posterior = tempered(mixture, self._powers)
+        self._pool, self._pool_share = self._chosen_pool(mixture, posterior, scores, codes, weight)
+        self._seed = arguments.drawn_seed(self.random_state)
+        posterior = pooled(posterior, self._pool, self._pool_share, self._seed)
         self.members_, self.classes_ = members, classes
         self._training = tuple(rows.to_keep(table=True) for rows in seen)
         self.weights_ = dict(zip(members, share.tolist(), strict=True))
         self.left_out_ = before | fitted.failed
         self.inference_ = "stacked"
         details = {f"weight of {name}": weight for name, weight in self.weights_.items()}
+        details |= {"rows that weigh members": float(len(codes))}
+        left_out = posterior.log_proba(scores)[own]
+        details["leave-one-out log loss"] = -_mean(left_out, weight)
+        details |= {
+            f"leave-one-out log loss of {name}": -_mean(one.log_proba[own], weight)
+            for name, one in fitted.held_out.items()
+        }
         seconds = time.perf_counter() - start
         self.report_ = dataclasses.replace(report, seconds=seconds, details=details)
         return self
 
     def _chosen_powers(
-        self, log_classes: np.ndarray, log_proba: Joint, codes: Labels, weight: Weights
-    ) -> np.ndarray | None:
-        """Return powers and their weights, shape (2, power); None without tempering."""
+        self, scores: Scores, codes: Labels, weight: Weights
+    ) -> Float[np.ndarray, "2 power"] | None:
+        """Return powers and their weights; None without tempering."""
         if self.temper is None:
             return None
         if self.temper != "learn":
             return np.stack(stated_powers(self.temper))
-        return np.stack(learned_powers(log_classes[None], log_proba, codes, weight))
+        return np.stack(learned_powers(scores.log_classes, scores.joint, codes, weight))
+
+    def _chosen_pool(
+        self,
+        mixture: MixturePosterior,
+        mean: Posterior,
+        scores: Scores,
+        codes: Labels,
+        weight: Weights,
+    ) -> tuple[Pool | None, float]:
+        """Return a log-linear pool of the members' scores and its weight beside their mean."""
+        if self.pool is None:
+            return None, 0.0
+        if self.pool != "learn":
+            raise InvalidArgument.not_one_of("pool", self.pool, ["learn", None])
+        own = np.arange(len(codes)), codes
+        priors = pooling.stack_priors(len(mixture.members), scores.parts.shape[1])
+        pool, left_out = pooling.learned_pool(
+            scores.parts, scores.log_classes, codes, weight, **priors
+        )
+        both = np.stack([mean.log_proba(scores)[own], left_out[own]])
+        share = stacking.weights_of(both, weight, prior_rows=pooling.BLEND_ROWS)
+        return pool, float(share[1])
 
     # -- the posterior, and rows as its members read them ------------------------------------------
 
     def _mixture(self) -> MixturePosterior:
+        """Return the weighted mean of the members, before tempering and pooling."""
         check_is_fitted(self)
         return mixture_of(self.members_, np.array(list(self.weights_.values())), self.report_)
 
     def _fitted_posterior(self) -> Posterior:
-        posterior = self._mixture()
-        if self._powers is None:
-            return posterior
-        return PowerPosterior(posterior.reader, posterior.report, posterior, *self._powers)
+        posterior = tempered(self._mixture(), self._powers)
+        return pooled(posterior, self._pool, self._pool_share, self._seed)
 
     def _read(self, X: object, *, reset: bool) -> Table:
         table = validation.read(self, X, reset=reset)
@@ -500,45 +554,55 @@ def fitted_posterior(member: Classifier) -> Posterior:
     return cast(Posterior, member._posterior)
 
 
+def judged_rows(codes: Labels) -> Int[np.ndarray, " judged"]:
+    """Return the rows that judge members: all, or JUDGED of them, evenly spaced by class."""
+    if len(codes) <= JUDGED:
+        return np.arange(len(codes))
+    by_class = np.argsort(codes, kind="stable")
+    return np.sort(by_class[np.arange(JUDGED) * len(codes) // JUDGED])
+
+
 def held_out(
     member: Classifier,
     seen: Sequence[TrainingRows],
     own: Sequence[TrainingRows],
     classes: np.ndarray,
-) -> tuple[Joint, Bool[np.ndarray, " row"]]:
-    """Return log P(y = k given x_i, the rows without i) of a fitted member, shape (row, class).
+    judged: Int[np.ndarray, " judged"],
+) -> HeldOut:
+    """Return what a fitted member predicts of rows when it is fitted without them.
 
-    Also returns a mask of the rows whose missing values the member integrates over. Uses exact
-    leave-one-out where the member has a closed form; otherwise each of ten folds is predicted by a
-    member fitted to the other nine. Of a row of weight 2, weight 1 is left out.
+    Uses exact leave-one-out where the member has a closed form; otherwise each of ten folds is
+    predicted by a member fitted to the other nine. Of a row of weight 2, weight 1 is left out.
 
     Args:
         member: fitted to the rows.
         seen: the rows of each call of fit or partial_fit.
         own: the same, as the member reads them.
         classes: of the result; a class absent from a fold's training rows has probability 0.
+        judged: positions of the rows to predict.
 
     Raises:
         UnsupportedInference: rows came in several calls, and the member has no closed form.
     """
     posterior = fitted_posterior(member)
     encoded = joined([rows.encode(member.state_.schema, member.unseen) for rows in own])
-    codes, weight = together(own, member.classes_)
+    able = posterior.is_marginal(take_rows(encoded, judged), len(judged))
     if member.inference_ in ("exact", "expected"):
+        codes, weight = together(own, member.classes_)
         parts = encoded, codes, weight, one_each(weight)
-        joint, log_classes = member.state_.leave_one_out(
-            member.class_prior, posterior.reader, *parts
+        scores = member.state_.leave_one_out(
+            member.class_prior, posterior.reader, *parts, judged=judged
         )
-        log_proba = posterior.log_proba(log_classes, joint)
-    elif len(seen) == 1:
-        log_proba = _by_folds(member, seen[0], classes)
-    else:
+        return HeldOut(scores, posterior.log_proba(scores), able)
+    if len(seen) > 1:
         raise UnsupportedInference.because(
             f"partial_fit with a member {type(member).__name__}",
             "only closed forms can leave a row out",
             "Call fit with all rows.",
         )
-    return log_proba, posterior.is_marginal(encoded, len(codes))
+    log_proba, log_classes = _by_folds(member, seen[0], classes)[judged], posterior.log_classes()
+    parts = likelihood_of(log_proba, log_classes)[:, None]
+    return HeldOut(Scores(log_proba, log_classes, parts), log_proba, able)
 
 
 def _by_folds(member: Classifier, rows: TrainingRows, classes: np.ndarray) -> Joint:
@@ -562,6 +626,21 @@ def _by_folds(member: Classifier, rows: TrainingRows, classes: np.ndarray) -> Jo
     return out
 
 
+def tempered(mixture: MixturePosterior, powers: np.ndarray | None) -> Posterior:
+    """Return the weighted mean under powers, shape (2, power); None: as it is."""
+    if powers is None:
+        return mixture
+    return PowerPosterior(mixture.reader, mixture.report, mixture, *powers)
+
+
+def pooled(posterior: Posterior, pool: Pool | None, share: float, seed: int) -> Posterior:
+    """Return the posterior blended with a log-linear pool, if there is one."""
+    if pool is None:
+        return posterior
+    parts = posterior.reader, posterior.report, posterior, pool, share, seed
+    return PooledPosterior(*parts)
+
+
 def mixture_of(
     members: Mapping[str, Classifier], weights: np.ndarray, report: Report
 ) -> MixturePosterior:
@@ -572,7 +651,9 @@ def mixture_of(
         dense and _imputes(member)
         for dense, member in zip(densities, members.values(), strict=True)
     )
-    return MixturePosterior(Reader({}, {}), report, parts, weights, densities, imputers)
+    most = max(parts, key=lambda name: len(parts[name].families))
+    split = (most,) if len(parts[most].families) > 1 else ()
+    return MixturePosterior(Reader({}, {}), report, parts, weights, densities, imputers, split)
 
 
 def with_density(
@@ -625,18 +706,16 @@ class FittedStack(Fitted):
 
         Weights and powers stay.
         """
-        mixture, density, log_proba = self.mixture, [], []
+        mixture, found, log_proba = self.mixture, {}, []
         for name, rows in mixture.by_member(encoded).items():
             member, posterior = self.members[name], mixture.members[name]
-            joint, log_classes = member.state_.leave_one_out(
+            found[name] = member.state_.leave_one_out(
                 member.class_prior, posterior.reader, rows, y, weight, weight
             )
-            density.append(np.logaddexp.reduce(joint, axis=1))
-            log_proba.append(posterior.log_proba(log_classes, joint))
+            log_proba.append(posterior.log_proba(found[name]))
         able = mixture.able(encoded, len(y))
-        joint = mixture.combined(np.stack(density), np.stack(log_proba), able)
-        log_classes = mixture.log_classes()[None]
-        return diagnose.LeaveOneOut(self.posterior.log_joint_from(log_classes, joint))
+        scores = mixture.scores_from(found, np.stack(log_proba), able)
+        return diagnose.LeaveOneOut(self.posterior.log_joint_from(scores))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -723,6 +802,10 @@ def _with_its_rows(member: Classifier) -> Classifier:
     other = object.__new__(type(member))
     vars(other).update(vars(member))
     return other
+
+
+def _mean(values: np.ndarray, weight: Weights) -> float:
+    return float(values @ weight / weight.sum())
 
 
 def _own(member: object) -> Classifier:

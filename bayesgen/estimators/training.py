@@ -31,8 +31,18 @@ from bayesgen.errors import (
     warn,
 )
 from bayesgen.estimators.column_blocks import Blocks
-from bayesgen.inference import MLE, Method, Posterior, PowerPosterior, any_missing, choose
+from bayesgen.inference import (
+    MLE,
+    Method,
+    PooledPosterior,
+    Posterior,
+    PowerPosterior,
+    any_missing,
+    choose,
+)
 from bayesgen.inference import leave_one_out as loo
+from bayesgen.inference.pooling import column_priors, learned_pool
+from bayesgen.inference.posterior import Scores, take_rows
 from bayesgen.inference.power_posterior import learned_powers, stated_powers
 from bayesgen.likelihoods import Likelihood, Repair
 from bayesgen.likelihoods.sparse import first_missing
@@ -67,7 +77,7 @@ NO_CELLS = Table((), 0, "")
 """In place of a table that is not kept."""
 
 Temper = str | float | int | None
-"""None: the model as it is; a power above 0; or "learn"."""
+"""None: the model as it is; a power above 0; "learn"; or "columns", a power for each block."""
 
 
 def one_each(weight: Weights) -> Weights:
@@ -301,11 +311,11 @@ class TrainingState:
         y: Labels,
         weight: Weights,
         away: Weights,
-    ) -> tuple[Joint, Joint]:
-        """Return log p(x_i, y = k given the rows without i), and log P(y = k given them).
+        judged: np.ndarray | None = None,
+    ) -> Scores:
+        """Return the scores of each row given the others; their parts are the blocks.
 
-        Both of shape (row, class); exact where every likelihood is conjugate, given how columns are
-        transformed, which stays.
+        Exact where every likelihood is conjugate, given how columns are transformed, which stays.
 
         Args:
             prior: of the classes.
@@ -314,21 +324,25 @@ class TrainingState:
             y: their class codes.
             weight: their weights.
             away: how much of its weight a row loses where it is left out.
+            judged: which rows are left out in turn; None: all.
         """
-        classes_out = self._classes_without(prior, y, away)
-        out, origin = classes_out, self.schema.origins()
-        if reader.power_transforms:
-            out = out + reader.log_abs_det_jacobian(encoded)
+        judged = np.arange(len(y)) if judged is None else judged
+        classes_out = self._classes_without(prior, y[judged], away[judged])
+        parts, origin = [np.zeros((len(judged), 0, len(self.classes)))], self.schema.origins()
         for name, full in reader.full.items():  # other blocks cannot tell classes apart
             likelihood = self.likelihoods[name].shifted(-origin[name])
             n_levels = self.schema.n_levels(name) if likelihood.kind == "levels" else ()
             rows = loo.Rows(encoded[name], y, weight, away, len(self.classes), n_levels)
             part = self.statistics.blocks[name]
             try:
-                out = out + loo.leave_one_out(likelihood, full, part, rows)
+                parts.append(loo.leave_one_out(likelihood, full, part, rows, judged)[:, None])
             except np.linalg.LinAlgError as error:
                 raise_singular(error, [column.name for column in self.schema.blocks[name]])
-        return out, classes_out
+        each = np.concatenate(parts, axis=1)
+        joint = classes_out + each.sum(axis=1)
+        if reader.power_transforms:
+            joint = joint + reader.log_abs_det_jacobian(take_rows(encoded, judged))
+        return Scores(joint, classes_out, each)
 
     def _classes_without(self, prior: Spec, y: Labels, away: Weights) -> Joint:
         """Return log P(y = k given the rows without i), shape (row, class)."""
@@ -403,22 +417,27 @@ class TrainingState:
         """Return the posterior tempered as `temper` specifies.
 
         Raises:
-            InvalidArgument: neither None, "learn" nor a number above 0.
-            UnsupportedInference: "learn" where the posterior is not a closed form.
+            InvalidArgument: neither None, "learn", "columns" nor a number above 0.
+            UnsupportedInference: "learn" or "columns" where the posterior is not a closed form.
         """
+        whole = posterior.reader, posterior.report, posterior
         if not isinstance(temper, str):
-            return PowerPosterior(
-                posterior.reader, posterior.report, posterior, *stated_powers(temper)
-            )
-        if temper != "learn":
-            raise InvalidArgument.not_one_of("temper", temper, ["learn", None, 0.5])
-        posterior.require_leave_one_out("temper='learn'", "State a power: temper=0.5")
+            return PowerPosterior(*whole, *stated_powers(temper))
+        if temper not in ("learn", "columns"):
+            raise InvalidArgument.not_one_of("temper", temper, ["learn", "columns", None, 0.5])
+        posterior.require_leave_one_out(f"temper={temper!r}", "State a power: temper=0.5")
         encoded = joined([rows.encode(self.schema, unseen) for rows in seen])
         codes, weight = together(seen, self.classes)
-        parts = encoded, codes, weight, one_each(weight)
-        joint, classes = self.leave_one_out(prior, posterior.reader, *parts)
-        powers = learned_powers(classes, joint, codes, weight)
-        return PowerPosterior(posterior.reader, posterior.report, posterior, *powers)
+        scores = self.leave_one_out(
+            prior, posterior.reader, encoded, codes, weight, one_each(weight)
+        )
+        if temper == "columns":
+            pool, _ = learned_pool(
+                scores.parts, scores.log_classes, codes, weight, **column_priors(scores.parts)
+            )
+            return PooledPosterior(*whole, pool)
+        powers = learned_powers(scores.log_classes, scores.joint, codes, weight)
+        return PowerPosterior(*whole, *powers)
 
 
 def new_state(

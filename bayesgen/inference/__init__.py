@@ -10,6 +10,8 @@ from bayesgen.inference.incomplete_table import IncompleteTable as IncompleteTab
 from bayesgen.inference.nuts import NUTS as NUTS
 from bayesgen.inference.point_estimates import MAP as MAP
 from bayesgen.inference.point_estimates import MLE as MLE
+from bayesgen.inference.pooling import Pool as Pool
+from bayesgen.inference.pooling import PooledPosterior as PooledPosterior
 from bayesgen.inference.posterior import DrawsPosterior as DrawsPosterior
 from bayesgen.inference.posterior import ExactPosterior as ExactPosterior
 from bayesgen.inference.posterior import Posterior as Posterior

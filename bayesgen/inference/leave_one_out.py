@@ -64,9 +64,13 @@ Score = Callable[[Rows, np.ndarray], Joint]
 
 
 def leave_one_out(
-    likelihood: Likelihood, full: Likelihood, statistics: Statistics, rows: Rows
+    likelihood: Likelihood,
+    full: Likelihood,
+    statistics: Statistics,
+    rows: Rows,
+    judged: np.ndarray | None = None,
 ) -> Joint:
-    """Return log p(x_i given y = k, the rows without i), shape (row, class).
+    """Return log p(x_i given y = k, the rows without i), shape (judged, class).
 
     posterior(S - s_i) is the posterior without row i.
 
@@ -75,14 +79,16 @@ def leave_one_out(
         full: the same, completed from all rows.
         statistics: of all rows.
         rows: all of them.
+        judged: which of them are left out in turn; None: all.
     """
+    judged = np.arange(len(rows.y)) if judged is None else judged
     if not likelihood.vectorised or issparse(rows.x):
-        return one_by_one(likelihood, statistics, rows, np.arange(len(rows.y)))
+        return one_by_one(likelihood, statistics, rows, judged)
     uninformative = full.uninformative()
     if uninformative is None:
         uninformative = np.zeros(1, dtype=bool)
     if uninformative.all():
-        return np.zeros((len(rows.y), rows.n_classes))
+        return np.zeros((len(judged), rows.n_classes))
     score = None
     if getattr(statistics, "has_missing", False):
         statistics, x = _zero_filled(statistics, rows.x, full, uninformative)
@@ -95,14 +101,15 @@ def leave_one_out(
         apart = np.empty(0, dtype=int)
     out = np.empty((len(rows.y), rows.n_classes))
     width = sum(np.size(getattr(statistics, name)) for name in statistics.axes)
-    usual = np.setdiff1d(np.arange(len(rows.y)), apart)
+    apart = np.intersect1d(apart, judged)
+    usual = np.setdiff1d(judged, apart)
     size = max(1, BATCH_FLOATS // max(width, 1))
     for start in range(0, len(usual), size):
         some = usual[start : start + size]
         out[some] = score(rows, some)
     for i in apart.tolist():
         out[i] = scored(likelihood, rows.without(likelihood, i), rows.x[i : i + 1], rows.n_classes)
-    return out
+    return out[judged]
 
 
 def _indispensable(rows: Rows) -> np.ndarray:

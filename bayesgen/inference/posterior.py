@@ -19,7 +19,7 @@ from bayesgen.inference.chain_diagnostics import MonteCarloError, batch_starts, 
 from bayesgen.likelihoods import Likelihood, Repair
 from bayesgen.likelihoods.base import is_missing, row_chunks
 from bayesgen.model import Model, Reader
-from bayesgen.typing import Encoded, Joint, Labels, Params, Traceable
+from bayesgen.typing import Encoded, Joint, Labels, Params, Parts, Traceable
 
 DENSITY_FLOATS = 1_000_000
 """Log densities held at once: 8 MB, about the size of a third-level cache (measured: larger blocks
@@ -55,16 +55,32 @@ class Report:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
+class Scores:
+    """Log densities of rows, in total and by part, before any calibration.
+
+    joint: log p(x, y = k given data), (row, class). log_classes: log P(y = k) within it, (class,) or
+    (row, class). parts: log p(part of x given y = k), (row, part, class), up to a constant of each
+    row and part: the blocks of a model, or the members of a mixture and the blocks of one.
+    """
+
+    joint: Joint
+    log_classes: LogClasses
+    parts: Parts
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class LogJointDraws:
     """Log joints of rows given each of several draws of the parameters.
 
     score: (encoded rows, their number) -> log p(x, y = k given theta), shape (row, draw, class).
-    n_draws: their number. powers: likelihood power of each draw, (draw,) or one number.
+    n_draws: their number. powers: likelihood power of each draw, (draw,) or one number. parts: the
+    same of each part (see `Scores`), shape (row, draw, part, class).
     """
 
     score: Callable[[Encoded, int], np.ndarray]
     n_draws: int
     powers: np.ndarray | float = 1.0
+    parts: Callable[[Encoded, int], np.ndarray] | None = None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -147,16 +163,18 @@ class Posterior(abc.ABC):
     def log_classes(self) -> Float[np.ndarray, " class"]:
         """Return log P(y = k given data), shape (class,)."""
 
-    def log_proba(self, log_classes: LogClasses, joint: Joint) -> Joint:
-        """Return log P(y = k given x) from log joints of the untempered model.
+    def scores(self, encoded: Encoded, n_rows: int) -> Scores:
+        """Return the log joint before calibration, and its parts: here a single one."""
+        joint, log_classes = self.log_joint(encoded, n_rows), self.log_classes()
+        return Scores(joint, log_classes, likelihood_of(joint, log_classes)[:, None])
 
-        log_classes: log P(y = k) within these, returned for rows impossible under every class.
-        """
-        return log_class_probabilities(joint, log_classes)
+    def log_proba(self, scores: Scores) -> Joint:
+        """Return log P(y = k given x); rows impossible under every class have the class prior."""
+        return log_class_probabilities(scores.joint, scores.log_classes)
 
-    def log_joint_from(self, log_classes: LogClasses, joint: Joint) -> Joint:
-        """Return the log joint derived from that of the untempered model: the same."""
-        return joint
+    def log_joint_from(self, scores: Scores) -> Joint:
+        """Return the calibrated log joint: here as it was."""
+        return scores.joint
 
     @abc.abstractmethod
     def with_classes(self, classes: ClassPrior) -> "Posterior":
@@ -204,6 +222,16 @@ class Posterior(abc.ABC):
         for p(theta given data, x).
         """
 
+    def part_draws(self, encoded: Encoded, n_rows: int) -> Iterator[ClassDraws]:
+        """Yield the same with log p(part of x given y = k, theta), shape (draw, row, part, class).
+
+        Parts are those of `scores`.
+        """
+        log_classes = self.log_classes()
+        for rows, probs, weight in self.class_draws(encoded, n_rows):
+            with np.errstate(divide="ignore"):
+                yield rows, likelihood_of(np.log(probs), log_classes)[:, :, None], weight
+
     @abc.abstractmethod
     def parameters(self, rng: np.random.Generator, n: int) -> dict[str, Params]:
         """Return n draws of all parameters, by owner, each of shape (draw, ...)."""
@@ -222,7 +250,8 @@ class Posterior(abc.ABC):
         """
         draws = self.as_draws(rng, n)
         draws = draws.thinned(n) if exactly else draws
-        return LogJointDraws(draws.each_log_joint, int(np.prod(draws.shape)))
+        size = int(np.prod(draws.shape))
+        return LogJointDraws(draws.each_log_joint, size, parts=draws.each_part)
 
     # -- missing cells ---------------------------------------------------------------------------
 
@@ -319,6 +348,14 @@ class ExactPosterior(Posterior):
             out += score(rows[name])
         return out
 
+    def scores(self, encoded: Encoded, n_rows: int) -> Scores:
+        """Return the log joint and the log predictive of each block."""
+        rows, log_classes = self.reader.read(encoded), self.log_classes()
+        parts = [score(rows[name]) for name, score in self.predictives.items()]
+        stacked = np.stack(parts, axis=1) if parts else np.zeros((n_rows, 0, len(log_classes)))
+        joint = log_classes + stacked.sum(axis=1) + self.reader.log_abs_det_jacobian(encoded)
+        return Scores(joint, log_classes, stacked)
+
     @functools.cached_property
     def predictives(self) -> dict[str, Callable]:
         """The log predictive of each block: x -> log density, shape (row, class)."""
@@ -352,19 +389,33 @@ class ExactPosterior(Posterior):
         These are draws of p(theta given data, x) itself, so they need no weights, and their mean is
         the predictive probability. All rows share the same random numbers.
         """
+        for rows, prior, parts in self._updated_draws(encoded, n_rows):
+            joint = prior + sum(parts)
+            # a row impossible under every class carries no information
+            np.copyto(joint, prior, where=np.isneginf(joint).all(axis=2, keepdims=True))
+            joint -= np.logaddexp.reduce(joint, axis=2, keepdims=True)
+            yield rows, np.exp(joint), np.full(joint.shape[:2], 1 / self.draws)
+
+    def part_draws(self, encoded: Encoded, n_rows: int) -> Iterator[ClassDraws]:
+        """Yield log densities of the blocks, under the same draws."""
+        for rows, prior, parts in self._updated_draws(encoded, n_rows):
+            stacked = [part[:, :, None] for part in parts] or [np.zeros_like(prior)[:, :, None, :0]]
+            even = np.full(prior.shape[:2], 1 / self.draws)
+            yield rows, np.concatenate(stacked, axis=2), even
+
+    def _updated_draws(self, encoded: Encoded, n_rows: int) -> Iterator[tuple]:
+        """Yield (rows, log class probabilities, the blocks' log densities), each (draw, row, class).
+
+        Chunk by chunk of rows.
+        """
         probs = class_probabilities(self.log_joint(encoded, n_rows), self.log_classes())
         rows = self.reader.read(encoded)
         strata, classes, scores = self._updated
         width = sum(x.shape[1] for x in rows.values()) + probs.shape[1]
         for part in row_chunks(n_rows, max(1, DENSITY_FLOATS // (self.draws * width))):
             own = (strata[:, None, None] > probs[part].cumsum(axis=1)[:, :-1]).sum(axis=2)
-            prior = classes(own)
-            joint = prior + sum(score(rows[name][part], own) for name, score in scores.items())
-            # a row impossible under every class carries no information
-            np.copyto(joint, prior, where=np.isneginf(joint).all(axis=2, keepdims=True))
-            joint -= np.logaddexp.reduce(joint, axis=2, keepdims=True)
-            even = np.full(own.shape, 1 / self.draws)
-            yield np.arange(part.start, part.stop), np.exp(joint), even
+            parts = (score(rows[name][part], own) for name, score in scores.items())
+            yield np.arange(part.start, part.stop), classes(own), parts
 
     def require_leave_one_out(self, what: str, otherwise: str | None = None) -> None:
         """Raise unless the fit was a closed form, whose statistics can be subtracted."""
@@ -571,6 +622,14 @@ class DrawsPosterior(Posterior):
         order = np.argsort(np.concatenate([rows for rows, _ in parts]))
         return np.concatenate([joint for _, joint in parts])[order]
 
+    def each_part(self, encoded: Encoded, n_rows: int) -> np.ndarray:
+        """Return log densities of the blocks given theta, shape (row, draw, block, class)."""
+        rows, log_classes = self.reader.read(encoded), self.log_classes()
+        out = np.zeros((n_rows, int(np.prod(self.shape)), len(self._densities), len(log_classes)))
+        for i, (name, score) in enumerate(self._densities.items()):
+            out[:, :, i] = score(rows[name]).reshape(n_rows, -1, len(log_classes))
+        return out
+
     def thinned(self, n: int) -> "DrawsPosterior":
         """Return n evenly spaced draws; a point estimate is repeated n times."""
         size = int(np.prod(self.shape))
@@ -699,6 +758,12 @@ def _relative(joint: Joint, log_classes: LogClasses) -> Joint:
         joint = np.where(impossible, log_classes, joint)
         top = np.where(impossible, log_classes.max(), top)
     return joint - top
+
+
+def likelihood_of(joint: Joint, log_classes: LogClasses) -> Joint:
+    """Return log p(x given y = k) up to a constant of the row; -inf for classes of probability 0."""
+    possible = np.isfinite(log_classes)
+    return np.where(possible, joint - np.where(possible, log_classes, 0.0), -np.inf)
 
 
 def _by_missing_pattern(rows: dict[str, Traceable], n_rows: int) -> np.ndarray:

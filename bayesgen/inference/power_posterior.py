@@ -9,20 +9,14 @@ likelihood of Miller and Dunson 2019, Journal of the American Statistical Associ
 
 import dataclasses
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
 from bayesgen.arguments import is_number
-from bayesgen.classes import ClassPrior
 from bayesgen.errors import InvalidArgument
-from bayesgen.inference.posterior import (
-    ClassDraws,
-    LogClasses,
-    LogJointDraws,
-    Posterior,
-)
+from bayesgen.inference.calibrated_posterior import CalibratedPosterior
+from bayesgen.inference.posterior import ClassDraws, LogClasses, LogJointDraws, Scores
 from bayesgen.typing import Encoded, Joint, Labels, Weights
 
 POWERS = np.concatenate([np.geomspace(0.1, 1.0, 24), np.geomspace(1.0, 2.0, 8)[1:]])
@@ -101,13 +95,8 @@ def power_log_proba(log_classes: LogClasses, log_joint: Joint, power: float) -> 
     return out - np.logaddexp.reduce(out, axis=1, keepdims=True)
 
 
-def _of_the_base(name: str) -> Any:
-    """Return a property that delegates to the base posterior."""
-    return property(lambda self: getattr(self.base, name))
-
-
 @dataclasses.dataclass(frozen=True, eq=False)
-class PowerPosterior(Posterior):
+class PowerPosterior(CalibratedPosterior):
     """A posterior with its likelihood raised to a power, averaged over powers.
 
     P(y = k given x) is the weighted mean over powers eta of P(k) p(x given k)^eta, normalized.
@@ -116,59 +105,22 @@ class PowerPosterior(Posterior):
     base: the posterior. powers, weights: shape (power,), weights summing to one.
     """
 
-    base: Posterior
     powers: Powers
     weights: Powers
-
-    # powers change class probabilities alone: densities, parameters and imputations are the base's
-    point = _of_the_base("point")
-    families = _of_the_base("families")
-    closed = _of_the_base("closed")
-    caveat = _of_the_base("caveat")
-    is_marginal = _of_the_base("is_marginal")
-    log_classes = _of_the_base("log_classes")
-    normal_centre = _of_the_base("normal_centre")
-    require_leave_one_out = _of_the_base("require_leave_one_out")
-    parameters = _of_the_base("parameters")
-    as_draws = _of_the_base("as_draws")
-    reads = _of_the_base("reads")
-    kept_levels = _of_the_base("kept_levels")
-    dependent_cells = _of_the_base("dependent_cells")
-    require_imputable = _of_the_base("require_imputable")
-    impute = _of_the_base("impute")
-    stratified_imputations = _of_the_base("stratified_imputations")
 
     @property
     def power(self) -> float:
         """The geometric mean of the powers."""
         return float(np.exp(self.weights @ np.log(self.powers)))
 
-    @property
-    def coherent(self) -> bool:
-        """Whether class probabilities are the expectation of those given one more cell: no."""
-        return False
-
-    def log_joint(self, encoded: Encoded, n_rows: int) -> Joint:
-        """Return log p(x given data) + log of the tempered class probabilities."""
-        return self.log_joint_from(self.log_classes()[None], self.base.log_joint(encoded, n_rows))
-
-    def log_joint_from(self, log_classes: LogClasses, joint: Joint) -> Joint:
-        """Return the log joint of the same density and tempered class probabilities."""
-        density = np.logaddexp.reduce(joint, axis=1, keepdims=True)
-        return density + self.log_proba(log_classes, joint)
-
-    def log_proba(self, log_classes: LogClasses, joint: Joint) -> Joint:
+    def log_proba(self, scores: Scores) -> Joint:
         """Return the log of the mean over powers of tempered class probabilities."""
         with np.errstate(divide="ignore"):
             parts = [
-                np.log(weight) + power_log_proba(log_classes, joint, power)
+                np.log(weight) + power_log_proba(scores.log_classes, scores.joint, power)
                 for power, weight in zip(self.powers, self.weights, strict=True)
             ]
         return np.logaddexp.reduce(parts, axis=0)
-
-    def with_classes(self, classes: ClassPrior) -> "PowerPosterior":
-        """Return the same posterior under another class prior."""
-        return dataclasses.replace(self, base=self.base.with_classes(classes))
 
     def class_draws(self, encoded: Encoded, n_rows: int) -> Iterator[ClassDraws]:
         """Yield the draws of the base posterior, with powers dealt in proportion to weight."""
@@ -185,10 +137,6 @@ class PowerPosterior(Posterior):
         """Return a power for each of n draws, by their weight."""
         place = (np.arange(n) * 0.6180339887498949) % 1  # evenly spread, in no order
         return self.powers[np.searchsorted(self.weights.cumsum()[:-1], place)]
-
-    def shifted(self, origin: dict[str, np.ndarray]) -> "PowerPosterior":
-        """Return the posterior in the user's own units."""
-        return dataclasses.replace(self, base=self.base.shifted(origin))
 
     def log_joint_draws(
         self, rng: np.random.Generator, n: int, *, exactly: bool = False
