@@ -117,9 +117,11 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             the original values; parameters and stated prior guesses refer to transformed values,
             which agree with the original ones near a column's mean. `loo` keeps the powers when it
             leaves a row out.
-        temper: None, no tempering; a power > 0 of the likelihood; or "learn": an average over
-            powers from .1 to 2, extended where the rows favor an end, weighted by leave-one-out
-            score (see `temperature_`).
+        temper: None, no tempering; a power > 0 of the likelihood; "learn": an average over powers
+            from .1 to 2, extended where the rows favor an end, weighted by leave-one-out score (see
+            `temperature_`); or "columns": a power of its own for each block, learned by penalized
+            logistic regression on leave-one-out densities (`bayesgen.inference.pooling`). In
+            NaiveBayes every column is then a block (see `weights_`).
         random_state: seed of simulated draws, fixed once per fit.
 
     Arguments of likelihoods are nested parameters: `likelihood__variance_rows` belongs to a single

@@ -5,9 +5,13 @@ from bayesgen.errors import UnsupportedInference
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import Blocks, Spec, assign, reads_sparse, split
 from bayesgen.estimators.training import Temper
-from bayesgen.inference import Method
-from bayesgen.table import Table
+from bayesgen.inference import Method, PooledPosterior
+from bayesgen.plots import WeightDisplay
+from bayesgen.plots.style import Axes
+from bayesgen.table import Name, Table
 from bayesgen.typing import unchecked
+
+NO_WEIGHTS = "weights_ are learned under temper='columns': bg.NaiveBayes(temper='columns')"
 
 
 class NaiveBayes(Classifier):
@@ -36,6 +40,12 @@ class NaiveBayes(Classifier):
         >>> binned = make_pipeline(quartiles, bg.NaiveBayes(bg.Categorical.laplace(1)))
         >>> round(binned.fit(X, y).score(X, y), 2)
         0.97
+
+        Columns that repeat each other, weighted by leave-one-out:
+
+        >>> weighted = bg.NaiveBayes(temper="columns").fit(X, y)
+        >>> {name: round(weight, 1) for name, weight in weighted.weights_.items()}
+        {}
     """
 
     @unchecked  # no validation in __init__; fit validates (scikit-learn's convention)
@@ -74,3 +84,20 @@ class NaiveBayes(Classifier):
                     "Use bg.LDA(), bg.QDA(), bg.JointTable() or bg.GenerativeClassifier(...).",
                 )
         return split(blocks) if self.temper == "columns" else blocks
+
+    @property
+    def weights_(self) -> dict[Name, float]:
+        """The learned weight of each column, by name; temper="columns" only.
+
+        1: the column counts in full, as in naive Bayes; 0: it is ignored. Columns that cannot tell
+        classes apart are absent.
+        """
+        posterior = self._fitted_posterior()
+        if not isinstance(posterior, PooledPosterior):
+            raise AttributeError(NO_WEIGHTS)
+        names = [self.state_.schema.blocks[block][0].name for block in posterior.families]
+        return dict(zip(names, posterior.pool.mean_weights.tolist(), strict=True))
+
+    def plot_weights(self, ax: Axes = None) -> WeightDisplay:
+        """Draw the weight of each column; temper="columns" only."""
+        return WeightDisplay.from_estimator(self, ax=ax)

@@ -19,7 +19,7 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 from bayesgen.classes import ClassPrior
 from bayesgen.errors import InvalidModelFile, UnsavableModel
 from bayesgen.estimators.training import TrainingState
-from bayesgen.inference import Method, Posterior, Report
+from bayesgen.inference import Method, Pool, Posterior, Report
 from bayesgen.likelihoods import Likelihood, Repair, Statistics
 from bayesgen.likelihoods.base import Arrays
 from bayesgen.model import Model, ModelStatistics, Reader
@@ -44,7 +44,8 @@ ROOTS: Mapping[str, tuple[type, ...]] = {
     "method": get_args(Method),
     "value": (
         *(TrainingState, Schema, PowerTransform, PowerTransforms, Column, NumericColumns),
-        *(PositionNames, ClassPrior, Repair, Model, ModelStatistics, Reader, Report, UserProgram),
+        *(PositionNames, ClassPrior, Repair, Model, ModelStatistics, Reader, Report, Pool),
+        UserProgram,
     ),
 }
 """Types that files may hold, with their descendants in this library: a new family, posterior or
@@ -218,6 +219,19 @@ def _require_stack(fitted: Mapping[str, object]) -> None:
     share = np.array(list(weights.values()), dtype=float)
     if not (share > 0).all() or abs(share.sum() - 1) > 1e-6:
         raise InvalidStructure("the weights of its members are not positive, or do not sum to 1")
+    pool, part = fitted.get("_pool"), fitted.get("_pool_share", 0.0)
+    if not (pool is None or isinstance(pool, Pool)) or not 0 <= cast(float, part) <= 1:
+        raise InvalidStructure("the pool of its members is not one")
+    if isinstance(pool, Pool):
+        _require_pool(pool)
+
+
+def _require_pool(pool: Pool) -> None:
+    found: Sizes = {}
+    for name, words in Pool.axes.items():
+        found = _require_axes(f"pool.{name}", getattr(pool, name), words, found)
+    if abs(pool.share.sum() - 1) > 1e-6 or not (pool.share > 0).all():
+        raise InvalidStructure("the priors of its pool are not positive, or do not sum to 1")
 
 
 def _sizes(schema: Schema, block: str, n_classes: int) -> dict[str, int]:

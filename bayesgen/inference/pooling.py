@@ -1,12 +1,12 @@
 """Log-linear pooling: class probabilities from weighted log densities of columns and models.
 
-    P(y = k given x) proportional to pi_k exp(sum_j w_j L_jk(x) + b_k),
+    P(y = k given x) proportional to pi_k exp(sum_j w_j L_jk(x)),
 
-where L_j is the log density of one part of a row under a model of its own (a column, a block, or a
-whole classifier) and b a small correction of each class. With all weights 1 and b = 0 these are the
-probabilities of a generative model with independent parts. The weights are a multinomial logistic
-regression on log densities of left-out rows, with normal priors whose centers and scales are
-averaged over a grid by approximate leave-one-out.
+where L_j is the log density of one part of a row under a model of its own: a column, a block, or a
+whole classifier. With all weights 1 these are the probabilities of a generative model with
+independent parts. The weights are a multinomial logistic regression on log densities of left-out
+rows, with normal priors whose centers and scales are averaged over a grid by approximate
+leave-one-out. There is no intercept, so that a row without observed cells keeps the class prior.
 
 Source: Genest and Zidek (1986), Statistical Science 1, 114-135; Raina, Shen, Ng and McCallum
 (2003), Advances in Neural Information Processing Systems 16; Zaidi, Cerquides, Carman and Webb
@@ -18,6 +18,7 @@ import dataclasses
 import functools
 import itertools
 from collections.abc import Iterator
+from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Float
@@ -36,28 +37,34 @@ from bayesgen.typing import Encoded, Joint, Labels, Parts, Weights
 RULED_OUT = 50.0
 """Log density ratio at which a part rules a class out: more of it counts as no more, so that one
 part cannot veto a class that all others support."""
-BIAS_SCALE = 0.5
-"""Prior standard deviation of the correction of each class."""
-NEWTON_STEPS, CONVERGED = 50, 1e-9
+NEWTON_STEPS, CONVERGED = 50, 1e-6
 """Newton steps at most, and the decrease of the objective, in nats, that ends them."""
 NEGLIGIBLE = 1e-4
 """Share of a candidate prior below which it is dropped."""
+SMALLEST_STEP = 1e-6
+"""Share of a Newton step below which no decrease is sought."""
 CHUNK_FLOATS = 2_000_000
 """Numbers of the design matrix that are held at once: 16 MB."""
+SMALL_PRODUCT = 262_144
+"""Multiplications up to which OpenBLAS uses one thread (see `multivariate_normal.density`)."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Pool:
     """Posterior of the weights of a log-linear pool, under several priors.
 
-    share: posterior weight of each prior, summing to one. weights: modes, by part. biases:
-    corrections of classes. roots: R with R R' the posterior covariance of weights and biases.
+    share: posterior weight of each prior, summing to one. weights: modes, by part. roots: R with
+    R R' the posterior covariance of the weights.
     """
 
     share: Float[np.ndarray, " prior"]
     weights: Float[np.ndarray, "prior part"]
-    biases: Float[np.ndarray, "prior class"]
-    roots: Float[np.ndarray, "prior parameter parameter"]
+    roots: Float[np.ndarray, "prior part part"]
+    axes: ClassVar = {
+        "share": ("prior",),
+        "weights": ("prior", "part"),
+        "roots": ("prior", "part", "part"),
+    }
 
     @property
     def mean_weights(self) -> Float[np.ndarray, " part"]:
@@ -72,21 +79,17 @@ class Pool:
         x = contrasts(parts)
         return np.logaddexp.reduce(
             [
-                np.log(share) + normalized(log_classes + x @ weight + bias)
-                for share, weight, bias in zip(self.share, self.weights, self.biases, strict=True)
+                np.log(share) + normalized(log_classes + x @ weight)
+                for share, weight in zip(self.share, self.weights, strict=True)
             ],
             axis=0,
         )
 
-    def draw(
-        self, rng: np.random.Generator, n: int
-    ) -> tuple[Float[np.ndarray, "draw part"], Float[np.ndarray, "draw class"]]:
-        """Return n draws of weights and biases: a prior by its share, then Laplace's normal."""
+    def draw(self, rng: np.random.Generator, n: int) -> Float[np.ndarray, "draw part"]:
+        """Return n draws of the weights: a prior by its share, then Laplace's normal."""
         prior = rng.choice(len(self.share), n, p=self.share)
-        noise = rng.standard_normal((n, self.roots.shape[1]))
-        away = np.einsum("dij,dj->di", self.roots[prior], noise)
-        size = self.weights.shape[1]
-        return self.weights[prior] + away[:, :size], self.biases[prior] + away[:, size:]
+        noise = rng.standard_normal((n, self.weights.shape[1]))
+        return self.weights[prior] + np.einsum("dij,dj->di", self.roots[prior], noise)
 
 
 def contrasts(parts: Parts) -> Float[np.ndarray, "... class part"]:
@@ -121,8 +124,8 @@ def learned_pool(
         log_classes: log P(y = k given the rows without i), (row, class).
         y: class codes.
         weight: of the rows; of a row of weight 2, weight 1 is left out.
-        centers, scales: means and standard deviations of the normal priors that are averaged over;
-            a scale of 0 keeps a weight at its center.
+        centers: means of the weights under each of the normal priors that are averaged over.
+        scales: their standard deviations; 0 keeps a weight at its center.
     """
     x, own = contrasts(parts), (np.arange(len(y)), y)
     fits = []
@@ -135,7 +138,7 @@ def learned_pool(
     share /= share.sum()
     kept = np.flatnonzero(share > NEGLIGIBLE)
     share = share[kept] / share[kept].sum()
-    fields = (np.stack([getattr(fits[i], n) for i in kept]) for n in ("weights", "biases", "roots"))
+    fields = (np.stack([getattr(fits[i], n) for i in kept]) for n in ("weights", "roots"))
     left_out = np.logaddexp.reduce(np.log(share)[:, None, None] + left_out[kept], axis=0)
     return Pool(share, *fields), left_out
 
@@ -175,8 +178,7 @@ class _Fit:
     """Mode and curvature under one prior, and log class probabilities of left-out rows."""
 
     weights: Float[np.ndarray, " part"]
-    biases: Float[np.ndarray, " class"]
-    roots: Float[np.ndarray, "parameter parameter"]
+    roots: Float[np.ndarray, "part part"]
     left_out: Joint
 
 
@@ -190,27 +192,23 @@ def _fit(
     start: Float[np.ndarray, " part"],
 ) -> _Fit:
     """Return the penalized maximum likelihood, by Newton's method, and its leave-one-out."""
-    n_classes, size = x.shape[1:]
-    unit = np.concatenate([scale, np.full(n_classes, BIAS_SCALE)])
     problem = _Problem(x * scale, log_classes + x @ center, y, weight)
-    safe = np.where(scale > 0, scale, 1.0)
-    u = np.concatenate([np.where(scale > 0, (start - center) / safe, 0.0), np.zeros(n_classes)])
-    u = problem.minimum(u)
+    u = problem.minimum(
+        np.where(scale > 0, (start - center) / np.where(scale > 0, scale, 1.0), 0.0)
+    )
     logits = problem.logits(u)
     proba = np.exp(normalized(logits))
     hessian = problem.hessian(proba)
     left_out = problem.left_out(logits, proba, np.linalg.inv(hessian))
     # H = L L', so that the inverse of L' is a root of the covariance
-    root = unit[:, None] * np.linalg.inv(np.linalg.cholesky(hessian)).T
-    mode = u * unit
-    return _Fit(center + mode[:size], mode[size:], root, left_out)
+    root = scale[:, None] * np.linalg.inv(np.linalg.cholesky(hessian)).T
+    return _Fit(center + u * scale, root, left_out)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Problem:
     """Multinomial logistic regression with standard normal priors on its coefficients.
 
-    design: (row, class, part); a one-hot column of each class, times BIAS_SCALE, follows it.
     offset: logits at coefficients 0.
     """
 
@@ -221,8 +219,7 @@ class _Problem:
 
     def logits(self, u: np.ndarray) -> Joint:
         """Return the logits at coefficients u."""
-        size = self.design.shape[2]
-        return self.offset + self.design @ u[:size] + BIAS_SCALE * u[size:]
+        return self.offset + self.design @ u
 
     def value(self, u: np.ndarray) -> float:
         """Return minus the log posterior, up to a constant."""
@@ -230,69 +227,52 @@ class _Problem:
         return float(0.5 * u @ u - np.where(np.isfinite(logs), logs, 0.0) @ self.weight)
 
     def minimum(self, u: np.ndarray) -> np.ndarray:
-        """Return the minimum of `value` by damped Newton steps from u."""
-        if self.value(u) > self.value(np.zeros_like(u)):
-            u = np.zeros_like(u)
+        """Return the minimum of `value` by damped Newton steps from u, or from 0 if lower."""
+        u = u if self.value(u) < self.value(np.zeros_like(u)) else np.zeros_like(u)
         before = self.value(u)
         for _ in range(NEWTON_STEPS):
             proba = np.exp(normalized(self.logits(u)))
-            gradient = self.gradient(u, proba)
+            residual = self._residual(proba) * self.weight[:, None]
+            gradient = u + np.tensordot(residual, self.design, axes=2)
             step, size = np.linalg.solve(self.hessian(proba), gradient), 1.0
             promised = float(gradient @ step)
             if promised < CONVERGED:
                 break
             while (after := self.value(u - size * step)) > before - 1e-4 * size * promised:
                 size /= 2
-                if size < 1e-6:
+                if size < SMALLEST_STEP:
                     return u
             u, before = u - size * step, after
         return u
 
-    def gradient(self, u: np.ndarray, proba: Joint) -> np.ndarray:
-        """Return the gradient of `value`."""
-        residual = self._residual(proba) * self.weight[:, None]
-        parts = np.tensordot(residual, self.design, axes=([0, 1], [0, 1]))
-        return u + np.concatenate([parts, BIAS_SCALE * residual.sum(axis=0)])
-
-    def hessian(self, proba: Joint) -> Float[np.ndarray, "parameter parameter"]:
-        """Return the Hessian of `value`: sum of B' (diag(p) - p p') B over rows, plus I."""
+    def hessian(self, proba: Joint) -> Float[np.ndarray, "part part"]:
+        """Return the Hessian of `value`: I + sum over rows of B' (diag(p) - p p') B."""
         n_classes, size = self.design.shape[1:]
-        out = np.eye(size + n_classes)
-        step = max(1, CHUNK_FLOATS // (n_classes * max(size, 1)))
-        for rows in row_chunks(len(proba), step):
-            share = proba[rows] * self.weight[rows, None]
-            design = self.design[rows]
-            mean = np.einsum("nk,nkj->nj", proba[rows], design)
-            centred = design - mean[:, None]
-            flat = centred.reshape(-1, size)
-            out[:size, :size] += flat.T @ (flat * share.reshape(-1, 1))
-            cross = BIAS_SCALE * np.einsum("nk,nkj->jk", share, centred)
-            out[:size, size:] += cross
-            out[size:, :size] += cross.T
-            out[size:, size:] += BIAS_SCALE**2 * (
-                np.diag(share.sum(axis=0)) - share.T @ proba[rows]
-            )
+        out = np.eye(size)
+        # small products: two threads that wait for each other cost more than they gain
+        for rows in row_chunks(len(proba), max(64, SMALL_PRODUCT // (n_classes * size**2 + 1))):
+            design, p = self.design[rows], proba[rows, :, None]
+            centred = design - (p * design).sum(axis=1, keepdims=True)
+            spread = centred * (p * self.weight[rows, None, None])
+            out += centred.reshape(-1, size).T @ spread.reshape(-1, size)
         return out
 
     def left_out(self, logits: Joint, proba: Joint, inverse: np.ndarray) -> Joint:
         """Return log class probabilities of each row after one Newton step without it."""
         n_classes, size = self.design.shape[1:]
         away = np.minimum(self.weight, 1.0)[:, None, None]
-        out = np.empty_like(logits)
-        identity = np.eye(n_classes)
+        out, identity = np.empty_like(logits), np.eye(n_classes)
+        residual = self._residual(proba)[..., None]
         for rows in row_chunks(len(proba), max(1, CHUNK_FLOATS // (n_classes * (size + 1)))):
             design, p = self.design[rows], proba[rows]
-            ones = np.broadcast_to(BIAS_SCALE * identity, (len(p), n_classes, n_classes))
-            full = np.concatenate([design, ones], axis=2)
-            spread = away[rows] * (full @ inverse @ np.swapaxes(full, 1, 2))
+            spread = away[rows] * (design @ inverse @ np.swapaxes(design, 1, 2))
             curvature = p[:, :, None] * (identity - p[:, None, :])
-            residual = self._residual(proba, rows)[..., None]
-            pull = np.linalg.solve(identity - curvature @ spread, residual)
+            pull = np.linalg.solve(identity - curvature @ spread, residual[rows])
             out[rows] = logits[rows] + (spread @ pull)[..., 0]
         return normalized(out)
 
-    def _residual(self, proba: Joint, rows: slice = slice(None)) -> Joint:
-        return proba[rows] - (self.y[rows, None] == np.arange(proba.shape[1]))
+    def _residual(self, proba: Joint) -> Joint:
+        return proba - (self.y[:, None] == np.arange(proba.shape[1]))
 
 
 # -- the posterior ---------------------------------------------------------------------------------
@@ -315,8 +295,10 @@ class PooledPosterior(CalibratedPosterior):
 
     @property
     def power(self) -> float:
-        """The power of the base posterior."""
-        return self.base.power
+        """The power of the base posterior; of a pool alone, the mean weight of its parts."""
+        if self.share < 1:
+            return self.base.power
+        return float(self.pool.mean_weights.mean()) if self.pool.weights.size else 1.0
 
     def log_proba(self, scores: Scores) -> Joint:
         """Return the log of the mean of pooled class probabilities and those of the base."""
@@ -335,9 +317,8 @@ class PooledPosterior(CalibratedPosterior):
         for rows, parts, weight in self.base.part_draws(encoded, n_rows):
             if found is None:
                 found = self.pool.draw(np.random.default_rng(self.seed), len(parts))
-            weights, biases = found
-            logits = contrasts(parts) @ weights[:, None, :, None]
-            probs = np.exp(normalized(log_classes + logits[..., 0] + biases[:, None]))
+            logits = contrasts(parts) @ found[:, None, :, None]
+            probs = np.exp(normalized(log_classes + logits[..., 0]))
             if self.share == 1:
                 yield rows, probs, weight
                 continue
@@ -351,13 +332,13 @@ class PooledPosterior(CalibratedPosterior):
         """Return the log joint given draws of the pool, and of the base in proportion."""
         size = n if self.share == 1 else min(max(1, round(n * self.share)), n - 1)
         parts = self.base.log_joint_draws(rng, size, exactly=True)
-        weights, biases = self.pool.draw(rng, parts.n_draws)
+        weights = self.pool.draw(rng, parts.n_draws)
         log_classes = self.log_classes()
         base = None if size == n else self.base.log_joint_draws(rng, n - size, exactly=True)
 
         def score(encoded: Encoded, n_rows: int) -> np.ndarray:
             logits = contrasts(parts.parts(encoded, n_rows)) @ weights[:, :, None]
-            pooled = normalized(log_classes + logits[..., 0] + biases)
+            pooled = normalized(log_classes + logits[..., 0])
             density = np.logaddexp.reduce(parts.score(encoded, n_rows), axis=-1, keepdims=True)
             if base is None:
                 return density + pooled

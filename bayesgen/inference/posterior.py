@@ -58,9 +58,9 @@ class Report:
 class Scores:
     """Log densities of rows, in total and by part, before any calibration.
 
-    joint: log p(x, y = k given data), (row, class). log_classes: log P(y = k) within it, (class,) or
-    (row, class). parts: log p(part of x given y = k), (row, part, class), up to a constant of each
-    row and part: the blocks of a model, or the members of a mixture and the blocks of one.
+    joint: log p(x, y = k given data), (row, class). log_classes: log P(y = k) within it, (class,)
+    or (row, class). parts: log p(part of x given y = k), (row, part, class), up to a constant of
+    each row and part: the blocks of a model, or the members of a mixture and the blocks of one.
     """
 
     joint: Joint
@@ -404,9 +404,9 @@ class ExactPosterior(Posterior):
             yield rows, np.concatenate(stacked, axis=2), even
 
     def _updated_draws(self, encoded: Encoded, n_rows: int) -> Iterator[tuple]:
-        """Yield (rows, log class probabilities, the blocks' log densities), each (draw, row, class).
+        """Yield rows, log class probabilities and the blocks' log densities, chunk by chunk.
 
-        Chunk by chunk of rows.
+        Shapes (row,), and (draw, row, class) of the others.
         """
         probs = class_probabilities(self.log_joint(encoded, n_rows), self.log_classes())
         rows = self.reader.read(encoded)
@@ -761,7 +761,7 @@ def _relative(joint: Joint, log_classes: LogClasses) -> Joint:
 
 
 def likelihood_of(joint: Joint, log_classes: LogClasses) -> Joint:
-    """Return log p(x given y = k) up to a constant of the row; -inf for classes of probability 0."""
+    """Return log p(x given y = k) up to a constant of the row; -inf for impossible classes."""
     possible = np.isfinite(log_classes)
     return np.where(possible, joint - np.where(possible, log_classes, 0.0), -np.inf)
 
