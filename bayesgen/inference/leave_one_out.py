@@ -76,13 +76,18 @@ def leave_one_out(
         statistics: of all rows.
         rows: all of them.
     """
-    if not likelihood.vectorised or issparse(rows.x):
-        return one_by_one(likelihood, statistics, rows, np.arange(len(rows.y)))
     uninformative = full.uninformative()
     if uninformative is None:
         uninformative = np.zeros(1, dtype=bool)
     if uninformative.all():
         return np.zeros((len(rows.y), rows.n_classes))
+    own = full.leave_one_out(statistics, rows.x, rows.y, rows.weight, rows.away)
+    if own is not None:
+        apart = np.union1d(np.flatnonzero(np.isnan(own).any(axis=1)), _indispensable(rows))
+        own[apart] = one_by_one(likelihood, statistics, rows, apart)
+        return own
+    if not likelihood.vectorised or issparse(rows.x):
+        return one_by_one(likelihood, statistics, rows, np.arange(len(rows.y)))
     score = None
     if getattr(statistics, "has_missing", False):
         statistics, x = _zero_filled(statistics, rows.x, full, uninformative)
