@@ -87,7 +87,7 @@ def filled_rows(
 ) -> Numbers:
     """Return rows whose missing cells have their expectation given the observed ones."""
     incomplete, out = np.flatnonzero(np.isnan(x).any(axis=1)), x.copy()
-    for part in row_chunks(len(incomplete), max(1, BATCH_FLOATS // x.shape[1] ** 2)):
+    for part in row_chunks(len(incomplete), max(1, BATCH_FLOATS // max(x.shape[1], 1) ** 2)):
         rows = incomplete[part]
         out[rows] = expected_cells(x[rows], mean[y[rows]], covariance)[0]
     return out
@@ -104,7 +104,7 @@ def moments(
     """
     x, n_classes, p = rows.x.copy(), rows.n_classes, rows.x.shape[1]
     incomplete, spread = np.flatnonzero(np.isnan(x).any(axis=1)), np.zeros((n_classes, p, p))
-    for part in row_chunks(len(incomplete), max(1, BATCH_FLOATS // p**2)):
+    for part in row_chunks(len(incomplete), max(1, BATCH_FLOATS // max(p, 1) ** 2)):
         some = incomplete[part]
         x[some], each = expected_cells(x[some], mean[rows.y[some]], covariance)
         np.add.at(spread, rows.y[some], each * rows.weight[some, None, None])

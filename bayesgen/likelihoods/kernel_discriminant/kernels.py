@@ -67,6 +67,18 @@ class Kernels:
         pairs = zip(groups, origins, strict=True)
         return [(origin, (group - origin) / self.unit) for group, origin in pairs]
 
+    @functools.cached_property
+    def products(self) -> list[np.ndarray]:
+        """The vectors (cc', c, 1) of the centers of each class, (feature of center, center)."""
+        i, j = np.triu_indices(len(self.unit))
+        out = []
+        for _, center in self.relative:
+            columns = np.ascontiguousarray(center.T)
+            out.append(
+                np.concatenate([columns[i] * columns[j], columns, np.ones((1, len(center)))])
+            )
+        return out
+
     def squares(self, cls: int, x: Numbers, precision: Matrices) -> Squares:
         """Return squared distances of rows from the centers of a class.
 
@@ -79,13 +91,13 @@ class Kernels:
             there, here = center @ precision[0], row @ precision[0]
             own, others = (here * row).sum(axis=1), (there * center).sum(axis=1)
             left = np.column_stack([row, np.ones(len(row)), own])
-            right = np.column_stack([-2 * there, others, np.ones(len(center))])
+            out = left @ np.column_stack([-2 * there, others, np.ones(len(center))]).T
         else:
             here, (i, j) = (precision @ row[..., None])[..., 0], np.triu_indices(len(unit))
             own = (here * row).sum(axis=1)
-            left = np.column_stack([precision[:, i, j] * np.where(i == j, 1, 2), -2 * here, own])
-            right = np.column_stack([center[:, i] * center[:, j], center, np.ones(len(center))])
-        out = left @ right.T
+            twice = np.where(i == j, 1, 2)
+            left = np.column_stack([precision[:, i, j] * twice, -2 * here, own])
+            out = left @ self.products[cls]
         return np.maximum(out, 0.0, out=out)
 
     def located(

@@ -495,7 +495,8 @@ def _positions(x: np.ndarray, y: np.ndarray, rows: np.ndarray, labels: np.ndarra
 
     def keys(x: np.ndarray, y: np.ndarray) -> list[tuple[int, bytes]]:
         # 0.0: minus zero is zero
-        return [(k, row.tobytes()) for k, row in zip(y.tolist(), x + 0.0, strict=True)]
+        whole = np.ascontiguousarray(x + 0.0).view(np.dtype((np.void, x.itemsize * x.shape[1])))
+        return list(zip(y.tolist(), whole[:, 0].tolist(), strict=True))
 
     place = {key: i for i, key in enumerate(keys(x, y))}
     return np.array([place.get(key, -1) for key in keys(rows, labels)], dtype=int)
