@@ -47,6 +47,10 @@ ESTIMATORS = {
     "GenerativeClassifier": (bg.GenerativeClassifier, NUMBERS.join(LEVELS)),
     "tempered": (functools.partial(bg.NaiveBayes, temper=0.5), NUMBERS),
     "KernelDensity": (functools.partial(bg.NaiveBayes, bg.KernelDensity()), NUMBERS),
+    "KernelDiscriminant": (
+        functools.partial(bg.GenerativeClassifier, bg.KernelDiscriminant()),
+        NUMBERS,
+    ),
 }
 AT_ONCE = [(name, method) for name in ESTIMATORS for method in ("expected", *POINT)]
 EXACT = [(n, method) for n in ESTIMATORS if "missing" not in n for method in ("auto", "exact")]

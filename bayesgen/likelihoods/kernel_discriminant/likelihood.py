@@ -50,8 +50,9 @@ class KernelDiscriminant(Likelihood[Rows]):
     shape: curved, or in several clusters.
 
     Under bandwidth="learn" the density is averaged over h = 1, 1 / sqrt 2, ..., .088, with weights
-    proportional to prod_i p_h(x_i given y_i and the other rows)^w_i: each row is scored without its
-    own kernel, and without its part in W and in t, in closed form. Leave-one-out densities, `loo()`
+    proportional to prod_i p_h(x_i given y_i and the other rows)^w_i over distinct rows: each is
+    scored without its own kernel, and without its part in W and in t, in closed form (equal rows
+    are one of larger weight, since copies would call for h = 0). Leave-one-out densities, `loo()`
     among them, equal those of refits for every h; the weight of h without row i is its weight
     divided by p_h(x_i given y_i and the other rows).
 
@@ -224,13 +225,22 @@ class KernelDiscriminant(Likelihood[Rows]):
         after, moments, rows, entry = self._with_rows(statistics)
         if len(self.grid) == 1 or not len(rows.x):
             return after
-        # the weights come from the centers, which stand for all rows
-        own = after._centers_of(entry)
+        some, logs = after._scores(moments, rows, entry)
+        return after._weighed(logs, rows.weight[some] * after.kernels.share[rows.y[some]])
+
+    def _scores(
+        self, moments: MultivariateNormalStatistics, rows: Rows, entry: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows that weigh bandwidths, and log p_h of each given class and other rows.
+
+        They are the centers, which stand for all rows. A row loses its whole weight: a copy of it
+        would call for a bandwidth of 0.
+        """
+        own = self._centers_of(entry)
         some = np.flatnonzero(own >= 0)
-        part = Rows(rows.x[some], rows.y[some], np.minimum(rows.weight[some], 1.0), rows.n_classes)
-        each, _ = after._log_left_out(moments, part, own[some])
-        weight = rows.weight[some] * after.kernels.share[part.y]
-        return after._weighed(each[np.arange(len(some)), part.y], weight)
+        part = Rows(rows.x[some], rows.y[some], rows.weight[some], rows.n_classes)
+        each, _ = self._log_left_out(moments, part, own[some])
+        return some, each[np.arange(len(some)), part.y]
 
     def _with_rows(
         self, statistics: Rows
@@ -308,19 +318,26 @@ class KernelDiscriminant(Likelihood[Rows]):
         prior = self
         if len(kept) < x.shape[1]:
             prior, statistics, x = self.take("feature", kept), statistics.take("", kept), x[:, kept]
-        after, moments, whole, _ = prior._with_rows(statistics)
+        after, moments, whole, entry = prior._with_rows(statistics)
         out, some = np.zeros((len(y), len(self.mean))), np.flatnonzero(~np.isnan(x).all(axis=1))
         rows = Rows(x[some], y[some], away[some], whole.n_classes)
         filled = guesses.filled_rows(rows.x, rows.y, prior.class_mean, prior.covariance)
-        own = after._centers_of(_positions(after.x, after.y, filled, rows.y))
+        place = _positions(after.x, after.y, filled, rows.y)
+        own = after._centers_of(place)
         each, needed = after._log_left_out(moments, rows, own)
-        mine = each[np.arange(len(some)), rows.y]
+        score = each[np.arange(len(some)), rows.y]
         if len(self.grid) > 1:
-            if (own >= 0).all() and (away[some] == np.minimum(weight[some], 1.0)).all():
-                after = after._weighed(mine, weight[some])
+            if (own >= 0).all() and (rows.weight >= (1 - 1e-9) * after.weight[place]).all():
+                after = after._weighed(score, rows.weight)
             else:
-                after = prior.posterior(statistics)
-        log_weight = after.log_weight - rows.weight[:, None] * mine
+                centers, logs = after._scores(moments, whole, entry)
+                weight = whole.weight[centers] * after.kernels.share[whole.y[centers]]
+                after = after._weighed(logs, weight)
+                # of equal rows all are scored alike
+                known = np.full((len(after.x), len(self.grid)), np.nan)
+                known[entry[centers]] = logs
+                score = np.where(np.isnan(known[place]), score, known[place])
+        log_weight = after.log_weight - rows.weight[:, None] * score
         log_weight -= np.logaddexp.reduce(log_weight, axis=1, keepdims=True)
         out[some] = np.logaddexp.reduce(each + log_weight[:, None], axis=2)
         out[some[needed]] = np.nan
