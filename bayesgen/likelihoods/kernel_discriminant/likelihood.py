@@ -50,11 +50,11 @@ class KernelDiscriminant(Likelihood[Rows]):
     shape: curved, or in several clusters.
 
     Under bandwidth="learn" the density is averaged over h = 1, 1 / sqrt 2, ..., .088, with weights
-    proportional to prod_i p_h(x_i given y_i and the other rows)^w_i over distinct rows: each is
-    scored without its own kernel, and without its part in W and in t, in closed form (equal rows
-    are one of larger weight, since copies would call for h = 0). Leave-one-out densities, `loo()`
-    among them, equal those of refits for every h; the weight of h without row i is its weight
-    divided by p_h(x_i given y_i and the other rows).
+    proportional to prod_i p_h(x_i given y_i and the other rows)^min(w_i, 1) over distinct rows, each
+    scored without its own kernel, and without its part in W and in t, in closed form. (Equal rows
+    are scored once, by the rows that differ: copies would call for h = 0.) Leave-one-out densities,
+    `loo()` among them, equal those of refits for every h; the weight of h without row i is its
+    weight divided by the row's factor.
 
     Missing cells of rows to predict are integrated out exactly, in every kernel and in t. Those of
     training rows are replaced by their expectation given the observed cells, under class means and
@@ -226,7 +226,7 @@ class KernelDiscriminant(Likelihood[Rows]):
         if len(self.grid) == 1 or not len(rows.x):
             return after
         some, logs = after._scores(moments, rows, entry)
-        return after._weighed(logs, rows.weight[some] * after.kernels.share[rows.y[some]])
+        return after._weighed(logs, _once(rows, some, after.kernels))
 
     def _scores(
         self, moments: MultivariateNormalStatistics, rows: Rows, entry: np.ndarray
@@ -328,16 +328,17 @@ class KernelDiscriminant(Likelihood[Rows]):
         score = each[np.arange(len(some)), rows.y]
         if len(self.grid) > 1:
             if (own >= 0).all() and (rows.weight >= (1 - 1e-9) * after.weight[place]).all():
-                after = after._weighed(score, rows.weight)
+                after = after._weighed(score, np.minimum(rows.weight, 1.0))
             else:
                 centers, logs = after._scores(moments, whole, entry)
-                weight = whole.weight[centers] * after.kernels.share[whole.y[centers]]
-                after = after._weighed(logs, weight)
+                after = after._weighed(logs, _once(whole, centers, after.kernels))
                 # of equal rows all are scored alike
                 known = np.full((len(after.x), len(self.grid)), np.nan)
                 known[entry[centers]] = logs
                 score = np.where(np.isnan(known[place]), score, known[place])
-        log_weight = after.log_weight - rows.weight[:, None] * score
+        total = after.weight[place]
+        less = np.minimum(total, 1.0) - np.clip(total - rows.weight, 0.0, 1.0)
+        log_weight = after.log_weight - less[:, None] * score
         log_weight -= np.logaddexp.reduce(log_weight, axis=1, keepdims=True)
         out[some] = np.logaddexp.reduce(each + log_weight[:, None], axis=2)
         out[some[needed]] = np.nan
@@ -502,6 +503,11 @@ class KernelDiscriminant(Likelihood[Rows]):
         )
         out[at] = np.where(seen[at], x[at], origin + h * noise)
         return out
+
+
+def _once(rows: Rows, some: np.ndarray, kernels: Kernels) -> Weights:
+    """Return the weight of distinct rows in the choice of bandwidths, at most 1 for each."""
+    return np.minimum(rows.weight[some], 1.0) * kernels.share[rows.y[some]]
 
 
 def _positions(x: np.ndarray, y: np.ndarray, rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
