@@ -50,11 +50,11 @@ class KernelDiscriminant(Likelihood[Rows]):
     shape: curved, or in several clusters.
 
     Under bandwidth="learn" the density is averaged over h = 1, 1 / sqrt 2, ..., .088, with weights
-    proportional to prod_i p_h(x_i given y_i and the other rows)^min(w_i, 1) over distinct rows, each
-    scored without its own kernel, and without its part in W and in t, in closed form. (Equal rows
-    are scored once, by the rows that differ: copies would call for h = 0.) Leave-one-out densities,
-    `loo()` among them, equal those of refits for every h; the weight of h without row i is its
-    weight divided by the row's factor.
+    proportional to prod_i p_h(x_i given y_i and the other rows)^min(w_i, 1) over distinct rows,
+    each scored without its own kernel and without its part in W and in t, in closed form. (Equal
+    rows are scored once, by the rows that differ: copies would call for h = 0.) Leave-one-out
+    densities, `loo()` among them, equal those of refits for every h; the weight of h without row i
+    is its weight divided by the row's factor.
 
     Missing cells of rows to predict are integrated out exactly, in every kernel and in t. Those of
     training rows are replaced by their expectation given the observed cells, under class means and
