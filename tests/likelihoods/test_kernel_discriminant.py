@@ -225,10 +225,10 @@ def test_hostile_tables(what, x, y, bandwidth):
     assert np.isfinite(clf.loo()).all(axis=None)
     if what != "units":  # a refit of a single row
         prior = bg.KernelDiscriminant(0.3)
-        found = left_out(prior, x, y, np.ones(len(y)), np.ones(len(y)), y.max() + 1)
-        rest = prior.statistics(x[1:], y[1:], np.ones(len(y) - 1), n_classes=y.max() + 1)
+        found = left_out(prior, x, y, np.ones(len(y)), np.ones(len(y)), int(y.max()) + 1)
+        rest = prior.statistics(x[1:], y[1:], np.ones(len(y) - 1), n_classes=int(y.max()) + 1)
         if not np.isnan(x).any():
-            expected = leave_one_out.scored(prior, rest, x[:1], y.max() + 1)
+            expected = leave_one_out.scored(prior, rest, x[:1], int(y.max()) + 1)
             close(found[0], expected, rtol=1e-6, atol=1e-6)
     low, high = np.moveaxis(clf.predict_interval(x), -1, 0)
     assert (low <= high).all()

@@ -16,9 +16,9 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bayesgen.likelihoods.base import row_chunks
-from bayesgen.likelihoods.kernel_discriminant.guesses import Matrices, precisions
+from bayesgen.likelihoods.kernel_discriminant.guesses import precisions
 from bayesgen.likelihoods.multivariate_normal.density import LOG_2PI, by_pattern
-from bayesgen.typing import Labels, Numbers, Weights
+from bayesgen.typing import Numbers
 
 PAIRS = 1 << 17
 """Pairs of a row and a center held at once: 1 MB, which stays in a second-level cache."""
@@ -26,6 +26,8 @@ SHARED = 8
 """Rows of one pattern of missing cells from which they share one product."""
 
 Squares = Float[np.ndarray, "row center"]
+Centers = Float[np.ndarray, "center feature"]
+Weight = Float[np.ndarray, " center"]
 Bandwidths = Float[np.ndarray, " bandwidth"]
 
 
@@ -37,9 +39,9 @@ class Kernels:
     of a center over that of its row. covariance: (feature, feature).
     """
 
-    x: Numbers
-    y: Labels
-    weight: Weights
+    x: Centers
+    y: Int[np.ndarray, " center"]
+    weight: Weight
     share: Float[np.ndarray, " class"]
     covariance: Float[np.ndarray, "feature feature"]
 
@@ -60,7 +62,7 @@ class Kernels:
         return [slice(*pair) for pair in itertools.pairwise(ends)]
 
     @functools.cached_property
-    def relative(self) -> list[tuple[np.ndarray, Numbers]]:
+    def relative(self) -> list[tuple[np.ndarray, Centers]]:
         """The origin of each class, and its centers relative to that in units of `unit`."""
         groups = [self.x[part] for part in self.parts]
         origins = [group.mean(axis=0) if len(group) else 0 * self.unit for group in groups]
@@ -79,7 +81,9 @@ class Kernels:
             )
         return out
 
-    def squares(self, cls: int, x: Numbers, precision: Matrices) -> Squares:
+    def squares(
+        self, cls: int, x: Numbers, precision: Float[np.ndarray, "#row feature feature"]
+    ) -> Squares:
         """Return squared distances of rows from the centers of a class.
 
         precision: of each row, or one of all; 0 for missing columns.
@@ -131,7 +135,7 @@ class Kernels:
 
 
 def log_sums(
-    squares: Squares, weight: Weights, bandwidth: Bandwidths
+    squares: Squares, weight: Weight, bandwidth: Bandwidths
 ) -> Float[np.ndarray, "row bandwidth"]:
     """Return log sum_c w_c exp(-squares_c / 2 h^2) by row and bandwidth; -inf without centers.
 
