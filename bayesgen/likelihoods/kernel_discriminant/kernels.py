@@ -20,8 +20,10 @@ from bayesgen.likelihoods.kernel_discriminant.guesses import precisions
 from bayesgen.likelihoods.multivariate_normal.density import LOG_2PI, by_pattern
 from bayesgen.typing import Numbers
 
-PAIRS = 1 << 17
-"""Pairs of a row and a center held at once: 1 MB, which stays in a second-level cache."""
+PAIRS = 1 << 20
+"""Pairs of a row and a center of one product: 8 MB, so that centers are seldom read again."""
+CACHED = 1 << 16
+"""Pairs whose kernels are summed at once: 512 kB, which stay in a second-level cache."""
 SHARED = 8
 """Rows of one pattern of missing cells from which they share one product."""
 
@@ -98,9 +100,11 @@ class Kernels:
             out = left @ np.column_stack([-2 * there, others, np.ones(len(center))]).T
         else:
             here, (i, j) = (precision @ row[..., None])[..., 0], np.triu_indices(len(unit))
-            own = (here * row).sum(axis=1)
-            twice = np.where(i == j, 1, 2)
-            left = np.column_stack([precision[:, i, j] * twice, -2 * here, own])
+            left = np.empty((len(row), len(i) + len(unit) + 1))
+            # (i, j) stands for (j, i) too
+            np.multiply(precision[:, i, j], np.where(i == j, 1, 2), out=left[:, : len(i)])
+            np.multiply(here, -2, out=left[:, len(i) : -1])
+            left[:, -1] = (here * row).sum(axis=1)
             out = left @ self.products[cls]
         return np.maximum(out, 0.0, out=out)
 
@@ -150,15 +154,17 @@ def log_sums(
         squares, weight = squares[:, weight > 0], weight[weight > 0]
     if not squares.shape[1]:
         return out
-    nearest = squares.min(axis=1)
-    some = np.isfinite(nearest)
-    near = np.where(some, nearest, 0.0)
-    squares -= near[:, None]
-    squares *= -0.5 / bandwidth[0] ** 2
-    np.exp(squares, out=squares)
-    for j, h in enumerate(bandwidth):
-        if j:
-            squares *= squares
-        total = squares @ weight
-        out[some, j] = np.log(total[some]) - near[some] / (2 * h**2)
+    for rows in row_chunks(len(squares), max(1, CACHED // squares.shape[1])):
+        part = squares[rows]
+        nearest = part.min(axis=1)
+        some = np.isfinite(nearest)
+        near = np.where(some, nearest, 0.0)
+        part -= near[:, None]
+        part *= -0.5 / bandwidth[0] ** 2
+        np.exp(part, out=part)
+        for j, h in enumerate(bandwidth):
+            if j:
+                part *= part
+            total = part @ weight
+            out[rows, j][some] = np.log(total[some]) - near[some] / (2 * h**2)
     return out

@@ -34,6 +34,8 @@ def left_out(
     rows: Rows,
     own: Int[np.ndarray, " row"],
     bandwidth: Bandwidths,
+    *,
+    every: bool = True,
 ) -> tuple[Joint, Sums, Bool[np.ndarray, " row"]]:
     """Return densities of rows by what is left without each of them, before they are mixed.
 
@@ -47,10 +49,12 @@ def left_out(
         rows: those to leave out, in any order, each with the weight that goes away.
         own: the position of each row among the centers, -1 of a row that is none.
         bandwidth: of the kernels.
+        every: whether sums of kernels are wanted of every class; -inf but for a row's own if not.
     """
     n, (n_classes, p) = len(rows.x), mean.shape
-    normal, sums = np.empty((n, n_classes)), np.empty((n, n_classes, len(bandwidth)))
+    normal, sums = np.empty((n, n_classes)), np.full((n, n_classes, len(bandwidth)), -np.inf)
     needed = np.zeros(n, dtype=bool)
+    longest = max(1, *(part.stop - part.start for part in kernels.parts))
     for part in row_chunks(n, max(1, BATCH_FLOATS // (n_classes * p**2))):
         x, seen = rows.x[part], ~np.isnan(rows.x[part])
         filled, spread = x, np.zeros((len(x), p, p))
@@ -69,12 +73,14 @@ def left_out(
         precision, log_det = precisions(prior.scale[:, 0], seen)
         size = seen.sum(axis=1)[:, None]
         height = -0.5 * (log_det + size[:, 0] * LOG_2PI)[:, None] - size * np.log(bandwidth)
-        for some in row_chunks(len(x), max(1, PAIRS // max(len(kernels.x), 1))):
-            at = np.arange(n)[part][some]
+        for some in row_chunks(len(x), max(1, PAIRS // longest)):
+            there = np.arange(len(x))[some]
             for k in range(n_classes):
-                squares = kernels.squares(k, x[some], precision[some])
+                here = there if every else there[rows.y[part][there] == k]
+                at = part.start + here
+                squares = kernels.squares(k, x[here], precision[here])
                 logs = _without_own(kernels, k, squares, own[at], rows.weight[at], bandwidth)
-                sums[at, k] = logs + height[some]
+                sums[at, k] = logs + height[here]
     return normal, sums, needed
 
 

@@ -239,7 +239,7 @@ class KernelDiscriminant(Likelihood[Rows]):
         own = self._centers_of(entry)
         some = np.flatnonzero(own >= 0)
         part = Rows(rows.x[some], rows.y[some], rows.weight[some], rows.n_classes)
-        each, _ = self._log_left_out(moments, part, own[some])
+        each, _ = self._log_left_out(moments, part, own[some], every=False)
         return some, each[np.arange(len(some)), part.y]
 
     def _with_rows(
@@ -287,14 +287,27 @@ class KernelDiscriminant(Likelihood[Rows]):
         return self.with_arrays({"log_weight": log_weight})
 
     def _log_left_out(
-        self, moments: MultivariateNormalStatistics, rows: Rows, own: np.ndarray
+        self,
+        moments: MultivariateNormalStatistics,
+        rows: Rows,
+        own: np.ndarray,
+        *,
+        every: bool = True,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return log p_h(x_i given y = k, the rows without i), and which rows need a refit.
 
-        Shapes (row, class, bandwidth) and (row,). rows: with the weights that go away.
+        Shapes (row, class, bandwidth) and (row,).
+
+        Args:
+            moments: of all rows.
+            rows: with the weights that go away.
+            own: the position of each row among the centers.
+            every: whether all classes are wanted, or the row's own alone.
         """
         kernels = self.kernels
-        normal, sums, needed = left_out(kernels, moments, self.class_mean, rows, own, self.grid)
+        normal, sums, needed = left_out(
+            kernels, moments, self.class_mean, rows, own, self.grid, every=every
+        )
         at, away = np.arange(len(rows.y)), rows.weight
         count = np.tile(self.count, (len(at), 1))
         mine = count[at, rows.y]
@@ -401,8 +414,9 @@ class KernelDiscriminant(Likelihood[Rows]):
         self, rng: np.random.Generator, n: int
     ) -> Callable[[Block, np.ndarray], np.ndarray]:
         """Return densities under theta updated by each row's own class (see the base class)."""
-        score = self._log_densities()
-        settings = (self.kernels, self.base.predictive(), score, self.grid, float(self.base_rows))
+        part = _pruned(self)
+        score, base = part._log_densities(), part.base.predictive()
+        settings = (part.kernels, base, score, part.grid, float(self.base_rows))
         return draws.updated_density_draws(*settings, rng, n)
 
     def log_likelihood(self, params: Params, statistics: Rows) -> Traceable:
