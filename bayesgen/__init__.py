@@ -30,6 +30,7 @@ from bayesgen.likelihoods import Categorical as Categorical
 from bayesgen.likelihoods import Family as Family
 from bayesgen.likelihoods import JointCategorical as JointCategorical
 from bayesgen.likelihoods import KernelDensity as KernelDensity
+from bayesgen.likelihoods import KernelDiscriminant as KernelDiscriminant
 from bayesgen.likelihoods import Multinomial as Multinomial
 from bayesgen.likelihoods import MultivariateNormal as MultivariateNormal
 from bayesgen.likelihoods import MultivariateStudentT as MultivariateStudentT

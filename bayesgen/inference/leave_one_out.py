@@ -82,13 +82,19 @@ def leave_one_out(
         judged: which of them are left out in turn; None: all.
     """
     judged = np.arange(len(rows.y)) if judged is None else judged
-    if not likelihood.vectorised or issparse(rows.x):
-        return one_by_one(likelihood, statistics, rows, judged)
     uninformative = full.uninformative()
     if uninformative is None:
         uninformative = np.zeros(1, dtype=bool)
     if uninformative.all():
         return np.zeros((len(judged), rows.n_classes))
+    some = rows.at(judged)
+    own = full.leave_one_out(statistics, some.x, some.y, some.weight, some.away)
+    if own is not None:
+        again = np.isnan(own).any(axis=1) | np.isin(judged, _indispensable(rows))
+        own[again] = one_by_one(likelihood, statistics, rows, judged[again])
+        return own
+    if not likelihood.vectorised or issparse(rows.x):
+        return one_by_one(likelihood, statistics, rows, judged)
     score = None
     if getattr(statistics, "has_missing", False):
         statistics, x = _zero_filled(statistics, rows.x, full, uninformative)

@@ -364,6 +364,22 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
         """Return the same after updating by statistics with the same leading axis, one per row."""
         return self.posterior(statistics).log_predictive_paired(x)
 
+    def leave_one_out(
+        self, statistics: S, x: Block, y: Labels, weight: Weights, away: Weights
+    ) -> Joint | None:
+        """Return log p(x_i given y = k, the rows without i), shape (row, class), in closed form.
+
+        None: the family has none but that of its statistics. NaN: rows that require a refit.
+
+        Args:
+            statistics: of all rows, as those by which this likelihood was completed.
+            x: some of them.
+            y: their class codes.
+            weight: their weights.
+            away: the part of its weight that a row loses.
+        """
+        return None
+
     # -- parameters -------------------------------------------------------------------------
 
     def draw(self, rng: np.random.Generator, n: int) -> Params:

@@ -372,6 +372,11 @@ BECAUSE = {
         "inference='exact'",
         lambda: general(bg.TreeNormal(), GAPS, inference="exact"),
     ),
+    "UnsupportedInference.because kernels have no program": (
+        lambda: general(bg.KernelDiscriminant(), inference="nuts"),
+        "inference='exact'",
+        lambda: general(bg.KernelDiscriminant(), inference="exact"),
+    ),
     "UnsupportedInference.because words are too many": (
         lambda: words(csr_array(np.arange(24000).reshape(4, 6000) % 3 + 1), inference="nuts"),
         "inference='exact'",

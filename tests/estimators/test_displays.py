@@ -47,8 +47,14 @@ ESTIMATORS = {
     "GenerativeClassifier": (bg.GenerativeClassifier, NUMBERS.join(LEVELS)),
     "tempered": (functools.partial(bg.NaiveBayes, temper=0.5), NUMBERS),
     "KernelDensity": (functools.partial(bg.NaiveBayes, bg.KernelDensity()), NUMBERS),
+    "KernelDiscriminant": (
+        functools.partial(bg.GenerativeClassifier, bg.KernelDiscriminant()),
+        NUMBERS,
+    ),
 }
-AT_ONCE = [(name, method) for name in ESTIMATORS for method in ("expected", *POINT)]
+ONLY_EXACT = ("KernelDiscriminant",)
+AT_ONCE = [(name, "expected") for name in ESTIMATORS]
+AT_ONCE += [(name, method) for name in ESTIMATORS if name not in ONLY_EXACT for method in POINT]
 EXACT = [(n, method) for n in ESTIMATORS if "missing" not in n for method in ("auto", "exact")]
 DRAWN = [(name, FEW) for name in ESTIMATORS]
 ONE_OF_EACH = ("NaiveBayes", "LDA", "LDA, missing values", "JointTable", "BagOfWords", "tempered")

@@ -90,6 +90,7 @@ MODELS = {
     "words": Model(direct(bg.BagOfWords), "complete counts", PARTS, 2e-5),
     "words present": Model(direct(bg.BagOfWords, binary=True), "counts"),
     "kernels": Model(composed(bg.KernelDensity()), "numbers"),
+    "kernel discriminant": Model(composed(bg.KernelDiscriminant()), "joint numbers", PARTS, 1e-5),
     # few tables: each compiles a program; Adam ends up to .01 deviations before the mode
     "naive svi": Model(
         direct(bg.NaiveBayes, inference=bg.MAP(solver="svi")),

@@ -23,6 +23,7 @@ LIKELIHOODS = [
     bg.Family(dist.Gamma, priors={"rate": dist.LogNormal(0, 1)}),
     bg.JointCategorical(rows=3.0),
     bg.KernelDensity(bandwidth="posterior"),
+    bg.KernelDiscriminant(base_rows=2.0),
     bg.Multinomial.laplace(1),
     bg.MultivariateNormal(prior="lkj", concentration=2.0),
     bg.MultivariateStudentT(degrees=4.0),

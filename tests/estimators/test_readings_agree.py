@@ -94,6 +94,7 @@ MAKERS = {
         "LDA": bg.LDA,
         "QDA": bg.QDA,
         "KernelDensity": functools.partial(bg.NaiveBayes, bg.KernelDensity()),
+        "KernelDiscriminant": functools.partial(bg.GenerativeClassifier, bg.KernelDiscriminant()),
         "StackedClassifier": stack_of_numbers,
     },
     "counts": {
@@ -106,7 +107,7 @@ CASES = [
     (table, name, inference, temper, n_classes)
     for table, makers in MAKERS.items()
     for name in makers
-    for inference in (["exact"] if name == "KernelDensity" else INFERENCES)
+    for inference in (["exact"] if name.startswith("Kernel") else INFERENCES)
     for temper, n_classes in ((None, 2), (None, 3), (0.4, 2))
     if temper is None or inference in ("exact", "mle")
 ]

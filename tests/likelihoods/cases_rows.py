@@ -11,7 +11,7 @@ import numpy as np
 import numpyro.distributions as dist
 from case import Case, Table, some_classes
 
-from bayesgen.likelihoods import Family, KernelDensity, Likelihood
+from bayesgen.likelihoods import Family, KernelDensity, KernelDiscriminant, Likelihood
 from bayesgen.likelihoods.kernel_density import LearnedKernelDensity
 
 UNITS = np.array([1.0, 20.0, 0.3])
@@ -57,6 +57,18 @@ def lump_line(x: np.ndarray, j: int) -> tuple[np.ndarray, np.ndarray]:
     return nodes, np.full(300, nodes[1] - nodes[0])
 
 
+def smooth_line(x: np.ndarray, j: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return nodes and weights over all numbers, tails among them: the trapezoid rule in sinh t."""
+    t = np.linspace(-6.0, 6.0, 301)
+    center, spread = np.nanmean(x[:, j]), np.nanstd(x[:, j])
+    return center + spread * np.sinh(t), spread * np.cosh(t) * (t[1] - t[0])
+
+
+def scaled_lumps(x: np.ndarray, prior: Likelihood) -> tuple[np.ndarray, Likelihood]:
+    """Return columns in other units, one of them upside down; bandwidths have no unit."""
+    return x * np.array([2.5, -0.1, 60.0]) + np.array([-3.0, 7.0, 100.0]), prior
+
+
 def other_lumps(x: np.ndarray, prior: Likelihood) -> tuple[np.ndarray, Likelihood]:
     """Return columns in other units, one of them upside down, and the bandwidths in these units."""
     a, b = np.array([2.5, -0.1, 60.0]), np.array([-3.0, 7.0, 100.0])
@@ -88,6 +100,12 @@ def near_the_guess(part: LearnedKernelDensity, rng: np.random.Generator, n: int)
 BANDWIDTH = np.array([[0.7, 1.0, 0.6], [1.1, 0.8, 0.9], [0.8, 0.7, 1.2]]) * UNITS
 WORTH = np.array([[3.0, 5.0, 10.0], [2.0, 3.0, 4.0], [6.0, 8.0, 3.0]])
 NO_PARAMETER = "the bandwidth is known: there is no parameter"
+
+CENTERS = {
+    "law_mode": "weights of rows have a posterior, and no estimate",
+    "law_bayes": "the density is made of the rows, so that they have no evidence",
+    "law_update": "parameters are weights of the fitted rows; a new row adds one",
+}
 
 ROWS = {
     "Family gamma": Case(
@@ -122,6 +140,29 @@ ROWS = {
             "law_update": NO_PARAMETER,
             "law_sequence": "rows come in by complete, as centres; posterior has nothing to add",
             "law_bayes": "the density is made of the rows, so that they have no evidence",
+        },
+    ),
+    "KernelDiscriminant": Case(
+        KernelDiscriminant(0.7),
+        KernelDiscriminant(0.4, base_rows=3.0),
+        some_lumps,
+        np.nan,
+        smooth_line,
+        scaled_lumps,
+        exempt=CENTERS,
+    ),
+    "KernelDiscriminant learned": Case(
+        KernelDiscriminant(base_rows=0.5, centers=20),
+        KernelDiscriminant(),
+        some_lumps,
+        np.nan,
+        smooth_line,
+        scaled_lumps,
+        exempt=CENTERS
+        | {
+            "law_units": "which rows are centers depends on their order by value",
+            "leave_one_out": "bandwidths keep the weights that the other rows give them; "
+            "test_kernel_discriminant.py",
         },
     ),
     "LearnedKernelDensity": Case(

@@ -3,10 +3,12 @@
 import laws
 import numpy as np
 
-from bayesgen.likelihoods import Family, KernelDensity, kernel_density
+from bayesgen.likelihoods import Family, KernelDensity, KernelDiscriminant, kernel_density
 from bayesgen.likelihoods.distinct_rows import Values
 from bayesgen.likelihoods.family import likelihood as family
 from bayesgen.likelihoods.kernel_density import LearnedKernelDensity
+from bayesgen.likelihoods.kernel_discriminant import draws, guesses, kernels
+from bayesgen.likelihoods.kernel_discriminant import likelihood as discriminant
 
 
 def adds_the_first_column_only(right):
@@ -109,7 +111,88 @@ def takes_a_bandwidth_for_its_square(right):
     return wrong
 
 
+def forgets_the_bandwidth(right):
+    """Kernels of any bandwidth are as high as that of 1."""
+
+    def wrong(squares, weight, bandwidth):
+        out = right(squares, weight, bandwidth)
+        return out + 3 * np.log(bandwidth)
+
+    return wrong
+
+
+def measures_by_the_first_bandwidth(right):
+    def wrong(squares, weight, bandwidth):
+        return right(squares, weight, np.full_like(bandwidth, 2 * bandwidth[0]))
+
+    return wrong
+
+
+def keeps_missing_columns(right):
+    def wrong(matrices, seen):
+        return right(matrices, np.ones_like(seen))
+
+    return wrong
+
+
+def updates_another_component(right):
+    def wrong(kernels, base, log_densities, bandwidth, base_rows, rng, n):
+        def turned(x):
+            return np.roll(log_densities(x), 1, axis=1) - 0.5 * np.arange(len(bandwidth))
+
+        return right(kernels, base, turned, bandwidth, 9 * base_rows, rng, n)
+
+    return wrong
+
+
+def counts_rows_once(right):
+    def wrong(self, params, statistics):
+        once = statistics.with_arrays({"weight": np.ones_like(statistics.weight)})
+        return right(self, params, once)
+
+    return wrong
+
+
+def scales_kernels_by_one(right):
+    def wrong(rows):
+        prior, mean, x = right(rows)
+        return prior.with_arrays({"scale": 0 * prior.scale + np.eye(len(mean.T))}), mean, x
+
+    return wrong
+
+
 FAULTS = [
+    (
+        laws.law_total,
+        "KernelDiscriminant",
+        discriminant,
+        "log_sums",
+        forgets_the_bandwidth,
+    ),
+    (
+        laws.law_total,
+        "KernelDiscriminant learned",
+        discriminant,
+        "log_sums",
+        measures_by_the_first_bandwidth,
+    ),
+    (laws.law_marginal, "KernelDiscriminant", kernels, "precisions", keeps_missing_columns),
+    (
+        laws.law_average,
+        "KernelDiscriminant learned",
+        draws,
+        "updated_density_draws",
+        updates_another_component,
+    ),
+    (
+        laws.law_sequence,
+        "KernelDiscriminant learned",
+        KernelDiscriminant,
+        "_weighed",
+        lambda right: lambda self, logs, weight: right(self, logs, self.weight.sum() * weight),
+    ),
+    (laws.law_units, "KernelDiscriminant", guesses, "completed", scales_kernels_by_one),
+    (laws.law_story, "KernelDiscriminant", KernelDiscriminant, "log_likelihood", counts_rows_once),
     (laws.law_addition, "Family gamma", Values, "__add__", adds_the_first_column_only),
     (laws.law_weight, "Family counts", Family, "statistics", ignores_weights),
     (laws.law_weight, "KernelDensity", KernelDensity, "statistics", takes_missing_for_zero),

@@ -29,7 +29,7 @@ def test_every_law_has_a_fault():
     assert {fault.values[0] for fault in FAULTS} == {*laws.EVERYWHERE, *laws.CONJUGATE}
 
 
-@pytest.mark.parametrize("name", CLOSED)
+@pytest.mark.parametrize("name", [name for name in CLOSED if "Discriminant" not in name])
 @pytest.mark.parametrize("constant", [False, True])
 def test_a_stated_guess_stands_where_a_column_says_nothing(name, constant):
     """A column without a cell, or with one value only: estimates are finite, without warning."""

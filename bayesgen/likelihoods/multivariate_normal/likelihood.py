@@ -169,7 +169,7 @@ class MultivariateNormal(density.NormalDensity):
             return whole
         sd = np.sqrt(np.diagonal(whole.scale, axis1=-2, axis2=-1))
         both = sd[..., None] * sd[..., None, :]
-        return whole.with_arrays({"scale": both * _correlations(self.correlation, statistics)})
+        return whole.with_arrays({"scale": both * correlations(self.correlation, statistics)})
 
     def _reference(self, shape: tuple[int, ...], variance: np.ndarray) -> "MultivariateNormal":
         """Return the improper prior: after n rows, n - 1 degrees (n - classes where shared)."""
@@ -378,7 +378,7 @@ class MultivariateNormal(density.NormalDensity):
         )
 
 
-def _correlations(share: float, statistics: MultivariateNormalStatistics) -> np.ndarray:
+def correlations(share: float | np.ndarray, statistics: MultivariateNormalStatistics) -> np.ndarray:
     """Return matrices with 1 on the diagonal and a share of the columns' correlations beside it.
 
     Correlations are those of complete rows within classes, shape (..., 1, feature, feature).

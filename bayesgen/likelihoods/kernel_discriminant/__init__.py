@@ -1,0 +1,5 @@
+"""Kernel discriminant: a normal kernel at every training row, beside a broad Student t."""
+
+from bayesgen.likelihoods.kernel_discriminant.likelihood import (
+    KernelDiscriminant as KernelDiscriminant,
+)

@@ -1,0 +1,141 @@
+"""Guess of the covariance within classes, and expected cells of incomplete training rows.
+
+The guess has the pooled variances within classes, and the pooled correlations shrunk toward 0: with
+v rows beyond those of the class means and p columns, by the factor v / (v + p + 1).
+"""
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from bayesgen.likelihoods.base import row_chunks
+from bayesgen.likelihoods.distinct_rows import Rows
+from bayesgen.likelihoods.multivariate_normal import (
+    MultivariateNormal,
+    MultivariateNormalStatistics,
+)
+from bayesgen.likelihoods.multivariate_normal.density import (
+    BATCH_FLOATS,
+    inverse_factors,
+    observed_part,
+)
+from bayesgen.likelihoods.multivariate_normal.likelihood import correlations
+from bayesgen.likelihoods.multivariate_normal.statistics import complete_rows, group_moments
+from bayesgen.likelihoods.normal_statistics import NormalStatistics, class_moments
+from bayesgen.typing import Labels, Numbers
+
+COVARIANCE_ROWS = 16.0
+"""Prior strength in rows of the guess, for the covariance of a class in its Student t: as in the
+less shrunken of the stack's quadratic members."""
+EM_STEPS = 10
+"""Steps of expectation and maximization that fill missing cells. With two fifths of all cells
+missing they are .001 to .02 standard deviations within classes from those after 100 steps (root
+mean square; iris, crabs, penguins, biopsy, wine, breast cancer), .09 in the glass table."""
+
+Matrices = Float[np.ndarray, "row feature feature"]
+
+
+def guessed(statistics: MultivariateNormalStatistics) -> MultivariateNormal:
+    """Return the prior of the class's Student t: overall means, the covariance within classes.
+
+    statistics: of complete rows; leading axes allowed.
+    """
+    prior = MultivariateNormal(covariance_rows=COVARIANCE_ROWS).complete(statistics)
+    sd = np.sqrt(np.diagonal(prior.scale, axis1=-2, axis2=-1)[..., :1, :])
+    columns = (~np.isnan(sd)).sum(axis=-1)
+    rows = statistics.count.sum(axis=-1) - (statistics.count > 0).sum(axis=-1)
+    rows = np.maximum(rows, 0.0)[..., None]
+    share = (rows / (rows + columns + 1))[..., None, None]
+    both = sd[..., None] * sd[..., None, :]
+    scale = both * correlations(share, statistics)
+    return prior.with_arrays({"scale": np.broadcast_to(scale, prior.scale.shape)})
+
+
+def precisions(
+    matrices: Matrices, seen: Bool[np.ndarray, "row feature"]
+) -> tuple[Matrices, Float[np.ndarray, " row"]]:
+    """Return inverses of the observed parts, 0 for missing columns, and their log determinants."""
+    inverse, log_det = inverse_factors(observed_part(matrices, seen))
+    whole = inverse.mT @ inverse
+    return np.where(seen[:, :, None] & seen[:, None], whole, 0.0), log_det
+
+
+def expected_cells(
+    x: Numbers, mean: Numbers, covariance: Float[np.ndarray, "feature feature"]
+) -> tuple[Numbers, Matrices]:
+    """Return rows whose missing cells have their expectation given the observed ones.
+
+    Also returns the covariance of the missing cells of each row, 0 elsewhere.
+
+    Args:
+        x: rows, NaN where a cell is missing.
+        mean: of each row's class.
+        covariance: within classes.
+    """
+    seen = ~np.isnan(x)
+    precision, _ = precisions(np.broadcast_to(covariance, (len(x), *covariance.shape)), seen)
+    slope = precision @ covariance
+    away = np.where(seen, x - mean, 0.0)
+    filled = np.where(seen, x, mean + (away[:, None] @ slope)[:, 0])
+    missing = ~seen[:, :, None] & ~seen[:, None]
+    return filled, np.where(missing, covariance - covariance @ slope, 0.0)
+
+
+def filled_rows(
+    x: Numbers,
+    y: Labels,
+    mean: Float[np.ndarray, "class feature"],
+    covariance: Float[np.ndarray, "feature feature"],
+) -> Numbers:
+    """Return rows whose missing cells have their expectation given the observed ones."""
+    incomplete, out = np.flatnonzero(np.isnan(x).any(axis=1)), x.copy()
+    for part in row_chunks(len(incomplete), max(1, BATCH_FLOATS // max(x.shape[1], 1) ** 2)):
+        rows = incomplete[part]
+        out[rows] = expected_cells(x[rows], mean[y[rows]], covariance)[0]
+    return out
+
+
+def moments(
+    rows: Rows,
+    mean: Float[np.ndarray, "class feature"],
+    covariance: Float[np.ndarray, "feature feature"],
+) -> MultivariateNormalStatistics:
+    """Return the moments of rows, which stand in order of class, with expected missing cells.
+
+    The covariance of missing cells joins the scatter.
+    """
+    x, n_classes, p = rows.x.copy(), rows.n_classes, rows.x.shape[1]
+    incomplete, spread = np.flatnonzero(np.isnan(x).any(axis=1)), np.zeros((n_classes, p, p))
+    for part in row_chunks(len(incomplete), max(1, BATCH_FLOATS // max(p, 1) ** 2)):
+        some = incomplete[part]
+        x[some], each = expected_cells(x[some], mean[rows.y[some]], covariance)
+        np.add.at(spread, rows.y[some], each * rows.weight[some, None, None])
+    sizes = np.bincount(rows.y, minlength=n_classes)
+    count, average, scatter = group_moments(x, sizes, rows.weight)
+    return complete_rows(count, average, scatter + spread)
+
+
+def completed(
+    rows: Rows,
+) -> tuple[MultivariateNormal, Float[np.ndarray, "class feature"], Numbers]:
+    """Return the guess from rows that may be incomplete, class means, and the rows filled by them.
+
+    Columns never observed or constant have NaN for a variance, and are left as they are.
+    """
+    count, mean, squares = class_moments(rows.x, rows.y, rows.weight, rows.n_classes)
+    overall, variance = NormalStatistics(count, mean, squares).pooled()
+    kept = np.flatnonzero(~np.isnan(variance))
+    mean = np.where(count > 0, mean, overall)
+    part = Rows(rows.x[:, kept], rows.y, rows.weight, rows.n_classes)
+    average, covariance = mean[:, kept], np.diag(variance[kept])
+    for _ in range(EM_STEPS if np.isnan(part.x).any() else 1):
+        found = moments(part, average, covariance)
+        prior = guessed(found)
+        average = np.where(found.count[:, None] > 0, found.mean, prior.mean)
+        covariance = prior.scale[0]
+    mean[:, kept] = average
+    scale = np.full((rows.n_classes, *2 * (rows.x.shape[1],)), np.nan)
+    scale[:, kept[:, None], kept] = prior.scale
+    whole, x = np.broadcast_to(overall, mean.shape).copy(), rows.x.copy()
+    whole[:, kept] = prior.mean
+    x[:, kept] = filled_rows(part.x, rows.y, average, covariance)
+    return prior.with_arrays({"mean": whole, "scale": scale}), mean, x

@@ -1,0 +1,170 @@
+"""Sums of normal kernels around centers, for many bandwidths, at complete and incomplete rows.
+
+The squared distance of row x from center c by the precision P is a product of two vectors, one of
+the row and one of the center, so all distances are one matrix product; coordinates are relative to
+the class's own center, so that little cancels. Where all rows have one P the vectors are
+(x, 1, x'Px) and (-2Pc, c'Pc, 1); where each row has its own they are (P, -2Px, x'Px) and (cc', c,
+1). Missing columns have 0 in P.
+"""
+
+import dataclasses
+import functools
+import itertools
+from collections.abc import Iterator
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from bayesgen.likelihoods.base import row_chunks
+from bayesgen.likelihoods.kernel_discriminant.guesses import precisions
+from bayesgen.likelihoods.multivariate_normal.density import LOG_2PI, by_pattern
+from bayesgen.typing import Numbers
+
+PAIRS = 1 << 20
+"""Pairs of a row and a center of one product: 8 MB, so that centers are seldom read again."""
+CACHED = 1 << 16
+"""Pairs whose kernels are summed at once: 512 kB, which stay in a second-level cache."""
+SHARED = 8
+"""Rows of one pattern of missing cells from which they share one product."""
+
+Squares = Float[np.ndarray, "row center"]
+Centers = Float[np.ndarray, "center feature"]
+Weight = Float[np.ndarray, " center"]
+Bandwidths = Float[np.ndarray, " bandwidth"]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Kernels:
+    """Centers with weights, in order of class, and the kernels' covariance at bandwidth 1.
+
+    x: (center, feature). y: classes, (center,). weight: (center,). share: of each class, the weight
+    of a center over that of its row. covariance: (feature, feature).
+    """
+
+    x: Centers
+    y: Int[np.ndarray, " center"]
+    weight: Weight
+    share: Float[np.ndarray, " class"]
+    covariance: Float[np.ndarray, "feature feature"]
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return len(self.share)
+
+    @functools.cached_property
+    def unit(self) -> Float[np.ndarray, " feature"]:
+        """The kernels' standard deviations at bandwidth 1."""
+        return np.sqrt(np.diagonal(self.covariance))
+
+    @functools.cached_property
+    def parts(self) -> list[slice]:
+        """The positions of the centers of each class."""
+        ends = np.searchsorted(self.y, np.arange(self.n_classes + 1)).tolist()
+        return [slice(*pair) for pair in itertools.pairwise(ends)]
+
+    @functools.cached_property
+    def relative(self) -> list[tuple[np.ndarray, Centers]]:
+        """The origin of each class, and its centers relative to that in units of `unit`."""
+        groups = [self.x[part] for part in self.parts]
+        origins = [group.mean(axis=0) if len(group) else 0 * self.unit for group in groups]
+        pairs = zip(groups, origins, strict=True)
+        return [(origin, (group - origin) / self.unit) for group, origin in pairs]
+
+    @functools.cached_property
+    def products(self) -> list[np.ndarray]:
+        """The vectors (cc', c, 1) of the centers of each class, (feature of center, center)."""
+        i, j = np.triu_indices(len(self.unit))
+        out = []
+        for _, center in self.relative:
+            columns = np.ascontiguousarray(center.T)
+            out.append(
+                np.concatenate([columns[i] * columns[j], columns, np.ones((1, len(center)))])
+            )
+        return out
+
+    def squares(
+        self, cls: int, x: Numbers, precision: Float[np.ndarray, "#row feature feature"]
+    ) -> Squares:
+        """Return squared distances of rows from the centers of a class.
+
+        precision: of each row, or one of all; 0 for missing columns.
+        """
+        (origin, center), unit = self.relative[cls], self.unit
+        row = np.where(np.isnan(x), 0.0, (x - origin) / unit)
+        precision = precision * (unit[:, None] * unit)
+        if len(precision) == 1:
+            there, here = center @ precision[0], row @ precision[0]
+            own, others = (here * row).sum(axis=1), (there * center).sum(axis=1)
+            left = np.column_stack([row, np.ones(len(row)), own])
+            out = left @ np.column_stack([-2 * there, others, np.ones(len(center))]).T
+        else:
+            here, (i, j) = (precision @ row[..., None])[..., 0], np.triu_indices(len(unit))
+            left = np.empty((len(row), len(i) + len(unit) + 1))
+            # (i, j) stands for (j, i) too
+            np.multiply(precision[:, i, j], np.where(i == j, 1, 2), out=left[:, : len(i)])
+            np.multiply(here, -2, out=left[:, len(i) : -1])
+            left[:, -1] = (here * row).sum(axis=1)
+            out = left @ self.products[cls]
+        return np.maximum(out, 0.0, out=out)
+
+    def located(
+        self, x: Numbers
+    ) -> Iterator[tuple[Int[np.ndarray, " row"], list[Squares], Float[np.ndarray, " row"]]]:
+        """Yield (rows, squared distances by class, log of the kernels' height at bandwidth 1).
+
+        Rows come by pattern of missing cells, in chunks; those without an observed cell are left
+        out.
+        """
+        size = max(1, PAIRS // max(len(self.x), 1))
+        for masks, groups in by_pattern(x):
+            matrices = np.broadcast_to(self.covariance, (len(masks), *self.covariance.shape))
+            precision, log_det = precisions(matrices, masks)
+            height = -0.5 * (log_det + masks.sum(axis=1) * LOG_2PI)
+            batches, few = [], [np.empty(0, dtype=int)]
+            for g, rows in enumerate(groups):
+                if len(rows) < SHARED:
+                    few.append(np.full(len(rows), g))
+                else:
+                    batches.append((rows, np.full(len(rows), g), precision[g][None]))
+            which = np.concatenate(few)
+            alone = [rows for rows in groups if len(rows) < SHARED]
+            if alone:
+                batches.append((np.concatenate(alone), which, precision[which]))
+            for rows, which, own in batches:
+                for part in row_chunks(len(rows), size):
+                    some, matrix = x[rows[part]], own if len(own) == 1 else own[part]
+                    found = [self.squares(k, some, matrix) for k in range(self.n_classes)]
+                    yield rows[part], found, height[which[part]]
+
+
+def log_sums(
+    squares: Squares, weight: Weight, bandwidth: Bandwidths
+) -> Float[np.ndarray, "row bandwidth"]:
+    """Return log sum_c w_c exp(-squares_c / 2 h^2) by row and bandwidth; -inf without centers.
+
+    Relative to the nearest center, so that nothing underflows far away. squares is overwritten;
+    infinite ones stand for centers that are left out.
+
+    bandwidth: each the one before divided by the square root of 2, so that the kernels of one are
+    the squares of those before.
+    """
+    out = np.full((len(squares), len(bandwidth)), -np.inf)
+    if not weight.all():
+        squares, weight = squares[:, weight > 0], weight[weight > 0]
+    if not squares.shape[1]:
+        return out
+    for rows in row_chunks(len(squares), max(1, CACHED // squares.shape[1])):
+        part = squares[rows]
+        nearest = part.min(axis=1)
+        some = np.isfinite(nearest)
+        near = np.where(some, nearest, 0.0)
+        part -= near[:, None]
+        part *= -0.5 / bandwidth[0] ** 2
+        np.exp(part, out=part)
+        for j, h in enumerate(bandwidth):
+            if j:
+                part *= part
+            total = part @ weight
+            out[rows, j][some] = np.log(total[some]) - near[some] / (2 * h**2)
+    return out

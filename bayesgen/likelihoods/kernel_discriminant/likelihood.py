@@ -1,0 +1,547 @@
+"""Kernel discriminant likelihood: prior, update, predictive, leave-one-out, draws."""
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from bayesgen import arguments
+from bayesgen.errors import InvalidArgument, NoEvidence, UnsupportedInference
+from bayesgen.likelihoods.base import (
+    Likelihood,
+    Repair,
+    is_learned,
+    require_positive,
+    sample_positions,
+)
+from bayesgen.likelihoods.distinct_rows import Rows, gather
+from bayesgen.likelihoods.kernel_discriminant import draws, guesses
+from bayesgen.likelihoods.kernel_discriminant.kernels import Kernels, log_sums
+from bayesgen.likelihoods.kernel_discriminant.left_out import left_out
+from bayesgen.likelihoods.multivariate_normal import (
+    MultivariateNormal,
+    MultivariateNormalStatistics,
+    lkj_and_wishart,
+)
+from bayesgen.likelihoods.multivariate_normal.density import filled
+from bayesgen.typing import Block, Joint, Labels, Params, Traceable, Weights
+
+FAMILY = "KernelDiscriminant"
+GRID = 2.0 ** (-np.arange(8) / 2)
+"""Bandwidths of "learn", from 1 to .088 standard deviations within classes."""
+NEGLIGIBLE = 1e-9
+"""Weight of a bandwidth, relative to the largest, below which predictions leave it out."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class KernelDiscriminant(Likelihood[Rows]):
+    r"""x | class ~ normal kernels around the class's training rows, beside a broad Student t.
+
+    With n rows x_i of the class, of weights w_i that sum to n, and p columns,
+
+        p(x) = (sum_i w_i N(x; x_i, h^2 W) + base_rows t(x)) / (n + base_rows).
+
+    W is the covariance within classes, pooled over the classes: the columns' variances, and their
+    correlations times v / (v + p + 1), where v is the number of rows less that of the classes. t is
+    the predictive of a `MultivariateNormal` of the class whose guess of the covariance is W, with
+    covariance_rows=16: it carries the density where no training row is near. Classes may have any
+    shape: curved, or in several clusters.
+
+    Under bandwidth="learn" the density is averaged over h = 1, 1 / sqrt 2, ..., .088, with weights
+    proportional to prod_i p_h(x_i given y_i and the other rows)^min(w_i, 1) over distinct rows,
+    each scored without its own kernel and without its part in W and in t, in closed form. (Equal
+    rows are scored once, by the rows that differ: copies would call for h = 0.) Leave-one-out
+    densities, `loo()` among them, equal those of refits for every h; the weight of h without row i
+    is its weight divided by the row's factor.
+
+    Missing cells of rows to predict are integrated out exactly, in every kernel and in t. Those of
+    training rows are replaced by their expectation given the observed cells, under class means and
+    one covariance W (EM). With more distinct rows than `centers`, that many of them, evenly spaced
+    within each class in the order of their values, have kernels and the weight of all.
+
+    The posterior of the parameters is that of Dirichlet weights of rows (w_i each) and of t
+    (base_rows), and of h; the centers, W and t are given. There is no evidence.
+
+    Source: Silverman, Density Estimation (1986), section 4.2 and 6.1 (kernels whitened by the
+    covariance, discrimination); Ferguson (1973), Annals of Statistics 1, 209-230 (base measure);
+    Habbema, Hermans and van den Broek (1974), COMPSTAT (leave-one-out likelihood).
+
+    Args:
+        bandwidth: h, > 0, in standard deviations within classes, or "learn".
+        base_rows: how many rows t counts for, > 0.
+        centers: the largest number of kernels.
+
+    Raises:
+        InvalidPrior: a bandwidth or base_rows not above 0.
+        InvalidArgument: centers below 1, or another word than "learn".
+
+    Example:
+        >>> import numpy as np
+        >>> import bayesgen as bg
+        >>> rng = np.random.default_rng(0)
+        >>> y = rng.integers(0, 2, 300)
+        >>> angle, radius = rng.uniform(0, 2 * np.pi, 300), 1.0 + 2.0 * y
+        >>> X = (radius * [np.cos(angle), np.sin(angle)]).T + rng.normal(0, 0.2, (300, 2))
+        >>> clf = bg.GenerativeClassifier(bg.KernelDiscriminant()).fit(X, y)  # rings
+        >>> clf.predict_proba([[0.0, 1.0], [0.0, 3.0]]).round(2)
+        array([[1., 0.],
+               [0., 1.]])
+    """
+
+    bandwidth: float | int | Literal["learn"] = "learn"
+    base_rows: float | int = 1.0
+    centers: int = 2000
+    mean: np.ndarray | None = dataclasses.field(default=None, init=False)
+    mean_rows: np.ndarray | None = dataclasses.field(default=None, init=False)
+    scale: np.ndarray | None = dataclasses.field(default=None, init=False)
+    covariance_rows: np.ndarray | None = dataclasses.field(default=None, init=False)
+    covariance: np.ndarray | None = dataclasses.field(default=None, init=False)
+    class_mean: np.ndarray | None = dataclasses.field(default=None, init=False)
+    x: np.ndarray | None = dataclasses.field(default=None, init=False)
+    y: np.ndarray | None = dataclasses.field(default=None, init=False)
+    weight: np.ndarray | None = dataclasses.field(default=None, init=False)
+    incomplete: np.ndarray | None = dataclasses.field(default=None, init=False)
+    grid: np.ndarray | None = dataclasses.field(default=None, init=False)
+    log_weight: np.ndarray | None = dataclasses.field(default=None, init=False)
+
+    kind: ClassVar[str] = "numbers"
+    joint: ClassVar[bool] = True
+    centred: ClassVar[bool] = True
+    location_params: ClassVar = ("mean", "class_mean", "x")
+    axes: ClassVar = {
+        **lkj_and_wishart.PRIOR_AXES,
+        "covariance": ("feature", "feature"),
+        "class_mean": ("class", "feature"),
+        "x": ("entry", "feature"),
+        **dict.fromkeys(("y", "weight"), ("entry",)),
+        "incomplete": (),
+        **dict.fromkeys(("grid", "log_weight"), ("bandwidth",)),
+    }
+    param_axes: ClassVar = {"row_weight": ("center",), "base_weight": ("class",), "bandwidth": ()}
+
+    def __post_init__(self) -> None:
+        """Validate the bandwidth, the rows of the base and the number of centers."""
+        if isinstance(self.bandwidth, str):
+            if not is_learned(self.bandwidth):
+                raise InvalidArgument.not_one_of("bandwidth", self.bandwidth, ["learn", 0.5])
+        else:
+            require_positive(self, "bandwidth")
+        require_positive(self, "base_rows")
+        arguments.count("centers", self.centers, default=2000)
+
+    # -- rows ---------------------------------------------------------------------------------
+
+    def statistics(
+        self,
+        x: Block,
+        y: Labels,
+        weight: Weights,
+        *,
+        n_classes: int,
+        n_levels: tuple[int, ...] = (),
+    ) -> Rows:
+        """Return the distinct rows."""
+        return gather(x, y, weight, n_classes)
+
+    def complete(self, statistics: Rows) -> "KernelDiscriminant":
+        """Fill in the guess of the covariance, and store the rows, as centers without weight."""
+        prior, class_mean, x = guesses.completed(statistics)
+        grid = GRID if is_learned(self.bandwidth) else np.full(1, float(self.bandwidth))
+        return self.with_arrays(
+            {
+                **prior.arrays(),
+                "covariance": prior.scale[0],
+                "class_mean": class_mean,
+                "x": x,
+                "y": statistics.y,
+                "weight": np.zeros(len(x)),
+                "incomplete": np.zeros(()),
+                "grid": grid,
+                "log_weight": np.full(len(grid), -np.log(len(grid))),
+            }
+        )
+
+    def uninformative(self) -> np.ndarray:
+        """Return which columns have no unit: constant or never observed."""
+        return np.isnan(np.diagonal(self.covariance))
+
+    @property
+    def base(self) -> MultivariateNormal:
+        """The multivariate normal of each class, whose predictive is the Student t."""
+        arrays = {name: getattr(self, name) for name in lkj_and_wishart.PRIOR_AXES}
+        return MultivariateNormal().with_arrays(arrays)
+
+    @property
+    def rows(self) -> Rows:
+        """The fitted rows, missing cells expected."""
+        return Rows(self.x, self.y, self.weight, len(self.mean))
+
+    @functools.cached_property
+    def count(self) -> np.ndarray:
+        """The weight of the rows of each class."""
+        return np.bincount(self.y, self.weight, minlength=len(self.mean)).astype(float)
+
+    @functools.cached_property
+    def chosen(self) -> np.ndarray:
+        """The positions of the rows that are centers."""
+        sizes = np.bincount(self.y, minlength=len(self.mean))
+        if len(self.y) <= self.centers:
+            return np.arange(len(self.y))
+        most = np.minimum(np.maximum(self.centers * sizes // len(self.y), 1), sizes)
+        starts = np.cumsum(sizes) - sizes
+        parts = zip(starts, sizes, most, strict=True)
+        return np.concatenate([a + (2 * np.arange(m) + 1) * n // (2 * m) for a, n, m in parts if m])
+
+    @functools.cached_property
+    def kernels(self) -> Kernels:
+        """The kernels; those of a class have the weight of all its rows."""
+        y, weight = self.y[self.chosen], self.weight[self.chosen]
+        taken = np.bincount(y, weight, minlength=len(self.mean))
+        share = np.divide(self.count, taken, out=np.ones(len(taken)), where=taken > 0)
+        return Kernels(self.x[self.chosen], y, weight * share[y], share, self.covariance)
+
+    @property
+    def caveat(self) -> str:
+        """Which rows are not centers, and which cells were filled."""
+        said = []
+        if self.x is not None and len(self.chosen) < len(self.x):
+            said.append(
+                f"{len(self.chosen)} of {len(self.x)} distinct rows, evenly spaced within classes, "
+                f"are centers of the kernels (centers={self.centers})."
+            )
+        if self.incomplete is not None and self.incomplete > 0:
+            said.append(
+                "Kernels of incomplete training rows are centered at the expectation of their "
+                "missing cells."
+            )
+        return " ".join(said)
+
+    # -- update -------------------------------------------------------------------------------
+
+    def posterior(self, statistics: Rows) -> "KernelDiscriminant":
+        """Return the likelihood with the rows as centers, and updated weights of bandwidths."""
+        after, moments, rows, entry = self._with_rows(statistics)
+        if len(self.grid) == 1 or not len(rows.x):
+            return after
+        some, logs = after._scores(moments, rows, entry)
+        return after._weighed(logs, _once(rows, some, after.kernels))
+
+    def _scores(
+        self, moments: MultivariateNormalStatistics, rows: Rows, entry: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows that weigh bandwidths, and log p_h of each given class and other rows.
+
+        They are the centers, which stand for all rows. A row loses its whole weight: a copy of it
+        would call for a bandwidth of 0.
+        """
+        own = self._centers_of(entry)
+        some = np.flatnonzero(own >= 0)
+        part = Rows(rows.x[some], rows.y[some], rows.weight[some], rows.n_classes)
+        each, _ = self._log_left_out(moments, part, own[some], every=False)
+        return some, each[np.arange(len(some)), part.y]
+
+    def _with_rows(
+        self, statistics: Rows
+    ) -> tuple["KernelDiscriminant", MultivariateNormalStatistics, Rows, np.ndarray]:
+        """Return the likelihood with rows before bandwidths are weighed.
+
+        Also returns the moments of all its rows, these rows, and which entry each of them is.
+        """
+        rows = statistics
+        x = guesses.filled_rows(rows.x, rows.y, self.class_mean, self.covariance)
+        entry, grown = _positions(self.x, self.y, x, rows.y), self
+        new = np.flatnonzero(entry < 0)
+        if len(new):
+            parts = zip((self.x, self.y, self.weight), (x, rows.y, 0 * rows.weight), strict=True)
+            arrays = [np.concatenate([old, more[new]]) for old, more in parts]
+            order = np.argsort(arrays[1], kind="stable")
+            names = ("x", "y", "weight")
+            grown = self.with_arrays(
+                {name: array[order] for name, array in zip(names, arrays, strict=True)}
+            )
+            entry = _positions(grown.x, grown.y, x, rows.y)
+        moments = guesses.moments(rows, self.class_mean, self.covariance)
+        weight = grown.weight + np.bincount(entry, rows.weight, minlength=len(grown.x))
+        incomplete = self.incomplete + rows.weight[np.isnan(rows.x).any(axis=1)].sum()
+        arrays = self.base.posterior(moments).arrays()
+        arrays |= {"weight": weight, "incomplete": np.asarray(incomplete)}
+        after = grown.with_arrays(arrays)
+        if self.weight.any():
+            entry = np.flatnonzero(weight > 0)
+            rows = Rows(after.x[entry], after.y[entry], weight[entry], rows.n_classes)
+            moments = guesses.moments(rows, self.class_mean, self.covariance)
+        return after, moments, rows, entry
+
+    def _centers_of(self, entry: np.ndarray) -> np.ndarray:
+        """Return the positions of entries among the centers, -1 of those that are none."""
+        place = np.full(len(self.x), -1)
+        place[self.chosen] = np.arange(len(self.chosen))
+        return place[entry]
+
+    def _weighed(self, logs: np.ndarray, weight: Weights) -> "KernelDiscriminant":
+        """Return the likelihood with bandwidths weighed by log densities (row, bandwidth)."""
+        log_weight = weight @ logs
+        log_weight = log_weight - np.logaddexp.reduce(log_weight)
+        return self.with_arrays({"log_weight": log_weight})
+
+    def _log_left_out(
+        self,
+        moments: MultivariateNormalStatistics,
+        rows: Rows,
+        own: np.ndarray,
+        *,
+        every: bool = True,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return log p_h(x_i given y = k, the rows without i), and which rows need a refit.
+
+        Shapes (row, class, bandwidth) and (row,).
+
+        Args:
+            moments: of all rows.
+            rows: with the weights that go away.
+            own: the position of each row among the centers.
+            every: whether all classes are wanted, or the row's own alone.
+        """
+        kernels = self.kernels
+        normal, sums, needed = left_out(
+            kernels, moments, self.class_mean, rows, own, self.grid, every=every
+        )
+        at, away = np.arange(len(rows.y)), rows.weight
+        count = np.tile(self.count, (len(at), 1))
+        mine = count[at, rows.y]
+        left = np.where(mine - away > 1e-9 * away, mine - away, 0.0)
+        rest = mine - np.where(own >= 0, away * kernels.share[rows.y], 0.0)
+        change = np.divide(left, rest, out=np.ones_like(left), where=(left > 0) & (rest > 0))
+        sums[at, rows.y] += np.log(change)[:, None]
+        count[at, rows.y] = left
+        return self._mixed(sums, normal, count), needed
+
+    def _mixed(self, sums: np.ndarray, normal: Joint, count: np.ndarray) -> np.ndarray:
+        """Return log densities by bandwidth from the logs of sums of kernels and the Student t."""
+        whole = np.logaddexp(sums, (np.log(self.base_rows) + normal)[..., None])
+        return whole - np.log(count + self.base_rows)[..., None]
+
+    def leave_one_out(
+        self, statistics: Rows, x: Block, y: Labels, weight: Weights, away: Weights
+    ) -> Joint:
+        """Return log p(x_i given y = k, the rows without i), shape (row, class) (see base)."""
+        kept = np.flatnonzero(~self.uninformative())
+        prior = self
+        if len(kept) < x.shape[1]:
+            prior, statistics, x = self.take("feature", kept), statistics.take("", kept), x[:, kept]
+        after, moments, whole, entry = prior._with_rows(statistics)
+        out, some = np.zeros((len(y), len(self.mean))), np.flatnonzero(~np.isnan(x).all(axis=1))
+        rows = Rows(x[some], y[some], away[some], whole.n_classes)
+        filled = guesses.filled_rows(rows.x, rows.y, prior.class_mean, prior.covariance)
+        place = _positions(after.x, after.y, filled, rows.y)
+        own = after._centers_of(place)
+        each, needed = after._log_left_out(moments, rows, own)
+        score = each[np.arange(len(some)), rows.y]
+        if len(self.grid) > 1:
+            if (own >= 0).all() and (rows.weight >= (1 - 1e-9) * after.weight[place]).all():
+                after = after._weighed(score, np.minimum(rows.weight, 1.0))
+            else:
+                centers, logs = after._scores(moments, whole, entry)
+                after = after._weighed(logs, _once(whole, centers, after.kernels))
+                # of equal rows all are scored alike
+                known = np.full((len(after.x), len(self.grid)), np.nan)
+                known[entry[centers]] = logs
+                score = np.where(np.isnan(known[place]), score, known[place])
+        total = after.weight[place]
+        less = np.minimum(total, 1.0) - np.clip(total - rows.weight, 0.0, 1.0)
+        log_weight = after.log_weight - less[:, None] * score
+        log_weight -= np.logaddexp.reduce(log_weight, axis=1, keepdims=True)
+        out[some] = np.logaddexp.reduce(each + log_weight[:, None], axis=2)
+        out[some[needed]] = np.nan
+        return out
+
+    def require_evidence(self) -> None:
+        """Raise: the density depends on the rows themselves."""
+        raise NoEvidence.plug_in(FAMILY)
+
+    def log_evidence(self, statistics: Rows) -> float:
+        """Raise, as `require_evidence` does."""
+        raise NoEvidence.plug_in(FAMILY)
+
+    # -- rows, parameters integrated out --------------------------------------------------------
+
+    def _log_densities(self) -> Callable[[Block], np.ndarray]:
+        """Return x -> log of weight times p_h(x given y = k), shape (row, class, bandwidth)."""
+        kernels, base, grid = self.kernels, self.base.predictive(), self.grid
+
+        def log_densities(x: Block) -> np.ndarray:
+            out = np.zeros((len(x), len(self.mean), len(grid)))
+            normal, size = base(x), (~np.isnan(x)).sum(axis=1)
+            for rows, squares, height in kernels.located(x):
+                sums = [
+                    log_sums(each, kernels.weight[part], grid)
+                    for each, part in zip(squares, kernels.parts, strict=True)
+                ]
+                level = height[:, None] - size[rows, None] * np.log(grid)
+                sums = np.stack(sums, axis=1) + level[:, None]
+                out[rows] = self._mixed(sums, normal[rows], self.count)
+            return out + self.log_weight
+
+        return log_densities
+
+    def predictive(self) -> Callable[[Block], np.ndarray]:
+        """Return x -> log p(x given y = k), shape (row, class), over all bandwidths."""
+        score = _pruned(self)._log_densities()
+        return lambda x: np.logaddexp.reduce(score(x), axis=2)
+
+    # -- parameters -------------------------------------------------------------------------------
+
+    def draw(self, rng: np.random.Generator, n: int) -> Params:
+        """Return n draws: the weight of every center and of t within its class, and h."""
+        kernels = self.kernels
+        rows = rng.gamma(kernels.weight, size=(n, len(kernels.weight)))
+        base = rng.gamma(self.base_rows, size=(n, len(self.mean)))
+        total = base + np.stack([rows[:, part].sum(axis=1) for part in kernels.parts], axis=1)
+        which = rng.choice(len(self.grid), n, p=np.exp(self.log_weight))
+        return {
+            "row_weight": rows / total[:, kernels.y],
+            "base_weight": base / total,
+            "bandwidth": self.grid[which],
+        }
+
+    def log_density_fn(self, params: Params) -> Callable[[Block], np.ndarray]:
+        """Return x -> log p(observed part of x given y = k, params), (row, *draws, class)."""
+        return draws.density_given(self.kernels, self.base.predictive(), params)
+
+    def log_density_draws_given_row(
+        self, rng: np.random.Generator, n: int
+    ) -> Callable[[Block, np.ndarray], np.ndarray]:
+        """Return densities under theta updated by each row's own class (see the base class)."""
+        part = _pruned(self)
+        score, base = part._log_densities(), part.base.predictive()
+        settings = (part.kernels, base, score, part.grid, float(self.base_rows))
+        return draws.updated_density_draws(*settings, rng, n)
+
+    def log_likelihood(self, params: Params, statistics: Rows) -> Traceable:
+        """Return the sum over rows of weight times log density of their observed columns."""
+        if not len(statistics.x):
+            return np.zeros(np.shape(params["bandwidth"]))
+        logs = self.log_density_fn(params)(statistics.x)
+        own = np.moveaxis(logs, -1, 1)[np.arange(len(logs)), statistics.y]
+        return statistics.weight @ own
+
+    def _only_exact(self) -> UnsupportedInference:
+        return UnsupportedInference.because(
+            FAMILY,
+            "its kernels are the training rows themselves, whose weights have a posterior in "
+            "closed form, and no program or estimate",
+            "Use inference='exact'.",
+        )
+
+    def mode(self) -> Params:
+        """Raise: the parameters have a posterior, and no estimate."""
+        raise self._only_exact()
+
+    def maximum_likelihood(
+        self, statistics: Rows, *, bias_corrected: bool = False, variance_floor: float = 0.0
+    ) -> tuple[Params, list[Repair]]:
+        """Raise, as `mode` does."""
+        raise self._only_exact()
+
+    def initial_params(self, statistics: Rows) -> Params:
+        """Raise, as `mode` does."""
+        raise self._only_exact()
+
+    def story(self, name: str) -> Params:
+        """Raise, as `mode` does."""
+        raise self._only_exact()
+
+    def whitening(self, statistics: Rows) -> dict[str, tuple[np.ndarray, ...]]:
+        """Raise, as `mode` does."""
+        raise self._only_exact()
+
+    # -- rows drawn -----------------------------------------------------------------------------
+
+    def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:
+        """Return rows of components drawn by weight: centers plus noise, or draws of t."""
+        return self.fill_given(params, np.full((len(y), self.mean.shape[1]), np.nan), y, rng)
+
+    def fill_given(self, params: Params, x: Block, own: Labels, rng: np.random.Generator) -> Block:
+        """Return rows whose missing cells are drawn given one draw of the parameters."""
+        bandwidth = np.full(len(x), float(params["bandwidth"]))
+        with np.errstate(divide="ignore"):
+            logs = np.log(params["row_weight"]), np.log(params["base_weight"])
+        return self._filled(x, own, bandwidth, *logs, rng)
+
+    def fill(self, x: Block, own: Labels, rng: np.random.Generator) -> Block:
+        """Return rows whose missing cells are drawn: exactly, a bandwidth and component each."""
+        logs = self._log_densities()(x)[np.arange(len(x)), own]
+        bandwidth = self.grid[sample_positions(logs, rng)]
+        base = np.full(len(self.mean), np.log(self.base_rows))
+        return self._filled(x, own, bandwidth, np.log(self.kernels.weight), base, rng)
+
+    def _filled(
+        self,
+        x: Block,
+        own: Labels,
+        bandwidth: np.ndarray,
+        log_rows: np.ndarray,
+        log_base: np.ndarray,
+        rng: np.random.Generator,
+    ) -> Block:
+        """Draw a component for each row by weight and observed cells, then its missing cells."""
+        kernels, normal = self.kernels, self.base.log_predictive(x)
+        # of a row without an observed cell every component has density 1
+        center = np.empty(len(x), dtype=int)
+        seen = ~np.isnan(x)
+        empty = np.flatnonzero(~seen.any(axis=1))
+        zeros = [np.zeros((len(empty), len(kernels.x[part]))) for part in kernels.parts]
+        located = [(empty, zeros, np.zeros(len(empty)))] if len(empty) else []
+        for rows, squares, height in (*located, *kernels.located(x)):
+            for k in np.unique(own[rows]):
+                mine = np.flatnonzero(own[rows] == k)
+                at, part = rows[mine], kernels.parts[k]
+                h = bandwidth[at, None]
+                level = height[mine, None] - seen[at].sum(axis=1)[:, None] * np.log(h)
+                logs = log_rows[part] - squares[k][mine] / (2 * h**2) + level
+                other = (log_base[k] + normal[at, k])[:, None]
+                pick = sample_positions(np.concatenate([logs, other], axis=1), rng)
+                center[at] = np.where(pick < logs.shape[1], part.start + pick, -1)
+        out, broad = x.copy(), np.flatnonzero(center < 0)
+        out[broad] = self.base.fill(x[broad], own[broad], rng)
+        at = np.flatnonzero(center >= 0)
+        origin, h = kernels.x[center[at]], bandwidth[at, None]
+        noise = filled(
+            (x[at] - origin) / h,
+            np.zeros(len(at), dtype=int),
+            rng,
+            mean=np.zeros((1, x.shape[1])),
+            matrices=self.covariance[None],
+        )
+        out[at] = np.where(seen[at], x[at], origin + h * noise)
+        return out
+
+
+def _once(rows: Rows, some: np.ndarray, kernels: Kernels) -> Weights:
+    """Return the weight of distinct rows in the choice of bandwidths, at most 1 for each."""
+    return np.minimum(rows.weight[some], 1.0) * kernels.share[rows.y[some]]
+
+
+def _positions(x: np.ndarray, y: np.ndarray, rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return the place of rows of some classes among rows x of classes y, -1 where there is none.
+
+    Of equal rows x the last counts.
+    """
+
+    def keys(x: np.ndarray, y: np.ndarray) -> list[tuple[int, bytes]]:
+        # 0.0: minus zero is zero
+        whole = np.ascontiguousarray(x + 0.0).view(np.dtype((np.void, x.itemsize * x.shape[1])))
+        return list(zip(y.tolist(), whole[:, 0].tolist(), strict=True))
+
+    place = {key: i for i, key in enumerate(keys(x, y))}
+    return np.array([place.get(key, -1) for key in keys(rows, labels)], dtype=int)
+
+
+def _pruned(prior: KernelDiscriminant) -> KernelDiscriminant:
+    """Return the likelihood without bandwidths of negligible weight at either end of the grid."""
+    kept = np.flatnonzero(prior.log_weight - prior.log_weight.max() > np.log(NEGLIGIBLE))
+    part = slice(kept[0], kept[-1] + 1)
+    log_weight = prior.log_weight[part] - np.logaddexp.reduce(prior.log_weight[part])
+    return prior.with_arrays({"grid": prior.grid[part], "log_weight": log_weight})
