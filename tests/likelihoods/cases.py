@@ -11,7 +11,6 @@ from case import N_CLASSES, Case, Table, some_classes
 from cases_normal import NORMALS
 from cases_rows import ROWS
 from cases_table import TABLES
-from cases_trees import TREES
 from cases_words import WORDS
 
 from bayesgen.likelihoods import (
@@ -178,7 +177,7 @@ CASES = {
     ),
     "Bernoulli": Case(Bernoulli(prob=PROB, rows=4 * WORTH), Bernoulli(), *ANSWER),
 }
-CASES |= NORMALS | ROWS | TABLES | TREES | WORDS
+CASES |= NORMALS | ROWS | TABLES | WORDS
 CLOSED = {name: case for name, case in CASES.items() if case.prior.conjugate}
-TOLD = {name: case for name, case in CASES.items() if name not in TREES}
-"""Those with a NumPyro program; forests are averaged over without one."""
+TOLD = {name: case for name, case in CASES.items() if "story" not in case.exempt}
+"""Those with a NumPyro program."""
