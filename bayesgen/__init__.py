@@ -38,7 +38,5 @@ from bayesgen.likelihoods import Normal as Normal
 from bayesgen.likelihoods import Poisson as Poisson
 from bayesgen.likelihoods import SharedCorrelationNormal as SharedCorrelationNormal
 from bayesgen.likelihoods import SphericalNormal as SphericalNormal
-from bayesgen.likelihoods import TreeCategorical as TreeCategorical
-from bayesgen.likelihoods import TreeNormal as TreeNormal
 
 __version__ = version("bayesgen")

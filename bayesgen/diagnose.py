@@ -136,7 +136,7 @@ def log_priors(model: Model, params: Params) -> dict[str, np.ndarray]:
 
     A density over the parameters that `parameters` shows: where L stands for Sigma = L L', with
     dSigma = prod_i 2 L_ii^(p + 1 - i) dL (Muirhead 1982, theorem 2.1.9). Empty where one of the
-    priors is improper, or is written as no program (forests of columns, learned prior strengths).
+    priors is improper, or is written as no program (learned prior strengths).
     """
     if any(getattr(part, "prior", None) == "reference" for part in model.blocks.values()):
         return {}

@@ -2,8 +2,7 @@
 
 One predict_proba call, table reading and checks included. Missing values: a fifth of the cells
 missing at random, which makes hundreds of patterns of ten columns, against the same rows whole.
-Trees and stacks answer for what they add; a stack's fit is in seconds, leave-one-out of all members
-included.
+A stack's fit is in seconds, leave-one-out of all members included.
 """
 
 from functools import partial
@@ -19,8 +18,8 @@ N_CLASSES, N_FEATURES = 5, 20
 
 
 def measure(options: Options) -> list[Result]:
-    """Return what exact prediction costs, whole, with missing values, by trees and by a stack."""
-    return [*exact(options), gaps(options), *stacks(options)]
+    """Return what exact prediction costs, whole, with missing values, by a stack."""
+    return [*exact(options), gaps(options), *stack(options)]
 
 
 def exact(options: Options) -> list[Result]:
@@ -54,24 +53,20 @@ def gaps(options: Options) -> Result:
     return compared(work, "<= 10", found, note)
 
 
-def stacks(options: Options) -> list[Result]:
+def stack(options: Options) -> list[Result]:
     """Return the seconds of a stack's fit, and its predictions in calls of scikit-learn's QDA."""
     n, k = options.size(1_000, 200), 3
     X, y = normal_rows(n, N_FEATURES, k)
     peer = QuadraticDiscriminantAnalysis().fit(X, y)
-    stack, size = bg.StackedClassifier(), f"{n:,} x {N_FEATURES}, {k} classes"
-    stack.fit(X, y)
-    took = [seconds(partial(stack.fit, X, y)) for _ in range(options.repeats)]
-    note = f"{len(stack.members_)} members: {', '.join(stack.members_)}"
+    ours, size = bg.StackedClassifier(), f"{n:,} x {N_FEATURES}, {k} classes"
+    ours.fit(X, y)
+    took = [seconds(partial(ours.fit, X, y)) for _ in range(options.repeats)]
+    note = f"{len(ours.members_)} members: {', '.join(ours.members_)}"
     work = f"fit {size}, StackedClassifier"
-    results = [Result(work, None, float(np.median(took)), "s", min(took), max(took), note=note)]
-    tree = bg.GenerativeClassifier(bg.TreeNormal()).fit(X, y)
-    for name, ours in (("StackedClassifier", stack), ("TreeNormal", tree)):
-        work = f"predict_proba {size}, {name}: calls of scikit-learn's QDA"
-        calls = partial(ours.predict_proba, X), partial(peer.predict_proba, X)
-        found = ratio(in_turn(*calls, options.repeats), faster=False)
-        results.append(compared(work, None, found))
-    return results
+    fit = Result(work, None, float(np.median(took)), "s", min(took), max(took), note=note)
+    work = f"predict_proba {size}, StackedClassifier: calls of scikit-learn's QDA"
+    calls = partial(ours.predict_proba, X), partial(peer.predict_proba, X)
+    return [fit, compared(work, None, ratio(in_turn(*calls, options.repeats), faster=False))]
 
 
 if __name__ == "__main__":

@@ -20,8 +20,6 @@ from bayesgen.likelihoods import (
     Poisson,
     SharedCorrelationNormal,
     SphericalNormal,
-    TreeCategorical,
-    TreeNormal,
 )
 from bayesgen.likelihoods.kernel_density import LearnedKernelDensity
 
@@ -32,8 +30,6 @@ SCALE = np.array([[1.0, 0.4], [0.4, 1.5]])
 SCALES = SCALE * np.array([1.0, 0.6])[:, None, None]
 LEVELS, PROBS = (2, 3), np.array([[0.4, 0.6, 0.2, 0.3, 0.5], [0.7, 0.3, 0.4, 0.4, 0.2]])
 CELLS = np.array([[0.1, 0.2, 0.1, 0.2, 0.2, 0.2], [0.3, 0.1, 0.1, 0.2, 0.1, 0.2]])
-THREE, TREE = (2, 3, 2), np.array([[0.4, 0.6, 0.2, 0.3, 0.5, 0.5, 0.5]] * N_CLASSES)
-PLACES = np.array([[0.0, 1.0, 0.5], [1.0, -1.0, 0.0]])
 URNS = np.array([[0.5, 0.3, 0.2], [0.2, 0.5, 0.3]])
 
 OWN = {"mean": MEAN, "mean_rows": STRENGTHS, "variance": VARIANCE, "variance_rows": 3 * STRENGTHS}
@@ -44,7 +40,6 @@ ONE = {
     "variance_rows": 3 * STRENGTHS[0],
 }
 JOINT = {"mean": MEAN, "mean_rows": np.array([1.0, 2.0])}
-LEAN = {"variance": 1.0, "variance_rows": np.array([4.0, 6.0]), "odds": np.array([0.5, 1.5])}
 LEARN = dict.fromkeys(("mean_rows", "variance_rows"), "learn")
 LEARN_JOINT = dict.fromkeys(("mean_rows", "covariance_rows"), "learn")
 
@@ -117,13 +112,6 @@ SUBJECTS: dict[str, Subject] = {
     "JointCategorical": line(
         JointCategorical(probs=CELLS, rows=np.array([6.0, 9.0])), n_levels=LEVELS
     ),
-    "TreeCategorical": line(
-        TreeCategorical(probs=TREE, rows=np.array([6.0, 9.0]), odds=np.array([0.5, 1.5])),
-        "exact",
-        width=3,
-        n_levels=THREE,
-    ),
-    "TreeNormal": line(TreeNormal(mean=PLACES, mean_rows=1.0, **LEAN), "exact", width=3),
     "KernelDensity": Subject(lambda: KernelDensity(bandwidth=GUESS), ("exact",)),
     "LearnedKernelDensity": Subject(
         lambda: LearnedKernelDensity(bandwidth_guess=GUESS, bandwidth_rows=WORTH), ("nuts",)

@@ -804,8 +804,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         posterior_predictive and prior_predictive (tables simulated for the same labels),
         observed_data and constant_data. Levels are stored as codes. Every row counts once, whatever
         its weight at fit. An improper prior has no groups; log_prior is also absent wherever the
-        whole prior has no density (maximum likelihood, forests of columns, learned prior
-        strengths).
+        whole prior has no density (maximum likelihood, learned prior strengths).
 
         Columns keep their names, except that an underscore is appended to a name that clashes with
         a dim (row, chain, draw, sample) and replaces a slash, which arviz does not allow.

@@ -12,8 +12,6 @@ from bayesgen.likelihoods import (
     Likelihood,
     MultivariateNormal,
     Normal,
-    TreeCategorical,
-    TreeNormal,
 )
 from bayesgen.table import Table
 
@@ -29,8 +27,8 @@ out, because evidence picks too small ones."""
 
 DIAGONAL_ROWS = 16.0
 """Rows that the diagonal guess counts for in the quadratic member of tables with missing numbers.
-With 40 % of the cells missing the mean log loss of wine was .148 (64 rows: .159, trees: .159), of
-heart_cleveland .487 (trees: .487), of iris .183 (trees: .183)."""
+With 40 % of the cells missing the mean log loss of wine was .148 (64 rows: .159), of
+heart_cleveland .487, of iris .183."""
 
 
 def automatic(
@@ -39,10 +37,9 @@ def automatic(
     """Return the members that suit a table, by name.
 
     For numeric columns: naive Bayes (class-specific and shared variances), linear discriminants
-    (with and without power transforms), quadratic discriminants shrunken toward linear ones, and
-    trees, or, with missing values, which trees cannot integrate out, quadratic discriminants
-    shrunken toward naive ones. For levels: naive Bayes and trees. The leading structures of both
-    kinds are combined in pairs; linear discriminants over indicators are added.
+    (with and without power transforms), and quadratic discriminants shrunken toward linear ones
+    and, with missing values, also toward naive ones. For levels: naive Bayes, combined with every
+    structure of the numbers; linear discriminants over indicators are added.
     """
     missing = any(c.kind == "number" and np.isnan(c.values).any() for c in table.columns)
     numbers = tuple(c.name for c in table.columns if c.kind == "number")
@@ -109,13 +106,8 @@ def _of_numbers(n: int, *, missing: bool = False) -> dict[str, Likelihood]:
         if missing:
             diagonal = MultivariateNormal(covariance_rows=DIAGONAL_ROWS)
             found["quadratic, power-transformed"] = diagonal
-        else:
-            found["trees, power-transformed"] = TreeNormal()
     return found
 
 
 def _of_levels(n: int) -> dict[str, Likelihood]:
-    found: dict[str, Likelihood] = {"naive": Categorical(rows="learn")}
-    if 1 < n <= WIDEST:
-        found["trees"] = TreeCategorical()
-    return found
+    return {"naive": Categorical(rows="learn")}

@@ -18,5 +18,3 @@ from bayesgen.likelihoods.multivariate_student_t import MultivariateStudentT as 
 from bayesgen.likelihoods.normal import Normal as Normal
 from bayesgen.likelihoods.poisson import Poisson as Poisson
 from bayesgen.likelihoods.spherical_normal import SphericalNormal as SphericalNormal
-from bayesgen.likelihoods.trees import TreeCategorical as TreeCategorical
-from bayesgen.likelihoods.trees import TreeNormal as TreeNormal

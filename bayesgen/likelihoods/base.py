@@ -40,10 +40,6 @@ Axes = Mapping[str, tuple[str, ...]]
 
 CHUNK_ROWS = 2048
 """Rows a chunk: 2048 x 20 float64 is 320 kB, which stays in a second-level cache (measured)."""
-FILL_DRAWS = 1000
-"""Draws of the parameters among which `Likelihood.fill` chooses."""
-FILL_DENSITIES = 1_000_000
-"""Log densities held at once by `Likelihood.fill`: 8 MB."""
 
 A = TypeVar("A", bound="Arrays")
 T = TypeVar("T", bound="Statistics")
@@ -460,10 +456,6 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
     def fill(self, x: Block, own: Labels, rng: np.random.Generator) -> Block:
         """Return rows whose missing cells are drawn from p(missing given observed, y = own, data).
 
-        Levels are drawn exactly, one cell after the other. Other families without a closed form for
-        this resample one of 1,000 draws of the parameters by p(observed cells given y = own,
-        theta), and impute the row given that draw: exact in the limit of many draws.
-
         Args:
             x: encoded rows; observed cells are returned unchanged.
             own: the class of each row.
@@ -472,34 +464,16 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
         Raises:
             UnsupportedInference: missing cells of this family cannot be drawn.
         """
-        self.require_fillable()
-        if self._is_scored_by_level(x):
-            return self._fill_levels(self.predictive(), x, own, rng)
-        params = self.draw(rng, FILL_DRAWS)
-        score, out = self.log_density_fn(params), x.copy()
-        draw = np.empty(len(x), dtype=int)
-        for rows in row_chunks(
-            len(x), max(1, FILL_DENSITIES // (FILL_DRAWS * len(np.unique(own))))
-        ):
-            logs = score(x[rows])
-            draw[rows] = sample_positions(logs[np.arange(len(logs)), :, own[rows]], rng)
-        for s in np.unique(draw):
-            rows = np.flatnonzero(draw == s)
-            one = {name: value[s] for name, value in params.items()}
-            out[rows] = self.fill_given(one, x[rows], own[rows], rng)
-        return out
+        raise self.cannot_fill()
 
     def fill_given(self, params: Params, x: Block, own: Labels, rng: np.random.Generator) -> Block:
         """Return rows whose missing cells are drawn given one draw of the parameters.
 
         Independent columns need only `simulate`.
         """
-        if not self.joint:
-            return np.where(is_missing(x), self.simulate(params, own, rng), x)
-        if not self._is_scored_by_level(x):
+        if self.joint:
             raise self.cannot_fill()
-        score = self.log_density_fn({name: value[None] for name, value in params.items()})
-        return self._fill_levels(lambda rows: score(rows)[:, 0], x, own, rng)
+        return np.where(is_missing(x), self.simulate(params, own, rng), x)
 
     def cannot_fill(self) -> UnsupportedInference:
         """Return the error of a family whose missing cells cannot be drawn."""
@@ -509,29 +483,6 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
             "others)",
             "Leave its columns out, or read them by bg.Normal(), bg.Poisson() or bg.Categorical().",
         )
-
-    def _is_scored_by_level(self, x: Block) -> bool:
-        return self.kind == "levels" and len(getattr(self, "n_levels", ())) == x.shape[1]
-
-    def _fill_levels(
-        self,
-        score: Callable[[Block], np.ndarray],
-        x: Block,
-        own: Labels,
-        rng: np.random.Generator,
-    ) -> Block:
-        """Draw cells in turn, each from p(level given earlier cells), by scoring every level."""
-        out = x.copy()
-        for j, size in enumerate(getattr(self, "n_levels", ())):
-            rows = np.flatnonzero(x[:, j] < 0)
-            if not (size and len(rows)):
-                continue
-            logs = np.empty((len(rows), size))
-            for level in range(size):
-                out[rows, j] = level
-                logs[:, level] = score(out[rows])[np.arange(len(rows)), own[rows]]
-            out[rows, j] = sample_positions(logs, rng)
-        return out
 
     # -- the story ----------------------------------------------------------------------------
 

@@ -362,16 +362,6 @@ BECAUSE = {
         "Leave out prior='lkj'",
         lambda: general(bg.MultivariateNormal("spherical")),
     ),
-    "UnsupportedInference.because forests are discrete": (
-        lambda: general(bg.TreeNormal(), inference="nuts"),
-        "inference='exact'",
-        lambda: general(bg.TreeNormal(), inference="exact"),
-    ),
-    "UnsupportedInference.because trees have no maximum with missing cells": (
-        lambda: general(bg.TreeNormal(), GAPS, inference="mle"),
-        "inference='exact'",
-        lambda: general(bg.TreeNormal(), GAPS, inference="exact"),
-    ),
     "UnsupportedInference.because kernels have no program": (
         lambda: general(bg.KernelDiscriminant(), inference="nuts"),
         "inference='exact'",

@@ -73,10 +73,6 @@ MODELS = {
         PARTS,
     ),
     "spherical": Model(composed(bg.SphericalNormal()), "joint numbers", (*PARTS, "units")),
-    # what a column leaves of another is 1 - r^2, which takes twice the digits of a distance
-    "trees of numbers": Model(composed(bg.TreeNormal()), "joint numbers", PARTS, 1e-5),
-    # weights here may sum to 1e9, and so many nats of log evidence end in a digit of 1e-7
-    "trees of levels": Model(composed(bg.TreeCategorical()), "levels", PARTS, 1e-6, cost=2),
     "categorical": Model(composed(bg.Categorical()), "levels"),
     "categorical learned": Model(composed(bg.Categorical(rows="learn")), "levels", PARTS),
     "laplace map": Model(composed(bg.Categorical.laplace(1), inference="map"), "levels"),

@@ -207,13 +207,6 @@ def test_a_step_that_lands_infinitely_high_is_not_taken(monkeypatch):
     assert np.isfinite(clf.posterior_.params["normal"]["cholesky"]).all()
 
 
-@pytest.mark.filterwarnings("ignore::bayesgen.errors.UninformativeColumn")
-def test_trees_draw_rows_of_columns_without_any_level():
-    X = pd.DataFrame({"a": pd.Series([None, None], dtype=object)})
-    clf = bg.GenerativeClassifier(bg.TreeCategorical(), random_state=0).fit(X, [1, 2])
-    assert clf.sample(3)[0]["a"].isna().all()
-
-
 @pytest.mark.parametrize("make", [bg.JointTable, bg.QDA])
 def test_expected_statistics_say_where_em_did_not_converge(make, monkeypatch):
     """They rested on wherever EM stood, and called it a closed form."""

@@ -31,8 +31,6 @@ LIKELIHOODS = [
     bg.Poisson(rate=2.0),
     bg.SharedCorrelationNormal(),
     bg.SphericalNormal(variance_rows=2.0),
-    bg.TreeCategorical(),
-    bg.TreeNormal(),
 ]
 MADE = (
     bg.NaiveBayes(bg.Normal(mean_rows=2)),

@@ -23,8 +23,6 @@ FILLED = [
 ]
 N = 4000
 ERRORS = 5.0
-RESAMPLED = {("TreeNormal", "exact"): 300.0}
-"""Fits that pick among 1,000 draws of their parameters, and how many these are worth at least."""
 
 
 def filled_many(clf, row, n=N):
@@ -39,7 +37,7 @@ def line(case, j):
     return values[order], weights[order]
 
 
-def check_one(clf, case, row, j, strength):
+def check_one(clf, case, row, j):
     """Assert that shares of draws below some values are those of p(x_j given the others).
 
     That is the joint density over the density without the cell, by enumeration or quadrature.
@@ -57,7 +55,7 @@ def check_one(clf, case, row, j, strength):
         expected = below[place]
         # where cells are numbers, up to the middle between two nodes
         limit = values[place : place + 2].mean()
-        error = ERRORS * np.sqrt(expected * (1 - expected) / strength) + 1e-3
+        error = ERRORS * np.sqrt(expected * (1 - expected) / N) + 1e-3
         if len(values) > 150 and (values != np.floor(values)).any():
             # a sum up to a node is not quite the integral up to the middle
             error += 0.1 * (below[place + 1] - below[place])
@@ -69,12 +67,11 @@ def quiet_check(name, method, j):
     row = cells(case, 30, seed=8)[0][11]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BayesgenWarning)
-        strength = RESAMPLED.get((name, method), N)
-        check_one(fitted(name, method), case, np.where(np.arange(3) == j, np.nan, row), j, strength)
+        check_one(fitted(name, method), case, np.where(np.arange(3) == j, np.nan, row), j)
 
 
 # these compile a program, or draw many rows for few that fit
-SLOW = [fit for fit in FILLED if fit[1] == "map" or fit[0] == "TreeNormal"]
+SLOW = [fit for fit in FILLED if fit[1] == "map"]
 
 
 @pytest.mark.parametrize(

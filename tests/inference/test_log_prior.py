@@ -99,7 +99,6 @@ def test_log_prior_of_levels_counts_and_bits_is_that_of_scipy():
         bg.QDA(prior="reference"),
         bg.LDA(inference="mle"),
         bg.NaiveBayes(bg.Normal(variance_rows="learn")),
-        bg.GenerativeClassifier(bg.TreeNormal()),
     ],
 )
 def test_log_prior_is_absent_without_a_density_of_the_whole_prior(clf):

@@ -72,7 +72,7 @@ def test_a_column_that_is_constant_without_the_row_says_nothing_of_it():
 
 
 @pytest.mark.parametrize(
-    "prior", [bg.Normal(), bg.Normal(spread="shared"), bg.MultivariateNormal(), bg.TreeNormal()]
+    "prior", [bg.Normal(), bg.Normal(spread="shared"), bg.MultivariateNormal()]
 )
 def test_a_value_that_one_row_alone_has_leaves_no_rounding_behind(prior):
     rng = np.random.default_rng(0)

@@ -11,7 +11,6 @@ from case import N_CLASSES, Case, Table, some_classes
 from cases_normal import NORMALS
 from cases_rows import ROWS
 from cases_table import TABLES
-from cases_trees import TREES
 from cases_words import WORDS
 
 from bayesgen.likelihoods import (
@@ -178,8 +177,8 @@ CASES = {
     ),
     "Bernoulli": Case(Bernoulli(prob=PROB, rows=4 * WORTH), Bernoulli(), *ANSWER),
 }
-CASES |= NORMALS | ROWS | TABLES | TREES | WORDS
+CASES |= NORMALS | ROWS | TABLES | WORDS
 CLOSED = {name: case for name, case in CASES.items() if case.prior.conjugate}
-UNTOLD = {*TREES, *(name for name in ROWS if name.startswith("KernelDiscriminant"))}
-TOLD = {name: case for name, case in CASES.items() if name not in UNTOLD}
-"""Those with a NumPyro program; forests and kernels at rows are averaged over without one."""
+UNTOLD = {name for name in ROWS if name.startswith("KernelDiscriminant")}
+TOLD = {n: c for n, c in CASES.items() if "story" not in c.exempt and n not in UNTOLD}
+"""Those with a NumPyro program; kernels at rows are averaged over without one."""

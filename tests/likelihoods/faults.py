@@ -9,7 +9,6 @@ from collections.abc import Callable
 import faults_normal
 import faults_rows
 import faults_table
-import faults_trees
 import faults_words
 import laws
 import numpy as np
@@ -21,7 +20,7 @@ from bayesgen.likelihoods.normal_statistics import NormalStatistics
 
 FAULTS = [
     pytest.param(*fault, id=fault[-1].__name__)
-    for theme in (faults_normal, faults_rows, faults_table, faults_trees, faults_words)
+    for theme in (faults_normal, faults_rows, faults_table, faults_words)
     for fault in theme.FAULTS
 ]
 

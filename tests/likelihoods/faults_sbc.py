@@ -20,8 +20,6 @@ from bayesgen.likelihoods import (
     Normal,
     Poisson,
     SphericalNormal,
-    TreeCategorical,
-    TreeNormal,
 )
 from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture
 
@@ -88,10 +86,6 @@ def forgets_the_guess(right):
     )
 
 
-def forests_hear_nothing_of_the_rows(right):
-    return lambda self: np.zeros_like(right(self))
-
-
 def weighs_members_evenly(right):
     return lambda self, statistics: self.log_weight
 
@@ -123,10 +117,6 @@ FAULTS = [
     ("Bernoulli", Bernoulli, "posterior", forgets_the_guess),
     ("Multinomial", Multinomial, "posterior", faults_words.divides_by_texts),
     ("JointCategorical", JointCategorical, "draw", faults_table.draws_the_centre),
-    ("TreeCategorical", TreeCategorical, "posterior", counts_rows_twice),
-    ("TreeCategorical", TreeCategorical, "log_ratios", forests_hear_nothing_of_the_rows),
-    ("TreeNormal", TreeNormal, "posterior", counts_rows_twice),
-    ("TreeNormal", TreeNormal, "log_ratios", forests_hear_nothing_of_the_rows),
     ("KernelDensity", ClassPrior, "posterior", counts_rows_twice),
     ("Normal, prior strengths", Normal, "log_evidence", drops_a_gamma_term),
     (

@@ -26,7 +26,6 @@ NUMERIC = {
     "joint": bg.QDA(),
     "point": bg.LDA(inference="mle"),
     "kernels": bg.NaiveBayes(bg.KernelDensity(bandwidth=0.5)),
-    "trees": bg.GenerativeClassifier(bg.TreeNormal(), inference="expected"),
     "powers": bg.NaiveBayes(power_transform=True),
     "stack": bg.StackedClassifier(QUICK),
 }
@@ -79,12 +78,11 @@ def test_every_verb_warns_once_and_answers_as_for_missing_values(fitted, name):
         "decide": lambda X: clf.decide(X, novelty=0.2).astype(str),
         "score": lambda X: clf.score(X, SPECIES[::30]),
         "evidence": lambda X: clf.evidence(X, random_state=0),
+        "impute": lambda X: clf.impute(X, random_state=0)[list(IRIS)],
+        "feature_value": lambda X: clf.feature_value(X, draws=20),
     }
     if name not in ("point", "kernels"):
         verbs["predict_interval"] = lambda X: clf.predict_interval(X)
-    if name not in ("trees",):
-        verbs["impute"] = lambda X: clf.impute(X, random_state=0)[list(IRIS)]
-        verbs["feature_value"] = lambda X: clf.feature_value(X, draws=20)
     for verb, ask in verbs.items():
         found, caught = recorded(lambda ask=ask: ask(rows))
         reported = [w for w in caught if w.category is AbsentColumns]
