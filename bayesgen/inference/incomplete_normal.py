@@ -139,7 +139,12 @@ class IncompleteNormal(IncompleteData):
     @functools.cached_property
     def _conjugate_mode(self) -> tuple[Params, OptimumReport]:
         conjugate = self.likelihood.with_arrays({"prior": "conjugate"})
-        return IncompleteNormal(conjugate, self.statistics).mode()
+        # kept with the statistics: a fit and its leave-one-out ask for the same mode
+        known = vars(self.statistics).setdefault("_modes", {})
+        key = tuple((name, array.tobytes()) for name, array in conjugate.arrays().items())
+        if key not in known:
+            known[key] = IncompleteNormal(conjugate, self.statistics).mode()
+        return known[key]
 
     def expected_statistics_per_row(
         self, x: Block, y: Labels, weight: Weights

@@ -71,7 +71,7 @@ def test_the_order_of_columns_changes_no_shapley_mean():
 def test_a_stack_of_one_says_what_its_member_says():
     X, y = passengers()
     member = bg.NaiveBayes()
-    stack = bg.StackedClassifier([member], temper=None).fit(X, y)
+    stack = bg.StackedClassifier([member], temper=None, pool=None).fit(X, y)
     rows, _ = holed(X)
     for order in ("columns", "shapley"):
         expected = member.fit(X, y).evidence(rows, order=order)
@@ -87,7 +87,7 @@ def test_intervals_are_those_of_the_members_drawn_by_weight():
     ends = {}
     for names in (["own"], ["shared"], ["own", "shared"]):
         members = {name: alone[name] for name in names}
-        stack = bg.StackedClassifier(members, temper=None).fit(X[["age"]], y)
+        stack = bg.StackedClassifier(members, temper=None, pool=None).fit(X[["age"]], y)
         ends[tuple(names)] = [part.iloc[0]["age"] for part in stack.evidence(row, interval=0.8)]
     wanted = [part.iloc[0]["age"] for part in alone["own"].evidence(row, interval=0.8)]
     assert ends["own",][0] == pytest.approx(wanted[0])
@@ -123,7 +123,7 @@ def test_densities_over_other_columns_are_no_part_of_p_of_x():
         "indicators": bg.LDA(levels="indicators"),
         "age": bg.GenerativeClassifier({"age": bg.Normal()}, remainder="drop"),
     }
-    stack = bg.StackedClassifier(members, random_state=0).fit(X, y)
+    stack = bg.StackedClassifier(members, pool=None, random_state=0).fit(X, y)
     assert stack.posterior_.base.densities == (True, False, False)
     expected = stack.members_["all"].score_samples(X)
     np.testing.assert_allclose(stack.score_samples(X), expected, rtol=1e-9)
@@ -135,7 +135,7 @@ def test_densities_over_other_columns_are_no_part_of_p_of_x():
 def test_a_stack_over_indicators_alone_answers_but_cannot_fill():
     X, y = passengers()
     members = [bg.LDA(levels="indicators")]
-    stack = bg.StackedClassifier(members, temper=None).fit(X, y)
+    stack = bg.StackedClassifier(members, temper=None, pool=None).fit(X, y)
     alone = bg.LDA(levels="indicators").fit(X, y)
     np.testing.assert_allclose(stack.predict_proba(X), alone.predict_proba(X), rtol=1e-9)
     parts = stack.evidence(X[:9])

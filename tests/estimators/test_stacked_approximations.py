@@ -37,7 +37,7 @@ def three():
     X, y = iris()
     X = X[["sepal_length", "petal_length", WIDTH]]
     members = {"LDA": bg.LDA(), NAME: member(), "QDA": bg.QDA()}
-    return bg.StackedClassifier(members, temper=None, random_state=0).fit(X, y), X, y
+    return bg.StackedClassifier(members, temper=None, pool=None, random_state=0).fit(X, y), X, y
 
 
 def test_reports_name_the_approximation(three):
@@ -96,7 +96,7 @@ def test_it_is_weighted_by_the_rows_that_it_answers():
     X = X.mask(np.random.default_rng(1).random(X.shape) < 0.1)
     shared = bg.NaiveBayes(bg.Normal(spread="shared"))
     members = {"naive": bg.NaiveBayes(), "shared": shared, NAME: member()}
-    stack = bg.StackedClassifier(members, temper=None).fit(X, y)
+    stack = bg.StackedClassifier(members, temper=None, pool=None).fit(X, y)
     stated = np.exp([m.loo()["log_proba"] for m in stack.members_.values()])
     able = np.ones(stated.shape)
     able[2] = X.notna().all(axis=1)
@@ -116,7 +116,7 @@ def test_it_is_weighted_by_the_rows_that_it_answers():
 
 def test_where_no_other_member_is_left_it_answers():
     X, y = iris()
-    stack = bg.StackedClassifier({NAME: member()}, temper=None).fit(X, y)
+    stack = bg.StackedClassifier({NAME: member()}, temper=None, pool=None).fit(X, y)
     rows = missing(X)
     expected = stack.members_[NAME].predict_proba(rows)
     np.testing.assert_allclose(stack.predict_proba(rows), expected, rtol=0, atol=1e-12)

@@ -66,7 +66,7 @@ def test_values_of_a_stack_of_one_are_its_members():
     X, y = passengers()
     rows = holed(X)[0][:20]
     one = bg.NaiveBayes().fit(X, y)
-    stack = bg.StackedClassifier([bg.NaiveBayes()], temper=None).fit(X, y)
+    stack = bg.StackedClassifier([bg.NaiveBayes()], temper=None, pool=None).fit(X, y)
     expected, e = one.feature_value(rows, draws=1000, return_error=True)
     found, f = stack.feature_value(rows, draws=1000, return_error=True)
     assert (found.isna() == expected.isna()).all(axis=None)

@@ -12,6 +12,7 @@ from scipy import stats
 import bayesgen as bg
 from bayesgen.errors import NoRows, UnreliableLeaveOneOut, UnsupportedInference
 from bayesgen.inference import leave_one_out
+from bayesgen.inference.posterior import Scores
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -217,7 +218,8 @@ def test_joint_table_leaves_rows_with_missing_cells_out(temper):
         rest = bg.JointTable(inference="expected").fit(X.drop(index=i), np.delete(y, i))
         joint = rest.predict_joint_log_proba(X.loc[[i]])
         if temper is not None:
-            joint = clf.posterior_.log_joint_from(rest.posterior_.log_classes(), joint)
+            log_classes = rest.posterior_.log_classes()
+            joint = clf.posterior_.log_joint_from(Scores(joint, log_classes, joint[:, None]))
         own = joint[0, y[i]]
         # each mode is found to where rounding hides the gain, 1e-13 of the terms: parameters to the
         # root of that, 3e-7, and a log density to that over the smallest probability, above .01
