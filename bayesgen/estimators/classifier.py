@@ -121,7 +121,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             "informative": as much as one more likelihood, of the missing pattern: for each column
             with missing values at fit, whether its cell is missing ~ Bernoulli given the class.
             "learn": a power of it, averaged over 0, 1/4, 1/2 and 1 by leave-one-out score (under
-            temper="columns" one more weight for each column). A column absent from a whole table at
+            temper="columns" weights as those of columns). A column absent from a whole table at
             predict is marginalized. Both are wrong where the reason why cells are missing changes.
         temper: None, no tempering; a power > 0 of the likelihood; "learn": an average over powers
             from .1 to 2, extended where the rows favor an end, weighted by leave-one-out score (see
