@@ -17,6 +17,7 @@ from bayesgen.errors.base import deduplicate_warnings as deduplicate_warnings
 from bayesgen.errors.base import warn as warn
 from bayesgen.errors.columns import AbsentColumns as AbsentColumns
 from bayesgen.errors.columns import IdentifierColumn as IdentifierColumn
+from bayesgen.errors.columns import InformativePattern as InformativePattern
 from bayesgen.errors.columns import MissingCells as MissingCells
 from bayesgen.errors.columns import NotBinary as NotBinary
 from bayesgen.errors.columns import NotCounts as NotCounts

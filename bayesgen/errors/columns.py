@@ -300,6 +300,17 @@ class UninformativeColumn(BayesgenWarning):
     )
 
 
+class InformativePattern(BayesgenWarning):
+    """Which cells are missing predicts the class well by itself."""
+
+    at_fit = Sentence(
+        "which cells of {columns:named column} are missing predicts the class by itself (log loss "
+        "{after:.2f}, of the class prior {before:.2f}), and that fails where the reason why cells "
+        "are missing changes. Pass missing='ignorable' if it may.",
+        order="columns before after",
+    )
+
+
 class TextNumbers(BayesgenWarning):
     """A column of text holds numbers in almost all of its cells."""
 

@@ -59,6 +59,10 @@ class UnsupportedTable(BayesgenError, TypeError):
         "X is a sparse matrix, and {family} does not read sparse rows; Multinomial, Bernoulli and "
         "Poisson do. Pass X.toarray(), or likelihood=bg.Multinomial() for counts of words."
     )
+    sparse_pattern = Sentence(
+        "X is a sparse matrix, of which missing={missing!r} cannot read which cells are missing. "
+        "Pass X.toarray(), or missing='ignorable'."
+    )
 
 
 class InvalidTable(BayesgenError, ValueError):

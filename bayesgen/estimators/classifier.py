@@ -31,8 +31,8 @@ from bayesgen.errors import (
     UnsupportedTable,
     deduplicate_warnings,
 )
-from bayesgen.estimators import parameters, training, validation
-from bayesgen.estimators.column_blocks import Blocks, column_keys
+from bayesgen.estimators import parameters, pattern_evidence, training, validation
+from bayesgen.estimators.column_blocks import Blocks, column_keys, with_pattern
 from bayesgen.estimators.column_blocks import Spec as LikelihoodSpec
 from bayesgen.estimators.diagnostics import DRAWS, REPLICATES, Fitted
 from bayesgen.estimators.linear import linear_discriminant
@@ -117,6 +117,12 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             the original values; parameters and stated prior guesses refer to transformed values,
             which agree with the original ones near a column's mean. `loo` keeps the powers when it
             leaves a row out.
+        missing: what it tells about the class that a cell is missing. "ignorable": nothing.
+            "informative": as much as one more likelihood, of the missing pattern: for each column
+            with missing values at fit, whether its cell is missing ~ Bernoulli given the class.
+            "learn": a power of it, averaged over 0, 1/4, 1/2 and 1 by leave-one-out score (under
+            temper="columns" weights as those of columns). A column absent from a whole table at
+            predict is marginalized. Both are wrong where the reason why cells are missing changes.
         temper: None, no tempering; a power > 0 of the likelihood; "learn": an average over powers
             from .1 to 2, extended where the rows favor an end, weighted by leave-one-out score (see
             `temperature_`); or "columns": a power of its own for each block, learned by penalized
@@ -156,6 +162,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     likelihood: LikelihoodSpec
     remainder: str | None = None
     power_transform: bool = False
+    missing: str = "ignorable"
     unseen: str
     random_state: object
     classes_: np.ndarray
@@ -294,7 +301,8 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
 
     def _new_state(self, rows: TrainingRows, classes: np.ndarray) -> TrainingState:
         """Return the training state of the first call."""
-        blocks = self._blocks(rows.table)
+        own, derived = self._blocks(rows.table), self._derived_columns()
+        blocks = with_pattern(own, rows.table, derived, self.missing, self.temper)
         options = {"power_transform": self.power_transform, "unseen": self.unseen}
         return training.new_state(rows, blocks, classes, **options)
 
@@ -321,6 +329,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         """Return the arguments learned from the rows, which must then be kept."""
         wanted = {
             "temper": self.temper in ("learn", "columns"),
+            "missing": self.missing == "learn",
             "power_transform": self.power_transform,
         }
         return {name: getattr(self, name) for name, asks in wanted.items() if asks}
@@ -341,7 +350,9 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         asks, posterior = bool(self._learned_from_rows()), None
         if np.count_nonzero(state.statistics.count) >= 2:
             posterior = state.infer(self.inference, self.class_prior, seed)
-            if self.temper is not None:
+            if seen:
+                pattern_evidence.warn_of(state, self.class_prior, posterior.reader, seen[-1])
+            if self.temper is not None or self.missing == "learn":
                 parts = posterior, self.temper, self.class_prior, seen
                 posterior = state.tempered(*parts, unseen=self.unseen)
         self.state_, self._posterior, self._seed = state.to_keep(), posterior, seed
@@ -473,11 +484,18 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     def sample(self, n: int = 1, random_state: object = None) -> tuple[object, np.ndarray]:
         """Return n simulated rows, in the container type of the training table, and their labels.
 
-        Each row has its own draw of the parameters, so rows follow the posterior predictive.
+        Each row has its own draw of the parameters, so rows follow the posterior predictive. Where
+        the missing pattern is part of the model, the cells that it marks are missing.
         """
+        return self._sampled(n, random_state, gaps=True)
+
+    def _sampled(self, n: int, random_state: object, *, gaps: bool) -> tuple[object, np.ndarray]:
+        """Return simulated rows and labels; gaps: whether cells may be missing."""
         fitted = self._fitted()
         n, rng = arguments.count("n", n), arguments.generator(random_state)
         encoded, y = fitted.simulate(n, rng)
+        if not gaps:
+            encoded = self._without_pattern(encoded)
         return self.state_.schema.decode(encoded, n), self.classes_[y]
 
     def _simulated(self, n: int) -> dict[str, Traceable]:
@@ -549,7 +567,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         proba = class_probabilities(*predict.joint_and_prior(*rows))
         if novelty is not None:
             draws = decide.enough_draws(novelty)
-            strange = decide.typicality(*rows, self._simulated(draws), draws) < novelty
+            strange = self._typicality(rows, draws) < novelty
         labels, expected = decide.decisions(rule, proba, strange, reject)
         return (labels, expected) if return_loss else labels
 
@@ -559,8 +577,8 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         A posterior predictive p-value: the fraction of rows simulated from the posterior
         predictive, with the same cells missing, whose density is at most that of the row. For rows
         from the model it is uniform on (0, 1) (or larger, where rows tie), so that a threshold of
-        .01 flags one in a hundred of them. Its Monte Carlo standard error is sqrt(t (1 - t) /
-        draws).
+        .01 flags one in a hundred of them. The missing pattern itself does not count. The Monte
+        Carlo standard error is sqrt(t (1 - t) / draws).
 
         Source: Box (1980), Journal of the Royal Statistical Society A 143, 383-430.
 
@@ -569,7 +587,21 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             draws: simulated rows.
         """
         draws = arguments.count("draws", draws, default=DRAWS)
-        return decide.typicality(*self._encode_rows(X), self._simulated(draws), draws)
+        return self._typicality(self._encode_rows(X), draws)
+
+    def _typicality(self, rows: EncodedRows, draws: int) -> Float[np.ndarray, " row"]:
+        posterior, encoded, n_rows = rows
+        shown = self._without_pattern(encoded)
+        return decide.typicality(posterior, shown, n_rows, self._simulated(draws), draws)
+
+    def _without_pattern(self, encoded: dict[str, Traceable]) -> dict[str, Traceable]:
+        """Return encoded rows whose missing pattern is marginalized."""
+        blank = {name: np.full_like(encoded[name], np.nan) for name in self._pattern_blocks()}
+        return encoded | blank
+
+    def _pattern_blocks(self) -> list[str]:
+        """Return the blocks of encoded rows that hold the missing pattern."""
+        return self.state_.pattern_blocks()
 
     # -- explanations ------------------------------------------------------------------------------
 
@@ -763,9 +795,15 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         return explain.Rows(posterior, encoded, table.n_rows, table, self._schema(), cells)
 
     def _cells(self, what: str) -> dict[Name, explain.Cell]:
-        """Return the encoded position of each column."""
+        """Return the encoded position of each column, and of its missing pattern beside it."""
         places = self.state_.column_positions()
-        cells: dict[Name, explain.Cell] = {name: (place,) for name, place in places.items()}
+        pattern, posterior = self.state_.pattern_positions(), self._fitted_posterior()
+        cells: dict[Name, explain.Cell] = {}
+        for name in self.state_.schema.names:
+            if name in places:
+                cells[name] = (places[name],)
+            if name in pattern and posterior.reads(*pattern[name][1]):
+                cells[pattern[name][0].name] = (pattern[name][1],)
         if not cells:
             raise UnsupportedInference.because(
                 f"{what} of a program of your own",

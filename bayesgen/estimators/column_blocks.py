@@ -3,15 +3,25 @@
 from collections import Counter
 from collections.abc import Mapping
 
-from bayesgen.errors import InvalidArgument, UnknownColumns
+from bayesgen.arguments import one_of
+from bayesgen.errors import (
+    InvalidArgument,
+    UnknownColumns,
+    UnsupportedInference,
+    UnsupportedTable,
+)
 from bayesgen.errors.base import Code
-from bayesgen.likelihoods import Categorical, Likelihood, Normal
+from bayesgen.likelihoods import Bernoulli, Categorical, Likelihood, Normal
 from bayesgen.likelihoods.hyperparameter_mixture import resolve_family
+from bayesgen.schema import MISSING, Column, PatternOf
 from bayesgen.table import Name, Names, SparseTable, Table, free
 
 Spec = str | Likelihood | Mapping
 Blocks = dict[str, tuple[Likelihood, Names]]
 """Block name -> its likelihood and the names of its columns."""
+
+PATTERNS = ("ignorable", "informative", "learn")
+"""What missing= may be."""
 
 TAKEN = ("class",)
 """Names of no block: the class prior stands under this one beside the blocks."""
@@ -55,6 +65,51 @@ def split(blocks: Blocks) -> Blocks:
         for column in columns:
             # part of the names of parameters, in which arviz's trees allow no slash
             out[_free(str(column).replace("/", "_"), out)] = likelihood, (column,)
+    return out
+
+
+def with_pattern(
+    blocks: Blocks, table: Table, derived: Mapping[Name, Column], missing: str, temper: object
+) -> Blocks:
+    """Return blocks with those of the missing pattern of their columns, as `missing` states.
+
+    Where every block has one column, each column of the pattern has a block of its own too.
+
+    Args:
+        blocks: of the table.
+        table: rows to fit.
+        derived: source of each derived column.
+        missing: "ignorable" leaves the blocks as they are.
+        temper: which must not learn a power of its own beside that of the pattern.
+
+    Raises:
+        InvalidArgument, UnsupportedInference: `missing` is no such word, or does not go with
+            `temper`.
+        UnsupportedTable: a sparse table, in which the pattern is not stored.
+    """
+    one_of("missing", missing, PATTERNS)
+    if missing == "ignorable":
+        return blocks
+    if isinstance(table, SparseTable):
+        raise UnsupportedTable.sparse_pattern(missing)
+    if missing == "learn" and temper not in (None, "columns"):
+        raise UnsupportedInference.because(
+            f"missing='learn' with temper={temper!r}",
+            "the two powers would be learned apart from each other",
+            "Pass temper='columns' to learn both, or missing='informative'.",
+        )
+    read = {
+        derived[name].name if name in derived else name
+        for _, names in blocks.values()
+        for name in names
+    }
+    names = tuple(name for name in table.names if name in read)
+    apart = all(len(names) == 1 for _, names in blocks.values())
+    parts = [(f"{name} missing", (name,)) for name in names] if apart else [(MISSING, names)]
+    out = dict(blocks)
+    for name, columns in parts:
+        # part of the names of parameters, in which arviz's trees allow no slash
+        out[_free(name.replace("/", "_"), out)] = Bernoulli(), PatternOf(columns)
     return out
 
 

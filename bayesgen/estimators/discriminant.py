@@ -63,6 +63,7 @@ class Discriminant(Classifier):
         class_prior: ClassPriorSpec = 1.0,
         inference: str | Method = "auto",
         temper: Temper = None,
+        missing: str = "ignorable",
         unseen: str = "missing",
         random_state: object = None,
     ) -> None:
@@ -76,6 +77,7 @@ class Discriminant(Classifier):
         self.class_prior = class_prior
         self.inference = inference
         self.temper = temper
+        self.missing = missing
         self.unseen = unseen
         self.random_state = random_state
 
@@ -89,7 +91,8 @@ class Discriminant(Classifier):
             self._levels = levels_of(table)
             few = {name for name, levels in self._levels.items() if len(levels) < 2}
             self._alone = few >= set(table.names)
-        return indicators(table, self._levels, alone=self._alone)
+        keep = self.missing != "ignorable"
+        return indicators(table, self._levels, alone=self._alone, keep=keep)
 
     def _derived_columns(self) -> dict[Name, Column]:
         if self.levels != "indicators":
@@ -114,7 +117,9 @@ class Discriminant(Classifier):
             covariance_rows=self.covariance_rows,
             prior=self.prior,
         )
-        return {BLOCK: (resolve_family(likelihood), table.names)}
+        sources = set() if self.levels == "refuse" or self._alone else set(self._levels)
+        names = tuple(name for name in table.names if name not in sources)
+        return {BLOCK: (resolve_family(likelihood), names)}
 
 
 class QDA(Discriminant):
@@ -124,7 +129,7 @@ class QDA(Discriminant):
 
     Args:
         mean, mean_rows, scale, covariance_rows, prior, levels, power_transform: ...
-        class_prior, inference, temper, unseen, random_state: ...
+        class_prior, inference, temper, missing, unseen, random_state: ...
 
     Example:
         >>> import bayesgen as bg
@@ -144,7 +149,7 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Discriminant):
 
     Args:
         mean, mean_rows, scale, covariance_rows, prior, levels, power_transform: ...
-        class_prior, inference, temper, unseen, random_state: ...
+        class_prior, inference, temper, missing, unseen, random_state: ...
 
     Example:
         >>> import bayesgen as bg

@@ -35,7 +35,8 @@ class GenerativeClassifier(Classifier):
             the scale-free measure (see bg.MAP), "mle" maximizes the likelihood. The program
             contains its own class prior, which `with_class_prior` can replace after the fit. `loo`
             reweights draws and so requires NUTS; partial_fit and log_evidence_ are not available.
-        remainder, class_prior, inference, unseen, power_transform, temper, random_state: ...
+        remainder, class_prior, inference, unseen, power_transform, temper, missing: ...
+        random_state: ...
 
     Example:
         >>> import bayesgen as bg
@@ -80,6 +81,7 @@ class GenerativeClassifier(Classifier):
         inference: str | Method = "auto",
         power_transform: bool = False,
         temper: Temper = None,
+        missing: str = "ignorable",
         unseen: str = "missing",
         random_state: object = None,
     ) -> None:
@@ -90,6 +92,7 @@ class GenerativeClassifier(Classifier):
         self.inference = inference
         self.power_transform = power_transform
         self.temper = temper
+        self.missing = missing
         self.unseen = unseen
         self.random_state = random_state
 
@@ -132,7 +135,9 @@ class GenerativeClassifier(Classifier):
     def _new_state(self, rows: TrainingRows, classes: np.ndarray) -> TrainingState:
         if self.story is None:
             return super()._new_state(rows, classes)
+        missing = None if self.missing == "ignorable" else self.missing
         stated = {"temper": self.temper, "power_transform": self.power_transform or None}
+        stated["missing"] = missing
         for name, value in stated.items():
             if value is not None:
                 raise UnsupportedInference.because(

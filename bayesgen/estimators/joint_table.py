@@ -30,7 +30,7 @@ class JointTable(Classifier):
             fractions; "uniform"; a number, 1 / cells; or an array, as in `JointCategorical`.
         rows: prior strength of that guess in rows, > 0; a number or one per class. With "uniform"
             and as many rows as there are cells, one row is added to each cell.
-        class_prior, inference, temper, unseen, random_state: ...
+        class_prior, inference, temper, missing, unseen, random_state: ...
 
     Example:
         >>> import bayesgen as bg
@@ -53,6 +53,7 @@ class JointTable(Classifier):
         class_prior: ClassPriorSpec = 1.0,
         inference: str | Method = "auto",
         temper: Temper = None,
+        missing: str = "ignorable",
         unseen: str = "missing",
         random_state: object = None,
     ) -> None:
@@ -61,6 +62,7 @@ class JointTable(Classifier):
         self.class_prior = class_prior
         self.inference = inference
         self.temper = temper
+        self.missing = missing
         self.unseen = unseen
         self.random_state = random_state
 

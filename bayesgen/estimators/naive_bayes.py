@@ -18,8 +18,8 @@ class NaiveBayes(Classifier):
     """Naive Bayes: columns are independent given the class; missing cells are marginalized.
 
     Args:
-        likelihood, remainder, class_prior, inference, power_transform, temper, unseen: ...
-        random_state: ...
+        likelihood, remainder, class_prior, inference, power_transform, temper, missing: ...
+        unseen, random_state: ...
 
     Example:
         >>> import bayesgen as bg
@@ -58,6 +58,7 @@ class NaiveBayes(Classifier):
         inference: str | Method = "auto",
         power_transform: bool = False,
         temper: Temper = None,
+        missing: str = "ignorable",
         unseen: str = "missing",
         random_state: object = None,
     ) -> None:
@@ -67,6 +68,7 @@ class NaiveBayes(Classifier):
         self.inference = inference
         self.power_transform = power_transform
         self.temper = temper
+        self.missing = missing
         self.unseen = unseen
         self.random_state = random_state
 
@@ -93,7 +95,7 @@ class NaiveBayes(Classifier):
         classes apart are absent.
         """
         posterior = self._fitted_posterior()
-        if not isinstance(posterior, PooledPosterior):
+        if not isinstance(posterior, PooledPosterior) or self.temper != "columns":
             raise AttributeError(NO_WEIGHTS)
         names = [self.state_.schema.blocks[block][0].name for block in posterior.families]
         return dict(zip(names, posterior.pool.mean_weights.tolist(), strict=True))

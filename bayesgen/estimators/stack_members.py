@@ -43,7 +43,7 @@ CENTERS = 1000
 
 
 def automatic(
-    table: Table, *, class_prior: ClassPriorSpec, unseen: str, random_state: object
+    table: Table, *, class_prior: ClassPriorSpec, missing: str, unseen: str, random_state: object
 ) -> dict[str, Classifier]:
     """Return the members that suit a table, by name.
 
@@ -55,16 +55,16 @@ def automatic(
     """
     numbers = tuple(c.name for c in table.columns if c.kind == "number")
     levels = tuple(c.name for c in table.columns if c.kind == "level")
-    missing = any(c.kind == "number" and np.isnan(c.values).any() for c in table.columns)
+    incomplete = any(c.kind == "number" and np.isnan(c.values).any() for c in table.columns)
     options: dict = {"class_prior": class_prior, "unseen": unseen, "random_state": random_state}
-    options["inference"] = "expected"
+    options |= {"inference": "expected", "missing": missing}
     columns: dict = {(name,): Normal() for name in numbers}
     columns |= {(name,): Categorical(rows="learn") for name in levels}
     members: dict[str, Classifier] = {
         "naive": GenerativeClassifier(columns, power_transform=bool(numbers), **options)
     }
     beside = {levels: Categorical(rows="learn")} if levels else {}
-    for name, likelihood in _of_numbers(len(numbers), missing=missing).items():
+    for name, likelihood in _of_numbers(len(numbers), missing=incomplete).items():
         transform = name.endswith(TRANSFORMED)
         blocks = {numbers: likelihood, **beside}
         members[name] = GenerativeClassifier(blocks, power_transform=transform, **options)

@@ -32,8 +32,9 @@ from bayesgen.errors import (
 from bayesgen.errors.base import Code
 from bayesgen.estimators import validation
 from bayesgen.estimators.classifier import Classifier, restored_on_failure
-from bayesgen.estimators.column_blocks import Blocks
+from bayesgen.estimators.column_blocks import PATTERNS, Blocks
 from bayesgen.estimators.diagnostics import Fitted
+from bayesgen.estimators.pattern_members import pattern_cells, pattern_power
 from bayesgen.estimators.stack_members import WIDEST, automatic, too_wide
 from bayesgen.estimators.training import (
     TableEncoder,
@@ -128,7 +129,8 @@ class StackedClassifier(Classifier):
     If a class has a single row, leaving it out leaves the class empty: its prior predictive, with
     the guesses of the other rows, is used. (Under class_prior="empirical" every member rules the
     class out, and the row does not affect the weights.) A row of weight 2 counts as two rows, one
-    of which is left out; a row without any observed cell gets the class prior.
+    of which is left out; a row without any observed cell gets the class prior, unless the missing
+    pattern tells more (missing=).
 
     A row with missing values is predicted by the members that integrate over them, that is by all
     but trees, with their weights renormalized. (Trees sum over up to 64 combinations of missing
@@ -153,8 +155,12 @@ class StackedClassifier(Classifier):
             Members without a closed form (NUTS, a user program) are scored by 10-fold
             cross-validation.
         temper: "learn", None (the weighted mean as it is), or a power above 0.
+        missing: what it tells about the class that a cell is missing: "ignorable", nothing;
+            "informative", as much to every member as one more likelihood; "learn", a power of that
+            likelihood, learned for each member by leave-one-out (see `NaiveBayes`). The last two
+            are wrong where the reason why cells are missing changes.
         class_prior, unseen, random_state: ...
-        The last three apply to automatic members.
+        The last four apply to automatic members.
 
     Attributes:
         members_: the fitted members by name.
@@ -188,6 +194,7 @@ class StackedClassifier(Classifier):
         temper: Temper = "learn",
         pool: str | None = "learn",
         class_prior: ClassPriorSpec = 1.0,
+        missing: str = "learn",
         unseen: str = "missing",
         random_state: object = None,
     ) -> None:
@@ -195,6 +202,7 @@ class StackedClassifier(Classifier):
         self.temper = temper
         self.pool = pool
         self.class_prior = class_prior
+        self.missing = missing
         self.unseen = unseen
         self.random_state = random_state
 
@@ -262,6 +270,9 @@ class StackedClassifier(Classifier):
         if isinstance(self.members, str):
             arguments.one_of("members", self.members, ALLOWED)
             options = {"unseen": self.unseen, "random_state": self.random_state}
+            reads = arguments.one_of("missing", self.missing, PATTERNS) != "ignorable"
+            # the stack learns how much the pattern counts from what it asks of members anyway
+            options["missing"] = "informative" if reads else "ignorable"
             return automatic(table, class_prior=self.class_prior, **options)
         return {f"{type(m).__name__} {i}": _own(m) for i, m in enumerate(self.members, start=1)}
 
@@ -294,6 +305,10 @@ class StackedClassifier(Classifier):
                     else:
                         member._finish_fit(*member._accumulate(own[-1], classes))
                     one = held_out(member, seen, own, classes, judged)
+                    if self.missing == "learn" and isinstance(self.members, str):
+                        learned = pattern_power(member, one.scores, own, judged)
+                        one = dataclasses.replace(one, log_proba=learned.log_proba(one.scores))
+                        member._posterior = learned
                 except (BayesgenError, np.linalg.LinAlgError, FloatingPointError) as error:
                     failed[name] = str(error)
                     warn(LeftOut.member(name, error))
@@ -408,7 +423,11 @@ class StackedClassifier(Classifier):
         return next((names for names in found if names), ())
 
     def _used_columns(self) -> set[Name]:
-        return set(self._every_cell())
+        return {name for member in self.members_.values() for name in member._used_columns()}
+
+    def _pattern_blocks(self) -> list[str]:
+        parts = self.members_.items()
+        return [f"{name}/{block}" for name, m in parts for block in m._pattern_blocks()]
 
     def _schema(self) -> Schema:
         return next(iter(self.members_.values()))._schema()
@@ -426,7 +445,12 @@ class StackedClassifier(Classifier):
             for column, (block, j) in member.state_.column_positions().items():
                 source = derived[column].name if column in derived else column
                 places.setdefault(source, []).append((f"{name}/{block}", j))
-        return {column: tuple(cell) for column, cell in places.items() if cell}
+        patterns = pattern_cells(self.members_)
+        cells: dict[Name, explain.Cell] = {}
+        for column, cell in places.items():
+            cells |= {column: tuple(cell)} if cell else {}
+            cells |= patterns.get(column, {})
+        return cells
 
     def _cells(self, what: str) -> dict[Name, explain.Cell]:
         for name, member in self.members_.items():
@@ -466,12 +490,15 @@ class StackedClassifier(Classifier):
         Each row is simulated by one of the members with a density over the columns, drawn by
         weight.
         """
+        return self._sampled(n, random_state, gaps=True)
+
+    def _sampled(self, n: int, random_state: object, *, gaps: bool) -> tuple[object, np.ndarray]:
         mixture = self._mixture()
         weights = mixture.weights * np.array(mixture.densities)
         n, rng = arguments.count("n", n), check_random_state(arguments.seed(random_state))
         counts = rng.multinomial(n, weights / weights.sum())
         parts = [
-            member.sample(int(count), rng)
+            member._sampled(int(count), rng, gaps=gaps)
             for member, count in zip(self.members_.values(), counts, strict=True)
             if count
         ]
@@ -479,7 +506,7 @@ class StackedClassifier(Classifier):
         return concatenated(tables), np.concatenate(labels)
 
     def _simulated(self, n: int) -> dict[str, Traceable]:
-        return self._encode_rows(self.sample(n, 0)[0])[1]
+        return self._encode_rows(self._sampled(n, 0, gaps=False)[0])[1]
 
     @unchecked  # options are those of the members
     def to_datatree(self, X: object = None, y: object = None, **options: Any) -> DataTree:
@@ -678,7 +705,9 @@ def _density_of(member: Classifier) -> frozenset:
         return frozenset()
     state = member.state_
     places = state.column_positions().items()
-    return frozenset((name, state.schema.blocks[b][j].kind) for name, (b, j) in places)
+    columns = [(name, state.schema.blocks[b][j].kind) for name, (b, j) in places]
+    pattern = [(column.name, column.kind) for column, _ in state.pattern_positions().values()]
+    return frozenset(columns + pattern)
 
 
 def _imputes(member: Classifier) -> bool:

@@ -41,7 +41,7 @@ from bayesgen.inference import (
     choose,
 )
 from bayesgen.inference import leave_one_out as loo
-from bayesgen.inference.pooling import column_priors, learned_pool
+from bayesgen.inference.pooling import column_priors, learned_pool, pattern_priors
 from bayesgen.inference.posterior import Scores, take_rows
 from bayesgen.inference.power_posterior import learned_powers, stated_powers
 from bayesgen.likelihoods import Likelihood, Repair
@@ -54,7 +54,7 @@ from bayesgen.model import (
     log_abs_det_jacobian,
     model_statistics,
 )
-from bayesgen.schema import BlockSpec, Column, Columns, Schema
+from bayesgen.schema import MISSING, BlockSpec, Column, Columns, PatternOf, Schema
 from bayesgen.schema.power_transform import learned as learned_transform
 from bayesgen.table import (
     SPARSE,
@@ -256,6 +256,18 @@ class TrainingState:
         }
         return {name: found[name] for name in self.schema.names if name in found}
 
+    def pattern_positions(self) -> dict[Name, tuple[Column, tuple[str, int]]]:
+        """Return the columns of the missing pattern, by source, with their encoded positions."""
+        return {
+            column.reads: (column, (block, j))
+            for block in self.pattern_blocks()
+            for j, column in enumerate(self.schema.blocks[block])
+        }
+
+    def pattern_blocks(self) -> list[str]:
+        """Return the blocks that read the missing pattern."""
+        return [name for name, part in self.schema.blocks.items() if part[0].kind == MISSING]
+
     def columns(self, reader: Reader, block: str) -> list:
         """Return the names of the informative columns of a block."""
         names = [column.name for column in self.schema.blocks[block]]
@@ -279,6 +291,8 @@ class TrainingState:
         found = []
         for name, likelihood in self.likelihoods.items():
             columns = self.schema.blocks[name]
+            if columns[0].kind == MISSING:
+                continue
             kept = reader.kept.get(name, ())
             if name in reader.kept and not (
                 likelihood.warns_uninformative and reader.full[name].subset_axis == "feature"
@@ -327,7 +341,7 @@ class TrainingState:
             judged: which rows are left out in turn; None: all.
         """
         judged = np.arange(len(y)) if judged is None else judged
-        classes_out = self._classes_without(prior, y[judged], away[judged])
+        classes_out = self.classes_without(prior, y[judged], away[judged])
         parts, origin = [np.zeros((len(judged), 0, len(self.classes)))], self.schema.origins()
         for name, full in reader.full.items():  # other blocks cannot tell classes apart
             likelihood = self.likelihoods[name].shifted(-origin[name])
@@ -344,7 +358,7 @@ class TrainingState:
             joint = joint + reader.log_abs_det_jacobian(take_rows(encoded, judged))
         return Scores(joint, classes_out, each)
 
-    def _classes_without(self, prior: Spec, y: Labels, away: Weights) -> Joint:
+    def classes_without(self, prior: Spec, y: Labels, away: Weights) -> Joint:
         """Return log P(y = k given the rows without i), shape (row, class)."""
         size = len(self.classes)
         out = np.empty((len(y), size))
@@ -408,24 +422,29 @@ class TrainingState:
     def tempered(
         self,
         posterior: Posterior,
-        temper: str | float,
+        temper: str | float | None,
         prior: Spec,
         seen: Sequence[TrainingRows],
         *,
         unseen: str,
     ) -> Posterior:
-        """Return the posterior tempered as `temper` specifies.
+        """Return the posterior tempered as `temper` specifies; None: the missing pattern alone.
 
         Raises:
             InvalidArgument: neither None, "learn", "columns" nor a number above 0.
-            UnsupportedInference: "learn" or "columns" where the posterior is not a closed form.
+            UnsupportedInference: a power is learned where the posterior is not a closed form.
         """
         whole = posterior.reader, posterior.report, posterior
-        if not isinstance(temper, str):
+        if not isinstance(temper, str | None):
             return PowerPosterior(*whole, *stated_powers(temper))
-        if temper not in ("learn", "columns"):
+        if temper not in ("learn", "columns", None):
             raise InvalidArgument.not_one_of("temper", temper, ["learn", "columns", None, 0.5])
-        posterior.require_leave_one_out(f"temper={temper!r}", "State a power: temper=0.5")
+        if temper is None and posterior.reader.kept.keys().isdisjoint(self.pattern_blocks()):
+            return posterior
+        what = ("missing='learn'", "Pass missing='informative'")
+        if temper is not None:
+            what = (f"temper={temper!r}", "State a power: temper=0.5")
+        posterior.require_leave_one_out(*what)
         encoded = joined([rows.encode(self.schema, unseen) for rows in seen])
         codes, weight = together(seen, self.classes)
         scores = self.leave_one_out(
@@ -435,6 +454,11 @@ class TrainingState:
             pool, _ = learned_pool(
                 scores.parts, scores.log_classes, codes, weight, **column_priors(scores.parts)
             )
+            return PooledPosterior(*whole, pool)
+        if temper is None:
+            pattern = np.isin(list(posterior.reader.full), self.pattern_blocks())
+            parts = scores.parts, scores.log_classes, codes, weight
+            pool, _ = learned_pool(*parts, **pattern_priors(pattern))
             return PooledPosterior(*whole, pool)
         powers = learned_powers(scores.log_classes, scores.joint, codes, weight)
         return PowerPosterior(*whole, *powers)
@@ -455,7 +479,12 @@ def new_state(
     likelihoods = {name: likelihood for name, (likelihood, _) in blocks.items()}
     if isinstance(rows.table, SparseTable):
         check_sparse(likelihoods)
-    specs = {n: BlockSpec(part.kind, names, part.centred) for n, (part, names) in blocks.items()}
+    specs = {
+        name: BlockSpec(MISSING, names)
+        if isinstance(names, PatternOf)
+        else BlockSpec(part.kind, names, part.centred)
+        for name, (part, names) in blocks.items()
+    }
     schema = Schema.learn(rows.table, specs)
     if power_transform not in (True, False):
         raise InvalidArgument.not_one_of("power_transform", power_transform, [True, False])

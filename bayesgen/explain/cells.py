@@ -49,7 +49,8 @@ class Rows:
     @property
     def names(self) -> list[Name]:
         """The columns whose cells can be imputed."""
-        return list(self.cells)
+        fitted = set(self.schema.names)
+        return [name for name in self.cells if name in fitted]
 
     def missing(self) -> dict[Name, tuple[Name, Bool[np.ndarray, " row"]]]:
         """Return by column its name in the table, and which of its cells are missing."""

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from bayesgen.inference.calibrated_posterior import CalibratedPosterior
 from bayesgen.inference.posterior import (
@@ -161,6 +161,21 @@ def column_priors(parts: Parts) -> dict[str, Float[np.ndarray, "prior part"]]:
     grid = [(power, scale) for power in COMMON_POWERS for scale in COLUMN_SCALES]
     centers, scales = np.array(grid).T[:, :, None] * np.ones(parts.shape[1])
     return {"centers": centers, "scales": scales}
+
+
+PATTERN_POWERS = np.array([0.0, 0.25, 0.5, 1.0])
+"""Powers of the missing pattern, from none to that of one more likelihood."""
+
+
+def pattern_priors(
+    pattern: Bool[np.ndarray, " part"],
+) -> dict[str, Float[np.ndarray, "prior part"]]:
+    """Return priors under which some parts share one of a few powers and all others have weight 1.
+
+    Left-out scores are then exact. pattern: the parts that have the power.
+    """
+    centers = np.where(pattern, PATTERN_POWERS[:, None], 1.0)
+    return {"centers": centers, "scales": np.zeros_like(centers)}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -4,6 +4,8 @@ from bayesgen.schema.blocks import BlockSpec as BlockSpec
 from bayesgen.schema.blocks import Column as Column
 from bayesgen.schema.blocks import Columns as Columns
 from bayesgen.schema.blocks import NumericColumns as NumericColumns
+from bayesgen.schema.missing_pattern import MISSING as MISSING
+from bayesgen.schema.missing_pattern import PatternOf as PatternOf
 from bayesgen.schema.power_transform import PowerTransform as PowerTransform
 from bayesgen.schema.power_transform import PowerTransforms as PowerTransforms
 from bayesgen.schema.schema import Schema as Schema

@@ -34,8 +34,9 @@ MOST_ROWS = 65_536
 class BlockSpec:
     """Specification of a block: its columns and their kind.
 
-    kind: "numbers", "levels", "binary" or "counts".
-    names: its columns, in the order of the encoded features.
+    kind: "numbers", "levels", "binary", "counts" or "missing".
+    names: its columns, in the order of the encoded features; of "missing", the columns whose
+        missing values it reads.
     centred: whether encoding may subtract an origin from each column.
     """
 
@@ -48,13 +49,14 @@ class BlockSpec:
 class Column:
     """Schema of one column.
 
-    kind: of its block: "numbers", "levels", "binary" or "counts".
+    kind: of its block: "numbers", "levels", "binary", "counts" or "missing".
     levels: for "levels", Python values in the order of the codes; for "binary" from a column of two
         levels, the one that counts as 0 first.
     declared: whether the dtype named the levels.
     origin: the offset subtracted by encoding: 0 unless the block holds numbers of a centered
         likelihood; NaN, which acts as 0, until such a column has an observed cell.
     transform: how encoding power-transforms the rest, or None.
+    source: for "missing" the column whose missing values it marks, else None.
     """
 
     name: Name
@@ -63,6 +65,12 @@ class Column:
     declared: bool = False
     origin: float = float("nan")
     transform: PowerTransform | None = None
+    source: Name | None = None
+
+    @property
+    def reads(self) -> Name:
+        """The column of a table that it is encoded from."""
+        return self.name if self.source is None else self.source
 
 
 Columns = Sequence[Column]

@@ -20,6 +20,7 @@ from bayesgen.schema.blocks import (
     merged_block,
     power_transforms_of,
 )
+from bayesgen.schema.missing_pattern import MISSING, encoded_pattern, pattern_columns
 from bayesgen.schema.power_transform import PowerTransforms
 from bayesgen.schema.sparse import decoded_sparse, encoded_sparse, learned_sparse
 from bayesgen.schema.suspects import suspicions
@@ -59,7 +60,9 @@ class Schema:
             raise UnknownColumns.not_in_table(unknown, table.names)
         position = {name: i for i, name in enumerate(by_name)}
         learned: dict[str, Columns] = {
-            block: learned_block(
+            block: pattern_columns(spec.names, table.names)
+            if spec.kind == MISSING
+            else learned_block(
                 [by_name[name] for name in spec.names],
                 spec,
                 columns_of(table.matrix, [position[name] for name in spec.names]),
@@ -67,7 +70,8 @@ class Schema:
             for block, spec in blocks.items()
         }
         every = (column for columns in learned.values() for column in columns)
-        for warning in suspicions(table, {c.name: len(c.levels) for c in every}):
+        n_levels = {column.name: len(column.levels) for column in every if column.source is None}
+        for warning in suspicions(table, n_levels):
             warn(warning)
         return cls(learned, table.names, table.container)
 
@@ -85,7 +89,7 @@ class Schema:
         blocks = {
             block: columns
             if isinstance(columns, NumericColumns)
-            else merged_block(columns, [found[column.name] for column in columns])
+            else merged_block(columns, [found[column.reads] for column in columns])
             for block, columns in self.blocks.items()
         }
         return dataclasses.replace(self, blocks=blocks)
@@ -96,8 +100,9 @@ class Schema:
         """Return the cells of each block as one array of shape (row, feature).
 
         "numbers" (origin subtracted), "counts" and "binary" are float64 with NaN for missing cells;
-        "levels" are int64 codes with -1 for them. Those of a sparse table are csr_array of its own
-        dtype, in which NaN is missing. Arrays may be views of the user's data and must not be
+        "levels" are int64 codes with -1 for them. "missing" is 1 for missing cells, 0 for observed
+        ones and NaN for columns absent from the table. Those of a sparse table are csr_array of its
+        own dtype, in which NaN is missing. Arrays may be views of the user's data and must not be
         modified.
 
         Args:
@@ -120,7 +125,9 @@ class Schema:
         matrix = table.matrix if tuple(found.values()) == tuple(table.columns) else None
         position = {name: i for i, name in enumerate(self.names)}
         return {
-            block: encoded_block(
+            block: encoded_pattern([found[column.reads] for column in columns], table.n_rows)
+            if columns[0].kind == MISSING
+            else encoded_block(
                 columns,
                 [found[column.name] for column in columns],
                 columns_of(matrix, [position[column.name] for column in columns]),
@@ -133,7 +140,8 @@ class Schema:
     def decode(self, encoded: Encoded, n_rows: int) -> object:
         """Return encoded rows as a frame of the fitted kind: origins added back, codes to levels.
 
-        Columns outside all blocks are omitted from a DataFrame, and missing in an array.
+        Columns outside all blocks are omitted from a DataFrame, and missing in an array. Cells that
+        the missing pattern marks are missing.
 
         Args:
             encoded: block name to array of shape (row, feature), as `encode` returns.
@@ -143,12 +151,19 @@ class Schema:
             return decoded_sparse(encoded, self.names, self.blocks, self.container, n_rows)
         values: dict[Name, np.ndarray] = {}
         declared: dict[Name, tuple] = {}
+        marked: dict[Name, np.ndarray] = {}
         for block, columns in self.blocks.items():
             cells = encoded[block].toarray() if issparse(encoded[block]) else encoded[block]
             for j, column in enumerate(columns):
+                if column.kind == MISSING:
+                    marked[column.reads] = cells[:n_rows, j] == 1
+                    continue
                 values[column.name] = decoded_cells(column, cells[:n_rows, j])
                 if column.declared:
                     declared[column.name] = column.levels
+        for name in marked.keys() & values.keys():
+            values[name] = values[name].copy()
+            values[name][marked[name]] = None if values[name].dtype == object else np.nan
         if self.container == "numpy":
             values = dict.fromkeys(self.names, np.full(n_rows, np.nan)) | values
         ordered = {name: values[name] for name in self.names if name in values}
@@ -160,7 +175,7 @@ class Schema:
 
     def used(self) -> set[Name]:
         """Return the columns that blocks read."""
-        return {column.name for columns in self.blocks.values() for column in columns}
+        return {column.reads for columns in self.blocks.values() for column in columns}
 
     def missing_cells(self, table: Table) -> dict[Name, tuple[Name, Bool[np.ndarray, " row"]]]:
         """Return, for each column that a block reads, its name in a table and its missing cells.

@@ -14,7 +14,9 @@ def levels_of(table: Table) -> dict[Name, tuple]:
     return {column.name: column.levels for column in table.columns if column.kind == "level"}
 
 
-def indicators(table: Table, levels: Mapping[Name, tuple], *, alone: bool = False) -> Table:
+def indicators(
+    table: Table, levels: Mapping[Name, tuple], *, alone: bool = False, keep: bool = False
+) -> Table:
     """Return the table with "name=level" columns of 0 and 1 in place of columns of levels.
 
     A missing cell, and a level that is not among `levels`, is missing in all of them. A column of
@@ -22,13 +24,14 @@ def indicators(table: Table, levels: Mapping[Name, tuple], *, alone: bool = Fals
 
     alone: no column has a second level, and there are no other columns. They then stay as empty
         ones, so that there is a table.
+    keep: whether columns of levels stay beside theirs.
     """
     columns: list[TableColumn] = []
     for column in table.columns:
         if alone:
             columns.append(TableColumn(column.name, "number", np.full(table.n_rows, np.nan)))
         elif column.name in levels:
-            columns += _indicated(column, levels[column.name])
+            columns += [column] * keep + _indicated(column, levels[column.name])
         else:
             columns.append(column)
     return dataclasses.replace(table, columns=tuple(columns), matrix=None)

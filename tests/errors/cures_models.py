@@ -141,6 +141,11 @@ ESTIMATES = {
         "inference='exact'",
         lambda: qda(NUMBERS.assign(c=NUMBERS["a"]), inference="exact"),
     ),
+    "InformativePattern.at_fit": (
+        lambda: naive(table(dose=[1.0, 2.0, None, None, None, None]), missing="informative"),
+        "missing='ignorable'",
+        lambda: naive(table(dose=[1.0, 2.0, None, None, None, None]), missing="ignorable"),
+    ),
     "UninformativeColumn.column": (
         lambda: naive(table(dose=1.0)),
         "X.drop(columns='dose')",
@@ -346,6 +351,11 @@ BECAUSE = {
         lambda: qda(prior="reference", inference="nuts"),
         "inference='exact'",
         lambda: qda(prior="reference", inference="exact"),
+    ),
+    "UnsupportedInference.because two powers are learned": (
+        lambda: naive(missing="learn", temper="learn"),
+        "temper='columns'",
+        lambda: naive(missing="learn", temper="columns"),
     ),
     "UnsupportedInference.because columns depend": (
         lambda: naive(NUMBERS, likelihood=bg.MultivariateNormal()),

@@ -202,6 +202,11 @@ TABLES = {
         "likelihood=bg.Multinomial()",
         lambda: general(bg.Multinomial(), COUNTS, LABELS),
     ),
+    "UnsupportedTable.sparse_pattern": (
+        lambda: general(bg.Multinomial(), COUNTS, LABELS, missing="learn"),
+        "X.toarray()",
+        lambda: general(bg.Poisson(), COUNTS.toarray(), LABELS, missing="learn"),
+    ),
     "InvalidTable.not_two_dimensional": (
         lambda: lda(NUMBERS["a"].to_numpy()),
         "numpy.reshape(X, (-1, 1))",

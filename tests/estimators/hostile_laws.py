@@ -134,15 +134,19 @@ def law_units(model: Model, t: Hostile, clf, proba, rng) -> None:
 
 
 def law_part(model: Model, t: Hostile, clf, proba, rng) -> None:
-    """A column that is absent is one without cells; a model without it says the same."""
+    """A column that is absent is one without cells, unless the missing pattern counts ("blank").
+
+    A model without it says the same.
+    """
     if t.frame.shape[1] < 2:
         return
     name = list(t.frame)[rng.integers(t.frame.shape[1])]
     rest = [other for other in t.frame if other != name]
     absent = clf.predict_proba(t.new[rest])
-    blank = t.new.copy()
-    blank[name] = None
-    same(clf.predict_proba(blank), absent, model.atol)
+    if "blank" not in model.never:
+        blank = t.new.copy()
+        blank[name] = None
+        same(clf.predict_proba(blank), absent, model.atol)
     if "part" not in model.never:
         same(answers(model.make, t.frame[rest], t.y, t.weight, t.new[rest])[1], absent, model.atol)
 

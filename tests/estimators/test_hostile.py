@@ -41,6 +41,16 @@ MODELS = {
     "naive map": Model(direct(bg.NaiveBayes, inference="map"), "any"),
     "naive n-1": Model(direct(bg.NaiveBayes, inference=bg.MLE(bias_corrected=True)), "any"),
     "naive tempered": Model(direct(bg.NaiveBayes, temper="learn"), "any", SCORED),
+    "naive pattern": Model(direct(bg.NaiveBayes, missing="informative"), "any", ("blank",)),
+    "naive pattern learned": Model(
+        direct(bg.NaiveBayes, missing="learn"), "any", ("blank", *SCORED)
+    ),
+    "lda pattern": Model(
+        direct(bg.LDA, missing="informative", inference="expected"),
+        "joint numbers",
+        ("blank", *PARTS),
+        1e-5,
+    ),
     "naive shared": Model(direct(bg.NaiveBayes, likelihood=bg.Normal(spread="shared")), "numbers"),
     # 1e8 rows of a column of unit 1e-140 are 3e10 nats of log evidence, whose last digit is 4e-6
     "naive learned": Model(
@@ -119,7 +129,9 @@ MODELS = {
         atol=1e-4,
         cost=COMPILES,
     ),
-    "stack": Model(direct(bg.StackedClassifier), "any", (*SCORED, "batches"), 1e-4, cost=8),
+    "stack": Model(
+        direct(bg.StackedClassifier), "any", ("blank", *SCORED, "batches"), 1e-4, cost=8
+    ),
 }
 
 

@@ -1,0 +1,49 @@
+"""The missing pattern in the members of a stack: how much it counts, and where its cells are."""
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+import numpy as np
+from jaxtyping import Int
+
+from bayesgen import explain
+from bayesgen.estimators.classifier import Classifier
+from bayesgen.estimators.training import TrainingRows, together
+from bayesgen.inference import PooledPosterior, Posterior
+from bayesgen.inference.pooling import learned_pool, pattern_priors
+from bayesgen.inference.posterior import Scores
+from bayesgen.table import Name
+
+
+def pattern_power(
+    member: Classifier,
+    scores: Scores,
+    seen: Sequence[TrainingRows],
+    judged: Int[np.ndarray, " judged"],
+) -> Posterior:
+    """Return the posterior of a fitted member, its missing pattern with a learned power.
+
+    Args:
+        member: fitted to the rows.
+        scores: of the judged rows, each given all others.
+        seen: the rows of each call of fit or partial_fit, as the member reads them.
+        judged: positions of the rows that the power is learned from.
+    """
+    posterior = cast(Posterior, member._posterior)
+    pattern = np.isin(list(posterior.reader.full), member.state_.pattern_blocks())
+    if not pattern.any():
+        return posterior
+    codes, weight = (part[judged] for part in together(seen, member.classes_))
+    parts = scores.parts, scores.log_classes, codes, weight
+    pool, _ = learned_pool(*parts, **pattern_priors(pattern))
+    return PooledPosterior(posterior.reader, posterior.report, posterior, pool)
+
+
+def pattern_cells(members: Mapping[str, Classifier]) -> dict[Name, dict[Name, explain.Cell]]:
+    """Return by column the name of its missing pattern, and the encoded positions of this."""
+    found: dict[Name, tuple[Name, list[explain.Place]]] = {}
+    for name, member in members.items():
+        for source, (column, (block, j)) in member.state_.pattern_positions().items():
+            if cast(Posterior, member._posterior).reads(block, j):
+                found.setdefault(source, (column.name, []))[1].append((f"{name}/{block}", j))
+    return {source: {own: tuple(places)} for source, (own, places) in found.items()}
