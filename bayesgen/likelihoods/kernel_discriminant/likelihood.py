@@ -58,9 +58,10 @@ class KernelDiscriminant(Likelihood[Rows]):
 
     Missing cells of rows to predict are integrated out exactly, in every kernel and in t. Those of
     training rows are replaced by their expectation given the observed cells, under class means and
-    one covariance W (EM); where a row is left out, those of the others stay. With more distinct rows than `centers`, that many of them, evenly spaced
-    within each class in the order of their values, have kernels, and stand for all: they have the
-    weight of all, and weigh the bandwidths.
+    one covariance W (EM); where a row is left out, the expectations of the others stay. With more
+    distinct rows than `centers`, that many of them, evenly spaced within each class in the order of
+    their values, have kernels, and stand for all: they have the weight of all, and weigh the
+    bandwidths.
 
     The posterior of the parameters is that of Dirichlet weights of rows (w_i each) and of t
     (base_rows), and of h; the centers, W and t are given. There is no evidence.
