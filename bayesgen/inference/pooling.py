@@ -352,4 +352,4 @@ class PooledPosterior(CalibratedPosterior):
         powers = np.ones(parts.n_draws)
         if base is not None:
             powers = np.concatenate([powers, np.broadcast_to(base.powers, base.n_draws)])
-        return LogJointDraws(score, len(powers), powers)
+        return LogJointDraws(score, len(powers), parts.parts, powers)
