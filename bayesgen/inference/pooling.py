@@ -35,7 +35,7 @@ from bayesgen.inference.posterior import (
 from bayesgen.likelihoods.base import row_chunks
 from bayesgen.typing import Encoded, Joint, Labels, Parts, Weights
 
-NEWTON_STEPS, CONVERGED = 50, 1e-6
+NEWTON_STEPS, CONVERGED = 50, 1e-8
 """Newton steps at most, and the decrease of the objective, in nats, that ends them."""
 NEGLIGIBLE = 1e-4
 """Share of a candidate prior below which it is dropped."""

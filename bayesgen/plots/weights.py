@@ -14,13 +14,14 @@ NEAR_ONE = 0.05
 
 @dataclasses.dataclass(eq=False)
 class WeightDisplay:
-    """Member weights of a stack, largest first, with its temperature.
+    """Weights of a stack's members or of columns, largest first, with the temperature.
 
     Attributes:
         names: of the members, the heaviest first.
         weights: of the same, which sum to one, shape (member,).
         temperature: divisor of the log-odds.
         out: members that were left out.
+        columns: whether the weights are those of columns (naive Bayes with temper="columns").
 
     Example:
         >>> import bayesgen as bg
@@ -34,6 +35,7 @@ class WeightDisplay:
     weights: Float[np.ndarray, " member"]
     temperature: float
     out: list[str]
+    columns: bool = False
     figure_: object = None
     ax_: Axes = None
 
@@ -42,17 +44,22 @@ class WeightDisplay:
         """Draw the weights of a fitted stack.
 
         Args:
-            clf: a fitted `StackedClassifier`.
+            clf: a fitted `StackedClassifier`, or `NaiveBayes(temper="columns")`.
             ax: axes to draw on; None makes them.
         """
         pyplot()  # refuse before anything is computed
         names = sorted(clf.weights_, key=lambda name: -clf.weights_[name])
         weights = np.array([clf.weights_[name] for name in names])
-        return cls(names, weights, clf.temperature_, list(clf.left_out_)).plot(ax=ax)
+        columns = not hasattr(clf, "members_")
+        out = [] if columns else list(clf.left_out_)
+        return cls(list(map(str, names)), weights, clf.temperature_, out, columns).plot(ax=ax)
 
     @property
     def words(self) -> str:
-        """Return the temperature in words."""
+        """Return the temperature, or the sum of the weights of columns, in words."""
+        if self.columns:
+            total, n = self.weights.sum(), len(self.weights)
+            return f"{n} columns count as much as {total:.1f} independent ones"
         if abs(self.temperature - 1) < NEAR_ONE:
             return "temperature 1: left as sure as the members are"
         if self.temperature < 1:
@@ -66,13 +73,18 @@ class WeightDisplay:
         place = np.arange(len(self.names))
         self.ax_.barh(place, self.weights, height=0.62, color=color(0))
         for i, weight in enumerate(self.weights):
-            text = f"{weight:.2f}" if weight >= 0.005 else "< 0.01"
+            small = 0 < weight < 0.005
+            text = "< 0.01" if small else f"{weight:.2f}"
             beside = {"xytext": (5, 0), "textcoords": "offset points", "va": "center"}
             self.ax_.annotate(text, (weight, i), color=INK, fontsize="small", **beside)
         self.ax_.set_yticks(place, self.names)
         self.ax_.invert_yaxis()
-        self.ax_.set_xlim(0, min(1.0, 1.15 * self.weights.max()) if len(place) > 1 else 1.1)
-        label = "stacking weight, by leave-one-out log score"
+        highest = 1.15 * self.weights.max()
+        if not self.columns:
+            highest = min(1.0, highest) if len(place) > 1 else 1.1
+        self.ax_.set_xlim(min(0.0, 1.15 * self.weights.min()), max(highest, 0.1))
+        label = "weight of the column" if self.columns else "stacking weight"
+        label += ", by leave-one-out log score"
         if self.out:
             label += "\n" + textwrap.fill(f"left out: {'; '.join(self.out)}", 70)
         self.ax_.set_xlabel(label)

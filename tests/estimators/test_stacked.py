@@ -181,7 +181,7 @@ def test_members_suit_the_columns():
     assert set(wide.members_) == {"naive", "naive kernels"}
     levels = mixed()[0][["sex", "passengerClass"]]
     found = bg.StackedClassifier().fit(levels, mixed()[1]).members_
-    assert set(found) == {"naive", "linear over indicators"}
+    assert set(found) == {"naive", "naive, joint levels", "linear over indicators"}
 
 
 def test_one_row_of_a_class_is_judged_by_the_prior():
