@@ -30,6 +30,7 @@ def main() -> None:
         "{column: numeric, binary or categorical}}}; without it scikit-learn's and bundled tables",
     )
     parser.add_argument("--only", nargs="+", default=[], metavar="TABLE", help="these tables")
+    parser.add_argument("--open", action="store_true", help="the folder's tables alone")
     parser.add_argument("--regimes", nargs="+", default=[*REGIMES], choices=REGIMES, metavar="NAME")
     parser.add_argument("--classifiers", nargs="+", default=[], metavar="NAME", help="only these")
     parser.add_argument(
@@ -69,7 +70,12 @@ def _scores(arguments: argparse.Namespace) -> str:
     with tempfile.TemporaryDirectory() as scratch:
         cache = Cache(arguments.cache or Path(scratch))
         if not arguments.report:
-            tables, most = load(arguments.tables, arguments.only), arguments.splits
+            tables = [
+                table
+                for table in load(arguments.tables, arguments.only)
+                if table.origin == "open" or not arguments.open
+            ]
+            most = arguments.splits
             if arguments.quick:
                 tables, most = tables[:2], 2
             fill(cache, tables, arguments.regimes, rivals, version, most)

@@ -4,14 +4,19 @@ import subprocess
 import sys
 from pathlib import Path
 
+import calibration_cache
 import numpy as np
 import pandas as pd
 import pytest
-from calibration_cache import Answers, Cache
+from calibration_cache import Answers, Cache, fill
 from calibration_pictures import critical_difference
 from calibration_regimes import REGIMES
+from calibration_report import Results, markdown
+from calibration_rivals import Rival
 from calibration_scores import best_temperature, calibration, difference, losses
 from calibration_tables import Benchmark, load
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression
 
 from bayesgen.calibrate import calibration_error
 
@@ -114,6 +119,31 @@ def test_answers_are_kept(tmp_path):
     assert (table, column, split) == ("iris", "ours", 7)
     assert np.array_equal(kept.log_p, found.log_p)
     assert (kept.failed, kept.origin) == ("", "open")
+
+
+def test_only_what_the_cache_lacks_is_fitted_and_failures_are_reported(tmp_path, monkeypatch):
+    cache, calls = Cache(tmp_path), []
+
+    def frequencies(table: Benchmark) -> DummyClassifier:
+        calls.append(table.name)
+        return DummyClassifier(strategy="prior")
+
+    # an unknown solver raises in fit
+    wrong = Rival(lambda table: LogisticRegression(solver="none"))
+    rivals = {"frequencies": Rival(frequencies), "wrong": wrong}
+    tables = load(None, ["iris"])
+    fill(cache, tables, ["small", "full"], rivals, "now", most=2)
+    assert len(calls) == 4
+    # a slow rival has one seed of ten folds
+    monkeypatch.setattr(calibration_cache, "SLOW", -1.0)
+    fill(cache, tables, ["full"], rivals, "now")
+    assert len(calls) == 4 + 8
+    columns = {name: (name, rival.version("now")) for name, rival in rivals.items()}
+    results = Results.read(cache, "full", columns)
+    # ten folds of 150 rows: the frequencies of three classes are those of the held-out rows
+    assert results.loss.loc["iris", "frequencies"] == pytest.approx(np.log(3))
+    report = markdown([results], "frequencies", [])
+    assert "| iris     | 1.099       | fails |" in report
 
 
 def run(*arguments: str) -> str:
