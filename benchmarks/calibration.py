@@ -14,9 +14,9 @@ from calibration_cache import Cache, fill
 from calibration_pictures import draw
 from calibration_regimes import REGIMES
 from calibration_report import Results, markdown
-from calibration_rivals import OURS, classifiers, source_version
+from calibration_rivals import OURS, classifiers, installed, source_version
 from calibration_strengths import SCANS, report, scan
-from calibration_tables import halves, load
+from calibration_tables import Benchmark, halves, load
 
 
 def main() -> None:
@@ -56,7 +56,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="keep the scans' figures here")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the report here too")
     parser.add_argument("--pictures", type=Path, metavar="DIR", help="draw pictures here")
-    parser.add_argument("--quick", action="store_true", help="two tables: does everything run?")
+    parser.add_argument("--quick", action="store_true", help="three tables: does everything run?")
     arguments = parser.parse_args()
     text = _scores(arguments) if arguments.strengths is None else _strengths(arguments)
     print(text)
@@ -65,38 +65,40 @@ def main() -> None:
 
 
 def _scores(arguments: argparse.Namespace) -> str:
-    version = arguments.only_ours or arguments.version[0]
-    rivals, notes = classifiers(arguments.classifiers, bool(arguments.only_ours))
+    first, *others = [arguments.only_ours] if arguments.only_ours else arguments.version
+    chosen = classifiers(arguments.classifiers, bool(arguments.only_ours))
+    rivals, notes = chosen, []
     with tempfile.TemporaryDirectory() as scratch:
         cache = Cache(arguments.cache or Path(scratch))
         if not arguments.report:
-            tables = [
-                table
-                for table in load(arguments.tables, arguments.only)
-                if table.origin == "open" or not arguments.open
-            ]
-            most = arguments.splits
-            if arguments.quick:
-                tables, most = tables[:2], 2
-            fill(cache, tables, arguments.regimes, rivals, version, most)
-        columns = {name: (name, rival.version(version)) for name, rival in rivals.items()}
-        columns |= {
-            f"{n} ({v})": (n, v) for v in arguments.version[1:] for n in OURS if n in rivals
-        }
-        results = [Results.read(cache, regime, columns) for regime in arguments.regimes]
+            rivals, notes = installed(chosen)
+            tables = _tables(arguments, arguments.open)
+            most = 2 if arguments.quick else arguments.splits
+            fill(cache, tables, arguments.regimes, rivals, first, most)
+        columns = {
+            name: (name, first if name in OURS else cache.newest(name)) for name in rivals
+        } | {f"{name} ({v})": (name, v) for v in others for name in OURS if name in rivals}
+        results = [Results.read(cache, g, columns, arguments.only) for g in arguments.regimes]
     results = [of for of in results if of.columns]
     if arguments.pictures:
         draw(results, arguments.pictures)
     return markdown(results, arguments.against, notes)
 
 
-def _strengths(arguments: argparse.Namespace) -> str:
+def _tables(arguments: argparse.Namespace, open_only: bool) -> list[Benchmark]:
     tables = load(arguments.tables, arguments.only)
+    if open_only:
+        tables = [table for table in tables if table.origin == "open"]
+    return tables[:3] if arguments.quick else tables
+
+
+def _strengths(arguments: argparse.Namespace) -> str:
+    tables = _tables(arguments, open_only=arguments.tables is not None)
     parts = []
     for name in arguments.strengths or SCANS:
         splits, settings = {"small": 20, "full": 1}, SCANS[name].settings
         if arguments.quick:
-            tables, splits, settings = tables[:3], {"small": 1, "full": 1}, SCANS[name].few()
+            splits, settings = {"small": 1, "full": 1}, SCANS[name].few()
         records = scan(name, tables, splits, settings)
         parts += [f"## {name}", report(records, SCANS[name].default, halves(tables))]
         if arguments.json:

@@ -14,6 +14,7 @@ from calibration_regimes import REGIMES, Regime
 from calibration_rivals import Rival
 from calibration_tables import Benchmark
 from sklearn.base import BaseEstimator
+from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from bayesgen.compare.folds import Fold
@@ -64,6 +65,11 @@ class Cache:
     def path(self, regime: str, table: str, name: str, version: str, split: int) -> Path:
         """Return the file of one fit."""
         return self.folder / regime / table / name / version / f"{split}.npz"
+
+    def newest(self, name: str) -> str:
+        """Return the version of a classifier's newest folder, empty without one."""
+        folders = self.folder.glob(f"*/*/{name}/*")
+        return max(folders, key=lambda f: f.stat().st_mtime, default=Path()).name
 
     def answers(self, regime: str, columns: dict[str, tuple[str, str]]) -> Iterator[tuple]:
         """Yield (table, column, split, answers) of a regime.
@@ -128,7 +134,9 @@ def _fill_one(
         if one_seed and number >= regime.folds:
             return
         if not path.exists():
-            _answer(rival.make(table), X, table, fold).write(path)
+            # one core, so that seconds compare and several processes do not stand in line
+            with threadpool_limits(1):
+                _answer(rival.make(table), X, table, fold).write(path)
         seconds.append(Answers.read(path).seconds)
 
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -44,11 +45,25 @@ class Results:
     columns: list[str]
 
     @classmethod
-    def read(cls, cache: Cache, regime: str, columns: dict[str, tuple[str, str]]) -> "Results":
-        """Read a regime; columns: (classifier, version) of each column of the report."""
+    def read(
+        cls,
+        cache: Cache,
+        regime: str,
+        columns: dict[str, tuple[str, str]],
+        only: Sequence[str] = (),
+    ) -> "Results":
+        """Read the answers of a regime.
+
+        Args:
+            cache: holds the answers.
+            regime: its name.
+            columns: (classifier, version) of each column of the report.
+            only: tables; all without it.
+        """
         splits: dict[tuple[str, str], Splits] = {}
         for table, column, split, answers in cache.answers(regime, columns):
-            splits.setdefault((table, column), {})[split] = answers
+            if not only or table in only:
+                splits.setdefault((table, column), {})[split] = answers
         origin = {t: next(iter(found.values())).origin for (t, _), found in splits.items()}
         by_origin = {o: [t for t in origin if origin[t] == o] for o in ("open", "extra")}
         shown = [c for c in columns if any(column == c for _, column in splits)]

@@ -122,8 +122,8 @@ def _searched(pipeline: BaseEstimator, grid: dict[str, list]) -> BaseEstimator:
     return FoldsByRows(lambda cv: GridSearchCV(pipeline, grid, cv=cv, **search))
 
 
-def _logistic(table: Benchmark, imputer: BaseEstimator | None = None) -> BaseEstimator:
-    direct = make_pipeline(prepare(table, imputer), LogisticRegression(max_iter=2000))
+def _logistic(table: Benchmark) -> BaseEstimator:
+    direct = make_pipeline(prepare(table), LogisticRegression(max_iter=2000))
     return _searched(direct, {"logisticregression__C": STRENGTHS})
 
 
@@ -177,7 +177,10 @@ def _process(table: Benchmark) -> BaseEstimator:
 
 
 def _iterative(table: Benchmark) -> BaseEstimator:
-    return _logistic(table, IterativeImputer(random_state=0, keep_empty_features=True))
+    # the imputer takes seconds and sees no classes, so the search does not repeat it
+    imputer = IterativeImputer(random_state=0, keep_empty_features=True)
+    searched = _searched(LogisticRegression(max_iter=2000), {"C": STRENGTHS})
+    return make_pipeline(prepare(table, imputer), searched)
 
 
 _FEW = ("small", "middle")
@@ -208,27 +211,24 @@ RIVALS = {
 }
 
 
-def classifiers(wanted: list[str], only_ours: bool = False) -> tuple[dict[str, Rival], list[str]]:
-    """Return the classifiers wanted (all if none are named), and a sentence for each left out."""
+def classifiers(wanted: list[str], only_ours: bool = False) -> dict[str, Rival]:
+    """Return the classifiers wanted, all if none are named."""
     found = OURS if only_ours else {**OURS, **RIVALS}
     if unknown := set(wanted) - set(found):
         raise SystemExit(
             f"no classifier {', '.join(sorted(unknown))}; there are {', '.join(found)}"
         )
-    found = {name: rival for name, rival in found.items() if not wanted or name in wanted}
+    return {name: rival for name, rival in found.items() if not wanted or name in wanted}
+
+
+def installed(rivals: dict[str, Rival]) -> tuple[dict[str, Rival], list[str]]:
+    """Return the classifiers whose package is installed, and a sentence for each of the others."""
     absent = {
         name: f"{name} is left out: the package {rival.package} is not installed."
-        for name, rival in found.items()
-        if not _installed(rival.package)
+        for name, rival in rivals.items()
+        if not list(importlib.metadata.distributions(name=rival.package))
     }
-    return {name: rival for name, rival in found.items() if name not in absent}, [*absent.values()]
-
-
-def _installed(package: str) -> bool:
-    try:
-        return bool(importlib.metadata.version(package))
-    except importlib.metadata.PackageNotFoundError:
-        return False
+    return {name: rival for name, rival in rivals.items() if name not in absent}, [*absent.values()]
 
 
 def source_version() -> str:
