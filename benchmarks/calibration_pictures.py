@@ -65,7 +65,7 @@ def draw_ranks(of: Results, path: Path) -> None:
         height = 0.2 + 0.2 * number
         axes.hlines(height, place[first] - 0.05, place[last] + 0.05, color="C0", linewidth=4)
     axes.hlines(-0.7, low, low + reach, color="C0", linewidth=4)
-    axes.text(low, -0.8, f"critical difference {reach:.2f}", va="bottom", fontsize=8)
+    axes.text(low, -0.8, f"critical difference {reach:.2f} (Nemenyi, 5 %)", va="bottom", fontsize=8)
     axes.set(xlim=(low - 0.35 * high, high * 1.35), ylim=(top + 0.3 * half, -1.2))
     axes.axis("off")
     axes.set_title(f"Mean ranks of log loss, {of.regime}, {len(of.open)} tables", fontsize=9)

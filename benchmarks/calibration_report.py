@@ -120,7 +120,8 @@ def _means(results: list[Results]) -> pd.DataFrame:
     found = pd.DataFrame({of.regime: of.loss.loc[of.open].mean(skipna=False) for of in results})
     columns = list(dict.fromkeys(c for of in results for c in of.columns))
     counts = [f"{of.regime} ({len(of.open)})" for of in results]
-    return found.reindex(columns).set_axis(counts, axis=1).map(_number)
+    shown = found.reindex(columns).set_axis(counts, axis=1).map(_number)
+    return shown.rename_axis("classifier")
 
 
 def _loss(of: Results) -> pd.DataFrame:
