@@ -43,20 +43,19 @@ def draw(results: list[Results], folder: Path) -> None:
 def draw_ranks(of: Results, path: Path) -> None:
     """Draw mean ranks; a bar joins classifiers that Nemenyi's test does not tell apart."""
     ranks = mean_ranks(of)
-    reach, names, place = critical_difference(len(ranks), len(of.open)), list(ranks), ranks.values()
-    place = np.array(list(place))
-    half = (len(names) + 1) // 2
+    reach, place = critical_difference(len(ranks), len(of.open)), np.array([*ranks.values()])
+    half = (len(ranks) + 1) // 2
     bars = _groups(place, reach)
     top = 0.35 + 0.22 * len(bars)
     figure, axes = plt.subplots(figsize=(8, 1 + 0.28 * (half + len(bars))), layout="constrained")
-    low, high = 1, len(names)
+    low, high = 1, len(ranks)
     axes.hlines(0, low, high, color="black")
     for tick in range(low, high + 1):
         axes.vlines(tick, -0.08, 0, color="black")
         axes.text(tick, -0.15, str(tick), ha="center", va="bottom", fontsize=8)
     for number, (name, rank) in enumerate(ranks.items()):
         left = number < half
-        height = top + 0.3 * (number if left else len(names) - 1 - number)
+        height = top + 0.3 * (number if left else len(ranks) - 1 - number)
         edge = low - 0.3 if left else high + 0.3
         axes.plot([rank, rank, edge], [0, height, height], color="black", linewidth=0.8)
         words = f"{name} ({rank:.1f})" if left else f"({rank:.1f}) {name}"
