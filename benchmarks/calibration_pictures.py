@@ -78,13 +78,13 @@ def draw_missing(results: list[Results], path: Path, most: int = 7) -> None:
     means = {s: of.loss.loc[of.open].mean(skipna=False).dropna() for s, of in found.items()}
     names = [n for n in next(iter(means.values())).index if all(n in m for m in means.values())]
     names.sort(key=lambda name: sum(m[name] for m in means.values()))
-    figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
+    figure, axes = plt.subplots(figsize=(8, 4), layout="constrained")
     for number, name in enumerate(names):
         style = {"color": f"C{number}", "label": name} if number < most else {"color": "0.85"}
         axes.plot([*means], [m[name] for m in means.values()], marker="o", **style)
     axes.set(xlabel="cells missing at fit and at prediction, %", ylabel="mean log loss, nats")
     axes.set_xticks([*means])
-    axes.legend(fontsize=8)
+    axes.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
     _save(figure, path)
 
 
