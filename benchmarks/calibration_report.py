@@ -1,121 +1,209 @@
-"""Results of the calibration benchmark as Markdown: a table a regime, wins, medians, scans."""
+"""The calibration benchmark's cache as Markdown: losses, wins, paired differences, calibration."""
 
-import math
+import dataclasses
+import functools
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-
-REGIMES = {
-    "small": "24 training rows (two of each class where that is more), {n} random draws",
-    "full": "10-fold cross-validation, {n} seed(s)",
-}
-STATED = (
-    "Log loss in nats per row, probabilities below 1e-15 raised to it (a true class given 0 costs "
-    "34.5; scikit-learn clips at 2.2e-16): this flatters whoever says 0. `rows at 0` counts the "
-    "rows whose true class got exactly 0, where the log loss itself is infinite. Calibration error:"
-    " top label, 15 bins of equal width, the held-out rows of all splits together. gap: mean "
-    "confidence - accuracy. -: not defined for this table; fails: the fit raised an error."
+from calibration_cache import Cache
+from calibration_regimes import REGIMES
+from calibration_scores import (
+    Splits,
+    best_temperature,
+    calibration,
+    difference,
+    losses,
+    zeros,
 )
-BEST_OURS = ("NB Bayes", "LDA Bayes", "QDA Bayes")
-DEFAULTS = ("sk NB", "sk LDA", "sk QDA")
-EVERY = (*DEFAULTS, "sk LDA shrunk", "sk QDA shrunk")
-ONE_HOT = ("sk GaussianNB, one-hot", "sk LDA, one-hot", "sk LDA shrunk, one-hot")
+
+STATED = (
+    "Log loss in nats a row, lower is better; probabilities below 1e-15 count as 1e-15 (a true "
+    "class given 0 costs 34.5). The mean is over the open tables; below it, tables that nobody "
+    "chose anything by. -: not run; fails: a fit raised an error. Paired differences are on the "
+    "splits that both have, over rows (cross-validation; seeds averaged first) or over draws; "
+    "their standard errors take the rows, or the draws, for independent. Best temperature: what "
+    "the log probabilities should have been divided by (above 1: overconfident). Calibration "
+    "error: top label, 15 bins; noise floor: its mean when labels are simulated from the stated "
+    "probabilities; within: tables where it is below the 95 % point of those."
+)
 
 
-def markdown(records: list[dict]) -> str:
-    """Return the whole report of the records of `score_all`."""
-    frame = pd.DataFrame(records)
-    parts = [STATED]
-    for regime, words in REGIMES.items():
-        of = frame[frame["regime"] == regime]
-        if len(of):
-            parts += [f"## {words.format(n=of['splits'].iloc[0])}", *_regime(of)]
+@dataclasses.dataclass(frozen=True)
+class Results:
+    """All answers of one regime.
+
+    regime: its name. splits: answers by (table, column of the report). open: the tables of the
+    means, wins and ranks, all tables where no open ones were run; extra: the others. columns: the
+    classifiers that have any, in order.
+    """
+
+    regime: str
+    splits: dict[tuple[str, str], Splits]
+    open: list[str]
+    extra: list[str]
+    columns: list[str]
+
+    @classmethod
+    def read(
+        cls,
+        cache: Cache,
+        regime: str,
+        columns: dict[str, tuple[str, str]],
+        only: Sequence[str] = (),
+    ) -> "Results":
+        """Read the answers of a regime.
+
+        Args:
+            cache: holds the answers.
+            regime: its name.
+            columns: (classifier, version) of each column of the report.
+            only: tables; all without it.
+        """
+        splits: dict[tuple[str, str], Splits] = {}
+        for table, column, split, answers in cache.answers(regime, columns):
+            if not only or table in only:
+                splits.setdefault((table, column), {})[split] = answers
+        origin = {t: next(iter(found.values())).origin for (t, _), found in splits.items()}
+        by_origin = {o: [t for t in origin if origin[t] == o] for o in ("open", "extra")}
+        shown = [c for c in columns if any(column == c for _, column in splits)]
+        if not by_origin["open"]:
+            by_origin = {"open": by_origin["extra"], "extra": []}
+        return cls(regime, splits, by_origin["open"], by_origin["extra"], shown)
+
+    @property
+    def by_row(self) -> bool:
+        """Whether every row is scored as often."""
+        return REGIMES[self.regime].folds > 0
+
+    @functools.cached_property
+    def loss(self) -> pd.DataFrame:
+        """Mean log loss, (table, column); NaN where not run or failed."""
+        found = pd.DataFrame(np.nan, index=[*self.open, *self.extra], columns=self.columns)
+        for (table, column), splits in self.splits.items():
+            if not self.failed(table, column):
+                found.loc[table, column] = losses(splits, self.by_row).mean()
+        return found
+
+    def failed(self, table: str, column: str) -> bool:
+        """Return whether a fit of the classifier raised an error."""
+        return any(answers.failed for answers in self.splits.get((table, column), {}).values())
+
+    def of(self, column: str) -> dict[str, Splits]:
+        """Return the answers of a classifier by table, failures left out."""
+        return {t: self.splits[t, column] for t in self.loss.index[self.loss[column].notna()]}
+
+
+def markdown(results: list[Results], ours: str, notes: list[str]) -> str:
+    """Return the report of several regimes.
+
+    Args:
+        results: of each regime.
+        ours: the column that is set against every other.
+        notes: sentences on what is left out.
+    """
+    parts = [STATED, *notes, "## Means over the open tables", grid(_means(results))]
+    for of in results:
+        parts += [f"## {of.regime}: {REGIMES[of.regime].words}", grid(_loss(of))]
+        if ours in of.columns:
+            parts += [f"### {ours} against each", grid(_wins(of, ours))]
+            parts += [
+                f"### {ours} minus each: difference +- standard error",
+                grid(_paired(of, ours)),
+            ]
+        parts += ["### Calibration (medians over all tables)", grid(_calibration(of))]
     return "\n\n".join(parts) + "\n"
 
 
-def _regime(frame: pd.DataFrame) -> list[str]:
-    loss = _pivot(frame, "log_loss_clipped")
-    zeros = _pivot(frame, "zeros").filter(like="MLE") * 100
-    zeros.columns = [f"{name}: % rows at 0" for name in zeros.columns]
-    shown = pd.concat([loss, zeros.loc[:, zeros.gt(0).any()]], axis=1)
-    failed = set()
-    if "failed" in frame:
-        of = frame[frame["failed"].notna()]
-        failed = set(zip(of["table"], of["rival"], strict=True))
-    cells = {
-        name: [_cell(value, (table, name) in failed) for table, value in column.items()]
-        for name, column in shown.items()
+def _means(results: list[Results]) -> pd.DataFrame:
+    """Return mean log losses, classifiers by regimes; a classifier needs every open table."""
+    found = pd.DataFrame({of.regime: of.loss.loc[of.open].mean(skipna=False) for of in results})
+    columns = list(dict.fromkeys(c for of in results for c in of.columns))
+    counts = [f"{of.regime} ({len(of.open)})" for of in results]
+    shown = found.reindex(columns).set_axis(counts, axis=1).map(_number)
+    return shown.rename_axis("classifier")
+
+
+def _loss(of: Results) -> pd.DataFrame:
+    shown = of.loss.map(_number)
+    for table, column in of.splits:
+        if of.failed(table, column):
+            shown.loc[table, column] = "fails"
+    means = of.loss.loc[of.open].mean(skipna=False).map(_number).to_frame("**mean**").T
+    return pd.concat([shown.loc[of.open], means, shown.loc[of.extra]]).rename_axis("table")
+
+
+def _wins(of: Results, ours: str) -> pd.DataFrame:
+    """Return, over the open tables: won, lost, clearly so, and the mean difference."""
+    found = {}
+    for other in of.columns:
+        pairs = _differences(of, ours, other, of.open)
+        if other == ours or not pairs:
+            continue
+        mean = np.array([d.mean for d in pairs.values()])
+        clear = np.array([d.clear for d in pairs.values()])
+        reach = 1.96 * mean.std(ddof=1) / np.sqrt(len(mean)) if len(mean) > 1 else np.nan
+        found[other] = {
+            "tables": len(mean),
+            "won": (mean < 0).sum(),
+            "lost": (mean >= 0).sum(),
+            "won by 2 se": (clear & (mean < 0)).sum(),
+            "lost by 2 se": (clear & (mean > 0)).sum(),
+            "mean difference (95 % interval over tables)": f"{_number(mean.mean())} "
+            f"({_number(mean.mean() - reach)} to {_number(mean.mean() + reach)})",
+            "not won": ", ".join(t for t, d in pairs.items() if d.mean >= 0) or "none",
+        }
+    return pd.DataFrame(found).T.rename_axis("against")
+
+
+def _paired(of: Results, ours: str) -> pd.DataFrame:
+    found = {
+        other: {
+            table: f"{_number(d.mean)} +- {_number(d.error)}"
+            for table, d in _differences(of, ours, other, [*of.open, *of.extra]).items()
+        }
+        for other in of.columns
+        if other != ours
     }
-    return [
-        "### Log loss",
-        grid(pd.DataFrame(cells, index=shown.index)),
-        "### Tables won (log loss)",
-        "\n".join(f"* {line}" for line in _wins(loss)),
-        "### Medians over tables (each over the tables it could be fitted to)",
-        grid(_medians(frame)),
-    ]
+    frame = pd.DataFrame(found).reindex([*of.open, *of.extra])
+    return frame.where(frame.notna(), "-").rename_axis("table")
 
 
-def _pivot(frame: pd.DataFrame, score: str) -> pd.DataFrame:
-    """Return one score, tables by rivals, both in the order in which they came."""
-    wide = frame.pivot(index="table", columns="rival", values=score)
-    return wide.loc[frame["table"].unique(), frame["rival"].unique()]
+def _differences(of: Results, ours: str, other: str, tables: list[str]) -> dict:
+    mine, theirs = of.of(ours), of.of(other)
+    found = {
+        t: difference(mine[t], theirs[t], of.by_row) for t in tables if t in mine and t in theirs
+    }
+    return {table: pair for table, pair in found.items() if pair is not None}
 
 
-def _cell(value: float, failed: bool) -> str:
-    if math.isnan(value):
-        return "fails" if failed else "-"
-    return f"{value:.3f}" if value < 100 else f"{value:.0f}"
+def _calibration(of: Results) -> pd.DataFrame:
+    found = {}
+    for column in of.columns:
+        tables = list(of.of(column).values())
+        if not tables:
+            continue
+        errors = [calibration(splits) for splits in tables]
+        within = sum(c.error <= c.limit for c in errors)
+        seconds = [np.median([a.seconds for a in splits.values()]) for splits in tables]
+        temperature = [best_temperature(splits) for splits in tables]
+        found[column] = {
+            "tables": len(tables),
+            "best temperature (range)": f"{_number(np.median(temperature))} "
+            f"({_number(min(temperature))} to {_number(max(temperature))})",
+            "calibration error": _number(np.median([c.error for c in errors])),
+            "noise floor": _number(np.median([c.floor for c in errors])),
+            "within": f"{within} of {len(tables)}",
+            "% of rows at 0": f"{100 * np.mean([zeros(splits) for splits in tables]):.2g}",
+            "seconds a fit": f"{np.median(seconds):.2g}",
+        }
+    return pd.DataFrame(found).T.rename_axis("classifier")
 
 
-def _wins(loss: pd.DataFrame) -> list[str]:
-    """Return the counts of tables won, from what was asked to what is hardest."""
-    lines = []
-    for model in ("NB", "LDA", "QDA"):
-        lines += [
-            _won(loss, f"{model} {way}", [f"{model} MLE"])
-            for way in ("Bayes", "MAP")
-            if f"{model} {way}" in loss
-        ]
-        lines.append(_won(loss, f"{model} Bayes", [f"sk {model}"]))
-    one = loss.get("LDA Bayes", pd.Series(np.nan, loss.index)).fillna(loss.get("NB Bayes"))
-    whole = loss.assign(**{"best Bayes": _best(loss, BEST_OURS), "LDA if numbers, else NB": one})
-    for ours in ("best Bayes", "LDA if numbers, else NB"):
-        lines.append(_won(whole, ours, list(DEFAULTS), "the best default pipeline of"))
-        lines.append(_won(whole, ours, list(EVERY), "the best pipeline, shrunk ones too, of"))
-        lines.append(_won(whole, ours, [*EVERY, *ONE_HOT], "the best pipeline of all,"))
-    lines.append(_won(whole, "NB Bayes", ["logistic"]))
-    lines.append(_won(whole, "best Bayes", ["logistic"]))
-    return [line for line in lines if line]
-
-
-def _best(loss: pd.DataFrame, names: tuple[str, ...] | list[str]) -> pd.Series:
-    return loss[[name for name in names if name in loss]].min(axis=1)
-
-
-def _won(loss: pd.DataFrame, ours: str, theirs: list[str], words: str = "") -> str:
-    theirs = [name for name in theirs if name in loss]
-    if ours not in loss or not theirs:
-        return ""
-    # a pipeline that fails has lost; a table that neither of both is for does not count
-    mine, other = loss[ours], _best(loss, theirs).fillna(math.inf)
-    both = mine.notna()
-    if len(theirs) == 1:
-        both &= loss[theirs[0]].notna()
-    won, lost = mine[both] < other[both], mine[both] >= other[both]
-    names = ", ".join(loss.index[both][lost]) or "none"
-    against = f"{words} {', '.join(theirs)}".strip()
-    return f"{ours} against {against}: {won.sum()} of {both.sum()} (not won: {names})"
-
-
-def _medians(frame: pd.DataFrame) -> pd.DataFrame:
-    names = ["log_loss_clipped", "brier", "calibration_error", "gap", "accuracy", "seconds"]
-    by_rival = frame.groupby("rival", sort=False)
-    found = by_rival[names].median()
-    found.insert(1, "mean log loss", by_rival["log_loss_clipped"].mean())
-    found.insert(0, "tables", by_rival["brier"].count())
-    found = found.rename(columns={"log_loss_clipped": "log loss"})
-    return found.map(lambda value: f"{value:.3g}" if isinstance(value, float) else str(value))
+def _number(value: float) -> str:
+    if np.isnan(value):
+        return "-"
+    return f"{value:.3f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.3f}"
 
 
 def grid(table: pd.DataFrame) -> str:
@@ -129,60 +217,3 @@ def grid(table: pd.DataFrame) -> str:
     ]
     lines.insert(1, "| " + " | ".join("-" * w for w in width) + " |")
     return "\n".join(lines)
-
-
-def strengths(records: list[dict], default: tuple, halves: dict[str, str]) -> str:
-    """Return the scan of one kind of prior strengths as Markdown.
-
-    For each setting: the mean over tables of the log loss at 24 rows and in 10-fold, how many
-    tables it wins against the default, and by how much the table that it serves worst rises. Then
-    what the halves of the tables choose: the lowest mean at 24 rows among settings that lose
-    nothing in 10-fold (mean not above the default's), and what that brings on the other half.
-    """
-    frame = pd.DataFrame(records)
-    frame["setting"] = frame["setting"].map(tuple)
-    loss = frame.pivot_table(index="setting", columns=["regime", "table"], values="log_loss")
-    small, full = loss["small"], loss["full"]
-    mine = [default]
-    found = pd.DataFrame(
-        {
-            "24 rows": small.mean(axis=1),
-            "10-fold": full.mean(axis=1),
-            "24 rows, geometric": np.exp(np.log(small).mean(axis=1)),
-            "10-fold, geometric": np.exp(np.log(full).mean(axis=1)),
-            "won, 24 rows": (small < small.loc[mine].to_numpy()).sum(axis=1),
-            "won, 10-fold": (full < full.loc[mine].to_numpy()).sum(axis=1),
-            "worst, 24 rows": (small - small.loc[mine].to_numpy()).max(axis=1),
-            "worst, 10-fold": (full - full.loc[mine].to_numpy()).max(axis=1),
-        }
-    ).sort_values("24 rows")
-    found.index = [_named(s) + (" (default)" if s == default else "") for s in found.index]
-    found = found.rename_axis(f"{frame['scan'].iloc[0]}: {len(small.columns)} tables")
-    shown = found.map(lambda v: f"{v:.4f}" if isinstance(v, float) else str(v))
-    return "\n\n".join([grid(shown), _halves(small, full, default, halves)])
-
-
-def _halves(small: pd.DataFrame, full: pd.DataFrame, default: tuple, halves: dict[str, str]) -> str:
-    lines = []
-    if len({halves[table] for table in small}) < 2:
-        return "Only one half has such tables."
-    for mine, other in ("AB", "BA"):
-        a = [table for table in small if halves[table] == mine]
-        b = [table for table in small if halves[table] == other]
-        lossless = full[a].mean(axis=1) <= full[a].mean(axis=1)[default]
-        best = small.loc[lossless, a].mean(axis=1).idxmin()
-        reported = [
-            f"{words} {part[tables].mean(axis=1)[default]:.4f} -> "
-            f"{part[tables].mean(axis=1)[best]:.4f}"
-            for tables in (a, b)
-            for words, part in {"24 rows": small, "10-fold": full}.items()
-        ]
-        lines.append(
-            f"* Half {mine} ({len(a)} tables) chooses {_named(best)}: {reported[0]}, {reported[1]}"
-            f"; on the other half ({len(b)} tables): {reported[2]}, {reported[3]}."
-        )
-    return "\n".join(lines)
-
-
-def _named(setting: tuple) -> str:
-    return ", ".join(map(str, setting))

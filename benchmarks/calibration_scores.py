@@ -1,72 +1,77 @@
-"""Fit every rival on every split of a table and boil its predictions down to scores."""
+"""Scores of the calibration benchmark: losses, paired differences, temperatures, noise floors."""
 
-import json
-import sys
-import time
-import warnings
-from pathlib import Path
+import dataclasses
 
 import numpy as np
-from calibration_rivals import rivals
-from calibration_tables import Benchmark
+from calibration_cache import Answers
 from scipy.optimize import minimize_scalar
-from sklearn.base import BaseEstimator, clone
-from tqdm import tqdm
 
-from bayesgen.calibrate import accuracy, brier, calibration_error
-from bayesgen.compare.folds import Fold
+from bayesgen.calibrate import BINS, calibration_error
+from bayesgen.calibrate.scores import bin_of
 
 CLIP = 1e-15
-"""Smallest probability that the clipped log loss counts: a true class given 0 costs 34.5 nats."""
+"""Smallest probability that a log loss counts: a true class given 0 costs 34.5 nats."""
+SIMULATIONS = 200
+"""Labels simulated for a noise floor; their 95 % point is good to some 5 %."""
+
+Splits = dict[int, Answers]
+"""What a classifier answered on the splits of one table."""
 
 
-def log_probability(rival: BaseEstimator, table: Benchmark, fold: Fold) -> np.ndarray:
-    """Return log P(class) of the rows to score; classes the fit never saw have log 0."""
-    fit, scored = fold
-    clf = clone(rival)
-    out = np.full((len(scored), len(table.classes)), -np.inf)
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        clf.fit(table.X.iloc[fit], table.y[fit])
-        X = table.X.iloc[scored]
-        # boosting has no logarithms of its own
-        logs = clf.predict_log_proba(X) if hasattr(clf, "predict_log_proba") else None
-        out[:, clf.classes_] = np.log(clf.predict_proba(X)) if logs is None else logs
-    return out
+@dataclasses.dataclass(frozen=True)
+class Difference:
+    """Mean of a paired difference and its standard error, NaN for a single pair."""
+
+    mean: float
+    error: float
+
+    @property
+    def clear(self) -> bool:
+        """Whether it is more than two standard errors from 0."""
+        return abs(self.mean) > 2 * self.error
 
 
-def scores(y: list[np.ndarray], log_p: list[np.ndarray]) -> dict[str, float]:
-    """Return the scores of several splits, each a list of class codes and log probabilities.
+@dataclasses.dataclass(frozen=True)
+class Calibration:
+    """Calibration error, and what it would be if the stated probabilities were true.
 
-    log_loss: nothing clipped, inf if a true class got 0. log_loss_clipped: probabilities raised to
-    1e-15 first (scikit-learn clips at 2.2e-16). under_clip, zeros: shares of rows whose true class
-    got less than 1e-15, or 0. brier, accuracy, log losses: mean over splits of the mean over rows.
-    calibration_error (top label, 15 bins of equal width) and gap (mean confidence - accuracy): over
-    the rows of all splits together, for the bins of one small split are noise. temperature: what
-    the log probabilities should have been divided by (1: right; above: they were overconfident).
+    floor, limit: mean and 95 % point over labels simulated from the stated probabilities.
     """
-    true = [p[np.arange(len(p)), codes] for codes, p in zip(y, log_p, strict=True)]
-    clipped = [-np.maximum(t, np.log(CLIP)).mean() for t in true]
-    p = [np.exp(split) for split in log_p]
-    whole, codes, every = np.concatenate(p), np.concatenate(y), np.concatenate(true)
-    pairs = list(zip(y, p, strict=True))
-    right = [accuracy(*pair) for pair in pairs]
-    return {
-        "log_loss": float(np.mean([-t.mean() for t in true])),
-        "log_loss_clipped": float(np.mean(clipped)),
-        "log_loss_se": float(np.std(clipped, ddof=1) / np.sqrt(len(clipped))),
-        "under_clip": float(np.mean(every < np.log(CLIP))),
-        "zeros": float(np.mean(np.isneginf(every))),
-        "brier": float(np.mean([brier(*pair) for pair in pairs])),
-        "calibration_error": calibration_error(codes, whole),
-        "temperature": best_temperature(codes, np.maximum(np.concatenate(log_p), np.log(CLIP))),
-        "gap": float(whole.max(axis=1).mean() - np.mean(whole.argmax(axis=1) == codes)),
-        "accuracy": float(np.mean(right)),
-    }
+
+    error: float
+    floor: float
+    limit: float
 
 
-def best_temperature(y: np.ndarray, log_p: np.ndarray) -> float:
+def losses(splits: Splits, by_row: bool) -> np.ndarray:
+    """Return log losses: one for each row, the mean over the splits that score it, or each split's.
+
+    Args:
+        splits: answers.
+        by_row: True for cross-validation, whose every row is scored as often; else splits.
+    """
+    found = [-_true(answers) for answers in splits.values()]
+    if not by_row:
+        return np.array([loss.mean() for loss in found])
+    _, place = np.unique(np.concatenate([a.rows for a in splits.values()]), return_inverse=True)
+    return np.bincount(place, np.concatenate(found)) / np.bincount(place)
+
+
+def difference(ours: Splits, theirs: Splits, by_row: bool) -> Difference | None:
+    """Return the mean difference in log loss over the splits that both have, None without one."""
+    both = ours.keys() & theirs.keys()
+    if not both:
+        return None
+    mine, other = ({s: splits[s] for s in sorted(both)} for splits in (ours, theirs))
+    found = losses(mine, by_row) - losses(other, by_row)
+    error = found.std(ddof=1) / np.sqrt(len(found)) if len(found) > 1 else np.nan
+    return Difference(float(found.mean()), float(error))
+
+
+def best_temperature(splits: Splits) -> float:
     """Return the temperature in .1 to 10 of the lowest log loss of p^(1 / temperature)."""
+    log_p = np.maximum(np.concatenate([a.log_p for a in splits.values()]), np.log(CLIP))
+    y = np.concatenate([a.y for a in splits.values()])
     rows = np.arange(len(y))
 
     def loss(log_temperature: float) -> float:
@@ -77,47 +82,37 @@ def best_temperature(y: np.ndarray, log_p: np.ndarray) -> float:
     return float(np.exp(found.x))
 
 
-def score_all(
-    tables: list[Benchmark], splits: dict[str, int], wanted: list[str], cache: Path | None
-) -> list[dict]:
-    """Return one record for each table, regime ("small", "full") and rival.
+def calibration(splits: Splits) -> Calibration:
+    """Return the top-label calibration error over the rows of all splits, and its noise floor.
 
-    Args:
-        tables: what to fit.
-        splits: draws of 24 rows ("small"), seeds of 10-fold cross-validation ("full").
-        wanted: names of rivals; empty for all.
-        cache: file of records; those it holds are not computed again, new ones are added.
+    The floor simulates labels from the stated probabilities. A row that several splits score keeps
+    one uniform number for all of them, so its labels agree as those of the table do.
     """
-    records = _read(cache)
-    done = {(r["table"], r["regime"], r["splits"], r["rival"]) for r in records}
-    work = [
-        (table, regime, name, rival)
-        for regime in splits
-        for table in tables
-        for name, rival in rivals(table, wanted).items()
-        if splits[regime] and (table.name, regime, splits[regime], name) not in done
-    ]
-    for table, regime, name, rival in tqdm(work, file=sys.stderr, unit="rival"):
-        record = _score_one(rival, table, regime, splits[regime])
-        about = {"table": table.name, "regime": regime, "splits": splits[regime], "rival": name}
-        records.append({**about, **record})
-        if cache:
-            cache.write_text(json.dumps(records, indent=1), encoding="utf-8")
-    keep = {(t.name, g, n, r) for t in tables for g, n in splits.items() for r in rivals(t, wanted)}
-    return [r for r in records if (r["table"], r["regime"], r["splits"], r["rival"]) in keep]
+    p = np.exp(np.concatenate([a.log_p for a in splits.values()]))
+    y = np.concatenate([a.y for a in splits.values()])
+    _, row = np.unique(np.concatenate([a.rows for a in splits.values()]), return_inverse=True)
+    top = p.argmax(axis=1)
+    confidence = p[np.arange(len(p)), top]
+    below = np.cumsum(p, axis=1)[np.arange(len(p)), top] - confidence
+    place, rng = bin_of(confidence, BINS), np.random.default_rng(0)
+    simulated = []
+    for _ in range(SIMULATIONS):
+        u = rng.random(row.max() + 1)[row]
+        right = (below <= u) & (u < below + confidence)
+        gaps = np.bincount(place, right - confidence, minlength=BINS)
+        simulated.append(np.abs(gaps).sum() / len(p))
+    floor, limit = float(np.mean(simulated)), float(np.quantile(simulated, 0.95))
+    return Calibration(calibration_error(y, p), floor, limit)
 
 
-def _score_one(rival: BaseEstimator, table: Benchmark, regime: str, splits: int) -> dict:
-    folds = list(table.small(splits) if regime == "small" else table.folds(splits))
-    start = time.perf_counter()
-    try:
-        log_p = [log_probability(rival, table, fold) for fold in folds]
-    except (ValueError, np.linalg.LinAlgError) as error:
-        return {"failed": str(error).split(". ")[0]}
-    seconds = (time.perf_counter() - start) / len(folds)
-    return {**scores([table.y[scored] for _, scored in folds], log_p), "seconds": seconds}
+def zeros(splits: Splits) -> float:
+    """Return the share of rows whose true class was given probability 0."""
+    return float(np.mean(np.concatenate([np.isneginf(_unclipped(a)) for a in splits.values()])))
 
 
-def _read(cache: Path | None) -> list[dict]:
-    exists = cache is not None and cache.exists()
-    return json.loads(cache.read_text(encoding="utf-8")) if exists else []
+def _unclipped(answers: Answers) -> np.ndarray:
+    return answers.log_p[np.arange(len(answers.y)), answers.y]
+
+
+def _true(answers: Answers) -> np.ndarray:
+    return np.maximum(_unclipped(answers), np.log(CLIP))

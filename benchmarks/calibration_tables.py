@@ -1,31 +1,32 @@
-"""Real tables for the calibration benchmark, and the rows that each of its fits sees."""
+"""Real tables for the calibration benchmark: a folder's, scikit-learn's and the bundled ones."""
 
 import dataclasses
 import json
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from sklearn.model_selection import StratifiedKFold
 
 from bayesgen import datasets
-from bayesgen.compare.folds import Fold, subset
 
-SMALL_ROWS, SMALL_DRAWS, FOLDS = 24, 20, 10
 FEWEST_ROWS = 100
 """A bundled table with fewer rows leaves too few to score."""
+SCIKIT_LEARN = ("wine", "breast_cancer", "digits")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Benchmark:
-    """One table: its columns that are no numbers are categories with all their levels declared."""
+    """One table: its columns that are no numbers are categories with all their levels declared.
+
+    origin: "open" (the folder's tables, whose means are reported) or "extra".
+    """
 
     name: str
     X: pd.DataFrame
     y: np.ndarray
     classes: np.ndarray
+    origin: str = "open"
 
     @property
     def levels(self) -> list:
@@ -37,35 +38,22 @@ class Benchmark:
         """Return the names of the columns of numbers."""
         return [c for c in self.X if c not in self.levels]
 
-    def small(self, draws: int, first: int = 0) -> Iterator[Fold]:
-        """Yield random training sets of 24 rows, and all other rows to score.
-
-        Rows come from the classes in proportion, at least two from each; where that is more than
-        24, as in soybean with 19 classes, the set has two rows of each class.
-        """
-        size = max(SMALL_ROWS, 2 * len(self.classes))
-        every = np.arange(len(self.y))
-        for seed in range(first, first + draws):
-            fit = every[subset(self.y, size, np.random.default_rng(seed))]
-            yield fit, np.setdiff1d(every, fit)
-
-    def folds(self, seeds: int, first: int = 0) -> Iterator[Fold]:
-        """Yield the splits of stratified 10-fold cross-validation, once for each seed."""
-        for seed in range(first, first + seeds):
-            splitter = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
-            with warnings.catch_warnings():
-                # a class of fewer than ten rows is missing in some folds' rows to score
-                warnings.simplefilter("ignore")
-                yield from list(splitter.split(self.y, self.y))
-
 
 def load(folder: Path | None, names: list[str]) -> list[Benchmark]:
-    """Return the tables of a folder with a schema.json, or the bundled ones without it."""
-    found = _bundled() if folder is None else _folder(folder)
-    unknown = set(names) - {table.name for table in found}
-    if unknown:
+    """Return the tables of a folder with a schema.json, then scikit-learn's and the bundled ones.
+
+    A name that came before is not taken again: scikit-learn's wine is the open table of that name.
+
+    Args:
+        folder: holds NAME.csv and schema.json; None for scikit-learn's and bundled tables alone.
+        names: the tables wanted; empty for all.
+    """
+    found: dict[str, Benchmark] = {}
+    for table in (*(_folder(folder) if folder else ()), *_bundled(), *_scikit_learn()):
+        found.setdefault(table.name, table)
+    if unknown := set(names) - set(found):
         raise SystemExit(f"no table {', '.join(sorted(unknown))}")
-    return [table for table in found if not names or table.name in names]
+    return [table for table in found.values() if not names or table.name in names]
 
 
 def halves(tables: list[Benchmark]) -> dict[str, str]:
@@ -74,29 +62,32 @@ def halves(tables: list[Benchmark]) -> dict[str, str]:
     return {table.name: "AB"[origins.index(table.name.split("_")[0]) % 2] for table in tables}
 
 
-def _folder(folder: Path) -> list[Benchmark]:
+def _folder(folder: Path) -> Iterator[Benchmark]:
     schema = json.loads((folder / "schema.json").read_text(encoding="utf-8"))
-    tables = []
     for name, about in schema.items():
         X = pd.read_csv(folder / f"{name}.csv")
-        y = X.pop("class")
         levels = [column for column, kind in about["features"].items() if kind != "numeric"]
-        tables.append(_benchmark(name, X, y, levels))
-    return tables
+        yield _benchmark(name, X, X.pop("class"), levels, "open")
 
 
-def _bundled() -> list[Benchmark]:
-    tables = []
+def _bundled() -> Iterator[Benchmark]:
     for name in datasets.names():
         X = pd.read_csv(datasets.path(name))
         y = X.pop(datasets.target(name))
         levels = [c for c in X if not pd.api.types.is_numeric_dtype(X[c]) or X[c].dtype == bool]
         if len(y) >= FEWEST_ROWS:
-            tables.append(_benchmark(name, X, y, levels))
-    return tables
+            yield _benchmark(name, X, y, levels, "extra")
 
 
-def _benchmark(name: str, X: pd.DataFrame, y: pd.Series, levels: list) -> Benchmark:
+def _scikit_learn() -> Iterator[Benchmark]:
+    import sklearn.datasets
+
+    for name in SCIKIT_LEARN:
+        X, y = getattr(sklearn.datasets, f"load_{name}")(return_X_y=True, as_frame=True)
+        yield _benchmark(name, X, y, [], "extra")
+
+
+def _benchmark(name: str, X: pd.DataFrame, y: pd.Series, levels: list, origin: str) -> Benchmark:
     X[levels] = X[levels].astype("str").where(X[levels].notna()).astype("category")
     classes, codes = np.unique(y.astype(str), return_inverse=True)
-    return Benchmark(name, X, codes, classes)
+    return Benchmark(name, X, codes, classes, origin)
