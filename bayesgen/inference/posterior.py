@@ -232,6 +232,10 @@ class Posterior(abc.ABC):
             with np.errstate(divide="ignore"):
                 yield rows, likelihood_of(np.log(probs), log_classes)[:, :, None], weight
 
+    def total(self, parts: Parts) -> np.ndarray:
+        """Return the log density of a row from those of its parts, (..., part, class)."""
+        return parts.sum(axis=-2)
+
     @abc.abstractmethod
     def parameters(self, rng: np.random.Generator, n: int) -> dict[str, Params]:
         """Return n draws of all parameters, by owner, each of shape (draw, ...)."""

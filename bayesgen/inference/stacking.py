@@ -182,7 +182,7 @@ class MixturePosterior(Posterior):
             if name in self.split:
                 each = _evenly(*_every_row(some.part_draws(rows[name], n_rows), n_rows))
                 blocks.append(each)
-                parts.append(each.sum(axis=2))
+                parts.append(member.total(each))
             else:
                 drawn = _every_row(some.class_draws(rows[name], n_rows), n_rows)
                 with np.errstate(divide="ignore"):
@@ -239,7 +239,7 @@ class MixturePosterior(Posterior):
             for name, one in found.items():
                 if name in self.split:
                     blocks.append(one.parts(rows[name], n_rows))
-                    whole.append(blocks[-1].sum(axis=2))
+                    whole.append(self.members[name].total(blocks[-1]))
                 else:
                     joint = one.score(rows[name], n_rows)
                     whole.append(likelihood_of(joint, self.members[name].log_classes()))

@@ -315,3 +315,19 @@ def test_refusals():
         bg.NaiveBayes(bg.Poisson(), missing="learn").fit(csr_array(np.eye(4)), [0, 1, 0, 1])
     with pytest.raises(UnsupportedInference, match="missing='learn'"):
         bg.GenerativeClassifier(story=lambda x: x, missing="learn").fit(X[["age", "dose"]], y)
+
+
+def test_draws_of_a_stack_read_the_pattern_as_its_probabilities_do():
+    """Columns missing together count about once, in the draws of the member that is split too."""
+    X, y = gaps(300)
+    gone = np.random.default_rng(3).random(300) < np.where(y == "ill", 0.45, 0.2)
+    X = X.assign(**{f"copy {i}": np.where(gone, np.nan, X["dose"] ** 2 + i) for i in range(4)})
+    stack = bg.StackedClassifier(random_state=0).fit(X, y)
+    mixture, encoded = stack._mixture(), stack._read_encoded(X[:5])[1]
+    (name,), size = mixture.split, len(mixture.members)
+    weights = mixture.members[name].pool.mean_weights
+    np.testing.assert_allclose(weights, [1.0] * 7 + [weights[7]] * 6)
+    assert 0 < weights[7] < 0.75
+    ((_, parts, _),) = mixture.part_draws(encoded, 5)
+    whole, blocks = parts[:, :, list(mixture.members).index(name)], parts[:, :, size:]
+    np.testing.assert_allclose(whole, np.einsum("drpk,p->drk", blocks, weights), atol=1e-9)
