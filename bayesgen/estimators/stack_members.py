@@ -1,5 +1,7 @@
 """Automatic stack members: model structures from naive Bayes to quadratic discriminants."""
 
+import math
+
 import numpy as np
 from sklearn.base import clone
 
@@ -9,6 +11,7 @@ from bayesgen.estimators.discriminant import LDA
 from bayesgen.estimators.generative import GenerativeClassifier
 from bayesgen.likelihoods import (
     Categorical,
+    JointCategorical,
     KernelDiscriminant,
     Likelihood,
     MultivariateNormal,
@@ -20,6 +23,8 @@ WIDEST = 100
 """Columns above which structures whose cost grows with their cube are left out."""
 ROWS_PER_INDICATOR = 1
 """Rows for each indicator below which a normal over indicators is left out."""
+ROWS_PER_CELL = 4
+"""Rows for each combination of levels below which these are not modeled jointly."""
 LINEAR = {
     "linear": {"mean_rows": 1.0, "covariance_rows": 1.0},
     "linear, shrunken": {"mean_rows": 16.0, "covariance_rows": 32.0},
@@ -45,8 +50,8 @@ def automatic(
     Naive Bayes over columns as blocks of their own, which a log-linear pool weighs one by one. For
     numeric columns: linear discriminants (with and without power transforms), quadratic
     discriminants shrunken toward linear ones and, with missing values, also toward naive ones, and
-    kernel discriminants, each beside naive Bayes of the levels. With levels: linear discriminants
-    over their indicators.
+    kernel discriminants, each beside naive Bayes of the levels. With levels: all combinations of
+    them, if these are few, and linear discriminants over their indicators.
     """
     numbers = tuple(c.name for c in table.columns if c.kind == "number")
     levels = tuple(c.name for c in table.columns if c.kind == "level")
@@ -63,6 +68,12 @@ def automatic(
         transform = name.endswith(TRANSFORMED)
         blocks = {numbers: likelihood, **beside}
         members[name] = GenerativeClassifier(blocks, power_transform=transform, **options)
+    cells = math.prod(len(c.levels) for c in table.columns if c.kind == "level")
+    if len(levels) > 1 and cells <= table.n_rows / ROWS_PER_CELL:
+        joint: dict = {numbers: Normal()} if numbers else {}
+        joint[levels] = JointCategorical()
+        whole = GenerativeClassifier(joint, power_transform=bool(numbers), **options)
+        members["naive, joint levels"] = whole
     if levels and _width(table) <= min(WIDEST, table.n_rows / ROWS_PER_INDICATOR):
         whole = LDA(covariance_rows="learn", levels="indicators", **options)
         members["linear over indicators"] = whole

@@ -15,7 +15,6 @@ Maleki (2020), Journal of the Royal Statistical Society B 82, 965-996.
 """
 
 import dataclasses
-import functools
 import itertools
 from collections.abc import Iterator
 from typing import ClassVar
@@ -29,14 +28,13 @@ from bayesgen.inference.posterior import (
     LogClasses,
     LogJointDraws,
     Scores,
+    contrasts,
+    normalized,
     take_rows,
 )
 from bayesgen.likelihoods.base import row_chunks
 from bayesgen.typing import Encoded, Joint, Labels, Parts, Weights
 
-RULED_OUT = 50.0
-"""Log density ratio at which a part rules a class out: more of it counts as no more, so that one
-part cannot veto a class that all others support."""
 NEWTON_STEPS, CONVERGED = 50, 1e-6
 """Newton steps at most, and the decrease of the objective, in nats, that ends them."""
 NEGLIGIBLE = 1e-4
@@ -90,19 +88,6 @@ class Pool:
         prior = rng.choice(len(self.share), n, p=self.share)
         noise = rng.standard_normal((n, self.weights.shape[1]))
         return self.weights[prior] + np.einsum("dij,dj->di", self.roots[prior], noise)
-
-
-def contrasts(parts: Parts) -> Float[np.ndarray, "... class part"]:
-    """Return each part's log densities relative to their mean over classes, parts last.
-
-    The classes that a part rules out are RULED_OUT below its best one; a part that rules out every
-    class contributes 0.
-    """
-    top = parts.max(axis=-1, keepdims=True)
-    with np.errstate(invalid="ignore"):
-        ratio = np.maximum(parts - top, -RULED_OUT)
-    ratio = np.where(np.isneginf(top), 0.0, ratio)
-    return np.swapaxes(ratio - ratio.mean(axis=-1, keepdims=True), -1, -2)
 
 
 # -- learning --------------------------------------------------------------------------------------
@@ -346,9 +331,9 @@ class PooledPosterior(CalibratedPosterior):
             if self.share == 1:
                 yield rows, probs, weight
                 continue
-            for _, other, own in self.base.class_draws(take_rows(encoded, rows), len(rows)):
-                both = np.concatenate([self.share * weight, (1 - self.share) * own])
-                yield rows, np.concatenate([probs, other]), both
+            other, own = self.base.recombined(parts, take_rows(encoded, rows))
+            both = np.concatenate([self.share * weight, (1 - self.share) * own])
+            yield rows, np.concatenate([probs, other]), both
 
     def log_joint_draws(
         self, rng: np.random.Generator, n: int, *, exactly: bool = False
@@ -372,12 +357,3 @@ class PooledPosterior(CalibratedPosterior):
         if base is not None:
             powers = np.concatenate([powers, np.broadcast_to(base.powers, base.n_draws)])
         return LogJointDraws(score, len(powers), powers)
-
-
-def normalized(logits: np.ndarray) -> np.ndarray:
-    """Return logits minus their log sum of exponentials over classes."""
-    # class by class: NumPy reduces along a short last axis ten times as slowly (measured)
-    each = np.moveaxis(logits, -1, 0)
-    top = functools.reduce(np.maximum, each)
-    total = functools.reduce(np.add, np.exp(each - top))
-    return logits - (top + np.log(total))[..., None]

@@ -26,6 +26,9 @@ DENSITY_FLOATS = 1_000_000
 run no faster and 1,000 draws x 5 classes then need 200 rows a block)."""
 
 
+RULED_OUT = 50.0
+"""Log density ratio at which a part rules a class out: more of it counts as no more, so that one
+part cannot veto a class that all others support."""
 CHAINS = 4
 """Chains that independent draws are split into: arviz's diagnostics need several."""
 
@@ -768,6 +771,28 @@ def likelihood_of(joint: Joint, log_classes: LogClasses) -> Joint:
     """Return log p(x given y = k) up to a constant of the row; -inf for impossible classes."""
     possible = np.isfinite(log_classes)
     return np.where(possible, joint - np.where(possible, log_classes, 0.0), -np.inf)
+
+
+def contrasts(parts: Parts) -> Float[np.ndarray, "... class part"]:
+    """Return each part's log densities relative to their mean over classes, parts last.
+
+    The classes that a part rules out are RULED_OUT below its best one; a part that rules out every
+    class contributes 0.
+    """
+    top = parts.max(axis=-1, keepdims=True)
+    with np.errstate(invalid="ignore"):
+        ratio = np.maximum(parts - top, -RULED_OUT)
+    ratio = np.where(np.isneginf(top), 0.0, ratio)
+    return np.swapaxes(ratio - ratio.mean(axis=-1, keepdims=True), -1, -2)
+
+
+def normalized(logits: np.ndarray) -> np.ndarray:
+    """Return logits minus their log sum of exponentials over classes."""
+    # class by class: NumPy reduces along a short last axis ten times as slowly (measured)
+    each = np.moveaxis(logits, -1, 0)
+    top = functools.reduce(np.maximum, each)
+    total = functools.reduce(np.add, np.exp(each - top))
+    return logits - (top + np.log(total))[..., None]
 
 
 def _by_missing_pattern(rows: dict[str, Traceable], n_rows: int) -> np.ndarray:

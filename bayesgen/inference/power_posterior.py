@@ -27,6 +27,9 @@ PREFERRED = 0.01
 """Weight of the first or last power above which the grid is extended beyond it. With few rows,
 which hardly distinguish a power of 0.1 from one of 0.2, the grid stays as it is."""
 
+NEGLIGIBLE = 1e-6
+"""Weight of a power below which it is left out."""
+
 Powers = Float[np.ndarray, " power"]
 
 
@@ -62,7 +65,8 @@ def learned_powers(
         share /= share.sum()
         lower, higher = share[[0, -1]] > PREFERRED
         if not (lower or higher):
-            return powers, share
+            kept = share > NEGLIGIBLE
+            return powers[kept], share[kept] / share[kept].sum()
         below = powers[0] / BEYOND[::-1] if lower else BEYOND[:0]
         above = powers[-1] * BEYOND if higher else BEYOND[:0]
         powers = np.concatenate([below, powers, above])
@@ -132,6 +136,10 @@ class PowerPosterior(CalibratedPosterior):
             logs = prior + power * (flat - np.where(np.isfinite(prior), prior, 0.0))
             logs -= np.logaddexp.reduce(logs, axis=2, keepdims=True)
             yield rows, np.exp(logs), weight
+
+    def recombined(self, parts: np.ndarray, encoded: Encoded) -> tuple[np.ndarray, np.ndarray]:
+        """Return the draws of a weighted mean under powers dealt in proportion to weight."""
+        return self.base.recombined(parts, encoded, self._dealt_powers(len(parts)))
 
     def _dealt_powers(self, n: int) -> Float[np.ndarray, " draw"]:
         """Return a power for each of n draws, by their weight."""

@@ -201,6 +201,7 @@ def hostile():
     yield "constant", np.column_stack([x, np.full(20, 7.0)]), y
     yield "unobserved", np.column_stack([x, np.full(20, np.nan)]), y
     yield "wide", rng.standard_normal((8, 30)), np.arange(8) % 2
+    yield "very wide", rng.standard_normal((8, 70)), np.arange(8) % 2
     yield "one column", x[:, :1], y
     yield "far classes", x + 1e6 * y[:, None], y
     yield "almost constant", np.column_stack([x, np.r_[1.0, np.zeros(19)]]), y

@@ -24,6 +24,9 @@ PAIRS = 1 << 20
 """Pairs of a row and a center of one product: 8 MB, so that centers are seldom read again."""
 CACHED = 1 << 16
 """Pairs whose kernels are summed at once: 512 kB, which stay in a second-level cache."""
+WIDE = 64
+"""Columns above which distances by precisions of their own are computed row by row: the products of
+two columns of 2,000 centers would take 80 MB at 100 columns, and grow with their square."""
 SHARED = 8
 """Rows of one pattern of missing cells from which they share one product."""
 
@@ -98,6 +101,11 @@ class Kernels:
             own, others = (here * row).sum(axis=1), (there * center).sum(axis=1)
             left = np.column_stack([row, np.ones(len(row)), own])
             out = left @ np.column_stack([-2 * there, others, np.ones(len(center))]).T
+        elif len(unit) > WIDE:
+            out = np.empty((len(row), len(center)))
+            for r, matrix in enumerate(precision):
+                off = center - row[r]
+                out[r] = ((off @ matrix) * off).sum(axis=1)
         else:
             here, (i, j) = (precision @ row[..., None])[..., 0], np.triu_indices(len(unit))
             left = np.empty((len(row), len(i) + len(unit) + 1))

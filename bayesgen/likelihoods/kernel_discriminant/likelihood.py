@@ -58,8 +58,10 @@ class KernelDiscriminant(Likelihood[Rows]):
 
     Missing cells of rows to predict are integrated out exactly, in every kernel and in t. Those of
     training rows are replaced by their expectation given the observed cells, under class means and
-    one covariance W (EM). With more distinct rows than `centers`, that many of them, evenly spaced
-    within each class in the order of their values, have kernels and the weight of all.
+    one covariance W (EM); where a row is left out, the expectations of the others stay. With more
+    distinct rows than `centers`, that many of them, evenly spaced within each class in the order of
+    their values, have kernels, and stand for all: they have the weight of all, and weigh the
+    bandwidths.
 
     The posterior of the parameters is that of Dirichlet weights of rows (w_i each) and of t
     (base_rows), and of h; the centers, W and t are given. There is no evidence.
@@ -173,11 +175,6 @@ class KernelDiscriminant(Likelihood[Rows]):
         arrays = {name: getattr(self, name) for name in lkj_and_wishart.PRIOR_AXES}
         return MultivariateNormal().with_arrays(arrays)
 
-    @property
-    def rows(self) -> Rows:
-        """The fitted rows, missing cells expected."""
-        return Rows(self.x, self.y, self.weight, len(self.mean))
-
     @functools.cached_property
     def count(self) -> np.ndarray:
         """The weight of the rows of each class."""
@@ -205,18 +202,18 @@ class KernelDiscriminant(Likelihood[Rows]):
     @property
     def caveat(self) -> str:
         """Which rows are not centers, and which cells were filled."""
-        said = []
+        sentences = []
         if self.x is not None and len(self.chosen) < len(self.x):
-            said.append(
+            sentences.append(
                 f"{len(self.chosen)} of {len(self.x)} distinct rows, evenly spaced within classes, "
                 f"are centers of the kernels (centers={self.centers})."
             )
         if self.incomplete is not None and self.incomplete > 0:
-            said.append(
+            sentences.append(
                 "Kernels of incomplete training rows are centered at the expectation of their "
                 "missing cells."
             )
-        return " ".join(said)
+        return " ".join(sentences)
 
     # -- update -------------------------------------------------------------------------------
 
@@ -334,8 +331,7 @@ class KernelDiscriminant(Likelihood[Rows]):
         after, moments, whole, entry = prior._with_rows(statistics)
         out, some = np.zeros((len(y), len(self.mean))), np.flatnonzero(~np.isnan(x).all(axis=1))
         rows = Rows(x[some], y[some], away[some], whole.n_classes)
-        filled = guesses.filled_rows(rows.x, rows.y, prior.class_mean, prior.covariance)
-        place = _positions(after.x, after.y, filled, rows.y)
+        place = entry[_positions(whole.x, whole.y, rows.x, rows.y)]
         own = after._centers_of(place)
         each, needed = after._log_left_out(moments, rows, own)
         score = each[np.arange(len(some)), rows.y]
@@ -531,8 +527,9 @@ def _positions(x: np.ndarray, y: np.ndarray, rows: np.ndarray, labels: np.ndarra
     """
 
     def keys(x: np.ndarray, y: np.ndarray) -> list[tuple[int, bytes]]:
-        # 0.0: minus zero is zero
-        whole = np.ascontiguousarray(x + 0.0).view(np.dtype((np.void, x.itemsize * x.shape[1])))
+        # one zero, and one NaN
+        same = np.ascontiguousarray(np.where(np.isnan(x), np.nan, x + 0.0))
+        whole = same.view(np.dtype((np.void, x.itemsize * x.shape[1])))
         return list(zip(y.tolist(), whole[:, 0].tolist(), strict=True))
 
     place = {key: i for i, key in enumerate(keys(x, y))}
