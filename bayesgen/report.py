@@ -63,7 +63,9 @@ def report_html(
     table, labels = read_table(X), np.asarray(y)
     page = resources.files("bayesgen").joinpath("report.html").read_text(encoding="utf-8")
     template = jinja2.Environment(autoescape=True, trim_blocks=True).from_string(page)
-    plot_weights = getattr(clf, "plot_weights", None)  # of a stack
+    stack, plot = hasattr(clf, "members_"), getattr(clf, "plot_weights", None)
+    # of a stack, or of the columns of naive Bayes
+    weights = None if plot is None or not hasattr(clf, "weights_") else _svg(plot)
     return template.render(
         title=title,
         clf=clf,
@@ -71,8 +73,8 @@ def report_html(
         columns=[_column(column) for column in table.columns],
         classes={name: int((labels == name).sum()) for name in clf.classes_.tolist()},
         programs=_programs(clf),
-        weights=None if plot_weights is None else _svg(plot_weights),
-        summary=None if plot_weights or point else _summary(clf),
+        weights=weights,
+        summary=None if stack or point else _summary(clf),
         features=_svg(lambda: clf.plot_features(X, y)),
         intervals=None if point else _svg(lambda: clf.plot_intervals(X, y)),
         uncertain=_uncertain_rows(clf, X, table, labels),

@@ -219,7 +219,7 @@ def _require_stack(fitted: Mapping[str, object]) -> None:
     share = np.array(list(weights.values()), dtype=float)
     if not (share > 0).all() or abs(share.sum() - 1) > 1e-6:
         raise InvalidStructure("the weights of its members are not positive, or do not sum to 1")
-    pool, part = fitted.get("_pool"), fitted.get("_pool_share", 0.0)
+    pool, part = fitted.get("_pool"), fitted.get("pool_share_", 0.0)
     if not (pool is None or isinstance(pool, Pool)) or not 0 <= cast(float, part) <= 1:
         raise InvalidStructure("the pool of its members is not one")
     if isinstance(pool, Pool):

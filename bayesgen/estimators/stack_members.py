@@ -25,12 +25,9 @@ ROWS_PER_INDICATOR = 1
 """Rows for each indicator below which a normal over indicators is left out."""
 ROWS_PER_CELL = 4
 """Rows for each combination of levels below which these are not modeled jointly."""
-LINEAR = {
-    "linear": {"mean_rows": 1.0, "covariance_rows": 1.0},
-    "linear, shrunken": {"mean_rows": 16.0, "covariance_rows": 32.0},
-}
-"""Prior strengths of linear members, in rows. Two fixed ones have the log loss of a grid that is
-averaged over by evidence, at a tenth of its cost."""
+LINEAR = {"linear": (1.0, 1.0), "linear, shrunken": (16.0, 32.0)}
+"""Prior strengths of means and covariance of linear members, in rows. Two fixed pairs have the log
+loss of a grid that is averaged over by evidence, at a tenth of its cost."""
 QUADRATIC_ROWS = (16.0, 128.0)
 """Prior strengths of the pooled covariance in quadratic members; the stack weighs them by rows left
 out, because evidence picks too small ones."""
@@ -38,8 +35,9 @@ DIAGONAL_ROWS = 16.0
 """Rows that the diagonal guess counts for in the quadratic member of tables with missing numbers.
 With 40 % of the cells missing the mean log loss of wine was .148 (64 rows: .159), of
 heart_cleveland .487, of iris .183."""
-CENTERS = 1000
-"""Kernels of the kernel discriminant: a prediction then costs what those of a forest cost."""
+CENTERS, COLUMN_CENTERS = 1000, 128
+"""Kernels of the kernel discriminant of all numeric columns, and of each by itself: a prediction
+then costs no more than that of a forest."""
 
 
 def automatic(
@@ -47,11 +45,12 @@ def automatic(
 ) -> dict[str, Classifier]:
     """Return the members that suit a table, by name.
 
-    Naive Bayes over columns as blocks of their own, which a log-linear pool weighs one by one. For
-    numeric columns: linear discriminants (with and without power transforms), quadratic
-    discriminants shrunken toward linear ones and, with missing values, also toward naive ones, and
-    kernel discriminants, each beside naive Bayes of the levels. With levels: all combinations of
-    them, if these are few, and linear discriminants over their indicators.
+    Naive Bayes over columns as blocks of their own, which a log-linear pool weighs one by one, with
+    normals (power-transformed) and with kernels. For several numeric columns: linear discriminants
+    (with and without power transforms), quadratic discriminants shrunken toward linear ones and,
+    with missing values, also toward naive ones, and kernel discriminants, each beside naive Bayes
+    of the levels. With levels: all combinations of them, if these are few, and linear discriminants
+    over their indicators.
     """
     numbers = tuple(c.name for c in table.columns if c.kind == "number")
     levels = tuple(c.name for c in table.columns if c.kind == "level")
@@ -68,6 +67,9 @@ def automatic(
         transform = name.endswith(TRANSFORMED)
         blocks = {numbers: likelihood, **beside}
         members[name] = GenerativeClassifier(blocks, power_transform=transform, **options)
+    if numbers:
+        kernels: dict = {(name,): KernelDiscriminant(centers=COLUMN_CENTERS) for name in numbers}
+        members["naive kernels"] = GenerativeClassifier(kernels | beside, **options)
     cells = math.prod(len(c.levels) for c in table.columns if c.kind == "level")
     if len(levels) > 1 and cells <= table.n_rows / ROWS_PER_CELL:
         joint: dict = {numbers: Normal()} if numbers else {}
@@ -104,8 +106,8 @@ def _of_numbers(n: int, *, missing: bool = False) -> dict[str, Likelihood]:
     if not 1 < n <= WIDEST:
         return {}
     found: dict[str, Likelihood] = {}
-    for name, strengths in LINEAR.items():
-        linear = MultivariateNormal(covariance="shared", **strengths)
+    for name, (mean_rows, covariance_rows) in LINEAR.items():
+        linear = MultivariateNormal("shared", mean_rows=mean_rows, covariance_rows=covariance_rows)
         found |= {name: linear, name + TRANSFORMED: linear}
     for rows in QUADRATIC_ROWS:
         name = f"quadratic, {rows:g} rows pooled"

@@ -3,22 +3,21 @@
 import copy
 import dataclasses
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from bayesgen import arguments, diagnose, explain, predict
+from bayesgen import arguments, diagnose, explain
 from bayesgen.classes import Spec as ClassPriorSpec
 from bayesgen.errors import (
     AbsentColumns,
     BayesgenError,
-    BayesgenWarning,
     InvalidArgument,
     LeftOut,
     NoEvidence,
@@ -34,30 +33,26 @@ from bayesgen.estimators import validation
 from bayesgen.estimators.classifier import Classifier, restored_on_failure
 from bayesgen.estimators.column_blocks import PATTERNS, Blocks
 from bayesgen.estimators.diagnostics import Fitted
+from bayesgen.estimators.held_out import HeldOut, fitted_posterior, held_out, judged_rows
 from bayesgen.estimators.pattern_members import pattern_cells, pattern_power
 from bayesgen.estimators.stack_members import WIDEST, automatic, too_wide
+from bayesgen.estimators.stack_posterior import mixture_of, pooled, tempered
+from bayesgen.estimators.stack_rows import StackEncoder, StackRows
 from bayesgen.estimators.training import (
-    TableEncoder,
     Temper,
     TrainingRows,
-    joined,
-    one_each,
     together,
 )
 from bayesgen.inference import (
     MixturePosterior,
     Pool,
-    PooledPosterior,
     Posterior,
-    PowerPosterior,
     Report,
-    class_probabilities,
     pooling,
     stacking,
 )
-from bayesgen.inference.posterior import Scores, likelihood_of, take_rows
+from bayesgen.inference.posterior import Scores
 from bayesgen.inference.power_posterior import learned_powers, stated_powers
-from bayesgen.model import Reader
 from bayesgen.plots import WeightDisplay
 from bayesgen.plots.style import Axes
 from bayesgen.schema import Column, Schema
@@ -68,13 +63,11 @@ from bayesgen.table import (
     check_declared,
     check_labelled,
     concatenated,
-    with_column,
 )
 from bayesgen.typing import (
     DataFrame,
     DataTree,
     Encoded,
-    Joint,
     Labels,
     Self,
     Traceable,
@@ -83,26 +76,8 @@ from bayesgen.typing import (
 )
 
 VERDICT = "Members are weighed by leave-one-out scores."
-FOLDS = 10
-"""Folds of rows by which members without a closed form are judged."""
-JUDGED = 2000
-"""Rows that judge members at most: of more rows as many are chosen, evenly spaced by class."""
-
 ALLOWED = ("auto", Code("[bg.LDA()]"))
 Members = str | Sequence[Classifier] | Mapping[str, Classifier]
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class HeldOut:
-    """What a member predicts of rows that it was not fitted to.
-
-    scores: of the rows. log_proba: log P(y = k given x_i, other rows), (row, class). able: the rows
-    whose missing values the member integrates over.
-    """
-
-    scores: Scores
-    log_proba: Joint
-    able: Bool[np.ndarray, " row"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -119,42 +94,46 @@ class Attempt:
 
 
 class StackedClassifier(Classifier):
-    r"""Stack of several generative classifiers, weighted and tempered by exact leave-one-out.
+    r"""Stack of several generative classifiers, pooled in two ways by exact leave-one-out.
 
-    P(y given x) = mean over powers eta of Q(y given x)^eta, normalized, where Q is the weighted
-    mean of the members' class probabilities. The weights maximize the sum over rows of
-    log Q(y_i given x_i, the rows without i); powers are weighted by the same score. Members with a
-    closed form need no refit for this.
+    P(y given x) is a mean of two pools of the members. The linear one is the weighted mean Q of
+    their class probabilities, tempered: the mean over powers eta of Q^eta, normalized. The
+    log-linear one is proportional to P(y) times a product of powers of the members' densities and
+    of those of single columns (`bayesgen.inference.pooling`); it can say that two columns repeat
+    each other. All weights and powers, and the share of both pools, maximize or are averaged by
+    the log probability of each row's class given its cells and the other rows. Members with a
+    closed form need no refit for this. With few rows the linear pool carries nearly all weight.
 
     If a class has a single row, leaving it out leaves the class empty: its prior predictive, with
     the guesses of the other rows, is used. (Under class_prior="empirical" every member rules the
     class out, and the row does not affect the weights.) A row of weight 2 counts as two rows, one
     of which is left out; a row without any observed cell gets the class prior, unless the missing
-    pattern tells more (missing=).
+    pattern tells more (missing=). Of more than 2,000 rows as many, evenly spaced within classes,
+    judge the members (fewer where there are more than 20 columns).
 
-    A row with missing values is predicted by the members that integrate over them, that is by all
-    but trees, with their weights renormalized. (Trees sum over up to 64 combinations of missing
-    levels, and are otherwise used only if no other member is left.) This holds both for learning
-    the weights and for every prediction.
+    A row with missing values is predicted by the members that integrate over them, with their
+    weights renormalized, or by all if none does.
 
-    A stack has every method of a classifier. `impute` and `feature_value` use the members that have
-    a distribution over the cells: each row is imputed by one of them, drawn with probability
-    proportional to its weight times p(observed cells given data) under it. Members over indicators,
-    other columns or words of a text do not take part, and the others share their weight. `loo`
-    keeps the weights and powers learned from all rows.
+    A stack has every method of a classifier. Densities (`score_samples`), `sample`, `impute` and
+    `feature_value` are those of the linear pool: each row is imputed by a member drawn with
+    probability proportional to its weight times p(observed cells given data). Members over
+    indicators, other columns or words of a text do not take part, and the others share their
+    weight. `loo` keeps the weights and powers learned from all rows.
 
-    The price of tempering is coherence: the probabilities are no longer those of one generative
+    The price of both pools is coherence: the probabilities are no longer those of one generative
     model. A power below 1 means that the model counts evidence more than once (`temperature_`).
 
     Sources: Yao, Vehtari, Simpson and Gelman (2018), Bayesian Analysis 13, 917-1007; Miller and
-    Dunson (2019), Journal of the American Statistical Association 114, 1113-1125.
+    Dunson (2019), Journal of the American Statistical Association 114, 1113-1125; Genest and Zidek
+    (1986), Statistical Science 1, 114-135.
 
     Args:
-        members: "auto" (naive, linear, quadratic and tree-shaped structures that suit the columns
-            and whether numbers are missing), a sequence of classifiers, or {name: classifier}.
+        members: "auto" (naive, linear, quadratic and kernel structures that suit the columns and
+            whether numbers are missing), a sequence of classifiers, or {name: classifier}.
             Members without a closed form (NUTS, a user program) are scored by 10-fold
             cross-validation.
         temper: "learn", None (the weighted mean as it is), or a power above 0.
+        pool: "learn" adds the log-linear pool; None: the linear one alone.
         missing: what it tells about the class that a cell is missing: "ignorable", nothing;
             "informative", as much to every member as one more likelihood; "learn", a power of that
             likelihood, learned for each member by leave-one-out (see `NaiveBayes`). The last two
@@ -167,7 +146,8 @@ class StackedClassifier(Classifier):
         left_out_: the reasons why other members were left out, by name: fitting failed, or the
             table has more than 100 columns, for which structures of cubic cost are not tried (each
             with a warning).
-        weights_: their weights by name, which sum to one.
+        weights_: their weights by name in the linear pool, which sum to one.
+        pool_share_: the share of the log-linear pool.
         temperature_: divisor of the log-odds (1: the stack was not overconfident).
         classes_: the labels in sorted order, shape (class,).
         n_features_in_, feature_names_in_: number and names of the columns at fit.
@@ -295,7 +275,7 @@ class StackedClassifier(Classifier):
     ) -> Attempt:
         """Return the members that could be fitted, with their leave-one-out predictions."""
         found, held, failed = {}, {}, {}
-        judged = judged_rows(together(seen, classes)[0])
+        judged = judged_rows(together(seen, classes)[0], len(seen[0].table.names))
         with deduplicate_warnings(AbsentColumns):  # which were warned of when the rows were read
             for name, member in members.items():
                 try:
@@ -343,9 +323,9 @@ class StackedClassifier(Classifier):
         )
         self._powers = self._chosen_powers(scores, codes, weight)
         posterior = tempered(mixture, self._powers)
-        self._pool, self._pool_share = self._chosen_pool(mixture, posterior, scores, codes, weight)
+        self._pool, self.pool_share_ = self._chosen_pool(mixture, posterior, scores, codes, weight)
         self._seed = arguments.drawn_seed(self.random_state)
-        posterior = pooled(posterior, self._pool, self._pool_share, self._seed)
+        posterior = pooled(posterior, self._pool, self.pool_share_, self._seed)
         self.members_, self.classes_ = members, classes
         self._training = tuple(rows.to_keep(table=True) for rows in seen)
         self.weights_ = dict(zip(members, share.tolist(), strict=True))
@@ -404,7 +384,7 @@ class StackedClassifier(Classifier):
 
     def _fitted_posterior(self) -> Posterior:
         posterior = tempered(self._mixture(), self._powers)
-        return pooled(posterior, self._pool, self._pool_share, self._seed)
+        return pooled(posterior, self._pool, self.pool_share_, self._seed)
 
     def _read(self, X: object, *, reset: bool) -> Table:
         table = validation.read(self, X, reset=reset)
@@ -576,153 +556,6 @@ class StackedClassifier(Classifier):
 # -- members ---------------------------------------------------------------------------------------
 
 
-def fitted_posterior(member: Classifier) -> Posterior:
-    """Return the posterior of a member fitted to at least two classes."""
-    return cast(Posterior, member._posterior)
-
-
-def judged_rows(codes: Labels) -> Int[np.ndarray, " judged"]:
-    """Return the rows that judge members: all, or JUDGED of them, evenly spaced by class."""
-    if len(codes) <= JUDGED:
-        return np.arange(len(codes))
-    by_class = np.argsort(codes, kind="stable")
-    return np.sort(by_class[np.arange(JUDGED) * len(codes) // JUDGED])
-
-
-def held_out(
-    member: Classifier,
-    seen: Sequence[TrainingRows],
-    own: Sequence[TrainingRows],
-    classes: np.ndarray,
-    judged: Int[np.ndarray, " judged"],
-) -> HeldOut:
-    """Return what a fitted member predicts of rows when it is fitted without them.
-
-    Uses exact leave-one-out where the member has a closed form; otherwise each of ten folds is
-    predicted by a member fitted to the other nine. Of a row of weight 2, weight 1 is left out.
-
-    Args:
-        member: fitted to the rows.
-        seen: the rows of each call of fit or partial_fit.
-        own: the same, as the member reads them.
-        classes: of the result; a class absent from a fold's training rows has probability 0.
-        judged: positions of the rows to predict.
-
-    Raises:
-        UnsupportedInference: rows came in several calls, and the member has no closed form.
-    """
-    posterior = fitted_posterior(member)
-    encoded = joined([rows.encode(member.state_.schema, member.unseen) for rows in own])
-    able = posterior.is_marginal(take_rows(encoded, judged), len(judged))
-    if member.inference_ in ("exact", "expected"):
-        codes, weight = together(own, member.classes_)
-        parts = encoded, codes, weight, one_each(weight)
-        scores = member.state_.leave_one_out(
-            member.class_prior, posterior.reader, *parts, judged=judged
-        )
-        return HeldOut(scores, posterior.log_proba(scores), able)
-    if len(seen) > 1:
-        raise UnsupportedInference.because(
-            f"partial_fit with a member {type(member).__name__}",
-            "only closed forms can leave a row out",
-            "Call fit with all rows.",
-        )
-    log_proba, log_classes = _by_folds(member, seen[0], classes)[judged], posterior.log_classes()
-    parts = likelihood_of(log_proba, log_classes)[:, None]
-    return HeldOut(Scores(log_proba, log_classes, parts), log_proba, able)
-
-
-def _by_folds(member: Classifier, rows: TrainingRows, classes: np.ndarray) -> Joint:
-    # imported lazily: a third of all that a fresh process loads for an exact fit, which needs none
-    # of it
-    from sklearn.model_selection import KFold
-
-    size = len(rows.codes)
-    out = np.full((size, len(classes)), -np.inf)
-    folds = KFold(min(FOLDS, size), shuffle=True, random_state=0)
-    for others, fold in folds.split(rows.codes):
-        again = clone(member)
-        fitted = again._own_rows(rows.only(others), reset=True)
-        again._fit_rows(fitted, fitted.classes)
-        tested = again._own_rows(rows.only(fold), reset=False)
-        encoded = tested.encode(again.state_.schema, again.unseen)
-        parts = predict.joint_and_prior(fitted_posterior(again), encoded, len(fold))
-        proba = class_probabilities(*parts)
-        with np.errstate(divide="ignore"):
-            out[np.ix_(fold, np.searchsorted(classes, again.classes_))] = np.log(proba)
-    return out
-
-
-def tempered(mixture: MixturePosterior, powers: np.ndarray | None) -> Posterior:
-    """Return the weighted mean under powers, shape (2, power); None: as it is."""
-    if powers is None:
-        return mixture
-    return PowerPosterior(mixture.reader, mixture.report, mixture, *powers)
-
-
-def pooled(posterior: Posterior, pool: Pool | None, share: float, seed: int) -> Posterior:
-    """Return the posterior blended with a log-linear pool, if there is one."""
-    if pool is None:
-        return posterior
-    parts = posterior.reader, posterior.report, posterior, pool, share, seed
-    return PooledPosterior(*parts)
-
-
-def mixture_of(
-    members: Mapping[str, Classifier], weights: np.ndarray, report: Report
-) -> MixturePosterior:
-    """Return the posterior of fitted members under their weights."""
-    densities = with_density(members, dict(zip(members, weights.tolist(), strict=True)))
-    parts = {name: fitted_posterior(member) for name, member in members.items()}
-    imputers = tuple(
-        dense and _imputes(member)
-        for dense, member in zip(densities, members.values(), strict=True)
-    )
-    most = max(parts, key=lambda name: len(parts[name].families))
-    split = (most,) if len(parts[most].families) > 1 else ()
-    return MixturePosterior(Reader({}, {}), report, parts, weights, densities, imputers, split)
-
-
-def with_density(
-    members: Mapping[str, Classifier], weights: Mapping[str, float]
-) -> tuple[bool, ...]:
-    """Return which members have a density over the same columns: those of p(x).
-
-    Densities over other columns, over indicators derived from levels, or over counts where other
-    members model numbers have different units, so a mean of them is not a density. p(x) is defined
-    by the largest set of members that read columns alike, ties being broken by weight; where no
-    member reads columns one by one, by all.
-    """
-    seen = {name: _density_of(member) for name, member in members.items()}
-    weight = {key: sum(weights[n] for n in members if seen[n] == key) for key in seen.values()}
-    best = max(weight, key=lambda key: (len(key), weight[key]))
-    return tuple(seen[name] == best for name in members)
-
-
-def _density_of(member: Classifier) -> frozenset:
-    """Return the columns, with kinds, of a member's density; none if they are derived."""
-    if member._derived_columns():
-        return frozenset()
-    state = member.state_
-    places = state.column_positions().items()
-    columns = [(name, state.schema.blocks[b][j].kind) for name, (b, j) in places]
-    pattern = [(column.name, column.kind) for column, _ in state.pattern_positions().values()]
-    return frozenset(columns + pattern)
-
-
-def _imputes(member: Classifier) -> bool:
-    """Return whether a member reads columns directly and can impute the cells of each."""
-    if member._derived_columns() or not member.state_.column_positions():
-        return False
-    posterior = fitted_posterior(member)
-    try:
-        for block in posterior.families:
-            posterior.require_imputable(block)
-    except UnsupportedInference:
-        return False
-    return True
-
-
 @dataclasses.dataclass(frozen=True, eq=False)
 class FittedStack(Fitted):
     """Fitted members and their untempered mixture; state: of the first member."""
@@ -745,71 +578,6 @@ class FittedStack(Fitted):
         able = mixture.able(encoded, len(y))
         scores = mixture.scores_from(found, np.stack(log_proba), able)
         return diagnose.LeaveOneOut(self.posterior.log_joint_from(scores))
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class StackEncoder:
-    """Encoder of tables for all members of a stack; shared encodings are computed once."""
-
-    members: Mapping[str, Classifier]
-
-    def encode(self, table: Table, raw: Callable[[], object]) -> dict[str, Traceable]:
-        """Return the rows of a table by "member/block".
-
-        raw: the same rows as they were passed, for programs of the user's own.
-        """
-        shared, encoded = TableEncoder(table), {}
-        with deduplicate_warnings(AbsentColumns):  # which were warned of when the rows were read
-            for name, member in self.members.items():
-                own = member._own_table(table, raw, reset=False)
-                encoder = shared if own is table else TableEncoder(own)
-                kind = type(member).__name__
-                rows = encoder.encode(member.state_.schema, member.unseen, kind)
-                encoded |= {f"{name}/{block}": x for block, x in rows.items()}
-        return encoded
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class StackRows(explain.Rows):
-    """Rows encoded for all members of a stack, with substitution of column values.
-
-    columns: the encoded positions and kinds of the columns whose cells can be imputed. encoder: of
-    the members.
-    """
-
-    columns: Mapping[Name, list[tuple[explain.Place, Column]]]
-    encoder: StackEncoder
-
-    def places(self, name: Name) -> list[tuple[explain.Place, Column]]:
-        """Return the positions where a column can be imputed, with its schema column there."""
-        return self.columns[name]
-
-    @property
-    def names(self) -> list[Name]:
-        """The columns whose cells can be imputed."""
-        return list(self.columns)
-
-    def kind(self, name: Name) -> str:
-        """Return the kind of a column for integration over its values; counts are simulated."""
-        kind = super().kind(name)
-        return "numbers" if kind == "counts" else kind
-
-    def values(self, encoded: Encoded, name: Name) -> np.ndarray:
-        """Return the cells of a column of imputed rows, in the user's units."""
-        return self.decoded_column(encoded, name)
-
-    def with_values(self, rows: np.ndarray, name: Name, values: np.ndarray) -> Encoded:
-        """Return some of the encoded rows with other values or level codes in one column."""
-        levels: tuple = self.places(name)[0][1].levels or self.listed(name)
-        if levels and not any(isinstance(level, str | bool) for level in levels):
-            # whole numbers, which other members may read as such
-            values, levels = np.array(levels)[values], ()
-        own = self.missing()[name][0]
-        table = with_column(self.table.take(rows), own, values, levels)
-        with deduplicate_warnings(
-            BayesgenWarning
-        ):  # levels that were not seen at fit have been warned of
-            return self.encoder.encode(table, lambda: None)
 
 
 def _verdict(posteriors: Mapping[str, Posterior]) -> str:

@@ -313,10 +313,6 @@ class PooledPosterior(CalibratedPosterior):
         base = self.base.log_proba(scores)
         return np.logaddexp(np.log(self.share) + pooled, np.log1p(-self.share) + base)
 
-    def total(self, parts: Parts) -> np.ndarray:
-        """Return the log density of a row from those of its parts, with their mean weights."""
-        return (parts * self.pool.mean_weights[:, None]).sum(axis=-2)
-
     def class_draws(self, encoded: Encoded, n_rows: int) -> Iterator[ClassDraws]:
         """Yield draws of the pool and of the base, with their share of the weight.
 
@@ -356,4 +352,4 @@ class PooledPosterior(CalibratedPosterior):
         powers = np.ones(parts.n_draws)
         if base is not None:
             powers = np.concatenate([powers, np.broadcast_to(base.powers, base.n_draws)])
-        return LogJointDraws(score, len(powers), powers)
+        return LogJointDraws(score, len(powers), parts.parts, powers)

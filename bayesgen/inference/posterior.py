@@ -76,14 +76,15 @@ class LogJointDraws:
     """Log joints of rows given each of several draws of the parameters.
 
     score: (encoded rows, their number) -> log p(x, y = k given theta), shape (row, draw, class).
-    n_draws: their number. powers: likelihood power of each draw, (draw,) or one number. parts: the
-    same of each part (see `Scores`), shape (row, draw, part, class).
+    n_draws: their number. parts: (encoded rows, their number) -> log densities of each part (see
+    `Scores`), shape (row, draw, part, class). powers: likelihood power of each draw, (draw,) or one
+    number.
     """
 
     score: Callable[[Encoded, int], np.ndarray]
     n_draws: int
+    parts: Callable[[Encoded, int], np.ndarray]
     powers: np.ndarray | float = 1.0
-    parts: Callable[[Encoded, int], np.ndarray] | None = None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -235,9 +236,20 @@ class Posterior(abc.ABC):
             with np.errstate(divide="ignore"):
                 yield rows, likelihood_of(np.log(probs), log_classes)[:, :, None], weight
 
-    def total(self, parts: Parts) -> np.ndarray:
-        """Return the log density of a row from those of its parts, (..., part, class)."""
-        return parts.sum(axis=-2)
+    def recombined(
+        self,
+        parts: Float[np.ndarray, "draw row part class"],
+        encoded: Encoded,
+        powers: Float[np.ndarray, " draw"] | float = 1.0,
+    ) -> tuple[Float[np.ndarray, "every row class"], Float[np.ndarray, "every row"]]:
+        """Return class probabilities from `part_draws`, and their weights.
+
+        encoded: the rows of the draws. powers: of the likelihood.
+        """
+        logs = contrasts(parts).sum(axis=-1) * np.reshape(powers, (-1, 1, 1))
+        return np.exp(normalized(self.log_classes() + logs)), np.full(
+            parts.shape[:2], 1 / len(parts)
+        )
 
     @abc.abstractmethod
     def parameters(self, rng: np.random.Generator, n: int) -> dict[str, Params]:
@@ -258,7 +270,7 @@ class Posterior(abc.ABC):
         draws = self.as_draws(rng, n)
         draws = draws.thinned(n) if exactly else draws
         size = int(np.prod(draws.shape))
-        return LogJointDraws(draws.each_log_joint, size, parts=draws.each_part)
+        return LogJointDraws(draws.each_log_joint, size, draws.each_part)
 
     # -- missing cells ---------------------------------------------------------------------------
 

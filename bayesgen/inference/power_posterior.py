@@ -137,9 +137,14 @@ class PowerPosterior(CalibratedPosterior):
             logs -= np.logaddexp.reduce(logs, axis=2, keepdims=True)
             yield rows, np.exp(logs), weight
 
-    def recombined(self, parts: np.ndarray, encoded: Encoded) -> tuple[np.ndarray, np.ndarray]:
-        """Return the draws of a weighted mean under powers dealt in proportion to weight."""
-        return self.base.recombined(parts, encoded, self._dealt_powers(len(parts)))
+    def recombined(
+        self,
+        parts: Float[np.ndarray, "draw row part class"],
+        encoded: Encoded,
+        powers: Float[np.ndarray, " draw"] | float = 1.0,
+    ) -> tuple[Float[np.ndarray, "every row class"], Float[np.ndarray, "every row"]]:
+        """Return the same under powers dealt in proportion to weight."""
+        return self.base.recombined(parts, encoded, powers * self._dealt_powers(len(parts)))
 
     def _dealt_powers(self, n: int) -> Float[np.ndarray, " draw"]:
         """Return a power for each of n draws, by their weight."""

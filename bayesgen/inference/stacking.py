@@ -189,11 +189,9 @@ class MixturePosterior(Posterior):
                 rows = take_rows(every[name], part)
                 if name in self.split:
                     blocks.append(_evenly(*_every_row(member.part_draws(rows, n), n)))
-                    wholes.append(member.total(blocks[-1]))
-                else:
-                    drawn = _evenly(*_every_row(member.class_draws(rows, n), n))
-                    with np.errstate(divide="ignore"):
-                        wholes.append(likelihood_of(np.log(drawn), member.log_classes()))
+                drawn = _evenly(*_every_row(member.class_draws(rows, n), n))
+                with np.errstate(divide="ignore"):
+                    wholes.append(likelihood_of(np.log(drawn), member.log_classes()))
             whole = _from_able(np.stack(wholes, axis=2), self.able(some, n))
             even = np.full(whole.shape[:2], 1 / PART_DRAWS)
             yield np.arange(n_rows)[part], np.concatenate([whole, *blocks], axis=2), even
@@ -274,10 +272,8 @@ class MixturePosterior(Posterior):
             for name, one in found.items():
                 if name in self.split:
                     blocks.append(one.parts(rows[name], n_rows))
-                    whole.append(self.members[name].total(blocks[-1]))
-                else:
-                    joint = one.score(rows[name], n_rows)
-                    whole.append(likelihood_of(joint, self.members[name].log_classes()))
+                joint = one.score(rows[name], n_rows)
+                whole.append(likelihood_of(joint, self.members[name].log_classes()))
             stacked = np.swapaxes(np.stack(whole, axis=2), 0, 1)
             stacked = np.swapaxes(_from_able(stacked, able), 0, 1)
             return np.concatenate([stacked, *blocks], axis=2)
@@ -286,7 +282,7 @@ class MixturePosterior(Posterior):
             np.broadcast_to(one.powers, n)[:count]
             for one, count in zip(found.values(), counts, strict=True)
         ]
-        return LogJointDraws(score, n, np.concatenate(powers), parts)
+        return LogJointDraws(score, n, parts, np.concatenate(powers))
 
     # -- missing cells ---------------------------------------------------------------------------
 

@@ -44,6 +44,8 @@ def methods(name: str) -> list[str]:
     """Return the kinds of posterior that a case has."""
     if not CASES[name].prior.conjugate:
         return ["map"]
+    if name.startswith("KernelDiscriminant"):
+        return ["exact", "draws"]
     return ["exact", "mle"] if name == "KernelDensity" else ["exact", "mle", "draws"]
 
 

@@ -88,13 +88,16 @@ def test_a_likelihood_writes_into_nothing_that_it_is_given(name, width):
     case, rng = CASES[name], np.random.default_rng(7)
     prior, after, rows, x, y = updated(case, width)
     asked_of_statistics(case, prior, after, rows)
-    draws = [{k: np.stack([v, v]) for k, v in prior.initial_params(rows).items()}]
-    if width == 3:
+    # kernels at rows have draws, and no estimate to begin with
+    drawn = "story" not in case.exempt and not name.startswith("KernelDiscriminant")
+    start = prior.initial_params(rows) if drawn else after.draw(rng, 1)
+    draws = [{k: np.concatenate([v[None] if drawn else v] * 2) for k, v in start.items()}]
+    if width == 3 and drawn:
         draws.append(case.params(after, rng, 2))
     for layout, block in layouts(case, prior, x):
         block, own = read_only(block), read_only(y[: block.shape[0]])
         for params in map(read_only, draws):
-            score = prior.log_density_fn(params)
+            score = (prior if drawn else after).log_density_fn(params)
             again = score(block)
             np.testing.assert_array_equal(score(block), again, err_msg=layout)
         if prior.conjugate:
@@ -105,7 +108,7 @@ def test_a_likelihood_writes_into_nothing_that_it_is_given(name, width):
         if layout == "sparse":
             continue
         one = read_only({k: v[0] for k, v in draws[0].items()})
-        prior.simulate(one, own, rng)
+        (prior if drawn else after).simulate(one, own, rng)
         prior.out_of_support(block)
         # families that cannot fill their cells say so
         with contextlib.suppress(BayesgenError):

@@ -1,0 +1,117 @@
+"""Predictions of held-out rows, by which a stack judges its members."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import cast
+
+import numpy as np
+from jaxtyping import Bool, Int
+from sklearn.base import clone
+
+from bayesgen import predict
+from bayesgen.errors import UnsupportedInference
+from bayesgen.estimators.classifier import Classifier
+from bayesgen.estimators.training import TrainingRows, joined, one_each, together
+from bayesgen.inference import Posterior, class_probabilities
+from bayesgen.inference.posterior import Scores, likelihood_of, take_rows
+from bayesgen.typing import Joint, Labels
+
+FOLDS = 10
+"""Folds of rows by which members without a closed form are judged."""
+JUDGED, JUDGED_CELLS, FEWEST_JUDGED = 2000, 40_000, 500
+"""Rows that judge members at most, of more than 20 columns as many as have so many cells, but no
+fewer than these: leave-one-out costs the square of the columns."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class HeldOut:
+    """What a member predicts of rows that it was not fitted to.
+
+    scores: of the rows. log_proba: log P(y = k given x_i, other rows), (row, class). able: the rows
+    whose missing values the member integrates over.
+    """
+
+    scores: Scores
+    log_proba: Joint
+    able: Bool[np.ndarray, " row"]
+
+
+def fitted_posterior(member: Classifier) -> Posterior:
+    """Return the posterior of a member fitted to at least two classes."""
+    return cast(Posterior, member._posterior)
+
+
+def judged_rows(codes: Labels, n_columns: int) -> Int[np.ndarray, " judged"]:
+    """Return the rows that judge members: all, or as many as a table of n_columns allows.
+
+    Evenly spaced within each class.
+    """
+    most = min(JUDGED, max(JUDGED_CELLS // max(n_columns, 1), FEWEST_JUDGED))
+    if len(codes) <= most:
+        return np.arange(len(codes))
+    by_class = np.argsort(codes, kind="stable")
+    return np.sort(by_class[np.arange(most) * len(codes) // most])
+
+
+def held_out(
+    member: Classifier,
+    seen: Sequence[TrainingRows],
+    own: Sequence[TrainingRows],
+    classes: np.ndarray,
+    judged: Int[np.ndarray, " judged"],
+) -> HeldOut:
+    """Return what a fitted member predicts of rows when it is fitted without them.
+
+    Uses exact leave-one-out where the member has a closed form; otherwise each of ten folds is
+    predicted by a member fitted to the other nine. Of a row of weight 2, weight 1 is left out.
+
+    Args:
+        member: fitted to the rows.
+        seen: the rows of each call of fit or partial_fit.
+        own: the same, as the member reads them.
+        classes: of the result; a class absent from a fold's training rows has probability 0.
+        judged: positions of the rows to predict.
+
+    Raises:
+        UnsupportedInference: rows came in several calls, and the member has no closed form.
+    """
+    posterior = fitted_posterior(member)
+    encoded = joined([rows.encode(member.state_.schema, member.unseen) for rows in own])
+    able = posterior.is_marginal(take_rows(encoded, judged), len(judged))
+    if member.inference_ in ("exact", "expected"):
+        codes, weight = together(own, member.classes_)
+        parts = encoded, codes, weight, one_each(weight)
+        scores = member.state_.leave_one_out(
+            member.class_prior, posterior.reader, *parts, judged=judged
+        )
+        return HeldOut(scores, posterior.log_proba(scores), able)
+    if len(seen) > 1:
+        raise UnsupportedInference.because(
+            f"partial_fit with a member {type(member).__name__}",
+            "only closed forms can leave a row out",
+            "Call fit with all rows.",
+        )
+    log_proba, log_classes = _by_folds(member, seen[0], classes)[judged], posterior.log_classes()
+    parts = likelihood_of(log_proba, log_classes)[:, None]
+    return HeldOut(Scores(log_proba, log_classes, parts), log_proba, able)
+
+
+def _by_folds(member: Classifier, rows: TrainingRows, classes: np.ndarray) -> Joint:
+    # imported lazily: a third of all that a fresh process loads for an exact fit, which needs none
+    # of it
+    from sklearn.model_selection import KFold
+
+    size = len(rows.codes)
+    out = np.full((size, len(classes)), -np.inf)
+    folds = KFold(min(FOLDS, size), shuffle=True, random_state=0)
+    for others, fold in folds.split(rows.codes):
+        again = clone(member)
+        fitted = again._own_rows(rows.only(others), reset=True)
+        again._fit_rows(fitted, fitted.classes)
+        tested = again._own_rows(rows.only(fold), reset=False)
+        encoded = tested.encode(again.state_.schema, again.unseen)
+        parts = predict.joint_and_prior(fitted_posterior(again), encoded, len(fold))
+        proba = class_probabilities(*parts)
+        with np.errstate(divide="ignore"):
+            out[np.ix_(fold, np.searchsorted(classes, again.classes_))] = np.log(proba)
+    return out
