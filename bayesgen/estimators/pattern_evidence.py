@@ -7,7 +7,12 @@ from jaxtyping import Float
 
 from bayesgen.classes import Spec
 from bayesgen.errors import InformativePattern, warn
-from bayesgen.estimators.training import TrainingRows, TrainingState, one_each
+from bayesgen.estimators.training import (
+    TrainingRows,
+    TrainingState,
+    judges_of_pattern,
+    one_each,
+)
 from bayesgen.inference import leave_one_out as loo
 from bayesgen.inference.posterior import log_class_probabilities
 from bayesgen.model import Reader
@@ -20,10 +25,6 @@ the .01 to .02 nat between the best classifiers of a table (docs/calibration.md)
 cost more than any choice among them gains."""
 
 
-JUDGED = 2000
-"""Rows that judge the missing pattern at most, evenly spaced."""
-
-
 def warn_of(state: TrainingState, prior: Spec, reader: Reader, rows: TrainingRows) -> None:
     """Warn if the missing pattern alone predicts the class well.
 
@@ -31,12 +32,12 @@ def warn_of(state: TrainingState, prior: Spec, reader: Reader, rows: TrainingRow
         state: of the fit.
         prior: of the classes.
         reader: of the posterior.
-        rows: some that were fitted, of which up to JUDGED are predicted, each given all others.
+        rows: some that were fitted, of which some are predicted, each given all others.
     """
     blocks = [name for name in state.pattern_blocks() if name in reader.kept]
     if not blocks:
         return
-    judged = np.linspace(0, len(rows.codes) - 1, min(len(rows.codes), JUDGED)).astype(int)
+    judged = judges_of_pattern(len(rows.codes))
     schema = dataclasses.replace(state.schema, blocks={n: state.schema.blocks[n] for n in blocks})
     encoded = schema.encode(rows.table.take(judged))
     y, weight = rows.codes_among(state.classes)[judged], rows.weight[judged]
@@ -44,14 +45,19 @@ def warn_of(state: TrainingState, prior: Spec, reader: Reader, rows: TrainingRow
     for name in blocks:
         full, statistics, kept = reader.full[name], state.statistics.blocks[name], reader.kept[name]
         for j in range(encoded[name].shape[1]) if kept is None else kept.tolist():
-            column = encoded[name][:, [j]], y, weight, one_each(weight), len(state.classes)
+            x = encoded[name][:, j]
+            # few rows differ, and those that do not are predicted alike
+            key = np.stack([np.nan_to_num(x, nan=-1.0), y, weight])
+            _, first, which = np.unique(key, axis=1, return_index=True, return_inverse=True)
+            some = x[first, None], y[first], weight[first], one_each(weight[first])
             whole = full.take("feature", np.array([j])), statistics.take("feature", np.array([j]))
-            parts.append(loo.leave_one_out(state.likelihoods[name], *whole, loo.Rows(*column)))
+            found = loo.Rows(*some, len(state.classes))
+            parts.append(loo.leave_one_out(state.likelihoods[name], *whole, found)[which.ravel()])
             names.append(state.schema.blocks[name][j].reads)
     log_classes = state.classes_without(prior, y, one_each(weight))
-    found = warning(names, np.stack(parts, axis=1), log_classes, y, weight)
-    if found is not None:
-        warn(found)
+    doubt = warning(names, np.stack(parts, axis=1), log_classes, y, weight)
+    if doubt is not None:
+        warn(doubt)
 
 
 def warning(

@@ -450,6 +450,8 @@ def _from_able(
 
 def _with_draws(member: Posterior, draws: int) -> Posterior:
     """Return a member with a number of draws, if that is free and was larger."""
+    if (base := getattr(member, "base", None)) is not None:  # a calibrated one
+        return dataclasses.replace(member, base=_with_draws(base, draws))
     own = getattr(member, "draws", None)
     return member if own is None else dataclasses.replace(member, draws=min(own, draws))
 

@@ -17,6 +17,7 @@ from bayesgen.errors import (
     UnsupportedInference,
     UnsupportedTable,
 )
+from bayesgen.inference import class_probabilities
 from bayesgen.table import read_table
 
 POWERS = np.array([0.0, 0.25, 0.5, 1.0])
@@ -315,3 +316,23 @@ def test_refusals():
         bg.NaiveBayes(bg.Poisson(), missing="learn").fit(csr_array(np.eye(4)), [0, 1, 0, 1])
     with pytest.raises(UnsupportedInference, match="missing='learn'"):
         bg.GenerativeClassifier(story=lambda x: x, missing="learn").fit(X[["age", "dose"]], y)
+
+
+def test_draws_of_a_stack_read_the_pattern_as_its_probabilities_do():
+    """Columns missing together count about once, in the draws of the member that is split too."""
+    X, y = gaps(300)
+    gone = np.random.default_rng(3).random(300) < np.where(y == "ill", 0.45, 0.2)
+    X = X.assign(**{f"copy {i}": np.where(gone, np.nan, X["dose"] ** 2 + i) for i in range(4)})
+    stack = bg.StackedClassifier(random_state=0).fit(X, y)
+    mixture, encoded = stack._mixture(), stack._read_encoded(X[:5])[1]
+    name, *_ = mixture.split
+    own, member = list(mixture.members).index(name), mixture.members[name]
+    weights = member.pool.mean_weights
+    assert 0 < weights[-1] < 0.75
+    ((_, parts, _),) = mixture.part_draws(encoded, 5)
+    logs = parts[:, :, own] + member.log_classes()
+    proba = np.exp(logs - logsumexp(logs, axis=2, keepdims=True)).mean(axis=0)
+    expected = class_probabilities(
+        member.log_joint(mixture.by_member(encoded)[name], 5), member.log_classes()
+    )
+    np.testing.assert_allclose(proba, expected, atol=0.02)
