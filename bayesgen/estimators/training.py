@@ -459,18 +459,13 @@ class TrainingState:
         judged = np.arange(len(codes)) if temper is not None else judges_of_pattern(len(codes))
         parts = posterior.reader, encoded, codes, weight, one_each(weight)
         scores = self.leave_one_out(prior, *parts, judged=judged)
-        if temper == "columns":
-            pool, _ = learned_pool(
-                scores.parts, scores.log_classes, codes, weight, **column_priors(scores.parts)
-            )
-            return PooledPosterior(*whole, pool)
-        if temper is None:
-            pattern = np.isin(list(posterior.reader.full), self.pattern_blocks())
-            some = scores.parts, scores.log_classes, codes[judged], weight[judged]
-            pool, _ = learned_pool(*some, **pattern_priors(pattern))
-            return PooledPosterior(*whole, pool)
-        powers = learned_powers(scores.log_classes, scores.joint, codes, weight)
-        return PowerPosterior(*whole, *powers)
+        if temper == "learn":
+            powers = learned_powers(scores.log_classes, scores.joint, codes, weight)
+            return PowerPosterior(*whole, *powers)
+        pattern = np.isin(list(posterior.reader.full), self.pattern_blocks())
+        priors = pattern_priors(pattern) if temper is None else column_priors(scores.parts)
+        some = scores.parts, scores.log_classes, codes[judged], weight[judged]
+        return PooledPosterior(*whole, learned_pool(*some, **priors)[0])
 
 
 def new_state(
