@@ -101,6 +101,7 @@ def learned_pool(
     *,
     centers: Float[np.ndarray, "prior part"],
     scales: Float[np.ndarray, "prior part"],
+    log_odds: Float[np.ndarray, " prior"] | float = 0.0,
 ) -> tuple[Pool, Joint]:
     """Return the posterior of the weights, and log class probabilities of left-out rows.
 
@@ -111,6 +112,7 @@ def learned_pool(
         weight: of the rows; of a row of weight 2, weight 1 is left out.
         centers: means of the weights under each of the normal priors that are averaged over.
         scales: their standard deviations; 0 keeps a weight at its center.
+        log_odds: of each of these priors before the rows.
     """
     x, own = contrasts(parts), (np.arange(len(y)), y)
     fits = []
@@ -118,7 +120,7 @@ def learned_pool(
         start = fits[-1].weights if fits else center
         fits.append(_fit(x, log_classes, y, weight, center, scale, start))
     left_out = np.stack([fit.left_out for fit in fits])
-    score = np.where(np.isfinite(left_out[:, *own]), left_out[:, *own], 0.0) @ weight
+    score = np.where(np.isfinite(left_out[:, *own]), left_out[:, *own], 0.0) @ weight + log_odds
     share = np.exp(score - score.max())
     share /= share.sum()
     kept = np.flatnonzero(share > NEGLIGIBLE)
@@ -167,15 +169,23 @@ PATTERN_POWERS = np.array([0.0, 0.25, 0.5, 1.0])
 """Powers of the missing pattern, from none to that of one more likelihood."""
 
 
+IGNORABLE = 5.0
+"""Log prior odds of a missing pattern that tells nothing against every power of it: 150 to 1, which
+only very strong evidence outweighs (Kass and Raftery 1995, Journal of the American Statistical
+Association 90, 773-795). In a few rows several columns are missing together, and chance alone
+relates them to a class."""
+
+
 def pattern_priors(
     pattern: Bool[np.ndarray, " part"],
-) -> dict[str, Float[np.ndarray, "prior part"]]:
+) -> dict[str, Float[np.ndarray, "..."]]:
     """Return priors under which some parts share one of a few powers and all others have weight 1.
 
     Left-out scores are then exact. pattern: the parts that have the power.
     """
     centers = np.where(pattern, PATTERN_POWERS[:, None], 1.0)
-    return {"centers": centers, "scales": np.zeros_like(centers)}
+    log_odds = np.where(PATTERN_POWERS > 0, -IGNORABLE, 0.0)
+    return {"centers": centers, "scales": np.zeros_like(centers), "log_odds": log_odds}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
