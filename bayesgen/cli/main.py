@@ -49,7 +49,7 @@ EXAMPLES = {
     "fit": (
         "bayesgen fit titanic_passengers --out titanic.bgm",
         "bayesgen fit rows.csv --target species --model qda --inference map --out qda.bgm",
-        "bayesgen fit rows.csv --target species --model stacked --out stack.bgm",
+        "bayesgen fit rows.parquet --target churned --model naive-bayes --out naive.bgm",
     ),
     "predict": (
         "bayesgen predict titanic.bgm passengers.csv --out answers.parquet",
@@ -146,7 +146,10 @@ MODEL_HELP = (
     "naive-bayes takes any columns; lda and qda take numbers; joint-table takes categories and "
     "whole numbers; bag-of-words takes counts"
 )
-STACKED_HELP = "stacked weights several structures that suit the columns by leave-one-out score"
+STACKED_HELP = (
+    "stacked, the best default, pools several structures that suit the columns by leave-one-out "
+    "score"
+)
 INFERENCE_HELP = (
     "exact is the posterior in closed form; mle and map are points; nuts samples; auto is exact "
     "where that exists, else it samples. A stack has only auto."
@@ -165,7 +168,7 @@ METHODS_HELP = (
 DataName = Annotated[str, Parameter(help=DATA_HELP)]
 Target = Annotated[str | None, Parameter(help=TARGET_HELP)]
 Model = Annotated[ModelName, Parameter(help=f"{MODEL_HELP}.")]
-AnyModel = Annotated[AnyModelName, Parameter(help=f"{MODEL_HELP}; {STACKED_HELP}.")]
+AnyModel = Annotated[AnyModelName, Parameter(help=f"{STACKED_HELP}; {MODEL_HELP}.")]
 Inference = Annotated[InferenceName, Parameter(help=INFERENCE_HELP)]
 Folds = Annotated[int, Parameter(validator=validators.Number(gte=2), help=FOLDS_HELP)]
 Groups = Annotated[str | None, Parameter(help=GROUPS_HELP)]
@@ -248,7 +251,7 @@ def fit_model(
         ),
     ],
     target: Target = None,
-    model: AnyModel = "naive-bayes",
+    model: AnyModel = "stacked",
     inference: Inference = "auto",
     seed: Seed = 0,
     missing: Missing = (),
@@ -257,8 +260,8 @@ def fit_model(
 ) -> None:
     """Fit a model to the rows of a file, and save it.
 
-    The file is read in batches, and may be larger than memory, except for a stack, which takes all
-    rows at once. Columns keep one type throughout.
+    A stack, the default, takes all rows at once. For every other model the file is read in batches,
+    and may be larger than memory. Columns keep one type throughout.
     """
     file = DataFile.find(data, missing)
     target = file.target(target)
@@ -389,7 +392,7 @@ def report_page(
             "comparison."
         ),
     ] = None,
-    model: AnyModel = "naive-bayes",
+    model: AnyModel = "stacked",
     inference: Inference = "auto",
     cv: Folds = 5,
     seed: Seed = 0,
@@ -400,8 +403,9 @@ def report_page(
 ) -> None:
     """Write one self-contained HTML page: data, model, posterior, verdict, comparison, odd rows.
 
-    Fits the model (or takes a fitted one), compares maximum likelihood, the posterior and logistic
-    regression on the same folds; shows reliability, the least certain and least typical rows.
+    Fits the model (or takes a fitted one), compares it with maximum likelihood, the posterior and
+    logistic regression on the same folds; shows reliability and the least certain and least
+    typical rows.
     """
     pyplot()  # refuse before anything is read or fitted
     rows = DataFile.find(data, missing).read(target)

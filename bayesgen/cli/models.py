@@ -24,7 +24,7 @@ from bayesgen.schema import Column
 from bayesgen.table import Table
 
 ModelName = Literal["naive-bayes", "lda", "qda", "joint-table", "bag-of-words"]
-AnyModelName = Literal["naive-bayes", "lda", "qda", "joint-table", "bag-of-words", "stacked"]
+AnyModelName = Literal["stacked", "naive-bayes", "lda", "qda", "joint-table", "bag-of-words"]
 MethodName = Literal["mle", "map", "exact", "nuts", "stacked"]
 InferenceName = Literal["auto", "exact", "mle", "map", "nuts"]
 
@@ -56,7 +56,8 @@ def new_classifier(model: AnyModelName, inference: InferenceName, seed: int) -> 
     if inference != "auto":
         raise UnusableModel(
             f"--inference is {inference!r}; a stack is made of closed forms, weighted by "
-            "leave-one-out score, and has no other. Leave --inference out, or use another --model."
+            "leave-one-out score, and has no other. Leave --inference out, or add --model "
+            "naive-bayes."
         )
     return StackedClassifier(random_state=seed)
 

@@ -61,6 +61,7 @@ from bayesgen.errors.inference import PooledEstimate as PooledEstimate
 from bayesgen.errors.inference import SingularCovariance as SingularCovariance
 from bayesgen.errors.inference import UnreliableLeaveOneOut as UnreliableLeaveOneOut
 from bayesgen.errors.inference import UnsupportedInference as UnsupportedInference
+from bayesgen.errors.inference import WorseThanFrequencies as WorseThanFrequencies
 from bayesgen.errors.program import InvalidProgram as InvalidProgram
 from bayesgen.errors.program import InvalidProgramRows as InvalidProgramRows
 from bayesgen.errors.program import ProgramNotFinite as ProgramNotFinite

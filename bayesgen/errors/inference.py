@@ -96,6 +96,16 @@ class UnreliableLeaveOneOut(BayesgenWarning):
     )
 
 
+class WorseThanFrequencies(BayesgenWarning):
+    """The class frequencies alone predict the rows of the fit better than the model does."""
+
+    at_fit = Sentence(
+        "{estimator}: the leave-one-out log loss {own:.4g} is above {frequencies:.4g}, that of the "
+        "class frequencies, so its probabilities are worse than none. Use bg.StackedClassifier(), "
+        "or {estimator}(temper='columns')."
+    )
+
+
 class ImpossibleRows(BayesgenWarning):
     """Rows that have probability zero under every class."""
 

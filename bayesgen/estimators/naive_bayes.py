@@ -1,15 +1,18 @@
 """Naive Bayes: columns are independent given the class."""
 
+import dataclasses
+
 from bayesgen.classes import Spec as ClassPriorSpec
 from bayesgen.errors import UnsupportedInference
-from bayesgen.estimators.classifier import Classifier
+from bayesgen.estimators import leave_one_out_score
+from bayesgen.estimators.classifier import Classifier, restored_on_failure
 from bayesgen.estimators.column_blocks import Blocks, Spec, assign, reads_sparse, split
-from bayesgen.estimators.training import Temper
+from bayesgen.estimators.training import Temper, TrainingRows
 from bayesgen.inference import Method, PooledPosterior
 from bayesgen.plots import WeightDisplay
 from bayesgen.plots.style import Axes
 from bayesgen.table import Name, Table
-from bayesgen.typing import unchecked
+from bayesgen.typing import Self, unchecked
 
 NO_WEIGHTS = "weights_ are learned under temper='columns': bg.NaiveBayes(temper='columns')"
 
@@ -71,6 +74,41 @@ class NaiveBayes(Classifier):
         self.missing = missing
         self.unseen = unseen
         self.random_state = random_state
+
+    @restored_on_failure
+    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
+        """Fit to rows X and labels y; warn if the class frequencies predict better; returns self.
+
+        The leave-one-out log loss of an exact fit, exact too, and that of the class frequencies
+        stand in `report_.details`, with the number of rows judged (at most 2,000, evenly spaced,
+        and fewer of wide tables).
+        Sparse tables and fits with temper= or missing="learn" are not judged.
+
+        Args:
+            X: table of rows (see `Classifier.fit`).
+            y: one label for each row.
+            sample_weight: one non-negative number for each row.
+
+        Raises:
+            BayesgenError: invalid rows, labels, weights or prior.
+        """
+        rows = self._training_rows(X, y, sample_weight, reset=True)
+        self._fit_rows(rows, rows.classes)
+        if self.temper is None and self.missing != "learn":
+            self._judge(rows)
+        return self
+
+    def _judge(self, rows: TrainingRows) -> None:
+        """Add the leave-one-out score of the rows of the fit to its report."""
+        posterior = self._fitted_posterior()
+        parts = self.state_, self.class_prior, posterior, rows
+        found = leave_one_out_score.scored(*parts, self.unseen)
+        if found is None:
+            return
+        details = posterior.report.details | found
+        self.report_ = dataclasses.replace(posterior.report, details=details)
+        self._posterior = dataclasses.replace(posterior, report=self.report_)
+        leave_one_out_score.warn_of(type(self).__name__, found)
 
     def _reads_sparse(self) -> bool:
         return reads_sparse(self.likelihood)

@@ -14,6 +14,8 @@ from pyarrow import csv, parquet
 import bayesgen as bg
 from bayesgen.cli import main
 
+NAIVE = ("--model", "naive-bayes")
+
 
 def run(*arguments):
     """Return the exit code of the command line."""
@@ -48,7 +50,7 @@ def passengers(rng, n=300):
 
 def test_fit_saves_the_model_of_the_library(tmp_path, capsys):
     path = tmp_path / "iris.bgm"
-    assert run("fit", "iris", "--out", path, "--json") == 0
+    assert run("fit", "iris", *NAIVE, "--out", path, "--json") == 0
     X, y = bg.datasets.load_iris()
     expected = bg.NaiveBayes(random_state=0).fit(X, y)
     found = bg.load(path)
@@ -63,7 +65,8 @@ def test_fit_saves_the_model_of_the_library(tmp_path, capsys):
 
 def test_fit_prints_data_target_model_and_verdict(tmp_path, capsys):
     out = tmp_path / "t.bgm"
-    assert run("fit", "titanic_passengers", "--out", out, "--inference", "map") == 0
+    arguments = (*NAIVE, "--out", out, "--inference", "map")
+    assert run("fit", "titanic_passengers", *arguments) == 0
     output = capsys.readouterr()
     for line in (
         r"data    titanic_passengers: 1,309 rows, 3 columns \(1 numeric, 2 categorical\)",
@@ -84,7 +87,7 @@ def test_batches_give_the_same_model_and_the_same_answers(suffix, inference, tmp
     table = pa.Table.from_pandas(frame.drop(columns="key"), preserve_index=False)
     (csv.write_csv if suffix == "csv" else parquet.write_table)(table, data)
     for name, batch in (("whole", 1000), ("parts", 37)):
-        arguments = ("--target", "class", "--inference", inference, "--batch", batch)
+        arguments = ("--target", "class", *NAIVE, "--inference", inference, "--batch", batch)
         assert run("fit", data, "--out", tmp_path / f"{name}.bgm", *arguments) == 0
         answers = ("--out", tmp_path / f"{name}.parquet", "--batch", batch)
         assert run("predict", tmp_path / "whole.bgm", data, *answers) == 0
@@ -108,7 +111,7 @@ def test_predict_writes_intervals_and_kept_columns(tmp_path, rng, capsys):
     data, model, out = tmp_path / "rows.csv", tmp_path / "m.bgm", tmp_path / "answers.csv"
     frame.to_csv(data, index=False)
     frame.drop(columns="key").to_csv(tmp_path / "fit.csv", index=False)
-    assert run("fit", tmp_path / "fit.csv", "--target", "class", "--out", model) == 0
+    assert run("fit", tmp_path / "fit.csv", "--target", "class", *NAIVE, "--out", model) == 0
     arguments = ("--out", out, "--interval", 0.5, "--keep", "key", "--keep", "fare", "--batch", 99)
     assert run("predict", model, data, *arguments) == 0
     answers = pd.read_csv(out, dtype={"key": str})
@@ -214,7 +217,7 @@ def test_fit_reads_columns_by_types_that_hold_for_all_rows(tmp_path, capsys):
     last = ["1.5,NA,,true,u,7", "2,z,4,false,v,7", "2,z,0.5,x,u,7"]
     path.write_text("\n".join(["a,b,c,d,y,e", *rows, *last]) + "\n")
     assert path.stat().st_size > 1.2 * (1 << 22)
-    arguments = ("--target", "y", "--out", tmp_path / "m.bgm", "--json")
+    arguments = ("--target", "y", *NAIVE, "--out", tmp_path / "m.bgm", "--json")
     assert run("fit", path, *arguments) == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed["model"] == "naive Bayes: Normal for a, c, e; Categorical for b, d"
@@ -226,7 +229,7 @@ def test_predict_notes_new_levels_once(tmp_path, rng, capsys):
     frame = passengers(rng).drop(columns="key")
     frame.to_csv(tmp_path / "rows.csv", index=False)
     out = tmp_path / "m.bgm"
-    assert run("fit", tmp_path / "rows.csv", "--target", "class", "--out", out) == 0
+    assert run("fit", tmp_path / "rows.csv", "--target", "class", *NAIVE, "--out", out) == 0
     frame.assign(deck="new").to_csv(tmp_path / "new.csv", index=False)
     capsys.readouterr()
     arguments = ("--out", tmp_path / "p.csv", "--batch", 100)
@@ -319,7 +322,7 @@ def rows(tmp_path_factory):
 @pytest.fixture(scope="module")
 def fitted(rows):
     path = rows.parent / "stack.bgm"
-    assert run("fit", rows, "--target", "survived", "--model", "stacked", "--out", path) == 0
+    assert run("fit", rows, "--target", "survived", "--out", path) == 0
     return path
 
 
@@ -363,8 +366,8 @@ def test_predict_of_a_stack_takes_columns_in_any_order_or_absent(rows, fitted, c
     printed = capsys.readouterr()
     assert printed.err.count("lacks 1 of the 3 fitted columns, the column 'age'") == 1
     found = [json.loads(line)["probability_yes"] for line in printed.out.splitlines()]
-    # an absent column is not a missing cell, which the missing pattern would count
-    wanted = bg.load(fitted).predict_proba(frame[["sex", "passengerClass"]])[:, 1]
+    # absent, not missing: which ages of the fit were missing says nothing about these rows
+    wanted = bg.load(fitted).predict_proba(frame[["passengerClass", "sex"]])[:, 1]
     np.testing.assert_allclose(found, wanted, atol=1e-12)
 
 
@@ -403,16 +406,18 @@ def test_report_of_a_saved_stack(rows, fitted, capsys):
 def test_report_of_a_stack_with_comparison(rows, capsys):
     page = rows.parent / "compared.html"
     arguments = ("report", rows, "--target", "survived", "--html", page, "--cv", "2")
-    assert run(*arguments, "--model", "stacked") == 0
+    assert run(*arguments) == 0
     text = page.read_text(encoding="utf-8")
     assert "Reliability of stack, out of fold" in text and "exact Bayes" in text
 
 
 def test_stack_refuses_other_inference(rows, tmp_path, capsys):
     out = tmp_path / "m.bgm"
-    arguments = ("fit", rows, "--target", "survived", "--model", "stacked", "--out", out)
-    assert run(*arguments, "--inference", "map") == 1
-    assert "--inference is 'map'; a stack is made of closed forms" in capsys.readouterr().err
+    arguments = ("fit", rows, "--target", "survived", "--inference", "map", "--out", out)
+    assert run(*arguments) == 1
+    printed = capsys.readouterr().err
+    assert "--inference is 'map'; a stack is made of closed forms" in printed
+    assert "add --model naive-bayes" in printed
     page = ("report", rows, "--target", "survived", "--model", "stacked", "--html", out)
     assert run(*page, "--inference", "nuts") == 1
     assert run("compare", rows, "--target", "survived", "--model", "stacked") == 2

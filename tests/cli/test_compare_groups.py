@@ -172,7 +172,7 @@ def test_the_command_line_merges_them_too(tmp_path, capsys):
     assert main(["compare", *arguments, "--methods", "mle"]) == 0
     notes = capsys.readouterr().err.splitlines()
     assert len(notes) == 1 and notes[0].endswith("(and 5 more like it: 3 columns, 2 classes)")
-    out = ["--inference", "mle", "--out", str(tmp_path / "m.bgm")]
+    out = ["--model", "naive-bayes", "--inference", "mle", "--out", str(tmp_path / "m.bgm")]
     assert main(["fit", *arguments, *out]) == 0
     notes = capsys.readouterr().err.splitlines()
     assert len(notes) == 1 and notes[0].endswith("(and 5 more like it: 3 columns, 2 classes)")

@@ -119,6 +119,7 @@ DECISIONS = {
 }
 CONSTANT = table(dose=[1.0, 1.0, 1.0, 4.0, 5.5, 6.5])
 UNOBSERVED = table(dose=[np.nan, np.nan, np.nan, 4.0, 5.5, 6.5])
+COPIES = pd.DataFrame({f"copy {i}": [1.0, 5.0, 2.0, 4.0, 3.0, 1.5] for i in range(20)})
 SPHERICAL = bg.SphericalNormal()
 ESTIMATES = {
     "DegenerateVariance.floored": (
@@ -145,6 +146,16 @@ ESTIMATES = {
         lambda: naive(table(dose=[1.0, 2.0, None, None, None, None]), missing="informative"),
         "missing='ignorable'",
         lambda: naive(table(dose=[1.0, 2.0, None, None, None, None]), missing="ignorable"),
+    ),
+    "WorseThanFrequencies.at_fit": (
+        lambda: naive(COPIES),
+        "bg.StackedClassifier()",
+        lambda: stack("auto", COPIES),
+    ),
+    "WorseThanFrequencies.at_fit columns": (
+        lambda: naive(COPIES),
+        "NaiveBayes(temper='columns')",
+        lambda: naive(COPIES, temper="columns"),
     ),
     "UninformativeColumn.column": (
         lambda: naive(table(dose=1.0)),

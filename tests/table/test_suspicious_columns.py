@@ -56,7 +56,8 @@ def test_its_cures_run_when_typed(tmp_path, capsys):
     spoiled({17: "12,5", 20: "?", 21: "?"}).assign(species=SPECIES).to_csv(path, index=False)
     options = shlex.split(re.search(r"on the command line (.*?)\. ", text)[1])
     assert options == ["--missing", "12,5", "--missing", "?"]
-    arguments = ["fit", path, "--target", "species", "--out", str(tmp_path / "m.bgm")]
+    out = ["--model", "naive-bayes", "--out", str(tmp_path / "m.bgm")]
+    arguments = ["fit", path, "--target", "species", *out]
     assert main([*arguments, *options]) == 0
     assert "Normal for sepal_length, sepal_width, petal_length" in capsys.readouterr().out
 

@@ -1,0 +1,90 @@
+"""Leave-one-out log loss of a fit, and a warning where that of the class frequencies is lower."""
+
+import numpy as np
+from jaxtyping import Int
+
+from bayesgen.classes import Spec
+from bayesgen.errors import BayesgenError, WorseThanFrequencies, warn
+from bayesgen.estimators.training import TrainingRows, TrainingState, one_each
+from bayesgen.inference import Posterior, log_class_probabilities
+from bayesgen.inference.posterior import Scores, take_rows
+from bayesgen.likelihoods.normal_statistics import class_moments
+from bayesgen.table import SparseTable
+from bayesgen.typing import Encoded, Labels, Weights
+
+JUDGED, CELLS, FEWEST = 2000, 50_000, 500
+"""Rows that judge a fit at most, evenly spaced; of wide tables as many as have so many cells times
+classes, but no fewer than these: 1,250 rows of 20 columns and 2 classes, where all 2,000 cost .019
+s beside a fit of 1e6 such rows in .32 s (measured)."""
+
+
+def scored(
+    state: TrainingState, prior: Spec, posterior: Posterior, rows: TrainingRows, unseen: str
+) -> dict[str, float] | None:
+    """Return the leave-one-out log loss of a fit and of the class frequencies; None: not cheap.
+
+    Both take the frequencies of the classes as they are in the rows, whatever prior is stated for
+    others. Exact: each judged row is given all other rows, judged or not.
+
+    Args:
+        state: of the fit.
+        prior: of the classes.
+        posterior: of the fit.
+        rows: those of the fit.
+        unseen: the argument of the classifier.
+    """
+    closed = all(likelihood.vectorised for likelihood in state.likelihoods.values())
+    if posterior.report.method != "exact" or not closed or isinstance(rows.table, SparseTable):
+        return None
+    n = len(rows.codes)
+    most = CELLS // (len(state.classes) * max(len(state.schema.used()), 1))
+    judged = np.linspace(0, n - 1, min(n, JUDGED, max(most, FEWEST))).astype(int)
+    codes = rows.codes_among(state.classes)
+    if len(judged) < n:
+        encoded = state.schema.encode(rows.table.take(judged), unseen)
+        safe = _subtractable(state, encoded, codes[judged])
+        encoded, judged = take_rows(encoded, safe), judged[safe]
+    else:
+        encoded = rows.encode(state.schema, unseen)
+    y, weight = codes[judged], rows.weight[judged]
+    # each judged row stands for its share of the table: none is then the last of its kind
+    share = weight * (n / len(judged))
+    counts = prior if isinstance(prior, int | float | np.number) else 1.0
+    try:
+        scores = state.leave_one_out(counts, posterior.reader, encoded, y, share, one_each(weight))
+    except BayesgenError:  # a class is too small to lose a row under an improper prior
+        return None
+    none = Scores(scores.log_classes, scores.log_classes, scores.parts)
+    return {
+        "leave-one-out log loss": _log_loss(scores, y, weight),
+        "log loss of class frequencies": _log_loss(none, y, weight),
+        "rows judged": float(len(judged)),
+    }
+
+
+def _subtractable(state: TrainingState, encoded: Encoded, y: Labels) -> Int[np.ndarray, " row"]:
+    """Return the rows that do not alone hold the variance of a column within classes.
+
+    To subtract such a row from the statistics would leave rounding error, and the other rows, by
+    which it could be replaced, are not at hand.
+    """
+    safe = np.ones(len(y), dtype=bool)
+    for name, likelihood in state.likelihoods.items():
+        if likelihood.kind == "numbers":
+            x = encoded[name]
+            count, mean, scatter = class_moments(x, y, np.ones(len(y)), len(state.classes))
+            held = np.nan_to_num((x - mean[y]) ** 2) * (count / np.maximum(count - 1, 1))[y]
+            safe &= ~((held > 0) & (held >= (1 - 1e-9) * scatter.sum(axis=0))).any(axis=1)
+    return np.flatnonzero(safe)
+
+
+def warn_of(estimator: str, found: dict[str, float]) -> None:
+    """Warn if the class frequencies alone predict the rows better."""
+    own, frequencies = found["leave-one-out log loss"], found["log loss of class frequencies"]
+    if own > frequencies:
+        warn(WorseThanFrequencies.at_fit(estimator, own, frequencies))
+
+
+def _log_loss(scores: Scores, y: Labels, weight: Weights) -> float:
+    logs = log_class_probabilities(scores.joint, scores.log_classes)[np.arange(len(y)), y]
+    return float(-logs @ weight / weight.sum())
