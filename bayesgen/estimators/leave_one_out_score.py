@@ -7,15 +7,19 @@ from bayesgen.classes import Spec
 from bayesgen.errors import BayesgenError, WorseThanFrequencies, warn
 from bayesgen.estimators.training import TrainingRows, TrainingState, one_each
 from bayesgen.inference import Posterior, log_class_probabilities
-from bayesgen.inference.posterior import Scores, take_rows
+from bayesgen.inference.posterior import take_rows
 from bayesgen.likelihoods.normal_statistics import class_moments
 from bayesgen.table import SparseTable
-from bayesgen.typing import Encoded, Labels, Weights
+from bayesgen.typing import Encoded, Labels
 
 JUDGED, CELLS, FEWEST = 2000, 50_000, 500
 """Rows that judge a fit at most, evenly spaced; of wide tables as many as have so many cells times
 classes, but no fewer than these: 1,250 rows of 20 columns and 2 classes, where all 2,000 cost .019
 s beside a fit of 1e6 such rows in .32 s (measured)."""
+
+ERRORS = 2.0
+"""Standard errors by which a log loss must be worse: on twenty rows of noise chance alone often
+makes it so."""
 
 
 def scored(
@@ -54,10 +58,14 @@ def scored(
         scores = state.leave_one_out(counts, posterior.reader, encoded, y, share, one_each(weight))
     except BayesgenError:  # a class is too small to lose a row under an improper prior
         return None
-    none = Scores(scores.log_classes, scores.log_classes, scores.parts)
+    own = -log_class_probabilities(scores.joint, scores.log_classes)[np.arange(len(y)), y]
+    frequencies = -scores.log_classes[np.arange(len(y)), y]
+    worse = np.where(np.isfinite(own - frequencies), own - frequencies, 0.0)
+    spread = np.average((worse - np.average(worse, weights=weight)) ** 2, weights=weight)
     return {
-        "leave-one-out log loss": _log_loss(scores, y, weight),
-        "log loss of class frequencies": _log_loss(none, y, weight),
+        "leave-one-out log loss": float(np.average(own, weights=weight)),
+        "log loss of class frequencies": float(np.average(frequencies, weights=weight)),
+        "standard error of their difference": float(np.sqrt(spread / len(y))),
         "rows judged": float(len(judged)),
     }
 
@@ -79,12 +87,7 @@ def _subtractable(state: TrainingState, encoded: Encoded, y: Labels) -> Int[np.n
 
 
 def warn_of(estimator: str, found: dict[str, float]) -> None:
-    """Warn if the class frequencies alone predict the rows better."""
+    """Warn if the class frequencies alone predict the rows better by ERRORS standard errors."""
     own, frequencies = found["leave-one-out log loss"], found["log loss of class frequencies"]
-    if own > frequencies:
+    if own - frequencies > ERRORS * found["standard error of their difference"]:
         warn(WorseThanFrequencies.at_fit(estimator, own, frequencies))
-
-
-def _log_loss(scores: Scores, y: Labels, weight: Weights) -> float:
-    logs = log_class_probabilities(scores.joint, scores.log_classes)[np.arange(len(y)), y]
-    return float(-logs @ weight / weight.sum())
