@@ -35,6 +35,7 @@ from bayesgen.estimators import parameters, pattern_evidence, training, validati
 from bayesgen.estimators.column_blocks import Blocks, column_keys, with_pattern
 from bayesgen.estimators.column_blocks import Spec as LikelihoodSpec
 from bayesgen.estimators.diagnostics import DRAWS, REPLICATES, Fitted
+from bayesgen.estimators.likelihood_checks import check_sparse
 from bayesgen.estimators.linear import linear_discriminant
 from bayesgen.estimators.saving import save
 from bayesgen.estimators.training import Temper, TrainingRows, TrainingState
@@ -407,7 +408,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         """Return the table of new rows, with the columns of the blocks, and its encoding."""
         table = self._own_table(self._read(X, reset=False), lambda: X, reset=False)
         if isinstance(table, SparseTable):
-            training.check_sparse(self.state_.likelihoods)
+            check_sparse(self.state_.likelihoods)
         name = type(self).__name__
         return table, self.state_.schema.encode(table, unseen=self.unseen, estimator=name)
 

@@ -2,9 +2,8 @@
 
 import dataclasses
 import functools
-import math
 import operator
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
 import numpy as np
@@ -19,19 +18,16 @@ from bayesgen.errors import (
     InvalidArgument,
     InvalidPrior,
     InvalidValues,
-    MissingCells,
     NoEvidence,
     NoRows,
     NotConverged,
-    OutOfSupport,
     PooledEstimate,
     SingularCovariance,
-    TooManyCells,
     UninformativeColumn,
-    UnsupportedTable,
     warn,
 )
 from bayesgen.estimators.column_blocks import Blocks
+from bayesgen.estimators.likelihood_checks import check_cells, check_encoded, check_sparse
 from bayesgen.inference import (
     MLE,
     Method,
@@ -46,7 +42,6 @@ from bayesgen.inference.pooling import column_priors, learned_pool, pattern_prio
 from bayesgen.inference.posterior import Scores, take_rows
 from bayesgen.inference.power_posterior import learned_powers, stated_powers
 from bayesgen.likelihoods import Likelihood, Repair
-from bayesgen.likelihoods.sparse import first_missing
 from bayesgen.model import (
     Model,
     ModelStatistics,
@@ -55,7 +50,7 @@ from bayesgen.model import (
     log_abs_det_jacobian,
     model_statistics,
 )
-from bayesgen.schema import MISSING, BlockSpec, Column, Columns, PatternOf, Schema
+from bayesgen.schema import MISSING, BlockSpec, Column, PatternOf, Schema
 from bayesgen.schema.power_transform import learned as learned_transform
 from bayesgen.table import (
     SPARSE,
@@ -163,6 +158,11 @@ class TrainingRows:
     @functools.cached_property
     def _encoder(self) -> TableEncoder:
         return TableEncoder(self.table)
+
+    @functools.cached_property
+    def power_transforms(self) -> dict[Column, tuple | None]:
+        """The power transforms of these rows' columns that were learned so far."""
+        return {}
 
     def to_keep(self, *, table: bool) -> "TrainingRows":
         """Return the rows without cached encodings, and without cells unless requested."""
@@ -529,7 +529,7 @@ def learn(
     """Return the state of the rows of one table, read LEARN_ROWS at a time."""
     for name, likelihood in likelihoods.items():
         if likelihood.most_cells is not None:
-            _check_cells(likelihood, schema.blocks[name])
+            check_cells(likelihood, schema.blocks[name])
     codes = rows.codes_among(classes)
     n_levels = {
         name: schema.n_levels(name) if part.kind == "levels" else ()
@@ -539,7 +539,7 @@ def learn(
     for start in range(0, len(codes), LEARN_ROWS):
         chunk = slice(start, start + LEARN_ROWS)
         encoded = rows.encode(schema, unseen, None if len(codes) <= LEARN_ROWS else chunk)
-        _check_encoded(encoded, schema, likelihoods, start)
+        check_encoded(encoded, schema, likelihoods, start)
         sizes = {"n_classes": len(classes), "n_levels": n_levels}
         parts.append(
             model_statistics(likelihoods, encoded, codes[chunk], rows.weight[chunk], **sizes)
@@ -570,10 +570,13 @@ def learn_power_transforms(
     some = dataclasses.replace(schema, blocks=untransformed)
     encoded = joined([rows.encode(some, unseen) for rows in seen]) if untransformed else {}
     codes, weight = together(seen, classes)
-    changed = {}
+    # learned once for all members of a stack
+    changed, known = {}, seen[0].power_transforms if len(seen) == 1 else {}
     for name, columns in untransformed.items():
-        found = [learned_transform(cells, codes, weight) for cells in encoded[name].T]
-        changed[name] = tuple(map(_with_power, columns, found))
+        for column, cells in zip(columns, encoded[name].T, strict=True):
+            if column not in known:
+                known[column] = learned_transform(cells, codes, weight)
+        changed[name] = tuple(_with_power(column, known[column]) for column in columns)
     schema = dataclasses.replace(schema, blocks={**schema.blocks, **changed})
     parts = [learn(rows, schema, likelihoods, classes, unseen=unseen) for rows in seen]
     power_transforms = schema.power_transforms()
@@ -593,64 +596,6 @@ def _with_power(column: Column, found: tuple | None) -> Column:
         return column
     center, power = found
     return dataclasses.replace(column, origin=column.origin + center, transform=power)
-
-
-def check_sparse(likelihoods: Mapping[str, Likelihood]) -> None:
-    """Reject a sparse table if some likelihood requires dense rows, naming the first one.
-
-    Raises:
-        UnsupportedTable: with those that do.
-    """
-    for likelihood in likelihoods.values():
-        if not likelihood.sparse:
-            raise UnsupportedTable.sparse_for(type(likelihood).__name__)
-
-
-def _check_encoded(
-    encoded: Encoded, schema: Schema, likelihoods: dict[str, Likelihood], first: int
-) -> None:
-    """Reject missing cells where a likelihood fits complete rows only, and cells without a density.
-
-    first: number of the first of them among all fitted rows.
-    """
-    for name, likelihood in likelihoods.items():
-        if not likelihood.allows_missing_at_fit:
-            missing = first_missing(encoded[name])
-            if missing is not None:
-                column = schema.blocks[name][missing[0]].name
-                family = type(likelihood).__name__
-                raise MissingCells.at_fit(family, column, missing[1], encoded[name].shape[0])
-        _refuse_outside(likelihood, encoded[name], schema, name, first)
-
-
-def _refuse_outside(
-    likelihood: Likelihood, x: Traceable, schema: Schema, block: str, first: int
-) -> None:
-    """Reject cells outside the support under all parameters."""
-    outside = likelihood.out_of_support(x)
-    if outside is None:
-        return
-    rows, columns = outside.nonzero()
-    if not len(rows):
-        return
-    row, column = min(zip(rows.tolist(), columns.tolist(), strict=True))
-    value = x[row, column] + schema.origin(block)[column]
-    raise OutOfSupport.cell(
-        schema.blocks[block][column].name,
-        value,
-        first + row,
-        count=int((columns == column).sum()),
-        likelihood=repr(likelihood),
-        support=likelihood.support,
-    )
-
-
-def _check_cells(likelihood: Likelihood, columns: Columns) -> None:
-    """Reject a joint table with too many cells for its likelihood."""
-    n_levels = {column.name: len(column.levels) for column in columns}
-    cells, most = math.prod(max(n, 1) for n in n_levels.values()), likelihood.most_cells
-    if most is not None and cells > most:
-        raise TooManyCells.block(n_levels, most)
 
 
 def check_rows_of_fit(

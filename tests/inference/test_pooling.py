@@ -126,6 +126,7 @@ def copies(n=300, seed=0):
     return X.assign(other=1.5 * y + rng.standard_normal(n), noise=rng.standard_normal(n)), y
 
 
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.WorseThanFrequencies")
 def test_copies_share_a_weight_and_noise_has_little():
     X, y = copies()
     clf = bg.NaiveBayes(temper="columns").fit(X, y)
