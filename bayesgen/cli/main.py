@@ -33,7 +33,7 @@ from bayesgen.cli.models import (
 from bayesgen.compare import compare
 from bayesgen.errors import BayesgenError
 from bayesgen.errors.base import merge_sentences, merge_warnings
-from bayesgen.estimators import fit_batches, load
+from bayesgen.estimators import StackedClassifier, fit_batches, load
 from bayesgen.plots.style import pyplot
 from bayesgen.report import report_html
 from bayesgen.table import read_table
@@ -289,6 +289,9 @@ def fit_model(
     }
     if hasattr(classifier, "log_evidence_"):
         facts["log_evidence"] = classifier.log_evidence_
+    members = classifier.members_table() if isinstance(classifier, StackedClassifier) else None
+    if members is not None:
+        facts["members"] = members.reset_index().to_dict("records")
     size = out.stat().st_size
     facts |= {"out": {"path": str(out), "bytes": size}, "seed": seed}
     if json:
@@ -296,6 +299,8 @@ def fit_model(
     else:
         fit = f"{report.method}: {report.verdict}"
         printing.print_data(facts, model=words, fit=fit, out=f"{out} ({size:,} bytes)")
+        if members is not None:
+            printing.print_members(members)
 
 
 def _counting(batches: Iterable[LabelledBatch], count: Counter) -> Iterator[LabelledBatch]:

@@ -77,12 +77,13 @@ class NaiveBayes(Classifier):
 
     @restored_on_failure
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
-        """Fit to rows X and labels y; warn if the class frequencies predict better; returns self.
+        """Fit to rows X and labels y; warn if class frequencies predict better; returns self.
 
         The leave-one-out log loss of an exact fit, exact too, and that of the class frequencies
-        stand in `report_.details`, with the number of rows judged (at most 2,000, evenly spaced,
-        and fewer of wide tables).
-        Sparse tables and fits with temper= or missing="learn" are not judged.
+        stand in `report_.details`, with the standard error of their difference and the number of
+        rows judged (at most 2,000, evenly spaced, and fewer of wide tables). The warning needs a
+        difference of more than one standard error in at least 20 rows. Sparse tables and fits with
+        temper= or missing="learn" are not judged.
 
         Args:
             X: table of rows (see `Classifier.fit`).

@@ -516,6 +516,40 @@ class StackedClassifier(Classifier):
         tables = {name: member.summary(**options) for name, member in self.members_.items()}
         return diagnose.summary_of_members(tables)
 
+    def members_table(self) -> DataFrame:
+        """Return a DataFrame of the members: their scores, evidence and weights.
+
+        leave_one_out_log_loss: of each member alone, in nats. log_evidence: NaN where a member has
+        none; comparable between members that read the same columns. weight: in the linear pool.
+        log_linear_weight: in the log-linear pool, averaged over its priors; NaN without one. The
+        shares of the two pools are 1 - `pool_share_` and `pool_share_`.
+
+        Example:
+            >>> import bayesgen as bg
+            >>> X, y = bg.datasets.load_iris()
+            >>> stack = bg.StackedClassifier([bg.LDA(), bg.NaiveBayes()]).fit(X, y)
+            >>> stack.members_table().leave_one_out_log_loss.round(2).to_dict()
+            {'LDA 1': 0.07, 'NaiveBayes 2': 0.13}
+        """
+        import pandas as pd
+
+        check_is_fitted(self)
+        details = self.report_.details
+        pool = None if self._pool is None else self._pool.mean_weights[: len(self.members_)]
+        return pd.DataFrame(
+            {
+                "leave_one_out_log_loss": [
+                    details[f"leave-one-out log loss of {name}"] for name in self.members_
+                ],
+                "log_evidence": [
+                    getattr(member, "log_evidence_", np.nan) for member in self.members_.values()
+                ],
+                "weight": list(self.weights_.values()),
+                "log_linear_weight": np.nan if pool is None else pool,
+            },
+            index=pd.Index(self.members_, name="member"),
+        )
+
     @property
     def log_evidence_(self) -> float:
         """Not available for a stack: raises AttributeError."""

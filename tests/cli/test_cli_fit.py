@@ -344,6 +344,13 @@ def test_fit_saves_the_stack_of_the_library(rows, fitted, capsys):
     )
     assert printed["model"].startswith("stack of ") and "log_evidence" not in printed
     assert all(name in printed["model"] for name in found.members_)
+    table = expected.members_table()
+    assert [row["member"] for row in printed["members"]] == list(table.index)
+    np.testing.assert_allclose([row["weight"] for row in printed["members"]], table["weight"])
+    assert run("fit", rows, "--target", "survived", "--out", out) == 0
+    assert re.search(
+        r"^member +log loss +evidence +linear +log-lin\.$", capsys.readouterr().out, re.MULTILINE
+    )
 
 
 def test_predict_answers_from_a_saved_stack(rows, fitted, capsys):

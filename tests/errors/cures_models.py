@@ -119,7 +119,7 @@ DECISIONS = {
 }
 CONSTANT = table(dose=[1.0, 1.0, 1.0, 4.0, 5.5, 6.5])
 UNOBSERVED = table(dose=[np.nan, np.nan, np.nan, 4.0, 5.5, 6.5])
-COPIES = pd.DataFrame({f"copy {i}": [1.0, 5.0, 2.0, 4.0, 3.0, 1.5] for i in range(20)})
+COPIES = pd.DataFrame({f"copy {i}": [1.0, 5.0, 2.0, 4.0, 3.0, 1.5] * 5 for i in range(20)})
 SPHERICAL = bg.SphericalNormal()
 ESTIMATES = {
     "DegenerateVariance.floored": (
@@ -148,14 +148,14 @@ ESTIMATES = {
         lambda: naive(table(dose=[1.0, 2.0, None, None, None, None]), missing="ignorable"),
     ),
     "WorseThanFrequencies.at_fit": (
-        lambda: naive(COPIES),
+        lambda: naive(COPIES, Y * 5),
         "bg.StackedClassifier()",
-        lambda: stack("auto", COPIES),
+        lambda: stack("auto", COPIES, Y * 5),
     ),
     "WorseThanFrequencies.at_fit columns": (
-        lambda: naive(COPIES),
+        lambda: naive(COPIES, Y * 5),
         "NaiveBayes(temper='columns')",
-        lambda: naive(COPIES, temper="columns"),
+        lambda: naive(COPIES, Y * 5, temper="columns"),
     ),
     "UninformativeColumn.column": (
         lambda: naive(table(dose=1.0)),

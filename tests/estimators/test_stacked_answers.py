@@ -263,3 +263,28 @@ def test_other_columns_are_refused_in_partial_fit():
     stack = bg.StackedClassifier([bg.NaiveBayes()]).fit(X, y)
     with pytest.raises(ValueError, match="unseen at fit time:\n- extra\n"):
         stack.partial_fit(X.assign(extra=1.0), y)
+
+
+# --- the table of members -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pool", ["learn", None])
+def test_table_of_members(pool):
+    X, y = iris()
+    members = {"linear": bg.LDA(), "naive": bg.NaiveBayes(), "point": bg.LDA(inference="mle")}
+    stack = bg.StackedClassifier(members, pool=pool).fit(X, y)
+    table = stack.members_table()
+    assert list(table.index) == list(members) and table.index.name == "member"
+    for name, member in stack.members_.items():
+        row = table.loc[name]
+        assert row["weight"] == stack.weights_[name]
+        assert (
+            row["leave_one_out_log_loss"]
+            == (stack.report_.details[f"leave-one-out log loss of {name}"])
+        )
+        evidence = getattr(member, "log_evidence_", np.nan)
+        np.testing.assert_equal(row["log_evidence"], evidence)
+    assert table["log_evidence"].isna().tolist() == [False, False, True]
+    assert table["log_linear_weight"].isna().all() == (pool is None)
+    fitted = bg.NaiveBayes().fit(X, y).report_.details["leave-one-out log loss"]
+    np.testing.assert_allclose(table.loc["naive", "leave_one_out_log_loss"], fitted, rtol=1e-9)
