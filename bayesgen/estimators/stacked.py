@@ -531,24 +531,21 @@ class StackedClassifier(Classifier):
             >>> stack.members_table().leave_one_out_log_loss.round(2).to_dict()
             {'LDA 1': 0.07, 'NaiveBayes 2': 0.13}
         """
-        import pandas as pd
-
         check_is_fitted(self)
         details = self.report_.details
         pool = None if self._pool is None else self._pool.mean_weights[: len(self.members_)]
-        return pd.DataFrame(
-            {
-                "leave_one_out_log_loss": [
-                    details[f"leave-one-out log loss of {name}"] for name in self.members_
-                ],
-                "log_evidence": [
-                    getattr(member, "log_evidence_", np.nan) for member in self.members_.values()
-                ],
-                "weight": list(self.weights_.values()),
-                "log_linear_weight": np.nan if pool is None else pool,
-            },
-            index=pd.Index(self.members_, name="member"),
-        )
+        nothing = np.full(len(self.members_), np.nan)
+        columns = {
+            "leave_one_out_log_loss": [
+                details[f"leave-one-out log loss of {name}"] for name in self.members_
+            ],
+            "log_evidence": [
+                getattr(member, "log_evidence_", np.nan) for member in self.members_.values()
+            ],
+            "weight": list(self.weights_.values()),
+            "log_linear_weight": nothing if pool is None else pool,
+        }
+        return diagnose.frame(columns, list(self.members_)).rename_axis("member")
 
     @property
     def log_evidence_(self) -> float:
