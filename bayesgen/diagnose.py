@@ -10,6 +10,7 @@ from collections.abc import Hashable, Mapping
 from typing import Any, cast
 
 import numpy as np
+from jaxtyping import Float
 
 from bayesgen import arguments
 from bayesgen.errors import UnreliableLeaveOneOut, UnsupportedInference, warn
@@ -349,6 +350,20 @@ def summary_of_members(tables: Mapping[str, DataFrame]) -> DataFrame:
 
     named = [table.rename(index=lambda row, n=n: f"{n}/{row}") for n, table in tables.items()]
     return pd.concat(named)
+
+
+def table_of_members(
+    loss: Mapping[str, float],
+    evidence: Mapping[str, float],
+    weights: Mapping[str, float],
+    log_linear: Float[np.ndarray, " member"],
+) -> DataFrame:
+    """Return a DataFrame of the members' leave-one-out log loss, log evidence and weights."""
+    import pandas as pd
+
+    columns = {"leave_one_out_log_loss": loss, "log_evidence": evidence, "weight": weights}
+    table = pd.DataFrame(columns, index=pd.Index(list(loss), name="member"))
+    return table.assign(log_linear_weight=log_linear)
 
 
 def trees_of_members(trees: Mapping[str, DataTree], weights: Mapping[str, float]) -> DataTree:

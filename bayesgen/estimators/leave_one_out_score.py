@@ -48,6 +48,8 @@ def scored(
     if len(judged) < n:
         encoded = state.schema.encode(rows.table.take(judged), unseen)
         safe = _subtractable(state, encoded, codes[judged])
+        if not len(safe):
+            return None
         encoded, judged = take_rows(encoded, safe), judged[safe]
     else:
         encoded = rows.encode(state.schema, unseen)

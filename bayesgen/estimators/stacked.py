@@ -532,20 +532,11 @@ class StackedClassifier(Classifier):
             {'LDA 1': 0.07, 'NaiveBayes 2': 0.13}
         """
         check_is_fitted(self)
-        details = self.report_.details
-        pool = None if self._pool is None else self._pool.mean_weights[: len(self.members_)]
-        nothing = np.full(len(self.members_), np.nan)
-        columns = {
-            "leave_one_out_log_loss": [
-                details[f"leave-one-out log loss of {name}"] for name in self.members_
-            ],
-            "log_evidence": [
-                getattr(member, "log_evidence_", np.nan) for member in self.members_.values()
-            ],
-            "weight": list(self.weights_.values()),
-            "log_linear_weight": nothing if pool is None else pool,
-        }
-        return diagnose.frame(columns, list(self.members_)).rename_axis("member")
+        pool, size = self._pool, len(self.members_)
+        loss = {n: self.report_.details[f"leave-one-out log loss of {n}"] for n in self.members_}
+        evidence = {n: getattr(m, "log_evidence_", np.nan) for n, m in self.members_.items()}
+        log_linear = np.full(size, np.nan) if pool is None else pool.mean_weights[:size]
+        return diagnose.table_of_members(loss, evidence, self.weights_, log_linear)
 
     @property
     def log_evidence_(self) -> float:
