@@ -785,7 +785,7 @@ def likelihood_of(joint: Joint, log_classes: LogClasses) -> Joint:
     return np.where(possible, joint - np.where(possible, log_classes, 0.0), -np.inf)
 
 
-def contrasts(parts: Parts) -> Float[np.ndarray, "... class part"]:
+def contrasts(parts: Float[np.ndarray, "... part class"]) -> Float[np.ndarray, "... class part"]:
     """Return each part's log densities relative to their mean over classes, parts last.
 
     The classes that a part rules out are RULED_OUT below its best one; a part that rules out every
