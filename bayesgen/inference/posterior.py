@@ -779,7 +779,7 @@ def _relative(joint: Joint, log_classes: LogClasses) -> Joint:
     return joint - top
 
 
-def likelihood_of(joint: Joint, log_classes: LogClasses) -> Joint:
+def likelihood_of(joint: LogClasses, log_classes: LogClasses) -> LogClasses:
     """Return log p(x given y = k) up to a constant of the row; -inf for impossible classes."""
     possible = np.isfinite(log_classes)
     return np.where(possible, joint - np.where(possible, log_classes, 0.0), -np.inf)
