@@ -166,7 +166,7 @@ def test_a_story_of_your_own_is_named():
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # ten folds of few rows
-        stack = bg.StackedClassifier(members).fit(X, y)
+        stack = bg.StackedClassifier(members, pool=None).fit(X, y)
     for ask in (stack.evidence, stack.feature_value):
         with pytest.raises(UnsupportedInference, match=r"the member 'told'.*of your own"):
             ask(X)

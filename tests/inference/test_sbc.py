@@ -19,6 +19,8 @@ from cases import CASES
 from faults_sbc import FAULTS
 from subjects import GROUPS, SUBJECTS
 
+from bayesgen.likelihoods import KernelDiscriminant
+
 EXACT = [name for name, subject in SUBJECTS.items() if "exact" in subject.inferences]
 FEW = ("Normal", "MultivariateNormal shared", "Categorical", "Poisson")
 FITS = 400
@@ -42,7 +44,8 @@ def exact(*names: str, fits: int = FITS) -> list[sbc.Line]:
 @pytest.mark.slow
 def test_every_family_is_examined():
     examined = {type(subject.prior()) for subject in SUBJECTS.values()}
-    assert {type(case.prior) for case in CASES.values()} <= examined
+    # kernels around the rows themselves have no prior to simulate rows from; see their coverage
+    assert {type(case.prior) for case in CASES.values()} - {KernelDiscriminant} <= examined
     sampled = {name for group in GROUPS for name in group}
     assert sampled == {n for n, s in SUBJECTS.items() if "nuts" in s.inferences}
     closed = {name for name, subject in SUBJECTS.items() if subject.prior().conjugate}
