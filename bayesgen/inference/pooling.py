@@ -33,6 +33,7 @@ from bayesgen.inference.posterior import (
     take_rows,
 )
 from bayesgen.likelihoods.base import row_chunks
+from bayesgen.likelihoods.multivariate_normal.density import SMALL_PRODUCT
 from bayesgen.typing import Encoded, Joint, Labels, Parts, Weights
 
 NEWTON_STEPS, CONVERGED = 50, 1e-8
@@ -43,8 +44,6 @@ SMALLEST_STEP = 1e-6
 """Share of a Newton step below which no decrease is sought."""
 CHUNK_FLOATS = 2_000_000
 """Numbers of the design matrix that are held at once: 16 MB."""
-SMALL_PRODUCT = 262_144
-"""Multiplications up to which OpenBLAS uses one thread (see `multivariate_normal.density`)."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -115,6 +114,8 @@ def learned_pool(
         log_odds: of each of these priors before the rows.
     """
     x, own = contrasts(parts), (np.arange(len(y)), y)
+    # a row whose class is impossible without it cannot tell weights apart
+    weight = np.where(np.isneginf(log_classes[own]), 0.0, weight)
     fits = []
     for center, scale in zip(centers, scales, strict=True):
         start = fits[-1].weights if fits else center

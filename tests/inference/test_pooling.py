@@ -97,6 +97,16 @@ def test_classes_ruled_out_and_rows_ruled_out():
     assert not found[0, :, 1].any()
 
 
+def test_a_row_whose_class_is_impossible_without_it_changes_no_weight():
+    parts, log_classes, y, weight = some_parts(40, 3, 3, seed=3)
+    alone = log_classes.copy()
+    alone[0, y[0]] = -np.inf
+    prior = pooling.column_priors(parts)
+    found, _ = pooling.learned_pool(parts, alone, y, weight, **prior)
+    others, _ = pooling.learned_pool(parts[1:], log_classes[1:], y[1:], weight[1:], **prior)
+    np.testing.assert_allclose(found.mean_weights, others.mean_weights, atol=1e-6)
+
+
 def test_few_rows_without_signal_go_to_the_mean():
     """With 12 rows of noise the pool has little of the weight, with 2,000 of signal most."""
     rng = np.random.default_rng(0)
