@@ -31,7 +31,7 @@ from bayesgen.errors import (
     UnsupportedTable,
     deduplicate_warnings,
 )
-from bayesgen.estimators import parameters, pattern_evidence, training, validation
+from bayesgen.estimators import missing_pattern_warning, parameters, training, validation
 from bayesgen.estimators.column_blocks import Blocks, column_keys, with_pattern
 from bayesgen.estimators.column_blocks import Spec as LikelihoodSpec
 from bayesgen.estimators.diagnostics import DRAWS, REPLICATES, Fitted
@@ -352,7 +352,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         if np.count_nonzero(state.statistics.count) >= 2:
             posterior = state.infer(self.inference, self.class_prior, seed)
             if seen:
-                pattern_evidence.warn_of(state, self.class_prior, posterior.reader, seen[-1])
+                missing_pattern_warning.warn_of(state, self.class_prior, posterior.reader, seen[-1])
             if self.temper is not None or self.missing == "learn":
                 parts = posterior, self.temper, self.class_prior, seen
                 posterior = state.tempered(*parts, unseen=self.unseen)

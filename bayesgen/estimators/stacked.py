@@ -34,7 +34,7 @@ from bayesgen.estimators.classifier import Classifier, restored_on_failure
 from bayesgen.estimators.column_blocks import PATTERNS, Blocks
 from bayesgen.estimators.diagnostics import Fitted
 from bayesgen.estimators.held_out import HeldOut, fitted_posterior, held_out, judged_rows
-from bayesgen.estimators.pattern_members import pattern_cells, pattern_power
+from bayesgen.estimators.missing_pattern_members import pattern_cells, pattern_power
 from bayesgen.estimators.stack_members import WIDEST, automatic, too_wide
 from bayesgen.estimators.stack_posterior import mixture_of, pooled, tempered
 from bayesgen.estimators.stack_rows import StackEncoder, StackRows
