@@ -29,6 +29,8 @@ WIDE = 64
 two columns of 2,000 centers would take 80 MB at 100 columns, and grow with their square."""
 SHARED = 8
 """Rows of one pattern of missing cells from which they share one product."""
+ROUNDING = 1e-9
+"""Share of a weight below which the rest of a difference is rounding."""
 
 Squares = Float[np.ndarray, "row center"]
 Centers = Float[np.ndarray, "center feature"]
@@ -175,4 +177,26 @@ def log_sums(
                 part *= part
             total = part @ weight
             out[rows, j][some] = np.log(total[some]) - near[some] / (2 * h**2)
+    return out
+
+
+def log_sums_without(
+    squares: Squares,
+    weight: Weight,
+    own: Int[np.ndarray, " row"],
+    lost: Float[np.ndarray, " row"],
+    bandwidth: Bandwidths,
+) -> Float[np.ndarray, "row bandwidth"]:
+    """Return `log_sums` where each row's own center lacks the weight lost.
+
+    own: the position of each row among the centers, -1 of a row that is none.
+    """
+    here = np.flatnonzero(own >= 0)
+    at, away = own[here], lost[here]
+    gone = weight[at] - away <= ROUNDING * weight[at]
+    squares[here, at] = np.where(gone, np.inf, 0.0)
+    out = log_sums(squares, weight, bandwidth)
+    # of a center of weight above 1 the rest stays, at distance 0
+    some = here[~gone]
+    out[some] += np.log1p(-away[~gone, None] * np.exp(-out[some]))
     return out

@@ -14,7 +14,7 @@ from bayesgen.likelihoods.kernel_discriminant.kernels import (
     PAIRS,
     Bandwidths,
     Kernels,
-    log_sums,
+    log_sums_without,
 )
 from bayesgen.likelihoods.multivariate_normal import MultivariateNormalStatistics
 from bayesgen.likelihoods.multivariate_normal.density import LOG_2PI
@@ -95,18 +95,6 @@ def _without_own(
 ) -> Float[np.ndarray, "row bandwidth"]:
     """Return the logs of a class's sums of kernels, each row's own center without its weight."""
     part = kernels.parts[cls]
-    weight = kernels.weight[part]
-    here = np.flatnonzero((own >= part.start) & (own < part.stop))
-    at = own[here] - part.start
-    lost = away[here] * kernels.share[cls]
-    gone = weight[at] - lost <= ROUNDING * weight[at]
-    squares[here, at] = np.where(gone, np.inf, 0.0)
-    out = log_sums(squares, weight, bandwidth)
-    # of a center of weight above 1 the rest stays, at distance 0
-    some = here[~gone]
-    out[some] += np.log1p(-lost[~gone, None] * np.exp(-out[some]))
-    return out
-
-
-ROUNDING = 1e-9
-"""Share of a weight below which the rest of a difference is rounding."""
+    place = np.where((own >= part.start) & (own < part.stop), own - part.start, -1)
+    lost = away * kernels.share[cls]
+    return log_sums_without(squares, kernels.weight[part], place, lost, bandwidth)
