@@ -1,233 +1,219 @@
-"""Leave-one-out likelihood of a Gaussian kernel's bandwidth, and densities at many bandwidths.
+"""Sums of normal kernels in one column as functions of the bandwidth: leave-one-out, many draws.
 
 The bandwidth of each class and column has a likelihood of its own, a function of one variable. It
-is computed once, exactly, at the knots of a table, with slope and curvature, so the cost of a
-leapfrog step does not depend on the number of rows.
-
-For one value, sum_i w_i exp(-(d_i^2 - d_min^2) / 2h^2) is an entire function of log h, bounded by
-the weight of the nearest centers and that of all. Chebyshev interpolation at 64 points evaluates it
-at thousands of draws of h by one matrix product.
+is computed once, exactly, at the knots of a table, and interpolated by a spline of degree five, so
+the cost of a leapfrog step does not depend on the number of rows. Densities at thousands of draws
+of the bandwidth are the same splines, one for each value: their weights are one matrix product.
 """
 
-import dataclasses
+import functools
+import math
 from collections.abc import Callable
 
 import numpy as np
 from jaxtyping import Float
+from scipy.interpolate import BSpline, make_interp_spline
 
+from bayesgen.likelihoods.base import row_chunks
+from bayesgen.likelihoods.kernel_discriminant.kernels import log_sums, log_sums_without
 from bayesgen.typing import Traceable
 
-PAIRS = 1 << 18
-"""Pairs of values held at once: 512 kB, which stay in a second-level cache."""
-STEPS, MARGIN = 100, 4.0
+PAIRS = 1 << 17
+"""Pairs of a value and a center held at once: 1 MB, which stays in a second-level cache."""
+LOG_ROOT = np.log(2) / 2
+"""Logarithm of the ratio of bandwidths that `log_sums` takes, the square root of 2."""
+SERIES = 8
+"""Knots of the table from a bandwidth to that one times the square root of 2: steps of .043 in the
+logarithm."""
+DRAWN_SERIES, BEYOND = 12, 4
+"""The same of densities at draws, and knots beyond the draws on both sides, where splines are less
+exact: log densities are 1e-9 off at most (tested)."""
+DOUBLINGS = 8
+"""Squares of kernels in a row, each of which doubles their relative error: 3e-14 in the end."""
+DEGREE = 5
+"""Of the splines."""
+STEPS, MARGIN = 200, 4.0
 """Steps of the table, and how far it goes beyond the rule of thumb and the guess in log bandwidths:
-a factor of 55 either way, farther up where a value is lonely. Between knots polynomials of degree
-five are 1e-8 of the log likelihood off at most (tested); beyond the ends straight lines go on."""
+a factor of 55 either way, farther up where a value is lonely. Splines are 1e-8 of the log
+likelihood off at most (tested), 1e-5 where a value is 1e8 times as far from the others as the rest
+from each other, for which steps are longer; beyond the ends straight lines go on."""
 ASCENT_STEPS, SMALL = 30, 1e-10
 """Newton steps at most, and the step, in widths, that ends them."""
 WIDEST = 1.0
 """Greatest width that coordinates of a log bandwidth are given."""
-DRAWN_PAIRS = 1 << 19
-"""The same for densities at draws: 4 MB, which stays in a third-level cache."""
-NODES = 64
-"""Points of the interpolation. Over bandwidths up to a factor of e^4 apart log densities are 1e-9
-off at most (tested); of draws spread wider, and of fewer draws, each is computed itself."""
-FARTHEST = 4.0
 
 Cells = Float[np.ndarray, " value"]
-Centres = Float[np.ndarray, " centre"]
+Centers = Float[np.ndarray, " center"]
+Logs = Float[np.ndarray, " knot"]
 
 
-def leave_one_out(
-    value: Cells,
-    weight: Cells,
-    centre: Centres,
-    centre_weight: Centres,
-    log_bandwidth: Float[np.ndarray, " t"],
-) -> Float[np.ndarray, "t 3"]:
-    """Return log likelihood, slope and curvature by the log bandwidth t.
+# -- sums at many bandwidths -----------------------------------------------------------------------
 
-    sum_i weight_i log of the mean over the other centers of Normal(value_i given center, e^(2t)). A
-    value of weight w is w values, of which each leaves out itself; a value without other centers is
-    left out. weight, worth: weights of the values and of the centers.
+
+def knots(high: float, n: int, series: int) -> Logs:
+    """Return n falling log bandwidths, of which every `series`-th is 1 / sqrt 2 of the one before.
+
+    As `log_sums` takes them: each from the square of another's kernels.
     """
-    out = np.zeros((len(log_bandwidth), 3))
-    rows = max(1, PAIRS // max(len(centre), 1))
-    for begin in range(0, len(value), rows):
-        x, w = value[begin : begin + rows, None], weight[begin : begin + rows]
-        others = np.maximum(centre_weight - (x == centre) * np.minimum(w, 1.0)[:, None], 0.0)
-        count = others.sum(axis=1)
-        w = np.where(count > 0, w, 0.0)
-        square = (x - centre) ** 2
-        nearest = np.where(others > 0, square, np.inf).min(axis=1)
-        nearest = np.where(count > 0, nearest, 0.0)
-        square = np.where(others > 0, square, nearest[:, None])
-        constant = w @ (np.log(np.where(count > 0, count, 1.0)) + np.log(2 * np.pi) / 2)
-        for i, t in enumerate(log_bandwidth):
-            out[i] += _at(w, others, square, nearest, float(t))
-            out[i, 0] -= constant
+    return high - LOG_ROOT / series * np.arange(n)
+
+
+def _at_knots(
+    sums: Callable[..., Float[np.ndarray, "value knot"]],
+    squares: Float[np.ndarray, "value center"],
+    t: Logs,
+    series: int,
+) -> Float[np.ndarray, "value knot"]:
+    """Return sums at `knots` t; sums: (squares, bandwidth) -> those at some, as `log_sums`."""
+    out, bandwidth, length = np.empty((len(squares), len(t))), np.exp(t), DOUBLINGS * series
+    for begin in range(0, len(t), length):
+        for first in range(begin, min(begin + series, len(t))):
+            some = slice(first, begin + length, series)
+            out[:, some] = sums(squares.copy(), bandwidth=bandwidth[some])
     return out
 
 
-def _at(
-    w: np.ndarray, others: np.ndarray, square: np.ndarray, nearest: np.ndarray, t: float
-) -> tuple[float, float, float]:
-    """Return value, slope and curvature at one log bandwidth, constants left out."""
-    scale = np.exp(-2 * t)
-    ratio = square * scale
-    np.minimum(ratio, 1e150, out=ratio)
-    # each from its nearest center, so that the sum does not underflow
-    share = ratio * -0.5
-    share += (nearest * (scale / 2))[:, None]
-    np.exp(share, out=share)
-    share *= others
-    total = share.sum(axis=1)
-    total = np.where(total > 0, total, 1.0)
-    share *= ratio
-    first = share.sum(axis=1) / total
-    share *= ratio
-    second = share.sum(axis=1) / total
-    return (
-        w @ (np.log(total) - nearest * (scale / 2) - t),
-        w @ (first - 1),
-        w @ (second - 2 * first - first**2),
-    )
+def _spline(t: Logs, values: Float[np.ndarray, "knot ..."]) -> BSpline:
+    """Return the spline through values at falling knots."""
+    return make_interp_spline(t[::-1], values[::-1], k=DEGREE)
+
+
+def log_densities(
+    center: Centers, weight: Centers, bandwidth: Float[np.ndarray, " draw"]
+) -> Callable[[Cells], Float[np.ndarray, "value draw"]]:
+    """Return x -> log of the weighted mean of Gaussians around the centers, for each bandwidth.
+
+    -inf where all centers are farther than numbers reach; exact at any other distance.
+    """
+    unit = float(bandwidth.max())
+    t = np.log(bandwidth / unit)
+    step = LOG_ROOT / DRAWN_SERIES
+    n = int(-t.min() / step) + 2 + 2 * BEYOND
+    at = knots(BEYOND * step, n, DRAWN_SERIES)
+    carry = _spline(at, np.eye(n))(t).T if len(t) > 1 else None
+    at_some = functools.partial(log_sums, weight=weight)
+    constant = np.log(bandwidth) + np.log(2 * np.pi) / 2 + np.log(weight.sum())
+
+    def score(x: Cells) -> np.ndarray:
+        out = np.empty((len(x), len(t)))
+        for rows in row_chunks(len(x), max(1, PAIRS // max(len(center), n))):
+            squares = x[rows, None] - center
+            squares /= unit
+            with np.errstate(over="ignore"):
+                squares *= squares
+            if carry is None:
+                out[rows] = log_sums(squares, weight, np.ones(1))
+                continue
+            # splines go through sums relative to the nearest center, which hardly vary
+            near = squares.min(axis=1)
+            squares[np.isinf(near)] = 0.0
+            squares -= np.where(np.isinf(near), 0.0, near)[:, None]
+            sums = _at_knots(at_some, squares, at, DRAWN_SERIES) @ carry
+            out[rows] = sums - np.outer(near, np.exp(-2 * t) / 2)
+        return out - constant
+
+    return score
+
+
+# -- the leave-one-out likelihood ------------------------------------------------------------------
+
+
+def leave_one_out(
+    value: Cells, weight: Cells, center: Centers, center_weight: Centers, t: Logs, series: int
+) -> Logs:
+    """Return the log likelihood of the log bandwidths t, which are `knots`.
+
+    sum_i weight_i log of the mean over the other centers of Normal(value_i given center, e^(2t)). A
+    value of weight w is w values, of which each leaves out itself; a value without other centers is
+    left out. The centers hold all values, in rising order.
+    """
+    unit, total = np.exp(t[0]), np.zeros(len(t))
+    own, lost = np.searchsorted(center, value), np.minimum(weight, 1.0)
+    count = center_weight.sum() - lost
+    if len(center) == 1 and (count <= 0).all():
+        return total
+    for rows in row_chunks(len(value), max(1, PAIRS // len(center))):
+        with np.errstate(over="ignore"):
+            squares = ((value[rows, None] - center) / unit) ** 2
+        others = {"weight": center_weight, "own": own[rows], "lost": lost[rows]}
+        sums = _at_knots(functools.partial(log_sums_without, **others), squares, t - t[0], series)
+        total += weight[rows] @ (sums - np.log(count[rows, None]))
+    return total - weight.sum() * (t + np.log(2 * np.pi) / 2)
 
 
 def with_prior(
-    likelihood: Float[np.ndarray, "t 3"], t: Float[np.ndarray, " t"], guess: float, rows: float
-) -> Float[np.ndarray, "t 3"]:
-    """Return the likelihood times the density of t under h^2 ~ InverseGamma(rows/2, rows g^2/2)."""
-    pull = rows * np.exp(2 * (np.log(guess) - t))
-    return likelihood + np.stack([-rows * t - pull / 2, pull - rows, -2 * pull], axis=-1)
+    likelihood: Float[np.ndarray, "3 ..."], t: Float[np.ndarray, "..."], guess: float, rows: float
+) -> Float[np.ndarray, "3 ..."]:
+    """Return the log of the likelihood times the density of t, with slope and curvature by t.
 
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Table:
-    """The likelihood of one log bandwidth t, with location and scale of its posterior.
-
-    first, step: t at the first knot, and from knot to knot. values: (knot, 3), log likelihood,
-    slope and curvature by t in steps. mode, width: of the posterior of t.
+    The prior is h^2 ~ InverseGamma(rows / 2, rows guess^2 / 2).
     """
-
-    first: float
-    step: float
-    values: Float[np.ndarray, "knot 3"]
-    mode: float
-    width: float
+    pull = rows * np.exp(2 * (np.log(guess) - t))
+    return likelihood + np.stack([-rows * t - pull / 2, pull - rows, -2 * pull])
 
 
 def tabled(
     value: Cells,
     weight: Cells,
-    centre: Centres,
-    centre_weight: Centres,
+    center: Centers,
+    center_weight: Centers,
     guess: float,
     rows: float,
     rule: float,
-) -> Table:
-    """Return the leave-one-out likelihood at the knots and the posterior's mode and width.
+) -> dict[str, float | Float[np.ndarray, "step power"]]:
+    """Return the leave-one-out likelihood of a log bandwidth t, and how its posterior lies.
+
+    first, step: t at the first knot, and from knot to knot. table: in each step the coefficients of
+    powers of t, counted in steps from its start. log_mode, width: of the posterior of t.
 
     guess, rows: of the prior. rule: the rule of thumb, NaN where there is none.
     """
     ends = np.log([guess, guess if np.isnan(rule) else rule])
     # a value far from all others requires a bandwidth of about that distance
-    far = np.log(max(_loneliest(value, weight, centre, centre_weight), guess))
+    far = np.log(max(_loneliest(value, weight, center, center_weight), guess))
     high = max(float(ends.max()), float(far) - MARGIN / 2) + MARGIN
-    t = np.linspace(ends.min() - MARGIN, high, STEPS + 1)
-    table, step = leave_one_out(value, weight, centre, centre_weight, t), float(t[1] - t[0])
+    steps = STEPS * LOG_ROOT / (high - ends.min() + MARGIN)
+    series = int(np.clip(steps, 1, SERIES))
+    t = knots(high, STEPS + 1, series)
+    curve = _spline(t, leave_one_out(value, weight, center, center_weight, t, series))
+    t, step = t[::-1], float(t[0] - t[1])
 
-    def posterior(at: float) -> np.ndarray:
-        there = np.array([at])
-        likelihood = leave_one_out(value, weight, centre, centre_weight, there)
-        return with_prior(likelihood, there, guess, rows)[0]
+    def posterior(at: np.ndarray) -> np.ndarray:
+        likelihood = np.stack([curve(at, order) for order in range(3)])
+        return with_prior(likelihood, at, guess, rows)
 
-    mode = float(t[np.argmax(with_prior(table, t, guess, rows)[:, 0])])
+    mode = float(t[np.argmax(posterior(t)[0])])
     for _ in range(ASCENT_STEPS):
-        _, slope, bend = posterior(mode)
+        _, slope, curvature = posterior(np.array(mode))
         # the top of the table is a step away at most
-        move = float(np.clip(slope / max(-bend, rows), -step, step))
+        move = float(np.clip(slope / max(-curvature, rows), -step, step))
         mode += move
-        if abs(move) * np.sqrt(max(-bend, rows)) < SMALL:
+        if abs(move) * np.sqrt(max(-curvature, rows)) < SMALL:
             break
-    width = min(WIDEST, max(-posterior(mode)[2], 1e-12) ** -0.5)
-    return Table(float(t[0]), step, table * step ** np.arange(3), mode, float(width))
+    width = min(WIDEST, max(-curvature, 1e-12) ** -0.5)
+    powers = [curve(t[:-1], n) * step**n / math.factorial(n) for n in range(DEGREE + 1)]
+    table = np.stack(powers, axis=-1)
+    return {"table": table, "log_mode": mode, "width": width, "first": t[0], "step": step}
 
 
-def _loneliest(value: Cells, weight: Cells, centre: Centres, centre_weight: Centres) -> float:
+def _loneliest(value: Cells, weight: Cells, center: Centers, center_weight: Centers) -> float:
     """Return the largest nearest-neighbor distance of the values; centers hold all values."""
-    at = np.searchsorted(centre, value)
-    gaps = np.concatenate([[np.inf], np.diff(centre), [np.inf]])
+    at = np.searchsorted(center, value)
+    gaps = np.concatenate([[np.inf], np.diff(center), [np.inf]])
     nearest = np.minimum(gaps[at], gaps[at + 1])
-    nearest = np.where(centre_weight[at] > np.minimum(weight, 1.0), 0.0, nearest)
+    nearest = np.where(center_weight[at] > np.minimum(weight, 1.0), 0.0, nearest)
     return float(nearest[np.isfinite(nearest)].max(initial=0.0))
 
 
 def read(table: Traceable, place: Traceable) -> Traceable:
     """Return the tabled functions, (..., class, feature), at places counted in steps.
 
-    table: (class, feature, knot, 3). Runs on NumPy and on traced arrays.
+    table: (class, feature, step, power). Runs on NumPy and on traced arrays.
     """
-    xp = place.__array_namespace__()
-    last = table.shape[2] - 1
-    inside = xp.clip(place, 0.0, float(last))
-    at = xp.clip(xp.floor(inside), 0, last - 1).astype(int)
+    xp, powers = place.__array_namespace__(), np.arange(DEGREE + 1)
+    inside = xp.clip(place, 0.0, float(STEPS))
+    at = xp.clip(xp.floor(inside), 0, STEPS - 1).astype(int)
     k, j = np.arange(table.shape[0])[:, None], np.arange(table.shape[1])
-    sides = xp.concat([table[k, j, at], table[k, j, at + 1]], axis=-1)
-    powers = xp.stack([(inside - at) ** n for n in range(6)], axis=-1)
-    edge = xp.where(place < 0, table[:, :, 0, 1], table[:, :, -1, 1])
-    return ((powers @ HERMITE) * sides).sum(axis=-1) + edge * (place - inside)
-
-
-HERMITE = np.array(
-    [
-        [1.0, 0.0, 0.0, 0.0, 0.0, 0.0],
-        [0.0, 1.0, 0.0, 0.0, 0.0, 0.0],
-        [0.0, 0.0, 0.5, 0.0, 0.0, 0.0],
-        [-10.0, -6.0, -1.5, 10.0, -4.0, 0.5],
-        [15.0, 8.0, 1.5, -15.0, 7.0, -1.0],
-        [-6.0, -3.0, -0.5, 6.0, -3.0, 0.5],
-    ]
-)
-"""Powers of s -> weights of value, slope and curvature at 0 and 1 in the quintic through them."""
-
-
-# -- densities at draws of the bandwidth -----------------------------------------------------------
-
-
-def log_densities(
-    centre: Centres, weight: Centres, bandwidth: Float[np.ndarray, " draw"]
-) -> Callable[[Cells], Float[np.ndarray, "value draw"]]:
-    """Return x -> log of the weighted mean of Gaussians around the centers, for each bandwidth."""
-    log_h = np.log(bandwidth)
-    low, high = log_h.min(), log_h.max()
-    carried = len(log_h) > NODES and high - low <= FARTHEST
-    middle, half = (low + high) / 2, max((high - low) / 2, 1e-9)
-    angles = np.pi * (np.arange(NODES) + 0.5) / NODES
-    at = middle + half * np.cos(angles) if carried else log_h
-    carry = _chebyshev(np.clip((log_h - middle) / half, -1, 1), angles) if carried else None
-    constant = log_h + np.log(2 * np.pi) / 2 + np.log(weight.sum())
-
-    def score(x: Cells) -> np.ndarray:
-        square, sums = np.empty(len(x)), np.empty((len(x), len(at)))
-        size = max(1, DRAWN_PAIRS // max(len(centre), 1))
-        for begin in range(0, len(x), size):
-            rows = slice(begin, begin + size)
-            off = (x[rows, None] - centre) ** 2
-            square[rows] = off.min(axis=1)
-            off -= square[rows, None]
-            for i, t in enumerate(at):
-                sums[rows, i] = np.exp(off * (-0.5 * np.exp(-2 * t))) @ weight
-        if carry is not None:
-            sums = sums @ carry
-        far = np.outer(square, 0.5 / bandwidth**2)
-        return np.log(sums) - far - constant
-
-    return score
-
-
-def _chebyshev(z: np.ndarray, angles: np.ndarray) -> Float[np.ndarray, "node draw"]:
-    """Return the weight of each node's value in the interpolant at z, between -1 and 1."""
-    orders = np.arange(NODES)
-    coefficients = np.cos(np.outer(angles, orders)) * np.where(orders > 0, 2, 1) / NODES
-    return coefficients @ np.cos(np.outer(orders, np.arccos(z)))
+    value = (table[k, j, at] * (inside - at)[..., None] ** powers).sum(axis=-1)
+    edge = xp.where(place < 0, table[:, :, 0, 1], table[:, :, -1] @ powers)
+    return value + edge * (place - inside)

@@ -6,6 +6,7 @@ compact support as its half-width, which is `reach` times ours.)
 """
 
 import dataclasses
+import functools
 from collections.abc import Callable
 from typing import ClassVar
 
@@ -13,6 +14,7 @@ import numpy as np
 from jaxtyping import Float
 
 from bayesgen.errors import InvalidArgument, NoEvidence, UnsupportedInference
+from bayesgen.likelihoods import kernel_bandwidth
 from bayesgen.likelihoods.base import (
     Guess,
     Likelihood,
@@ -20,9 +22,9 @@ from bayesgen.likelihoods.base import (
     broadcast_guess,
     require_one_of,
     require_positive,
+    row_chunks,
 )
 from bayesgen.likelihoods.distinct_rows import Values, distinct_values
-from bayesgen.likelihoods.kernel_bandwidth import STEPS, log_densities, read, tabled
 from bayesgen.typing import Block, Labels, LevelCounts, Params, Traceable, Weights
 
 PAIRS = 1 << 19
@@ -33,7 +35,7 @@ FOUND = ("log_mode", "width", "first", "step")
 
 Bandwidth = str | Guess
 Cells = Float[np.ndarray, " value"]
-Centres = Float[np.ndarray, " centre"]
+Centers = Float[np.ndarray, " center"]
 
 
 # -- kernels ---------------------------------------------------------------------------------------
@@ -67,59 +69,44 @@ KERNELS = {
 """By name; the Gaussian, whose support is the line, is summed in logarithms."""
 
 
-def log_density(
-    name: str, value: Cells, centre: Centres, weight: Centres, bandwidth: float
-) -> Cells:
-    """Return the log of the weighted mean of kernels around the centers, at each value.
+def log_densities(
+    name: str, center: Centers, weight: Centers, bandwidth: Float[np.ndarray, " draw"]
+) -> Callable[[Cells], Float[np.ndarray, "value draw"]]:
+    """Return x -> log of the weighted mean of kernels around the centers, for each bandwidth.
 
-    -inf where no kernel reaches. Gaussians are exact at any distance.
+    -inf where no kernel reaches. Equal values are scored once.
     """
-    distinct, where = np.unique(value, return_inverse=True)
-    out = np.empty(len(distinct))
-    size = max(1, PAIRS // max(len(centre), 1))
-    with np.errstate(divide="ignore", over="ignore"):
-        for begin in range(0, len(distinct), size):
-            away = (distinct[begin : begin + size, None] - centre) / bandwidth
-            out[begin : begin + size] = _log_sum(name, away, weight)
-    return (out - np.log(weight.sum() * bandwidth))[where]
-
-
-def _log_sum(name: str, away: np.ndarray, weight: np.ndarray) -> np.ndarray:
     kernel = KERNELS[name]
-    if kernel is None:
-        square = away**2 / 2
-        nearest = square.min(axis=1, keepdims=True)
-        # beyond the range of floats all centers are equally far
-        off = np.where(np.isinf(nearest), np.inf, square - np.where(np.isinf(nearest), 0, nearest))
-        return np.log(np.exp(-off) @ weight) - nearest[:, 0] - np.log(2 * np.pi) / 2
-    z = away / kernel.reach
-    return np.log(np.where(np.abs(z) <= 1, kernel.height(z), 0.0) @ weight) - np.log(kernel.reach)
+    score = (
+        kernel_bandwidth.log_densities(center, weight, bandwidth)
+        if kernel is None
+        else functools.partial(_ended, kernel, center, weight, bandwidth * kernel.reach)
+    )
+
+    def scores(x: Cells) -> np.ndarray:
+        distinct, where = np.unique(x, return_inverse=True)
+        return score(distinct)[where]
+
+    return scores
+
+
+def _ended(
+    kernel: Kernel, center: Centers, weight: Centers, end: Float[np.ndarray, " draw"], x: Cells
+) -> Float[np.ndarray, "value draw"]:
+    """Return the same of a kernel that ends at the distances `end`."""
+    out = np.empty((len(x), len(end)))
+    for rows in row_chunks(len(x), max(1, PAIRS // len(center))):
+        for i, width in enumerate(end):
+            z = (x[rows, None] - center) / width
+            out[rows, i] = np.where(np.abs(z) <= 1, kernel.height(z), 0.0) @ weight
+    with np.errstate(divide="ignore"):
+        return np.log(out) - np.log(weight.sum() * end)
 
 
 def blur(name: str, rng: np.random.Generator, n: int) -> np.ndarray:
     """Return n draws from a kernel of bandwidth 1 around 0."""
     kernel = KERNELS[name]
     return rng.standard_normal(n) if kernel is None else kernel.reach * kernel.noise(rng, n)
-
-
-def scattered(
-    name: str,
-    rows: Values,
-    bandwidth: Float[np.ndarray, "class feature"],
-    y: Labels,
-    rng: np.random.Generator,
-) -> Block:
-    """Draw each cell as a training value of the row's class plus kernel noise."""
-    out = np.empty((len(y), rows.n_features))
-    for k in np.unique(y):
-        at = np.flatnonzero(y == k)
-        for j in range(rows.n_features):
-            centre, weight = rows.borrowed(int(k), j)
-            steps = np.cumsum(weight)
-            picked = np.searchsorted(steps, rng.random(len(at)) * steps[-1], side="right")
-            noise = blur(name, rng, len(at))
-            out[at, j] = centre[np.minimum(picked, len(centre) - 1)] + bandwidth[k, j] * noise
-    return out
 
 
 # -- bandwidths ------------------------------------------------------------------------------------
@@ -211,6 +198,42 @@ class _FittedValues(Likelihood[Values]):
     def uninformative(self) -> np.ndarray:
         """Return the columns that were never observed, or are constant without a stated guess."""
         return np.isnan(self.width).any(axis=0)
+
+    def log_density_given(self, bandwidth: np.ndarray) -> Callable[[Block], np.ndarray]:
+        """Return x -> sum over observed columns of log mean kernels, (row, *draws, class).
+
+        bandwidth: (*draws, class, feature).
+        """
+        rows, (*lead, n_classes, n_features) = self.rows, bandwidth.shape
+        flat = bandwidth.reshape(-1, n_classes, n_features)
+        places = [(k, j, rows.borrowed(k, j)) for k, j in np.ndindex(n_classes, n_features)]
+        # a column that was never observed is uninformative
+        scores = [
+            (k, j, log_densities(self.kernel, *centers, flat[:, k, j]))
+            for k, j, centers in places
+            if len(centers[0])
+        ]
+
+        def score(x: Block) -> np.ndarray:
+            out, seen = np.zeros((len(x), len(flat), n_classes)), ~np.isnan(x)
+            for k, j, column in scores:
+                out[seen[:, j], :, k] += column(x[seen[:, j], j])
+            return out.reshape(len(x), *lead, n_classes)
+
+        return score
+
+    def simulate_given(
+        self, bandwidth: Float[np.ndarray, "class feature"], y: Labels, rng: np.random.Generator
+    ) -> Block:
+        """Draw each cell as a fitted value of the row's class plus kernel noise."""
+        out = np.empty((len(y), bandwidth.shape[1]))
+        for k, j in np.ndindex(bandwidth.shape):
+            at = np.flatnonzero(y == k)
+            if len(at):
+                center, weight = self.rows.borrowed(k, j)
+                picked = rng.choice(center, len(at), p=weight / weight.sum())
+                out[at, j] = picked + bandwidth[k, j] * blur(self.kernel, rng, len(at))
+        return out
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -309,19 +332,7 @@ class KernelDensity(_FittedValues):
 
     def predictive(self) -> Callable[[Block], np.ndarray]:
         """Return x -> sum over observed columns of log mean kernels, shape (row, class)."""
-        rows, (n_classes, n_features) = self.rows, self.width.shape
-        places = list(np.ndindex(n_classes, n_features))
-        centres = {at: rows.borrowed(*at) for at in places}
-
-        def score(x: Block) -> np.ndarray:
-            out, seen = np.zeros((len(x), n_classes)), ~np.isnan(x)
-            # a column that was never observed is uninformative
-            for k, j in (at for at in places if len(centres[at][0])):
-                cells, width = x[seen[:, j], j], self.width[k, j]
-                out[seen[:, j], k] += log_density(self.kernel, cells, *centres[k, j], width)
-            return out
-
-        return score
+        return self.log_density_given(self.width)
 
     def log_density_fn(self, params: Params) -> Callable[[Block], np.ndarray]:
         """Return the predictive, shape (row, class): there is no parameter."""
@@ -362,7 +373,7 @@ class KernelDensity(_FittedValues):
 
     def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:
         """Return fitted values of each row's class, column by column, blurred."""
-        return scattered(self.kernel, self.rows, self.width, y, rng)
+        return self.simulate_given(self.width, y, rng)
 
     def story(self, name: str) -> Params:
         """Sample nothing."""
@@ -377,7 +388,7 @@ class KernelDensity(_FittedValues):
 class LearnedKernelDensity(_FittedValues):
     """The family of `KernelDensity(bandwidth="posterior")`; see there.
 
-    Fitting tabulates the leave-one-out likelihood of each class and column at 101 bandwidths, in
+    Fitting tabulates the leave-one-out likelihood of each class and column at 201 bandwidths, in
     time quadratic in the number of distinct values of a class; samplers interpolate the table. A
     class with a single row has no other center; that row uses those of all classes.
 
@@ -396,10 +407,11 @@ class LearnedKernelDensity(_FittedValues):
     step: np.ndarray | None = dataclasses.field(default=None, init=False)
     table: np.ndarray | None = dataclasses.field(default=None, init=False)
 
+    kernel: ClassVar[str] = "gaussian"
     has_closed_form_mle: ClassVar[bool] = False
     axes: ClassVar = {
         **dict.fromkeys((*PRIOR, *FOUND), ("class", "feature")),
-        "table": ("class", "feature", "knot", "derivative"),
+        "table": ("class", "feature", "step", "power"),
         **Values.axes,
     }
     supports: ClassVar = {"bandwidth": "positive"}
@@ -429,16 +441,17 @@ class LearnedKernelDensity(_FittedValues):
         prior_strength = broadcast_guess(
             "KernelDensity", "bandwidth_rows", self.bandwidth_rows, shape
         )
-        found = {name: np.full(shape, np.nan) for name in FOUND}
-        table = np.full((*shape, STEPS + 1, 3), np.nan)
+        found: dict[str, np.ndarray] = {name: np.full(shape, np.nan) for name in FOUND}
+        found["table"] = np.full(
+            (*shape, kernel_bandwidth.STEPS, kernel_bandwidth.DEGREE + 1), np.nan
+        )
         for at in zip(*np.nonzero(~np.isnan(guess)), strict=True):
             pair = (float(of[at]) for of in (guess, prior_strength, rule))
-            one = tabled(*_values_and_centres(statistics, *map(int, at)), *pair)
-            table[at] = one.values
-            for name, value in zip(FOUND, (one.mode, one.width, one.first, one.step), strict=True):
+            sides = _values_and_centers(statistics, *map(int, at))
+            for name, value in kernel_bandwidth.tabled(*sides, *pair).items():
                 found[name][at] = value
         prior = {"bandwidth_guess": guess, "bandwidth_rows": prior_strength}
-        return self.with_arrays({**prior, **found, "table": table, **statistics.arrays()})
+        return self.with_arrays({**prior, **found, **statistics.arrays()})
 
     def initial_params(self, statistics: Values) -> Params:
         """Return the mode of each class and column."""
@@ -446,22 +459,7 @@ class LearnedKernelDensity(_FittedValues):
 
     def log_density_fn(self, params: Params) -> Callable[[Block], np.ndarray]:
         """Return x -> sum over observed columns of log mean kernels, (row, *draws, class)."""
-        bandwidth, rows = params["bandwidth"], self.rows
-        *lead, n_classes, n_features = bandwidth.shape
-        flat = bandwidth.reshape(-1, n_classes, n_features)
-        scores = [
-            [log_densities(*rows.borrowed(k, j), flat[:, k, j]) for j in range(n_features)]
-            for k in range(n_classes)
-        ]
-
-        def score(x: Block) -> np.ndarray:
-            out, seen = np.zeros((len(x), len(flat), n_classes)), ~np.isnan(x)
-            for k, j in np.ndindex(n_classes, n_features):
-                at = seen[:, j]
-                out[at, :, k] += scores[k][j](x[at, j])
-            return out.reshape(len(x), *lead, n_classes)
-
-        return score
+        return self.log_density_given(params["bandwidth"])
 
     def log_likelihood(self, params: Params, statistics: Values) -> Traceable:
         """Return the leave-one-out log likelihood, summed over classes and columns, (*draws,).
@@ -471,11 +469,11 @@ class LearnedKernelDensity(_FittedValues):
         bandwidth = params["bandwidth"]
         xp = bandwidth.__array_namespace__()
         place = (xp.log(bandwidth) - self.first) / self.step
-        return read(self.table, place).sum(axis=(-2, -1))
+        return kernel_bandwidth.read(self.table, place).sum(axis=(-2, -1))
 
     def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:
         """Return fitted values of each row's class, column by column, blurred."""
-        return scattered("gaussian", self.rows, params["bandwidth"], y, rng)
+        return self.simulate_given(params["bandwidth"], y, rng)
 
     def story(self, name: str) -> Params:
         """Sample the bandwidth for every class and column."""
@@ -499,7 +497,7 @@ class LearnedKernelDensity(_FittedValues):
         return {"bandwidth": (self.log_mode, self.width)}
 
 
-def _values_and_centres(rows: Values, cls: int, feature: int) -> tuple[np.ndarray, ...]:
+def _values_and_centers(rows: Values, cls: int, feature: int) -> tuple[np.ndarray, ...]:
     """Return the values of a class in a column, and the centers that score them, with weights."""
     own = rows.group(cls, feature)
     # a single row has no other of its class

@@ -73,8 +73,9 @@ def fills_missing_values_with_ones(right):
 
 
 def forgets_that_a_wide_kernel_is_low(right):
-    def wrong(name, value, centre, weight, bandwidth):
-        return right(name, value, centre, weight, bandwidth) + np.log(bandwidth)
+    def wrong(name, center, weight, bandwidth):
+        score = right(name, center, weight, bandwidth)
+        return lambda x: score(x) + np.log(bandwidth)
 
     return wrong
 
@@ -101,14 +102,6 @@ def looks_at_missing_values(right):
 
 def keeps_the_first_columns(right):
     return lambda self, axis, index: right(self, axis, np.arange(len(index)))
-
-
-def takes_a_bandwidth_for_its_square(right):
-    def wrong(centre, weight, bandwidth):
-        score = right(centre, weight, bandwidth)
-        return lambda x: score(x) + np.log(bandwidth)
-
-    return wrong
 
 
 def forgets_the_bandwidth(right):
@@ -205,7 +198,7 @@ FAULTS = [
         laws.law_total,
         "KernelDensity",
         kernel_density,
-        "log_density",
+        "log_densities",
         forgets_that_a_wide_kernel_is_low,
     ),
     (laws.law_units, "KernelDensity", kernel_density, "rule_of_thumb", guesses_a_bandwidth_of_one),
@@ -216,7 +209,7 @@ FAULTS = [
         "LearnedKernelDensity",
         kernel_density,
         "log_densities",
-        takes_a_bandwidth_for_its_square,
+        forgets_that_a_wide_kernel_is_low,
     ),
     (
         laws.law_marginal,

@@ -12,16 +12,20 @@ from sklearn import neighbors
 
 import bayesgen as bg
 from bayesgen.likelihoods.distinct_rows import distinct_values
-from bayesgen.likelihoods.kernel_bandwidth import leave_one_out, log_densities, read, tabled
+from bayesgen.likelihoods.kernel_bandwidth import knots, leave_one_out, read, tabled
 from bayesgen.likelihoods.kernel_density import (
     KERNELS,
     LearnedKernelDensity,
     blur,
-    log_density,
+    log_densities,
     rule_of_thumb,
 )
 
 PROGRAM = Path(__file__).parents[2] / "models" / "kernel_density_naive_bayes.py"
+
+
+def log_density(kernel, x, center, weight, bandwidth):
+    return log_densities(kernel, center, weight, np.array([bandwidth]))(x)[:, 0]
 
 
 @pytest.fixture(scope="module")
@@ -135,7 +139,7 @@ def test_many_bandwidths_are_one_by_one():
     x = np.append(rng.normal(size=50) * 3, [40.0, -200.0])
     for half in (0.1, 0.5, 1.9, 2.5):
         bandwidth = 0.4 * np.exp(rng.uniform(-half, half, 90))
-        found = log_densities(centre, weight, bandwidth)(x)
+        found = log_densities("gaussian", centre, weight, bandwidth)(x)
         one = [log_density("gaussian", x, centre, weight, h) for h in bandwidth]
         np.testing.assert_allclose(found, np.stack(one, axis=1), rtol=1e-9, atol=1e-9)
 
@@ -151,40 +155,45 @@ def one_by_one(x, h):
 
 @pytest.mark.parametrize("x", [np.array([0.0, 0.2, 1.0, 1.0, 1.0, 5.0]), np.array([0.0, 1.0])])
 def test_leave_one_out_by_hand(x):
-    t = np.linspace(-3, 2, 6)
     value, times = np.unique(x, return_counts=True)
     sides = (value, times.astype(float)) * 2
-    found = leave_one_out(*sides, t)
-    np.testing.assert_allclose(found[:, 0], [one_by_one(x, np.exp(h)) for h in t], rtol=1e-12)
-    near = [leave_one_out(*sides, t + e) for e in (1e-5, -1e-5)]
-    slopes = (near[0] - near[1])[:, :2] / 2e-5
-    np.testing.assert_allclose(found[:, 1:], slopes, rtol=1e-6, atol=1e-6)
+    for series in (1, 3):
+        t = knots(2.0, 30, series)
+        expected = [one_by_one(x, np.exp(h)) for h in t]
+        np.testing.assert_allclose(leave_one_out(*sides, t, series), expected, rtol=1e-11)
 
 
 def test_a_value_alone_has_no_likelihood():
     """A weight below one is less than a row: no copy of it is left to look at."""
-    one = np.ones(1)
-    assert (leave_one_out(one, one, one, one, np.zeros(2)) == 0).all()
+    one, t = np.ones(1), knots(0.0, 2, 1)
+    assert (leave_one_out(one, one, one, one, t, 1) == 0).all()
+    assert (leave_one_out(one[:0], one[:0], one, one, t, 1) == 0).all()
     two, half = np.array([0.0, 1.0]), np.array([0.5, 0.5])
     expected = stats.norm.logpdf(1.0)
-    np.testing.assert_allclose(leave_one_out(two, half, two, half, np.zeros(1))[0, 0], expected)
+    np.testing.assert_allclose(leave_one_out(two, half, two, half, t, 1)[0], expected)
 
 
-@pytest.mark.parametrize("digits", [15, 1])
-def test_the_table_is_the_likelihood(digits):
-    x = np.round(np.random.default_rng(5).normal(size=60), digits)
+@pytest.mark.parametrize(("digits", "far"), [(15, 0.0), (1, 0.0), (15, 1e4)])
+def test_the_table_is_the_likelihood(digits, far):
+    """Its spline is exact at the knots, a value far away widens its steps."""
+    x = np.append(np.round(np.random.default_rng(5).normal(size=59), digits), far)
     value, times = np.unique(x, return_counts=True)
     sides = (value, times.astype(float)) * 2
     guess = float(rule(x)[0])
-    table = tabled(*sides, guess, 10.0, guess)
-    t = np.log(guess) + np.linspace(-3, 3, 301)
-    exact = leave_one_out(*sides, t)[:, 0]
-    found = read(table.values[None, None], ((t - table.first) / table.step)[:, None, None])
-    np.testing.assert_allclose(found[:, 0, 0], exact, rtol=1e-8)
-    posterior = exact - 10 * t - 5 * (guess / np.exp(t)) ** 2
-    assert abs(table.mode - t[np.argmax(posterior)]) <= t[1] - t[0]
+    found = tabled(*sides, guess, 10.0, guess)
+    table, first, step = (found[name] for name in ("table", "first", "step"))
+    t = np.linspace(-3, 3, 301) + np.log(guess)
+    exact = np.array([one_by_one(x, np.exp(h)) for h in t])
+    read_off = read(table[None, None], ((t - first) / step)[:, None, None])[:, 0, 0]
+    np.testing.assert_allclose(read_off, exact, rtol=1e-6 if far else 1e-8)
+    wide = np.linspace(first, first + step * len(table), 2001)
+    exact = np.array([one_by_one(x, np.exp(h)) for h in wide])
+    posterior = exact - 10 * wide - 5 * (guess / np.exp(wide)) ** 2
+    assert abs(found["log_mode"] - wide[np.argmax(posterior)]) <= wide[1] - wide[0]
     ends = np.array([-1e3, 1e3])[:, None, None]
-    assert (read(table.values[None, None], ends) < posterior.min()).all()
+    assert (read(table[None, None], ends) < posterior.max()).all()
+    near = read(table[None, None], np.array([[[-1e-6]], [[0.0]], [[200.0]], [[200.0 + 1e-6]]]))
+    np.testing.assert_allclose(near[[0, 3], 0, 0], near[[1, 2], 0, 0], rtol=1e-5)
 
 
 def test_agrees_with_the_direct_program():
