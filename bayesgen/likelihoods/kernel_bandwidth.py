@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from scipy.interpolate import BSpline, make_interp_spline
 
 from bayesgen.likelihoods.base import row_chunks
@@ -118,27 +118,55 @@ def log_densities(
 # -- the leave-one-out likelihood ------------------------------------------------------------------
 
 
+def left_out(
+    own: Int[np.ndarray, " value"],
+    lost: Cells,
+    center: Centers,
+    weight: Centers,
+    bandwidth: Cells,
+    t: Logs | None = None,
+    series: int = 1,
+) -> Float[np.ndarray, "value knot"]:
+    """Return the log of the mean over the other centers of Normal(value given center, h^2).
+
+    h is the bandwidth of the value times e^t. NaN for a value without other centers, or without a
+    bandwidth above 0.
+
+    Args:
+        own: the position of each value among the centers.
+        lost: the weight by which its center is lighter.
+        center: in any order.
+        weight: of the centers.
+        bandwidth: of each value, at t = 0.
+        t: `knots`; None: 0.
+        series: of the knots.
+    """
+    t = np.zeros(1) if t is None else t
+    out, count = np.full((len(own), len(t)), np.nan), weight.sum() - lost
+    kept = np.flatnonzero((count > 0) & (bandwidth > 0))
+    for part in row_chunks(len(kept), max(1, PAIRS // max(len(center), 1))):
+        rows = kept[part]
+        with np.errstate(over="ignore"):
+            squares = ((center[own[rows], None] - center) / bandwidth[rows, None]) ** 2
+        others = {"weight": weight, "own": own[rows], "lost": lost[rows]}
+        sums = _at_knots(functools.partial(log_sums_without, **others), squares, t, series)
+        level = np.log(count[rows]) + np.log(bandwidth[rows]) + np.log(2 * np.pi) / 2
+        out[rows] = sums - level[:, None] - t
+    return out
+
+
 def leave_one_out(
     value: Cells, weight: Cells, center: Centers, center_weight: Centers, t: Logs, series: int
 ) -> Logs:
     """Return the log likelihood of the log bandwidths t, which are `knots`.
 
-    sum_i weight_i log of the mean over the other centers of Normal(value_i given center, e^(2t)). A
-    value of weight w is w values, of which each leaves out itself; a value without other centers is
-    left out. The centers hold all values, in rising order.
+    A value of weight w is w values, of which each leaves out itself; a value without other centers
+    is left out. The centers hold all values, in rising order.
     """
-    unit, total = np.exp(t[0]), np.zeros(len(t))
     own, lost = np.searchsorted(center, value), np.minimum(weight, 1.0)
-    count = center_weight.sum() - lost
-    if len(center) == 1 and (count <= 0).all():
-        return total
-    for rows in row_chunks(len(value), max(1, PAIRS // len(center))):
-        with np.errstate(over="ignore"):
-            squares = ((value[rows, None] - center) / unit) ** 2
-        others = {"weight": center_weight, "own": own[rows], "lost": lost[rows]}
-        sums = _at_knots(functools.partial(log_sums_without, **others), squares, t - t[0], series)
-        total += weight[rows] @ (sums - np.log(count[rows, None]))
-    return total - weight.sum() * (t + np.log(2 * np.pi) / 2)
+    bandwidth = np.full(len(value), np.exp(t[0]))
+    logs = left_out(own, lost, center, center_weight, bandwidth, t - t[0], series)
+    return weight @ np.where(np.isnan(logs), 0.0, logs)
 
 
 def with_prior(

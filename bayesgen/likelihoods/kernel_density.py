@@ -24,8 +24,8 @@ from bayesgen.likelihoods.base import (
     require_positive,
     row_chunks,
 )
-from bayesgen.likelihoods.distinct_rows import Values, distinct_values
-from bayesgen.typing import Block, Labels, LevelCounts, Params, Traceable, Weights
+from bayesgen.likelihoods.distinct_rows import ROUNDING, Values, distinct_values
+from bayesgen.typing import Block, Joint, Labels, LevelCounts, Params, Traceable, Weights
 
 PAIRS = 1 << 19
 """Pairs of a value and a center held at once: 4 MB, which stays in a third-level cache."""
@@ -121,16 +121,26 @@ def rule_of_thumb(rows: Values) -> Float[np.ndarray, "class feature"]:
 
     Source: Silverman, Density Estimation (1986), equation 3.31.
     """
-    out = np.full((rows.n_classes, rows.n_features), np.nan)
-    for j in range(rows.n_features):
-        value, weight = rows.pooled(j)
-        whole = spread(value, weight)
-        for k in range(rows.n_classes):
-            own, own_weight = rows.group(k, j)
-            width, n = spread(own, own_weight), own_weight.sum() or weight.sum()
-            # a weight below 1 counts as one row, since n^(-1/5) would diverge
-            width = width if width > 0 else whole
-            out[k, j] = 0.9 * width * max(n, 1.0) ** -0.2 if width > 0 else np.nan
+    out = np.empty((rows.n_classes, rows.n_features))
+    for k, j in np.ndindex(out.shape):
+        out[k, j] = nrd0(*rows.borrowed(k, j), spread(*rows.pooled(j))) or np.nan
+    return out
+
+
+def nrd0(value: Cells, weight: Cells, otherwise: float = 0.0) -> float:
+    """Return the rule of thumb for one class and column, of another spread if nothing varies."""
+    # a weight below 1 counts as one row, since n^(-1/5) would diverge
+    return 0.9 * (spread(value, weight) or otherwise) * max(weight.sum(), 1.0) ** -0.2
+
+
+def nrd0_without(value: Cells, weight: Cells, own: Labels, lost: Cells) -> Cells:
+    """Return the same without some weight of each of the values at the positions `own`."""
+    out = np.empty(len(own))
+    for i, (at, away) in enumerate(zip(own, lost, strict=True)):
+        left = weight.copy()
+        left[at] -= away
+        some = left > ROUNDING * weight
+        out[i] = nrd0(value[some], left[some])
     return out
 
 
@@ -321,6 +331,32 @@ class KernelDensity(_FittedValues):
     def posterior(self, statistics: Values) -> "KernelDensity":
         """Return itself: `complete` has stored the rows, and there are no parameters."""
         return self
+
+    def leave_one_out(
+        self, statistics: Values, x: Block, y: Labels, weight: Weights, away: Weights
+    ) -> Joint | None:
+        """Return log p(x_i given y = k, the rows without i), shape (row, class) (see base).
+
+        None for kernels of compact support. NaN where a class takes values or spread of all.
+        """
+        if KERNELS[self.kernel] is not None:
+            return None
+        out, seen = np.zeros((len(y), len(self.width))), ~np.isnan(x)
+        rule = isinstance(self.bandwidth, str)
+        for k, j in np.argwhere(~np.isnan(self.width)).tolist():
+            centers, width = self.rows.group(k, j), self.width[k, j]
+            if not len(centers[0]) or (rule and not nrd0(*centers)):
+                out[seen[:, j]] = np.nan
+                continue
+            own, others = seen[:, j] & (y == k), seen[:, j] & (y != k)
+            score = log_densities(self.kernel, *centers, np.array([width]))
+            out[others, k] += score(x[others, j])[:, 0]
+            pairs = np.stack([x[own, j], away[own]], axis=1)
+            pairs, where = np.unique(pairs, axis=0, return_inverse=True)
+            at, lost = np.searchsorted(centers[0], pairs[:, 0]), pairs[:, 1]
+            widths = nrd0_without(*centers, at, lost) if rule else np.full(len(at), width)
+            out[own, k] += kernel_bandwidth.left_out(at, lost, *centers, widths)[where, 0]
+        return out
 
     def require_evidence(self) -> None:
         """Raise: the density depends on the rows themselves."""

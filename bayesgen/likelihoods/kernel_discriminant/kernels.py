@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bayesgen.likelihoods.base import row_chunks
+from bayesgen.likelihoods.distinct_rows import ROUNDING
 from bayesgen.likelihoods.kernel_discriminant.guesses import precisions
 from bayesgen.likelihoods.multivariate_normal.density import LOG_2PI, by_pattern
 from bayesgen.typing import Numbers
@@ -29,8 +30,6 @@ WIDE = 64
 two columns of 2,000 centers would take 80 MB at 100 columns, and grow with their square."""
 SHARED = 8
 """Rows of one pattern of missing cells from which they share one product."""
-ROUNDING = 1e-9
-"""Share of a weight below which the rest of a difference is rounding."""
 
 Squares = Float[np.ndarray, "row center"]
 Centers = Float[np.ndarray, "center feature"]
