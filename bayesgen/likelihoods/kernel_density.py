@@ -424,7 +424,7 @@ class KernelDensity(_FittedValues):
 class LearnedKernelDensity(_FittedValues):
     """The family of `KernelDensity(bandwidth="posterior")`; see there.
 
-    Fitting tabulates the leave-one-out likelihood of each class and column at 201 bandwidths, in
+    Fitting tabulates the leave-one-out likelihood of each class and column at 241 bandwidths, in
     time quadratic in the number of distinct values of a class; samplers interpolate the table. A
     class with a single row has no other center; that row uses those of all classes.
 

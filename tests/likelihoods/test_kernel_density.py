@@ -192,7 +192,9 @@ def test_the_table_is_the_likelihood(digits, far):
     assert abs(found["log_mode"] - wide[np.argmax(posterior)]) <= wide[1] - wide[0]
     ends = np.array([-1e3, 1e3])[:, None, None]
     assert (read(table[None, None], ends) < posterior.max()).all()
-    near = read(table[None, None], np.array([[[-1e-6]], [[0.0]], [[200.0]], [[200.0 + 1e-6]]]))
+    near = read(
+        table[None, None], np.array([-1e-6, 0.0, len(table), len(table) + 1e-6])[:, None, None]
+    )
     np.testing.assert_allclose(near[[0, 3], 0, 0], near[[1, 2], 0, 0], rtol=1e-5)
 
 
