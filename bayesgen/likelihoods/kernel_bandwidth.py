@@ -88,16 +88,17 @@ def log_densities(
     """
     unit = float(bandwidth.max())
     t = np.log(bandwidth / unit)
-    step = LOG_ROOT / DRAWN_SERIES
-    n = int(-t.min() / step) + 2 + 2 * BEYOND
-    at = knots(BEYOND * step, n, DRAWN_SERIES)
-    carry = _spline(at, np.eye(n))(t).T if len(t) > 1 else None
-    at_some = functools.partial(log_sums, weight=weight)
+    at, carry = np.zeros(1), None
+    if len(t) > 1:
+        step = LOG_ROOT / DRAWN_SERIES
+        at = knots(BEYOND * step, int(-t.min() / step) + 2 + 2 * BEYOND, DRAWN_SERIES)
+        carry = _spline(at, np.eye(len(at)))(t).T
+    sums_at = functools.partial(log_sums, weight=weight)
     constant = np.log(bandwidth) + np.log(2 * np.pi) / 2 + np.log(weight.sum())
 
     def score(x: Cells) -> np.ndarray:
         out = np.empty((len(x), len(t)))
-        for rows in row_chunks(len(x), max(1, PAIRS // max(len(center), n))):
+        for rows in row_chunks(len(x), max(1, PAIRS // max(len(center), len(at)))):
             squares = x[rows, None] - center
             squares /= unit
             with np.errstate(over="ignore"):
@@ -109,7 +110,7 @@ def log_densities(
             near = squares.min(axis=1)
             squares[np.isinf(near)] = 0.0
             squares -= np.where(np.isinf(near), 0.0, near)[:, None]
-            sums = _at_knots(at_some, squares, at, DRAWN_SERIES) @ carry
+            sums = _at_knots(sums_at, squares, at, DRAWN_SERIES) @ carry
             out[rows] = sums - np.outer(near, np.exp(-2 * t) / 2)
         return out - constant
 
@@ -170,17 +171,6 @@ def leave_one_out(
     return weight @ np.where(np.isnan(logs), 0.0, logs)
 
 
-def with_prior(
-    likelihood: Float[np.ndarray, "3 ..."], t: Float[np.ndarray, "..."], guess: float, rows: float
-) -> Float[np.ndarray, "3 ..."]:
-    """Return the log of the likelihood times the density of t, with slope and curvature by t.
-
-    The prior is h^2 ~ InverseGamma(rows / 2, rows guess^2 / 2).
-    """
-    pull = rows * np.exp(2 * (np.log(guess) - t))
-    return likelihood + np.stack([-rows * t - pull / 2, pull - rows, -2 * pull])
-
-
 def tabled(
     value: Cells,
     weight: Cells,
@@ -208,8 +198,10 @@ def tabled(
     t, step = t[::-1], float(t[0] - t[1])
 
     def posterior(at: np.ndarray) -> np.ndarray:
+        """Return log density, slope and curvature, under h^2 ~ InverseGamma(rows/2, rows g^2/2)."""
         likelihood = np.stack([curve(at, order) for order in range(3)])
-        return with_prior(likelihood, at, guess, rows)
+        pull = rows * np.exp(2 * (np.log(guess) - at))
+        return likelihood + np.stack([-rows * at - pull / 2, pull - rows, -2 * pull])
 
     mode = float(t[np.argmax(posterior(t)[0])])
     for _ in range(ASCENT_STEPS):

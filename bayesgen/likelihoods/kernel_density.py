@@ -27,9 +27,6 @@ from bayesgen.likelihoods.base import (
 from bayesgen.likelihoods.distinct_rows import ROUNDING, Values, distinct_values
 from bayesgen.typing import Block, Joint, Labels, LevelCounts, Params, Traceable, Weights
 
-PAIRS = 1 << 19
-"""Pairs of a value and a center held at once: 4 MB, which stays in a third-level cache."""
-
 PRIOR = ("bandwidth_guess", "bandwidth_rows")
 FOUND = ("log_mode", "width", "first", "step")
 
@@ -95,7 +92,7 @@ def _ended(
 ) -> Float[np.ndarray, "value draw"]:
     """Return the same of a kernel that ends at the distances `end`."""
     out = np.empty((len(x), len(end)))
-    for rows in row_chunks(len(x), max(1, PAIRS // len(center))):
+    for rows in row_chunks(len(x), max(1, kernel_bandwidth.PAIRS // len(center))):
         for i, width in enumerate(end):
             z = (x[rows, None] - center) / width
             out[rows, i] = np.where(np.abs(z) <= 1, kernel.height(z), 0.0) @ weight
@@ -256,7 +253,8 @@ class KernelDensity(_FittedValues):
 
     With a rule or a number as bandwidth the density is a plug-in estimate: inference is "exact"
     because there is no parameter, intervals of class probabilities reflect the class prior alone,
-    and there is no evidence. With bandwidth="posterior" each class and column has an unknown
+    and there is no evidence. Leave-one-out densities of Gaussian kernels, `loo()` among them, equal
+    those of refits. With bandwidth="posterior" each class and column has an unknown
     bandwidth h, with
 
         h^2 ~ InverseGamma(bandwidth_rows / 2, bandwidth_rows * guess^2 / 2),
