@@ -130,8 +130,11 @@ def nrd0(value: Cells, weight: Cells, otherwise: float = 0.0) -> float:
     return 0.9 * (spread(value, weight) or otherwise) * max(weight.sum(), 1.0) ** -0.2
 
 
-def nrd0_without(value: Cells, weight: Cells, own: Labels, lost: Cells) -> Cells:
-    """Return the same without some weight of each of the values at the positions `own`."""
+def nrd0_without(value: Cells, weight: Cells, own: Labels, lost: Weights) -> Weights:
+    """Return the rule for the values without `lost` of the weight of one at a time, at `own`.
+
+    0 where the others do not vary.
+    """
     out = np.empty(len(own))
     for i, (at, away) in enumerate(zip(own, lost, strict=True)):
         left = weight.copy()
