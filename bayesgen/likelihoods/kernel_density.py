@@ -120,7 +120,8 @@ def rule_of_thumb(rows: Values) -> Float[np.ndarray, "class feature"]:
     """
     out = np.empty((rows.n_classes, rows.n_features))
     for k, j in np.ndindex(out.shape):
-        out[k, j] = nrd0(*rows.borrowed(k, j), spread(*rows.pooled(j))) or np.nan
+        own = rows.borrowed(k, j)
+        out[k, j] = nrd0(*own) or nrd0(*own, spread(*rows.pooled(j))) or np.nan
     return out
 
 
