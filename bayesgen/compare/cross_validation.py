@@ -90,7 +90,8 @@ def compare(
             nested, stratified subsets; see `Comparison.curves`.
         random_state: seed of the shuffling. Seeds of the classifiers are their own.
         n_jobs: parallel processes, -1 for one per core; timings are then those of competing fits.
-        progress: "auto" shows a bar on stderr in a terminal; True or False force it.
+        progress: "auto" shows a bar on stderr in a terminal; True or False force it. Stacks and
+            samplers have a `progress` of their own.
 
     Raises:
         BayesgenError: invalid arguments or rows. Errors of a fit carry a note of classifier and
