@@ -229,9 +229,12 @@ def compare_methods(
     facts = printing.facts_of_data(data, rows.target, table, Counter(rows.y.tolist()))
     facts |= missing_cells | {"folds": comparison.folds, "model": words, "seed": seed}
     if json:
-        scores = comparison.table.reset_index().to_dict("records")
+        scores = {
+            "classifiers": comparison.table.reset_index().to_dict("records"),
+            "members": comparison.members.reset_index().to_dict("records"),
+        }
         notes = {"notes": comparison.notes, "warnings": comparison.warnings}
-        print(printing.to_json(facts | {"classifiers": scores} | notes))
+        print(printing.to_json(facts | scores | notes))
         return
     folds = f"{comparison.folds}, stratified, the same for every row below"
     printing.print_data(facts, missing=printing.missing_in_words(facts), model=words, folds=folds)
