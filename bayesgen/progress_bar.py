@@ -29,9 +29,17 @@ def progress_bar(
     """
     from tqdm import tqdm
 
-    # None: only where stderr is a terminal
-    disable = None if progress == "auto" else not progress
-    words = {"desc": title or None, "unit": unit, "leave": False}
-    # drawn at every step: steps are few, and of unequal length
-    words |= {"delay": delay if progress == "auto" else 0, "mininterval": 0, "miniters": 0}
-    return tqdm(total=total, initial=already, disable=disable, file=sys.stderr, **words)
+    return tqdm(
+        total=total,
+        initial=already,
+        desc=title or None,
+        unit=unit,
+        # None: only where stderr is a terminal
+        disable=None if progress == "auto" else not progress,
+        delay=delay if progress == "auto" else 0,
+        # drawn at every step: steps are few, and of unequal length
+        mininterval=0,
+        miniters=0,
+        leave=False,
+        file=sys.stderr,
+    )

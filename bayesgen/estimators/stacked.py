@@ -33,7 +33,8 @@ from bayesgen.estimators import validation
 from bayesgen.estimators.classifier import Classifier, restored_on_failure
 from bayesgen.estimators.column_blocks import PATTERNS, Blocks
 from bayesgen.estimators.diagnostics import Fitted
-from bayesgen.estimators.held_out import HeldOut, fitted_posterior, held_out, judged_rows
+from bayesgen.estimators.held_out import HeldOut, fitted_posterior, held_out
+from bayesgen.estimators.judged_rows import ROWS_JUDGED, judged_rows
 from bayesgen.estimators.missing_pattern_members import pattern_cells, pattern_power
 from bayesgen.estimators.stack_members import WIDEST, automatic, too_wide
 from bayesgen.estimators.stack_posterior import mixture_of, pooled, tempered
@@ -349,7 +350,7 @@ class StackedClassifier(Classifier):
         self.left_out_ = before | fitted.failed
         self.inference_ = "stacked"
         details = {f"weight of {name}": weight for name, weight in self.weights_.items()}
-        details |= {"rows that weigh members": float(len(codes))}
+        details |= {ROWS_JUDGED: float(len(codes))}
         left_out = posterior.log_proba(scores)[own]
         details["leave-one-out log loss"] = -_mean(left_out, weight)
         details |= {

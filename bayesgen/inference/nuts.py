@@ -293,8 +293,9 @@ class NUTS:
                 # compile before the clock starts: zero steps taken
                 run.taken(progress.state, tree, 0, kept=True)
             began = time.perf_counter() - progress.seconds
-            words = {"unit": "draw", "title": "NUTS", "already": progress.steps}
-            with progress_bar(total, self.progress, **words) as bar:
+            with progress_bar(
+                total, self.progress, unit="draw", title="NUTS", already=progress.steps
+            ) as bar:
                 for begin, end in _chunks(self.warmup, total):
                     if begin < progress.steps:
                         continue
