@@ -79,10 +79,10 @@ class WeightDisplay:
             self.ax_.annotate(text, (weight, i), color=INK, fontsize="small", **beside)
         self.ax_.set_yticks(place, self.names)
         self.ax_.invert_yaxis()
-        highest = 1.15 * self.weights.max()
+        highest = 1.15 * self.weights.max(initial=0.0)
         if not self.columns:
             highest = min(1.0, highest) if len(place) > 1 else 1.1
-        self.ax_.set_xlim(min(0.0, 1.15 * self.weights.min()), max(highest, 0.1))
+        self.ax_.set_xlim(1.15 * self.weights.min(initial=0.0), max(highest, 0.1))
         label = "weight of the column" if self.columns else "stacking weight"
         label += ", by leave-one-out log score"
         if self.out:

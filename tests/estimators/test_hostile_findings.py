@@ -288,3 +288,17 @@ def test_indicators_are_of_levels_of_rows_with_weight(rng):
     y, lda = np.arange(31) % 2, bg.LDA(levels="indicators")
     found = lda.fit(more, y, sample_weight=[1.0] * 30 + [0.0]).predict_proba(X)
     np.testing.assert_array_equal(found, lda.fit(X, y[:30]).predict_proba(X))
+
+
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.UninformativeColumn")
+@pytest.mark.parametrize("missing", ["ignorable", "learn"])
+def test_columns_weighed_one_by_one_where_none_tells_classes_apart(missing):
+    """A pool of no parts: sums over them were of the wrong shape, and the picture had no width."""
+    X, y = np.ones((20, 3)), np.arange(20) % 4 == 0
+    clf = bg.NaiveBayes(temper="columns", missing=missing).fit(X, y)
+    prior = bg.NaiveBayes().fit(X, y)
+    np.testing.assert_allclose(clf.predict_proba(X), prior.predict_proba(X), rtol=1e-12)
+    low, high = clf.predict_interval(X)[0, 1]
+    assert 0 < low <= high < 1
+    assert clf.weights_ == {} and clf.temperature_ == 1
+    assert clf.plot_weights().weights.size == 0
