@@ -349,10 +349,10 @@ class StackedClassifier(Classifier):
         self.weights_ = dict(zip(members, share.tolist(), strict=True))
         self.left_out_ = before | fitted.failed
         self.inference_ = "stacked"
-        details = {f"weight of {name}": weight for name, weight in self.weights_.items()}
-        details |= {ROWS_JUDGED: float(len(codes))}
+        details = {ROWS_JUDGED: float(len(codes))}
         left_out = posterior.log_proba(scores)[own]
         details["leave-one-out log loss"] = -_mean(left_out, weight)
+        details["share of the log-linear pool"] = self.pool_share_
         details |= {
             f"leave-one-out log loss of {name}": -_mean(one.log_proba[own], weight)
             for name, one in fitted.held_out.items()
