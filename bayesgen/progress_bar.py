@@ -1,4 +1,4 @@
-"""Progress bar of samplers and comparisons; the library prints nothing else."""
+"""Progress bar of samplers, stacks and comparisons; the library prints nothing else."""
 
 import sys
 from contextlib import AbstractContextManager
@@ -9,7 +9,13 @@ Progress = bool | Literal["auto"]
 
 
 def progress_bar(
-    total: int, progress: Progress, *, unit: str, title: str = "", already: int = 0
+    total: int,
+    progress: Progress,
+    *,
+    unit: str,
+    title: str = "",
+    already: int = 0,
+    delay: float = 0.0,
 ) -> AbstractContextManager:
     """Return a tqdm bar on stderr, which is cleared at the end.
 
@@ -19,10 +25,21 @@ def progress_bar(
         unit: name of a step.
         title: text before the bar.
         already: steps completed before.
+        delay: seconds that work must last for "auto" to show a bar.
     """
     from tqdm import tqdm
 
-    # None: only where stderr is a terminal
-    disable = None if progress == "auto" else not progress
-    words = {"desc": title or None, "unit": unit, "leave": False}
-    return tqdm(total=total, initial=already, disable=disable, file=sys.stderr, **words)
+    return tqdm(
+        total=total,
+        initial=already,
+        desc=title or None,
+        unit=unit,
+        # None: only where stderr is a terminal
+        disable=None if progress == "auto" else not progress,
+        delay=delay if progress == "auto" else 0,
+        # drawn at every step: steps are few, and of unequal length
+        mininterval=0,
+        miniters=0,
+        leave=False,
+        file=sys.stderr,
+    )

@@ -13,6 +13,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from bayesgen.compare import Comparison
+from bayesgen.compare.comparison import MEMBERS_LEGEND, members_as_text
+from bayesgen.estimators import StackedClassifier
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.plots.style import Axes, pyplot
 from bayesgen.table import Table, TableColumn, read_table
@@ -20,6 +22,8 @@ from bayesgen.table import Table, TableColumn, read_table
 MOST_ROWS = 10
 MOST_PARAMETERS = 60
 MOST_LEVELS = 6
+MOST_COLUMNS = 8
+MEMBER = "log loss of "
 SVG_STYLE: dict[Any, Any] = {
     "svg.hashsalt": "bayesgen",
     "svg.fonttype": "none",
@@ -63,9 +67,12 @@ def report_html(
     table, labels = read_table(X), np.asarray(y)
     page = resources.files("bayesgen").joinpath("report.html").read_text(encoding="utf-8")
     template = jinja2.Environment(autoescape=True, trim_blocks=True).from_string(page)
-    stack, plot = hasattr(clf, "members_"), getattr(clf, "plot_weights", None)
+    plot = getattr(clf, "plot_weights", None)
     # of a stack, or of the columns of naive Bayes
     weights = None if plot is None or not hasattr(clf, "weights_") else _svg(plot)
+    members = members_as_text(clf.members_table()) if isinstance(clf, StackedClassifier) else None
+    # those of the members stand in their table
+    details = {name: value for name, value in clf.report_.details.items() if MEMBER not in name}
     return template.render(
         title=title,
         clf=clf,
@@ -74,7 +81,10 @@ def report_html(
         classes={name: int((labels == name).sum()) for name in clf.classes_.tolist()},
         programs=_programs(clf),
         weights=weights,
-        summary=None if stack or point else _summary(clf),
+        members=None if members is None else members.to_html(border=0, justify="left"),
+        members_legend=MEMBERS_LEGEND,
+        details=details,
+        summary=None if members is not None or point else _summary(clf),
         features=_svg(lambda: clf.plot_features(X, y)),
         intervals=None if point else _svg(lambda: clf.plot_intervals(X, y)),
         uncertain=_uncertain_rows(clf, X, table, labels),
@@ -102,18 +112,35 @@ def _column(column: TableColumn) -> dict[str, object]:
 
 
 def _programs(clf: Classifier) -> list[tuple[str, str, str]]:
-    """Return each block, its likelihood, and its program unless it was already shown."""
-    found, seen = [], set()
+    """Return the blocks, their likelihood, and its program unless it was already shown.
+
+    Blocks of one likelihood stand together. Those of missing patterns are left out where no cell
+    was missing.
+    """
+    found: dict[tuple[str, str], list] = {}
+    sources, seen = {}, set()
     for member, part in getattr(clf, "members_", {"": clf}).items():
-        for block, likelihood in part.state_.likelihoods.items():
-            family = type(likelihood)
-            # families with independent columns share one program, and differ in their priors
-            source = getattr(family, "parameter_priors", family.story)
-            program = textwrap.dedent(inspect.getsource(source))
-            name = f"{member}: {block}" if member else block
-            found.append((name, repr(likelihood), "" if program in seen else program))
-            seen.add(program)
-    return found
+        state, reader = part.state_, part.posterior_.reader
+        for block, likelihood in state.likelihoods.items():
+            names = [column.name for column in state.schema.blocks.get(block, ())] or [block]
+            if block in state.pattern_blocks():
+                names = state.columns(reader, block) if block in reader.kept else []
+            if names:
+                key = member, repr(likelihood)
+                found.setdefault(key, []).extend(names)
+                sources[key] = type(likelihood)
+    out = []
+    for (member, words), names in found.items():
+        family = sources[member, words]
+        # families with independent columns share one program, and differ in their priors
+        source = getattr(family, "parameter_priors", family.story)
+        program = textwrap.dedent(inspect.getsource(source))
+        more = f" and {len(names) - MOST_COLUMNS:,} more" if len(names) > MOST_COLUMNS else ""
+        name = ", ".join(map(str, names[:MOST_COLUMNS])) + more
+        shown = "" if program in seen else program
+        out.append((f"{member}: {name}" if member else name, words, shown))
+        seen.add(program)
+    return out
 
 
 def _comparison(comparison: Comparison, candidate: str | None) -> dict[str, str]:

@@ -229,9 +229,12 @@ def compare_methods(
     facts = printing.facts_of_data(data, rows.target, table, Counter(rows.y.tolist()))
     facts |= missing_cells | {"folds": comparison.folds, "model": words, "seed": seed}
     if json:
-        scores = comparison.table.reset_index().to_dict("records")
+        scores = {
+            "classifiers": comparison.table.reset_index().to_dict("records"),
+            "members": comparison.members.reset_index().to_dict("records"),
+        }
         notes = {"notes": comparison.notes, "warnings": comparison.warnings}
-        print(printing.to_json(facts | {"classifiers": scores} | notes))
+        print(printing.to_json(facts | scores | notes))
         return
     folds = f"{comparison.folds}, stratified, the same for every row below"
     printing.print_data(facts, missing=printing.missing_in_words(facts), model=words, folds=folds)
@@ -289,16 +292,18 @@ def fit_model(
     }
     if hasattr(classifier, "log_evidence_"):
         facts["log_evidence"] = classifier.log_evidence_
-    members = classifier.members_table() if isinstance(classifier, StackedClassifier) else None
-    if members is not None:
-        facts["members"] = members.reset_index().to_dict("records")
+    lines = {"model": words, "fit": f"{report.method}: {report.verdict}"}
+    members = None
+    if isinstance(classifier, StackedClassifier):
+        members, share = classifier.members_table(), classifier.pool_share_
+        facts |= {"members": members.reset_index().to_dict("records"), "pool_share": share}
+        lines["pools"] = f"{1 - share:.0%} linear, {share:.0%} log-linear"
     size = out.stat().st_size
     facts |= {"out": {"path": str(out), "bytes": size}, "seed": seed}
     if json:
         print(printing.to_json(facts))
     else:
-        fit = f"{report.method}: {report.verdict}"
-        printing.print_data(facts, model=words, fit=fit, out=f"{out} ({size:,} bytes)")
+        printing.print_data(facts, **lines, out=f"{out} ({size:,} bytes)")
         if members is not None:
             printing.print_members(members)
 

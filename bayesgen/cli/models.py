@@ -85,7 +85,7 @@ def new_classifiers(
         # a multivariate normal has no closed form given missing training cells: "auto" augments
         inference, names = {**inference, "exact": "auto"}, {**METHODS, "exact": "Bayes"}
     return {
-        names[method]: StackedClassifier(random_state=seed)
+        names[method]: StackedClassifier(random_state=seed, progress=False)
         if method == "stacked"
         else MODELS[model][0](inference=inference[method], random_state=seed)
         for method in methods

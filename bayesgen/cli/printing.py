@@ -18,7 +18,7 @@ from rich.table import Table as Grid
 
 from bayesgen.calibrate import BINS
 from bayesgen.compare import Comparison
-from bayesgen.compare.comparison import with_error
+from bayesgen.compare.comparison import MEMBERS_LEGEND, members_as_text, with_error
 from bayesgen.persist import replacing
 from bayesgen.table import Table
 from bayesgen.typing import DataFrame
@@ -36,11 +36,6 @@ LEGEND = (
     f"{BINS} bins of equal width): lower is better. Seconds: all fits and predictions."
 )
 RULED_OUT = " Log loss inf: a class was given probability 0 in a row where it was the true one."
-
-MEMBERS_LEGEND = (
-    "Log loss (nats) of each member alone, by leave-one-out; log evidence where there is one; "
-    "weights in the linear and the log-linear pool."
-)
 
 
 def print_text(text: object) -> None:
@@ -101,18 +96,16 @@ def print_comparison(comparison: Comparison) -> None:
     print_grid(["", *SCORES.values(), "seconds", "ran"], lines)
     print()
     print_text(LEGEND + RULED_OUT if np.isinf(table["log_loss"]).any() else LEGEND)
+    members = comparison.members
+    for name in members.index.unique(0) if len(members) else ():
+        print_members(members.loc[name], f"member of {name}, means over folds")
 
 
-def print_members(table: DataFrame) -> None:
+def print_members(table: DataFrame, head: str = "member") -> None:
     """Print the members of a stack: leave-one-out log loss, log evidence and weights."""
-    heads = ["member", "log loss", "evidence", "linear", "log-lin."]
-    lines = []
-    for name, loss, evidence, *weights in table.itertuples():
-        shown = "" if math.isnan(evidence) else f"{evidence:,.0f}"
-        each = ("" if math.isnan(weight) else f"{weight:.2f}" for weight in weights)
-        lines.append([name, f"{loss:.3f}", shown, *each])
+    text = members_as_text(table)
     print()
-    print_grid(heads, lines)
+    print_grid([head, *text.columns], text.itertuples(name=None))
     print()
     print_text(MEMBERS_LEGEND)
 

@@ -31,6 +31,10 @@ LEGEND = (
     f"(top label, {calibrate.BINS} bins of equal width). vs first: difference of the log loss and "
     f"its {LEVEL:.0%} interval (corrected resampled t)."
 )
+MEMBERS_LEGEND = (
+    "Members of a stack: log loss (nats) of each alone, by leave-one-out; log evidence where there "
+    "is one; weights in the linear and the log-linear pool."
+)
 
 Event = tuple[Bool[np.ndarray, " row"], Float[np.ndarray, " row"]]
 """True where a class is the true one of a row, and the probability it was given."""
@@ -58,6 +62,9 @@ class Comparison:
             Nadeau and Bengio 2003: folds are paired, and share most of the rows they fit).
         curves: DataFrame indexed by (classifier, rows): the scores of `table` after fits to so many
             rows of each fold; empty without train_sizes.
+        members: DataFrame indexed by (classifier, member): the mean over folds of the stacks'
+            `members_table()`. In a fold where a member was left out its weights are 0, and its
+            other columns do not count. Empty without stacks.
         classes: labels in the order of the columns of `probabilities`, shape (class,).
         n_rows: rows compared on.
         n_missing_cells: cells of X without a value.
@@ -76,6 +83,7 @@ class Comparison:
     table: pd.DataFrame
     differences: pd.DataFrame
     curves: pd.DataFrame
+    members: pd.DataFrame
     classes: Shaped[np.ndarray, " class"]
     n_rows: int
     n_missing_cells: int
@@ -207,22 +215,28 @@ class Comparison:
 
     def __repr__(self) -> str:
         """Return the table with its header and notes."""
-        table = _score_table(self.table).to_string()
-        return "\n".join([self._heading(), table, *self._sentences()])
+        tables = [table.to_string() for table in self._tables()]
+        return "\n".join([self._heading(), *tables, *self._sentences()])
 
     def _repr_html_(self) -> str:
         from html import escape
 
         sentences = "".join(f"<p>{escape(sentence)}</p>" for sentence in self._sentences())
-        table = _score_table(self.table).to_html()
-        return f"<p>{escape(self._heading())}</p>{table}{sentences}"
+        tables = "".join(table.to_html() for table in self._tables())
+        return f"<p>{escape(self._heading())}</p>{tables}{sentences}"
+
+    def _tables(self) -> list[pd.DataFrame]:
+        """Return the scores and, of stacks, the members, as text."""
+        members = [members_as_text(self.members)] if len(self.members) else []
+        return [_score_table(self.table), *members]
 
     def _heading(self) -> str:
         missing = f"{self.n_missing_cells:,} missing cells in {self.n_rows_with_missing:,} rows"
         return f"{self.folds} folds over {self.n_rows:,} rows, {missing}"
 
     def _sentences(self) -> list[str]:
-        return [LEGEND, *self.notes, *merge_warnings(self.warnings)]
+        members = [MEMBERS_LEGEND + " Means over folds."] if len(self.members) else []
+        return [LEGEND, *members, *self.notes, *merge_warnings(self.warnings)]
 
 
 def _score_table(table: pd.DataFrame) -> pd.DataFrame:
@@ -239,6 +253,21 @@ def _score_table(table: pd.DataFrame) -> pd.DataFrame:
     columns["ran"] = table["method"].to_list()
     if table["prepared_by"].any():
         columns["prepared by"] = table["prepared_by"].to_list()
+    return pd.DataFrame(columns, index=table.index)
+
+
+def members_as_text(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table of members as text, without numbers that are not there."""
+    heads = {
+        "leave_one_out_log_loss": ("log loss", "{:.3f}"),
+        "log_evidence": ("evidence", "{:,.0f}"),
+        "weight": ("linear", "{:z.2f}"),
+        "log_linear_weight": ("log-lin.", "{:z.2f}"),
+    }
+    columns = {
+        head: ["" if math.isnan(value) else form.format(value) for value in table[name]]
+        for name, (head, form) in heads.items()
+    }
     return pd.DataFrame(columns, index=table.index)
 
 

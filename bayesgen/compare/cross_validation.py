@@ -16,6 +16,7 @@ from bayesgen.compare.comparison import Comparison
 from bayesgen.compare.folds import Fold, Split, split, splits_at, training_sizes
 from bayesgen.compare.scores import Scored, differences, score
 from bayesgen.errors import InvalidArgument, InvalidTarget
+from bayesgen.estimators import StackedClassifier
 from bayesgen.progress_bar import Progress, progress_bar
 from bayesgen.schema import suspicions
 from bayesgen.table import (
@@ -50,7 +51,7 @@ class FoldResult:
 
     probability: shape (row, class), over all classes of the comparison.
     fit_seconds, predict_seconds: wall-clock time. method: `inference_`, empty if there is none.
-    warnings: the texts of all warnings, in order.
+    warnings: the texts of all warnings, in order. members: the table of a stack's members.
     """
 
     probability: Joint
@@ -58,6 +59,7 @@ class FoldResult:
     predict_seconds: float
     method: str
     warnings: tuple[str, ...]
+    members: pd.DataFrame | None
 
 
 def compare(
@@ -90,7 +92,8 @@ def compare(
             nested, stratified subsets; see `Comparison.curves`.
         random_state: seed of the shuffling. Seeds of the classifiers are their own.
         n_jobs: parallel processes, -1 for one per core; timings are then those of competing fits.
-        progress: "auto" shows a bar on stderr in a terminal; True or False force it.
+        progress: "auto" shows a bar on stderr in a terminal; True or False force it. Stacks and
+            samplers have a `progress` of their own.
 
     Raises:
         BayesgenError: invalid arguments or rows. Errors of a fit carry a note of classifier and
@@ -257,7 +260,9 @@ def _fit_fold(
     aligned = np.zeros((len(scored), len(rows.classes)))
     aligned[:, np.searchsorted(rows.classes, clf.classes_)] = probability
     texts = tuple(str(warning.message) for warning in caught)
-    return FoldResult(aligned, fitted - start, end - fitted, getattr(clf, "inference_", ""), texts)
+    method = getattr(clf, "inference_", "")
+    members = clf.members_table() if isinstance(clf, StackedClassifier) else None
+    return FoldResult(aligned, fitted - start, end - fitted, method, texts, members)
 
 
 def _selectable(X: object) -> object:
@@ -339,6 +344,7 @@ def _comparison(
         table=_table(scores, compared, whole, prepared),
         differences=compared,
         curves=_curves(results, sizes, y, fold),
+        members=_members(whole),
         classes=rows.classes,
         n_rows=rows.table.n_rows,
         n_missing_cells=int(missing.sum()),
@@ -397,6 +403,20 @@ def _seconds(results: list[FoldResult]) -> dict[str, float]:
         error = each.std(ddof=1) / np.sqrt(len(each)) if len(each) > 1 else np.nan
         found[name], found[f"{name}_se"] = float(each.mean()), float(error)
     return found
+
+
+def _members(results: dict[str, list[FoldResult]]) -> pd.DataFrame:
+    """Return the mean over folds of the tables of members, by (classifier, member)."""
+    found = {}
+    for name, folds in results.items():
+        tables = [result.members for result in folds if result.members is not None]
+        if tables:
+            by_member = pd.concat(tables).groupby(level="member", sort=False)
+            found[name] = by_member.mean()
+            weights = ["weight", "log_linear_weight"]
+            # a member that was left out of a fold had no weight there
+            found[name][weights] = found[name][weights].mul(by_member.size() / len(tables), axis=0)
+    return pd.concat(found, names=["classifier"]) if found else pd.DataFrame()
 
 
 def _curves(

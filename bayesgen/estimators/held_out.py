@@ -14,13 +14,10 @@ from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.training import TrainingRows, joined, one_each, together
 from bayesgen.inference import Posterior, class_probabilities
 from bayesgen.inference.posterior import Scores, likelihood_of, take_rows
-from bayesgen.typing import Joint, Labels
+from bayesgen.typing import Joint
 
 FOLDS = 10
 """Folds of rows by which members without a closed form are judged."""
-JUDGED, JUDGED_CELLS, FEWEST_JUDGED = 2000, 40_000, 500
-"""Rows that judge members at most, of more than 20 columns as many as have so many cells, but no
-fewer than these: leave-one-out costs the square of the columns."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -39,18 +36,6 @@ class HeldOut:
 def fitted_posterior(member: Classifier) -> Posterior:
     """Return the posterior of a member fitted to at least two classes."""
     return cast(Posterior, member._posterior)
-
-
-def judged_rows(codes: Labels, n_columns: int) -> Int[np.ndarray, " judged"]:
-    """Return the rows that judge members: all, or as many as a table of n_columns allows.
-
-    Evenly spaced within each class.
-    """
-    most = min(JUDGED, max(JUDGED_CELLS // max(n_columns, 1), FEWEST_JUDGED))
-    if len(codes) <= most:
-        return np.arange(len(codes))
-    by_class = np.argsort(codes, kind="stable")
-    return np.sort(by_class[np.arange(most) * len(codes) // most])
 
 
 def held_out(

@@ -5,17 +5,13 @@ from jaxtyping import Int
 
 from bayesgen.classes import Spec
 from bayesgen.errors import BayesgenError, WorseThanFrequencies, warn
+from bayesgen.estimators.judged_rows import ROWS_JUDGED, judged_rows
 from bayesgen.estimators.training import TrainingRows, TrainingState, one_each
 from bayesgen.inference import Posterior, log_class_probabilities
 from bayesgen.inference.posterior import take_rows
 from bayesgen.likelihoods.normal_statistics import class_moments
 from bayesgen.table import SparseTable
 from bayesgen.typing import Encoded, Labels
-
-JUDGED, CELLS, FEWEST = 2000, 25_000, 500
-"""Rows that judge a fit at most, evenly spaced; of wide tables as many as have so many cells times
-classes, but no fewer than these. The fit of 1e6 rows of 20 columns then takes 1.03 times as long
-with 2 classes (625 rows judged), 1.04 with 5 (500); with all 2,000 it would be 1.06 (measured)."""
 
 ENOUGH, ERRORS = 20, 1.0
 """Rows, and standard errors by which the class frequencies must be better, for a warning. In the
@@ -42,9 +38,9 @@ def scored(
     if posterior.report.method != "exact" or not closed or isinstance(rows.table, SparseTable):
         return None
     n = len(rows.codes)
-    most = CELLS // (len(state.classes) * max(len(state.schema.used()), 1))
-    judged = np.linspace(0, n - 1, min(n, JUDGED, max(most, FEWEST))).astype(int)
     codes = rows.codes_among(state.classes)
+    # its fit reads every cell once, and a row left out costs many times as much, in every class
+    judged = judged_rows(codes, 2 * len(state.classes) * len(state.schema.used()))
     if len(judged) < n:
         encoded = state.schema.encode(rows.table.take(judged), unseen)
         safe = _subtractable(state, encoded, codes[judged])
@@ -72,7 +68,7 @@ def scored(
         "standard error of their difference": float(
             np.sqrt(weight @ (gap - excess) ** 2) / weight.sum()
         ),
-        "rows judged": float(len(judged)),
+        ROWS_JUDGED: float(len(judged)),
     }
 
 
@@ -99,5 +95,5 @@ def warn_of(estimator: str, found: dict[str, float]) -> None:
     """
     own, frequencies = found["leave-one-out log loss"], found["log loss of class frequencies"]
     chance = ERRORS * found["standard error of their difference"]
-    if found["rows judged"] >= ENOUGH and own - frequencies > chance:
+    if found[ROWS_JUDGED] >= ENOUGH and own - frequencies > chance:
         warn(WorseThanFrequencies.at_fit(estimator, own, frequencies))

@@ -7,10 +7,10 @@ from jaxtyping import Float
 
 from bayesgen.classes import Spec
 from bayesgen.errors import InformativePattern, warn
+from bayesgen.estimators.judged_rows import judged_rows
 from bayesgen.estimators.training import (
     TrainingRows,
     TrainingState,
-    judges_of_pattern,
     one_each,
 )
 from bayesgen.inference import leave_one_out as loo
@@ -37,7 +37,7 @@ def warn_of(state: TrainingState, prior: Spec, reader: Reader, rows: TrainingRow
     blocks = [name for name in state.pattern_blocks() if name in reader.kept]
     if not blocks:
         return
-    judged = judges_of_pattern(len(rows.codes))
+    judged = judged_rows(rows.codes)
     schema = dataclasses.replace(state.schema, blocks={n: state.schema.blocks[n] for n in blocks})
     encoded = schema.encode(rows.table.take(judged))
     y, weight = rows.codes_among(state.classes)[judged], rows.weight[judged]

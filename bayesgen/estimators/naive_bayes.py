@@ -81,9 +81,9 @@ class NaiveBayes(Classifier):
 
         The leave-one-out log loss of an exact fit, exact too, and that of the class frequencies
         stand in `report_.details`, with the standard error of their difference and the number of
-        rows judged (at most 2,000, evenly spaced, and fewer of wide tables). The warning needs a
-        difference of more than one standard error in at least 20 rows. Sparse tables and fits with
-        temper= or missing="learn" are not judged.
+        rows judged: at most 2,000, evenly spaced within classes, and fewer of wide tables. The
+        warning needs a difference of more than one standard error in at least 20 rows. Sparse
+        tables and fits with temper= or missing="learn" are not judged.
 
         Args:
             X: table of rows (see `Classifier.fit`).

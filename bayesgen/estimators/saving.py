@@ -247,7 +247,9 @@ def _require_learned(learned: TrainingState, sizes: Mapping[str, Sizes]) -> None
     # sparse columns come as one list of names, tens of thousands of them
     lists = [getattr(part, "names", None) or [c.name for c in part] for part in blocks]
     names = [name for part in lists for name in part]
-    pattern = [c for part in blocks if not hasattr(part, "names") for c in part if c.source]
+    every_column = [c for part in blocks if not hasattr(part, "names") for c in part]
+    # a column may be named 0 or ""
+    pattern = [c for c in every_column if c.source is not None]
     there = {*learned.schema.names, *(c.name for c in pattern if c.source in learned.schema.names)}
     if names and (len(set(names)) < len(names) or not set(names) <= there):
         raise InvalidStructure("its blocks have other columns than its table")

@@ -3,7 +3,7 @@
 import copy
 import dataclasses
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,8 @@ from bayesgen.estimators import validation
 from bayesgen.estimators.classifier import Classifier, restored_on_failure
 from bayesgen.estimators.column_blocks import PATTERNS, Blocks
 from bayesgen.estimators.diagnostics import Fitted
-from bayesgen.estimators.held_out import HeldOut, fitted_posterior, held_out, judged_rows
+from bayesgen.estimators.held_out import HeldOut, fitted_posterior, held_out
+from bayesgen.estimators.judged_rows import ROWS_JUDGED, judged_rows
 from bayesgen.estimators.missing_pattern_members import pattern_cells, pattern_power
 from bayesgen.estimators.stack_members import WIDEST, automatic, too_wide
 from bayesgen.estimators.stack_posterior import mixture_of, pooled, tempered
@@ -55,6 +56,7 @@ from bayesgen.inference.posterior import Scores
 from bayesgen.inference.power_posterior import learned_powers, stated_powers
 from bayesgen.plots import WeightDisplay
 from bayesgen.plots.style import Axes
+from bayesgen.progress_bar import Progress, progress_bar
 from bayesgen.schema import Column, Schema
 from bayesgen.table import (
     Name,
@@ -77,6 +79,8 @@ from bayesgen.typing import (
 
 VERDICT = "Members are weighed by leave-one-out scores."
 ALLOWED = ("auto", Code("[bg.LDA()]"))
+LONG = 1.0
+"""Seconds of a fit after which a bar is shown."""
 Members = str | Sequence[Classifier] | Mapping[str, Classifier]
 
 
@@ -139,7 +143,9 @@ class StackedClassifier(Classifier):
             likelihood, learned for each member by leave-one-out (see `NaiveBayes`). The last two
             are wrong where the reason why cells are missing changes.
         class_prior, unseen, random_state: ...
-        The last four apply to automatic members.
+        progress: "auto" shows a bar on stderr in a terminal, with the member that is being fitted,
+            where a fit takes more than a second; True or False force it.
+        The four before the last apply to automatic members.
 
     Attributes:
         members_: the fitted members by name.
@@ -177,6 +183,7 @@ class StackedClassifier(Classifier):
         missing: str = "learn",
         unseen: str = "missing",
         random_state: object = None,
+        progress: Progress = "auto",
     ) -> None:
         self.members = members
         self.temper = temper
@@ -185,6 +192,7 @@ class StackedClassifier(Classifier):
         self.missing = missing
         self.unseen = unseen
         self.random_state = random_state
+        self.progress = progress
 
     # -- fitting -----------------------------------------------------------------------------------
 
@@ -277,7 +285,7 @@ class StackedClassifier(Classifier):
         found, held, failed = {}, {}, {}
         judged = judged_rows(together(seen, classes)[0], len(seen[0].table.names))
         with deduplicate_warnings(AbsentColumns):  # which were warned of when the rows were read
-            for name, member in members.items():
+            for name, member in self._shown(members):
                 try:
                     own = [member._own_rows(rows, reset=first) for rows in seen]
                     if first:
@@ -300,6 +308,16 @@ class StackedClassifier(Classifier):
         if not found:
             raise InvalidArgument.no_member_left(list(members))
         return Attempt(found, held, judged, failed)
+
+    def _shown(self, members: Mapping[str, Classifier]) -> Iterator[tuple[str, Classifier]]:
+        """Yield the members by name, while a progress bar names the one that is being fitted."""
+        progress = arguments.one_of("progress", self.progress, ["auto", True, False])
+        with progress_bar(len(members), progress, unit="member", delay=LONG) as bar:
+            for name, member in members.items():
+                bar.set_description(name, refresh=False)
+                bar.update(0)
+                yield name, member
+                bar.update()
 
     def _finish_stack(
         self,
@@ -331,10 +349,10 @@ class StackedClassifier(Classifier):
         self.weights_ = dict(zip(members, share.tolist(), strict=True))
         self.left_out_ = before | fitted.failed
         self.inference_ = "stacked"
-        details = {f"weight of {name}": weight for name, weight in self.weights_.items()}
-        details |= {"rows that weigh members": float(len(codes))}
+        details = {ROWS_JUDGED: float(len(codes))}
         left_out = posterior.log_proba(scores)[own]
         details["leave-one-out log loss"] = -_mean(left_out, weight)
+        details["share of the log-linear pool"] = self.pool_share_
         details |= {
             f"leave-one-out log loss of {name}": -_mean(one.log_proba[own], weight)
             for name, one in fitted.held_out.items()

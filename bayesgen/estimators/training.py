@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
 import numpy as np
-from jaxtyping import Int
 from scipy.sparse import csr_array, issparse, vstack
 from sklearn.utils import _safe_indexing
 
@@ -27,6 +26,7 @@ from bayesgen.errors import (
     warn,
 )
 from bayesgen.estimators.column_blocks import Blocks
+from bayesgen.estimators.judged_rows import ROWS_JUDGED, judged_rows
 from bayesgen.estimators.likelihood_checks import check_cells, check_encoded, check_sparse
 from bayesgen.inference import (
     MLE,
@@ -66,9 +66,6 @@ LEARN_ROWS = 1 << 17
 """Rows encoded at once: with 20 columns 21 MB, which the allocator hands out again and again
 instead of asking the system for fresh pages (.4 s of .8 s for 1e6 rows, measured)."""
 
-JUDGED = 2000
-"""Rows that judge the missing pattern at most: as many as judge the members of a stack."""
-
 MANY_COLUMNS = 20
 """Uninformative columns above which one warning names them all."""
 
@@ -77,11 +74,6 @@ NO_CELLS = Table((), 0, "")
 
 Temper = str | float | int | None
 """None: the model as it is; a power above 0; "learn"; or "columns", a power for each block."""
-
-
-def judges_of_pattern(n_rows: int) -> Int[np.ndarray, " judged"]:
-    """Return the rows that judge the missing pattern: all, or JUDGED of them, evenly spaced."""
-    return np.linspace(0, n_rows - 1, min(n_rows, JUDGED)).astype(int)
 
 
 def one_each(weight: Weights) -> Weights:
@@ -456,7 +448,11 @@ class TrainingState:
         posterior.require_leave_one_out(*what)
         encoded = joined([rows.encode(self.schema, unseen) for rows in seen])
         codes, weight = together(seen, self.classes)
-        judged = np.arange(len(codes)) if temper is not None else judges_of_pattern(len(codes))
+        width = len(self.schema.used())
+        judged = np.arange(len(codes)) if temper is not None else judged_rows(codes, width)
+        report = posterior.report
+        details = report.details | {ROWS_JUDGED: float(len(judged))}
+        whole = posterior.reader, dataclasses.replace(report, details=details), posterior
         parts = posterior.reader, encoded, codes, weight, one_each(weight)
         scores = self.leave_one_out(prior, *parts, judged=judged)
         if temper == "learn":

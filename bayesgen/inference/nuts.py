@@ -147,7 +147,7 @@ class NUTS:
         warmup: discarded draws of each chain, during which the sampler is tuned.
         chains: independent chains, run side by side.
         target_accept: target acceptance rate; values nearer to 1 give smaller steps.
-        progress: "auto" shows a bar on stderr in a terminal or a notebook; True or False force it.
+        progress: "auto" shows a bar on stderr in a terminal; True or False force it.
         checkpoint: path of a file, by convention ending in .bgm, that stores state and draws during
             sampling. It is written at most once a second, at the end, and on Ctrl-C, atomically, so
             that it is complete whenever the process is killed. Where the file exists, the same call
@@ -293,8 +293,9 @@ class NUTS:
                 # compile before the clock starts: zero steps taken
                 run.taken(progress.state, tree, 0, kept=True)
             began = time.perf_counter() - progress.seconds
-            words = {"unit": "draw", "title": "NUTS", "already": progress.steps}
-            with progress_bar(total, self.progress, **words) as bar:
+            with progress_bar(
+                total, self.progress, unit="draw", title="NUTS", already=progress.steps
+            ) as bar:
                 for begin, end in _chunks(self.warmup, total):
                     if begin < progress.steps:
                         continue

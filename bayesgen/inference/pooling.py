@@ -270,7 +270,9 @@ class _Problem:
             design, p = self.design[rows], proba[rows, :, None]
             centred = design - (p * design).sum(axis=1, keepdims=True)
             spread = centred * (p * self.weight[rows, None, None])
-            out += centred.reshape(-1, size).T @ spread.reshape(-1, size)
+            # by name, not -1: there may be no part, of a table without an informative column
+            each = len(p) * n_classes, size
+            out += centred.reshape(each).T @ spread.reshape(each)
         return out
 
     def left_out(self, logits: Joint, proba: Joint, inverse: np.ndarray) -> Joint:

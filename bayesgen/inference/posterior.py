@@ -418,7 +418,8 @@ class ExactPosterior(Posterior):
     def part_draws(self, encoded: Encoded, n_rows: int) -> Iterator[ClassDraws]:
         """Yield log densities of the blocks, under the same draws."""
         for rows, prior, parts in self._updated_draws(encoded, n_rows):
-            stacked = [part[:, :, None] for part in parts] or [np.zeros_like(prior)[:, :, None, :0]]
+            stacked = [np.zeros_like(prior)[:, :, None][:, :, :0]]
+            stacked += [part[:, :, None] for part in parts]
             even = np.full(prior.shape[:2], 1 / self.draws)
             yield rows, np.concatenate(stacked, axis=2), even
 

@@ -42,6 +42,11 @@ class HyperparameterMixture(Likelihood[Statistics]):
 
     axes: ClassVar = {"log_weight": ("member",)}
 
+    def __repr__(self) -> str:
+        """Return the first and the last prior, not each of the grid."""
+        first, last = self.members[0], self.members[-1]
+        return f"<{len(self.members)} priors averaged by evidence, {first!r} to {last!r}>"
+
     # columns, rows and parameters are those of the family, whatever the prior
     kind = _of_the_family("kind")
     joint = _of_the_family("joint")

@@ -22,6 +22,7 @@ class WeightDisplay:
         temperature: divisor of the log-odds.
         out: members that were left out.
         columns: whether the weights are those of columns (naive Bayes with temper="columns").
+        pool_share: of the log-linear pool, whose weights are not shown.
 
     Example:
         >>> import bayesgen as bg
@@ -36,6 +37,7 @@ class WeightDisplay:
     temperature: float
     out: list[str]
     columns: bool = False
+    pool_share: float = 0.0
     figure_: object = None
     ax_: Axes = None
 
@@ -52,7 +54,10 @@ class WeightDisplay:
         weights = np.array([clf.weights_[name] for name in names])
         columns = not hasattr(clf, "members_")
         out = [] if columns else list(clf.left_out_)
-        return cls(list(map(str, names)), weights, clf.temperature_, out, columns).plot(ax=ax)
+        share = getattr(clf, "pool_share_", 0.0)
+        return cls(list(map(str, names)), weights, clf.temperature_, out, columns, share).plot(
+            ax=ax
+        )
 
     @property
     def words(self) -> str:
@@ -79,12 +84,14 @@ class WeightDisplay:
             self.ax_.annotate(text, (weight, i), color=INK, fontsize="small", **beside)
         self.ax_.set_yticks(place, self.names)
         self.ax_.invert_yaxis()
-        highest = 1.15 * self.weights.max()
+        highest = 1.15 * self.weights.max(initial=0.0)
         if not self.columns:
             highest = min(1.0, highest) if len(place) > 1 else 1.1
-        self.ax_.set_xlim(min(0.0, 1.15 * self.weights.min()), max(highest, 0.1))
+        self.ax_.set_xlim(1.15 * self.weights.min(initial=0.0), max(highest, 0.1))
         label = "weight of the column" if self.columns else "stacking weight"
         label += ", by leave-one-out log score"
+        if self.pool_share:
+            label += f"\nin the linear pool, {1 - self.pool_share:.0%} of the answer"
         if self.out:
             label += "\n" + textwrap.fill(f"left out: {'; '.join(self.out)}", 70)
         self.ax_.set_xlabel(label)

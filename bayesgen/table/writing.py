@@ -153,10 +153,10 @@ def _fill_pandas(X: Any, names: Names, cells: Cells, declared: Mapping) -> objec
         if name in cells and cells[name][0].any():
             missing_cells, values = cells[name]
             wanted = values[missing_cells]
-            if wanted.dtype == object and pd.api.types.is_float_dtype(series.dtype):
-                wanted = wanted.astype(float)  # levels that are whole numbers
-            numbers = wanted.dtype != object
-            if numbers and pd.api.types.is_integer_dtype(series.dtype):
+            if pd.api.types.is_float_dtype(series.dtype):
+                # levels that are whole numbers, and numbers in single precision
+                wanted = pd.Series(wanted.astype(float)).astype(series.dtype).array
+            elif wanted.dtype != object and pd.api.types.is_integer_dtype(series.dtype):
                 whole = (wanted == np.floor(wanted)).all()
                 wanted = wanted.astype(np.int64) if whole else wanted
                 series = series if whole else series.astype("Float64")

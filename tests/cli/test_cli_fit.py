@@ -347,10 +347,11 @@ def test_fit_saves_the_stack_of_the_library(rows, fitted, capsys):
     table = expected.members_table()
     assert [row["member"] for row in printed["members"]] == list(table.index)
     np.testing.assert_allclose([row["weight"] for row in printed["members"]], table["weight"])
+    assert printed["pool_share"] == pytest.approx(expected.pool_share_)
     assert run("fit", rows, "--target", "survived", "--out", out) == 0
-    assert re.search(
-        r"^member +log loss +evidence +linear +log-lin\.$", capsys.readouterr().out, re.MULTILINE
-    )
+    text = capsys.readouterr().out
+    assert re.search(r"^member +log loss +evidence +linear +log-lin\.$", text, re.MULTILINE)
+    assert f"{1 - expected.pool_share_:.0%} linear, {expected.pool_share_:.0%} log-linear" in text
 
 
 def test_predict_answers_from_a_saved_stack(rows, fitted, capsys):

@@ -2,7 +2,7 @@
 
 A table is drawn as a recipe (kinds of columns, names, missing values, labels, weights, one seed),
 so that a failure shrinks to few columns and few rows; NumPy fills in the cells. The last NEW rows
-are kept from the fit and only predicted.
+are kept from the fit and only predicted. `NAMED` are tables that are hostile in one stated way.
 """
 
 import dataclasses
@@ -226,3 +226,100 @@ def _codes(draw: st.DrawFn, rng: np.random.Generator, n: int) -> np.ndarray:
 def _with_missing(rng: np.random.Generator, column: pd.Series, share: float) -> pd.Series:
     """Return a column that misses a share of its cells, in whatever way its dtype says so."""
     return column.mask(rng.random(len(column)) < share) if share else column
+
+
+# --- tables that are hostile in one way -------------------------------------------------------
+
+
+def _numbers(n: int, p: int, k: np.ndarray | int = 0) -> np.ndarray:
+    return np.random.default_rng(0).standard_normal((n, p)) + np.reshape(k, (-1, 1))
+
+
+def _named(cells: object, k: np.ndarray, weight: np.ndarray | None = None) -> Hostile:
+    """Return a table; the rows to predict are six of its own, with gaps, and one without a cell."""
+    frame = pd.DataFrame(cells)
+    frame.columns = [f"c{j}" for j in range(frame.shape[1])]
+    new = frame.iloc[:NEW].reset_index(drop=True).reindex(range(NEW + 1))
+    for row, name in enumerate(frame.columns[: NEW - 1]):
+        new[name] = new[name].where(new.index != row)
+    return Hostile(frame, k, weight, new, k, None)
+
+
+def _in_classes(rows: np.ndarray, k: np.ndarray, which: int, column: object) -> np.ndarray:
+    """Return rows without the cells of some columns in one class."""
+    rows = rows.copy()
+    rows[k == which, column] = np.nan
+    return rows
+
+
+TWO = np.arange(40) % 2
+SCALES = 10.0 ** np.array([-140, -70, 0, 70, 140])
+NAMED: dict[str, Callable[[], Hostile]] = {
+    "wide": lambda: _named(_numbers(60, 200, np.arange(60) % 3), np.arange(60) % 3),
+    "tiny classes": lambda: _named(_numbers(60, 4), np.repeat([0, 1, 2], [55, 2, 3])),
+    "one-row classes": lambda: _named(_numbers(40, 3), np.repeat([0, 1, 2, 3], [20, 18, 1, 1])),
+    "a row of each class": lambda: _named(_numbers(4, 3), np.arange(4)),
+    "two rows": lambda: _named(_numbers(2, 3), np.arange(2)),
+    "thirty classes": lambda: _named(_numbers(120, 4, np.arange(120) % 5), np.arange(120) % 30),
+    "one class 99.9 %": lambda: _named(
+        _numbers(2000, 3, np.arange(2000) % 1000 == 7), (np.arange(2000) % 1000 == 7).astype(int)
+    ),
+    "columns and rows twice": lambda: _named(np.tile(_numbers(20, 2), (2, 2)), np.arange(40) // 20),
+    "identical rows in both classes": lambda: _named(np.repeat(_numbers(20, 3), 2, axis=0), TWO),
+    "one row repeated": lambda: _named(np.ones((40, 3)), TWO),
+    "constant columns": lambda: _named(
+        np.column_stack([np.full(40, 3.7), _numbers(40, 1, TWO), 1.5 * TWO, np.full(40, np.nan)]),
+        TWO,
+    ),
+    "a column missing in one class": lambda: _named(_in_classes(_numbers(40, 3), TWO, 1, 1), TWO),
+    "a class without a cell": lambda: _named(_in_classes(_numbers(40, 3), TWO, 1, slice(3)), TWO),
+    "the pattern tells all": lambda: _named(
+        _in_classes(_in_classes(_numbers(40, 2), TWO, 1, 0), TWO, 0, 1), TWO
+    ),
+    "rows without a cell": lambda: _named(
+        np.where(np.arange(40)[:, None] % 3 > 0, _numbers(40, 3), np.nan), TWO
+    ),
+    "one cell": lambda: _named(np.where(np.arange(120).reshape(40, 3) > 0, np.nan, 1.0), TWO),
+    "units from 1e-140 to 1e140": lambda: _named(SCALES * _numbers(40, 5, TWO), TWO),
+    "units from 1e-300 to 1e300": lambda: _named(SCALES**2 * _numbers(40, 5, TWO) * 1e20, TWO),
+    "magnitudes from 1e-100 to 1e100": lambda: _named(
+        _numbers(40, 1) * 10.0 ** np.random.default_rng(1).uniform(-100, 100, (40, 3)), TWO
+    ),
+    "separated": lambda: _named(_numbers(40, 3) + 1e6 * TWO[:, None], TWO),
+    "separated by all digits": lambda: _named(1e-9 * _numbers(40, 3) + 1e6 * TWO[:, None], TWO),
+    "integers beyond 2^53": lambda: _named(
+        {
+            "a": 2**60 + np.arange(40) * 7 % 50,
+            "b": np.arange(40, dtype=np.uint64) + 2**63,
+            "c": np.random.default_rng(0).integers(-(2**62), 2**62, 40),
+        },
+        TWO,
+    ),
+    "weights of 0": lambda: _named(_numbers(40, 3, TWO), TWO, np.arange(40) % 3 / 2),
+    "whole weights": lambda: _named(_numbers(40, 3, TWO), TWO, 1.0 + np.arange(40) % 3),
+    "fractional weights": lambda: _named(_numbers(40, 3, TWO), TWO, 0.01 + np.arange(40) / 41),
+    "weights from 1e-9 to 1e9": lambda: _named(
+        _numbers(40, 3, TWO), TWO, 10.0 ** (np.arange(40) * 7 % 19 - 9)
+    ),
+    "four rows with weight": lambda: _named(
+        _numbers(40, 3, TWO), TWO, (np.arange(40) < 4).astype(float)
+    ),
+    "levels": lambda: _named(
+        {
+            "a": _numbers(40, 1, TWO)[:, 0],
+            "b": np.array(["u", "v", "w"])[np.arange(40) * 7 % 3],
+            "c": [f"row {i % 30}" for i in range(40)],
+            "d": ["only"] * 40,
+            "e": pd.Categorical(np.array(["x", "y"])[TWO], ["x", "y", "never"]),
+        },
+        TWO,
+    ),
+    "levels missing in one class": lambda: _named(
+        {
+            "a": np.where(np.arange(40) % 5 > 0, _numbers(40, 1)[:, 0], np.nan),
+            "b": np.where(TWO == 1, None, np.array(["u", "v"], object)[np.arange(40) // 3 % 2]),
+        },
+        TWO,
+    ),
+    "names of rows": lambda: _named({"a": [f"row {i}" for i in range(40)]}, TWO),
+}

@@ -79,6 +79,17 @@ def same(found: np.ndarray, expected: np.ndarray, atol: float = 1e-7) -> None:
     np.testing.assert_allclose(found, expected, rtol=0, atol=atol)
 
 
+def check_imputed(clf, t: Hostile) -> float:
+    """Observed cells stay, and numbers that vary are filled."""
+    found = clf.impute(t.new, random_state=0)
+    for name in t.frame:
+        seen = t.new[name].notna()
+        assert list(found[name][seen]) == list(t.new[name][seen])
+        if t.weight is None and t.frame[name].dtype == np.float64 and t.frame[name].nunique() > 1:
+            assert np.isfinite(found[name]).all()
+    return 0.0
+
+
 # --- laws: (model, table, fitted, probabilities, generator) ------------------------------------
 
 
@@ -95,6 +106,9 @@ def law_methods(model: Model, t: Hostile, clf, proba, rng) -> None:
         lambda: clf.sample(3, 0)[1],
         lambda: clf.decide(t.new, reject=0.1),
         lambda: clf.loo().to_numpy() if hasattr(clf, "loo") else 0,
+        lambda: clf.evidence(t.new.iloc[[0, -1]]).to_numpy(),
+        lambda: check_imputed(clf, t),
+        lambda: clf.with_class_prior("uniform").predict_proba(t.new),
     ):
         try:
             found = np.asarray(ask())

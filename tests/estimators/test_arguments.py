@@ -139,6 +139,7 @@ CALLS = {
     "progress": [
         ("NUTS", lambda v: bg.NUTS(progress=v), ("yes", 1, None)),
         ("compare", lambda v: bg.compare({"a": bg.LDA()}, *iris(), progress=v), ("yes", 1, None)),
+        ("stack", lambda v: stacked().set_params(progress=v).fit(*iris()), ("yes", 1, None)),
     ],
     "checkpoint": [("NUTS", lambda v: bg.NUTS(checkpoint=v), (3, True, b"run"))],
     "temper": [

@@ -4,13 +4,15 @@ About 70 tables in the fast suite and 2,000 in the slow one, the same ones each 
 ones by `pytest tests/estimators/test_hostile.py --hypothesis-profile=hostile`.
 """
 
+import dataclasses
 from collections import Counter
 
 import hypothesis
 import pytest
-from hostile import Hostile, tables
-from hostile_laws import LAWS, Make, Model, check
+from hostile import NAMED, Hostile, tables
+from hostile_laws import LAWS, OF_ONE_FIT, Make, Model, check
 from hypothesis import strategies as st
+from paces import fast_only
 
 import bayesgen as bg
 
@@ -45,6 +47,7 @@ MODELS = {
     "naive pattern learned": Model(
         direct(bg.NaiveBayes, missing="learn"), "any", ("blank", *SCORED)
     ),
+    "naive columns": Model(direct(bg.NaiveBayes, temper="columns"), "any", SCORED, 1e-5),
     "lda pattern": Model(
         direct(bg.LDA, missing="informative", inference="expected"),
         "joint numbers",
@@ -132,6 +135,23 @@ MODELS = {
     "stack": Model(
         direct(bg.StackedClassifier), "any", ("blank", *SCORED, "batches"), 1e-4, cost=8
     ),
+    "stack without a pool": Model(
+        direct(bg.StackedClassifier, pool=None), "any", ("blank", *SCORED, "batches"), 1e-4, cost=8
+    ),
+    "stack ignorable": Model(
+        direct(bg.StackedClassifier, missing="ignorable"),
+        "any",
+        (*SCORED, "batches"),
+        1e-4,
+        cost=8,
+    ),
+    "stack pattern": Model(
+        direct(bg.StackedClassifier, missing="informative"),
+        "any",
+        ("blank", *SCORED, "batches"),
+        1e-4,
+        cost=8,
+    ),
 }
 
 
@@ -173,3 +193,20 @@ def test_more_hostile_tables(name: str) -> None:
     found = run(name, hypothesis.settings(SAME_EACH_TIME, max_examples=60))
     # a guard that turned all laws away would leave probabilities alone to be checked
     assert found["probabilities and the law"] or MODELS[name].cost >= COMPILES, found
+
+
+# what a stack is made of, and the stack in each of its settings
+OF_STACKS = [
+    *("kernel discriminant", "naive columns", "naive pattern", "naive pattern learned"),
+    *(name for name in MODELS if name.startswith("stack")),
+]
+
+
+@pytest.mark.parametrize("table", fast_only([name for name in NAMED if name != "wide"], NAMED))
+@pytest.mark.parametrize("name", fast_only(["kernel discriminant", "naive columns"], OF_STACKS))
+def test_named_tables(name: str, table: str) -> None:
+    """Each answer is finite, or one sentence; a saved model says the same."""
+    t = NAMED[table]()
+    t = dataclasses.replace(t, fault=table)
+    for law in OF_ONE_FIT:
+        check(MODELS[name], t, law, 0)

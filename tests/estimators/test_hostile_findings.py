@@ -288,3 +288,40 @@ def test_indicators_are_of_levels_of_rows_with_weight(rng):
     y, lda = np.arange(31) % 2, bg.LDA(levels="indicators")
     found = lda.fit(more, y, sample_weight=[1.0] * 30 + [0.0]).predict_proba(X)
     np.testing.assert_array_equal(found, lda.fit(X, y[:30]).predict_proba(X))
+
+
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.UninformativeColumn")
+@pytest.mark.parametrize("missing", ["ignorable", "learn"])
+def test_columns_weighed_one_by_one_where_none_tells_classes_apart(missing):
+    """A pool of no parts: sums over them were of the wrong shape, and the picture had no width."""
+    X, y = np.ones((20, 3)), np.arange(20) % 4 == 0
+    clf = bg.NaiveBayes(temper="columns", missing=missing).fit(X, y)
+    prior = bg.NaiveBayes().fit(X, y)
+    np.testing.assert_allclose(clf.predict_proba(X), prior.predict_proba(X), rtol=1e-12)
+    low, high = clf.predict_interval(X)[0, 1]
+    assert 0 < low <= high < 1
+    assert clf.weights_ == {} and clf.temperature_ == 1
+    assert clf.plot_weights().weights.size == 0
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "Float32", "Float64"])
+def test_imputed_cells_have_the_precision_of_their_column(dtype, rng):
+    """Pandas takes no number of 64 bits into a column of 32 unless it is exact there."""
+    X = pd.DataFrame({"a": rng.standard_normal(20), "b": rng.standard_normal(20)}).astype(dtype)
+    X.loc[3, "a"] = None
+    filled = bg.NaiveBayes().fit(X, np.arange(20) % 2).impute(X, random_state=0)
+    assert (filled.dtypes == X.dtypes).all() and np.isfinite(filled["a"][3])
+    assert (filled["b"] == X["b"]).all()
+
+
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.IdentifierColumn")
+@pytest.mark.parametrize("name", [0, ""])
+def test_a_pattern_of_a_column_whose_name_is_false_is_saved(name, rng, tmp_path):
+    """Such a name was taken for none."""
+    X = pd.DataFrame({name: rng.standard_normal(30)})
+    X.iloc[::5] = np.nan
+    clf = bg.NaiveBayes(missing="informative").fit(X, np.arange(30) % 2)
+    clf.save(tmp_path / "m.bgm")
+    again = bg.load(tmp_path / "m.bgm")
+    np.testing.assert_array_equal(again.predict_proba(X), clf.predict_proba(X))
+    assert list(again.evidence(X)) == ["(prior)", name, f"{name} missing"]

@@ -9,7 +9,7 @@ import pytest
 
 import bayesgen as bg
 from bayesgen.errors import WorseThanFrequencies
-from bayesgen.estimators import leave_one_out_score
+from bayesgen.estimators import judged_rows, leave_one_out_score
 
 OWN, FREQUENCIES = "leave-one-out log loss", "log loss of class frequencies"
 ERROR, JUDGED = "standard error of their difference", "rows judged"
@@ -62,9 +62,9 @@ def test_scores_are_those_of_refits():
 
 def test_some_rows_are_judged_given_all_others(monkeypatch):
     X, y, weight = mixed(60)
-    monkeypatch.setattr(leave_one_out_score, "JUDGED", 7)
+    monkeypatch.setattr(judged_rows, "JUDGED", 7)
     details = quiet(X, y, weight).report_.details
-    judged = np.linspace(0, 59, 7).astype(int)
+    judged = judged_rows.judged_rows(y)
     wanted = refitted(X, y, weight, judged)
     np.testing.assert_allclose((details[OWN], details[FREQUENCIES]), wanted, rtol=1e-9)
     assert details[JUDGED] == 7
@@ -74,9 +74,9 @@ def test_a_row_that_alone_varies_is_not_judged_where_others_are_not_read(monkeyp
     X, y = copies(50, 2)
     X[:, 1] = 0.3
     X[0, 1] = 1e6
-    monkeypatch.setattr(leave_one_out_score, "JUDGED", 10)
+    monkeypatch.setattr(judged_rows, "JUDGED", 10)
     details = quiet(X, y).report_.details
-    judged = np.linspace(0, 49, 10).astype(int)[1:]
+    judged = judged_rows.judged_rows(y)[1:]
     wanted = refitted(X, y, np.ones(50), judged)
     assert details[JUDGED] == 9
     np.testing.assert_allclose((details[OWN], details[FREQUENCIES]), wanted, rtol=1e-6)

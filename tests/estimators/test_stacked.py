@@ -1,6 +1,8 @@
 """Stacks: members weighed by rows they have not seen, as one classifier."""
 
 import copy
+import io
+import sys
 
 import numpy as np
 import pandas as pd
@@ -16,7 +18,7 @@ from bayesgen.errors import (
     UnsupportedInference,
     UnsupportedTable,
 )
-from bayesgen.estimators import validation
+from bayesgen.estimators import stacked, validation
 from bayesgen.inference import stacking
 
 
@@ -296,3 +298,43 @@ def test_first_partial_fit_takes_classes_whose_rows_come_later():
         bg.StackedClassifier([bg.LDA()]).partial_fit(
             X[:150:10], y[:150:10], classes=np.unique(y)[:2]
         )
+
+
+class Terminal(io.StringIO):
+    """Text that is written to a terminal."""
+
+    def isatty(self):
+        return True
+
+
+def written(stack, monkeypatch, *, X, y):
+    """Return what a fit writes to a terminal."""
+    terminal = Terminal()
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stderr", terminal)
+        stack.fit(X, y)
+    return terminal.getvalue()
+
+
+def test_progress_is_silent_outside_a_terminal_and_in_short_fits(monkeypatch, capsys):
+    X, y = iris()
+    assert not written(bg.StackedClassifier([bg.LDA()]), monkeypatch, X=X, y=y).strip()
+    monkeypatch.setattr(stacked, "LONG", 0.0)
+    silent = bg.StackedClassifier([bg.LDA()], progress=False)
+    assert written(silent, monkeypatch, X=X, y=y) == ""
+    bg.StackedClassifier([bg.LDA()]).fit(X, y)
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("progress", ["auto", True])
+def test_progress_names_the_member_that_is_fitted(progress, monkeypatch):
+    """Of fits that take long, or where it is forced; of members that fail too."""
+    X, y = iris()
+    monkeypatch.setattr(stacked, "LONG", 0.0)
+    members = {"naive": bg.NaiveBayes(), "counts": bg.BagOfWords(), "straight": bg.LDA()}
+    stack = bg.StackedClassifier(members, progress=progress)
+    with pytest.warns(LeftOut, match="counts"):
+        steps = written(stack, monkeypatch, X=-X, y=y).split("\r")
+    for done, name in enumerate(members):
+        assert any(f"{name}: " in step and f"{done}/3" in step for step in steps)
+    assert any("3/3" in step for step in steps) and not steps[-2].strip()

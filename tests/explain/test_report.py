@@ -104,6 +104,33 @@ def test_page_of_a_point_estimate(titanic):
     assert "A point estimate" in found and "Uncertainty of the prob" not in found
 
 
+@pytest.fixture(scope="module")
+def stack_page(titanic):
+    _, X, y = titanic
+    stack = bg.StackedClassifier(random_state=0).fit(X, y)
+    return stack, " ".join(" ".join(Page(report_html(stack, X, y, title="stack")).words).split())
+
+
+def test_page_of_a_stack(stack_page):
+    """The pools, the table of members, and blocks of one likelihood together."""
+    stack, text = stack_page
+    assert f"has {100 * stack.pool_share_:.0f} % of the weight" in text
+    assert "Weights of the members" in text and "Members of a stack: log loss" in text
+    for name, loss in stack.members_table()["leave_one_out_log_loss"].items():
+        assert f"{name} {loss:.3f}" in text
+    assert "naive: sex, passengerClass" in text and "6 priors averaged by evidence" in text
+    assert "linear over indicators: age missing" in text and "sex missing" not in text
+    assert "rows judged 262" in text and "leave-one-out log loss of" not in text
+
+
+def test_page_of_weighed_columns(titanic):
+    _, X, y = titanic
+    clf = bg.NaiveBayes(temper="columns").fit(X, y)
+    text = " ".join(Page(report_html(clf, X, y, title="columns")).words)
+    assert "Weights of the columns" in text and "The posterior" in text
+    assert "This is a stack" not in text and "age.mean[no, age]" in text
+
+
 def test_command(tmp_path, capsys):
     html = tmp_path / "iris.html"
     assert main(["report", "iris", "--model", "lda", "--html", str(html), "--cv", "3"]) == 0

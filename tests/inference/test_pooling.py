@@ -212,3 +212,45 @@ def test_loo_keeps_the_weights():
         posterior, rows, n = other._encode_rows(X.iloc[[i]])
         scores = posterior.base.scores(rows, n)
         assert found[i] == pytest.approx(clf._posterior.log_proba(scores)[0, y[i]], abs=1e-9)
+
+
+def coverage(priors, tables, *, shrunk=1.0, n=100, classes=3):
+    """Return the share of rows whose 90 % interval holds the true P, and its standard error.
+
+    Weights are drawn from their prior, labels given parts and weights, intervals from the pool.
+    """
+    rng, inside = np.random.default_rng(0), []
+    size = priors["centers"].shape[1]
+    log_classes = np.full((n, classes), -np.log(classes))
+    for _ in range(tables):
+        prior = rng.integers(len(priors["centers"]))
+        noise = rng.standard_normal(size)
+        weights = priors["centers"][prior] + priors["scales"][prior] * noise
+        parts = 2 * rng.standard_normal((n, size, classes))
+        truth = np.exp(normalized(log_classes + contrasts(parts) @ weights))
+        y = (rng.random((n, 1)) > truth.cumsum(axis=1)[:, :-1]).sum(axis=1)
+        pool, _ = pooling.learned_pool(parts, log_classes, y, np.ones(n), **priors)
+        draws = pool.draw(rng, 200)
+        draws = pool.mean_weights + shrunk * (draws - pool.mean_weights)
+        fresh = contrasts(2 * rng.standard_normal((20, size, classes)))
+        true = np.exp(normalized(fresh @ weights))[:, 0]
+        probs = np.exp(normalized(np.einsum("rkp,dp->drk", fresh, draws)))[..., 0]
+        low, high = np.quantile(probs, [0.05, 0.95], axis=0)
+        inside.append(((low <= true) & (true <= high)).mean())
+    return np.mean(inside), np.std(inside) / np.sqrt(tables)
+
+
+POOLS = {
+    "stack": pooling.stack_priors(2, 4),
+    "columns": pooling.column_priors(np.zeros((1, 4, 3))),
+}
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", POOLS)
+def test_intervals_of_pools_cover(name):
+    """Within four standard errors of .9; draws nearer to their mean by a third do not."""
+    found, error = coverage(POOLS[name], 400)
+    assert abs(found - 0.9) < 4 * error < 0.04
+    found, error = coverage(POOLS[name], 400, shrunk=2 / 3)
+    assert found < 0.9 - 4 * error
