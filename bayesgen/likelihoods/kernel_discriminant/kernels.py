@@ -10,7 +10,7 @@ the class's own center, so that little cancels. Where all rows have one P the ve
 import dataclasses
 import functools
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -87,34 +87,47 @@ class Kernels:
         return out
 
     def squares(
-        self, cls: int, x: Numbers, precision: Float[np.ndarray, "#row feature feature"]
-    ) -> Squares:
-        """Return squared distances of rows from the centers of a class.
+        self,
+        x: Numbers,
+        precision: Float[np.ndarray, "#row feature feature"],
+        classes: Iterable[int] | None = None,
+    ) -> list[Squares]:
+        """Return squared distances of rows from the centers of some classes, or of each.
 
         precision: of each row, or one of all; 0 for missing columns.
         """
-        (origin, center), unit = self.relative[cls], self.unit
-        row = np.where(np.isnan(x), 0.0, (x - origin) / unit)
+        classes, unit, p = classes or range(self.n_classes), self.unit, len(self.unit)
         precision = precision * (unit[:, None] * unit)
-        if len(precision) == 1:
-            there, here = center @ precision[0], row @ precision[0]
-            own, others = (here * row).sum(axis=1), (there * center).sum(axis=1)
-            left = np.column_stack([row, np.ones(len(row)), own])
-            out = left @ np.column_stack([-2 * there, others, np.ones(len(center))]).T
-        elif len(unit) > WIDE:
-            out = np.empty((len(row), len(center)))
-            for r, matrix in enumerate(precision):
-                off = center - row[r]
-                out[r] = ((off @ matrix) * off).sum(axis=1)
-        else:
-            here, (i, j) = (precision @ row[..., None])[..., 0], np.triu_indices(len(unit))
-            left = np.empty((len(row), len(i) + len(unit) + 1))
+        i, j = np.triu_indices(p)
+        pairs = np.empty((0, len(i)))
+        if 1 < p <= WIDE and len(precision) > 1:
             # (i, j) stands for (j, i) too
-            np.multiply(precision[:, i, j], np.where(i == j, 1, 2), out=left[:, : len(i)])
-            np.multiply(here, -2, out=left[:, len(i) : -1])
-            left[:, -1] = (here * row).sum(axis=1)
-            out = left @ self.products[cls]
-        return np.maximum(out, 0.0, out=out)
+            pairs = precision.reshape(-1, p * p).take(i * p + j, axis=1)
+            pairs *= np.where(i == j, 1, 2)
+        out = []
+        for k in classes:
+            origin, center = self.relative[k]
+            row = np.where(np.isnan(x), 0.0, (x - origin) / unit)
+            if p == 1:
+                found = row - center.T
+                found *= found
+                found *= precision[:, 0]
+            elif len(precision) == 1:
+                there, here = center @ precision[0], row @ precision[0]
+                own, others = (here * row).sum(axis=1), (there * center).sum(axis=1)
+                left = np.column_stack([row, np.ones(len(row)), own])
+                found = left @ np.column_stack([-2 * there, others, np.ones(len(center))]).T
+            elif p > WIDE:
+                found = np.empty((len(row), len(center)))
+                for r, matrix in enumerate(precision):
+                    off = center - row[r]
+                    found[r] = ((off @ matrix) * off).sum(axis=1)
+            else:
+                here = (precision @ row[..., None])[..., 0]
+                own = (here * row).sum(axis=1)
+                found = np.column_stack([pairs, -2 * here, own]) @ self.products[k]
+            out.append(np.maximum(found, 0.0, out=found))
+        return out
 
     def located(
         self, x: Numbers
@@ -142,8 +155,25 @@ class Kernels:
             for rows, which, own in batches:
                 for part in row_chunks(len(rows), size):
                     some, matrix = x[rows[part]], own if len(own) == 1 else own[part]
-                    found = [self.squares(k, some, matrix) for k in range(self.n_classes)]
-                    yield rows[part], found, height[which[part]]
+                    yield rows[part], self.squares(some, matrix), height[which[part]]
+
+    def log_sums(
+        self, x: Numbers, bandwidth: Bandwidths
+    ) -> Float[np.ndarray, "row class bandwidth"]:
+        """Return log sum_c w_c N(x; c, h^2 W) over the observed columns of rows.
+
+        In a row without an observed cell every kernel has density 1.
+        """
+        size = (~np.isnan(x)).sum(axis=1)[:, None]
+        # bandwidths lie far apart in memory, so that each has its rows in one line
+        out = np.empty((len(bandwidth), self.n_classes, len(x))).transpose(2, 1, 0)
+        with np.errstate(divide="ignore"):
+            out[:] = np.log([[self.weight[part].sum()] for part in self.parts])
+        for rows, squares, height in self.located(x):
+            level = height[:, None] - size[rows] * np.log(bandwidth)
+            for k, part in enumerate(self.parts):
+                out[rows, k] = log_sums(squares[k], self.weight[part], bandwidth) + level
+        return out
 
 
 def log_sums(
@@ -157,7 +187,7 @@ def log_sums(
     bandwidth: each the one before divided by the square root of 2, so that the kernels of one are
     the squares of those before.
     """
-    out = np.full((len(squares), len(bandwidth)), -np.inf)
+    out = np.full((len(bandwidth), len(squares)), -np.inf).T  # as in `Kernels.log_sums`
     if not weight.all():
         squares, weight = squares[:, weight > 0], weight[weight > 0]
     if not squares.shape[1]:

@@ -18,14 +18,15 @@ from bayesgen.likelihoods.base import (
 )
 from bayesgen.likelihoods.distinct_rows import Rows, gather
 from bayesgen.likelihoods.kernel_discriminant import draws, guesses
-from bayesgen.likelihoods.kernel_discriminant.kernels import Kernels, log_sums
-from bayesgen.likelihoods.kernel_discriminant.left_out import left_out
+from bayesgen.likelihoods.kernel_discriminant.kernels import Kernels
+from bayesgen.likelihoods.kernel_discriminant.left_out import LeftOut, left_out
 from bayesgen.likelihoods.multivariate_normal import (
     MultivariateNormal,
     MultivariateNormalStatistics,
     lkj_and_wishart,
 )
 from bayesgen.likelihoods.multivariate_normal.density import filled
+from bayesgen.likelihoods.special_functions import log_sum_exp
 from bayesgen.typing import Block, Joint, Labels, Params, Traceable, Weights
 
 FAMILY = "KernelDiscriminant"
@@ -236,8 +237,7 @@ class KernelDiscriminant(Likelihood[Rows]):
         own = self._centers_of(entry)
         some = np.flatnonzero(own >= 0)
         part = Rows(rows.x[some], rows.y[some], rows.weight[some], rows.n_classes)
-        each, _ = self._log_left_out(moments, part, own[some], every=False)
-        return some, each[np.arange(len(some)), part.y]
+        return some, self._left_out(moments, part, own[some], every=False)[1]
 
     def _with_rows(
         self, statistics: Rows
@@ -283,42 +283,31 @@ class KernelDiscriminant(Likelihood[Rows]):
         log_weight = log_weight - np.logaddexp.reduce(log_weight)
         return self.with_arrays({"log_weight": log_weight})
 
-    def _log_left_out(
+    def _left_out(
         self,
         moments: MultivariateNormalStatistics,
         rows: Rows,
         own: np.ndarray,
         *,
         every: bool = True,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return log p_h(x_i given y = k, the rows without i), and which rows need a refit.
+    ) -> tuple[LeftOut, np.ndarray]:
+        """Return what `left_out` does, and log p_h(x_i given y_i, the rows without i).
 
-        Shapes (row, class, bandwidth) and (row,).
-
-        Args:
-            moments: of all rows.
-            rows: with the weights that go away.
-            own: the position of each row among the centers.
-            every: whether all classes are wanted, or the row's own alone.
+        The latter has shape (row, bandwidth).
         """
-        kernels = self.kernels
-        normal, sums, needed = left_out(
-            kernels, moments, self.class_mean, rows, own, self.grid, every=every
-        )
-        at, away = np.arange(len(rows.y)), rows.weight
-        count = np.tile(self.count, (len(at), 1))
-        mine = count[at, rows.y]
-        left = np.where(mine - away > 1e-9 * away, mine - away, 0.0)
-        rest = mine - np.where(own >= 0, away * kernels.share[rows.y], 0.0)
-        change = np.divide(left, rest, out=np.ones_like(left), where=(left > 0) & (rest > 0))
-        sums[at, rows.y] += np.log(change)[:, None]
-        count[at, rows.y] = left
-        return self._mixed(sums, normal, count), needed
+        found = left_out(self.kernels, moments, self.class_mean, rows, own, self.grid, every=every)
+        mine = np.arange(len(rows.y)), rows.y
+        normal, count = found.normal[mine][:, None], found.count[mine][:, None]
+        return found, self._mixed(found.sums[mine], normal, count)
 
-    def _mixed(self, sums: np.ndarray, normal: Joint, count: np.ndarray) -> np.ndarray:
-        """Return log densities by bandwidth from the logs of sums of kernels and the Student t."""
-        whole = np.logaddexp(sums, (np.log(self.base_rows) + normal)[..., None])
-        return whole - np.log(count + self.base_rows)[..., None]
+    def _mixed(self, sums: np.ndarray, normal: np.ndarray, count: np.ndarray) -> np.ndarray:
+        """Return log densities from the logs of sums of kernels and of the Student t.
+
+        Those of one bandwidth, or sums that are averaged over bandwidths, on which t does not
+        depend.
+        """
+        whole = np.logaddexp(sums, np.log(self.base_rows) + normal)
+        return whole - np.log(count + self.base_rows)
 
     def leave_one_out(
         self, statistics: Rows, x: Block, y: Labels, weight: Weights, away: Weights
@@ -333,8 +322,7 @@ class KernelDiscriminant(Likelihood[Rows]):
         rows = Rows(x[some], y[some], away[some], whole.n_classes)
         place = entry[_positions(whole.x, whole.y, rows.x, rows.y)]
         own = after._centers_of(place)
-        each, needed = after._log_left_out(moments, rows, own)
-        score = each[np.arange(len(some)), rows.y]
+        found, score = after._left_out(moments, rows, own)
         if len(self.grid) > 1:
             if (own >= 0).all() and (rows.weight >= (1 - 1e-9) * after.weight[place]).all():
                 after = after._weighed(score, np.minimum(rows.weight, 1.0))
@@ -348,9 +336,10 @@ class KernelDiscriminant(Likelihood[Rows]):
         total = after.weight[place]
         less = np.minimum(total, 1.0) - np.clip(total - rows.weight, 0.0, 1.0)
         log_weight = after.log_weight - less[:, None] * score
-        log_weight -= np.logaddexp.reduce(log_weight, axis=1, keepdims=True)
-        out[some] = np.logaddexp.reduce(each + log_weight[:, None], axis=2)
-        out[some[needed]] = np.nan
+        log_weight -= log_sum_exp(log_weight)[:, None]
+        sums = log_sum_exp(found.sums + log_weight[:, None])
+        out[some] = self._mixed(sums, found.normal, found.count)
+        out[some[found.needed]] = np.nan
         return out
 
     def require_evidence(self) -> None:
@@ -368,24 +357,21 @@ class KernelDiscriminant(Likelihood[Rows]):
         kernels, base, grid = self.kernels, self.base.predictive(), self.grid
 
         def log_densities(x: Block) -> np.ndarray:
-            out = np.zeros((len(x), len(self.mean), len(grid)))
-            normal, size = base(x), (~np.isnan(x)).sum(axis=1)
-            for rows, squares, height in kernels.located(x):
-                sums = [
-                    log_sums(each, kernels.weight[part], grid)
-                    for each, part in zip(squares, kernels.parts, strict=True)
-                ]
-                level = height[:, None] - size[rows, None] * np.log(grid)
-                sums = np.stack(sums, axis=1) + level[:, None]
-                out[rows] = self._mixed(sums, normal[rows], self.count)
-            return out + self.log_weight
+            whole = self._mixed(kernels.log_sums(x, grid), base(x)[..., None], self.count[:, None])
+            return whole + self.log_weight
 
         return log_densities
 
     def predictive(self) -> Callable[[Block], np.ndarray]:
         """Return x -> log p(x given y = k), shape (row, class), over all bandwidths."""
-        score = _pruned(self)._log_densities()
-        return lambda x: np.logaddexp.reduce(score(x), axis=2)
+        part = _pruned(self)
+        kernels, base, grid = self.kernels, self.base.predictive(), part.grid
+
+        def log_predictive(x: Block) -> np.ndarray:
+            sums = log_sum_exp(kernels.log_sums(x, grid) + part.log_weight)
+            return self._mixed(sums, base(x), self.count)
+
+        return log_predictive
 
     # -- parameters -------------------------------------------------------------------------------
 

@@ -192,6 +192,8 @@ def patterns(
     observed: Bool[np.ndarray, "row feature"],
 ) -> tuple[Bool[np.ndarray, "pattern feature"], Int[np.ndarray, " row"]]:
     """Return the distinct rows of a boolean matrix, sorted, and which of them each row is."""
+    if observed.all():
+        return observed[:1], np.zeros(len(observed), dtype=int)
     packed = np.packbits(observed, axis=1)
     keys = np.ascontiguousarray(packed).view(np.dtype((np.void, max(packed.shape[1], 1))))[:, 0]
     _, first, which = np.unique(keys, return_index=True, return_inverse=True)
