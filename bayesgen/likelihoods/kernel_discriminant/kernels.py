@@ -94,6 +94,9 @@ class Kernels:
     ) -> list[Squares]:
         """Return squared distances of rows from the centers of some classes, or of each.
 
+        The rows of one center are a line of memory, so that sums over centers, which are often few,
+        add long lines.
+
         precision: of each row, or one of all; 0 for missing columns.
         """
         classes, unit, p = classes or range(self.n_classes), self.unit, len(self.unit)
@@ -109,24 +112,25 @@ class Kernels:
             origin, center = self.relative[k]
             row = np.where(np.isnan(x), 0.0, (x - origin) / unit)
             if p == 1:
-                found = row - center.T
+                found = center - row.T
                 found *= found
-                found *= precision[:, 0]
+                found *= precision[:, 0].T
             elif len(precision) == 1:
                 there, here = center @ precision[0], row @ precision[0]
                 own, others = (here * row).sum(axis=1), (there * center).sum(axis=1)
                 left = np.column_stack([row, np.ones(len(row)), own])
-                found = left @ np.column_stack([-2 * there, others, np.ones(len(center))]).T
+                found = np.column_stack([-2 * there, others, np.ones(len(center))]) @ left.T
             elif p > WIDE:
-                found = np.empty((len(row), len(center)))
+                found = np.empty((len(center), len(row)))
                 for r, matrix in enumerate(precision):
                     off = center - row[r]
-                    found[r] = ((off @ matrix) * off).sum(axis=1)
+                    found[:, r] = ((off @ matrix) * off).sum(axis=1)
             else:
                 here = (precision @ row[..., None])[..., 0]
                 own = (here * row).sum(axis=1)
-                found = np.column_stack([pairs, -2 * here, own]) @ self.products[k]
-            out.append(np.maximum(found, 0.0, out=found))
+                found = self.products[k].T @ np.column_stack([pairs, -2 * here, own]).T
+            # rounding of a product may leave less than 0
+            out.append((found if p == 1 else np.maximum(found, 0.0, out=found)).T)
         return out
 
     def located(
@@ -197,7 +201,7 @@ def log_sums(
         nearest = part.min(axis=1)
         some = np.isfinite(nearest)
         near = np.where(some, nearest, 0.0)
-        part -= near[:, None]
+        np.subtract(part, near[:, None], out=part)
         part *= -0.5 / bandwidth[0] ** 2
         np.exp(part, out=part)
         for j, h in enumerate(bandwidth):

@@ -18,6 +18,7 @@ from bayesgen.likelihoods.base import (
 )
 from bayesgen.likelihoods.distinct_rows import Rows, gather
 from bayesgen.likelihoods.kernel_discriminant import draws, guesses
+from bayesgen.likelihoods.kernel_discriminant.interpolation import interpolated
 from bayesgen.likelihoods.kernel_discriminant.kernels import Kernels
 from bayesgen.likelihoods.kernel_discriminant.left_out import LeftOut, left_out
 from bayesgen.likelihoods.multivariate_normal import (
@@ -32,6 +33,9 @@ from bayesgen.typing import Block, Joint, Labels, Params, Traceable, Weights
 FAMILY = "KernelDiscriminant"
 GRID = 2.0 ** (-np.arange(8) / 2)
 """Bandwidths of "learn", from 1 to .088 standard deviations within classes."""
+TABLE_ROWS, MARGIN = 200, 3.0
+"""Rows of a single column from which the density is interpolated, and standard deviations beyond
+the outermost centers where this ends: for 1,000 rows and 128 centers .1 ms instead of 1.1 ms."""
 NEGLIGIBLE = 1e-9
 """Weight of a bandwidth, relative to the largest, below which predictions leave it out."""
 
@@ -63,6 +67,8 @@ class KernelDiscriminant(Likelihood[Rows]):
     distinct rows than `centers`, that many of them, evenly spaced within each class in the order of
     their values, have kernels, and stand for all: they have the weight of all, and weigh the
     bandwidths.
+
+    Predictions of 200 and more rows of a single column interpolate its log density, to 1e-11.
 
     The posterior of the parameters is that of Dirichlet weights of rows (w_i each) and of t
     (base_rows), and of h; the centers, W and t are given. There is no evidence.
@@ -371,7 +377,16 @@ class KernelDiscriminant(Likelihood[Rows]):
             sums = log_sum_exp(kernels.log_sums(x, grid) + part.log_weight)
             return self._mixed(sums, base(x), self.count)
 
-        return log_predictive
+        if len(kernels.unit) > 1 or not len(kernels.x):
+            return log_predictive
+
+        @functools.cache
+        def by_table() -> Callable[[Block], np.ndarray]:
+            # built at the first prediction of many rows, for which alone it pays
+            (low, high), margin = np.sort(kernels.x[:, 0])[[0, -1]], MARGIN * kernels.unit[0]
+            return interpolated(log_predictive, float(low - margin), float(high + margin))
+
+        return lambda x: (log_predictive if len(x) < TABLE_ROWS else by_table())(x)
 
     # -- parameters -------------------------------------------------------------------------------
 
