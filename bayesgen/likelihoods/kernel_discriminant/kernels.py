@@ -20,10 +20,10 @@ from bayesgen.likelihoods.kernel_discriminant.guesses import precisions
 from bayesgen.likelihoods.multivariate_normal.density import LOG_2PI, by_pattern
 from bayesgen.typing import Numbers
 
-PAIRS = 1 << 20
-"""Pairs of a row and a center of one product: 8 MB, so that centers are seldom read again."""
-CACHED = 1 << 16
-"""Pairs whose kernels are summed at once: 512 kB, which stay in a second-level cache."""
+PAIRS = 1 << 19
+"""Pairs of a row and a center of one product: 4 MB, so that centers are seldom read again."""
+CACHED = 1 << 17
+"""Pairs whose kernels are summed at once: 1 MB, which stay in a second-level cache."""
 WIDE = 64
 """Columns above which distances by precisions of their own are computed row by row: the products of
 two columns of 2,000 centers would take 80 MB at 100 columns, and grow with their square."""
@@ -191,22 +191,23 @@ def log_sums(
     bandwidth: each the one before divided by the square root of 2, so that the kernels of one are
     the squares of those before.
     """
-    out = np.full((len(bandwidth), len(squares)), -np.inf).T  # as in `Kernels.log_sums`
+    out = np.full((len(bandwidth), len(squares)), -np.inf)
     if not weight.all():
         squares, weight = squares[:, weight > 0], weight[weight > 0]
-    if not squares.shape[1]:
-        return out
-    for rows in row_chunks(len(squares), max(1, CACHED // squares.shape[1])):
-        part = squares[rows]
-        nearest = part.min(axis=1)
-        some = np.isfinite(nearest)
-        near = np.where(some, nearest, 0.0)
-        np.subtract(part, near[:, None], out=part)
+    if not squares.size:
+        return out.T
+    nearest = squares.min(axis=1)
+    finite = np.isfinite(nearest)
+    near, total = np.where(finite, nearest, 0.0), np.zeros_like(out)
+    for some in row_chunks(len(weight), max(1, CACHED // len(squares))):
+        part = squares[:, some].T
+        part -= near
         part *= -0.5 / bandwidth[0] ** 2
         np.exp(part, out=part)
-        for j, h in enumerate(bandwidth):
+        for j in range(len(bandwidth)):
             if j:
                 part *= part
-            total = part @ weight
-            out[rows, j][some] = np.log(total[some]) - near[some] / (2 * h**2)
-    return out
+            total[j] += weight[some] @ part
+    scale = 2 * bandwidth[:, None] ** 2
+    out[:, finite] = np.log(total[:, finite]) - near[finite] / scale
+    return out.T

@@ -24,9 +24,10 @@ from bayesgen.likelihoods.multivariate_normal.density import LOG_2PI
 from bayesgen.likelihoods.multivariate_normal.statistics import complete_rows
 from bayesgen.typing import Joint, Labels, Numbers
 
-BATCH_FLOATS = 125_000
-"""Numbers in the covariances of all rows of a batch: 1 MB, which a second-level cache holds (for
-1,000 x 20 with three classes .163 s, with four times as many .187 s, with a fourth .23 s)."""
+BATCH_FLOATS = 500_000
+"""Numbers in the covariances of all rows of a batch: 4 MB, which a third-level cache holds (for
+1,000 x 60 with three classes .49 s, with a fourth as many .76 s: the vectors of all centers are
+read again for every batch)."""
 
 ROUNDING = 1e-9
 """Share of a weight below which the rest of a difference is rounding."""

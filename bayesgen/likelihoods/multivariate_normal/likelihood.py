@@ -200,20 +200,23 @@ class MultivariateNormal(density.NormalDensity):
         mean_rows = self.mean_rows + n
         share = n / (mean_rows + (mean_rows == 0))  # no rows: 0 / 1
         pull = (self.mean_rows * share)[..., None] * delta
+        # augmented from here on: NumPy's matrices of many rows left out are written in place
         if self.shared:
-            between = pull.swapaxes(-1, -2) @ delta
-            scatter = statistics.pooled_scatter + between[..., None, :, :]
+            total = (pull.swapaxes(-1, -2) @ delta)[..., None, :, :]
+            total += statistics.pooled_scatter
         else:
-            scatter = statistics.scatter + pull[..., None] * delta[..., None, :]
+            total = pull[..., None] * delta[..., None, :]
+            total += statistics.scatter
         covariance_rows = self.covariance_rows + self._pool(n, -1)
         if self.prior == "reference" and (covariance_rows <= 0).any():
             raise InvalidPrior.reference_needs_rows(FAMILY, self.mean.shape[-1] + 1)
-        total = self.covariance_rows[..., None, None] * self.scale + scatter
+        total += self.covariance_rows[..., None, None] * self.scale
+        total /= covariance_rows[..., None, None]
         return self.with_arrays(
             {
                 "mean": self.mean + share[..., None] * delta,
                 "mean_rows": mean_rows,
-                "scale": total / covariance_rows[..., None, None],
+                "scale": total,
                 "covariance_rows": covariance_rows,
             }
         )

@@ -79,15 +79,12 @@ class MultivariateNormalStatistics(SufficientStatistics):
         count = np.where(count > 1e-9 * other.count, count, 0.0)
         share = np.divide(other.count, count, out=np.zeros_like(count), where=count > 0)
         delta = self.mean - other.mean
-        outer = (self.count * share)[..., None, None] * delta[..., None] * delta[..., None, :]
-        left = (count > 0)[..., None]
-        return self.with_arrays(
-            {
-                "count": count,
-                "mean": np.where(left, self.mean + share[..., None] * delta, 0.0),
-                "scatter": np.where(left[..., None], self.scatter - other.scatter - outer, 0.0),
-            }
-        )
+        scatter = self.scatter - other.scatter
+        # in place: matrices of many rows left out are read from memory once
+        scatter -= ((self.count * share)[..., None] * delta)[..., None] * delta[..., None, :]
+        scatter[count == 0] = 0.0
+        mean = np.where((count > 0)[..., None], self.mean + share[..., None] * delta, 0.0)
+        return self.with_arrays({"count": count, "mean": mean, "scatter": scatter})
 
     def take(self, axis: str, index: np.ndarray) -> "MultivariateNormalStatistics":
         """Keep columns; rows without a missing value in them become complete."""
