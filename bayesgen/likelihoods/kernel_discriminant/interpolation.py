@@ -59,7 +59,7 @@ def interpolated(function: Function, low: float, high: float) -> Function:
     def evaluate(x: Float[np.ndarray, "row 1"]) -> Float[np.ndarray, "row value"]:
         piece = np.searchsorted(left[1:], x[:, 0], side="right")
         begin, end = left[piece, None], right[piece, None]
-        u = (2 * x - begin - end) / (end - begin)
+        u = (2 * np.clip(x, low, high) - begin - end) / (end - begin)
         out = by_power[-1].take(piece, axis=0)
         room = np.empty_like(out)
         for term in by_power[-2::-1]:
