@@ -74,7 +74,6 @@ def left_out(
     n, (n_classes, p), y = len(rows.x), mean.shape, rows.y
     normal, needed = np.full((n, n_classes), -np.inf), np.zeros(n, dtype=bool)
     sums = np.full((len(bandwidth), n_classes, n), -np.inf).transpose(2, 1, 0)
-    longest = max(1, *(part.stop - part.start for part in kernels.parts))
     for part in row_chunks(n, max(1, BATCH_FLOATS // (n_classes * p**2))):
         x, own_class, at = rows.x[part], y[part], np.arange(n)[part]
         seen = ~np.isnan(x)
@@ -98,20 +97,37 @@ def left_out(
         precision, log_det = precisions(prior.scale[:, 0], seen)
         size = seen.sum(axis=1)[:, None]
         height = -0.5 * (log_det + size[:, 0] * LOG_2PI)[:, None] - size * np.log(bandwidth)
-        for some in row_chunks(len(x), max(1, PAIRS // longest)):
-            there, whose = np.arange(len(x))[some], own_class[some]
-            groups = [(there, range(n_classes))]
-            if not every:
-                groups = [(there[whose == k], [k]) for k in np.unique(whose)]
-            for here, classes in groups:
-                lost = own[at[here]], rows.weight[at[here]]
-                found = kernels.squares(x[here], precision[here], classes)
-                for k, squares in zip(classes, found, strict=True):
-                    logs = _without_own(kernels, k, squares, *lost, bandwidth)
-                    sums[at[here], k] = logs + height[here]
+        some = Rows(x, own_class, away, n_classes)
+        found = _sums(kernels, some, own[part], precision, bandwidth, every=every)
+        sums[part] = found + height[:, None]
     count, change = _counts(kernels, rows, own)
     sums[np.arange(n), y] += np.log(change)[:, None]
     return LeftOut(sums, normal, count, needed)
+
+
+def _sums(
+    kernels: Kernels,
+    rows: Rows,
+    own: Int[np.ndarray, " row"],
+    precision: Float[np.ndarray, "row feature feature"],
+    bandwidth: Bandwidths,
+    *,
+    every: bool,
+) -> Float[np.ndarray, "row class bandwidth"]:
+    """Return the logs of sums of kernels at rows, each by a precision of its own (see above)."""
+    out = np.full((len(bandwidth), kernels.n_classes, len(rows.x)), -np.inf).transpose(2, 1, 0)
+    longest = max(1, *(part.stop - part.start for part in kernels.parts))
+    for some in row_chunks(len(rows.x), max(1, PAIRS // longest)):
+        here = np.arange(len(rows.x))[some]
+        groups = [(here, list(range(kernels.n_classes)))]
+        if not every:
+            groups = [(here[rows.y[some] == k], [k]) for k in np.unique(rows.y[some]).tolist()]
+        for at, classes in groups:
+            lost = own[at], rows.weight[at]
+            found = kernels.squares(rows.x[at], precision[at], classes)
+            for k, squares in zip(classes, found, strict=True):
+                out[at, k] = _without_own(kernels, k, squares, *lost, bandwidth)
+    return out
 
 
 def _of_own(stacked: A, y: Labels) -> A:
