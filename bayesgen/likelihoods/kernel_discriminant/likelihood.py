@@ -68,7 +68,8 @@ class KernelDiscriminant(Likelihood[Rows]):
     their values, have kernels, and stand for all: they have the weight of all, and weigh the
     bandwidths.
 
-    Predictions of 200 and more rows of a single column interpolate its log density, to 1e-11.
+    Predictions of 200 and more rows of a single column interpolate its log density, within 1e-11
+    of its absolute value, or of 1 if that is larger.
 
     The posterior of the parameters is that of Dirichlet weights of rows (w_i each) and of t
     (base_rows), and of h; the centers, W and t are given. There is no evidence.
