@@ -16,8 +16,8 @@ TERMS, PIECES = 12, 32
 """Coefficients of a polynomial, and pieces at the start. Log densities of 128 kernels and a Student
 t are then within 2e-13 mostly without halving, at a cost of 450 evaluations of themselves."""
 ERROR = 1e-11
-"""Largest error where pieces are no longer halved, relative to values above 1. (2e-12 is the largest
-found between the points, of seven tables with outliers, ties and gaps at two bandwidths.)"""
+"""Largest error where pieces are no longer halved, relative to values above 1. (The largest found
+between the points is 2e-12, in seven tables with outliers, ties and gaps at two bandwidths.)"""
 HALVINGS = 6
 """Times that pieces are halved; on those still in error the function itself is evaluated."""
 
