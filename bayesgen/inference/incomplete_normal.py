@@ -150,11 +150,15 @@ class IncompleteNormal(IncompleteData):
         self, x: Block, y: Labels, weight: Weights
     ) -> MultivariateNormalStatistics:
         """Return the expected moments of each row, shape (row, ...)."""
-        alone = gather(x, np.arange(len(y)), weight, len(y))
+        some = np.flatnonzero(np.isnan(x).any(axis=1))
+        alone = gather(x[some], np.arange(len(some)), weight[some], len(some))
         mode, _ = self._conjugate_mode
-        factor = mode["cholesky"]
-        own = {"mean": mode["mean"][y], "cholesky": factor if len(factor) == 1 else factor[y]}
-        return expected(alone, own)
+        mean, factor = mode["mean"][y[some]], mode["cholesky"]
+        own = {"mean": mean, "cholesky": factor if len(factor) == 1 else factor[y[some]]}
+        found = expected(alone, own)
+        count, moments, scatter = weight.copy(), x.copy(), np.zeros((*x.shape, x.shape[1]))
+        count[some], moments[some], scatter[some] = found.count, found.mean, found.scatter
+        return complete_rows(count, moments, scatter)
 
 
 @missing_cells.register(MultivariateNormal)

@@ -99,7 +99,7 @@ def leave_one_out(
     if getattr(statistics, "has_missing", False):
         statistics, x = _zero_filled(statistics, rows.x, full, uninformative)
         rows = dataclasses.replace(rows, x=x)
-        score = _with_missing(statistics, rows.n_classes, full, uninformative)
+        score = _with_missing(statistics, full, uninformative)
     if score is None:
         score = functools.partial(_batch, likelihood, statistics, full, uninformative)
         apart = _indispensable(rows) if likelihood.kind == "numbers" else np.empty(0, dtype=int)
@@ -168,7 +168,7 @@ def _zero_filled(
 
 
 def _with_missing(
-    statistics: Statistics, n_classes: int, full: Likelihood, uninformative: np.ndarray
+    statistics: Statistics, full: Likelihood, uninformative: np.ndarray
 ) -> Score | None:
     """Return the score of rows where missing values rule out the closed form; None otherwise.
 
@@ -187,7 +187,7 @@ def _with_missing(
         part = rows.at(some)
         x = part.x if prior is full else full.select(part.x, kept)
         alone = found.expected_statistics_per_row(x, part.y, part.away)
-        return prior.log_predictive_updated(whole - alone.placed(part.y, n_classes), x)
+        return prior.log_predictive_updated(whole.without_each(alone, part.y), x)
 
     return score
 
@@ -207,7 +207,7 @@ def _batch(
     part, n = rows.at(some), len(some)
     # the statistics that each row removes, along a leading axis
     alone = likelihood.statistics_per_row(part.x, part.away, part.n_levels)
-    rest, x = statistics - alone.placed(part.y, rows.n_classes), part.x
+    rest, x = statistics.without_each(alone, part.y), part.x
     prior = likelihood.complete(rest)
     own = prior.uninformative()
     differs = np.zeros(n, dtype=bool) if own is None else (own != uninformative).any(axis=-1)

@@ -34,6 +34,7 @@ from bayesgen.inference.posterior import (
 )
 from bayesgen.likelihoods.base import row_chunks
 from bayesgen.likelihoods.multivariate_normal.density import SMALL_PRODUCT
+from bayesgen.likelihoods.special_functions import log_sum_exp
 from bayesgen.typing import Encoded, Joint, Labels, Parts, Weights
 
 NEWTON_STEPS, CONVERGED = 50, 1e-8
@@ -73,14 +74,9 @@ class Pool:
 
         log_classes: log pi_k, (class,) or (row, class). parts: log densities.
         """
-        x = contrasts(parts)
-        return np.logaddexp.reduce(
-            [
-                np.log(share) + normalized(log_classes + x @ weight)
-                for share, weight in zip(self.share, self.weights, strict=True)
-            ],
-            axis=0,
-        )
+        logits = np.moveaxis(contrasts(parts) @ self.weights.T, -1, 0)
+        log_share = np.log(self.share)[:, None, None]
+        return log_sum_exp(log_share + normalized(log_classes + logits), axis=0)
 
     def draw(self, rng: np.random.Generator, n: int) -> Float[np.ndarray, "draw part"]:
         """Return n draws of the weights: a prior by its share, then Laplace's normal."""
@@ -127,7 +123,7 @@ def learned_pool(
     kept = np.flatnonzero(share > NEGLIGIBLE)
     share = share[kept] / share[kept].sum()
     fields = (np.stack([getattr(fits[i], n) for i in kept]) for n in ("weights", "roots"))
-    left_out = np.logaddexp.reduce(np.log(share)[:, None, None] + left_out[kept], axis=0)
+    left_out = log_sum_exp(np.log(share)[:, None, None] + left_out[kept], axis=0)
     return Pool(share, *fields), left_out
 
 

@@ -16,7 +16,14 @@ from jaxtyping import Float
 from bayesgen.arguments import is_number
 from bayesgen.errors import InvalidArgument
 from bayesgen.inference.calibrated_posterior import CalibratedPosterior
-from bayesgen.inference.posterior import ClassDraws, LogClasses, LogJointDraws, Scores
+from bayesgen.inference.posterior import (
+    ClassDraws,
+    LogClasses,
+    LogJointDraws,
+    Scores,
+    normalized,
+)
+from bayesgen.likelihoods.special_functions import log_sum_exp
 from bayesgen.typing import Encoded, Joint, Labels, Weights
 
 POWERS = np.concatenate([np.geomspace(0.1, 1.0, 24), np.geomspace(1.0, 2.0, 8)[1:]])
@@ -95,8 +102,7 @@ def power_log_proba(log_classes: LogClasses, log_joint: Joint, power: float) -> 
     ratio = np.where(possible, log_joint, 0.0) - np.where(possible, log_classes, 0.0)
     out = np.where(possible, log_classes + power * ratio, -np.inf)
     out = np.where(possible.any(axis=1, keepdims=True), out, log_classes)
-    out = out - out.max(axis=1, keepdims=True)
-    return out - np.logaddexp.reduce(out, axis=1, keepdims=True)
+    return normalized(out)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -124,7 +130,7 @@ class PowerPosterior(CalibratedPosterior):
                 np.log(weight) + power_log_proba(scores.log_classes, scores.joint, power)
                 for power, weight in zip(self.powers, self.weights, strict=True)
             ]
-        return np.logaddexp.reduce(parts, axis=0)
+        return log_sum_exp(np.stack(parts), axis=0)
 
     def class_draws(self, encoded: Encoded, n_rows: int) -> Iterator[ClassDraws]:
         """Yield the draws of the base posterior, with powers dealt in proportion to weight."""

@@ -28,6 +28,7 @@ from bayesgen.inference.posterior import (
 )
 from bayesgen.likelihoods import Likelihood
 from bayesgen.likelihoods.base import row_chunks
+from bayesgen.likelihoods.special_functions import log_sum_exp
 from bayesgen.typing import Encoded, Joint, Labels, Params, Traceable, Weights
 
 DRAWS, FEWEST_DRAWS = 1000, 50
@@ -112,7 +113,7 @@ class MixturePosterior(Posterior):
         """
         shape = log_proba.shape[1:]
         log_classes = np.stack([np.broadcast_to(o.log_classes, shape) for o in found.values()])
-        density = np.stack([np.logaddexp.reduce(one.joint, axis=1) for one in found.values()])
+        density = np.stack([log_sum_exp(one.joint) for one in found.values()])
         # a member that rules out every class of a row says nothing of it
         impossible = np.isneginf(density)[..., None]
         log_proba = np.where(impossible, log_classes, log_proba)
@@ -421,7 +422,7 @@ def stacked(
 ) -> Joint:
     """Return log of the weighted mean of class probabilities, shape (row, class)."""
     with np.errstate(divide="ignore"):
-        return np.logaddexp.reduce(np.log(share).T[..., None] + log_proba, axis=0)
+        return log_sum_exp(np.log(share).T[..., None] + log_proba, axis=0)
 
 
 def dealt(weights: Float[np.ndarray, " member"], n: int) -> Int[np.ndarray, " member"]:

@@ -195,18 +195,22 @@ class Statistics(Arrays):
             arrays[name] = array
         return self.with_arrays(arrays)
 
-    def placed(self: T, y: Labels, n_classes: int) -> T:
-        """Return statistics of rows, stored in place of classes, each in the class of its row.
+    def without_each(self: T, alone: T, y: Labels) -> T:
+        """Return the statistics without each of several rows, along a leading axis of rows.
 
-        Arrays with a class axis gain a leading axis of rows, and are 0 for the other classes.
+        Only the class of a row changes.
+
+        Args:
+            alone: of each row by itself, with rows in place of classes.
+            y: the rows' classes.
         """
+        names = [name for name, axes in self.axes.items() if axes[:1] == ("class",)]
+        left = self.with_arrays({name: getattr(self, name)[y] for name in names}) - alone
         at, arrays = np.arange(len(y)), {}
-        for name, axes in self.axes.items():
-            if axes[:1] == ("class",):
-                value = getattr(self, name)
-                arrays[name] = np.zeros((len(y), n_classes, *value.shape[1:]))
-                arrays[name][at, y] = value
-        return self.with_arrays(arrays)
+        for name in names:
+            arrays[name] = np.repeat(getattr(self, name)[None], len(y), axis=0)
+            arrays[name][at, y] = getattr(left, name)
+        return left.with_arrays(arrays)
 
     def reindex_levels(self: T, index: np.ndarray, n_levels: tuple[int, ...]) -> T:
         """Return a copy over columns with more levels; itself if there are no levels."""

@@ -38,6 +38,8 @@ from bayesgen.typing import (
     Weights,
 )
 
+MANY_CLASSES = 100
+"""Classes above which sums are sparse products: of rows left out each stands for a class."""
 CELLS = ("class", "feature")
 """The axes of a hyperparameter or a parameter with one value for each class and column."""
 SCORED_CELLS = 1 << 18
@@ -160,7 +162,12 @@ class Columnwise(ExponentialFamily[CellSums]):
         n = len(self.cell(np.ones(0)))
         sums = np.zeros((n_classes, n * x.shape[1]))
         for rows in row_chunks(len(x)):
-            sums += (one_hot(y[rows], n_classes) * weight[rows]) @ self.features(x[rows])
+            if n_classes > MANY_CLASSES:
+                place = y[rows], np.arange(len(y[rows]))
+                member = csr_array((weight[rows], place), shape=(n_classes, len(y[rows])))
+            else:
+                member = one_hot(y[rows], n_classes) * weight[rows]
+            sums += member @ self.features(x[rows])
         return CellSums(sums.reshape(n_classes, n, x.shape[1]))
 
     def features(self, x: Block) -> Float[np.ndarray, "row natural"]:

@@ -8,7 +8,6 @@ from bayesgen.likelihoods.distinct_rows import Values
 from bayesgen.likelihoods.family import likelihood as family
 from bayesgen.likelihoods.kernel_density import LearnedKernelDensity
 from bayesgen.likelihoods.kernel_discriminant import draws, guesses, kernels
-from bayesgen.likelihoods.kernel_discriminant import likelihood as discriminant
 
 
 def adds_the_first_column_only(right):
@@ -158,14 +157,14 @@ FAULTS = [
     (
         laws.law_total,
         "KernelDiscriminant",
-        discriminant,
+        kernels,
         "log_sums",
         forgets_the_bandwidth,
     ),
     (
         laws.law_total,
         "KernelDiscriminant learned",
-        discriminant,
+        kernels,
         "log_sums",
         measures_by_the_first_bandwidth,
     ),

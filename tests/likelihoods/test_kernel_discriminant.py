@@ -8,6 +8,7 @@ import bayesgen as bg
 from bayesgen.errors import InvalidArgument, InvalidPrior, NoEvidence, UnsupportedInference
 from bayesgen.inference import leave_one_out
 from bayesgen.likelihoods.kernel_discriminant import guesses
+from bayesgen.likelihoods.kernel_discriminant.interpolation import ERROR, interpolated
 from bayesgen.likelihoods.kernel_discriminant.likelihood import GRID
 
 close = np.testing.assert_allclose
@@ -131,6 +132,51 @@ def test_leaving_out_incomplete_rows_is_a_refit_with_the_same_expected_cells():
         close(found[i], kernels.log_predictive(x[i : i + 1])[0], rtol=1e-9)
 
 
+def named(value):
+    return value if isinstance(value, str) else ""
+
+
+def one_column():
+    rng = np.random.default_rng(5)
+    y = np.arange(400) % 3
+    normal = rng.standard_normal((400, 1)) + y[:, None]
+    yield "normal", normal, y
+    yield "outlier", np.where(np.arange(400)[:, None] == 7, 1e9, normal), y
+    yield "clusters far apart", normal + 1e3 * y[:, None], y
+    yield "rounded", np.round(normal, 1), y
+    yield "spikes", np.where(rng.random((400, 1)) < 0.7, 0.0, normal), y
+    yield "log-normal", np.exp(3 * normal), y
+    yield "missing", np.where(rng.random((400, 1)) < 0.1, np.nan, normal), y
+
+
+@pytest.mark.parametrize("bandwidth", ["learn", 0.02])
+@pytest.mark.parametrize(("what", "x", "y"), list(one_column()), ids=named)
+def test_many_rows_of_one_column_are_interpolated_to_the_stated_error(what, x, y, bandwidth):
+    part = fitted(bg.KernelDiscriminant(bandwidth), x, y, np.ones(400))
+    log_predictive = part.predictive()
+    low, high = np.nanquantile(x, [0.02, 0.98])
+    between = np.random.default_rng(6).uniform(2 * low - high, 2 * high - low, (5000, 1))
+    rows = np.concatenate([x, between, [[np.nan], [-1e12], [1e100]]])
+    few = [log_predictive(rows[i : i + 100]) for i in range(0, len(rows), 100)]
+    exact = np.concatenate(few)
+    error = np.abs(log_predictive(rows) - exact) / np.maximum(np.abs(exact), 1.0)
+    assert error.max() < ERROR
+
+
+def test_a_function_that_no_polynomial_follows_is_evaluated_itself():
+    rows = []
+
+    def kinked(x):
+        rows.append(len(x))
+        return np.abs(x - 0.1) + np.array([0.0, 1.0])
+
+    found = interpolated(kinked, -1.0, 1.0)
+    x = np.linspace(-1.2, 1.2, 2401)[:, None]
+    before = sum(rows)
+    close(found(x), kinked(x), rtol=0, atol=ERROR)
+    assert sum(rows) - before < 2401 + 500
+
+
 def test_a_subset_of_rows_has_the_weight_of_all():
     x, y, weight = table(200)
     prior = bg.KernelDiscriminant(0.5, centers=30)
@@ -213,9 +259,7 @@ def hostile():
 
 
 @pytest.mark.parametrize("bandwidth", ["learn", 0.3])
-@pytest.mark.parametrize(
-    ("what", "x", "y"), list(hostile()), ids=lambda v: v if isinstance(v, str) else ""
-)
+@pytest.mark.parametrize(("what", "x", "y"), list(hostile()), ids=named)
 @pytest.mark.filterwarnings("ignore::bayesgen.errors.BayesgenWarning")
 def test_hostile_tables(what, x, y, bandwidth):
     clf = bg.GenerativeClassifier(

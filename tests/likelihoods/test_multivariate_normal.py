@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 from joint_normal import COVARIANCES, PATTERNS, SCALE, K, P, fitted, of, stated, table, with_pattern
+from scipy.linalg import solve_triangular
 from scipy.stats import multivariate_t
 
 from bayesgen.likelihoods import MultivariateNormal, Normal
+from bayesgen.likelihoods.multivariate_normal.density import whitened
 
 
 @pytest.mark.parametrize("covariance", COVARIANCES)
@@ -166,3 +168,30 @@ def test_marginal_is_the_statistics_of_each_column(rng):
     x, y, weight = table(rng, gaps=0.3)
     marginal = MultivariateNormal().statistics(x, y, weight, n_classes=K).marginal()
     assert_same(Normal().statistics(x, y, weight, n_classes=K), marginal)
+
+
+@pytest.mark.parametrize("units", [(1.0, 1.0, 1.0), (1e-70, 1.0, 1e70)])
+def test_vectors_are_whitened_by_the_factorization_itself(rng, units):
+    root = rng.standard_normal((4, 2, 3, 3)) * np.array(units)
+    matrices, vectors = root.mT @ root, rng.standard_normal((4, 2, 2, 3)) * np.array(units)
+    white, log_det = whitened(matrices, vectors)
+    for i, j in np.ndindex(4, 2):
+        factor = np.linalg.cholesky(matrices[i, j])
+        expected = solve_triangular(factor, vectors[i, j].T, lower=True).T
+        np.testing.assert_allclose(white[i, j], expected, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(log_det[i, j], 2 * np.log(np.diagonal(factor)).sum())
+
+
+def test_each_row_is_subtracted_from_its_own_class(rng):
+    x, y, weight = rng.standard_normal((7, P)), np.array([0, 1, 2, 2, 0, 1, 0]), np.ones(7)
+    weight[3] = 2.0
+    prior = MultivariateNormal()
+    whole = prior.statistics(x, y, weight, n_classes=K)
+    rest = whole.without_each(prior.statistics_per_row(x, weight), y)
+    for i in range(7):
+        others = np.arange(7) != i
+        expected = prior.statistics(x[others], y[others], weight[others], n_classes=K)
+        for name in ("count", "mean", "scatter"):
+            np.testing.assert_allclose(
+                getattr(rest, name)[i], getattr(expected, name), rtol=1e-9, atol=1e-9
+            )

@@ -10,7 +10,7 @@ the class's own center, so that little cancels. Where all rows have one P the ve
 import dataclasses
 import functools
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -21,10 +21,10 @@ from bayesgen.likelihoods.kernel_discriminant.guesses import precisions
 from bayesgen.likelihoods.multivariate_normal.density import LOG_2PI, by_pattern
 from bayesgen.typing import Numbers
 
-PAIRS = 1 << 20
-"""Pairs of a row and a center of one product: 8 MB, so that centers are seldom read again."""
-CACHED = 1 << 16
-"""Pairs whose kernels are summed at once: 512 kB, which stay in a second-level cache."""
+PAIRS = 1 << 19
+"""Pairs of a row and a center of one product: 4 MB, so that centers are seldom read again."""
+CACHED = 1 << 17
+"""Pairs whose kernels are summed at once: 1 MB, which stay in a second-level cache."""
 WIDE = 64
 """Columns above which distances by precisions of their own are computed row by row: the products of
 two columns of 2,000 centers would take 80 MB at 100 columns, and grow with their square."""
@@ -88,34 +88,51 @@ class Kernels:
         return out
 
     def squares(
-        self, cls: int, x: Numbers, precision: Float[np.ndarray, "#row feature feature"]
-    ) -> Squares:
-        """Return squared distances of rows from the centers of a class.
+        self,
+        x: Numbers,
+        precision: Float[np.ndarray, "#row feature feature"],
+        classes: Iterable[int] | None = None,
+    ) -> list[Squares]:
+        """Return squared distances of rows from the centers of some classes, or of each.
+
+        The rows of one center are a line of memory, so that sums over centers, which are often few,
+        add long lines.
 
         precision: of each row, or one of all; 0 for missing columns.
         """
-        (origin, center), unit = self.relative[cls], self.unit
-        row = np.where(np.isnan(x), 0.0, (x - origin) / unit)
+        classes, unit, p = classes or range(self.n_classes), self.unit, len(self.unit)
         precision = precision * (unit[:, None] * unit)
-        if len(precision) == 1:
-            there, here = center @ precision[0], row @ precision[0]
-            own, others = (here * row).sum(axis=1), (there * center).sum(axis=1)
-            left = np.column_stack([row, np.ones(len(row)), own])
-            out = left @ np.column_stack([-2 * there, others, np.ones(len(center))]).T
-        elif len(unit) > WIDE:
-            out = np.empty((len(row), len(center)))
-            for r, matrix in enumerate(precision):
-                off = center - row[r]
-                out[r] = ((off @ matrix) * off).sum(axis=1)
-        else:
-            here, (i, j) = (precision @ row[..., None])[..., 0], np.triu_indices(len(unit))
-            left = np.empty((len(row), len(i) + len(unit) + 1))
+        i, j = np.triu_indices(p)
+        pairs = np.empty((0, len(i)))
+        if 1 < p <= WIDE and len(precision) > 1:
             # (i, j) stands for (j, i) too
-            np.multiply(precision[:, i, j], np.where(i == j, 1, 2), out=left[:, : len(i)])
-            np.multiply(here, -2, out=left[:, len(i) : -1])
-            left[:, -1] = (here * row).sum(axis=1)
-            out = left @ self.products[cls]
-        return np.maximum(out, 0.0, out=out)
+            pairs = precision.reshape(-1, p * p).take(i * p + j, axis=1)
+            pairs *= np.where(i == j, 1, 2)
+        out = []
+        for k in classes:
+            origin, center = self.relative[k]
+            row = np.where(np.isnan(x), 0.0, (x - origin) / unit)
+            if p == 1:
+                found = center - row.T
+                found *= found
+                found *= precision[:, 0].T
+            elif len(precision) == 1:
+                there, here = center @ precision[0], row @ precision[0]
+                own, others = (here * row).sum(axis=1), (there * center).sum(axis=1)
+                left = np.column_stack([row, np.ones(len(row)), own])
+                found = np.column_stack([-2 * there, others, np.ones(len(center))]) @ left.T
+            elif p > WIDE:
+                found = np.empty((len(center), len(row)))
+                for r, matrix in enumerate(precision):
+                    off = center - row[r]
+                    found[:, r] = ((off @ matrix) * off).sum(axis=1)
+            else:
+                here = (precision @ row[..., None])[..., 0]
+                own = (here * row).sum(axis=1)
+                found = self.products[k].T @ np.column_stack([pairs, -2 * here, own]).T
+            # rounding of a product may leave less than 0
+            out.append((found if p == 1 else np.maximum(found, 0.0, out=found)).T)
+        return out
 
     def located(
         self, x: Numbers
@@ -143,8 +160,25 @@ class Kernels:
             for rows, which, own in batches:
                 for part in row_chunks(len(rows), size):
                     some, matrix = x[rows[part]], own if len(own) == 1 else own[part]
-                    found = [self.squares(k, some, matrix) for k in range(self.n_classes)]
-                    yield rows[part], found, height[which[part]]
+                    yield rows[part], self.squares(some, matrix), height[which[part]]
+
+    def log_sums(
+        self, x: Numbers, bandwidth: Bandwidths
+    ) -> Float[np.ndarray, "row class bandwidth"]:
+        """Return log sum_c w_c N(x; c, h^2 W) over the observed columns of rows.
+
+        In a row without an observed cell every kernel has density 1.
+        """
+        size = (~np.isnan(x)).sum(axis=1)[:, None]
+        # bandwidths lie far apart in memory, so that each has its rows in one line
+        out = np.empty((len(bandwidth), self.n_classes, len(x))).transpose(2, 1, 0)
+        with np.errstate(divide="ignore"):
+            out[:] = np.log([[self.weight[part].sum()] for part in self.parts])
+        for rows, squares, height in self.located(x):
+            level = height[:, None] - size[rows] * np.log(bandwidth)
+            for k, part in enumerate(self.parts):
+                out[rows, k] = log_sums(squares[k], self.weight[part], bandwidth) + level
+        return out
 
 
 def log_sums(
@@ -158,25 +192,26 @@ def log_sums(
     bandwidth: each the one before divided by the square root of 2, so that the kernels of one are
     the squares of those before.
     """
-    out = np.full((len(squares), len(bandwidth)), -np.inf)
+    out = np.full((len(bandwidth), len(squares)), -np.inf)
     if not weight.all():
         squares, weight = squares[:, weight > 0], weight[weight > 0]
-    if not squares.shape[1]:
-        return out
-    for rows in row_chunks(len(squares), max(1, CACHED // squares.shape[1])):
-        part = squares[rows]
-        nearest = part.min(axis=1)
-        some = np.isfinite(nearest)
-        near = np.where(some, nearest, 0.0)
-        part -= near[:, None]
+    if not squares.size:
+        return out.T
+    nearest = squares.min(axis=1)
+    finite = np.isfinite(nearest)
+    near, total = np.where(finite, nearest, 0.0), np.zeros_like(out)
+    for some in row_chunks(len(weight), max(1, CACHED // len(squares))):
+        part = squares[:, some].T
+        part -= near
         part *= -0.5 / bandwidth[0] ** 2
         np.exp(part, out=part)
-        for j, h in enumerate(bandwidth):
+        for j in range(len(bandwidth)):
             if j:
                 part *= part
-            total = part @ weight
-            out[rows, j][some] = np.log(total[some]) - near[some] / (2 * h**2)
-    return out
+            total[j] += weight[some] @ part
+    scale = 2 * bandwidth[:, None] ** 2
+    out[:, finite] = np.log(total[:, finite]) - near[finite] / scale
+    return out.T
 
 
 def log_sums_without(

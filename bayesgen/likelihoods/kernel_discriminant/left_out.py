@@ -4,11 +4,14 @@ A row is taken from the kernels, from the Student t of its class, and from the g
 covariance, which is also that of all kernels.
 """
 
+import dataclasses
+from typing import TypeVar
+
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from bayesgen.likelihoods.base import row_chunks
-from bayesgen.likelihoods.distinct_rows import Rows
+from bayesgen.likelihoods.base import Arrays, row_chunks
+from bayesgen.likelihoods.distinct_rows import ROUNDING, Rows
 from bayesgen.likelihoods.kernel_discriminant.guesses import expected_cells, guessed, precisions
 from bayesgen.likelihoods.kernel_discriminant.kernels import (
     PAIRS,
@@ -19,13 +22,29 @@ from bayesgen.likelihoods.kernel_discriminant.kernels import (
 from bayesgen.likelihoods.multivariate_normal import MultivariateNormalStatistics
 from bayesgen.likelihoods.multivariate_normal.density import LOG_2PI
 from bayesgen.likelihoods.multivariate_normal.statistics import complete_rows
-from bayesgen.typing import Joint, Numbers
+from bayesgen.typing import Joint, Labels, Numbers
 
-BATCH_FLOATS = 125_000
-"""Numbers in the covariances of all rows of a batch: 1 MB, which a second-level cache holds (for
-1,000 x 20 with three classes .163 s, with four times as many .187 s, with a fourth .23 s)."""
+BATCH_FLOATS = 500_000
+"""Numbers in the covariances of all rows of a batch: 4 MB, which a third-level cache holds (for
+1,000 x 60 with three classes .49 s, with a fourth as many .76 s: the vectors of all centers are
+read again for every batch)."""
 
-Sums = Float[np.ndarray, "row class bandwidth"]
+A = TypeVar("A", bound=Arrays)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class LeftOut:
+    """Densities of rows by what is left without each of them, before they are mixed.
+
+    sums: logs of the sums of kernels. normal: log densities of the Student t, (row, class). count:
+    weight of the rows, (row, class). needed: the rows without which a column is constant, so that
+    there is no covariance: theirs is that of all rows.
+    """
+
+    sums: Float[np.ndarray, "row class bandwidth"]
+    normal: Joint
+    count: Float[np.ndarray, "row class"]
+    needed: Bool[np.ndarray, " row"]
 
 
 def left_out(
@@ -37,11 +56,8 @@ def left_out(
     bandwidth: Bandwidths,
     *,
     every: bool = True,
-) -> tuple[Joint, Sums, Bool[np.ndarray, " row"]]:
-    """Return densities of rows by what is left without each of them, before they are mixed.
-
-    Log densities of the Student t; logs of the sums of kernels; and the rows without which a column
-    is constant, so that there is no covariance: theirs is that of all rows.
+) -> LeftOut:
+    """Return densities of rows, each without its weight.
 
     Args:
         kernels: around the centers.
@@ -50,39 +66,89 @@ def left_out(
         rows: those to leave out, in any order, each with the weight that goes away.
         own: the position of each row among the centers, -1 of a row that is none.
         bandwidth: of the kernels.
-        every: whether sums of kernels are wanted of every class; -inf but for a row's own if not.
+        every: whether all classes are wanted; if not, those of a row's own alone are computed.
     """
-    n, (n_classes, p) = len(rows.x), mean.shape
-    normal, sums = np.empty((n, n_classes)), np.full((n, n_classes, len(bandwidth)), -np.inf)
-    needed = np.zeros(n, dtype=bool)
-    longest = max(1, *(part.stop - part.start for part in kernels.parts))
+    n, (n_classes, p), y = len(rows.x), mean.shape, rows.y
+    normal, needed = np.full((n, n_classes), -np.inf), np.zeros(n, dtype=bool)
+    sums = np.full((len(bandwidth), n_classes, n), -np.inf).transpose(2, 1, 0)
     for part in row_chunks(n, max(1, BATCH_FLOATS // (n_classes * p**2))):
-        x, seen = rows.x[part], ~np.isnan(rows.x[part])
+        x, own_class, at = rows.x[part], y[part], np.arange(n)[part]
+        seen = ~np.isnan(x)
         filled, spread = x, np.zeros((len(x), p, p))
         if not seen.all():
-            filled, spread = expected_cells(x, mean[rows.y[part]], kernels.covariance)
+            filled, spread = expected_cells(x, mean[own_class], kernels.covariance)
         away = rows.weight[part]
         alone = complete_rows(away, filled, away[:, None, None] * spread)
-        rest = statistics - alone.placed(rows.y[part], n_classes)
+        rest = statistics.without_each(alone, own_class)
         prior = guessed(rest)
         needed[part] = np.isnan(np.diagonal(prior.scale[:, 0], axis1=1, axis2=2)).any(axis=1)
         if needed[part].any():
             all_rows = np.broadcast_to(kernels.covariance, prior.scale.shape)
             scale = np.where(needed[part, None, None, None], all_rows, prior.scale)
             prior = prior.with_arrays({"scale": scale})
-        normal[part] = prior.log_predictive_updated(rest, x)
+        if every:
+            normal[part] = prior.log_predictive_updated(rest, x)
+        else:
+            prior, rest = _of_own(prior, own_class), _of_own(rest, own_class)
+            normal[at, own_class] = prior.log_predictive_updated(rest, x)[:, 0]
         precision, log_det = precisions(prior.scale[:, 0], seen)
         size = seen.sum(axis=1)[:, None]
         height = -0.5 * (log_det + size[:, 0] * LOG_2PI)[:, None] - size * np.log(bandwidth)
-        for some in row_chunks(len(x), max(1, PAIRS // longest)):
-            there = np.arange(len(x))[some]
-            for k in range(n_classes):
-                here = there if every else there[rows.y[part][there] == k]
-                at = part.start + here
-                squares = kernels.squares(k, x[here], precision[here])
-                logs = _without_own(kernels, k, squares, own[at], rows.weight[at], bandwidth)
-                sums[at, k] = logs + height[here]
-    return normal, sums, needed
+        some = Rows(x, own_class, away, n_classes)
+        found = _sums(kernels, some, own[part], precision, bandwidth, every=every)
+        sums[part] = found + height[:, None]
+    count, change = _counts(kernels, rows, own)
+    sums[np.arange(n), y] += np.log(change)[:, None]
+    return LeftOut(sums, normal, count, needed)
+
+
+def _sums(
+    kernels: Kernels,
+    rows: Rows,
+    own: Int[np.ndarray, " row"],
+    precision: Float[np.ndarray, "row feature feature"],
+    bandwidth: Bandwidths,
+    *,
+    every: bool,
+) -> Float[np.ndarray, "row class bandwidth"]:
+    """Return the logs of sums of kernels at rows, each by a precision of its own (see above)."""
+    out = np.full((len(bandwidth), kernels.n_classes, len(rows.x)), -np.inf).transpose(2, 1, 0)
+    longest = max(1, *(part.stop - part.start for part in kernels.parts))
+    for some in row_chunks(len(rows.x), max(1, PAIRS // longest)):
+        here = np.arange(len(rows.x))[some]
+        groups = [(here, list(range(kernels.n_classes)))]
+        if not every:
+            groups = [(here[rows.y[some] == k], [k]) for k in np.unique(rows.y[some]).tolist()]
+        for at, classes in groups:
+            lost = own[at], rows.weight[at]
+            found = kernels.squares(rows.x[at], precision[at], classes)
+            for k, squares in zip(classes, found, strict=True):
+                out[at, k] = _without_own(kernels, k, squares, *lost, bandwidth)
+    return out
+
+
+def _of_own(stacked: A, y: Labels) -> A:
+    """Return stacked statistics, or priors, of each row's own class alone."""
+    names = [name for name, axes in stacked.axes.items() if axes[:1] == ("class",)]
+    at = np.arange(len(y))
+    return stacked.with_arrays({name: getattr(stacked, name)[at, y][:, None] for name in names})
+
+
+def _counts(
+    kernels: Kernels, rows: Rows, own: Int[np.ndarray, " row"]
+) -> tuple[Float[np.ndarray, "row class"], Float[np.ndarray, " row"]]:
+    """Return the weight left of each class, and the factor of the kernels of a row's own.
+
+    The other centers of its class stand for all rows that are left.
+    """
+    at, away = np.arange(len(rows.y)), rows.weight
+    count = np.tile([kernels.weight[part].sum() for part in kernels.parts], (len(at), 1))
+    mine = count[at, rows.y]
+    left = np.where(mine - away > ROUNDING * away, mine - away, 0.0)
+    rest = mine - np.where(own >= 0, away * kernels.share[rows.y], 0.0)
+    change = np.divide(left, rest, out=np.ones_like(left), where=(left > 0) & (rest > 0))
+    count[at, rows.y] = left
+    return count, change
 
 
 def _without_own(

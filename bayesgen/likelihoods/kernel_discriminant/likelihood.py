@@ -18,19 +18,24 @@ from bayesgen.likelihoods.base import (
 )
 from bayesgen.likelihoods.distinct_rows import Rows, gather
 from bayesgen.likelihoods.kernel_discriminant import draws, guesses
-from bayesgen.likelihoods.kernel_discriminant.kernels import Kernels, log_sums
-from bayesgen.likelihoods.kernel_discriminant.left_out import left_out
+from bayesgen.likelihoods.kernel_discriminant.interpolation import interpolated
+from bayesgen.likelihoods.kernel_discriminant.kernels import Kernels
+from bayesgen.likelihoods.kernel_discriminant.left_out import LeftOut, left_out
 from bayesgen.likelihoods.multivariate_normal import (
     MultivariateNormal,
     MultivariateNormalStatistics,
     lkj_and_wishart,
 )
 from bayesgen.likelihoods.multivariate_normal.density import filled
+from bayesgen.likelihoods.special_functions import log_sum_exp
 from bayesgen.typing import Block, Joint, Labels, Params, Traceable, Weights
 
 FAMILY = "KernelDiscriminant"
 GRID = 2.0 ** (-np.arange(8) / 2)
 """Bandwidths of "learn", from 1 to .088 standard deviations within classes."""
+TABLE_ROWS, MARGIN = 200, 3.0
+"""Rows of a single column from which the density is interpolated, and standard deviations beyond
+the outermost centers where this ends: for 1,000 rows and 128 centers .1 ms instead of 1.1 ms."""
 NEGLIGIBLE = 1e-9
 """Weight of a bandwidth, relative to the largest, below which predictions leave it out."""
 
@@ -62,6 +67,9 @@ class KernelDiscriminant(Likelihood[Rows]):
     distinct rows than `centers`, that many of them, evenly spaced within each class in the order of
     their values, have kernels, and stand for all: they have the weight of all, and weigh the
     bandwidths.
+
+    Predictions of 200 and more rows of a single column interpolate its log density, within 1e-11
+    of its absolute value, or of 1 if that is larger.
 
     The posterior of the parameters is that of Dirichlet weights of rows (w_i each) and of t
     (base_rows), and of h; the centers, W and t are given. There is no evidence.
@@ -236,8 +244,7 @@ class KernelDiscriminant(Likelihood[Rows]):
         own = self._centers_of(entry)
         some = np.flatnonzero(own >= 0)
         part = Rows(rows.x[some], rows.y[some], rows.weight[some], rows.n_classes)
-        each, _ = self._log_left_out(moments, part, own[some], every=False)
-        return some, each[np.arange(len(some)), part.y]
+        return some, self._left_out(moments, part, own[some], every=False)[1]
 
     def _with_rows(
         self, statistics: Rows
@@ -248,7 +255,11 @@ class KernelDiscriminant(Likelihood[Rows]):
         """
         rows = statistics
         x = guesses.filled_rows(rows.x, rows.y, self.class_mean, self.covariance)
-        entry, grown = _positions(self.x, self.y, x, rows.y), self
+        grown = self
+        if np.array_equal(self.x, rows.x) and np.array_equal(self.y, rows.y):
+            entry = np.arange(len(x))  # complete and distinct: the rows that completed it
+        else:
+            entry = _positions(self.x, self.y, x, rows.y)
         new = np.flatnonzero(entry < 0)
         if len(new):
             parts = zip((self.x, self.y, self.weight), (x, rows.y, 0 * rows.weight), strict=True)
@@ -283,42 +294,31 @@ class KernelDiscriminant(Likelihood[Rows]):
         log_weight = log_weight - np.logaddexp.reduce(log_weight)
         return self.with_arrays({"log_weight": log_weight})
 
-    def _log_left_out(
+    def _left_out(
         self,
         moments: MultivariateNormalStatistics,
         rows: Rows,
         own: np.ndarray,
         *,
         every: bool = True,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return log p_h(x_i given y = k, the rows without i), and which rows need a refit.
+    ) -> tuple[LeftOut, np.ndarray]:
+        """Return what `left_out` does, and log p_h(x_i given y_i, the rows without i).
 
-        Shapes (row, class, bandwidth) and (row,).
-
-        Args:
-            moments: of all rows.
-            rows: with the weights that go away.
-            own: the position of each row among the centers.
-            every: whether all classes are wanted, or the row's own alone.
+        The latter has shape (row, bandwidth).
         """
-        kernels = self.kernels
-        normal, sums, needed = left_out(
-            kernels, moments, self.class_mean, rows, own, self.grid, every=every
-        )
-        at, away = np.arange(len(rows.y)), rows.weight
-        count = np.tile(self.count, (len(at), 1))
-        mine = count[at, rows.y]
-        left = np.where(mine - away > 1e-9 * away, mine - away, 0.0)
-        rest = mine - np.where(own >= 0, away * kernels.share[rows.y], 0.0)
-        change = np.divide(left, rest, out=np.ones_like(left), where=(left > 0) & (rest > 0))
-        sums[at, rows.y] += np.log(change)[:, None]
-        count[at, rows.y] = left
-        return self._mixed(sums, normal, count), needed
+        found = left_out(self.kernels, moments, self.class_mean, rows, own, self.grid, every=every)
+        mine = np.arange(len(rows.y)), rows.y
+        normal, count = found.normal[mine][:, None], found.count[mine][:, None]
+        return found, self._mixed(found.sums[mine], normal, count)
 
-    def _mixed(self, sums: np.ndarray, normal: Joint, count: np.ndarray) -> np.ndarray:
-        """Return log densities by bandwidth from the logs of sums of kernels and the Student t."""
-        whole = np.logaddexp(sums, (np.log(self.base_rows) + normal)[..., None])
-        return whole - np.log(count + self.base_rows)[..., None]
+    def _mixed(self, sums: np.ndarray, normal: np.ndarray, count: np.ndarray) -> np.ndarray:
+        """Return log densities from the logs of sums of kernels and of the Student t.
+
+        Those of one bandwidth, or sums that are averaged over bandwidths, on which t does not
+        depend.
+        """
+        whole = np.logaddexp(sums, np.log(self.base_rows) + normal)
+        return whole - np.log(count + self.base_rows)
 
     def leave_one_out(
         self, statistics: Rows, x: Block, y: Labels, weight: Weights, away: Weights
@@ -333,8 +333,7 @@ class KernelDiscriminant(Likelihood[Rows]):
         rows = Rows(x[some], y[some], away[some], whole.n_classes)
         place = entry[_positions(whole.x, whole.y, rows.x, rows.y)]
         own = after._centers_of(place)
-        each, needed = after._log_left_out(moments, rows, own)
-        score = each[np.arange(len(some)), rows.y]
+        found, score = after._left_out(moments, rows, own)
         if len(self.grid) > 1:
             if (own >= 0).all() and (rows.weight >= (1 - 1e-9) * after.weight[place]).all():
                 after = after._weighed(score, np.minimum(rows.weight, 1.0))
@@ -348,9 +347,10 @@ class KernelDiscriminant(Likelihood[Rows]):
         total = after.weight[place]
         less = np.minimum(total, 1.0) - np.clip(total - rows.weight, 0.0, 1.0)
         log_weight = after.log_weight - less[:, None] * score
-        log_weight -= np.logaddexp.reduce(log_weight, axis=1, keepdims=True)
-        out[some] = np.logaddexp.reduce(each + log_weight[:, None], axis=2)
-        out[some[needed]] = np.nan
+        log_weight -= log_sum_exp(log_weight)[:, None]
+        sums = log_sum_exp(found.sums + log_weight[:, None])
+        out[some] = self._mixed(sums, found.normal, found.count)
+        out[some[found.needed]] = np.nan
         return out
 
     def require_evidence(self) -> None:
@@ -368,24 +368,30 @@ class KernelDiscriminant(Likelihood[Rows]):
         kernels, base, grid = self.kernels, self.base.predictive(), self.grid
 
         def log_densities(x: Block) -> np.ndarray:
-            out = np.zeros((len(x), len(self.mean), len(grid)))
-            normal, size = base(x), (~np.isnan(x)).sum(axis=1)
-            for rows, squares, height in kernels.located(x):
-                sums = [
-                    log_sums(each, kernels.weight[part], grid)
-                    for each, part in zip(squares, kernels.parts, strict=True)
-                ]
-                level = height[:, None] - size[rows, None] * np.log(grid)
-                sums = np.stack(sums, axis=1) + level[:, None]
-                out[rows] = self._mixed(sums, normal[rows], self.count)
-            return out + self.log_weight
+            whole = self._mixed(kernels.log_sums(x, grid), base(x)[..., None], self.count[:, None])
+            return whole + self.log_weight
 
         return log_densities
 
     def predictive(self) -> Callable[[Block], np.ndarray]:
         """Return x -> log p(x given y = k), shape (row, class), over all bandwidths."""
-        score = _pruned(self)._log_densities()
-        return lambda x: np.logaddexp.reduce(score(x), axis=2)
+        part = _pruned(self)
+        kernels, base, grid = self.kernels, self.base.predictive(), part.grid
+
+        def log_predictive(x: Block) -> np.ndarray:
+            sums = log_sum_exp(kernels.log_sums(x, grid) + part.log_weight)
+            return self._mixed(sums, base(x), self.count)
+
+        if len(kernels.unit) > 1 or not len(kernels.x):
+            return log_predictive
+
+        @functools.cache
+        def by_table() -> Callable[[Block], np.ndarray]:
+            # built at the first prediction of many rows, for which alone it pays
+            (low, high), margin = np.sort(kernels.x[:, 0])[[0, -1]], MARGIN * kernels.unit[0]
+            return interpolated(log_predictive, float(low - margin), float(high + margin))
+
+        return lambda x: (log_predictive if len(x) < TABLE_ROWS else by_table())(x)
 
     # -- parameters -------------------------------------------------------------------------------
 

@@ -200,20 +200,23 @@ class MultivariateNormal(density.NormalDensity):
         mean_rows = self.mean_rows + n
         share = n / (mean_rows + (mean_rows == 0))  # no rows: 0 / 1
         pull = (self.mean_rows * share)[..., None] * delta
+        # augmented from here on: NumPy's matrices of many rows left out are written in place
         if self.shared:
-            between = pull.swapaxes(-1, -2) @ delta
-            scatter = statistics.pooled_scatter + between[..., None, :, :]
+            total = (pull.swapaxes(-1, -2) @ delta)[..., None, :, :]
+            total += statistics.pooled_scatter
         else:
-            scatter = statistics.scatter + pull[..., None] * delta[..., None, :]
+            total = pull[..., None] * delta[..., None, :]
+            total += statistics.scatter
         covariance_rows = self.covariance_rows + self._pool(n, -1)
         if self.prior == "reference" and (covariance_rows <= 0).any():
             raise InvalidPrior.reference_needs_rows(FAMILY, self.mean.shape[-1] + 1)
-        total = self.covariance_rows[..., None, None] * self.scale + scatter
+        total += self.covariance_rows[..., None, None] * self.scale
+        total /= covariance_rows[..., None, None]
         return self.with_arrays(
             {
                 "mean": self.mean + share[..., None] * delta,
                 "mean_rows": mean_rows,
-                "scale": total / covariance_rows[..., None, None],
+                "scale": total,
                 "covariance_rows": covariance_rows,
             }
         )
@@ -261,16 +264,14 @@ class MultivariateNormal(density.NormalDensity):
         """Return the log predictive of row i under the i-th of stacked priors, (row, class)."""
         seen, stretch = ~np.isnan(x), 1 + 1 / self.mean_rows
         off = np.where(seen[:, None], x[:, None] - self.mean, 0.0)
-        factors = np.linalg.cholesky(density.observed_part(self.scale, seen[:, None]))
-        # classes that share a factor are solved for together
-        right = off[:, None] if factors.shape[1] == 1 else off[..., None, :]
-        # each column in a unit of its own, as in `density.inverted`
-        size = np.linalg.norm(factors, axis=-1)[..., None]
-        solved = np.linalg.solve(factors / size, right.mT / size)
-        squares = (solved**2).sum(axis=-2).reshape(off.shape[:2]) / stretch
-        p, log_det = seen.sum(axis=1)[:, None], np.log(np.diagonal(factors, axis1=-2, axis2=-1))
+        # classes that share a covariance are whitened together
+        right = off[:, None] if self.scale.shape[1] == 1 else off[..., None, :]
+        matrices = density.observed_part(self.scale, seen[:, None])
+        white, log_det = density.whitened(matrices, right)
+        squares = (white**2).sum(axis=-1).reshape(off.shape[:2]) / stretch
+        p = seen.sum(axis=1)[:, None]
         out = spherical_t(squares, p, self.covariance_rows, 1.0)
-        return out - log_det.sum(axis=-1) - p / 2 * np.log(stretch)
+        return out - log_det / 2 - p / 2 * np.log(stretch)
 
     def draw(self, rng: np.random.Generator, n: int) -> Params:
         """Return n draws of mean and Cholesky factor, (draw, class, feature[, feature]).
@@ -383,13 +384,19 @@ def correlations(share: float | np.ndarray, statistics: MultivariateNormalStatis
 
     Correlations are those of complete rows within classes, shape (..., 1, feature, feature).
     """
-    scatter = statistics.scatter.sum(axis=-3, keepdims=True)
+    scatter = statistics.pooled_scatter
     # subtracting rows leaves rounding error where nothing varies: variances below 0, correlations
     # beyond 1
     spread = np.sqrt(np.maximum(np.diagonal(scatter, axis1=-2, axis2=-1), 0.0))
-    both = spread[..., None] * spread[..., None, :]
-    found = np.divide(scatter, both, out=np.zeros_like(scatter), where=both > 0)
-    return np.where(np.eye(scatter.shape[-1]) > 0, 1.0, share * np.clip(found, -1.0, 1.0))
+    per_unit = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
+    found = scatter * per_unit[..., None]
+    # in place: matrices of many rows left out are read from memory once
+    found *= per_unit[..., None, :]
+    np.clip(found, -1.0, 1.0, out=found)
+    found *= share
+    diagonal = np.arange(scatter.shape[-1])
+    found[..., diagonal, diagonal] = 1.0
+    return found
 
 
 def repaired_factor(covariance: np.ndarray, floor: np.ndarray) -> tuple[np.ndarray, bool]:

@@ -79,15 +79,12 @@ class MultivariateNormalStatistics(SufficientStatistics):
         count = np.where(count > 1e-9 * other.count, count, 0.0)
         share = np.divide(other.count, count, out=np.zeros_like(count), where=count > 0)
         delta = self.mean - other.mean
-        outer = (self.count * share)[..., None, None] * delta[..., None] * delta[..., None, :]
-        left = (count > 0)[..., None]
-        return self.with_arrays(
-            {
-                "count": count,
-                "mean": np.where(left, self.mean + share[..., None] * delta, 0.0),
-                "scatter": np.where(left[..., None], self.scatter - other.scatter - outer, 0.0),
-            }
-        )
+        scatter = self.scatter - other.scatter
+        # in place: matrices of many rows left out are read from memory once
+        scatter -= ((self.count * share)[..., None] * delta)[..., None] * delta[..., None, :]
+        scatter[count == 0] = 0.0
+        mean = np.where((count > 0)[..., None], self.mean + share[..., None] * delta, 0.0)
+        return self.with_arrays({"count": count, "mean": mean, "scatter": scatter})
 
     def take(self, axis: str, index: np.ndarray) -> "MultivariateNormalStatistics":
         """Keep columns; rows without a missing value in them become complete."""
@@ -192,6 +189,8 @@ def patterns(
     observed: Bool[np.ndarray, "row feature"],
 ) -> tuple[Bool[np.ndarray, "pattern feature"], Int[np.ndarray, " row"]]:
     """Return the distinct rows of a boolean matrix, sorted, and which of them each row is."""
+    if observed.all():
+        return observed[:1], np.zeros(len(observed), dtype=int)
     packed = np.packbits(observed, axis=1)
     keys = np.ascontiguousarray(packed).view(np.dtype((np.void, max(packed.shape[1], 1))))[:, 0]
     _, first, which = np.unique(keys, return_index=True, return_inverse=True)
