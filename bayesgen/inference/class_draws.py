@@ -89,9 +89,10 @@ def joined(found: Iterable[ClassDraws]) -> ClassDraws:
     """Return the draws of all rows, in order, from those of chunks of them."""
     chunks = list(found)
     rows = np.concatenate([one.rows for one in chunks])
-    if len(chunks) == 1 and (np.diff(rows) > 0).all():
+    sorted_already = (np.diff(rows) > 0).all()
+    if len(chunks) == 1 and sorted_already:
         return chunks[0]
-    order = np.argsort(rows, kind="stable")
+    order = slice(None) if sorted_already else np.argsort(rows, kind="stable")
     arrays = (
         np.concatenate([getattr(one, name) for one in chunks], axis=1)[:, order]
         for name in ("probs", "weight", "parts")
@@ -141,12 +142,12 @@ def _reached(
         if most >= size or count.max(initial=0) < at.shape[-1]:
             count = np.minimum(count, at.shape[-1] - 1)
             return _taken(at, count[..., None])[..., 0]
-        most *= 2
+        most *= 4
 
 
 def evenly(
     score: Float[np.ndarray, "draw row"], weight: Float[np.ndarray, "draw row"], size: int
-) -> Int[np.ndarray, "place row"]:
+) -> Int[np.ndarray, "row place"]:
     """Return draws of each row in the order of a score, each as often as its weight says.
 
     They are the quantiles of levels (i + 1/2) / size.
@@ -155,7 +156,7 @@ def evenly(
     ends = np.floor(_taken(weight.T, order).cumsum(axis=1) * size + 0.5).astype(int)
     ends[:, -1] = size
     times = np.diff(ends, axis=1, prepend=0)
-    return np.repeat(order.ravel(), times.ravel()).reshape(-1, size).T
+    return np.repeat(order.ravel(), times.ravel()).reshape(-1, size)
 
 
 def _sorted_keys(values: Float[np.ndarray, "*rest draw"]) -> Float[np.ndarray, "*rest draw"]:

@@ -368,6 +368,9 @@ class PooledPosterior(CalibratedPosterior):
 def _weighted(
     parts: Float[np.ndarray, "draw row part class"], weights: Float[np.ndarray, "draw part"]
 ) -> Float[np.ndarray, "draw row class"]:
-    """Return the weighted sum of the parts' contrasts."""
-    each = np.moveaxis(contrasts(parts), -1, 0)
-    return sum(part * weight[:, None, None] for part, weight in zip(each, weights.T, strict=True))
+    """Return the weighted sum of the parts' contrasts, part by part: all at once fill no cache."""
+    # no part: no contrast
+    out = np.zeros_like(parts, shape=(*parts.shape[:2], parts.shape[3]))
+    for j, weight in enumerate(weights.T):
+        out += contrasts(parts[:, :, j : j + 1])[..., 0] * weight[:, None, None]
+    return out

@@ -31,6 +31,8 @@ from bayesgen.typing import Encoded, Joint, Labels, Params, Traceable
 DENSITY_FLOATS = 500_000
 """Log densities held at once: 4 MB, a share of a third-level cache (measured: larger blocks run no
 faster, and intervals a tenth slower; 1,000 draws x 5 classes need 100 rows a block)."""
+PART_FLOATS = 2_000_000
+"""Log densities by part held at once: 16 MB."""
 SHARED_FLOATS = 10_000_000
 """Numbers in the draws of all parameters that serve every row: 80 MB."""
 FEWEST = 0.25
@@ -387,9 +389,10 @@ class ExactPosterior(Posterior):
             return
         for found in self._shared.class_draws(encoded, n_rows, parts=parts):
             few = np.flatnonzero(found.effective < FEWEST * self.draws)
-            some = take_rows(encoded, found.rows[few])
-            for other in self._updated_draws(some, len(few), parts=parts):
-                found.replace(few[other.rows], other)
+            if len(few):
+                some = take_rows(encoded, found.rows[few])
+                for other in self._updated_draws(some, len(few), parts=parts):
+                    found.replace(few[other.rows], other)
             yield found
 
     def _updated_draws(self, encoded: Encoded, n_rows: int, *, parts: bool) -> Iterator[ClassDraws]:
@@ -615,7 +618,7 @@ class DrawsPosterior(Posterior):
         with np.errstate(divide="ignore"):
             classes = np.log(flat(self.params["class"]["probs"]))
         size = classes.size * max(1, len(self._densities))
-        for part in row_chunks(n_rows, max(1, DENSITY_FLOATS // size)):
+        for part in row_chunks(n_rows, max(1, PART_FLOATS // size)):
             rows = np.arange(n_rows)[part]
             each = self.each_part(take_rows(encoded, part), len(rows))
             yield weighed(rows, classes + each.sum(axis=2), prior, np.swapaxes(each, 0, 1))
