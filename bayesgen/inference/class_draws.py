@@ -60,29 +60,26 @@ def weighed(
     without weight.
     """
     each = np.ascontiguousarray(np.swapaxes(joint, 1, 2))
-    weight = np.empty((len(each), each.shape[2]))
-    for part in _cached_rows(each):
-        some, total = each[part], weight[part]
-        top = some.max(axis=(1, 2))
-        impossible = np.isneginf(top)
-        if impossible.any():
-            some[impossible], top[impossible] = prior.T, prior.max()
-        some -= top[:, None, None]
-        np.exp(some, out=some)
-        np.add.reduce(np.swapaxes(some, 0, 1), axis=0, out=total)
-        if not total.all():
-            r, s = np.nonzero(total == 0)
-            some[r, :, s] = np.exp(prior[s])
-            some /= np.where(total == 0, 1.0, total)[:, None]
-        else:
-            some /= total[:, None]
-        total /= total.sum(axis=1, keepdims=True)
+    top = each.max(axis=(1, 2))
+    impossible = np.isneginf(top)
+    if impossible.any():
+        each[impossible], top[impossible] = prior.T, prior.max()
+    each -= top[:, None, None]
+    np.exp(each, out=each)
+    weight = np.add.reduce(np.swapaxes(each, 0, 1), axis=0)
+    if weight.all():
+        each /= weight[:, None]
+    else:
+        r, s = np.nonzero(weight == 0)
+        each[r, :, s] = np.exp(prior[s])
+        each /= np.where(weight == 0, 1.0, weight)[:, None]
+    weight /= weight.sum(axis=1, keepdims=True)
     return ClassDraws(rows, np.moveaxis(each, -1, 0), weight.T, parts)
 
 
-def _cached_rows(each: Float[np.ndarray, "row class draw"]) -> Iterator[slice]:
+def cached_rows(each: np.ndarray) -> Iterator[slice]:
     """Return chunks of rows whose numbers stay in a second-level cache."""
-    return row_chunks(len(each), max(1, CACHED_FLOATS // max(1, each[0].size)))
+    return row_chunks(len(each), max(1, CACHED_FLOATS // max(1, each[:1].size)))
 
 
 def joined(found: Iterable[ClassDraws]) -> ClassDraws:
@@ -116,7 +113,7 @@ def quantiles(
     """Return the smallest of some numbers in [0, 1] whose weight reaches each level."""
     each, weight = np.moveaxis(values, 0, -1), np.ascontiguousarray(weight.T)
     out = np.empty((*each.shape[:2], len(levels)))
-    for part in _cached_rows(each):
+    for part in cached_rows(each):
         keys = _sorted_keys(each[part])
         places = [_reached(keys, weight[part], level) for level in levels]
         out[part] = _taken(each[part], np.stack(places, axis=-1))
@@ -142,7 +139,7 @@ def _reached(
         if most >= size or count.max(initial=0) < at.shape[-1]:
             count = np.minimum(count, at.shape[-1] - 1)
             return _taken(at, count[..., None])[..., 0]
-        most *= 4
+        most = size
 
 
 def evenly(

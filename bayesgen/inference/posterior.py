@@ -16,7 +16,7 @@ from jaxtyping import Bool, Float
 from bayesgen.classes import ClassPrior
 from bayesgen.errors import UnsupportedInference
 from bayesgen.inference.chain_diagnostics import MonteCarloError, batch_starts, monte_carlo_error
-from bayesgen.inference.class_draws import ClassDraws, no_parts, weighed
+from bayesgen.inference.class_draws import ClassDraws, cached_rows, no_parts, weighed
 from bayesgen.inference.scores import (
     Scores,
     class_probabilities,
@@ -613,7 +613,9 @@ class DrawsPosterior(Posterior):
         prior = np.log(np.maximum(flat(self.params["class"]["probs"]), np.finfo(float).tiny))
         if not parts:
             for rows, joint in self.joint_draws(encoded, n_rows):
-                yield weighed(rows, joint, prior, no_parts(len(prior), len(rows), prior.shape[1]))
+                for part in cached_rows(joint):
+                    none = no_parts(len(prior), len(rows[part]), prior.shape[1])
+                    yield weighed(rows[part], joint[part], prior, none)
             return
         with np.errstate(divide="ignore"):
             classes = np.log(flat(self.params["class"]["probs"]))
