@@ -165,26 +165,23 @@ class MixturePosterior(Posterior):
 
         With parts, of every member as many, paired by rank (`_paired_draws`).
         """
-        if not parts:
-            yield self._unpaired_draws(encoded, n_rows)
-            return
-        floats = PART_DRAWS * len(self.log_classes()) * self._n_parts
-        for part in row_chunks(n_rows, max(1, DRAWN_FLOATS // floats)):
-            rows = np.arange(n_rows)[part]
-            yield self._paired_draws(take_rows(encoded, part), rows)
+        draws = PART_DRAWS * self._n_parts if parts else DRAWS + FEWEST_DRAWS * len(self.members)
+        size = max(1, DRAWN_FLOATS // (draws * len(self.log_classes())))
+        for part in row_chunks(n_rows, size):
+            rows, some = np.arange(n_rows)[part], take_rows(encoded, part)
+            yield (self._paired_draws if parts else self._unpaired_draws)(some, rows)
 
-    def _unpaired_draws(self, encoded: Encoded, n_rows: int) -> ClassDraws:
+    def _unpaired_draws(self, encoded: Encoded, rows: Int[np.ndarray, " row"]) -> ClassDraws:
         """Return draws of all members, in proportion to their weights."""
-        probs, weights = [], []
-        rows, share = self.by_member(encoded), shares(self.weights, self.able(encoded, n_rows))
+        n, probs, weights = len(rows), [], []
+        own, share = self.by_member(encoded), shares(self.weights, self.able(encoded, n))
         for i, (name, member) in enumerate(self.members.items()):
             some = member.with_draws(max(FEWEST_DRAWS, math.ceil(self.weights[i] * DRAWS)))
-            found = joined(some.class_draws(rows[name], n_rows))
+            found = joined(some.class_draws(own[name], n))
             probs.append(found.probs)
             weights.append(share[:, i] * found.weight)
         whole = np.concatenate(probs)
-        empty = no_parts(*whole.shape)
-        return ClassDraws(np.arange(n_rows), whole, np.concatenate(weights), empty)
+        return ClassDraws(rows, whole, np.concatenate(weights), no_parts(*whole.shape))
 
     def _paired_draws(self, encoded: Encoded, rows: Int[np.ndarray, " row"]) -> ClassDraws:
         """Return PART_DRAWS draws of each member, and of the blocks of those that are split.
