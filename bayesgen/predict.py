@@ -8,6 +8,7 @@ from scipy.sparse import csr_array, issparse, vstack
 
 from bayesgen.errors import ImpossibleRows, LowSampleSize, NoPosterior, warn
 from bayesgen.inference import Posterior
+from bayesgen.inference.class_draws import joined, quantiles
 from bayesgen.likelihoods.base import row_chunks
 from bayesgen.typing import DataArray, Encoded, Joint, Traceable
 
@@ -76,19 +77,9 @@ def interval(
     require_posterior(posterior, "predict_interval")
     tail = (1 - prob) / 2
     out = np.empty((n_rows, len(posterior.log_classes()), 2))
-    for rows, probs, weight in posterior.class_draws(encoded, n_rows):
-        out[rows] = np.stack([quantile(probs, weight, q) for q in (tail, 1 - tail)], axis=-1)
+    for found in posterior.class_draws(encoded, n_rows):
+        out[found.rows] = quantiles(found.probs, found.weight, (tail, 1 - tail))
     return out
-
-
-def quantile(
-    values: Float[np.ndarray, "draw row class"], weight: Float[np.ndarray, "draw row"], q: float
-) -> Joint:
-    """Return the smallest values whose weight reaches q."""
-    order = np.argsort(values, axis=0)
-    reached = np.cumsum(np.take_along_axis(weight[..., None], order, axis=0), axis=0)
-    place = np.minimum((reached < q - 1e-12).sum(axis=0), len(values) - 1)
-    return np.take_along_axis(np.take_along_axis(values, order, axis=0), place[None], axis=0)[0]
 
 
 def class_draws(
@@ -101,10 +92,8 @@ def class_draws(
     import xarray as xr
 
     require_posterior(posterior, "predict_draws")
-    parts = list(posterior.class_draws(encoded, n_rows))
-    order = np.argsort(np.concatenate([rows for rows, _, _ in parts]))
-    probs = np.concatenate([probs for _, probs, _ in parts], axis=1)[:, order]
-    weight = np.concatenate([weight for _, _, weight in parts], axis=1)[:, order]
+    found = joined(posterior.class_draws(encoded, n_rows))
+    probs, weight = found.probs, found.weight
     coords = {"class": classes, "weight": (("draw", "row"), weight)}
     return xr.DataArray(probs, coords, ("draw", "row", "class"), name="class_proba")
 

@@ -62,6 +62,10 @@ def predicting(name: str, model: type, options: Options) -> list[Result]:
     share = ratio(in_turn(call, product, options.repeats), faster=True)
     note = f"the product is {n:,} x {width} by {width} x {n_draws * N_CLASSES:,}"
     results = [compared(f"{title}: share of the bare matrix product's rate", ">= .8", share, note)]
+    closed = model(inference=bg.Exact(draws=n_draws), random_state=0).fit(X, y)
+    pairs = in_turn(partial(closed.predict_interval, rows), call, options.repeats)
+    work = f"{title}: predict_interval of the closed form over it"
+    results.append(compared(work, "<= 1.5", ratio(pairs, faster=False)))
     for n_theirs, goal in ((200, ">= 20"), (10, None)):
         work = f"{title}: times as fast as vmap over log_prob, {n_theirs} rows"
         some = rows[:n_theirs]

@@ -478,7 +478,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         """Return an xarray.DataArray (draw, row, class) of P(y = k given x, theta).
 
         Its coordinate "weight" (draw, row) sums to one for each row: the weighted mean over draws
-        is predict_proba.
+        is predict_proba, up to Monte Carlo error.
         """
         return predict.class_draws(*self._encode_rows(X), self.classes_)
 

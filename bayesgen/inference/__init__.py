@@ -16,10 +16,10 @@ from bayesgen.inference.posterior import DrawsPosterior as DrawsPosterior
 from bayesgen.inference.posterior import ExactPosterior as ExactPosterior
 from bayesgen.inference.posterior import Posterior as Posterior
 from bayesgen.inference.posterior import Report as Report
-from bayesgen.inference.posterior import class_probabilities as class_probabilities
-from bayesgen.inference.posterior import log_class_probabilities as log_class_probabilities
-from bayesgen.inference.posterior import log_odds as log_odds
 from bayesgen.inference.power_posterior import PowerPosterior as PowerPosterior
+from bayesgen.inference.scores import class_probabilities as class_probabilities
+from bayesgen.inference.scores import log_class_probabilities as log_class_probabilities
+from bayesgen.inference.scores import log_odds as log_odds
 from bayesgen.inference.stacking import MixturePosterior as MixturePosterior
 from bayesgen.model import Model, ModelStatistics
 

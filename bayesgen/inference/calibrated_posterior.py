@@ -7,7 +7,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from bayesgen.classes import ClassPrior
-from bayesgen.inference.posterior import Posterior, Scores
+from bayesgen.inference.posterior import Posterior
+from bayesgen.inference.scores import Scores
 from bayesgen.typing import Encoded, Joint
 
 C = TypeVar("C", bound="CalibratedPosterior")
@@ -34,7 +35,6 @@ class CalibratedPosterior(Posterior):
     is_marginal = _of_the_base("is_marginal")
     log_classes = _of_the_base("log_classes")
     scores = _of_the_base("scores")
-    part_draws = _of_the_base("part_draws")
     normal_centre = _of_the_base("normal_centre")
     require_leave_one_out = _of_the_base("require_leave_one_out")
     parameters = _of_the_base("parameters")
@@ -63,6 +63,10 @@ class CalibratedPosterior(Posterior):
         """Return the log joint of the same density and calibrated class probabilities."""
         density = np.logaddexp.reduce(scores.joint, axis=1, keepdims=True)
         return density + self.log_proba(scores)
+
+    def with_draws(self: C, n: int) -> C:
+        """Return the same with at most n draws of the base posterior."""
+        return dataclasses.replace(self, base=self.base.with_draws(n))
 
     def with_classes(self: C, classes: ClassPrior) -> C:
         """Return the same posterior under another class prior."""

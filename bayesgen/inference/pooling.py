@@ -23,15 +23,9 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from bayesgen.inference.calibrated_posterior import CalibratedPosterior
-from bayesgen.inference.posterior import (
-    ClassDraws,
-    LogClasses,
-    LogJointDraws,
-    Scores,
-    contrasts,
-    normalized,
-    take_rows,
-)
+from bayesgen.inference.class_draws import ClassDraws, no_parts
+from bayesgen.inference.posterior import LogJointDraws
+from bayesgen.inference.scores import LogClasses, Scores, contrasts, normalized
 from bayesgen.likelihoods.base import row_chunks
 from bayesgen.likelihoods.multivariate_normal.density import SMALL_PRODUCT
 from bayesgen.likelihoods.special_functions import log_sum_exp
@@ -322,23 +316,28 @@ class PooledPosterior(CalibratedPosterior):
         base = self.base.log_proba(scores)
         return np.logaddexp(np.log(self.share) + pooled, np.log1p(-self.share) + base)
 
-    def class_draws(self, encoded: Encoded, n_rows: int) -> Iterator[ClassDraws]:
-        """Yield draws of the pool and of the base, with their share of the weight.
+    def class_draws(
+        self, encoded: Encoded, n_rows: int, *, parts: bool = False
+    ) -> Iterator[ClassDraws]:
+        """Yield draws of the mean of pool and base, both from the same draw of the parts.
 
-        A draw of the pool is one of the weights (Laplace's normal) and one of every part.
+        A draw of the pool is one of the weights (Laplace's normal) and one of every part. Its share
+        is part of the prediction, so each draw of P is such a mean.
         """
-        log_classes, found = self.log_classes(), None
-        for rows, parts, weight in self.base.part_draws(encoded, n_rows):
-            if found is None:
-                found = self.pool.draw(np.random.default_rng(self.seed), len(parts))
-            logits = contrasts(parts) @ found[:, None, :, None]
-            probs = np.exp(normalized(log_classes + logits[..., 0]))
+        log_classes, weights = self.log_classes(), None
+        for found in self.base.class_draws(encoded, n_rows, parts=True):
+            if weights is None:
+                weights = self.pool.draw(np.random.default_rng(self.seed), len(found.parts))
+            pooled = np.exp(normalized(log_classes + _weighted(found.parts, weights)))
+            # of each member as many draws as of its parts
+            shape = (-1, *pooled.shape)
+            probs, weight = found.probs.reshape(shape), found.weight.reshape(shape[:-1])
+            own = found.parts if parts else no_parts(*pooled.shape)
             if self.share == 1:
-                yield rows, probs, weight
+                yield ClassDraws(found.rows, pooled, weight.sum(axis=0), own)
                 continue
-            other, own = self.base.recombined(parts, take_rows(encoded, rows))
-            both = np.concatenate([self.share * weight, (1 - self.share) * own])
-            yield rows, np.concatenate([probs, other]), both
+            probs = self.share * pooled + (1 - self.share) * probs
+            yield ClassDraws(found.rows, probs.reshape(found.probs.shape), found.weight, own)
 
     def log_joint_draws(
         self, rng: np.random.Generator, n: int, *, exactly: bool = False
@@ -351,8 +350,8 @@ class PooledPosterior(CalibratedPosterior):
         base = None if size == n else self.base.log_joint_draws(rng, n - size, exactly=True)
 
         def score(encoded: Encoded, n_rows: int) -> np.ndarray:
-            logits = contrasts(parts.parts(encoded, n_rows)) @ weights[:, :, None]
-            pooled = normalized(log_classes + logits[..., 0])
+            each = np.swapaxes(parts.parts(encoded, n_rows), 0, 1)
+            pooled = np.swapaxes(normalized(log_classes + _weighted(each, weights)), 0, 1)
             density = np.logaddexp.reduce(parts.score(encoded, n_rows), axis=-1, keepdims=True)
             if base is None:
                 return density + pooled
@@ -362,3 +361,14 @@ class PooledPosterior(CalibratedPosterior):
         if base is not None:
             powers = np.concatenate([powers, np.broadcast_to(base.powers, base.n_draws)])
         return LogJointDraws(score, len(powers), parts.parts, powers)
+
+
+def _weighted(
+    parts: Float[np.ndarray, "draw row part class"], weights: Float[np.ndarray, "draw part"]
+) -> Float[np.ndarray, "draw row class"]:
+    """Return the weighted sum of the parts' contrasts, part by part: all at once fill no cache."""
+    # no part: no contrast
+    out = np.zeros_like(parts, shape=(*parts.shape[:2], parts.shape[3]))
+    for j, weight in enumerate(weights.T):
+        out += contrasts(parts[:, :, j : j + 1])[..., 0] * weight[:, None, None]
+    return out

@@ -16,26 +16,32 @@ from jaxtyping import Bool, Float
 from bayesgen.classes import ClassPrior
 from bayesgen.errors import UnsupportedInference
 from bayesgen.inference.chain_diagnostics import MonteCarloError, batch_starts, monte_carlo_error
+from bayesgen.inference.class_draws import ClassDraws, cached_rows, no_parts, weighed
+from bayesgen.inference.scores import (
+    Scores,
+    class_probabilities,
+    likelihood_of,
+    log_class_probabilities,
+)
 from bayesgen.likelihoods import Likelihood, Repair
 from bayesgen.likelihoods.base import is_missing, row_chunks
-from bayesgen.likelihoods.special_functions import log_sum_exp
 from bayesgen.model import Model, Reader
-from bayesgen.typing import Encoded, Joint, Labels, Params, Parts, Traceable
+from bayesgen.typing import Encoded, Joint, Labels, Params, Traceable
 
-DENSITY_FLOATS = 1_000_000
-"""Log densities held at once: 8 MB, about the size of a third-level cache (measured: larger blocks
-run no faster and 1,000 draws x 5 classes then need 200 rows a block)."""
-
-
-RULED_OUT = 50.0
-"""Log density ratio at which a part rules a class out: more of it counts as no more, so that one
-part cannot veto a class that all others support."""
+DENSITY_FLOATS = 500_000
+"""Log densities held at once: 4 MB, a share of a third-level cache (measured: larger blocks run no
+faster, and intervals a tenth slower; 1,000 draws x 5 classes need 100 rows a block)."""
+PART_FLOATS = 2_000_000
+"""Log densities by part held at once: 16 MB."""
+SHARED_FLOATS = 10_000_000
+"""Numbers in the draws of all parameters that serve every row: 80 MB."""
+FEWEST = 0.25
+"""Share of the draws that are effective for a row, below which it has draws of its own: the end of
+an interval of 90 % by 250 effective draws has a standard error of .014 in probability."""
 CHAINS = 4
 """Chains that independent draws are split into: arviz's diagnostics need several."""
 
-ClassDraws = tuple[np.ndarray, np.ndarray, np.ndarray]
 Imputed = dict[str, Traceable]
-LogClasses = Float[np.ndarray, "... class"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,20 +62,6 @@ class Report:
     verdict: str
     details: dict[str, float] = dataclasses.field(default_factory=dict)
     findings: tuple[tuple[str, Repair], ...] = ()
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Scores:
-    """Log densities of rows, in total and by part, before any calibration.
-
-    joint: log p(x, y = k given data), (row, class). log_classes: log P(y = k) within it, (class,)
-    or (row, class). parts: log p(part of x given y = k), (row, part, class), up to a constant of
-    each row and part: the blocks of a model, or the members of a mixture and the blocks of one.
-    """
-
-    joint: Joint
-    log_classes: LogClasses
-    parts: Parts
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -220,37 +212,17 @@ class Posterior(abc.ABC):
     # -- draws -----------------------------------------------------------------------------------
 
     @abc.abstractmethod
-    def class_draws(self, encoded: Encoded, n_rows: int) -> Iterator[ClassDraws]:
-        """Yield (rows, P(y = k given x, theta), weight) chunk by chunk of rows.
+    def class_draws(
+        self, encoded: Encoded, n_rows: int, *, parts: bool = False
+    ) -> Iterator[ClassDraws]:
+        """Yield draws of P(y = k given x, theta) chunk by chunk of rows.
 
-        Shapes (row,), (draw, row, class) and (draw, row); the weights of a row sum to one and stand
-        for p(theta given data, x).
+        parts: whether the log densities of the parts, those of `scores`, come with them.
         """
 
-    def part_draws(self, encoded: Encoded, n_rows: int) -> Iterator[ClassDraws]:
-        """Yield the same with log p(part of x given y = k, theta), shape (draw, row, part, class).
-
-        Parts are those of `scores`.
-        """
-        log_classes = self.log_classes()
-        for rows, probs, weight in self.class_draws(encoded, n_rows):
-            with np.errstate(divide="ignore"):
-                yield rows, likelihood_of(np.log(probs), log_classes)[:, :, None], weight
-
-    def recombined(
-        self,
-        parts: Float[np.ndarray, "draw row part class"],
-        encoded: Encoded,
-        powers: Float[np.ndarray, " draw"] | float = 1.0,
-    ) -> tuple[Float[np.ndarray, "every row class"], Float[np.ndarray, "every row"]]:
-        """Return class probabilities from `part_draws`, and their weights.
-
-        encoded: the rows of the draws. powers: of the likelihood.
-        """
-        logs = contrasts(parts).sum(axis=-1) * np.reshape(powers, (-1, 1, 1))
-        return np.exp(normalized(self.log_classes() + logs)), np.full(
-            parts.shape[:2], 1 / len(parts)
-        )
+    def with_draws(self, n: int) -> "Posterior":
+        """Return the posterior with at most n draws behind intervals, if their number is free."""
+        return self
 
     @abc.abstractmethod
     def parameters(self, rng: np.random.Generator, n: int) -> dict[str, Params]:
@@ -403,31 +375,31 @@ class ExactPosterior(Posterior):
         """Return the same posterior under another class prior."""
         return dataclasses.replace(self, model=Model(classes, self.model.blocks))
 
-    def class_draws(self, encoded: Encoded, n_rows: int) -> Iterator[ClassDraws]:
+    def class_draws(
+        self, encoded: Encoded, n_rows: int, *, parts: bool = False
+    ) -> Iterator[ClassDraws]:
+        """Yield draws of theta given the data, weighed by p(x given theta), or updated by the row.
+
+        Shared draws cost one product for all rows. Where a row's weights leave too few of them
+        effective, which is so of rows unlike all others, of few rows and of wide covariances, its
+        draws are those of `_updated_draws`.
+        """
+        if self._shared is None:
+            yield from self._updated_draws(encoded, n_rows, parts=parts)
+            return
+        for found in self._shared.class_draws(encoded, n_rows, parts=parts):
+            few = np.flatnonzero(found.effective < FEWEST * self.draws)
+            if len(few):
+                some = take_rows(encoded, found.rows[few])
+                for other in self._updated_draws(some, len(few), parts=parts):
+                    found.replace(few[other.rows], other)
+            yield found
+
+    def _updated_draws(self, encoded: Encoded, n_rows: int, *, parts: bool) -> Iterator[ClassDraws]:
         """Draw theta given data and the row itself: first its class, then theta updated by the row.
 
-        These are draws of p(theta given data, x) itself, so they need no weights, and their mean is
-        the predictive probability. All rows share the same random numbers.
-        """
-        for rows, prior, parts in self._updated_draws(encoded, n_rows):
-            joint = prior + sum(parts)
-            # a row impossible under every class carries no information
-            np.copyto(joint, prior, where=np.isneginf(joint).all(axis=2, keepdims=True))
-            joint -= np.logaddexp.reduce(joint, axis=2, keepdims=True)
-            yield rows, np.exp(joint), np.full(joint.shape[:2], 1 / self.draws)
-
-    def part_draws(self, encoded: Encoded, n_rows: int) -> Iterator[ClassDraws]:
-        """Yield log densities of the blocks, under the same draws."""
-        for rows, prior, parts in self._updated_draws(encoded, n_rows):
-            stacked = [np.zeros_like(prior)[:, :, None][:, :, :0]]
-            stacked += [part[:, :, None] for part in parts]
-            even = np.full(prior.shape[:2], 1 / self.draws)
-            yield rows, np.concatenate(stacked, axis=2), even
-
-    def _updated_draws(self, encoded: Encoded, n_rows: int) -> Iterator[tuple]:
-        """Yield rows, log class probabilities and the blocks' log densities, chunk by chunk.
-
-        Shapes (row,), and (draw, row, class) of the others.
+        These are draws of p(theta given data, x) itself, so their weights are even, and their mean
+        is the predictive probability. All rows share the same random numbers.
         """
         probs = class_probabilities(self.log_joint(encoded, n_rows), self.log_classes())
         rows = self.reader.read(encoded)
@@ -435,8 +407,15 @@ class ExactPosterior(Posterior):
         width = sum(x.shape[1] for x in rows.values()) + probs.shape[1]
         for part in row_chunks(n_rows, max(1, DENSITY_FLOATS // (self.draws * width))):
             own = (strata[:, None, None] > probs[part].cumsum(axis=1)[:, :-1]).sum(axis=2)
-            parts = (score(rows[name][part], own) for name, score in scores.items())
-            yield np.arange(part.start, part.stop), classes(own), parts
+            prior = classes(own)
+            found = [score(rows[name][part], own) for name, score in scores.items()]
+            joint = prior + sum(found)
+            # a row impossible under every class carries no information
+            np.copyto(joint, prior, where=np.isneginf(joint).all(axis=2, keepdims=True))
+            joint -= np.logaddexp.reduce(joint, axis=2, keepdims=True)
+            even = np.full(joint.shape[:2], 1 / self.draws)
+            each = np.stack(found, axis=2) if parts and found else no_parts(*joint.shape)
+            yield ClassDraws(np.arange(part.start, part.stop), np.exp(joint), even, each)
 
     def require_leave_one_out(self, what: str, otherwise: str | None = None) -> None:
         """Raise unless the fit was a closed form, whose statistics can be subtracted."""
@@ -453,6 +432,25 @@ class ExactPosterior(Posterior):
         rows = self.reader.read(encoded)
         parts = {name: family.fill(rows[name], own, rng) for name, family in self.families.items()}
         return self._restored(encoded, parts)
+
+    def with_draws(self, n: int) -> "ExactPosterior":
+        """Return the same with at most n draws, which are kept for other calls."""
+        if n >= self.draws:
+            return self
+        return self._fewer_draws.setdefault(n, dataclasses.replace(self, draws=n))
+
+    @functools.cached_property
+    def _fewer_draws(self) -> "dict[int, ExactPosterior]":
+        return {}
+
+    @functools.cached_property
+    def _shared(self) -> "DrawsPosterior | None":
+        """Draws of theta given the data, that serve every row; None if they are too large."""
+        one = self.parameters(np.random.default_rng(0), 1)
+        width = sum(np.size(value) for params in one.values() for value in params.values())
+        if width * self.draws > SHARED_FLOATS:
+            return None
+        return self.as_draws(np.random.default_rng(self.seed), self.draws)
 
     @functools.cached_property
     def _updated(self) -> tuple[np.ndarray, Callable, dict[str, Callable]]:
@@ -608,18 +606,24 @@ class DrawsPosterior(Posterior):
         probs = np.broadcast_to(classes.probs, (*self.shape, len(classes.probs)))
         return dataclasses.replace(self, params={**self.params, "class": {"probs": probs}})
 
-    def class_draws(self, encoded: Encoded, n_rows: int) -> Iterator[ClassDraws]:
+    def class_draws(
+        self, encoded: Encoded, n_rows: int, *, parts: bool = False
+    ) -> Iterator[ClassDraws]:
         """Yield every draw with the weight p(x given theta), for p(theta given data, x)."""
         prior = np.log(np.maximum(flat(self.params["class"]["probs"]), np.finfo(float).tiny))
-        for rows, joint in self.joint_draws(encoded, n_rows):
-            # a row impossible under every class and draw carries no information
-            joint[np.isneginf(joint).all(axis=(1, 2))] = prior
-            evidence = np.logaddexp.reduce(joint, axis=2)
-            top = evidence.max(axis=1, keepdims=True)
-            weight = np.exp(evidence - np.where(np.isneginf(top), 0.0, top))
-            weight /= np.maximum(weight.sum(axis=1, keepdims=True), np.finfo(float).tiny)
-            probs = np.exp(joint - np.where(np.isneginf(evidence), 0.0, evidence)[..., None])
-            yield rows, np.swapaxes(probs, 0, 1), weight.T
+        if not parts:
+            for rows, joint in self.joint_draws(encoded, n_rows):
+                for part in cached_rows(joint):
+                    none = no_parts(len(prior), len(rows[part]), prior.shape[1])
+                    yield weighed(rows[part], joint[part], prior, none)
+            return
+        with np.errstate(divide="ignore"):
+            classes = np.log(flat(self.params["class"]["probs"]))
+        size = classes.size * max(1, len(self._densities))
+        for part in row_chunks(n_rows, max(1, PART_FLOATS // size)):
+            rows = np.arange(n_rows)[part]
+            each = self.each_part(take_rows(encoded, part), len(rows))
+            yield weighed(rows, classes + each.sum(axis=2), prior, np.swapaxes(each, 0, 1))
 
     def shifted(self, origin: dict[str, np.ndarray]) -> "DrawsPosterior":
         """Return the posterior in the user's own units."""
@@ -645,11 +649,12 @@ class DrawsPosterior(Posterior):
 
     def each_part(self, encoded: Encoded, n_rows: int) -> np.ndarray:
         """Return log densities of the blocks given theta, shape (row, draw, block, class)."""
-        rows, log_classes = self.reader.read(encoded), self.log_classes()
-        out = np.zeros((n_rows, int(np.prod(self.shape)), len(self._densities), len(log_classes)))
+        rows, n_classes = self.reader.read(encoded), len(self.log_classes())
+        out = np.empty((n_rows, len(self._densities), n_classes, int(np.prod(self.shape))))
         for i, (name, score) in enumerate(self._densities.items()):
-            out[:, :, i] = score(rows[name]).reshape(n_rows, -1, len(log_classes))
-        return out
+            found = score(rows[name]).reshape(n_rows, -1, n_classes)
+            out[:, i] = np.swapaxes(found, 1, 2)
+        return np.moveaxis(out, -1, 1)
 
     def thinned(self, n: int) -> "DrawsPosterior":
         """Return n evenly spaced draws; a point estimate is repeated n times."""
@@ -736,74 +741,6 @@ def picked(weight: np.ndarray, place: Float[np.ndarray, "row 1"]) -> np.ndarray:
     """Return for each row the index whose cumulative weight interval contains its number."""
     steps = weight.cumsum(axis=1)
     return np.minimum((place * steps[:, -1:] >= steps).sum(axis=1), weight.shape[1] - 1)
-
-
-# -- class probabilities, their logarithms and log-odds -------------------------------------------
-# all from the same relative logarithms, so that they cannot disagree
-
-
-def class_probabilities(joint: Joint, log_classes: LogClasses) -> Joint:
-    """Return class probabilities; rows impossible under every class get the class prior."""
-    odds = _relative(joint, log_classes)
-    # in place: fresh pages cost as much as the exponentials
-    np.exp(odds, out=odds)
-    odds /= functools.reduce(np.add, odds.T)[:, None]
-    return odds
-
-
-def log_class_probabilities(joint: Joint, log_classes: LogClasses) -> Joint:
-    """Return the logs of `class_probabilities`, exact also where the probability underflows."""
-    return normalized(_relative(joint, log_classes))
-
-
-def log_odds(joint: Joint, log_classes: LogClasses) -> Float[np.ndarray, "row ..."]:
-    """Return the logits of class probabilities: of the second of two, (row,), or of each."""
-    logs = _relative(joint, log_classes)
-    if logs.shape[1] == 2:
-        return logs[:, 1] - logs[:, 0]
-    rest = [np.logaddexp.reduce(np.delete(logs, k, axis=1), axis=1) for k in range(logs.shape[1])]
-    return logs - np.stack(rest, axis=1)
-
-
-def _relative(joint: Joint, log_classes: LogClasses) -> Joint:
-    """Return log probabilities relative to the most probable class of each row, which has 0.
-
-    Relative because at -1e9 a logarithm has only seven decimals left. A row impossible under every
-    class has the class prior.
-    """
-    # class by class: NumPy reduces along a short last axis ten times as slowly (measured)
-    top = functools.reduce(np.maximum, joint.T)[:, None]
-    impossible = np.isneginf(top)
-    if impossible.any():
-        joint = np.where(impossible, log_classes, joint)
-        top = np.where(impossible, log_classes.max(), top)
-    return joint - top
-
-
-def likelihood_of(joint: LogClasses, log_classes: LogClasses) -> LogClasses:
-    """Return log p(x given y = k) up to a constant of the row; -inf for impossible classes."""
-    possible = np.isfinite(log_classes)
-    return np.where(possible, joint - np.where(possible, log_classes, 0.0), -np.inf)
-
-
-def contrasts(parts: Float[np.ndarray, "... part class"]) -> Float[np.ndarray, "... class part"]:
-    """Return each part's log densities relative to their mean over classes, parts last.
-
-    The classes that a part rules out are RULED_OUT below its best one; a part that rules out every
-    class contributes 0.
-    """
-    # class by class: NumPy reduces along a short last axis ten times as slowly (measured)
-    top = functools.reduce(np.maximum, np.moveaxis(parts, -1, 0))
-    top = np.where(np.isneginf(top), 0.0, top)
-    ratio = np.subtract(np.swapaxes(parts, -1, -2), top[..., None, :], order="C")
-    np.maximum(ratio, -RULED_OUT, out=ratio)
-    ratio -= ratio.mean(axis=-2, keepdims=True)
-    return ratio
-
-
-def normalized(logits: np.ndarray) -> np.ndarray:
-    """Return logits minus their log sum of exponentials over classes."""
-    return logits - log_sum_exp(logits)[..., None]
 
 
 def _by_missing_pattern(rows: dict[str, Traceable], n_rows: int) -> np.ndarray:

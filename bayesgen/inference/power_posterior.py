@@ -16,13 +16,9 @@ from jaxtyping import Float
 from bayesgen.arguments import is_number
 from bayesgen.errors import InvalidArgument
 from bayesgen.inference.calibrated_posterior import CalibratedPosterior
-from bayesgen.inference.posterior import (
-    ClassDraws,
-    LogClasses,
-    LogJointDraws,
-    Scores,
-    normalized,
-)
+from bayesgen.inference.class_draws import ClassDraws
+from bayesgen.inference.posterior import LogJointDraws
+from bayesgen.inference.scores import LogClasses, Scores, likelihood_of, normalized
 from bayesgen.likelihoods.special_functions import log_sum_exp
 from bayesgen.typing import Encoded, Joint, Labels, Weights
 
@@ -132,25 +128,16 @@ class PowerPosterior(CalibratedPosterior):
             ]
         return log_sum_exp(np.stack(parts), axis=0)
 
-    def class_draws(self, encoded: Encoded, n_rows: int) -> Iterator[ClassDraws]:
+    def class_draws(
+        self, encoded: Encoded, n_rows: int, *, parts: bool = False
+    ) -> Iterator[ClassDraws]:
         """Yield the draws of the base posterior, with powers dealt in proportion to weight."""
         prior = self.log_classes()
-        for rows, probs, weight in self.base.class_draws(encoded, n_rows):
+        for found in self.base.class_draws(encoded, n_rows, parts=parts):
+            power = self._dealt_powers(len(found.probs))[:, None, None]
             with np.errstate(divide="ignore"):
-                flat = np.log(probs)
-            power = self._dealt_powers(len(probs))[:, None, None]
-            logs = prior + power * (flat - np.where(np.isfinite(prior), prior, 0.0))
-            logs -= np.logaddexp.reduce(logs, axis=2, keepdims=True)
-            yield rows, np.exp(logs), weight
-
-    def recombined(
-        self,
-        parts: Float[np.ndarray, "draw row part class"],
-        encoded: Encoded,
-        powers: Float[np.ndarray, " draw"] | float = 1.0,
-    ) -> tuple[Float[np.ndarray, "every row class"], Float[np.ndarray, "every row"]]:
-        """Return the same under powers dealt in proportion to weight."""
-        return self.base.recombined(parts, encoded, powers * self._dealt_powers(len(parts)))
+                ratio = likelihood_of(np.log(found.probs), prior)
+            yield dataclasses.replace(found, probs=np.exp(normalized(prior + power * ratio)))
 
     def _dealt_powers(self, n: int) -> Float[np.ndarray, " draw"]:
         """Return a power for each of n draws, by their weight."""

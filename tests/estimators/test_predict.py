@@ -7,7 +7,7 @@ from scipy.special import logit
 from sklearn.base import clone
 
 import bayesgen as bg
-from bayesgen import predict
+from bayesgen.inference.class_draws import quantiles
 
 
 @pytest.fixture(scope="module")
@@ -238,10 +238,28 @@ def test_probability_of_an_interval(prob, iris):
 
 
 def test_weighted_quantile():
-    values = np.array([[[3.0]], [[1.0]], [[2.0]]])
+    values = np.array([[[0.3]], [[0.1]], [[0.2]]])
     weight = np.array([[0.2], [0.5], [0.3]])
-    found = [predict.quantile(values, weight, q)[0, 0] for q in (0.0, 0.5, 0.51, 0.8, 0.81, 1.0)]
-    assert found == [1, 1, 2, 2, 3, 3]
+    found = quantiles(values, weight, (0.0, 0.5, 0.51, 0.8, 0.81, 1.0))
+    assert found[0, 0].tolist() == [0.1, 0.1, 0.2, 0.2, 0.3, 0.3]
+
+
+@pytest.mark.parametrize("spread", [0.0, 1.0, 30.0])
+def test_quantiles_are_those_of_sorted_sums(spread, rng):
+    """Whatever the weights: even, uneven, or all on a few draws at one end."""
+    values = rng.random((300, 40, 3)) ** 4
+    values[:, 5] = 0.25
+    weight = np.exp(spread * rng.standard_normal((300, 40)))
+    weight[:, :2] *= 1e3 ** values[:, :2, 0]
+    weight /= weight.sum(axis=0)
+    order = np.argsort(values, axis=0, kind="stable")
+    sums = np.take_along_axis(weight[..., None], order, axis=0).cumsum(axis=0)
+    levels = (0.001, 0.05, 0.5, 0.95, 0.999)
+    found = np.moveaxis(quantiles(values, weight, levels), -1, 0)
+    for level, ends in zip(levels, found, strict=True):
+        place = np.minimum((sums < level - 1e-12).sum(axis=0), 299)
+        expected = np.take_along_axis(np.sort(values, axis=0), place[None], axis=0)[0]
+        np.testing.assert_array_equal(ends, expected)
 
 
 # -- evidence ----------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 
 import bayesgen as bg
 from bayesgen.inference import pooling, stacking
-from bayesgen.inference.posterior import contrasts, normalized
+from bayesgen.inference.scores import contrasts, normalized
 
 BLEND = np.array([8.0, 4.0])
 

@@ -163,7 +163,9 @@ def test_intervals_are_tempered_too():
     sharp = np.moveaxis(bg.NaiveBayes(random_state=0).fit(X, y).predict_interval(X, 0.99), -1, 0)
     top = proba.argmax(axis=1)
     rows = np.arange(len(X))
-    assert (low <= high).all() and (low[rows, top] <= sharp[0][rows, top] + 1e-9).mean() > 0.9
+    # toward the class prior, a third
+    before, after = sharp[0][rows, top], low[rows, top]
+    assert (low <= high).all() and (after <= before)[before > 0.5].all()
     draws = clf.predict_draws(X)
     np.testing.assert_allclose(draws.sum("class"), 1.0)
     assert np.abs(draws.mean("draw") - proba).max() < 0.2

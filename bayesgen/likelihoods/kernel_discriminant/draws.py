@@ -23,27 +23,43 @@ def _heights(squares: Numbers, height: np.ndarray, size: np.ndarray, h: float) -
 
 
 def density_given(kernels: Kernels, base: Base, params: Params) -> Callable[[Block], np.ndarray]:
-    """Return x -> log p(observed part of x given y = k, params), shape (row, *draws, class)."""
+    """Return x -> log p(observed part of x given y = k, params), shape (row, *draws, class).
+
+    Draws of one bandwidth share its kernels, which are one matrix product with their weights.
+    """
     lead = params["bandwidth"].shape
     bandwidth = params["bandwidth"].reshape(-1)
-    weight = params["row_weight"].reshape(len(bandwidth), -1)
-    base_weight = params["base_weight"].reshape(len(bandwidth), -1)
+    order = np.argsort(bandwidth, kind="stable")
+    weight = params["row_weight"].reshape(len(bandwidth), -1)[order]
+    base_weight = params["base_weight"].reshape(len(bandwidth), -1)[order]
+    widths, starts = np.unique(bandwidth[order], return_index=True)
+    ends = np.append(starts[1:], len(order))
+    # of each class the weights of its centers and, last, of the base: (center, draw)
+    weights = [
+        np.concatenate([weight[:, part].T, base_weight[None, :, k]])
+        for k, part in enumerate(kernels.parts)
+    ]
+    moved = (np.diff(order) < 0).any()
 
     def log_density(x: Block) -> np.ndarray:
-        out = np.zeros((len(x), len(bandwidth), kernels.n_classes))
+        out = np.zeros((len(x), kernels.n_classes, len(bandwidth)))
         broad, size = base(x), (~np.isnan(x)).sum(axis=1)
         for rows, squares, height in kernels.located(x):
-            for h in np.unique(bandwidth):
-                draws = np.flatnonzero(bandwidth == h)
-                for k, part in enumerate(kernels.parts):
-                    mine = weight[draws, part]
-                    some = mine.any(axis=0)
-                    kernel, top = _heights(squares[k][:, some], height, size[rows], float(h))
+            found = np.empty((len(rows), kernels.n_classes, len(bandwidth)))
+            for k, square in enumerate(squares):
+                for h, start, end in zip(widths, starts, ends, strict=True):
+                    kernel, top = _heights(square, height, size[rows], float(h))
                     ref = np.maximum(top, broad[rows, k])
-                    other = np.exp(broad[rows, k] - ref)[:, None] * base_weight[draws, k]
-                    total = np.exp(top - ref)[:, None] * (kernel @ mine[:, some].T) + other
-                    out[np.ix_(rows, draws, [k])] = (ref[:, None] + np.log(total))[..., None]
-        return out.reshape(len(x), *lead, kernels.n_classes)
+                    each = np.empty((len(rows), kernel.shape[1] + 1))
+                    np.multiply(kernel, np.exp(top - ref)[:, None], out=each[:, :-1])
+                    each[:, -1] = np.exp(broad[rows, k] - ref)
+                    total = each @ weights[k][:, start:end]
+                    np.log(total, out=total)
+                    np.add(total, ref[:, None], out=found[:, k, start:end])
+            out[rows] = found
+        if moved:
+            out = out[:, :, np.argsort(order)]
+        return np.swapaxes(out, 1, 2).reshape(len(x), *lead, kernels.n_classes)
 
     return log_density
 

@@ -72,7 +72,8 @@ class KernelDiscriminant(Likelihood[Rows]):
     of its absolute value, or of 1 if that is larger.
 
     The posterior of the parameters is that of Dirichlet weights of rows (w_i each) and of t
-    (base_rows), and of h; the centers, W and t are given. There is no evidence.
+    (base_rows), and of h; the centers, W and t are given, so intervals cover the probability under
+    smoothed classes. There is no evidence.
 
     Source: Silverman, Density Estimation (1986), section 4.2 and 6.1 (kernels whitened by the
     covariance, discrimination); Ferguson (1973), Annals of Statistics 1, 209-230 (base measure);
