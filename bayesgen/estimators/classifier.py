@@ -314,8 +314,8 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         """Return the training state of the first call."""
         own, derived = self._blocks(rows.table), self._derived_columns()
         blocks = with_pattern(own, rows.table, derived, self.missing, self.temper)
-        options = {"power_transform": self.power_transform, "bins": self.bins}
-        options |= {"unseen": self.unseen}
+        options: dict = {"power_transform": self.power_transform, "bins": self.bins}
+        options["unseen"] = self.unseen
         return training.new_state(rows, blocks, classes, **options)
 
     def _accumulate(
@@ -332,8 +332,8 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             raise NoRows.to_learn_from("{}={!r}".format(*next(iter(asks.items()))))
         seen = (*self._training, rows) if asks else (rows,)
         every = np.union1d(self.state_.classes, these)
-        options = {"power_transform": self.power_transform, "bins": self.bins}
-        options |= {"unseen": self.unseen}
+        options: dict = {"power_transform": self.power_transform, "bins": self.bins}
+        options["unseen"] = self.unseen
         name = type(self).__name__
         state = training.accumulated(self.state_, seen, every, estimator=name, **options)
         return state, self._seed, seen if asks else ()

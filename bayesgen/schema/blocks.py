@@ -292,7 +292,7 @@ def _encoded_levels(
         if found is None:
             continue
         if column.edges is not None:
-            codes[:, j] = _bins(column, found)
+            codes[:, j] = _bins(column.edges, dataclasses.replace(found, name=column.name))
         elif found.kind == "level" and found.levels == column.levels:
             codes[:, j] = found.values
         else:
@@ -300,13 +300,13 @@ def _encoded_levels(
     return codes
 
 
-def _bins(column: Column, found: TableColumn) -> np.ndarray:
+def _bins(edges: tuple[float, ...], found: TableColumn) -> np.ndarray:
     """Return the positions of the bins of the cells of a column, -1 = missing."""
     if found.kind == "level":
         if found.is_missing:
             return np.full(len(found.values), -1)
-        raise not_numeric(dataclasses.replace(found, name=column.name))
-    return np.where(np.isnan(found.values), -1, np.searchsorted(column.edges, found.values))
+        raise not_numeric(found)
+    return np.where(np.isnan(found.values), -1, np.searchsorted(np.array(edges), found.values))
 
 
 def _encoded_numbers(

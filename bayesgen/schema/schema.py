@@ -107,10 +107,11 @@ class Schema:
         def cut(column: Column) -> Column:
             if column.edges is None:
                 return column
-            cells = [
-                np.full(len(own), np.nan) if one[column.name] is None else one[column.name].values
-                for one, (_, own) in zip(found, seen, strict=True)
-            ]
+            cells = []
+            for one, (_, own) in zip(found, seen, strict=True):
+                batch = one[column.name]
+                absent = batch is None or batch.kind == "level"
+                cells.append(np.full(len(own), np.nan) if absent else batch.values)
             return with_edges(column, quantile_edges(np.concatenate(cells), weight, bins))
 
         blocks = {

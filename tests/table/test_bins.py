@@ -81,6 +81,14 @@ def test_edges_do_not_depend_on_how_rows_are_split(bins, table):
     np.testing.assert_allclose(parts.predict_proba(X), expected, rtol=1e-12)
 
 
+def test_a_batch_without_a_number_moves_no_edge(table):
+    X, y = table
+    clf, blank = binned().fit(X, y), X[:6].assign(amount=None)
+    more = binned().partial_fit(X, y).partial_fit(blank.astype({"amount": object}), y[:6])
+    edges = [one.state_.schema.blocks["categorical"][1].edges for one in (clf, more)]
+    assert edges[0] == edges[1]
+
+
 def test_the_stack_learns_edges_from_all_rows(table):
     X, y = table
     expected = bg.StackedClassifier(random_state=0).fit(X, y)
