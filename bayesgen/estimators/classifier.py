@@ -205,11 +205,8 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
 
     def _derived_columns(self) -> dict[Name, Column]:
         """Return the source column of each derived column; that of bins has the same name."""
-        if self.bins is None or not hasattr(self, "state_"):
-            return {}
-        blocks = self.state_.schema.blocks.values()
-        names = [c.name for columns in blocks for c in columns if c.edges is not None]
-        return {name: Column(name, "numbers") for name in names}
+        fitted = self.bins is not None and hasattr(self, "state_")
+        return self.state_.schema.binned() if fitted else {}
 
     def _column_names(self) -> Names:
         """Return the columns of the table that was fitted."""
@@ -314,9 +311,11 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         """Return the training state of the first call."""
         own, derived = self._blocks(rows.table), self._derived_columns()
         blocks = with_pattern(own, rows.table, derived, self.missing, self.temper)
-        options: dict = {"power_transform": self.power_transform, "bins": self.bins}
-        options["unseen"] = self.unseen
-        return training.new_state(rows, blocks, classes, **options)
+        return training.new_state(rows, blocks, classes, **self._reading())
+
+    def _reading(self) -> dict[str, Any]:
+        """Return the arguments on how cells are read."""
+        return {"power_transform": self.power_transform, "bins": self.bins, "unseen": self.unseen}
 
     def _accumulate(
         self, rows: TrainingRows, classes: ArrayLike | None = None
@@ -332,20 +331,14 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             raise NoRows.to_learn_from("{}={!r}".format(*next(iter(asks.items()))))
         seen = (*self._training, rows) if asks else (rows,)
         every = np.union1d(self.state_.classes, these)
-        options: dict = {"power_transform": self.power_transform, "bins": self.bins}
-        options["unseen"] = self.unseen
         name = type(self).__name__
-        state = training.accumulated(self.state_, seen, every, estimator=name, **options)
+        state = training.accumulated(self.state_, seen, every, estimator=name, **self._reading())
         return state, self._seed, seen if asks else ()
 
     def _learned_from_rows(self) -> dict[str, object]:
         """Return the arguments learned from the rows, which must then be kept."""
-        wanted = {
-            "temper": self.temper in ("learn", "columns"),
-            "missing": self.missing == "learn",
-            "power_transform": self.power_transform,
-            "bins": self.bins is not None,
-        }
+        wanted = {"temper": self.temper in ("learn", "columns"), "missing": self.missing == "learn"}
+        wanted |= {"power_transform": self.power_transform, "bins": self.bins is not None}
         return {name: getattr(self, name) for name, asks in wanted.items() if asks}
 
     def _finish_fit(

@@ -96,6 +96,12 @@ class Schema:
         }
         return dataclasses.replace(self, blocks=blocks)
 
+    def binned(self) -> dict[Name, Column]:
+        """Return the numeric columns behind those that are read as bins, by name."""
+        blocks = self.blocks.values()
+        names = [c.name for columns in blocks for c in columns if c.edges is not None]
+        return {name: Column(name, "numbers") for name in names}
+
     def with_bins(self, seen: Sequence[tuple[Table, Weights]], bins: int | str) -> "Schema":
         """Return the schema with the edges of bins learned from all rows.
 
