@@ -118,6 +118,11 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             the original values; parameters and stated prior guesses refer to transformed values,
             which agree with the original ones near a column's mean. `loo` keeps the powers when it
             leaves a row out.
+        bins: numeric columns that a likelihood of levels reads are cut at quantiles of the rows
+            into so many levels, at most ("auto": the square root of the rows, between 4 and 24); a
+            value that many rows share, such as 0, ends one. None: each number is a level. Densities
+            are those of bins, and bins cannot be imputed. `loo` keeps the edges when it leaves a
+            row out (`bayesgen.schema.bins`).
         missing: what it tells about the class that a cell is missing. "ignorable": nothing.
             "informative": as much as one more likelihood, of the missing pattern: for each column
             with missing values at fit, whether its cell is missing ~ Bernoulli given the class.
@@ -163,6 +168,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     likelihood: LikelihoodSpec
     remainder: str | None = None
     power_transform: bool = False
+    bins: int | str | None = None
     missing: str = "ignorable"
     unseen: str
     random_state: object
@@ -198,8 +204,9 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         return table
 
     def _derived_columns(self) -> dict[Name, Column]:
-        """Return the source column of each derived column."""
-        return {}
+        """Return the source column of each derived column; that of bins has the same name."""
+        fitted = self.bins is not None and hasattr(self, "state_")
+        return self.state_.schema.binned() if fitted else {}
 
     def _column_names(self) -> Names:
         """Return the columns of the table that was fitted."""
@@ -304,8 +311,11 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         """Return the training state of the first call."""
         own, derived = self._blocks(rows.table), self._derived_columns()
         blocks = with_pattern(own, rows.table, derived, self.missing, self.temper)
-        options = {"power_transform": self.power_transform, "unseen": self.unseen}
-        return training.new_state(rows, blocks, classes, **options)
+        return training.new_state(rows, blocks, classes, **self._reading())
+
+    def _reading(self) -> dict[str, Any]:
+        """Return the arguments on how cells are read."""
+        return {"power_transform": self.power_transform, "bins": self.bins, "unseen": self.unseen}
 
     def _accumulate(
         self, rows: TrainingRows, classes: ArrayLike | None = None
@@ -321,18 +331,14 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             raise NoRows.to_learn_from("{}={!r}".format(*next(iter(asks.items()))))
         seen = (*self._training, rows) if asks else (rows,)
         every = np.union1d(self.state_.classes, these)
-        options = {"power_transform": self.power_transform, "unseen": self.unseen}
         name = type(self).__name__
-        state = training.accumulated(self.state_, seen, every, estimator=name, **options)
+        state = training.accumulated(self.state_, seen, every, estimator=name, **self._reading())
         return state, self._seed, seen if asks else ()
 
     def _learned_from_rows(self) -> dict[str, object]:
         """Return the arguments learned from the rows, which must then be kept."""
-        wanted = {
-            "temper": self.temper in ("learn", "columns"),
-            "missing": self.missing == "learn",
-            "power_transform": self.power_transform,
-        }
+        wanted = {"temper": self.temper in ("learn", "columns"), "missing": self.missing == "learn"}
+        wanted |= {"power_transform": self.power_transform, "bins": self.bins is not None}
         return {name: getattr(self, name) for name, asks in wanted.items() if asks}
 
     def _finish_fit(
@@ -818,9 +824,9 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         rows = self._rows_of_cells(X, what)
         if self._derived_columns():
             raise UnsupportedInference.because(
-                f"{what} of levels that are read as numbers",
-                "a normal distribution over indicators draws no level",
-                "Use a classifier that reads levels, such as NaiveBayes().",
+                f"{what} of columns that are read as indicators or bins",
+                "a normal distribution over indicators draws no level, and a bin is no number",
+                "Use a classifier that reads the columns as they are, such as NaiveBayes().",
             )
         return rows
 

@@ -35,7 +35,7 @@ class GenerativeClassifier(Classifier):
             the scale-free measure (see bg.MAP), "mle" maximizes the likelihood. The program
             contains its own class prior, which `with_class_prior` can replace after the fit. `loo`
             reweights draws and so requires NUTS; partial_fit and log_evidence_ are not available.
-        remainder, class_prior, inference, unseen, power_transform, temper, missing: ...
+        remainder, class_prior, inference, unseen, power_transform, bins, temper, missing: ...
         random_state: ...
 
     Example:
@@ -80,6 +80,7 @@ class GenerativeClassifier(Classifier):
         class_prior: ClassPriorSpec = 1.0,
         inference: str | Method = "auto",
         power_transform: bool = False,
+        bins: int | str | None = None,
         temper: Temper = None,
         missing: str = "ignorable",
         unseen: str = "missing",
@@ -91,6 +92,7 @@ class GenerativeClassifier(Classifier):
         self.class_prior = class_prior
         self.inference = inference
         self.power_transform = power_transform
+        self.bins = bins
         self.temper = temper
         self.missing = missing
         self.unseen = unseen
@@ -137,7 +139,7 @@ class GenerativeClassifier(Classifier):
             return super()._new_state(rows, classes)
         missing = None if self.missing == "ignorable" else self.missing
         stated = {"temper": self.temper, "power_transform": self.power_transform or None}
-        stated["missing"] = missing
+        stated |= {"missing": missing, "bins": self.bins}
         for name, value in stated.items():
             if value is not None:
                 raise UnsupportedInference.because(

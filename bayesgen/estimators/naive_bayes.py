@@ -21,7 +21,7 @@ class NaiveBayes(Classifier):
     """Naive Bayes: columns are independent given the class; missing cells are marginalized.
 
     Args:
-        likelihood, remainder, class_prior, inference, power_transform, temper, missing: ...
+        likelihood, remainder, class_prior, inference, power_transform, bins, temper, missing: ...
         unseen, random_state: ...
 
     Example:
@@ -60,6 +60,7 @@ class NaiveBayes(Classifier):
         class_prior: ClassPriorSpec = 1.0,
         inference: str | Method = "auto",
         power_transform: bool = False,
+        bins: int | str | None = None,
         temper: Temper = None,
         missing: str = "ignorable",
         unseen: str = "missing",
@@ -70,6 +71,7 @@ class NaiveBayes(Classifier):
         self.class_prior = class_prior
         self.inference = inference
         self.power_transform = power_transform
+        self.bins = bins
         self.temper = temper
         self.missing = missing
         self.unseen = unseen

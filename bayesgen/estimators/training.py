@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
 from sklearn.utils import _safe_indexing
 
+from bayesgen import arguments
 from bayesgen.classes import Spec, class_prior, require_possible
 from bayesgen.errors import (
     BayesgenWarning,
@@ -465,7 +466,13 @@ class TrainingState:
 
 
 def new_state(
-    rows: TrainingRows, blocks: Blocks, classes: np.ndarray, *, power_transform: bool, unseen: str
+    rows: TrainingRows,
+    blocks: Blocks,
+    classes: np.ndarray,
+    *,
+    power_transform: bool,
+    bins: int | str | None,
+    unseen: str,
 ) -> TrainingState:
     """Return the state of the first rows of a fit.
 
@@ -474,18 +481,23 @@ def new_state(
         blocks: name -> (likelihood, columns).
         classes: sorted, with the labels of the rows among them.
         power_transform: whether numeric columns are transformed by powers learned from the rows.
+        bins: into how many bins likelihoods of levels cut numeric columns, or "auto"; None: none.
         unseen: "missing" or "error", for levels absent from the fit.
     """
     likelihoods = {name: likelihood for name, (likelihood, _) in blocks.items()}
     if isinstance(rows.table, SparseTable):
         check_sparse(likelihoods)
+    if bins is not None and bins != "auto":
+        arguments.count("bins", bins, least=2, default=8)
     specs = {
         name: BlockSpec(MISSING, names)
         if isinstance(names, PatternOf)
-        else BlockSpec(part.kind, names, part.centred)
+        else BlockSpec(part.kind, names, part.centred, part.kind == "levels" and bins is not None)
         for name, (part, names) in blocks.items()
     }
     schema = Schema.learn(rows.table, specs)
+    if bins is not None and not isinstance(rows.table, SparseTable):
+        schema = schema.with_bins([(rows.table, rows.weight)], bins)
     if power_transform not in (True, False):
         raise InvalidArgument.not_one_of("power_transform", power_transform, [True, False])
     if power_transform and not isinstance(rows.table, SparseTable):
@@ -499,18 +511,27 @@ def accumulated(
     classes: np.ndarray,
     *,
     power_transform: bool,
+    bins: int | str | None,
     unseen: str,
     estimator: str,
 ) -> TrainingState:
-    """Return the state after the last rows seen; power transforms are chosen from all of them."""
+    """Return the state after the last rows seen.
+
+    Power transforms and the edges of bins are learned from all of them.
+    """
     rows = seen[-1]
     check_labelled(classes)
     check_declared(rows.classes, classes)
     if isinstance(rows.table, SparseTable):
         check_sparse(earlier.likelihoods)
     schema = earlier.schema.merge(rows.table, estimator=estimator)
+    if bins is not None:
+        schema = schema.with_bins([(one.table, one.weight) for one in seen], bins)
     if power_transform:
         return learn_power_transforms(schema, earlier.likelihoods, seen, classes, unseen=unseen)
+    if bins is not None:
+        each = [learn(one, schema, earlier.likelihoods, classes, unseen=unseen) for one in seen]
+        return functools.reduce(operator.add, each)
     return earlier + learn(rows, schema, earlier.likelihoods, classes, unseen=unseen)
 
 

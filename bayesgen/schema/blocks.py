@@ -38,11 +38,13 @@ class BlockSpec:
     names: its columns, in the order of the encoded features; of "missing", the columns whose
         missing values it reads.
     centred: whether encoding may subtract an origin from each column.
+    binned: whether the levels of numeric columns are bins, for "levels".
     """
 
     kind: str
     names: Names
     centred: bool = False
+    binned: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,7 @@ class Column:
         likelihood; NaN, which acts as 0, until such a column has an observed cell.
     transform: how encoding power-transforms the rest, or None.
     source: for "missing" the column whose missing values it marks, else None.
+    edges: of numbers whose bins are the levels, the upper ends of all bins but the last; else None.
     """
 
     name: Name
@@ -66,6 +69,7 @@ class Column:
     origin: float = float("nan")
     transform: PowerTransform | None = None
     source: Name | None = None
+    edges: tuple[float, ...] | None = None
 
     @property
     def reads(self) -> Name:
@@ -110,6 +114,8 @@ def learned_block(
         InvalidValues: numbers that vary by less than 1e-150.
     """
     levels: list = [None] * len(found)
+    if spec.binned:
+        return tuple(_to_bin(column) for column in found)
     if spec.kind == "levels" and matrix is not None and matrix.dtype.kind == "i":
         levels = integer_levels(matrix) or levels
     columns = tuple(
@@ -161,6 +167,13 @@ def learned(found: TableColumn, kind: str, levels: tuple | None = None) -> Colum
     return Column(found.name, kind, levels, declared=True, origin=0.0)
 
 
+def _to_bin(found: TableColumn) -> Column:
+    """Return the schema of a column, before the edges of the bins of numbers are learned."""
+    if found.kind == "level":
+        return learned(found, "levels")
+    return Column(found.name, "levels", origin=0.0, edges=())
+
+
 def merged(column: Column, found: TableColumn) -> Column:
     """Return the column with the levels of one more batch at the end.
 
@@ -169,7 +182,8 @@ def merged(column: Column, found: TableColumn) -> Column:
     Raises:
         NotLevels: text meets numbers.
     """
-    if column.kind != "levels" or (found.is_missing and not found.declared):
+    binned = column.edges is not None
+    if column.kind != "levels" or binned or (found.is_missing and not found.declared):
         return column
     if column.declared and not found.declared:
         return column
@@ -219,7 +233,8 @@ def encoded_block(
         unseen: "missing" or "error".
     """
     kind = columns[0].kind
-    if kind == "levels" and matrix is not None and matrix.dtype.kind == "i":
+    whole = matrix is not None and matrix.dtype.kind == "i"
+    if kind == "levels" and whole and all(column.edges is None for column in columns):
         codes = integer_codes([column.levels for column in columns], matrix)
         return _encoded_levels(columns, cells, n_rows, unseen) if codes is None else codes
     if kind == "levels":
@@ -276,11 +291,22 @@ def _encoded_levels(
     for j, (column, found) in enumerate(zip(columns, cells, strict=True)):
         if found is None:
             continue
-        if found.kind == "level" and found.levels == column.levels:
+        if column.edges is not None:
+            codes[:, j] = _bins(column.edges, dataclasses.replace(found, name=column.name))
+        elif found.kind == "level" and found.levels == column.levels:
             codes[:, j] = found.values
         else:
             codes[:, j] = level_codes(column.name, column.levels, found, unseen)
     return codes
+
+
+def _bins(edges: tuple[float, ...], found: TableColumn) -> np.ndarray:
+    """Return the positions of the bins of the cells of a column, -1 = missing."""
+    if found.kind == "level":
+        if found.is_missing:
+            return np.full(len(found.values), -1)
+        raise not_numeric(found)
+    return np.where(np.isnan(found.values), -1, np.searchsorted(np.array(edges), found.values))
 
 
 def _encoded_numbers(

@@ -1,7 +1,7 @@
 """The schema of a fit: names, types, levels and blocks of the columns of its table."""
 
 import dataclasses
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,8 +9,10 @@ from jaxtyping import Bool, Float, Int
 from scipy.sparse import issparse
 
 from bayesgen.errors import AbsentColumns, InvalidArgument, UnknownColumns, warn
+from bayesgen.schema.bins import quantile_edges, with_edges
 from bayesgen.schema.blocks import (
     BlockSpec,
+    Column,
     Columns,
     NumericColumns,
     columns_of,
@@ -25,7 +27,7 @@ from bayesgen.schema.power_transform import PowerTransforms
 from bayesgen.schema.sparse import decoded_sparse, encoded_sparse, learned_sparse
 from bayesgen.schema.suspects import suspicions
 from bayesgen.table import SPARSE, Name, Names, SparseTable, Table, TableColumn, build_frame
-from bayesgen.typing import Block, Encoded
+from bayesgen.typing import Block, Encoded, Weights
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,36 @@ class Schema:
             if isinstance(columns, NumericColumns)
             else merged_block(columns, [found[column.reads] for column in columns])
             for block, columns in self.blocks.items()
+        }
+        return dataclasses.replace(self, blocks=blocks)
+
+    def binned(self) -> dict[Name, Column]:
+        """Return the numeric columns behind those that are read as bins, by name."""
+        blocks = self.blocks.values()
+        names = [c.name for columns in blocks for c in columns if c.edges is not None]
+        return {name: Column(name, "numbers") for name in names}
+
+    def with_bins(self, seen: Sequence[tuple[Table, Weights]], bins: int | str) -> "Schema":
+        """Return the schema with the edges of bins learned from all rows.
+
+        seen: the rows of each call, and their weights.
+        """
+        found = [self._matched(table, "Classifier") for table, _ in seen]
+        weight = np.concatenate([weight for _, weight in seen])
+
+        def cut(column: Column) -> Column:
+            if column.edges is None:
+                return column
+            cells = []
+            for one, (_, own) in zip(found, seen, strict=True):
+                batch = one[column.name]
+                absent = batch is None or batch.kind == "level"
+                cells.append(np.full(len(own), np.nan) if absent else batch.values)
+            return with_edges(column, quantile_edges(np.concatenate(cells), weight, bins))
+
+        blocks = {
+            name: tuple(map(cut, columns)) if columns[0].kind == "levels" else columns
+            for name, columns in self.blocks.items()
         }
         return dataclasses.replace(self, blocks=blocks)
 

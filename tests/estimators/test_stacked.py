@@ -68,10 +68,9 @@ def test_what_members_say_of_rows_left_out_is_what_fits_without_them_say(table):
     rows = np.flatnonzero(y.groupby(y).transform("size") > 1)[::5]
     for name, member in whole.members_.items():
         # missing values are expected at the mode of all rows, powers of power-transformed columns
-        # stay, and kernels divide the weight of a bandwidth by the row's factor
-        exact = not (member.power_transform or "kernels" in name) and not (
-            X.isna().any(axis=None) and "linear" in name
-        )
+        # and edges of bins stay, and kernels divide the weight of a bandwidth by the row's factor
+        stay = member.power_transform or getattr(member, "bins", None) or "kernels" in name
+        exact = not stay and not (X.isna().any(axis=None) and "linear" in name)
         found = member.loo(X, y)["log_proba"]
         for i in rows if exact else ():
             rest = np.arange(len(y)) != i
@@ -176,11 +175,11 @@ def test_members_suit_the_columns():
     X, y = iris()
     assert "linear, power-transformed" in bg.StackedClassifier().fit(X, y).members_
     one = bg.StackedClassifier().fit(X[["petal_width"]], y)
-    assert set(one.members_) == {"naive", "naive kernels"}
+    assert set(one.members_) == {"naive", "naive kernels", "naive bins"}
     rng = np.random.default_rng(0)
     with pytest.warns(LeftOut, match="120 columns"):
         wide = bg.StackedClassifier().fit(rng.standard_normal((40, 120)), y[:40])
-    assert set(wide.members_) == {"naive", "naive kernels"}
+    assert set(wide.members_) == {"naive", "naive kernels", "naive bins"}
     levels = mixed()[0][["sex", "passengerClass"]]
     found = bg.StackedClassifier().fit(levels, mixed()[1]).members_
     assert set(found) == {"naive", "naive, joint levels", "linear over indicators"}
@@ -276,7 +275,7 @@ def test_the_table_is_read_once(monkeypatch):
     monkeypatch.setattr(validation, "read_table", lambda *a, **k: reads.append(1) or read(*a, **k))
     X, y = mixed()
     stack = bg.StackedClassifier(random_state=0).fit(X, y)
-    assert len(stack.members_) == 5 and len(reads) == 1
+    assert len(stack.members_) == 6 and len(reads) == 1
     stack.predict_proba(X)
     assert len(reads) == 2
 
