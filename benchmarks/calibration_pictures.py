@@ -80,8 +80,8 @@ def draw_missing(results: list[Results], path: Path, most: int = 7) -> None:
     names.sort(key=lambda name: sum(m[name] for m in means.values()))
     figure, axes = plt.subplots(figsize=(8, 4), layout="constrained")
     for number, name in enumerate(names):
-        style = {"color": f"C{number}", "label": name} if number < most else {"color": "0.85"}
-        axes.plot([*means], [m[name] for m in means.values()], marker="o", **style)
+        color = f"C{number}" if number < most else "0.7"
+        axes.plot([*means], [m[name] for m in means.values()], marker="o", color=color, label=name)
     axes.set(xlabel="cells missing at fit and at prediction, %", ylabel="mean log loss, nats")
     axes.set_xticks([*means])
     axes.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
