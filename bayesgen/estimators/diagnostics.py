@@ -7,8 +7,10 @@ from scipy.sparse import csr_array, issparse
 
 from bayesgen import diagnose, predict
 from bayesgen.classes import Spec
-from bayesgen.estimators.training import TrainingState, check_rows_of_fit
+from bayesgen.estimators.training import TrainingState, check_rows_of_fit, one_each
 from bayesgen.inference import DrawsPosterior, Posterior, log_class_probabilities
+from bayesgen.inference.posterior import normalized
+from bayesgen.prevalence import LeftOutRows
 from bayesgen.table import Name
 from bayesgen.typing import (
     DataFrame,
@@ -152,6 +154,15 @@ class Fitted:
             self.class_prior, self.posterior.reader, encoded, y, weight, weight
         )
         return diagnose.LeaveOneOut(self.posterior.log_joint_from(scores))
+
+    def left_out_rows(self, encoded: Encoded, y: Labels, weight: Weights) -> LeftOutRows:
+        """Return predictions of rows of the fit, each from the others, under even probabilities."""
+        judged = np.flatnonzero(weight > 0)
+        scores = self.state.leave_one_out(
+            "uniform", self.posterior.reader, encoded, y, weight, one_each(weight), judged
+        )
+        log_proba = normalized(self.posterior.log_proba(scores))
+        return LeftOutRows(log_proba, y[judged], weight[judged])
 
     def loo(self, encoded: Encoded, y: Labels, weight: Weights, kind: str) -> DataFrame | ELPDData:
         """Return leave-one-out log densities of the rows of the fit.

@@ -30,11 +30,13 @@ from bayesgen.errors import (
 )
 from bayesgen.errors.base import Code
 from bayesgen.estimators import validation
-from bayesgen.estimators.classifier import Classifier, restored_on_failure
+from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import PATTERNS, Blocks
 from bayesgen.estimators.diagnostics import Fitted
 from bayesgen.estimators.held_out import HeldOut, fitted_posterior, held_out, judged_rows
 from bayesgen.estimators.missing_pattern_members import pattern_cells, pattern_power
+from bayesgen.estimators.restored_on_failure import restored_on_failure
+from bayesgen.estimators.stack_left_out import left_out_rows
 from bayesgen.estimators.stack_members import WIDEST, automatic, too_wide
 from bayesgen.estimators.stack_posterior import mixture_of, pooled, tempered
 from bayesgen.estimators.stack_rows import StackEncoder, StackRows
@@ -55,6 +57,7 @@ from bayesgen.inference.posterior import Scores
 from bayesgen.inference.power_posterior import learned_powers, stated_powers
 from bayesgen.plots import WeightDisplay
 from bayesgen.plots.style import Axes
+from bayesgen.prevalence import LeftOutRows, Prevalence
 from bayesgen.schema import Column, Schema
 from bayesgen.table import (
     Name,
@@ -165,6 +168,8 @@ class StackedClassifier(Classifier):
         >>> stack.impute(rows, random_state=0).petal_width.iloc[0]
         np.float64(0.2)
     """
+
+    _left_out: LeftOutRows | None = None
 
     @unchecked  # no validation in __init__; fit validates (scikit-learn's convention)
     def __init__(
@@ -326,6 +331,7 @@ class StackedClassifier(Classifier):
         self._pool, self.pool_share_ = self._chosen_pool(mixture, posterior, scores, codes, weight)
         self._seed = arguments.drawn_seed(self.random_state)
         posterior = pooled(posterior, self._pool, self.pool_share_, self._seed)
+        self._left_out = left_out_rows(members, mixture, posterior, fitted.held_out, codes, weight)
         self.members_, self.classes_ = members, classes
         self._training = tuple(rows.to_keep(table=True) for rows in seen)
         self.weights_ = dict(zip(members, share.tolist(), strict=True))
@@ -374,6 +380,11 @@ class StackedClassifier(Classifier):
         both = np.stack([mean.log_proba(scores)[own], left_out[own]])
         share = stacking.weights_of(both, weight, prior_rows=pooling.BLEND_ROWS)
         return pool, float(share[1])
+
+    def _left_out_rows(self) -> LeftOutRows:
+        if self._left_out is None:  # of a file of an earlier version
+            raise NoRows.to_leave_out()
+        return self._left_out
 
     # -- the posterior, and rows as its members read them ------------------------------------------
 
@@ -558,11 +569,13 @@ class StackedClassifier(Classifier):
         }
         return self._fitted_posterior().shifted(origin)
 
-    def with_class_prior(self, class_prior: ClassPriorSpec) -> Self:
-        """Return a fitted copy with other, known class probabilities (label shift)."""
+    def with_class_prior(self, class_prior: ClassPriorSpec | Prevalence) -> Self:
+        """Return a fitted copy with other class probabilities (label shift)."""
         check_is_fitted(self)
         members = {name: m.with_class_prior(class_prior) for name, m in self.members_.items()}
         other = copy.copy(self)
+        if isinstance(class_prior, Prevalence):
+            class_prior = class_prior.draws.mean(axis=0)
         other.class_prior, other.members_ = class_prior, members
         return other
 

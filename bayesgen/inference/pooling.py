@@ -342,6 +342,10 @@ class PooledPosterior(CalibratedPosterior):
             both = np.concatenate([self.share * weight, (1 - self.share) * own])
             yield rows, np.concatenate([probs, other]), both
 
+    def part_powers(self, rng: np.random.Generator, n: int) -> Float[np.ndarray, "n part"] | None:
+        """Return draws of the weights of the pool."""
+        return None if self.base.part_powers(rng, 1) is None else self.pool.draw(rng, n)
+
     def log_joint_draws(
         self, rng: np.random.Generator, n: int, *, exactly: bool = False
     ) -> LogJointDraws:
