@@ -324,6 +324,11 @@ class NoRows(BayesgenError, ValueError):
         "method='left_out' predicts each row of the fit from the others, and a classifier that was "
         "fitted in parts, copied or loaded keeps none of them. Pass method='density'."
     )
+    for_label_shift = Sentence(
+        "check_label_shift compares new rows with those of the fit, and a classifier that was "
+        "fitted in parts, copied or loaded keeps none of them. Pass check_label_shift(X_new, X=X, "
+        "y=y)."
+    )
     others = Sentence(
         "loo takes each row of the fit away: class {label!r} has {found:g} rows here, weights "
         "summed, and the fit had {fitted:g}. Pass exactly the rows, labels and weights of the fit; "

@@ -5,6 +5,7 @@ from typing import Any
 
 from bayesgen.errors import NoRows, UnsupportedInference
 from bayesgen.estimators import validation
+from bayesgen.estimators.training import check_rows_of_fit
 from bayesgen.prevalence import (
     Labeled,
     LeftOutRows,
@@ -23,7 +24,7 @@ Fitted = Any
 def prevalence(clf: Fitted, X_new: object, request: Request) -> Prevalence:
     """Return the class frequencies of a population; see `Classifier.estimate_prevalence`."""
     rows, counts = clf._encode_rows(X_new), clf._fitted().state.statistics.count
-    return estimated(request, *rows, clf.classes_, counts, clf._left_out_rows)
+    return estimated(request, *rows, clf.classes_, counts, lambda: left_out_rows(clf))
 
 
 def left_out_rows(clf: Fitted) -> LeftOutRows:
@@ -33,6 +34,8 @@ def left_out_rows(clf: Fitted) -> LeftOutRows:
         UnsupportedInference: the posterior is not in closed form.
         NoRows: the classifier does not keep the rows.
     """
+    if clf._left_out is not None:
+        return clf._left_out
     fitted = clf._fitted()
     fitted.posterior.require_leave_one_out("method='left_out'", "Pass method='density'")
     if len(clf._training) != 1:
@@ -43,10 +46,13 @@ def left_out_rows(clf: Fitted) -> LeftOutRows:
     return fitted.left_out_rows(encoded, codes, validation.weights_of(weight, n_rows))
 
 
-def label_shift(clf: Fitted, X_new: object, found: object, X: object, y: object) -> DataFrame:
+def label_shift(
+    clf: Fitted, X_new: object, found: object, X: object, y: object, weight: object
+) -> DataFrame:
     """Return whether more than class frequencies differs; see `Classifier.check_label_shift`."""
-    weight = None
     if X is None or y is None:
+        if len(clf._training) != 1:
+            raise NoRows.for_label_shift()
         X, y, weight = clf._rows_of_fit("check_label_shift")
     if found is None:
         found = clf.estimate_prevalence(X_new, random_state=0)
@@ -57,6 +63,7 @@ def label_shift(clf: Fitted, X_new: object, found: object, X: object, y: object)
     joint = None
     with contextlib.suppress(UnsupportedInference):
         posterior.require_loo()
+        check_rows_of_fit(clf.classes_, clf._fitted().state.statistics.count, codes, weights)
         joint = other._fitted().left_out(encoded, codes, weights).joint
     labeled = Labeled(other._read(X, reset=False), codes, weights, joint)
     new = other._read(X_new, reset=False)

@@ -57,7 +57,7 @@ from bayesgen.inference.posterior import Scores
 from bayesgen.inference.power_posterior import learned_powers, stated_powers
 from bayesgen.plots import WeightDisplay
 from bayesgen.plots.style import Axes
-from bayesgen.prevalence import LeftOutRows, Prevalence
+from bayesgen.prevalence import Prevalence
 from bayesgen.schema import Column, Schema
 from bayesgen.table import (
     Name,
@@ -168,8 +168,6 @@ class StackedClassifier(Classifier):
         >>> stack.impute(rows, random_state=0).petal_width.iloc[0]
         np.float64(0.2)
     """
-
-    _left_out: LeftOutRows | None = None
 
     @unchecked  # no validation in __init__; fit validates (scikit-learn's convention)
     def __init__(
@@ -380,11 +378,6 @@ class StackedClassifier(Classifier):
         both = np.stack([mean.log_proba(scores)[own], left_out[own]])
         share = stacking.weights_of(both, weight, prior_rows=pooling.BLEND_ROWS)
         return pool, float(share[1])
-
-    def _left_out_rows(self) -> LeftOutRows:
-        if self._left_out is None:  # of a file of an earlier version
-            raise NoRows.to_leave_out()
-        return self._left_out
 
     # -- the posterior, and rows as its members read them ------------------------------------------
 

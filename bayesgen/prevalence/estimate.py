@@ -74,7 +74,9 @@ def estimated(
     kept = np.flatnonzero(times)
     encoded, weight = take_rows(encoded, kept), times[kept].astype(float)
     even = posterior.with_classes(ClassPrior(np.full(len(alpha), 1 / len(alpha)), np.inf))
-    logs = log_class_probabilities(*predict.joint_and_prior(even, encoded, len(kept)))
+    joint = even.log_joint(encoded, len(kept))
+    predict.warn_impossible_rows(joint)
+    logs = log_class_probabilities(joint, even.log_classes())
     able = alpha > 0
     mode = np.zeros(len(alpha))
     mode[able] = likeliest(relative(np.ascontiguousarray(logs.T[able])), weight)

@@ -27,7 +27,7 @@ DENSITY = "(density)"
 SEED = 0
 """Of the replicates, which then do not differ between calls."""
 
-Cells = Int[np.ndarray, " row"]
+Cells = Int[np.ndarray, " _"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -86,13 +86,11 @@ def _compared(
     each = (found.draws[:, None] @ phi)[:, 0]
     expected = n_rows * each.mean(axis=0)
 
-    def discrepancy(counts: np.ndarray) -> np.ndarray:
-        return ((counts - expected) ** 2 / expected).sum(axis=-1)
-
-    here = float(discrepancy(np.bincount(new, minlength=n_cells)))
-    replicates = discrepancy(rng.multinomial(n_rows, each / each.sum(axis=1, keepdims=True)))
-    p_value = (1 + (replicates >= here).sum()) / (1 + len(replicates))
-    return here / max(float(replicates.mean()), np.finfo(float).tiny), float(p_value)
+    replicates = rng.multinomial(n_rows, each / each.sum(axis=1, keepdims=True))
+    counts = np.concatenate([np.bincount(new, minlength=n_cells)[None], replicates])
+    here, *others = ((counts - expected) ** 2 / expected).sum(axis=1).tolist()
+    p_value = (1 + sum(other >= here for other in others)) / (1 + len(others))
+    return here / max(float(np.mean(others)), np.finfo(float).tiny), p_value
 
 
 def _cells(own: TableColumn, new: TableColumn) -> tuple[Cells, Cells]:
@@ -127,6 +125,7 @@ def _numbers(own: Float[np.ndarray, " row"], new: Float[np.ndarray, " new"]) -> 
     shares = np.arange(1, QUANTILES) / QUANTILES
     # between values, not at them: equal values then share a cell
     edges = np.unique(np.quantile(observed, shares, method="lower")) if len(observed) else observed
-    return tuple(
+    first, second = (
         np.where(np.isnan(x), 0, 1 + np.searchsorted(edges, x, side="left")) for x in (own, new)
     )
+    return first, second

@@ -68,7 +68,7 @@ def drawn(
     start: Alpha,
     rng: np.random.Generator,
     repeats: int = 1,
-) -> tuple[Proportions, float]:
+) -> tuple[Float[np.ndarray, "every class"], float]:
     """Return draws of the proportions given each set of densities, and the acceptance rate.
 
     Args:

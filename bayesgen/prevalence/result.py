@@ -35,8 +35,10 @@ class Prevalence:
         >>> found = clf.estimate_prevalence(X[30:100], random_state=0)
         >>> found.mean.round(1).to_dict()
         {'setosa': 0.3, 'versicolor': 0.7, 'virginica': 0.0}
+        >>> clf.predict_proba(X[70:71]).round(2)
+        array([[0.  , 0.15, 0.85]])
         >>> clf.with_class_prior(found).predict_proba(X[70:71]).round(2)
-        array([[0.  , 0.93, 0.07]])
+        array([[0.  , 0.85, 0.15]])
     """
 
     classes: Shaped[np.ndarray, " class"]
