@@ -24,6 +24,9 @@ from bayesgen.typing import (
 
 DRAWS = 1000
 REPLICATES = 100
+MOST_LEFT_OUT = 20_000
+"""Rows left out to measure a classifier's errors at most: QDA takes 6.3 s for 100,000 rows of 20
+columns and 5 classes (measured), and the errors of 20,000 are known well enough."""
 ROW = ("row",)
 
 
@@ -158,6 +161,9 @@ class Fitted:
     def left_out_rows(self, encoded: Encoded, y: Labels, weight: Weights) -> LeftOutRows:
         """Return predictions of rows of the fit, each from the others, under even probabilities."""
         judged = np.flatnonzero(weight > 0)
+        if len(judged) > MOST_LEFT_OUT:  # as many, evenly spaced within classes
+            order = judged[np.argsort(y[judged], kind="stable")]
+            judged = np.sort(order[np.arange(MOST_LEFT_OUT) * len(order) // MOST_LEFT_OUT])
         scores = self.state.leave_one_out(
             "uniform", self.posterior.reader, encoded, y, weight, one_each(weight), judged
         )

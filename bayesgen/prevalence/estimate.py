@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Mapping
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from bayesgen import arguments, predict
 from bayesgen.classes import ClassPrior
@@ -81,7 +81,7 @@ def estimated(
     mode = np.zeros(len(alpha))
     mode[able] = likeliest(relative(np.ascontiguousarray(logs.T[able])), weight)
     near = (alpha + weight.sum() * mode) / (alpha.sum() + weight.sum())
-    labeled = _labeled(request.method, counts[able], left_out)
+    labeled = _labeled(request.method, counts, able, left_out)
     details = {"new rows": float(weight.sum()), "labeled rows": float(counts.sum())}
     details["labeled rows of the smallest class"] = float(counts[able].min())
     if labeled is not None:
@@ -103,17 +103,23 @@ def estimated(
 
 
 def _labeled(
-    method: str, counts: Counts, left_out: Callable[[], LeftOutRows]
+    method: str,
+    counts: Counts,
+    able: Bool[np.ndarray, " class"],
+    left_out: Callable[[], LeftOutRows],
 ) -> LeftOutRows | None:
     """Return predictions of labeled rows, each from the others; None for method "density"."""
-    if method == "density" or (method == "auto" and counts.min() < ENOUGH):
+    if method == "density" or (method == "auto" and counts[able].min() < ENOUGH):
         return None
     try:
-        return left_out()
+        labeled = left_out()
     except (NoRows, UnsupportedInference):
         if method == "left_out":
             raise
         return None
+    # of many rows not all are left out
+    few = labeled.counts()[able].min() < ENOUGH
+    return None if few and method == "auto" else labeled
 
 
 def dirichlet_rows(prior: object, classes: np.ndarray) -> Alpha:
