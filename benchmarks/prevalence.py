@@ -227,10 +227,10 @@ def cost(repeats: int) -> pd.DataFrame:
 def shift(repeats: int) -> pd.DataFrame:
     """Return how often the check finds nothing but prevalence, noise, and a column that moved."""
     lines = []
-    for table, (X, y, fitted, size, _) in tables().items():
+    for table, (X, y, fitted, _, _) in tables().items():
         if any(dtype.kind != "f" for dtype in X.dtypes):
             continue
-        sd = X.std().to_numpy()
+        sd, size = X.std().to_numpy(), 200 if len(X) > 400 else 80
         for name, build in (("NB", bg.NaiveBayes), ("LDA", bg.LDA)):
             for train, bags in splits(y, fitted, size, 1, repeats):
                 rng = np.random.default_rng(len(lines))
@@ -293,7 +293,11 @@ def main() -> None:
             sizes = f"{options['labeled']} labeled rows, {options['new']} new, {runs} runs"
             printed(label, simulated(runs, **options), sizes)
     if given.shift or given.quick:
-        printed("Label shift, share found at .05", shift(repeats), f"{repeats} fits")
+        printed(
+            "Label shift, share found at .05",
+            shift(repeats),
+            f"{repeats} fits, 200 and 80 new rows",
+        )
     if alone and not given.quick:
         return
     for name, table in tables().items():

@@ -156,3 +156,12 @@ def test_strongly_uneven_counts_and_tiny_priors_stay_finite():
     found = drawn(density, np.ones(density.shape[1]), np.full(10, 0.05), n=500)
     assert np.isfinite(found).all() and (found >= 0).all()
     np.testing.assert_allclose(found[:, 0].mean(), 5000.05 / 5313.5, atol=0.002)
+
+
+@pytest.mark.parametrize("alpha", [1e-9, 1e-6, 1e-3])
+def test_a_class_of_a_tiny_prior_narrows_no_other(alpha):
+    """Its logit is nearly unbounded, and steps of that length would all be rejected."""
+    counts, prior = np.array([30, 9, 0]), np.array([1.0, 1.0, alpha])
+    found = drawn(np.repeat(np.eye(3), counts, axis=1), np.ones(39), prior)
+    _require_dirichlet(found[:, :2] / found[:, :2].sum(axis=1, keepdims=True), np.array([31, 10.0]))
+    assert found[:, 2].mean() < 0.02
