@@ -24,6 +24,9 @@ from bayesgen.typing import DataFrame, Joint, Labels, Weights
 QUANTILES = 6
 """Cells of a column of numbers: sixths of the labeled rows."""
 DENSITY = "(density)"
+REPLICATES = 10_000
+"""At least: a p-value times 30 columns is then below .05 if 15 replicates exceed the discrepancy,
+and not only if none of 1,000 does."""
 SEED = 0
 """Of the replicates, which then do not differ between calls."""
 
@@ -86,7 +89,8 @@ def _compared(
     each = (found.draws[:, None] @ phi)[:, 0]
     expected = n_rows * each.mean(axis=0)
 
-    replicates = rng.multinomial(n_rows, each / each.sum(axis=1, keepdims=True))
+    many = np.tile(each, (-(-REPLICATES // len(each)), 1))
+    replicates = rng.multinomial(n_rows, many / many.sum(axis=1, keepdims=True))
     counts = np.concatenate([np.bincount(new, minlength=n_cells)[None], replicates])
     here, *others = ((counts - expected) ** 2 / expected).sum(axis=1).tolist()
     p_value = (1 + sum(other >= here for other in others)) / (1 + len(others))
