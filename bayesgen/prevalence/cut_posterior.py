@@ -16,11 +16,10 @@ from jaxtyping import Float
 from bayesgen.inference import Posterior
 from bayesgen.inference.posterior import contrasts
 from bayesgen.likelihoods.base import row_chunks
+from bayesgen.prevalence import proportions
 from bayesgen.prevalence.proportions import Alpha, Proportions, Rows, drawn, relative
 from bayesgen.typing import Encoded, Joint
 
-DENSITY_FLOATS = 250_000
-"""Densities held at once, 2 MB, or those of one draw."""
 PARAMETER_FLOATS = 10_000_000
 """Parameters drawn at once: 80 MB."""
 
@@ -50,14 +49,11 @@ def cut_draws(
         rng: random numbers.
     """
     able, n_rows = alpha > 0, len(weight)
-    some = max(1, DENSITY_FLOATS // (n_rows * int(able.sum())))
+    some = max(1, proportions.DENSITY_FLOATS // (n_rows * int(able.sum())))
     powers = posterior.part_powers(rng, n_draws)
     if powers is None:
         density = relative(np.ascontiguousarray(log_proba.T[None, able]))
-        parts = [
-            drawn(density, weight, alpha[able], start[able], rng, part.stop - part.start)
-            for part in row_chunks(n_draws, some)
-        ]
+        parts = [drawn(density, weight, alpha[able], start[able], rng, n_draws)]
     else:
         parts = [
             drawn(relative(logs[:, able]), weight, alpha[able], start[able], rng)

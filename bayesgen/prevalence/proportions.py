@@ -19,6 +19,8 @@ import numpy as np
 from jaxtyping import Float
 from scipy.linalg import helmert
 
+from bayesgen.likelihoods.base import row_chunks
+
 EM_STEPS, CONVERGED = 10_000, 1e-10
 """EM steps of the mode at most, and the change of every proportion that ends them."""
 NEWTON_STEPS, LONGEST_STEP = 8, 1.0
@@ -31,6 +33,9 @@ the sd of an uninformed proportion is 3 % too small; with four or more, K = 2 to
 FLATTEST = 0.02
 """Added to precisions: trajectories stay within 10 logits. Under a prior of 1e-6 rows a logit has
 an sd of 1,000, and of steps of that length only .04 were accepted (.9 with it)."""
+
+DENSITY_FLOATS = 250_000
+"""Densities held at once, 2 MB, or those of one draw."""
 
 Relative = Float[np.ndarray, "draw class row"]
 """f_k(x_i) of every draw, relative to the largest of each row; rows side by side, since products
@@ -73,7 +78,7 @@ def drawn(
     rng: np.random.Generator,
     repeats: int = 1,
 ) -> tuple[Float[np.ndarray, "every class"], float]:
-    """Return draws of the proportions given each set of densities, and the acceptance rate.
+    """Return one draw of the proportions given each set of densities, and the acceptance rate.
 
     Args:
         density: of each row, given each draw of the components.
@@ -81,19 +86,21 @@ def drawn(
         alpha: Dirichlet rows of each class, above 0.
         start: proportions above 0 to search the modes from.
         rng: random numbers.
-        repeats: draws given each set of densities.
+        repeats: draws given a single set of densities.
     """
     size, n_classes = density.shape[:2]
     if n_classes == 1:
         return np.ones((size * repeats, 1)), 1.0
     target = _Target(density, weight, alpha)
     center, root = _modes(target, np.tile(np.log(start), (size, 1)))
-    if repeats > 1:
-        center, root = np.repeat(center, repeats, axis=0), np.repeat(root, repeats, axis=0)
-        target.density = density if size == 1 else np.repeat(density, repeats, axis=0)
+    parts = []
     # a trajectory into a tail where a proportion underflows has no density, and is rejected
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        return _trajectories(target, center, root, rng)
+        for part in row_chunks(repeats, max(1, DENSITY_FLOATS // density.size)):
+            times = part.stop - part.start
+            many = np.repeat(center, times, axis=0), np.repeat(root, times, axis=0)
+            parts.append(_trajectories(target, *many, rng))
+    return np.concatenate([draws for draws, _ in parts]), float(np.mean([r for _, r in parts]))
 
 
 class _Target:

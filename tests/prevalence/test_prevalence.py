@@ -1,5 +1,7 @@
 """Estimates of prevalence: laws, oracles, planted faults, and every kind of classifier."""
 
+import copy
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,12 +15,13 @@ from bayesgen.errors import (
     InvalidPrior,
     InvalidWeights,
     NoRows,
+    UnsavableModel,
     UnsupportedInference,
 )
 from bayesgen.estimators.new_population import left_out_rows
 from bayesgen.inference import ExactPosterior, PowerPosterior
 from bayesgen.inference.posterior import normalized
-from bayesgen.prevalence import cut_posterior, estimate
+from bayesgen.prevalence import cut_posterior, estimate, proportions
 
 CLASSIFIERS = {
     "naive Bayes": lambda: bg.NaiveBayes(random_state=0),
@@ -226,7 +229,7 @@ def test_order_of_rows_and_chunks_do_not_matter(fitted, population, monkeypatch)
         turned = estimated(fitted[name], X[::-1], method="density")
         np.testing.assert_allclose(whole.draws, turned.draws, atol=1e-6)
     few = estimated(fitted["naive Bayes"], X, method="density")
-    monkeypatch.setattr(cut_posterior, "DENSITY_FLOATS", 1)
+    monkeypatch.setattr(proportions, "DENSITY_FLOATS", 1)
     one = estimated(fitted["naive Bayes"], X, method="density")
     far = np.abs(few.mean - one.mean).max()
     assert far < 5 * few.draws.std(axis=0).max() / np.sqrt(100)
@@ -407,6 +410,16 @@ def test_saved_and_copied_classifiers_estimate(fitted, population, tmp_path):
         bg.load(tmp_path / "shifted.bgm").predict_proba(population[0]),
         shifted.predict_proba(population[0]),
     )
+
+
+@pytest.mark.parametrize(
+    "wrong", [np.zeros(4), prevalence.LeftOutRows(np.zeros((4, 2)), np.zeros(4, int), np.ones(4))]
+)
+def test_files_of_stacks_whose_left_out_rows_do_not_fit_are_refused(fitted, wrong, tmp_path):
+    other = copy.copy(fitted["stack"])
+    other._left_out = wrong
+    with pytest.raises(UnsavableModel, match="weigh its members"):
+        other.save(tmp_path / "model.bgm")
 
 
 def test_groups_by_groupby(fitted):
