@@ -39,13 +39,18 @@ def share_found(build, moved, runs, seed=0):
     return count / runs
 
 
-def law_size(runs=30):
-    """A shift of prevalence alone is found in at most .05 of runs, and chance: 4 of 30."""
+def law_size(runs):
+    """A shift of prevalence alone is found in .05 of runs, and 2.5 standard errors, at most."""
     assert share_found(bg.NaiveBayes, lambda X: X, runs) <= 0.05 + 2.5 * np.sqrt(0.05 * 0.95 / runs)
 
 
 def test_size():
-    law_size()
+    law_size(15)
+
+
+@pytest.mark.slow
+def test_size_of_more_runs():
+    law_size(60)
 
 
 def test_fault_frequencies_of_the_fit_in_place_of_those_of_the_population(monkeypatch):
@@ -63,7 +68,7 @@ def test_fault_frequencies_of_the_fit_in_place_of_those_of_the_population(monkey
 
     monkeypatch.setattr(label_shift, "_compared", wrong)
     with pytest.raises(AssertionError):
-        law_size()
+        law_size(8)
 
 
 def test_fault_rows_simulated_by_the_model_in_place_of_labeled_ones():

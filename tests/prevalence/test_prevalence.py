@@ -193,6 +193,27 @@ def test_fault_power_applied_to_the_prevalence(monkeypatch):
         law_answers_shift_log_odds_by_those_of_prevalence()
 
 
+@pytest.mark.parametrize("stacked", [False, True])
+def test_point_estimates_and_stacks_have_the_distribution_of_one_set_of_densities(stacked):
+    X, y = normal_pair()
+    mle = naive(inference="mle")
+    clf = (
+        bg.StackedClassifier([mle], temper=None, pool=None).fit(X, y) if stacked else mle.fit(X, y)
+    )
+    x_new = np.random.default_rng(8).normal(np.repeat([0.0, 1.2], [32, 8]), 1.0)[:, None]
+    found = clf.estimate_prevalence(x_new, method="density", draws=4000, random_state=1)
+    logs = clf.with_class_prior("uniform").predict_log_proba(x_new)
+    grid = (np.arange(5000) + 0.5) / 5000
+    rows = logs.max(axis=1, keepdims=True)
+    mixed = np.exp(logs - rows) @ np.stack([1 - grid, grid])
+    weight = np.exp(np.log(mixed).sum(axis=0) - np.log(mixed).sum(axis=0).max())
+    weight /= weight.sum()
+    mean = weight @ grid
+    sd = np.sqrt(weight @ (grid - mean) ** 2)
+    assert abs(found.mean[1] - mean) < 4 * sd / np.sqrt(2000)
+    np.testing.assert_allclose(found.draws[:, 1].std(), sd, rtol=0.07)
+
+
 def test_one_row_updates_the_prior_by_its_mean_probability():
     """E pi = (alpha + mean over draws of softmax(l)) / (alpha summed + 1)."""
     X, y = normal_pair()
