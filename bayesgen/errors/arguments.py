@@ -197,6 +197,11 @@ class InvalidPrior(BayesgenError, ValueError):
         "class_prior names the classes {found:listed}; y has {wanted:listed}. Give each of these a "
         "probability."
     )
+    prevalence = Sentence(
+        "prior is {value!r}; Dirichlet rows of the classes {labels:listed 20} are needed: a number "
+        "above 0 for each of them, {{class: rows}}, or an array in this order, of at least 0 and "
+        "not all 0 (a class of 0 is excluded). Pass prior=1.0."
+    )
     unknown_class_prior = Sentence(
         "class_prior is {value!r}; allowed are a number of rows per class, 'empirical', 'uniform', "
         "an array of probabilities and {{class: probability}}. Pass class_prior='uniform'."

@@ -304,6 +304,10 @@ class InvalidWeights(BayesgenError, ValueError):
         "shape ({n_rows},), is needed (sample_weight.shape == ({n_rows},)). Pass None for equal "
         "weights."
     )
+    fractions = Sentence(
+        "sample_weight holds {value:g}; prevalence counts rows, and whole numbers are needed (2 "
+        "means the row twice). Pass numpy.rint(sample_weight)."
+    )
     all_zero = Sentence(
         "sample_weight is zero in every row; at least one must be above 0. Pass None."
     )
@@ -315,6 +319,15 @@ class NoRows(BayesgenError, ValueError):
     pass_them = Sentence(
         "{what} needs rows and labels, and a classifier that was fitted in parts, copied or loaded "
         "keeps none. Pass them: {what}(X, y)."
+    )
+    to_leave_out = Sentence(
+        "method='left_out' predicts each row of the fit from the others, and a classifier that was "
+        "fitted in parts, copied or loaded keeps none of them. Pass method='density'."
+    )
+    for_label_shift = Sentence(
+        "check_label_shift compares new rows with those of the fit, and a classifier that was "
+        "fitted in parts, copied or loaded keeps none of them. Pass check_label_shift(X_new, X=X, "
+        "y=y)."
     )
     others = Sentence(
         "loo takes each row of the fit away: class {label!r} has {found:g} rows here, weights "

@@ -3,12 +3,10 @@
 import abc
 import copy
 import dataclasses
-import functools
 import inspect
 import os
-import re
-from collections.abc import Callable, Hashable, Iterable
-from typing import Any, ClassVar, Literal, TypeVar, cast, overload
+from collections.abc import Callable, Hashable
+from typing import Any, ClassVar, Literal, TypeVar, overload
 
 import numpy as np
 from jaxtyping import Float, Shaped
@@ -19,11 +17,10 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from bayesgen import arguments, decide, diagnose, explain, plots, predict
-from bayesgen.classes import Spec, stated_prior
+from bayesgen.classes import Spec
 from bayesgen.decide import Loss
 from bayesgen.errors import (
     InvalidArgument,
-    InvalidPrior,
     InvalidTarget,
     NoRows,
     TooFewClasses,
@@ -31,12 +28,19 @@ from bayesgen.errors import (
     UnsupportedTable,
     deduplicate_warnings,
 )
-from bayesgen.estimators import missing_pattern_warning, parameters, training, validation
+from bayesgen.estimators import (
+    missing_pattern_warning,
+    new_population,
+    parameters,
+    training,
+    validation,
+)
 from bayesgen.estimators.column_blocks import Blocks, column_keys, with_pattern
 from bayesgen.estimators.column_blocks import Spec as LikelihoodSpec
 from bayesgen.estimators.diagnostics import DRAWS, REPLICATES, Fitted
 from bayesgen.estimators.likelihood_checks import check_sparse
 from bayesgen.estimators.linear import linear_discriminant
+from bayesgen.estimators.restored_on_failure import restored_on_failure
 from bayesgen.estimators.saving import save
 from bayesgen.estimators.training import Temper, TrainingRows, TrainingState
 from bayesgen.inference import (
@@ -49,6 +53,7 @@ from bayesgen.inference import (
     log_odds,
 )
 from bayesgen.plots.style import Option
+from bayesgen.prevalence import LeftOutRows, Prevalence, Request, class_prior_of
 from bayesgen.schema import Column, Schema, check_columns
 from bayesgen.table import Name, Names, SparseTable, Table, check_declared, check_labelled
 from bayesgen.typing import (
@@ -65,36 +70,10 @@ CELLS = 256
 
 T = TypeVar("T")
 """A table of any kind, which is answered by another of the same kind."""
-M = TypeVar("M", bound=Callable)
-C = TypeVar("C", bound="Classifier")
 
 Decisions = Shaped[np.ndarray, " row"]
 EncodedRows = tuple[Posterior, dict[str, Traceable], int]
 """A posterior, rows as it reads them, and their number."""
-
-
-def restored_on_failure(method: M) -> M:
-    """Restore the attributes of an estimator if fit fails or is interrupted.
-
-    An earlier fit stays usable, including its column names and number of columns. Errors about an
-    invalid prior name the estimator that was constructed with it, not the likelihood that the
-    estimator builds from its arguments.
-    """
-
-    @functools.wraps(method)
-    def fit(self: "Classifier", *args: object, **kwargs: object) -> "Classifier":
-        before = dict(vars(self))
-        try:
-            return method(self, *args, **kwargs)
-        except BaseException as error:
-            vars(self).clear()
-            vars(self).update(before)
-            if isinstance(error, InvalidPrior) and self._likelihood_names:
-                inner, own = "|".join(self._likelihood_names), type(self).__name__
-                error.args = (re.sub(rf"\b({inner})\b", own, str(error)),)
-            raise
-
-    return cast(M, fit)
 
 
 class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
@@ -179,6 +158,8 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     _posterior: Posterior | None
     _seed: int
     _training: tuple[TrainingRows, ...] = ()
+    # predictions of rows of the fit, each from the others, which a stack keeps
+    _left_out: LeftOutRows | None = None
     _likelihood_names: ClassVar[tuple[str, ...]] = ()
     """The likelihoods that it makes of arguments of its own; errors of priors name it instead."""
     _parameters: ClassVar[frozenset[str]] = frozenset()
@@ -508,6 +489,97 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     def _simulated(self, n: int) -> dict[str, Traceable]:
         """Return n encoded rows of the posterior predictive, drawn with the seed of the fit."""
         return self._fitted().simulate(n, np.random.default_rng(self._seed))[0]
+
+    # -- new populations ---------------------------------------------------------------------------
+
+    def estimate_prevalence(
+        self,
+        X_new: object,
+        *,
+        prior: object = 1.0,
+        method: str = "auto",
+        draws: int = 1000,
+        sample_weight: object = None,
+        random_state: object = None,
+    ) -> Prevalence:
+        """Return the class frequencies of a population from its rows, without labels.
+
+        Under label shift only these differ from the rows of the fit; `check_label_shift` checks
+        that. The result has a mean, a mode, draws, intervals and a plot, and `with_class_prior`
+        takes it. Subpopulations: `X_new.groupby(...)`, a call for each.
+
+        method="density" draws frequencies given draws of the class densities, which are taken as
+        right and are not learned from X_new (the cut posterior, Plummer 2015; a point estimate or a
+        stack has one set of densities). method="left_out" counts into which classes rows are
+        assigned, and corrects by how labeled rows, each predicted without itself, are assigned
+        (Bayesian classify-and-count, Czyz and Stan 2023): intervals are right where densities are
+        not, and wider. "auto" is the latter from 50 labeled rows a class on where rows of the fit
+        can be left out exactly, else the former.
+
+        Args:
+            X_new: rows.
+            prior: Dirichlet rows per class, one number, an array in the order of `classes_` or
+                {class: rows}; a class of 0 is excluded.
+            method: "auto", "density" or "left_out".
+            draws: of the posterior.
+            sample_weight: one whole number for each row: 2 counts it twice.
+            random_state: seed.
+
+        Raises:
+            InvalidPrior, InvalidWeights, InvalidArgument: a prior, weights or a method not allowed.
+            NoRows, UnsupportedInference: method="left_out" without the rows of the fit, or without
+                a closed form.
+
+        Example:
+            >>> import bayesgen as bg
+            >>> X, y = bg.datasets.load_iris()
+            >>> bg.NaiveBayes().fit(X, y).estimate_prevalence(X[30:100], random_state=0)
+            Prevalence in 70 rows by method='left_out':
+              setosa      0.282 (0.192 to 0.376), at fit 0.333
+              versicolor  0.697 (0.601 to 0.786), at fit 0.333
+              virginica   0.022 (0.001 to 0.065), at fit 0.333
+        """
+        request = Request(prior, method, draws, sample_weight, random_state)
+        return new_population.prevalence(self, X_new, request)
+
+    @deduplicate_warnings()
+    def check_label_shift(
+        self,
+        X_new: object,
+        prevalence: Prevalence | None = None,
+        X: object = None,
+        y: object = None,
+        sample_weight: object = None,
+    ) -> DataFrame:
+        """Return whether anything but the class frequencies of new rows differs, column by column.
+
+        A DataFrame with a line for each column, and one, "(density)", for log p(x): discrepancy,
+        the chi-square of the counts of new rows by cells (sixths, levels, missing) against those
+        expected at their prevalence, divided by its expected value; and p_value, which holds under
+        label shift whether or not the model is right. A small one in a single line: that column
+        moved. In "(density)" alone: rows became noisier, or depend otherwise. The smallest p_value
+        times the number of lines is that of the whole table. A shift of all columns towards another
+        class is not distinguishable from prevalence.
+
+        Args:
+            X_new: rows without labels.
+            prevalence: of the rows; None: `estimate_prevalence(X_new)`.
+            X: the rows of the fit; by default those of the last one.
+            y: their labels.
+            sample_weight: their weights, if the fit was weighted.
+
+        Raises:
+            NoRows: the rows of the fit are not kept, or these are others.
+
+        Example:
+            >>> import bayesgen as bg
+            >>> X, y = bg.datasets.load_iris()
+            >>> clf = bg.LDA().fit(X[::2], y[::2])
+            >>> moved = X[1::2].assign(sepal_width=X.sepal_width[1::2] + 1)
+            >>> clf.check_label_shift(moved).p_value.drop("(density)").idxmin()
+            'sepal_width'
+        """
+        return new_population.label_shift(self, X_new, prevalence, X, y, sample_weight)
 
     # -- decisions ---------------------------------------------------------------------------------
 
@@ -1039,16 +1111,18 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         check_is_fitted(self)
         save(self, path)
 
-    def with_class_prior(self, class_prior: Spec) -> Self:
-        """Return a fitted copy with other, known class probabilities (label shift).
+    def with_class_prior(self, class_prior: Spec | Prevalence) -> Self:
+        """Return a fitted copy with other class probabilities (label shift).
 
         Args:
-            class_prior: "uniform", an array in the order of `classes_`, or {class: probability}; a
-                class of probability 0 is ruled out.
+            class_prior: "uniform", an array in the order of `classes_`, {class: probability}, or
+                the result of `estimate_prevalence`, whose spread widens intervals (as a Dirichlet
+                distribution of the same means and total variance). A class of probability 0 is
+                ruled out.
         """
-        posterior, prior = self._fitted_posterior(), stated_prior(class_prior, self.classes_)
-        other = copy.copy(self)
-        other.class_prior, other._posterior = class_prior, posterior.with_classes(prior)
+        posterior, other = self._fitted_posterior(), copy.copy(self)
+        other.class_prior, prior = class_prior_of(class_prior, self.classes_)
+        other._posterior = posterior.with_classes(prior)
         return other
 
     def __sklearn_tags__(self) -> Tags:
@@ -1107,30 +1181,3 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     ) -> plots.EvidenceDisplay:
         """Draw the weight of evidence of each cell of one row; options of `EvidenceDisplay`."""
         return plots.EvidenceDisplay.from_estimator(self, row, target, against, **options)
-
-
-def fit_batches(classifier: C, batches: Iterable[tuple[object, object]]) -> C:
-    """Fit to batches of rows and labels; inference runs once, after the last batch.
-
-    The result equals a single fit to all rows. Memory is needed for one batch and the statistics
-    (the rows themselves, for families without sufficient statistics). New classes and levels may
-    appear in any batch; columns and their types must be the same in every batch.
-
-    Args:
-        classifier: not fitted yet.
-        batches: (X, y) pairs, as `fit` takes them.
-
-    Raises:
-        BayesgenError: as in `fit`, or there are no rows.
-    """
-    classes = np.empty(0, dtype=object)
-    classifier._training = ()
-    for X, y in batches:
-        first = not hasattr(classifier, "state_")
-        rows = classifier._training_rows(X, y, None, reset=first)
-        classifier.state_, classifier._seed, classifier._training = classifier._accumulate(rows)
-        classes = classifier.state_.classes
-    if len(classes) < 2:
-        raise TooFewClasses.found(classes.tolist())
-    classifier._finish_fit(classifier.state_, classifier._seed, classifier._training)
-    return classifier

@@ -7,8 +7,10 @@ from scipy.sparse import csr_array, issparse
 
 from bayesgen import diagnose, predict
 from bayesgen.classes import Spec
-from bayesgen.estimators.training import TrainingState, check_rows_of_fit
+from bayesgen.estimators.training import TrainingState, check_rows_of_fit, one_each
 from bayesgen.inference import DrawsPosterior, Posterior, log_class_probabilities
+from bayesgen.inference.scores import normalized
+from bayesgen.prevalence import LeftOutRows
 from bayesgen.table import Name
 from bayesgen.typing import (
     DataFrame,
@@ -22,6 +24,9 @@ from bayesgen.typing import (
 
 DRAWS = 1000
 REPLICATES = 100
+MOST_LEFT_OUT = 20_000
+"""Rows left out to measure a classifier's errors at most: QDA takes 6.3 s for 100,000 rows of 20
+columns and 5 classes (measured), and the errors of 20,000 are known well enough."""
 ROW = ("row",)
 
 
@@ -152,6 +157,18 @@ class Fitted:
             self.class_prior, self.posterior.reader, encoded, y, weight, weight
         )
         return diagnose.LeaveOneOut(self.posterior.log_joint_from(scores))
+
+    def left_out_rows(self, encoded: Encoded, y: Labels, weight: Weights) -> LeftOutRows:
+        """Return predictions of rows of the fit, each from the others, under even probabilities."""
+        judged = np.flatnonzero(weight > 0)
+        if len(judged) > MOST_LEFT_OUT:  # as many, evenly spaced within classes
+            order = judged[np.argsort(y[judged], kind="stable")]
+            judged = np.sort(order[np.arange(MOST_LEFT_OUT) * len(order) // MOST_LEFT_OUT])
+        scores = self.state.leave_one_out(
+            "uniform", self.posterior.reader, encoded, y, weight, one_each(weight), judged
+        )
+        log_proba = normalized(self.posterior.log_proba(scores))
+        return LeftOutRows(log_proba, y[judged], weight[judged])
 
     def loo(self, encoded: Encoded, y: Labels, weight: Weights, kind: str) -> DataFrame | ELPDData:
         """Return leave-one-out log densities of the rows of the fit.

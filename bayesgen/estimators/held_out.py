@@ -13,7 +13,8 @@ from bayesgen.errors import UnsupportedInference
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.training import TrainingRows, joined, one_each, together
 from bayesgen.inference import Posterior, class_probabilities
-from bayesgen.inference.posterior import Scores, likelihood_of, take_rows
+from bayesgen.inference.posterior import take_rows
+from bayesgen.inference.scores import Scores, likelihood_of
 from bayesgen.typing import Joint
 
 FOLDS = 10

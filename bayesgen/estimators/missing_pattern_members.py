@@ -11,7 +11,7 @@ from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.training import TrainingRows, together
 from bayesgen.inference import PooledPosterior, Posterior
 from bayesgen.inference.pooling import learned_pool, pattern_priors
-from bayesgen.inference.posterior import Scores
+from bayesgen.inference.scores import Scores
 from bayesgen.table import Name
 
 

@@ -14,7 +14,7 @@ from bayesgen.estimators.training import (
     one_each,
 )
 from bayesgen.inference import leave_one_out as loo
-from bayesgen.inference.posterior import log_class_probabilities
+from bayesgen.inference.scores import log_class_probabilities
 from bayesgen.model import Reader
 from bayesgen.table import Name
 from bayesgen.typing import Joint, Labels, Parts, Weights

@@ -32,6 +32,7 @@ from bayesgen.persist import (
     replacing,
     write_model,
 )
+from bayesgen.prevalence import LeftOutRows
 from bayesgen.schema import Column, NumericColumns, PowerTransform, PowerTransforms, Schema
 from bayesgen.table import PositionNames
 from bayesgen.user_program import UserProgram
@@ -45,7 +46,7 @@ ROOTS: Mapping[str, tuple[type, ...]] = {
     "value": (
         *(TrainingState, Schema, PowerTransform, PowerTransforms, Column, NumericColumns),
         *(PositionNames, ClassPrior, Repair, Model, ModelStatistics, Reader, Report, Pool),
-        UserProgram,
+        *(UserProgram, LeftOutRows),
     ),
 }
 """Types that files may hold, with their descendants in this library: a new family, posterior or
@@ -224,6 +225,13 @@ def _require_stack(fitted: Mapping[str, object]) -> None:
         raise InvalidStructure("the pool of its members is not one")
     if isinstance(pool, Pool):
         _require_pool(pool)
+    left_out = fitted.get("_left_out")
+    if isinstance(left_out, LeftOutRows):
+        shape = left_out.log_proba.shape
+        if shape != (len(left_out.codes), len(classes)) or len(left_out.weight) != shape[0]:
+            raise InvalidStructure("the rows that weigh its members have other classes")
+    elif left_out is not None:
+        raise InvalidStructure("the rows that weigh its members are not predictions")
 
 
 def _require_pool(pool: Pool) -> None:

@@ -30,12 +30,14 @@ from bayesgen.errors import (
 )
 from bayesgen.errors.base import Code
 from bayesgen.estimators import validation
-from bayesgen.estimators.classifier import Classifier, restored_on_failure
+from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import PATTERNS, Blocks
 from bayesgen.estimators.diagnostics import Fitted
 from bayesgen.estimators.held_out import HeldOut, fitted_posterior, held_out
 from bayesgen.estimators.judged_rows import ROWS_JUDGED, judged_rows
 from bayesgen.estimators.missing_pattern_members import pattern_cells, pattern_power
+from bayesgen.estimators.restored_on_failure import restored_on_failure
+from bayesgen.estimators.stack_left_out import left_out_rows
 from bayesgen.estimators.stack_members import WIDEST, automatic, too_wide
 from bayesgen.estimators.stack_posterior import mixture_of, pooled, tempered
 from bayesgen.estimators.stack_rows import StackEncoder, StackRows
@@ -52,10 +54,11 @@ from bayesgen.inference import (
     pooling,
     stacking,
 )
-from bayesgen.inference.posterior import Scores
 from bayesgen.inference.power_posterior import learned_powers, stated_powers
+from bayesgen.inference.scores import Scores
 from bayesgen.plots import WeightDisplay
 from bayesgen.plots.style import Axes
+from bayesgen.prevalence import Prevalence
 from bayesgen.progress_bar import Progress, progress_bar
 from bayesgen.schema import Column, Schema
 from bayesgen.table import (
@@ -344,6 +347,7 @@ class StackedClassifier(Classifier):
         self._pool, self.pool_share_ = self._chosen_pool(mixture, posterior, scores, codes, weight)
         self._seed = arguments.drawn_seed(self.random_state)
         posterior = pooled(posterior, self._pool, self.pool_share_, self._seed)
+        self._left_out = left_out_rows(members, mixture, posterior, fitted.held_out, codes, weight)
         self.members_, self.classes_ = members, classes
         self._training = tuple(rows.to_keep(table=True) for rows in seen)
         self.weights_ = dict(zip(members, share.tolist(), strict=True))
@@ -576,11 +580,13 @@ class StackedClassifier(Classifier):
         }
         return self._fitted_posterior().shifted(origin)
 
-    def with_class_prior(self, class_prior: ClassPriorSpec) -> Self:
-        """Return a fitted copy with other, known class probabilities (label shift)."""
+    def with_class_prior(self, class_prior: ClassPriorSpec | Prevalence) -> Self:
+        """Return a fitted copy with other class probabilities (label shift)."""
         check_is_fitted(self)
         members = {name: m.with_class_prior(class_prior) for name, m in self.members_.items()}
         other = copy.copy(self)
+        if isinstance(class_prior, Prevalence):
+            class_prior = class_prior.draws.mean(axis=0)
         other.class_prior, other.members_ = class_prior, members
         return other
 

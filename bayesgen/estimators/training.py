@@ -40,8 +40,9 @@ from bayesgen.inference import (
 )
 from bayesgen.inference import leave_one_out as loo
 from bayesgen.inference.pooling import column_priors, learned_pool, pattern_priors
-from bayesgen.inference.posterior import Scores, take_rows
+from bayesgen.inference.posterior import take_rows
 from bayesgen.inference.power_posterior import learned_powers, stated_powers
+from bayesgen.inference.scores import Scores
 from bayesgen.likelihoods import Likelihood, Repair
 from bayesgen.model import (
     Model,

@@ -39,6 +39,7 @@ class CalibratedPosterior(Posterior):
     require_leave_one_out = _of_the_base("require_leave_one_out")
     parameters = _of_the_base("parameters")
     as_draws = _of_the_base("as_draws")
+    draws_part = _of_the_base("draws_part")
     reads = _of_the_base("reads")
     kept_levels = _of_the_base("kept_levels")
     dependent_cells = _of_the_base("dependent_cells")

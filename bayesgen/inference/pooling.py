@@ -341,6 +341,10 @@ class PooledPosterior(CalibratedPosterior):
             probs = self.share * pooled + (1 - self.share) * probs
             yield ClassDraws(found.rows, probs.reshape(found.probs.shape), found.weight, own)
 
+    def part_powers(self, rng: np.random.Generator, n: int) -> Float[np.ndarray, "n part"] | None:
+        """Return draws of the weights of the pool."""
+        return None if self.base.part_powers(rng, 1) is None else self.pool.draw(rng, n)
+
     def log_joint_draws(
         self, rng: np.random.Generator, n: int, *, exactly: bool = False
     ) -> LogJointDraws:

@@ -233,6 +233,17 @@ class Posterior(abc.ABC):
         params = chained(self.parameters(rng, n), n)
         return DrawsPosterior(self.reader, self.report, params, self.families)
 
+    def draws_part(self, rng: np.random.Generator, n: int, part: slice) -> "DrawsPosterior":
+        """Return a part of n draws: new ones of a closed form, evenly spaced ones of a sampler."""
+        return self.as_draws(rng, part.stop - part.start)
+
+    def part_powers(self, rng: np.random.Generator, n: int) -> Float[np.ndarray, "n part"] | None:
+        """Return powers of the parts of the likelihood under n draws; (n, 1): those of the whole.
+
+        None if parameters are not drawn: of point estimates, and of stacks.
+        """
+        return None if self.point else np.ones((n, 1))
+
     def log_joint_draws(
         self, rng: np.random.Generator, n: int, *, exactly: bool = False
     ) -> LogJointDraws:
@@ -602,8 +613,13 @@ class DrawsPosterior(Posterior):
             return np.log(flat(self.params["class"]["probs"]).mean(axis=0))
 
     def with_classes(self, classes: ClassPrior) -> "DrawsPosterior":
-        """Return the same posterior under another class prior, which must be known."""
-        probs = np.broadcast_to(classes.probs, (*self.shape, len(classes.probs)))
+        """Return the same posterior under other class probabilities, drawn if they are unknown.
+
+        A point estimate takes their mean.
+        """
+        size, rng = int(np.prod(self.shape)), np.random.default_rng(0)
+        drawn = classes.probs if self.point else classes.draw(rng, size)["probs"]
+        probs = drawn.reshape(*self.shape, len(classes.probs))
         return dataclasses.replace(self, params={**self.params, "class": {"probs": probs}})
 
     def class_draws(
@@ -656,12 +672,16 @@ class DrawsPosterior(Posterior):
             out[:, i] = np.swapaxes(found, 1, 2)
         return np.moveaxis(out, -1, 1)
 
-    def thinned(self, n: int) -> "DrawsPosterior":
-        """Return n evenly spaced draws; a point estimate is repeated n times."""
+    def draws_part(self, rng: np.random.Generator, n: int, part: slice) -> "DrawsPosterior":
+        """Return a part of n evenly spaced draws."""
+        return self.thinned(n, part)
+
+    def thinned(self, n: int, part: slice = slice(None)) -> "DrawsPosterior":
+        """Return n evenly spaced draws or a part of them; a point estimate is repeated n times."""
         size = int(np.prod(self.shape))
-        if size == n:
+        if size == n and part == slice(None):
             return self
-        at = np.arange(n) * size // n
+        at = (np.arange(n) * size // n)[part]
         params = {o: {k: flat(v)[at][None] for k, v in p.items()} for o, p in self.params.items()}
         return dataclasses.replace(self, params=params, sample_stats={})
 

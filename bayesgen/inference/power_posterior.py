@@ -139,6 +139,11 @@ class PowerPosterior(CalibratedPosterior):
                 ratio = likelihood_of(np.log(found.probs), prior)
             yield dataclasses.replace(found, probs=np.exp(normalized(prior + power * ratio)))
 
+    def part_powers(self, rng: np.random.Generator, n: int) -> Float[np.ndarray, "n part"] | None:
+        """Return the powers of the base, times powers drawn by their weight."""
+        found = self.base.part_powers(rng, n)
+        return None if found is None else found * rng.choice(self.powers, (n, 1), p=self.weights)
+
     def _dealt_powers(self, n: int) -> Float[np.ndarray, " draw"]:
         """Return a power for each of n draws, by their weight."""
         place = (np.arange(n) * 0.6180339887498949) % 1  # evenly spread, in no order

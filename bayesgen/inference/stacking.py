@@ -254,6 +254,9 @@ class MixturePosterior(Posterior):
             for owner, params in member.parameters(rng, n).items()
         }
 
+    def part_powers(self, rng: np.random.Generator, n: int) -> None:
+        """Return None: the densities of members have no common draws."""
+
     def require_leave_one_out(self, what: str, otherwise: str | None = None) -> None:
         """Raise if a member does."""
         for member in self.members.values():

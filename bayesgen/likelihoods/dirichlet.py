@@ -69,7 +69,8 @@ def log_gammas(rng: np.random.Generator, shape: np.ndarray, n: int) -> np.ndarra
     log Gamma(a) is distributed as log Gamma(a + 1) + log(U) / a (Marsaglia and Tsang 2000).
     """
     gamma = rng.standard_gamma(shape + 1.0, (n, *shape.shape))
-    return np.log(gamma) + np.log(rng.random(gamma.shape)) / shape
+    with np.errstate(divide="ignore"):  # a shape of 0: a class that is ruled out
+        return np.log(gamma) + np.log(rng.random(gamma.shape)) / shape
 
 
 def log_sums(log_values: np.ndarray, n_levels: tuple[int, ...]) -> np.ndarray:

@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping
+from typing import cast
 
 import numpy as np
 from jaxtyping import Bool
@@ -143,11 +144,10 @@ class ProgramPosterior(DrawsPosterior):
             raise ProgramRefuses.loo_of_point(self.report.method)
 
     def with_classes(self, classes: ClassPrior) -> "ProgramPosterior":
-        """Return the same posterior under another class prior, which must be known."""
+        """Return the same posterior under other class probabilities, drawn if they are unknown."""
         if not self.labels_alike:
             raise InvalidProgram.labels_vary()
-        probs = np.broadcast_to(classes.probs, (*self.shape, len(classes.probs)))
-        return dataclasses.replace(self, params={**self.params, "class": {"probs": probs}})
+        return cast("ProgramPosterior", super().with_classes(classes))
 
     def shifted(self, origin: dict[str, np.ndarray]) -> "ProgramPosterior":
         """Return itself: a program reads columns in the user's own units."""

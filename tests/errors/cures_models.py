@@ -59,6 +59,11 @@ PRIORS = {
         "'sick', 'well'",
         lambda: naive(class_prior={"sick": 0.5, "well": 0.5}),
     ),
+    "InvalidPrior.prevalence": (
+        lambda: naive().estimate_prevalence(table(), prior=[1.0, -1.0]),
+        "prior=1.0",
+        lambda: naive().estimate_prevalence(table(), prior=1.0),
+    ),
     "InvalidPrior.unknown_class_prior": (
         lambda: naive(class_prior="balanced"),
         "class_prior='uniform'",

@@ -442,6 +442,21 @@ TARGETS = {
         "Pass None",
         lambda: naive(weight=None),
     ),
+    "InvalidWeights.fractions": (
+        lambda: fitted().estimate_prevalence(table(), sample_weight=np.full(6, 1.5)),
+        "numpy.rint(sample_weight)",
+        lambda: fitted().estimate_prevalence(table(), sample_weight=np.rint(np.full(6, 1.5))),
+    ),
+    "NoRows.to_leave_out": (
+        lambda: batches((NUMBERS, Y)).estimate_prevalence(NUMBERS, method="left_out"),
+        "method='density'",
+        lambda: batches((NUMBERS, Y)).estimate_prevalence(NUMBERS, method="density"),
+    ),
+    "NoRows.for_label_shift": (
+        lambda: batches((NUMBERS, Y)).check_label_shift(NUMBERS),
+        "check_label_shift(X_new, X=X, y=y)",
+        lambda: batches((NUMBERS, Y)).check_label_shift(NUMBERS, X=NUMBERS, y=Y),
+    ),
     "NoRows.pass_them": (
         lambda: batches((NUMBERS, Y)).loo(),
         "loo(X, y)",

@@ -12,7 +12,7 @@ from scipy import stats
 import bayesgen as bg
 from bayesgen.errors import NoRows, UnreliableLeaveOneOut, UnsupportedInference
 from bayesgen.inference import leave_one_out
-from bayesgen.inference.posterior import Scores
+from bayesgen.inference.scores import Scores
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -56,6 +56,14 @@ def test_every_script_explains_itself(script):
 
 
 @pytest.mark.nightly
+def test_prevalence_is_measured():
+    done = run("prevalence.py", "--quick")
+    assert done.returncode == 0, done.stderr
+    for title in ("Cost", "Model right", "Label shift", "breast cancer", "votes", "wine"):
+        assert f"\n{title}" in done.stdout
+
+
+@pytest.mark.nightly
 def test_stories_are_scored_beside_direct_classifiers(tmp_path):
     path = tmp_path / "losses.json"
     done = run("stories.py", "--quick", "--json", str(path))

@@ -21,11 +21,11 @@ ORDER = (
         "persist",
     ),
     *("classes", "model", "program", "inference", "user_program"),
-    *("predict", "decide", "calibrate", "diagnose", "explain", "plots"),
+    *("predict", "decide", "calibrate", "diagnose", "explain", "plots", "prevalence"),
     *("estimators", "compare", "datasets", "report", "cli", "__init__"),
 )
 EVERYWHERE = {*sys.stdlib_module_names, "numpy", "scipy", "jaxtyping"}
-FRAMES = ("table", "datasets", "cli", "calibrate", "compare", "diagnose", "report")
+FRAMES = ("table", "datasets", "cli", "calibrate", "compare", "diagnose", "prevalence", "report")
 TRACED = ("likelihoods", "classes", "program", "user_program", "inference")
 ARVIZ = ("diagnose", "inference.chain_diagnostics")
 HOMES = {

@@ -1,0 +1,70 @@
+"""A classifier's answers about a population of unlabeled rows: prevalence and label shift."""
+
+import contextlib
+from typing import Any
+
+from bayesgen.errors import NoRows, UnsupportedInference
+from bayesgen.estimators import validation
+from bayesgen.estimators.training import check_rows_of_fit
+from bayesgen.prevalence import (
+    Labeled,
+    LeftOutRows,
+    Prevalence,
+    Request,
+    estimated,
+    require_prevalence,
+    table_of_shift,
+)
+from bayesgen.typing import DataFrame
+
+Fitted = Any
+"""A fitted classifier, whose module imports this one."""
+
+
+def prevalence(clf: Fitted, X_new: object, request: Request) -> Prevalence:
+    """Return the class frequencies of a population; see `Classifier.estimate_prevalence`."""
+    rows, counts = clf._encode_rows(X_new), clf._fitted().state.statistics.count
+    return estimated(request, *rows, clf.classes_, counts, lambda: left_out_rows(clf))
+
+
+def left_out_rows(clf: Fitted) -> LeftOutRows:
+    """Return predictions of the rows of the fit, each from the others.
+
+    Raises:
+        UnsupportedInference: the posterior is not in closed form.
+        NoRows: the classifier does not keep the rows.
+    """
+    if clf._left_out is not None:
+        return clf._left_out
+    fitted = clf._fitted()
+    fitted.posterior.require_leave_one_out("method='left_out'", "Pass method='density'")
+    if len(clf._training) != 1:
+        raise NoRows.to_leave_out()
+    X, y, weight = clf._rows_of_fit("estimate_prevalence")
+    _, encoded, n_rows = clf._encode_rows(X)
+    codes = validation.class_codes(y, clf.classes_)
+    return fitted.left_out_rows(encoded, codes, validation.weights_of(weight, n_rows))
+
+
+def label_shift(
+    clf: Fitted, X_new: object, found: object, X: object, y: object, weight: object
+) -> DataFrame:
+    """Return whether more than class frequencies differs; see `Classifier.check_label_shift`."""
+    if X is None or y is None:
+        if len(clf._training) != 1:
+            raise NoRows.for_label_shift()
+        X, y, weight = clf._rows_of_fit("check_label_shift")
+    if found is None:
+        found = clf.estimate_prevalence(X_new, random_state=0)
+    estimate = require_prevalence(found)
+    other = clf.with_class_prior(estimate.draws.mean(axis=0))
+    posterior, encoded, n_rows = other._encode_rows(X)
+    codes, weights = validation.class_codes(y, clf.classes_), validation.weights_of(weight, n_rows)
+    joint = None
+    with contextlib.suppress(UnsupportedInference):
+        posterior.require_loo()
+        check_rows_of_fit(clf.classes_, clf._fitted().state.statistics.count, codes, weights)
+        joint = other._fitted().left_out(encoded, codes, weights).joint
+    labeled = Labeled(other._read(X, reset=False), codes, weights, joint)
+    new = other._read(X_new, reset=False)
+    return table_of_shift(labeled, new, other.score_samples(X_new), estimate)

@@ -1,0 +1,87 @@
+r"""Draws of the prevalence given draws of the class densities: the cut posterior.
+
+p(theta given D) p(pi given theta, X_new): the rows without labels tell how frequent classes are,
+and not what they look like. The full posterior, in which they do both, is hardly narrower where the
+densities are right; where they are wrong it moves the classes to where the new rows are.
+
+Source: Plummer (2015), Statistics and Computing 25, 37-43; Storkey (2009), in Dataset Shift in
+Machine Learning, 3-28.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from jaxtyping import Float
+
+from bayesgen.inference import Posterior
+from bayesgen.inference.scores import contrasts
+from bayesgen.likelihoods.base import row_chunks
+from bayesgen.prevalence import proportions
+from bayesgen.prevalence.proportions import Alpha, Proportions, Rows, drawn, relative
+from bayesgen.typing import Encoded, Joint
+
+PARAMETER_FLOATS = 10_000_000
+"""Parameters drawn at once: 80 MB."""
+
+
+def cut_draws(
+    posterior: Posterior,
+    encoded: Encoded,
+    weight: Rows,
+    log_proba: Joint,
+    alpha: Alpha,
+    start: Alpha,
+    n_draws: int,
+    rng: np.random.Generator,
+) -> tuple[Proportions, float]:
+    """Return draws of the prevalence of the classes with alpha > 0, and the acceptance rate.
+
+    Memory holds the densities of all rows under some draws, a few megabytes or one draw.
+
+    Args:
+        posterior: of the classes, with even class probabilities.
+        encoded: rows.
+        weight: of the rows.
+        log_proba: their log class probabilities, densities where parameters are not drawn.
+        alpha: Dirichlet rows of every class.
+        start: prevalence to search modes from.
+        n_draws: number of draws.
+        rng: random numbers.
+    """
+    able, n_rows = alpha > 0, len(weight)
+    some = max(1, proportions.DENSITY_FLOATS // (n_rows * int(able.sum())))
+    powers = posterior.part_powers(rng, n_draws)
+    if powers is None:
+        density = relative(np.ascontiguousarray(log_proba.T[None, able]))
+        parts = [drawn(density, weight, alpha[able], start[able], rng, n_draws)]
+    else:
+        parts = [
+            drawn(relative(logs[:, able]), weight, alpha[able], start[able], rng)
+            for logs in log_densities(posterior, encoded, n_rows, powers, some, rng)
+        ]
+    out = np.zeros((n_draws, len(alpha)))
+    out[:, able] = np.concatenate([draws for draws, _ in parts])
+    return out, float(np.mean([rate for _, rate in parts]))
+
+
+def log_densities(
+    posterior: Posterior,
+    encoded: Encoded,
+    n_rows: int,
+    powers: Float[np.ndarray, "draw part"],
+    some: int,
+    rng: np.random.Generator,
+) -> Iterator[Float[np.ndarray, "some class row"]]:
+    """Yield log p(x given y = k, theta) of all rows, up to constants of rows, some draws at a time.
+
+    powers: of the parts of the likelihood, or one of the whole.
+    """
+    width = sum(np.size(a) for part in posterior.families.values() for a in part.arrays().values())
+    some = min(some, max(1, PARAMETER_FLOATS // max(width, 1)))
+    for part in row_chunks(len(powers), some):
+        draws, power = posterior.draws_part(rng, len(powers), part), powers[part]
+        if power.shape[1] == 1:
+            logs = draws.each_log_joint(encoded, n_rows) * power
+        else:
+            logs = (contrasts(draws.each_part(encoded, n_rows)) @ power[..., None])[..., 0]
+        yield np.ascontiguousarray(np.moveaxis(logs, 0, 2))

@@ -1,0 +1,129 @@
+"""The result of an estimate of prevalence: draws of class frequencies, and summaries of them."""
+
+import dataclasses
+
+import numpy as np
+from jaxtyping import Float, Shaped
+
+from bayesgen import arguments
+from bayesgen.classes import ClassPrior, Spec, stated_prior
+from bayesgen.errors import InvalidArgument, InvalidPrior
+from bayesgen.inference import Report
+from bayesgen.plots import PrevalenceDisplay
+from bayesgen.plots.style import Axes
+from bayesgen.typing import DataFrame, Series
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Prevalence:
+    """The posterior distribution of the class frequencies of a population.
+
+    Returned by `estimate_prevalence`; `with_class_prior` takes it in place of probabilities.
+
+    Attributes:
+        classes: the labels in sorted order, shape (class,).
+        draws: of the frequencies, shape (draw, class); each sums to one.
+        mode: the maximum likelihood estimate, a Series by class (Saerens, Latinne and Decaestecker
+            2002, known as EMQ).
+        trained: class probabilities of the fit, a Series by class.
+        report: method, seconds, verdict and details: numbers of new rows and of labeled rows.
+
+    Example:
+        >>> import bayesgen as bg
+        >>> X, y = bg.datasets.load_iris()
+        >>> clf = bg.NaiveBayes().fit(X, y)
+        >>> found = clf.estimate_prevalence(X[30:100], random_state=0)
+        >>> found.mean.round(1).to_dict()
+        {'setosa': 0.3, 'versicolor': 0.7, 'virginica': 0.0}
+        >>> clf.predict_proba(X[70:71]).round(2)
+        array([[0.  , 0.15, 0.85]])
+        >>> clf.with_class_prior(found).predict_proba(X[70:71]).round(2)
+        array([[0.  , 0.85, 0.15]])
+    """
+
+    classes: Shaped[np.ndarray, " class"]
+    draws: Float[np.ndarray, "draw class"]
+    mode: Series
+    trained: Series
+    report: Report
+
+    @property
+    def mean(self) -> Series:
+        """The posterior mean, a Series by class."""
+        return by_class(self.classes, self.draws.mean(axis=0))
+
+    def interval(self, prob: float = 0.9) -> DataFrame:
+        """Return central intervals of probability `prob`: columns lower and upper, a row a class.
+
+        Example:
+            >>> import bayesgen as bg
+            >>> X, y = bg.datasets.load_iris()
+            >>> found = bg.QDA().fit(X, y).estimate_prevalence(X, random_state=0)
+            >>> bool((found.interval(0.9)["upper"] > 1 / 3).all())
+            True
+        """
+        import pandas as pd
+
+        tail = (1 - arguments.share("prob", prob)) / 2
+        lower, upper = np.quantile(self.draws, [tail, 1 - tail], axis=0)
+        return pd.DataFrame({"lower": lower, "upper": upper}, index=self.trained.index)
+
+    def class_prior(self, classes: np.ndarray) -> ClassPrior:
+        """Return the Dirichlet distribution of the same means and the same total variance.
+
+        classes: those of the classifier that it is for.
+
+        Raises:
+            InvalidPrior: these are others than those of the estimate.
+        """
+        if classes.tolist() != self.classes.tolist():
+            raise InvalidPrior.wrong_classes(self.classes.tolist(), classes.tolist())
+        mean, variance = self.draws.mean(axis=0), self.draws.var(axis=0).sum()
+        rows = (mean * (1 - mean)).sum() / variance - 1 if variance > 0 else np.inf
+        return ClassPrior(mean / mean.sum(), float(rows))
+
+    def plot(self, prob: float = 0.9, ax: Axes = None) -> PrevalenceDisplay:
+        """Draw means with intervals beside the class probabilities of the fit."""
+        return PrevalenceDisplay.from_prevalence(self, prob=prob, ax=ax)
+
+    def __repr__(self) -> str:
+        """Return one line a class: mean, interval of 90 %, and the frequency at fit."""
+        ends, n_rows = self.interval().to_numpy(), int(self.report.details["new rows"])
+        names = [str(label) for label in self.classes.tolist()]
+        wide = max(map(len, names))
+        lines = [f"Prevalence in {n_rows:,} rows by method={self.report.method!r}:"]
+        for name, mean, (lower, upper), trained in zip(
+            names, self.mean, ends, self.trained, strict=True
+        ):
+            lines.append(
+                f"  {name:<{wide}}  {mean:.3f} ({lower:.3f} to {upper:.3f}), at fit {trained:.3f}"
+            )
+        return "\n".join(lines)
+
+
+def class_prior_of(value: Spec | Prevalence, classes: np.ndarray) -> tuple[Spec, ClassPrior]:
+    """Return the argument class_prior= of a user, as one to keep, and the class prior it states."""
+    if isinstance(value, Prevalence):
+        prior = value.class_prior(classes)
+        return prior.probs, prior
+    return value, stated_prior(value, classes)
+
+
+def require_prevalence(value: object) -> Prevalence:
+    """Return the argument prevalence= of a user.
+
+    Raises:
+        InvalidArgument: it is not the result of an estimate.
+    """
+    if isinstance(value, Prevalence):
+        return value
+    allowed = "None, or the result of estimate_prevalence"
+    cure = "Pass prevalence=clf.estimate_prevalence(X_new)."
+    raise InvalidArgument.out_of_range("prevalence", value, allowed, cure)
+
+
+def by_class(classes: np.ndarray, values: np.ndarray) -> Series:
+    """Return one number for each class, as a pandas Series."""
+    import pandas as pd
+
+    return pd.Series(values, index=pd.Index(classes.tolist(), name="class"))

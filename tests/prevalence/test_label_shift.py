@@ -1,0 +1,174 @@
+"""The check of label shift: silent under it, and specific where a column moved."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from populations import table
+
+import bayesgen as bg
+from bayesgen.errors import InvalidArgument, NoRows
+from bayesgen.prevalence import label_shift
+
+
+@pytest.fixture(scope="module")
+def clf():
+    X, y = table(400)
+    return bg.NaiveBayes(random_state=0).fit(X, y)
+
+
+def other(n=200, seed=5):
+    return table(n, seed=seed, frequencies=(0.7, 0.2, 0.1))[0]
+
+
+def test_one_line_a_column_and_one_of_the_density(clf):
+    found = clf.check_label_shift(other())
+    assert found.index.tolist() == ["x", "z", "level", "(density)"]
+    assert found.columns.tolist() == ["discrepancy", "p_value"]
+    assert ((found.p_value > 0) & (found.p_value <= 1)).all() and (found.discrepancy > 0).all()
+    pd.testing.assert_frame_equal(found, clf.check_label_shift(other()))
+
+
+def share_found(build, moved, runs, seed=0):
+    """Return the share of runs with a p-value below .05, times the number of lines."""
+    count = 0
+    for run in range(seed, seed + runs):
+        X, y = table(300, seed=1000 + run)
+        clf = build(random_state=0).fit(X, y)
+        found = clf.check_label_shift(moved(other(seed=run)))
+        count += found.p_value.min() * len(found) < 0.05
+    return count / runs
+
+
+def law_size(runs):
+    """A shift of prevalence alone is found in .05 of runs, and 2.5 standard errors, at most."""
+    assert share_found(bg.NaiveBayes, lambda X: X, runs) <= 0.05 + 2.5 * np.sqrt(0.05 * 0.95 / runs)
+
+
+def test_size():
+    law_size(15)
+
+
+@pytest.mark.slow
+def test_size_of_more_runs():
+    law_size(60)
+
+
+def test_fault_frequencies_of_the_fit_in_place_of_those_of_the_population(monkeypatch):
+    right = label_shift._compared
+
+    def wrong(own, new, labeled, found, rng):
+        even = np.tile(found.trained.to_numpy(), (len(found.draws), 1))
+        return right(
+            own,
+            new,
+            labeled,
+            bg.prevalence.Prevalence(found.classes, even, found.mode, found.trained, found.report),
+            rng,
+        )
+
+    monkeypatch.setattr(label_shift, "_compared", wrong)
+    with pytest.raises(AssertionError):
+        law_size(8)
+
+
+def test_fault_rows_simulated_by_the_model_in_place_of_labeled_ones():
+    """Real columns are not those of the model: two peaks in each class are not one normal."""
+
+    def peaks(n, seed, frequencies=(0.5, 0.5)):
+        rng = np.random.default_rng(seed)
+        y = rng.choice(2, n, p=frequencies)
+        x = 3.0 * y + rng.choice([-2.0, 2.0], n) + rng.normal(0, 0.3, n)
+        return pd.DataFrame({"x": x}), y
+
+    X, y = peaks(400, 0)
+    clf = bg.NaiveBayes(random_state=0).fit(X, y)
+    new = peaks(300, 1, (0.8, 0.2))[0]
+    assert clf.check_label_shift(new).p_value.min() > 0.01
+    found = clf.estimate_prevalence(new, random_state=0)
+    own, labels = clf.with_class_prior("uniform").sample(400, random_state=0)
+    rows = label_shift.Labeled(clf._read(own, reset=False), labels, np.ones(400), None)
+    wrong = label_shift.table_of_shift(rows, clf._read(new, reset=False), np.ones(300), found)
+    assert wrong.p_value.min() < 0.01
+
+
+@pytest.mark.parametrize("name", ["x", "z"])
+def test_a_column_that_moved_is_named(clf, name):
+    moved = other()
+    moved[name] += 2 * moved[name].std()
+    found = clf.check_label_shift(moved)
+    assert found.p_value.drop("(density)").idxmin() == name
+    assert found.p_value[name] < 0.01
+
+
+def test_missing_cells_and_new_levels_are_cells(clf):
+    fewer = other().assign(z=lambda X: X.z.mask(np.arange(len(X)) % 2 == 0))
+    found = clf.check_label_shift(fewer)
+    assert found.p_value["z"] < 0.01 < found.p_value["x"]
+    levels = other()
+    levels.loc[:60, "level"] = "new"
+    with pytest.warns(bg.errors.UnseenLevel):
+        found = clf.check_label_shift(levels)
+    assert found.p_value["level"] < 0.01
+
+
+def test_absent_columns_have_no_line(clf):
+    with pytest.warns(bg.errors.AbsentColumns):
+        found = clf.check_label_shift(other().drop(columns="z"))
+    assert found.index.tolist() == ["x", "level", "(density)"]
+
+
+def test_rows_of_the_fit_are_passed_where_they_are_not_kept(clf, tmp_path):
+    X, y = table(400)
+    clf.save(tmp_path / "model.bgm")
+    again = bg.load(tmp_path / "model.bgm")
+    with pytest.raises(NoRows, match="X=X, y=y"):
+        again.check_label_shift(other())
+    p = clf.estimate_prevalence(other(), random_state=0)
+    pd.testing.assert_frame_equal(
+        again.check_label_shift(other(), p, X, y), clf.check_label_shift(other(), p)
+    )
+    with pytest.raises(NoRows):
+        again.check_label_shift(other(), p, X[1:], y[1:])
+
+
+def test_weights_of_the_fit_count():
+    X, y = table(200)
+    weight = np.resize([0.0, 1.0, 2.0], 200)
+    clf = bg.NaiveBayes(random_state=0).fit(X, y, weight)
+    whole = bg.NaiveBayes(random_state=0).fit(X[weight > 0], y[weight > 0], weight[weight > 0])
+    p = clf.estimate_prevalence(other(), random_state=0)
+    one, two = (c.check_label_shift(other(), p) for c in (clf, whole))
+    assert one.index.tolist() == two.index.tolist()
+    assert np.abs(one.p_value - two.p_value).max() < 0.1
+
+
+def test_a_result_is_required(clf):
+    with pytest.raises(InvalidArgument, match="estimate_prevalence"):
+        clf.check_label_shift(other(), [0.2, 0.3, 0.5])
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: bg.StackedClassifier([bg.NaiveBayes()], random_state=0),
+        lambda: bg.NaiveBayes(temper="learn", random_state=0),
+        lambda: bg.LDA(levels="indicators", inference="expected", random_state=0),
+    ],
+)
+def test_every_classifier_checks(build):
+    X, y = table(150)
+    found = build().fit(X, y).check_label_shift(other(60))
+    assert found.index.tolist() == ["x", "z", "level", "(density)"]
+
+
+def test_point_estimates_have_no_line_of_the_density():
+    X, y = table(150)
+    found = bg.NaiveBayes(inference="mle").fit(X, y).check_label_shift(other(60))
+    assert found.index.tolist() == ["x", "z", "level"]
+
+
+def test_arrays():
+    X, y = table(150)
+    rows = X[["x", "z"]].to_numpy(dtype=float)
+    found = bg.NaiveBayes(random_state=0).fit(rows, y).check_label_shift(rows[:50])
+    assert found.index.tolist() == ["x0", "x1", "(density)"]
