@@ -67,6 +67,11 @@ class NoClosedForm(BayesgenWarning):
         "posterior was simulated by data augmentation (inference_ says so). Pass inference='auto' "
         "to choose this without a warning."
     )
+    unlabelled_rows = Sentence(
+        "rows without a label have no closed form; their labels were replaced by expected ones, at "
+        "weights learned from the labeled rows (inference_ says so). Pass inference='auto' to "
+        "choose this without a warning."
+    )
 
 
 class NotConverged(BayesgenWarning):
@@ -231,6 +236,11 @@ class NoEvidence(NoAttribute):
             f"inference={shown(inference)} {kept}. Fit with inference='exact'."
         )
 
+    unlabelled_rows = Sentence(
+        "log_evidence_ is a closed form, and there is none where rows have no label: it would be a "
+        "sum over all labels that they could have. Instead, {cure}",
+        cure=COMPARE,
+    )
     invalid_prior = Sentence("log_evidence_: {error}")
 
 

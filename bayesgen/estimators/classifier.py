@@ -31,14 +31,20 @@ from bayesgen.errors import (
     UnsupportedTable,
     deduplicate_warnings,
 )
-from bayesgen.estimators import missing_pattern_warning, parameters, training, validation
+from bayesgen.estimators import (
+    missing_pattern_warning,
+    parameters,
+    training,
+    unlabelled_fit,
+    validation,
+)
 from bayesgen.estimators.column_blocks import Blocks, column_keys, with_pattern
 from bayesgen.estimators.column_blocks import Spec as LikelihoodSpec
 from bayesgen.estimators.diagnostics import DRAWS, REPLICATES, Fitted
 from bayesgen.estimators.likelihood_checks import check_sparse
 from bayesgen.estimators.linear import linear_discriminant
 from bayesgen.estimators.saving import save
-from bayesgen.estimators.training import Temper, TrainingRows, TrainingState
+from bayesgen.estimators.training import UNLABELLED, Temper, TrainingRows, TrainingState
 from bayesgen.inference import (
     NUTS,
     Method,
@@ -48,9 +54,10 @@ from bayesgen.inference import (
     log_class_probabilities,
     log_odds,
 )
+from bayesgen.inference.posterior import take_rows
 from bayesgen.plots.style import Option
 from bayesgen.schema import Column, Schema, check_columns
-from bayesgen.table import Name, Names, SparseTable, Table, check_declared, check_labelled
+from bayesgen.table import Name, Names, SparseTable, Table, check_declared, check_mark
 from bayesgen.typing import (
     DataArray,
     DataFrame,
@@ -129,6 +136,11 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             `temperature_`); or "columns": a power of its own for each block, learned by penalized
             logistic regression on leave-one-out densities (`bayesgen.inference.pooling`). In
             NaiveBayes every column is then a block (see `weights_`).
+        unlabelled: how much rows without a label count (y is None, NaN or NA there; see `fit`).
+            "learn": a weight averaged over 0, .01, .03, .1, .3 and 1 by leave-one-out of the
+            labeled rows (see `unlabelled_weight_`); a number >= 0: the weight of each, 1 if the
+            model is right, 0 if they are to complete prior guesses alone; None: such rows are
+            refused.
         random_state: seed of simulated draws, fixed once per fit.
 
     Arguments of likelihoods are nested parameters: `likelihood__variance_rows` belongs to a single
@@ -165,6 +177,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     power_transform: bool = False
     missing: str = "ignorable"
     unseen: str
+    unlabelled: unlabelled_fit.Weight = "learn"
     random_state: object
     classes_: np.ndarray
     inference_: str
@@ -173,6 +186,8 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     _posterior: Posterior | None
     _seed: int
     _training: tuple[TrainingRows, ...] = ()
+    _shares: Joint | None = None
+    """P(y = k given all rows) of the rows of the last fit that have no label."""
     _likelihood_names: ClassVar[tuple[str, ...]] = ()
     """The likelihoods that it makes of arguments of its own; errors of priors name it instead."""
     _parameters: ClassVar[frozenset[str]] = frozenset()
@@ -248,7 +263,10 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
                 calls columns of a DataFrame are matched by name: their order is free, absent ones
                 are treated as missing (with one warning that names them), and unknown ones are
                 rejected. Columns of an array are matched by position.
-            y: one label for each row.
+            y: one label for each row. None, NaN and NA mark rows without one, from which the fit
+                learns too (see `unlabelled`); so does -1 beside two other whole numbers, none of
+                them negative, or among text. Classes that no label names are not discovered:
+                `typicality` finds rows unlike every class.
             sample_weight: one non-negative number for each row: 2 counts the row twice, 0 ignores
                 it.
 
@@ -268,17 +286,29 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         New classes and levels may appear in later calls. `classes` declares classes before their
         rows arrive; labels outside these and the classes seen so far are rejected.
         """
-        rows = self._training_rows(X, y, sample_weight, reset=not hasattr(self, "state_"))
+        reset = not hasattr(self, "state_")
+        rows = self._training_rows(X, y, sample_weight, reset=reset, classes=classes)
         return self._finish_fit(*self._accumulate(rows, classes))
 
     def _training_rows(
-        self, X: object, y: object, sample_weight: object, *, reset: bool
+        self,
+        X: object,
+        y: object,
+        sample_weight: object,
+        *,
+        reset: bool,
+        classes: ArrayLike | None = None,
     ) -> TrainingRows:
-        """Return the training rows, read and validated."""
+        """Return the training rows, read and validated; classes: declared ones."""
         if y is None:
             raise InvalidTarget.absent()
+        marks = unlabelled_fit.checked_weight(self.unlabelled) is not None
+        known = [] if reset else self.classes_.tolist()
+        known += [] if classes is None else np.asarray(classes).tolist()
         table = self._read(X, reset=reset)
-        return self._own_rows(validation.training_rows(table, X, y, sample_weight), reset=reset)
+        options = {"known": known, "marks": marks}
+        rows = validation.training_rows(table, X, y, sample_weight, **options)
+        return self._own_rows(rows, reset=reset)
 
     def _own_rows(self, rows: TrainingRows, *, reset: bool) -> TrainingRows:
         """Return training rows restricted to the columns that the blocks read."""
@@ -288,7 +318,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     def _fit_rows(self, rows: TrainingRows, classes: np.ndarray) -> Self:
         """Fit to training rows; classes: sorted, including those of the rows."""
         if len(rows.classes) < 2:
-            raise TooFewClasses.found(rows.classes.tolist())
+            raise too_few_classes(rows)
         seed = self._drawn_seed()
         return self._finish_fit(self._new_state(rows, classes), seed, (rows,), whole=True)
 
@@ -312,26 +342,50 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     ) -> tuple[TrainingState, int, tuple[TrainingRows, ...]]:
         """Return the accumulated training state, the seed, and the rows to keep."""
         these = rows.classes if classes is None else np.unique(classes)
-        check_labelled(these)
-        asks = self._learned_from_rows()
+        asks = self._learned_from_rows(rows)
         if not hasattr(self, "state_"):
             check_declared(rows.classes, these)
             return self._new_state(rows, these), self._drawn_seed(), (rows,) if asks else ()
         if asks and not self._training:
-            raise NoRows.to_learn_from("{}={!r}".format(*next(iter(asks.items()))))
+            self._require_no_rows(asks)
         seen = (*self._training, rows) if asks else (rows,)
         every = np.union1d(self.state_.classes, these)
+        if self.unlabelled is not None:
+            check_mark(self.state_.classes, every)
         options = {"power_transform": self.power_transform, "unseen": self.unseen}
         name = type(self).__name__
         state = training.accumulated(self.state_, seen, every, estimator=name, **options)
         return state, self._seed, seen if asks else ()
 
-    def _learned_from_rows(self) -> dict[str, object]:
-        """Return the arguments learned from the rows, which must then be kept."""
+    def _require_no_rows(self, asks: dict[str, object]) -> None:
+        """Raise if an argument is learned from the rows of earlier calls, of which none was kept.
+
+        At a stated weight rows without a label need no earlier row that has one.
+        """
+        if self._used_unlabelled():
+            raise NoRows.to_learn_from("a posterior given rows without a label")
+        if list(asks) != ["unlabelled"]:
+            raise NoRows.to_learn_from("{}={!r}".format(*next(iter(asks.items()))))
+        if self.unlabelled == unlabelled_fit.LEARN:
+            raise NoRows.labelled_alone()
+
+    def _used_unlabelled(self) -> bool:
+        """Return whether the last posterior rests on rows without a label."""
+        before = getattr(self, "_posterior", None)
+        return before is not None and "unlabelled.rows" in before.report.details
+
+    def _learned_from_rows(self, *new: TrainingRows) -> dict[str, object]:
+        """Return the arguments learned from the rows, which must then be kept; new: further ones.
+
+        If any row has no label all are kept, because inference starts from them again.
+        """
+        lacking = self._used_unlabelled()
+        rows = (*self._training, *new)
         wanted = {
             "temper": self.temper in ("learn", "columns"),
             "missing": self.missing == "learn",
             "power_transform": self.power_transform,
+            "unlabelled": lacking or any(part.unlabelled is not None for part in rows),
         }
         return {name: getattr(self, name) for name, asks in wanted.items() if asks}
 
@@ -348,15 +402,23 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         seen: the rows to keep where an argument is learned from them. whole: whether they are all
             rows of one call, which are kept as they were passed.
         """
-        asks, posterior = bool(self._learned_from_rows()), None
+        lacking = any(rows.unlabelled is not None for rows in seen)
+        asks, posterior, shares = lacking or bool(self._learned_from_rows()), None, None
         if np.count_nonzero(state.statistics.count) >= 2:
-            posterior = state.infer(self.inference, self.class_prior, seed)
-            if seen:
-                missing_pattern_warning.warn_of(state, self.class_prior, posterior.reader, seen[-1])
+            if lacking:
+                parts = state, seen, self.inference, self.class_prior, self.unlabelled, seed
+                found = unlabelled_fit.infer(*parts, unseen=self.unseen)
+                state, posterior, shares = found.state, found.posterior, found.labels
+            else:
+                posterior = state.infer(self.inference, self.class_prior, seed)
+                if seen:
+                    parts = state, self.class_prior, posterior.reader, seen[-1]
+                    missing_pattern_warning.warn_of(*parts)
             if self.temper is not None or self.missing == "learn":
                 parts = posterior, self.temper, self.class_prior, seen
                 posterior = state.tempered(*parts, unseen=self.unseen)
         self.state_, self._posterior, self._seed = state.to_keep(), posterior, seed
+        self._shares = shares
         self._training = tuple(rows.to_keep(table=asks) for rows in seen if asks or whole)
         self.classes_ = state.classes
         if posterior is not None:
@@ -448,11 +510,19 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         return self.classes_[best]
 
     def score(self, X: object, y: object, sample_weight: object = None) -> float:
-        """Return the accuracy: the fraction of rows whose most probable class is their label."""
+        """Return the accuracy: the fraction of rows whose most probable class is their label.
+
+        Rows without a label are left out.
+        """
         from sklearn.metrics import accuracy_score
 
-        labels = validation.labels_to_score(y, self.classes_)
-        return float(accuracy_score(labels, self.predict(X), sample_weight=sample_weight))
+        target, found = validation.labels_to_score(y, self.classes_), self.predict(X)
+        if target.there is not None:
+            validation.check_length(target, len(found))
+            found = found[target.there]
+            if sample_weight is not None:
+                sample_weight = np.asarray(sample_weight)[target.there]
+        return float(accuracy_score(target.labels, found, sample_weight=sample_weight))
 
     def decision_function(self, X: object) -> Float[np.ndarray, "row ..."]:
         """Return log-odds of classes_[1], shape (row,), or of each class against the rest.
@@ -875,6 +945,9 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             X, y, _ = self._rows_of_fit("to_datatree")
         rng, fitted = arguments.generator(random_state), self._fitted()
         encoded, codes = self._encode_rows(X)[1], validation.class_codes(y, self.classes_)
+        there = codes != UNLABELLED
+        if not there.all():
+            encoded, codes = take_rows(encoded, np.flatnonzero(there)), codes[there]
         return fitted.datatree(encoded, codes, rng, draws, replicates)
 
     def summary(self, *, draws: int = DRAWS, random_state: object = 0, **options: Any) -> DataFrame:
@@ -935,6 +1008,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         log p(y_i given x_i, D) - elpd. Where nothing is estimated by importance sampling, n_samples
         is 0, and pareto_k is None.
 
+        Rows without a label have no line, and their expected labels stay where a row is left out.
         A row is left out with all of its weight. It has one line in the DataFrame whatever its
         weight; in ELPDData a row of weight w counts w times, and rows of weight 0 are absent.
 
@@ -970,7 +1044,11 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             validation.check_complete(X, names, used, self._schema().container)
         _, encoded, n_rows = self._encode_rows(X)
         codes = validation.class_codes(y, self.classes_)
-        return fitted.loo(encoded, codes, validation.weights_of(sample_weight, n_rows), kind)
+        weight, there = validation.weights_of(sample_weight, n_rows), codes != UNLABELLED
+        if not there.all():
+            encoded = take_rows(encoded, np.flatnonzero(there))
+            codes, weight = codes[there], weight[there]
+        return fitted.loo(encoded, codes, weight, kind)
 
     def _rows_of_fit(self, what: str) -> tuple[object, object, object]:
         """Return the rows, labels and weights of the last fit, as they were passed."""
@@ -1003,6 +1081,44 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         untempered probabilities would be overconfident.
         """
         return 1 / self._fitted_posterior().power
+
+    @property
+    def unlabelled_weight_(self) -> float:
+        """Mean weight of a row without a label, from 0 to 1 if learned; 0 without such rows."""
+        self._fitted_posterior()
+        return float(self.report_.details.get("unlabelled.weight", 0.0))
+
+    @property
+    def label_distributions_(self) -> Joint:
+        """P(y_i = k given all rows) of every fitted row, shape (row, class).
+
+        A given label has probability 1. That of a row without one is the mean over the posterior of
+        P(y = k given x_i, theta), and not `predict_proba`: the row is part of the posterior. Rows
+        of weight 0 are absent. Not saved, and absent from a copy.
+        """
+        self._fitted_posterior()
+        if not self._training:
+            raise NoRows.pass_them("label_distributions_")
+        parts = []
+        for rows in self._training:
+            there, codes = rows.codes != UNLABELLED, rows.codes.copy()
+            codes[there] = rows.labelled.codes_among(self.classes_)
+            parts.append(codes)
+        every = np.concatenate(parts)
+        out = (every[:, None] == np.arange(len(self.classes_))).astype(float)
+        found = self._labels_found()
+        if found is not None:
+            out[every == UNLABELLED] = found
+        return out
+
+    def _labels_found(self) -> Joint | None:
+        """Return P(y = k given all rows) of the rows without a label; None without such rows."""
+        return self._shares
+
+    @property
+    def transduction_(self) -> Shaped[np.ndarray, " row"]:
+        """The label of every fitted row: as given, or the most probable one."""
+        return self.classes_[np.argmax(self.label_distributions_, axis=1)]
 
     @property
     def coef_(self) -> Float[np.ndarray, "discriminant feature"]:
@@ -1056,7 +1172,8 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
 
     def __getstate__(self) -> dict[str, object]:
         """Return the attributes to copy or pickle: all but the rows of the fit."""
-        return {key: part for key, part in super().__getstate__().items() if key != "_training"}
+        own = super().__getstate__().items()
+        return {key: part for key, part in own if key not in ("_training", "_shares")}
 
     def __sklearn_is_fitted__(self) -> bool:
         """Return whether the estimator is fitted."""
@@ -1101,6 +1218,12 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     ) -> plots.EvidenceDisplay:
         """Draw the weight of evidence of each cell of one row; options of `EvidenceDisplay`."""
         return plots.EvidenceDisplay.from_estimator(self, row, target, against, **options)
+
+
+def too_few_classes(rows: TrainingRows) -> TooFewClasses:
+    """Return the error about rows of fewer than two classes."""
+    lacking = int((rows.codes == UNLABELLED).sum())
+    return TooFewClasses.found(rows.classes.tolist(), lacking, len(rows.codes))
 
 
 def fit_batches(classifier: C, batches: Iterable[tuple[object, object]]) -> C:

@@ -22,7 +22,6 @@ from bayesgen.errors import (
     LeftOut,
     NoEvidence,
     NoRows,
-    TooFewClasses,
     UnsupportedInference,
     UnsupportedTable,
     deduplicate_warnings,
@@ -30,12 +29,12 @@ from bayesgen.errors import (
 )
 from bayesgen.errors.base import Code
 from bayesgen.estimators import validation
-from bayesgen.estimators.classifier import Classifier, restored_on_failure
+from bayesgen.estimators.classifier import Classifier, restored_on_failure, too_few_classes
 from bayesgen.estimators.column_blocks import PATTERNS, Blocks
 from bayesgen.estimators.diagnostics import Fitted
 from bayesgen.estimators.held_out import HeldOut, fitted_posterior, held_out, judged_rows
 from bayesgen.estimators.missing_pattern_members import pattern_cells, pattern_power
-from bayesgen.estimators.stack_members import WIDEST, automatic, too_wide
+from bayesgen.estimators.stack_members import WIDEST, automatic, reads_unlabelled, too_wide
 from bayesgen.estimators.stack_posterior import mixture_of, pooled, tempered
 from bayesgen.estimators.stack_rows import StackEncoder, StackRows
 from bayesgen.estimators.training import (
@@ -43,6 +42,7 @@ from bayesgen.estimators.training import (
     TrainingRows,
     together,
 )
+from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
 from bayesgen.inference import (
     MixturePosterior,
     Pool,
@@ -61,13 +61,14 @@ from bayesgen.table import (
     SparseTable,
     Table,
     check_declared,
-    check_labelled,
+    check_mark,
     concatenated,
 )
 from bayesgen.typing import (
     DataFrame,
     DataTree,
     Encoded,
+    Joint,
     Labels,
     Self,
     Traceable,
@@ -138,7 +139,7 @@ class StackedClassifier(Classifier):
             "informative", as much to every member as one more likelihood; "learn", a power of that
             likelihood, learned for each member by leave-one-out (see `NaiveBayes`). The last two
             are wrong where the reason why cells are missing changes.
-        class_prior, unseen, random_state: ...
+        class_prior, unseen, unlabelled, random_state: ...
         The last four apply to automatic members.
 
     Attributes:
@@ -176,6 +177,7 @@ class StackedClassifier(Classifier):
         class_prior: ClassPriorSpec = 1.0,
         missing: str = "learn",
         unseen: str = "missing",
+        unlabelled: Unlabelled = "learn",
         random_state: object = None,
     ) -> None:
         self.members = members
@@ -184,6 +186,7 @@ class StackedClassifier(Classifier):
         self.class_prior = class_prior
         self.missing = missing
         self.unseen = unseen
+        self.unlabelled = unlabelled
         self.random_state = random_state
 
     # -- fitting -----------------------------------------------------------------------------------
@@ -212,10 +215,11 @@ class StackedClassifier(Classifier):
         first, start = not hasattr(self, "members_"), time.perf_counter()
         if not first and not self._training:
             raise NoRows.to_learn_from("a stack")
-        rows = self._training_rows(X, y, sample_weight, reset=first)
+        rows = self._training_rows(X, y, sample_weight, reset=first, classes=classes)
         these = rows.classes if classes is None else np.unique(classes)
         every = these if first else np.union1d(self.classes_, these)
-        check_labelled(every)
+        if not first and self.unlabelled is not None:
+            check_mark(self.classes_, every)
         check_declared(rows.classes, every)
         if first:
             return self._fit_stack(rows, every, start)
@@ -228,8 +232,8 @@ class StackedClassifier(Classifier):
         """Fit every member to the first rows."""
         arguments.seed(self.random_state)
         if len(rows.classes) < 2:
-            raise TooFewClasses.found(rows.classes.tolist())
-        members = {name: clone(m) for name, m in self._listed(rows.table).items()}
+            raise too_few_classes(rows)
+        members = {name: clone(m) for name, m in self._listed(rows.labelled.table).items()}
         wide = self._without_wide(rows.table)
         fitted = self._attempted(members, (rows,), classes, first=True)
         return self._finish_stack(fitted, (rows,), classes, start, wide)
@@ -249,7 +253,8 @@ class StackedClassifier(Classifier):
             return {name: _own(member) for name, member in self.members.items()}
         if isinstance(self.members, str):
             arguments.one_of("members", self.members, ALLOWED)
-            options = {"unseen": self.unseen, "random_state": self.random_state}
+            options: dict = {"unseen": self.unseen, "random_state": self.random_state}
+            options["unlabelled"] = self.unlabelled
             reads = arguments.one_of("missing", self.missing, PATTERNS) != "ignorable"
             # the stack learns how much the pattern counts from what it asks of members anyway
             options["missing"] = "informative" if reads else "ignorable"
@@ -280,6 +285,8 @@ class StackedClassifier(Classifier):
             for name, member in members.items():
                 try:
                     own = [member._own_rows(rows, reset=first) for rows in seen]
+                    if not reads_unlabelled(member, own[-1].table):
+                        own = [rows.labelled for rows in own]
                     if first:
                         member._fit_rows(own[-1], classes)
                     else:
@@ -333,6 +340,7 @@ class StackedClassifier(Classifier):
         self.inference_ = "stacked"
         details = {f"weight of {name}": weight for name, weight in self.weights_.items()}
         details |= {"rows that weigh members": float(len(codes))}
+        details |= self._unlabelled_details(seen)
         left_out = posterior.log_proba(scores)[own]
         details["leave-one-out log loss"] = -_mean(left_out, weight)
         details |= {
@@ -342,6 +350,19 @@ class StackedClassifier(Classifier):
         seconds = time.perf_counter() - start
         self.report_ = dataclasses.replace(report, seconds=seconds, details=details)
         return self
+
+    def _unlabelled_details(self, seen: Sequence[TrainingRows]) -> dict[str, float]:
+        """Return the number of rows without a label, and their mean weight in the members."""
+        n_rows = sum(len(rows.unlabelled.codes) for rows in seen if rows.unlabelled is not None)
+        if not n_rows:
+            return {}
+        mean = sum(w * self.members_[name].unlabelled_weight_ for name, w in self.weights_.items())
+        return {"unlabelled.rows": float(n_rows), "unlabelled.weight": mean}
+
+    def _labels_found(self) -> Joint | None:
+        found = [rows.unlabelled for rows in self._training if rows.unlabelled is not None]
+        proba = [self.predict_proba(rows.raw()) for rows in found]
+        return np.concatenate(proba) if proba else None
 
     def _chosen_powers(
         self, scores: Scores, codes: Labels, weight: Weights

@@ -41,6 +41,8 @@ from bayesgen.inference import leave_one_out as loo
 from bayesgen.inference.pooling import column_priors, learned_pool, pattern_priors
 from bayesgen.inference.posterior import Scores, take_rows
 from bayesgen.inference.power_posterior import learned_powers, stated_powers
+from bayesgen.inference.unlabelled_rows import ExpectedLabels, kept
+from bayesgen.inference.unlabelled_weights import LabelledRows, left_out_of_all
 from bayesgen.likelihoods import Likelihood, Repair
 from bayesgen.model import (
     Model,
@@ -58,13 +60,15 @@ from bayesgen.table import (
     SparseTable,
     Table,
     check_declared,
-    check_labelled,
 )
 from bayesgen.typing import Encoded, Joint, Labels, Traceable, Weights
 
 LEARN_ROWS = 1 << 17
 """Rows encoded at once: with 20 columns 21 MB, which the allocator hands out again and again
 instead of asking the system for fresh pages (.4 s of .8 s for 1e6 rows, measured)."""
+
+UNLABELLED = -1
+"""The class code of a row without a label."""
 
 JUDGED = 2000
 """Rows that judge the missing pattern at most: as many as judge the members of a stack."""
@@ -131,8 +135,9 @@ class TrainingRows:
     """Training rows of one call of fit or partial_fit.
 
     X, y, sample_weight: as they were passed. table, codes, weight: as they were read, rows of
-    weight 0 left out. classes: the distinct labels, sorted, which the codes are positions in. kept:
-    positions in X of the rows that were not left out; None: all.
+    weight 0 left out. classes: the distinct labels, sorted, which the codes are positions in;
+    a row without a label has the code UNLABELLED. kept: positions in X of the rows that were not
+    left out; None: all.
     """
 
     X: object
@@ -160,6 +165,26 @@ class TrainingRows:
         return TableEncoder(self.table)
 
     @functools.cached_property
+    def labelled(self) -> "TrainingRows":
+        """The rows that have a label; itself if all have."""
+        there = self.codes != UNLABELLED
+        return self if there.all() else self._part(np.flatnonzero(there), self.codes[there])
+
+    @functools.cached_property
+    def unlabelled(self) -> "TrainingRows | None":
+        """The rows without a label; None if all have one."""
+        if self.labelled is self:
+            return None
+        rest = np.flatnonzero(self.codes == UNLABELLED)
+        return self._part(rest, self.codes[rest])
+
+    def _part(self, where: np.ndarray, codes: Labels) -> "TrainingRows":
+        """Return some of the rows, with the levels of all."""
+        kept = where if self.kept is None else self.kept[where]
+        parts = {"codes": codes, "weight": self.weight[where], "kept": kept}
+        return dataclasses.replace(self, table=self.table.take(where), **parts)
+
+    @functools.cached_property
     def power_transforms(self) -> dict[Column, tuple | None]:
         """The power transforms of these rows' columns that were learned so far."""
         return {}
@@ -171,12 +196,17 @@ class TrainingRows:
     def only(self, where: np.ndarray) -> "TrainingRows":
         """Return some of the rows, as if they alone had been read."""
         kept = where if self.kept is None else self.kept[where]
-        present, codes = np.unique(self.codes[where], return_inverse=True)
+        codes = self.codes[where]
+        there = codes != UNLABELLED
+        present, codes[there] = np.unique(codes[there], return_inverse=True)
         parts = {"codes": codes, "weight": self.weight[where], "classes": self.classes[present]}
         return dataclasses.replace(self, table=self.table.only(where), kept=kept, **parts)
 
     def codes_among(self, classes: np.ndarray) -> Labels:
-        """Return the position of each label among classes, sorted, that hold those of the rows."""
+        """Return the position of each label among classes, sorted, that hold those of the rows.
+
+        Every row must have a label (see `labelled`).
+        """
         index = np.searchsorted(classes, self.classes)
         return self.codes if len(index) == len(classes) else index[self.codes]
 
@@ -186,9 +216,10 @@ class TrainingRows:
 
 
 def together(seen: Sequence[TrainingRows], classes: np.ndarray) -> tuple[Labels, Weights]:
-    """Return the class codes and the weights of the rows of several calls."""
-    codes = np.concatenate([rows.codes_among(classes) for rows in seen])
-    return codes, np.concatenate([rows.weight for rows in seen])
+    """Return the class codes and the weights of the labeled rows of several calls."""
+    parts = [rows.labelled for rows in seen]
+    codes = np.concatenate([rows.codes_among(classes) for rows in parts])
+    return codes, np.concatenate([rows.weight for rows in parts])
 
 
 # -- the state -------------------------------------------------------------------------------------
@@ -198,8 +229,9 @@ def together(seen: Sequence[TrainingRows], classes: np.ndarray) -> tuple[Labels,
 class TrainingState:
     """Additive training state: columns, classes and sufficient statistics.
 
-    likelihoods: of each block, with the guesses as the user left them. log_abs_det_jacobian: of
-    the power transforms over all rows, which is added to the log evidence.
+    likelihoods: of each block, with the guesses as the user left them. statistics: of the labeled
+    rows. log_abs_det_jacobian: of the power transforms over all rows, which is added to the log
+    evidence. unlabelled: what the last fit made of rows without a label, if there were any.
     """
 
     schema: Schema
@@ -207,6 +239,7 @@ class TrainingState:
     classes: np.ndarray
     statistics: ModelStatistics
     log_abs_det_jacobian: float = dataclasses.field(default=0.0, kw_only=True)
+    unlabelled: ExpectedLabels | None = dataclasses.field(default=None, kw_only=True)
 
     def to_keep(self) -> "TrainingState":
         """Return the part of the state that a fitted classifier keeps: all of it."""
@@ -253,7 +286,11 @@ class TrainingState:
         count = self.statistics.count
         parts = {name: part.shifted(-origin[name]) for name, part in self.likelihoods.items()}
         classes = class_prior(prior, self.classes, count, frequencies=frequencies)
-        model, statistics, reader = complete_model(classes, parts, self.statistics)
+        if self.unlabelled is None:
+            model, statistics, reader = complete_model(classes, parts, self.statistics)
+        else:
+            model, _, reader = complete_model(classes, parts, self.unlabelled.guesses)
+            statistics = kept(reader, self.statistics)
         return model, statistics, dataclasses.replace(reader, power_transforms=transforms)
 
     def column_positions(self) -> dict[Name, tuple[str, int]]:
@@ -350,6 +387,10 @@ class TrainingState:
             judged: which rows are left out in turn; None: all.
         """
         judged = np.arange(len(y)) if judged is None else judged
+        if self.unlabelled is not None:
+            rows = LabelledRows(encoded, y, weight, away).at(judged)
+            model = self.complete(prior, frequencies=False)[0]
+            return left_out_of_all(model, self.statistics, self.unlabelled, reader, rows)
         classes_out = self.classes_without(prior, y[judged], away[judged])
         parts, origin = [np.zeros((len(judged), 0, len(self.classes)))], self.schema.origins()
         for name, full in reader.full.items():  # other blocks cannot tell classes apart
@@ -396,9 +437,13 @@ class TrainingState:
             posterior = method.infer(model, statistics, reader, seed)
         except np.linalg.LinAlgError as error:
             raise_singular(error, [name for block in joint for name in self.columns(reader, block)])
+        self.warn_of(posterior)
+        return posterior
+
+    def warn_of(self, posterior: Posterior) -> None:
+        """Warn about doubtful results."""
         for warning in self._warnings(posterior):
             warn(warning)
-        return posterior
 
     def _warnings(self, posterior: Posterior) -> Iterator[BayesgenWarning]:
         for names in self.uninformative_columns(posterior.reader):
@@ -422,6 +467,8 @@ class TrainingState:
         except InvalidPrior as error:
             raise NoEvidence.invalid_prior(error) from error
         model.require_evidence()
+        if self.unlabelled is not None:
+            raise NoEvidence.unlabelled_rows()
         if any_missing(model, statistics):
             raise NoEvidence.missing_values()
         if inference != "exact":
@@ -454,7 +501,7 @@ class TrainingState:
         if temper is not None:
             what = (f"temper={temper!r}", "State a power: temper=0.5")
         posterior.require_leave_one_out(*what)
-        encoded = joined([rows.encode(self.schema, unseen) for rows in seen])
+        encoded = joined([rows.labelled.encode(self.schema, unseen) for rows in seen])
         codes, weight = together(seen, self.classes)
         judged = np.arange(len(codes)) if temper is not None else judges_of_pattern(len(codes))
         parts = posterior.reader, encoded, codes, weight, one_each(weight)
@@ -494,7 +541,7 @@ def new_state(
         raise InvalidArgument.not_one_of("power_transform", power_transform, [True, False])
     if power_transform and not isinstance(rows.table, SparseTable):
         return learn_power_transforms(schema, likelihoods, (rows,), classes, unseen=unseen)
-    return learn(rows, schema, likelihoods, classes, unseen=unseen)
+    return learn(rows.labelled, schema, likelihoods, classes, unseen=unseen)
 
 
 def accumulated(
@@ -508,14 +555,13 @@ def accumulated(
 ) -> TrainingState:
     """Return the state after the last rows seen; power transforms are chosen from all of them."""
     rows = seen[-1]
-    check_labelled(classes)
     check_declared(rows.classes, classes)
     if isinstance(rows.table, SparseTable):
         check_sparse(earlier.likelihoods)
     schema = earlier.schema.merge(rows.table, estimator=estimator)
     if power_transform:
         return learn_power_transforms(schema, earlier.likelihoods, seen, classes, unseen=unseen)
-    return earlier + learn(rows, schema, earlier.likelihoods, classes, unseen=unseen)
+    return earlier + learn(rows.labelled, schema, earlier.likelihoods, classes, unseen=unseen)
 
 
 def learn(
@@ -568,6 +614,7 @@ def learn_power_transforms(
         if part.kind == "numbers" and part.centred
     }
     some = dataclasses.replace(schema, blocks=untransformed)
+    seen = [rows.labelled for rows in seen]
     encoded = joined([rows.encode(some, unseen) for rows in seen]) if untransformed else {}
     codes, weight = together(seen, classes)
     # learned once for all members of a stack

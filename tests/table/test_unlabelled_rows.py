@@ -1,18 +1,28 @@
-"""-1 beside other labels marks rows without one: refused everywhere, until they are supported."""
+"""Marks of rows without a label: how y is read, in every container and every method."""
 
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import bayesgen as bg
 from bayesgen.cli import main
-from bayesgen.errors import MissingLabels, UnlabelledRows
+from bayesgen.errors import (
+    InvalidArgument,
+    MissingLabels,
+    NoRows,
+    TooFewClasses,
+    UnlabelledMark,
+    UnlabelledRows,
+)
 
 X, SPECIES = bg.datasets.load_iris()
 Y = np.unique(SPECIES, return_inverse=True)[1]
-MARKED = np.where(np.arange(150) % 5 == 0, -1, Y)
-KINDS = {
+BLANK = np.arange(150) % 5 == 0
+MARKED = np.where(BLANK, -1, Y)
+WORDS = np.where(BLANK, None, np.asarray(SPECIES, dtype=object))
+MARKS = {
     "int": MARKED,
     "float": MARKED.astype(float),
     "int8": MARKED.astype(np.int8),
@@ -22,59 +32,57 @@ KINDS = {
     "nullable": pd.Series(MARKED, dtype="Int64"),
     "polars": pl.Series(MARKED),
     "column": MARKED[:, None],
+    "float32 column": MARKED.astype(np.float32)[:, None],
+}
+MISSING = {
+    "None": WORDS,
+    "list": WORDS.tolist(),
+    "NaN": np.where(BLANK, np.nan, Y),
+    "NaN among words": np.where(BLANK, np.nan, np.asarray(SPECIES, dtype=object)),
+    "NA": pd.Series(np.where(BLANK, pd.NA, Y), dtype="Int64"),
+    "NaT": np.where(BLANK, pd.NaT, np.asarray(SPECIES, dtype=object)),
+    "category": pd.Series(WORDS, dtype="category"),
+    "string": pd.Series(WORDS, dtype="string"),
+    "boolean": pd.Series(np.where(BLANK, pd.NA, Y > 0), dtype="boolean"),
+    "polars": pl.Series(WORDS.tolist()),
+    "arrow": pa.array(WORDS.tolist()),
+    "masked": np.ma.MaskedArray(Y, mask=BLANK),
+    "column": np.where(BLANK, np.nan, Y)[:, None],
+    "-1 among words": np.where(BLANK, -1, np.asarray(SPECIES, dtype=object)),
+    "-1 and None among words": [-1 if i % 10 == 0 else w for i, w in enumerate(WORDS)],
 }
 MAKERS = {
     "naive": bg.NaiveBayes,
     "joint": bg.QDA,
-    "stack": lambda: bg.StackedClassifier([bg.NaiveBayes(), bg.LDA()]),
+    "stack": lambda **options: bg.StackedClassifier([bg.NaiveBayes(), bg.LDA()], **options),
 }
+column_vector = pytest.mark.filterwarnings("ignore:A column-vector y")
 refused = pytest.raises(UnlabelledRows, match=r"y holds -1 beside the labels 0(\.0)?, 1(\.0)?")
 
 
-@pytest.mark.filterwarnings("ignore:A column-vector y")
-@pytest.mark.parametrize("kind", KINDS)
-def test_fit_refuses_minus_one_beside_two_labels(kind):
-    with refused:
-        bg.NaiveBayes().fit(X, KINDS[kind])
+@column_vector
+@pytest.mark.parametrize("kind", MARKS)
+def test_minus_one_beside_two_labels_is_a_mark_with_a_warning(kind):
+    with pytest.warns(UnlabelledMark, match=r"-1 in 30 of 150 rows, beside 0(\.0)?, 1(\.0)?, 2"):
+        clf = bg.NaiveBayes().fit(X, MARKS[kind])
+    assert clf.classes_.tolist() == [0, 1, 2]
+    alone = bg.NaiveBayes().fit(X[~BLANK], np.asarray(MARKS[kind])[~BLANK])
+    assert clf.classes_.dtype == alone.classes_.dtype
+    assert clf.label_distributions_[~BLANK].max(axis=1).min() == 1.0
+    assert (clf.transduction_[~BLANK] == Y[~BLANK]).all()
 
 
-@pytest.mark.parametrize("name", MAKERS)
-def test_every_way_in_refuses_it(name):
-    make = MAKERS[name]
-    with refused:
-        make().fit(X, MARKED)
-    with refused:
-        make().partial_fit(X, MARKED)
-    clf = make().partial_fit(X, Y)
-    before = clf.predict_proba(X)
-    with refused:  # in a later batch, which leaves no trace
-        clf.partial_fit(X[:2], [-1, 0])
-    np.testing.assert_array_equal(clf.predict_proba(X), before)
-    with refused:
-        clf.score(X, MARKED)
-    with refused:
-        clf.plot_reliability(X, MARKED)
-    with refused:
-        bg.compare({"clf": make()}, X, MARKED)
-
-
-def test_a_declared_minus_one_is_refused_too():
-    with refused:
-        bg.NaiveBayes().partial_fit(X, Y, classes=[-1, 0, 1, 2])
-
-
-def test_minus_one_that_came_first_is_refused_once_two_other_labels_are_there():
-    clf = bg.NaiveBayes().partial_fit(X[:100], np.where(Y[:100] == 0, -1, 1))
-    with refused:
-        clf.partial_fit(X[100:], np.zeros(50, dtype=int))
-
-
-def test_rows_of_the_fit_are_not_found_among_unlabelled_ones():
-    clf = bg.NaiveBayes().fit(X, Y)
-    with refused:
-        clf.loo(X, MARKED)
-    with refused:
-        clf.to_datatree(X, MARKED)
+@column_vector
+@pytest.mark.parametrize("kind", MISSING)
+def test_missing_labels_are_marks_without_a_warning(kind):
+    y = MISSING[kind]
+    clf = bg.NaiveBayes().fit(X, y)
+    assert clf.report_.details["unlabelled.rows"] == 30
+    known = y.to_pylist() if isinstance(y, pa.Array) else y
+    alone = bg.NaiveBayes().fit(
+        X[~BLANK], [v for v, out in zip(known, BLANK, strict=True) if not out]
+    )
+    assert clf.classes_.tolist() == alone.classes_.tolist()
 
 
 @pytest.mark.parametrize("other", [0, 1, 7])
@@ -83,30 +91,100 @@ def test_two_classes_may_be_called_minus_one_and_another_number(other):
     clf = bg.NaiveBayes().fit(X, y)
     assert clf.classes_.tolist() == [-1, other]
     assert clf.score(X, y) == 1.0
-    negative = bg.NaiveBayes().fit(X, Y - 2)
-    assert negative.classes_.tolist() == [-2, -1, 0]
 
 
-def test_rows_without_weight_are_absent_and_words_are_words():
-    clf = bg.NaiveBayes().fit(X, MARKED, sample_weight=(MARKED >= 0).astype(float))
-    assert clf.classes_.tolist() == [0, 1, 2]
-    clf = bg.NaiveBayes().fit(X, MARKED.astype(str))
-    assert clf.classes_.tolist() == ["-1", "0", "1", "2"]
+def test_minus_one_is_a_class_among_negative_numbers_declared_or_on_request():
+    assert bg.NaiveBayes().fit(X, Y - 2).classes_.tolist() == [-2, -1, 0]
+    assert bg.NaiveBayes().fit(X, np.where(BLANK, -2, MARKED)).classes_.tolist() == [-2, 0, 1, 2]
+    four = [-1, 0, 1, 2]
+    clf = bg.NaiveBayes().partial_fit(X, MARKED, classes=four)
+    assert clf.classes_.tolist() == four
+    assert clf.partial_fit(X, MARKED).classes_.tolist() == four
+    assert bg.NaiveBayes(unlabelled=None).fit(X, MARKED).classes_.tolist() == four
+    assert bg.NaiveBayes().fit(X, MARKED.astype(str)).classes_.tolist() == ["-1", "0", "1", "2"]
     assert bg.NaiveBayes().fit(X, MARKED < 0).classes_.tolist() == [False, True]
+    words = ["", "?", "nan"]
+    assert bg.NaiveBayes().fit(X, np.array(words)[Y]).classes_.tolist() == words
 
 
-@pytest.mark.parametrize("kind", ["int", "float", "objects", "pandas", "nullable"])
-def test_both_cures_run_when_typed(kind):
-    y = KINDS[kind]
-    with pytest.raises(MissingLabels) as caught:
-        bg.NaiveBayes().fit(X, y)
-    lines = str(caught.value)
-    for line in ("keep = numpy.asarray(y) != -1", "fit(X[keep], y[keep])"):
-        assert line in lines
-    keep = np.asarray(y) != -1
-    assert len(bg.NaiveBayes().fit(X[keep], y[keep]).classes_) == 3
-    assert "numpy.asarray(y).astype(str)" in lines
-    assert len(bg.NaiveBayes().fit(X, np.asarray(y).astype(str)).classes_) == 4
+def test_minus_one_that_came_first_clashes_with_two_other_labels():
+    clf = bg.NaiveBayes().partial_fit(X[:100], np.where(Y[:100] == 0, -1, 1))
+    before = clf.predict_proba(X)
+    with pytest.raises(UnlabelledRows, match="an earlier call took for a class. Pass None"):
+        clf.partial_fit(X[100:], np.zeros(50, dtype=int))
+    np.testing.assert_array_equal(clf.predict_proba(X), before)
+
+
+def test_a_batch_of_marks_alone_after_known_classes():
+    clf = bg.NaiveBayes(unlabelled=0).partial_fit(X, Y)
+    with pytest.warns(UnlabelledMark):
+        clf.partial_fit(X[:2], [-1, 0])
+    assert clf.classes_.tolist() == [0, 1, 2]
+    learns = bg.NaiveBayes().partial_fit(X, Y)
+    with pytest.raises(NoRows, match="kept none of its rows, since all had a label"):
+        learns.partial_fit(X[:2], [None, 0])
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_none_refuses_missing_labels(name):
+    with pytest.raises(MissingLabels, match=r"y is missing .* in 30 of 150 rows"):
+        MAKERS[name](unlabelled=None).fit(X, WORDS)
+
+
+@pytest.mark.parametrize("weight", [-2, "all", float("nan"), float("inf"), True])
+def test_a_weight_is_learned_or_at_least_0(weight):
+    with pytest.raises(
+        InvalidArgument, match="unlabelled is .*; allowed: 'learn', None or a weight of at least 0"
+    ):
+        bg.NaiveBayes(unlabelled=weight).fit(X, Y)
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_labels_are_needed(name):
+    with pytest.raises(TooFewClasses, match="0 classes, nothing; 150 of 150 rows are unlabeled;"):
+        MAKERS[name]().fit(X, np.full(150, np.nan))
+    with pytest.raises(TooFewClasses, match="1 class, 'a'; 149 of 150 rows are unlabeled;"):
+        MAKERS[name]().fit(X, ["a"] + 149 * [None])
+    with pytest.raises(NoRows, match="y has no label in any of 150 rows"):
+        MAKERS[name]().fit(X, SPECIES).score(X, np.full(150, None))
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_rows_without_a_label_are_not_scored(name):
+    clf = MAKERS[name]().fit(X, WORDS)
+    weight = np.arange(150.0)
+    there = ~BLANK
+    assert clf.score(X, WORDS) == clf.score(X[there], SPECIES[there])
+    own = clf.score(X, WORDS, sample_weight=weight)
+    assert own == clf.score(X[there], SPECIES[there], sample_weight=weight[there])
+    assert len(clf.loo()) == 120
+    assert clf.loo(X, WORDS).equals(clf.loo())
+
+
+def test_rows_without_weight_are_absent():
+    clf = bg.NaiveBayes().fit(X, MARKED, sample_weight=(~BLANK).astype(float))
+    assert clf.classes_.tolist() == [0, 1, 2]
+    alone = bg.NaiveBayes().fit(X[~BLANK], Y[~BLANK])
+    np.testing.assert_array_equal(clf.predict_proba(X), alone.predict_proba(X))
+    assert len(clf.label_distributions_) == 120
+    assert clf.unlabelled_weight_ == 0.0
+
+
+def test_the_warning_names_two_cures_that_work():
+    with pytest.warns(UnlabelledMark) as caught:
+        bg.NaiveBayes().fit(X, MARKED)
+    sentence = str(caught[0].message)
+    assert "numpy.asarray(y).astype(str)" in sentence
+    assert "unlabelled=None" in sentence
+    assert "pass None in place of -1" in sentence
+    bg.NaiveBayes().fit(X, np.where(BLANK, None, MARKED))
+
+
+def test_comparisons_and_reliability_refuse_marks():
+    with refused:
+        bg.compare({"clf": bg.NaiveBayes()}, X, MARKED)
+    with refused:
+        bg.NaiveBayes().fit(X, Y).plot_reliability(X, MARKED)
 
 
 @pytest.mark.parametrize("command", ["compare", "fit", "report"])
