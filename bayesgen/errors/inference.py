@@ -67,7 +67,11 @@ class NoClosedForm(BayesgenWarning):
         "posterior was simulated by data augmentation (inference_ says so). Pass inference='auto' "
         "to choose this without a warning."
     )
-    unlabelled_rows = Sentence(
+    sampled_labels = Sentence(
+        "rows without a label have no closed form; the posterior was simulated by data "
+        "augmentation (inference_ says so). Pass inference='auto' to choose this without a warning."
+    )
+    expected_labels = Sentence(
         "rows without a label have no closed form; their labels were replaced by expected ones, at "
         "weights learned from the labeled rows (inference_ says so). Pass inference='auto' to "
         "choose this without a warning."

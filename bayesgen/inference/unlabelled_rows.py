@@ -40,7 +40,7 @@ from bayesgen.inference.posterior import (
 from bayesgen.likelihoods import Likelihood, Repair
 from bayesgen.likelihoods.base import row_chunks
 from bayesgen.model import Model, ModelStatistics, Reader, complete_model, model_statistics
-from bayesgen.typing import Encoded, Joint, Params, Traceable, Weights
+from bayesgen.typing import Encoded, Joint, Labels, Params, Traceable, Weights
 
 CHUNK = 4096
 """Rows at once: repeated for three classes of 20 columns they are 2 MB, a second-level cache."""
@@ -70,6 +70,11 @@ class UnlabelledRows:
     def times(self, factor: float) -> "UnlabelledRows":
         """Return the rows with all weights multiplied."""
         return dataclasses.replace(self, weight=self.weight * factor)
+
+    def labelled(self, likelihoods: Mapping[str, Likelihood], y: Labels) -> ModelStatistics:
+        """Return the statistics of the rows with class codes."""
+        sizes = {"n_classes": self.n_classes, "n_levels": self.n_levels}
+        return model_statistics(likelihoods, self.encoded, y, self.weight, **sizes)
 
     def statistics(self, likelihoods: Mapping[str, Likelihood], share: Joint) -> ModelStatistics:
         """Return the statistics of rows that belong to each class in part.

@@ -1,0 +1,623 @@
+"""Rows without a label: against enumeration of all labelings, optimizers and refits."""
+
+import itertools
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import minimize
+from scipy.sparse import csr_array
+from scipy.stats import norm
+from sklearn.mixture import GaussianMixture
+
+import bayesgen as bg
+from bayesgen.classes import ClassPrior
+from bayesgen.errors import NoClosedForm, UnlabelledHurts, UnsupportedInference
+from bayesgen.inference import MAP, MLE, unlabelled_draws, unlabelled_rows, unlabelled_weights
+from bayesgen.inference.unlabelled_rows import UnlabelledRows, maximize
+from bayesgen.likelihoods import Normal
+from bayesgen.model import complete_model, model_statistics
+
+TABLE = pd.DataFrame(
+    {
+        "a": [0.1, 1.4, 2.9, 4.2, 0.6, 1.1, 1.9, 2.3, 2.6, 3.3, 3.8, 5.0],
+        "b": list("uvwwuuvvwvwu"),
+    }
+)
+FEW = [0, 0, 1, 1] + 8 * [None]
+NEW = pd.DataFrame({"a": [1.5, 2.4, 4.0], "b": list("uvw")})
+READ = {
+    "a": bg.Normal(mean=2, variance=2),
+    "b": bg.Categorical(probs=[0.25, 0.25, 0.5], rows_per_level=2),
+}
+EXACT = [0.754996, 0.591859, 0.163858]
+"""P(class 0) of the new rows, by enumeration of the 2^8 labelings."""
+LABELS = [0.183757, 0.222718, 0.345416, 0.401574, 0.669645, 0.542876, 0.800283, 0.694929]
+"""P(class 1) of the eight rows, by the same."""
+LABELLED_ALONE = [0.731607, 0.568356, 0.131692]
+EXPECTED = [0.781897, 0.581028, 0.105828]
+harmless = pytest.mark.filterwarnings("ignore::bayesgen.errors.UnlabelledHurts")
+
+
+def fitted(y=FEW, X=TABLE, weight=None, **options):
+    clf = bg.GenerativeClassifier(READ, random_state=0, **options)
+    return clf.fit(X, y, sample_weight=weight)
+
+
+def enumerated():
+    """P(y = 1) of each row, and P(class 0) of new rows, over all labelings by their evidence."""
+    labels, evidences, proba = [], [], []
+    for tail in itertools.product([0, 1], repeat=8):
+        clf = fitted([0, 0, 1, 1, *tail])
+        labels.append(tail)
+        evidences.append(clf.log_evidence_)
+        proba.append(np.exp(clf.predict_joint_log_proba(NEW)))
+    weight = np.exp(np.array(evidences) - max(evidences))
+    weight /= weight.sum()
+    joint = np.tensordot(weight, np.array(proba), 1)
+    return (
+        weight @ np.array(labels),
+        joint[:, 0] / joint.sum(axis=1),
+        np.logaddexp.reduce(evidences),
+    )
+
+
+# -- enumeration -----------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_enumeration_gives_the_constants():
+    labels, proba, evidence = enumerated()
+    np.testing.assert_allclose(labels, LABELS, atol=1e-6)
+    np.testing.assert_allclose(proba, EXACT, atol=1e-6)
+    assert evidence == pytest.approx(-39.757740, abs=1e-6)
+
+
+def test_labelled_rows_alone_and_expected_labels():
+    alone = bg.GenerativeClassifier(READ).fit(TABLE[:4], FEW[:4])
+    np.testing.assert_allclose(alone.predict_proba(NEW)[:, 0], LABELLED_ALONE, atol=1e-6)
+    clf = fitted(inference="expected", unlabelled=1)
+    np.testing.assert_allclose(clf.predict_proba(NEW)[:, 0], EXPECTED, atol=1e-6)
+    assert clf.inference_ == "expected"
+    assert "intervals are too narrow" in clf.report_.verdict
+
+
+@harmless
+@pytest.mark.slow
+def test_sampled_labels_have_the_enumerated_posterior():
+    # 5,500 effective draws of a probability of standard deviation .12, and of .5 for a label
+    clf = fitted(unlabelled=1, inference=bg.Augmentation(draws=5000))
+    np.testing.assert_allclose(clf.predict_proba(NEW)[:, 0], EXACT, atol=0.008)
+    np.testing.assert_allclose(clf.label_distributions_[4:, 1], LABELS, atol=0.012)
+    assert clf.inference_ == "augmentation"
+    joint = clf.predict_joint_log_proba(NEW[:1])
+    np.testing.assert_allclose(joint, [[-3.008668, -4.134105]], atol=0.03)
+
+
+@harmless
+def test_sampled_labels_are_not_expected_ones():
+    clf = fitted(unlabelled=1)
+    np.testing.assert_allclose(clf.predict_proba(NEW)[:, 0], EXACT, atol=0.025)
+    assert clf.inference_ == "augmentation"
+    np.testing.assert_allclose(clf.label_distributions_[4:, 1], LABELS, atol=0.04)
+    assert (clf.label_distributions_[:4, 1] == [0, 0, 1, 1]).all()
+
+
+def hard_labels(joint, rng):
+    return joint.argmax(axis=1)
+
+
+@harmless
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.LowSampleSize")
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.NotConverged")
+@pytest.mark.parametrize("fault", ["hard labels", "labels drawn once", "class counts left out"])
+def test_faults_of_the_sampler_are_found(fault, monkeypatch):
+    if fault == "hard labels":
+        monkeypatch.setattr(unlabelled_draws, "_drawn", hard_labels)
+    elif fault == "labels drawn once":
+        drawn, kept = unlabelled_draws._drawn, []
+
+        def once(joint, rng):
+            kept.append(drawn(joint, rng)) if not kept else None
+            return kept[0]
+
+        monkeypatch.setattr(unlabelled_draws, "_drawn", once)
+    else:
+        whole = UnlabelledRows.labelled
+
+        def without_counts(self, likelihoods, y):
+            found = whole(self, likelihoods, y)
+            return type(found)(0 * found.count, found.blocks)
+
+        monkeypatch.setattr(UnlabelledRows, "labelled", without_counts)
+    clf = fitted(unlabelled=1)
+    far = np.abs(clf.predict_proba(NEW)[:, 0] - EXACT).max()
+    spread = np.exp(clf._posterior.log_classes()) - [0.509914, 0.490086]
+    assert max(far, np.abs(clf.label_distributions_[4:, 1] - LABELS).max()) > 0.04 or (
+        np.abs(spread).max() > 0.04 or clf._posterior.params["class"]["probs"][..., 0].std() > 0.18
+    )
+
+
+@harmless
+@pytest.mark.slow
+def test_three_classes_with_missing_cells_in_a_block_of_one_column():
+    x = np.array([0.1, 0.9, 2.1, 2.6, 4.2, 5.1, np.nan, 1.5, np.nan, 3.9])
+    y = [0, 0, 1, 1, 2, 2, None, None, None, None]
+    read = {"a": bg.MultivariateNormal(mean=2, scale=2, covariance_rows=4)}
+    new = pd.DataFrame({"a": [1.5, 3.0, np.nan]})
+    evidences, joints = [], []
+    for tail in itertools.product(range(3), repeat=4):
+        own = [*y[:6], *tail]
+        seen = ~np.isnan(x)  # a row without a cell counts for its class alone
+        clf = bg.GenerativeClassifier(read).fit(pd.DataFrame({"a": x[seen]}), np.array(own)[seen])
+        gap = np.bincount(np.array(own)[~seen], minlength=3)
+        prior = ClassPrior(np.full(3, 1 / 3), 3.0)
+        count = clf.state_.statistics.count
+        more = prior.log_evidence(count + gap) - prior.log_evidence(count)
+        evidences.append(clf.log_evidence_ + more)
+        shift = (
+            prior.posterior(count + gap).log_predictive() - prior.posterior(count).log_predictive()
+        )
+        joints.append(np.exp(clf.predict_joint_log_proba(new) + shift))
+    weight = np.exp(np.array(evidences) - max(evidences))
+    joint = np.tensordot(weight, np.array(joints), 1)
+    exact = joint / joint.sum(axis=1, keepdims=True)
+    clf = bg.GenerativeClassifier(
+        read, unlabelled=1, inference=bg.Augmentation(draws=3000), random_state=0
+    ).fit(pd.DataFrame({"a": x}), y)
+    np.testing.assert_allclose(clf.predict_proba(new), exact, atol=0.02)
+
+
+# -- expectation-maximization ----------------------------------------------------------------------
+
+
+def normal_mixture(seed=0, n=60):
+    rng = np.random.default_rng(seed)
+    y = (rng.random(n) < 0.6).astype(int)
+    x = np.where(y, rng.normal(2.2, 1.2, n), rng.normal(-0.5, 0.6, n))[:, None]
+    return x, np.array([*y[:6], *(n - 6) * [None]], dtype=object)
+
+
+def objective(free, x, y, weight):
+    """Minus the log likelihood of labeled and unlabeled rows of a mixture of two normals."""
+    mean, sd = free[:2], np.exp(free[2:4])
+    logs = norm.logpdf(x, mean, sd) + np.stack(
+        [-np.logaddexp(0, free[4]), -np.logaddexp(0, -free[4])]
+    )
+    known = np.array([label is not None for label in y])
+    own = logs[known, y[known].astype(int)].sum()
+    return -own - weight * np.logaddexp.reduce(logs[~known], axis=1).sum()
+
+
+@pytest.mark.parametrize("weight", [1.0, 0.1])
+def test_em_ends_where_a_quasi_newton_descent_does(weight):
+    x, y = normal_mixture()
+    assert len(set(y[:6])) == 2
+    clf = bg.NaiveBayes(inference="mle", unlabelled=weight).fit(x, y)
+    params = clf.posterior_.point_params()
+    own = [*params["normal"]["mean"][:, 0], *np.log(params["normal"]["variance"][:, 0]) / 2]
+    start = np.array([*own, np.log(params["class"]["probs"][1] / params["class"]["probs"][0])])
+    # the class prior of maximum likelihood is the frequency of all rows, by weight
+    options = {"gtol": 1e-10}
+    found = minimize(objective, start + 0.05, (x, y, weight), method="BFGS", options=options)
+    np.testing.assert_allclose(start, found.x, atol=2e-6)
+    assert clf.report_.details["log_likelihood"] == pytest.approx(-found.fun, abs=1e-8)
+    assert clf.unlabelled_weight_ == weight
+
+
+def mixture_parts(x, size=2):
+    rows = UnlabelledRows({"x": x}, np.ones(len(x)), size, {"x": ()})
+    nothing = model_statistics(
+        {"x": Normal()},
+        {"x": x[:0]},
+        np.zeros(0, int),
+        np.zeros(0),
+        n_classes=size,
+        n_levels={"x": ()},
+    )
+    prior = ClassPrior(np.full(size, 1 / size), float(size))
+    whole = rows.statistics({"x": Normal()}, np.full((len(x), size), 1 / size))
+    model, _, reader = complete_model(prior, {"x": Normal()}, whole)
+    return model, nothing, reader, rows
+
+
+def test_em_without_labelled_rows_is_a_gaussian_mixture():
+    rng = np.random.default_rng(1)
+    x = np.concatenate([rng.normal(-2, 1, (80, 2)), rng.normal(1.5, [0.5, 2], (60, 2))])
+    shares = rng.dirichlet([1, 1], len(x))
+    model, nothing, reader, rows = mixture_parts(x)
+    found = maximize(MLE(variance_floor=0.0), model, nothing, reader, rows, shares)
+    assert found.converged
+    resp = found.shares
+    start = {
+        "weights_init": resp.mean(axis=0),
+        "means_init": (resp.T @ x) / resp.sum(axis=0)[:, None],
+    }
+    start["precisions_init"] = 1 / found.params["x"]["variance"]
+    theirs = GaussianMixture(
+        2, covariance_type="diag", reg_covar=0, tol=1e-14, max_iter=5000, **start
+    ).fit(x)
+    np.testing.assert_allclose(found.params["x"]["mean"], theirs.means_, atol=2e-6)
+    np.testing.assert_allclose(found.params["x"]["variance"], theirs.covariances_, atol=2e-6)
+
+
+def test_the_observed_likelihood_never_falls():
+    rng = np.random.default_rng(2)
+    x = np.concatenate([rng.normal(-1, 1, (50, 2)), rng.normal(1.5, [0.5, 2], (40, 2))])
+    x[rng.random(x.shape) < 0.1] = np.nan
+    model, nothing, reader, rows = mixture_parts(x, 3)
+    found = maximize(MLE(), model, nothing, reader, rows, rng.dirichlet([1, 1, 1], len(x)))
+    steps = np.diff(found.heights)
+    assert len(steps) > 10
+    assert (steps > -1e-9).all()
+
+
+def test_the_observed_posterior_never_falls():
+    rng = np.random.default_rng(3)
+    x = np.concatenate([rng.normal(-1, 1, (50, 1)), rng.normal(1.5, 0.5, (40, 1))])
+    model, nothing, reader, rows = mixture_parts(x)
+    prior, heights = model.blocks["x"], []
+    shares = rng.dirichlet([1, 1], len(x))
+    for _ in range(30):
+        found = maximize(MAP(), model, nothing, reader, rows, shares, tolerance=2.0)
+        mean, variance = (found.params["x"][name] for name in ("mean", "variance"))
+        degrees = prior.variance_rows
+        # log density of (mean, log variance)
+        density = (
+            norm.logpdf(mean, prior.mean, np.sqrt(variance / prior.mean_rows)).sum()
+            - (degrees / 2 * (np.log(variance) + prior.variance / variance)).sum()
+        )
+        density += np.log(found.params["class"]["probs"]).sum()
+        heights.append(found.heights[-1] + density)
+        shares = found.shares
+    assert (np.diff(heights) > -1e-9).all()
+    assert heights[-1] > heights[0] + 0.1
+
+
+def test_responsibilities_of_the_first_step_are_not_kept(monkeypatch):
+    again = unlabelled_rows.maximize
+
+    def one_step(*args, **options):
+        return again(*args, **{**options, "tolerance": 2.0})
+
+    monkeypatch.setattr(unlabelled_rows, "maximize", one_step)
+    clf = fitted(inference="expected", unlabelled=1)
+    assert np.abs(clf.predict_proba(NEW)[:, 0] - EXPECTED).max() > 0.004
+
+
+# -- weights ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["expected", "map", "mle"])
+def test_weight_2_counts_a_row_twice(method):
+    twice = pd.concat([TABLE, TABLE[4:]], ignore_index=True)
+    stated = fitted(inference=method, unlabelled=2)
+    rows = fitted([*FEW, *FEW[4:]], twice, inference=method, unlabelled=1)
+    weighted = fitted(weight=[1.0] * 4 + [2.0] * 8, inference=method, unlabelled=1)
+    np.testing.assert_allclose(stated.predict_proba(NEW), rows.predict_proba(NEW), atol=1e-7)
+    np.testing.assert_allclose(weighted.predict_proba(NEW), rows.predict_proba(NEW), atol=1e-7)
+
+
+@harmless
+@pytest.mark.slow
+def test_a_sampled_row_of_weight_2_has_two_labels():
+    options = {"unlabelled": 1, "inference": bg.Augmentation(draws=5000)}
+    one = fitted(weight=[1.0] * 4 + [2.0] * 8, **options)
+    twice = pd.concat([TABLE, TABLE[4:]], ignore_index=True)
+    two = fitted([*FEW, *FEW[4:]], twice, **options)
+    # 2,700 effective draws of a probability of standard deviation .19, twice
+    both = [np.exp(clf._posterior.log_classes()) for clf in (one, two)]
+    np.testing.assert_allclose(*both, atol=4 * 0.19 * np.sqrt(2 / 2700))
+
+
+def test_weight_0_completes_guesses_alone():
+    X, y = bg.datasets.load_iris()
+    some = np.where(np.arange(150) % 10 == 0, y, None)
+    none = bg.NaiveBayes(unlabelled=0).fit(X, some)
+    alone = bg.NaiveBayes(unlabelled=None).fit(X[::10], y[::10])
+    assert np.abs(none.predict_proba(X) - alone.predict_proba(X)).max() > 1e-3
+    stated = {"mean": 5.0, "variance": 2.0}
+    none = bg.NaiveBayes(bg.Normal(**stated), unlabelled=0).fit(X, some)
+    alone = bg.NaiveBayes(bg.Normal(**stated)).fit(X[::10], y[::10])
+    np.testing.assert_allclose(none.predict_proba(X), alone.predict_proba(X), atol=1e-12)
+    assert none.unlabelled_weight_ == 0.0
+
+
+def bernoulli_by_quadrature(x, y, weight):
+    """P(class 1), P(x = 1 given each class), of a posterior with fractional weights."""
+    grid = (np.arange(60) + 0.5) / 60
+    p, a, b = np.meshgrid(grid, grid, grid, indexing="ij")
+    joint = np.zeros_like(p)
+    for cell, label in zip(x, y, strict=True):
+        each = [(1 - p) * np.where(cell, a, 1 - a), p * np.where(cell, b, 1 - b)]
+        joint += np.log(each[label]) if label is not None else weight * np.log(sum(each))
+    joint += np.log(a * (1 - a)) + np.log(b * (1 - b))  # Beta(2, 2)
+    mass = np.exp(joint - joint.max())
+    return [float((mass * value).sum() / mass.sum()) for value in (p, a, b)]
+
+
+@harmless
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", [None, "without acceptance"])
+def test_a_fractional_weight_against_quadrature(fault, monkeypatch):
+    x, y = [0, 1, 0, 1, 1, 1, 1, 0, 1, 1], [0, 1, *8 * [None]]
+    exact = bernoulli_by_quadrature(x, y, 0.3)
+    if fault:
+        monkeypatch.setattr(unlabelled_draws._Chain, "_gain", lambda self, joint: np.zeros(4))
+    clf = bg.GenerativeClassifier(
+        bg.Bernoulli(prob=0.5, rows=4),
+        unlabelled=0.3,
+        inference=bg.Augmentation(draws=6000),
+        random_state=0,
+    ).fit(np.array(x)[:, None], y)
+    params = clf._posterior.params
+    (probs,) = (value["prob"] for owner, value in params.items() if owner != "class")
+    found = [params["class"]["probs"][..., 1].mean(), *probs[..., 0].mean(axis=(0, 1))]
+    if fault:
+        assert np.abs(np.array(found) - exact).max() > 0.015
+    else:
+        np.testing.assert_allclose(found, exact, atol=0.008)
+        assert 0.3 < clf.report_.details["acceptance"] < 1.0
+
+
+def test_fractional_weights_of_augmentation_are_exact_where_labels_are_certain():
+    x = np.concatenate([np.zeros(6), np.full(6, 40.0)])[:, None] + np.linspace(0, 1, 12)[:, None]
+    y = [0, 0, *4 * [None], 1, 1, *4 * [None]]
+    weights = [1.0, 1.0, *4 * [0.5], 1.0, 1.0, *4 * [0.5]]
+    own = {"mean": 20, "variance": 1.0}
+    sampled = bg.NaiveBayes(
+        bg.Normal(**own), unlabelled=0.5, inference=bg.Augmentation(draws=2000), random_state=0
+    ).fit(x, y)
+    exact = bg.NaiveBayes(bg.Normal(**own)).fit(x, np.repeat([0, 1], 6), sample_weight=weights)
+    mean = sampled._posterior.params["normal"]["mean"].mean(axis=(0, 1))
+    np.testing.assert_allclose(mean, exact._posterior.families["normal"].mean, atol=0.1)
+
+
+# -- learned weights -------------------------------------------------------------------------------
+
+
+def few_labels(n=4, seed=0):
+    X, y = bg.datasets.load_iris()
+    rng = np.random.default_rng(seed)
+    some = np.concatenate([rng.choice(np.flatnonzero(y == k), n, replace=False) for k in set(y)])
+    marked = np.full(150, None, dtype=object)
+    marked[some] = y[some]
+    return X, marked, np.asarray(y)
+
+
+MODELS = {
+    "naive": bg.NaiveBayes,
+    "linear": bg.LDA,
+    "quadratic": bg.QDA,
+    "learned prior": lambda **o: bg.LDA(covariance_rows="learn", **o),
+    "shared": lambda **o: bg.NaiveBayes(bg.Normal(spread="shared"), **o),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_left_out_scores_are_those_of_statistics_without_the_row(name):
+    X, marked, _ = few_labels()
+    clf = MODELS[name]().fit(X, marked)
+    state, prior = clf.state_, clf.class_prior
+    model, statistics, reader = state.complete(prior, frequencies=False)
+    (rows,) = clf._training
+    encoded = rows.labelled.encode(state.schema, "missing")
+    y = rows.labelled.codes
+    part = unlabelled_rows.kept(reader, state.unlabelled.added[0])
+    judges = unlabelled_weights.LabelledRows(encoded, y, np.ones(12), np.ones(12))
+    found = unlabelled_weights.left_out(model, statistics + part, reader, judges)
+    for i in range(12):
+        others = np.delete(np.arange(12), i)
+        cells = {block: x[others] for block, x in encoded.items()}
+        n_levels = dict.fromkeys(encoded, ())
+        rest = model_statistics(
+            reader.full, cells, y[others], np.ones(11), n_classes=3, n_levels=n_levels
+        )
+        after = model.posterior(unlabelled_rows.kept(reader, rest) + part)
+        one = reader.read({block: x[i : i + 1] for block, x in encoded.items()})
+        joint = after.classes.log_predictive() + sum(
+            family.log_predictive(one[block])[0] for block, family in after.blocks.items()
+        )
+        np.testing.assert_allclose(found.joint[i], joint, atol=1e-8)
+
+
+def test_answers_are_averaged_over_weights():
+    X, marked, _ = few_labels()
+    clf = bg.NaiveBayes().fit(X, marked)
+    found = clf._posterior
+    assert clf.inference_ == "expected"
+    assert found.weights.sum() == pytest.approx(1.0)
+    _, encoded, n = clf._encode_rows(X)
+    each = [
+        np.exp(
+            m.log_joint(encoded, n) - np.logaddexp.reduce(m.log_joint(encoded, n), axis=1)[:, None]
+        )
+        for m in found.members
+    ]
+    mean = np.tensordot(found.weights, np.array(each), 1)
+    np.testing.assert_allclose(clf.predict_proba(X), mean, atol=1e-12)
+    assert 0.0 < clf.unlabelled_weight_ < 1.0
+    details = clf.report_.details
+    assert details["unlabelled.rows"] == 138
+    assert details["unlabelled.loo_with"] >= details["unlabelled.loo_without"] + np.log(0.5) / 12
+
+
+def test_unlabelled_rows_help_where_the_model_is_right_and_are_ignored_where_it_is_wrong():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 600)
+    right = rng.normal(2.0 * y[:, None], 1.0, (600, 4))
+    marked = np.where(np.arange(600) < 40, y, None)
+    assert bg.NaiveBayes().fit(right, marked).unlabelled_weight_ > 0.1
+    # the classes are the corners of the diagonals: unlabeled rows pull toward columns
+    corner = rng.integers(0, 2, (600, 2))
+    wrong = corner * 4.0 + rng.normal(0, 0.4, (600, 2))
+    wrong = np.column_stack([wrong, wrong + rng.normal(0, 0.1, (600, 2))])
+    own = (corner.sum(axis=1) > 0).astype(int)
+    own = np.where(rng.random(600) < 0.5, own, corner[:, 0])
+    labels = np.where(np.arange(600) < 60, own, None)
+    learned = bg.NaiveBayes().fit(wrong, labels)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        forced = bg.NaiveBayes(unlabelled=1, inference="expected").fit(wrong, labels)
+
+    def loss(clf):
+        return -np.log(clf.predict_proba(wrong[60:])[np.arange(540), own[60:]] + 1e-300).mean()
+
+    assert loss(learned) < loss(forced)
+
+
+def test_fixed_weights_that_hurt_warn():
+    rng = np.random.default_rng(1)
+    n = 400
+    hidden = rng.integers(0, 2, n)
+    y = rng.integers(0, 2, n)
+    X = np.column_stack([6.0 * hidden + rng.normal(0, 1, n), 6.0 * hidden + rng.normal(0, 1, n)])
+    X = np.column_stack([X, 1.5 * y + rng.normal(0, 1, n)])
+    marked = np.where(np.arange(n) < 60, y, None)
+    with pytest.warns(UnlabelledHurts, match=r"With 340 unlabeled rows at weight 1 .* lose"):
+        bg.NaiveBayes(unlabelled=1, inference="expected").fit(X, marked)
+    bg.NaiveBayes().fit(X, marked)
+
+
+def test_a_class_with_one_label_learns_no_weight():
+    X, marked, _ = few_labels(3)
+    marked[np.flatnonzero(marked == "setosa")[:2]] = None
+    with pytest.warns(UnlabelledHurts, match="class 'setosa' has fewer than two labeled rows"):
+        clf = bg.NaiveBayes().fit(X, marked)
+    assert clf.unlabelled_weight_ == 0.0
+
+
+def test_unlabelled_rows_do_not_judge(monkeypatch):
+    X, marked, _ = few_labels()
+    sizes = []
+    left_out = unlabelled_weights.left_out
+
+    def watched(model, statistics, reader, rows):
+        sizes.append(len(rows.y))
+        return left_out(model, statistics, reader, rows)
+
+    monkeypatch.setattr(unlabelled_weights, "left_out", watched)
+    bg.NaiveBayes().fit(X, marked)
+    assert set(sizes) == {12}
+    assert len(sizes) == len(unlabelled_weights.GRID)
+
+
+# -- any model, any split --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("weight", ["learn", 0.5])
+def test_any_split_and_order_gives_the_same_fit(name, weight):
+    X, marked, _ = few_labels()
+    options = {"unlabelled": weight, "inference": "expected"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnlabelledHurts)
+        whole = MODELS[name](**options).fit(X, marked)
+        split, classes = MODELS[name](**options), np.unique(marked[marked != None])  # noqa: E711
+        for part in np.array_split(np.random.default_rng(0).permutation(150), 3):
+            split.partial_fit(X.iloc[part], marked[part], classes=classes)
+    np.testing.assert_allclose(split.predict_proba(X), whole.predict_proba(X), atol=1e-6)
+    assert split.label_distributions_.shape == (150, 3)
+
+
+def test_a_copy_keeps_no_unlabelled_rows():
+    X, marked, _ = few_labels()
+    clf = bg.NaiveBayes().fit(X, marked)
+    import copy
+
+    with pytest.raises(ValueError, match="copied or loaded keeps none"):
+        copy.deepcopy(clf).partial_fit(X, marked)
+
+
+def test_names_units_and_columns_do_not_matter():
+    X, marked, _ = few_labels()
+    clf = bg.QDA().fit(X, marked)
+    other = bg.QDA().fit(X[X.columns[::-1]] * 10.0, marked)
+    np.testing.assert_allclose(
+        other.predict_proba(X[X.columns[::-1]] * 10.0), clf.predict_proba(X), atol=1e-6
+    )
+    names = {"setosa": "z", "versicolor": "a", "virginica": "b", None: None}
+    again = bg.QDA().fit(X, [names[label] for label in marked])
+    np.testing.assert_allclose(
+        again.predict_proba(X)[:, [2, 0, 1]], clf.predict_proba(X), atol=1e-6
+    )
+
+
+def test_a_level_of_unlabelled_rows_alone_is_known():
+    X = pd.DataFrame({"b": list("uuvvuvww")})
+    clf = bg.NaiveBayes().fit(X, [0, 0, 1, 1, 0, 1, None, None])
+    assert clf.state_.schema.blocks["categorical"][0].levels == ("u", "v", "w")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        clf.predict_proba(X)
+
+
+def test_missing_cells_texts_and_joint_tables():
+    X, marked, y = few_labels(6)
+    rng = np.random.default_rng(0)
+    holed = X.mask(rng.random(X.shape) < 0.1)
+    clf = bg.QDA().fit(holed, marked)
+    assert clf.inference_ == "expected"
+    assert clf.score(holed, y) > 0.9
+    words = csr_array(
+        rng.poisson(1 + 2 * (np.arange(60) % 2)[:, None] * (np.arange(8) < 4), (60, 8))
+    )
+    labels = np.where(np.arange(60) < 10, np.arange(60) % 2, None)
+    bag = bg.BagOfWords().fit(words, labels)
+    dense = bg.BagOfWords().fit(words.toarray(), labels)
+    np.testing.assert_allclose(bag.predict_proba(words), dense.predict_proba(words), atol=1e-9)
+    assert bag.score(words, np.arange(60) % 2) >= 0.8
+    T, t = bg.datasets.load_titanic_passengers()
+    levels = T[["sex", "passengerClass"]].iloc[:300]
+    table = bg.JointTable().fit(levels, np.where(np.arange(300) < 60, t[:300], None))
+    assert table.label_distributions_.shape == (300, 2)
+
+
+def test_densities_do_not_change_rows():
+    x = np.array([[0.5], [np.nan], [2.0]])
+    before = x.copy()
+    for family in (Normal(mean=0.0, variance=1.0), bg.MultivariateNormal(mean=0.0, scale=1.0)):
+        statistics = family.statistics(x[:1], np.zeros(1, int), np.ones(1), n_classes=1)
+        score = family.complete(statistics).posterior(statistics).predictive()
+        np.testing.assert_array_equal(score(x), score(x))
+        np.testing.assert_array_equal(x, before)
+
+
+# -- what is refused -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"inference": "map"}, "State it: unlabelled=1"),
+        ({"inference": "mle"}, "State it: unlabelled=1"),
+        ({"inference": bg.Augmentation()}, "State it: unlabelled=1"),
+        ({"inference": "nuts"}, "Use inference='expected'"),
+        ({"inference": "nuts", "unlabelled": 1}, "Use inference='expected'"),
+        ({"inference": "svi", "unlabelled": 1}, "Use inference='map'"),
+    ],
+)
+def test_methods_that_cannot_take_them_say_what_can(options, sentence):
+    with pytest.raises(UnsupportedInference, match=sentence):
+        fitted(**options)
+
+
+@pytest.mark.parametrize("likelihood", [bg.KernelDensity(), bg.KernelDiscriminant()])
+def test_families_that_keep_rows_refuse_them(likelihood):
+    X, marked, _ = few_labels()
+    with pytest.raises(UnsupportedInference, match="Leave these rows out: keep"):
+        bg.GenerativeClassifier(likelihood).fit(X, marked)
+
+
+@harmless
+def test_an_exact_fit_says_that_it_is_none():
+    with pytest.warns(NoClosedForm, match="labels were replaced by expected ones"):
+        fitted(inference="exact")
+    with pytest.warns(NoClosedForm, match="simulated by data augmentation"):
+        fitted(inference=bg.Exact(draws=500), unlabelled=1)
+
+
+def test_there_is_no_evidence():
+    with pytest.raises(AttributeError, match="a sum over all labels"):
+        _ = fitted().log_evidence_
