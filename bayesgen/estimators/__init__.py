@@ -1,7 +1,7 @@
 """The public classifiers, following the scikit-learn API."""
 
 from bayesgen.estimators.bag_of_words import BagOfWords as BagOfWords
-from bayesgen.estimators.classifier import fit_batches as fit_batches
+from bayesgen.estimators.batches import fit_batches as fit_batches
 from bayesgen.estimators.discriminant import LDA as LDA
 from bayesgen.estimators.discriminant import QDA as QDA
 from bayesgen.estimators.generative import GenerativeClassifier as GenerativeClassifier

@@ -3,12 +3,10 @@
 import abc
 import copy
 import dataclasses
-import functools
 import inspect
 import os
-import re
-from collections.abc import Callable, Hashable, Iterable
-from typing import Any, ClassVar, Literal, TypeVar, cast, overload
+from collections.abc import Callable, Hashable
+from typing import Any, ClassVar, Literal, TypeVar, overload
 
 import numpy as np
 from jaxtyping import Float, Shaped
@@ -23,7 +21,6 @@ from bayesgen.classes import Spec, stated_prior
 from bayesgen.decide import Loss
 from bayesgen.errors import (
     InvalidArgument,
-    InvalidPrior,
     InvalidTarget,
     NoRows,
     TooFewClasses,
@@ -32,7 +29,6 @@ from bayesgen.errors import (
     deduplicate_warnings,
 )
 from bayesgen.estimators import (
-    missing_pattern_warning,
     parameters,
     training,
     unlabelled_fit,
@@ -40,11 +36,13 @@ from bayesgen.estimators import (
 )
 from bayesgen.estimators.column_blocks import Blocks, column_keys, with_pattern
 from bayesgen.estimators.column_blocks import Spec as LikelihoodSpec
+from bayesgen.estimators.column_cells import cells_by_column
 from bayesgen.estimators.diagnostics import DRAWS, REPLICATES, Fitted
 from bayesgen.estimators.likelihood_checks import check_sparse
 from bayesgen.estimators.linear import linear_discriminant
+from bayesgen.estimators.restored_on_failure import restored_on_failure
 from bayesgen.estimators.saving import save
-from bayesgen.estimators.training import UNLABELLED, Temper, TrainingRows, TrainingState
+from bayesgen.estimators.training import Temper, TrainingRows, TrainingState
 from bayesgen.inference import (
     NUTS,
     Method,
@@ -54,7 +52,6 @@ from bayesgen.inference import (
     log_class_probabilities,
     log_odds,
 )
-from bayesgen.inference.posterior import take_rows
 from bayesgen.plots.style import Option
 from bayesgen.schema import Column, Schema, check_columns
 from bayesgen.table import Name, Names, SparseTable, Table, check_declared, check_mark
@@ -72,36 +69,10 @@ CELLS = 256
 
 T = TypeVar("T")
 """A table of any kind, which is answered by another of the same kind."""
-M = TypeVar("M", bound=Callable)
-C = TypeVar("C", bound="Classifier")
 
 Decisions = Shaped[np.ndarray, " row"]
 EncodedRows = tuple[Posterior, dict[str, Traceable], int]
 """A posterior, rows as it reads them, and their number."""
-
-
-def restored_on_failure(method: M) -> M:
-    """Restore the attributes of an estimator if fit fails or is interrupted.
-
-    An earlier fit stays usable, including its column names and number of columns. Errors about an
-    invalid prior name the estimator that was constructed with it, not the likelihood that the
-    estimator builds from its arguments.
-    """
-
-    @functools.wraps(method)
-    def fit(self: "Classifier", *args: object, **kwargs: object) -> "Classifier":
-        before = dict(vars(self))
-        try:
-            return method(self, *args, **kwargs)
-        except BaseException as error:
-            vars(self).clear()
-            vars(self).update(before)
-            if isinstance(error, InvalidPrior) and self._likelihood_names:
-                inner, own = "|".join(self._likelihood_names), type(self).__name__
-                error.args = (re.sub(rf"\b({inner})\b", own, str(error)),)
-            raise
-
-    return cast(M, fit)
 
 
 class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
@@ -303,11 +274,10 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         if y is None:
             raise InvalidTarget.absent()
         marks = unlabelled_fit.checked_weight(self.unlabelled) is not None
-        known = [] if reset else self.classes_.tolist()
-        known += [] if classes is None else np.asarray(classes).tolist()
-        table = self._read(X, reset=reset)
-        options = {"known": known, "marks": marks}
-        rows = validation.training_rows(table, X, y, sample_weight, **options)
+        stated = [] if reset else self.classes_.tolist()
+        stated += [] if classes is None else np.asarray(classes).tolist()
+        parts = self._read(X, reset=reset), X, y, sample_weight
+        rows = validation.training_rows(*parts, classes=stated, marks=marks)
         return self._own_rows(rows, reset=reset)
 
     def _own_rows(self, rows: TrainingRows, *, reset: bool) -> TrainingRows:
@@ -318,7 +288,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     def _fit_rows(self, rows: TrainingRows, classes: np.ndarray) -> Self:
         """Fit to training rows; classes: sorted, including those of the rows."""
         if len(rows.classes) < 2:
-            raise too_few_classes(rows)
+            raise training.too_few_classes(rows)
         seed = self._drawn_seed()
         return self._finish_fit(self._new_state(rows, classes), seed, (rows,), whole=True)
 
@@ -342,12 +312,12 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     ) -> tuple[TrainingState, int, tuple[TrainingRows, ...]]:
         """Return the accumulated training state, the seed, and the rows to keep."""
         these = rows.classes if classes is None else np.unique(classes)
-        asks = self._learned_from_rows(rows)
+        asks = self._learned_from_rows((*self._training, rows))
         if not hasattr(self, "state_"):
             check_declared(rows.classes, these)
             return self._new_state(rows, these), self._drawn_seed(), (rows,) if asks else ()
-        if asks and not self._training:
-            self._require_no_rows(asks)
+        if not self._training:
+            unlabelled_fit.require_no_rows(asks, self._posterior)
         seen = (*self._training, rows) if asks else (rows,)
         every = np.union1d(self.state_.classes, these)
         if self.unlabelled is not None:
@@ -357,35 +327,16 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         state = training.accumulated(self.state_, seen, every, estimator=name, **options)
         return state, self._seed, seen if asks else ()
 
-    def _require_no_rows(self, asks: dict[str, object]) -> None:
-        """Raise if an argument is learned from the rows of earlier calls, of which none was kept.
-
-        At a stated weight rows without a label need no earlier row that has one.
-        """
-        if self._used_unlabelled():
-            raise NoRows.to_learn_from("a posterior given rows without a label")
-        if list(asks) != ["unlabelled"]:
-            raise NoRows.to_learn_from("{}={!r}".format(*next(iter(asks.items()))))
-        if self.unlabelled == unlabelled_fit.LEARN:
-            raise NoRows.labelled_alone()
-
-    def _used_unlabelled(self) -> bool:
-        """Return whether the last posterior rests on rows without a label."""
-        before = getattr(self, "_posterior", None)
-        return before is not None and "unlabelled.rows" in before.report.details
-
-    def _learned_from_rows(self, *new: TrainingRows) -> dict[str, object]:
-        """Return the arguments learned from the rows, which must then be kept; new: further ones.
+    def _learned_from_rows(self, rows: tuple[TrainingRows, ...]) -> dict[str, object]:
+        """Return the arguments learned from the rows of all calls, which must then be kept.
 
         If any row has no label all are kept, because inference starts from them again.
         """
-        lacking = self._used_unlabelled()
-        rows = (*self._training, *new)
         wanted = {
             "temper": self.temper in ("learn", "columns"),
             "missing": self.missing == "learn",
             "power_transform": self.power_transform,
-            "unlabelled": lacking or any(part.unlabelled is not None for part in rows),
+            "unlabelled": any(part.unlabelled is not None for part in rows),
         }
         return {name: getattr(self, name) for name, asks in wanted.items() if asks}
 
@@ -402,23 +353,15 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         seen: the rows to keep where an argument is learned from them. whole: whether they are all
             rows of one call, which are kept as they were passed.
         """
-        lacking = any(rows.unlabelled is not None for rows in seen)
-        asks, posterior, shares = lacking or bool(self._learned_from_rows()), None, None
+        asks, posterior, self._shares = bool(self._learned_from_rows(seen)), None, None
         if np.count_nonzero(state.statistics.count) >= 2:
-            if lacking:
-                parts = state, seen, self.inference, self.class_prior, self.unlabelled, seed
-                found = unlabelled_fit.infer(*parts, unseen=self.unseen)
-                state, posterior, shares = found.state, found.posterior, found.labels
-            else:
-                posterior = state.infer(self.inference, self.class_prior, seed)
-                if seen:
-                    parts = state, self.class_prior, posterior.reader, seen[-1]
-                    missing_pattern_warning.warn_of(*parts)
+            parts = state, seen, self.inference, self.class_prior, self.unlabelled, seed
+            found = unlabelled_fit.infer(*parts, unseen=self.unseen)
+            state, posterior, self._shares = found.state, found.posterior, found.labels
             if self.temper is not None or self.missing == "learn":
                 parts = posterior, self.temper, self.class_prior, seen
                 posterior = state.tempered(*parts, unseen=self.unseen)
         self.state_, self._posterior, self._seed = state.to_keep(), posterior, seed
-        self._shares = shares
         self._training = tuple(rows.to_keep(table=asks) for rows in seen if asks or whole)
         self.classes_ = state.classes
         if posterior is not None:
@@ -516,13 +459,9 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         """
         from sklearn.metrics import accuracy_score
 
-        target, found = validation.labels_to_score(y, self.classes_), self.predict(X)
-        if target.there is not None:
-            validation.check_length(target, len(found))
-            found = found[target.there]
-            if sample_weight is not None:
-                sample_weight = np.asarray(sample_weight)[target.there]
-        return float(accuracy_score(target.labels, found, sample_weight=sample_weight))
+        parts = y, self.predict(X), sample_weight
+        labels, found, weight = validation.labels_to_score(*parts, self.classes_)
+        return float(accuracy_score(labels, found, sample_weight=weight))
 
     def decision_function(self, X: object) -> Float[np.ndarray, "row ..."]:
         """Return log-odds of classes_[1], shape (row,), or of each class against the rest.
@@ -867,21 +806,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
 
     def _cells(self, what: str) -> dict[Name, explain.Cell]:
         """Return the encoded position of each column, and of its missing pattern beside it."""
-        places = self.state_.column_positions()
-        pattern, posterior = self.state_.pattern_positions(), self._fitted_posterior()
-        cells: dict[Name, explain.Cell] = {}
-        for name in self.state_.schema.names:
-            if name in places:
-                cells[name] = (places[name],)
-            if name in pattern and posterior.reads(*pattern[name][1]):
-                cells[pattern[name][0].name] = (pattern[name][1],)
-        if not cells:
-            raise UnsupportedInference.because(
-                f"{what} of a program of your own",
-                "it reads a row as a whole, and need not know what to do with missing cells",
-                "Read the columns by likelihoods instead.",
-            )
-        return cells
+        return cells_by_column(self.state_, self._fitted_posterior(), what)
 
     def _imputable_rows(self, X: object, what: str) -> explain.Rows:
         """Return rows whose missing cells can be imputed, for the calling method."""
@@ -945,9 +870,6 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             X, y, _ = self._rows_of_fit("to_datatree")
         rng, fitted = arguments.generator(random_state), self._fitted()
         encoded, codes = self._encode_rows(X)[1], validation.class_codes(y, self.classes_)
-        there = codes != UNLABELLED
-        if not there.all():
-            encoded, codes = take_rows(encoded, np.flatnonzero(there)), codes[there]
         return fitted.datatree(encoded, codes, rng, draws, replicates)
 
     def summary(self, *, draws: int = DRAWS, random_state: object = 0, **options: Any) -> DataFrame:
@@ -1044,11 +966,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             validation.check_complete(X, names, used, self._schema().container)
         _, encoded, n_rows = self._encode_rows(X)
         codes = validation.class_codes(y, self.classes_)
-        weight, there = validation.weights_of(sample_weight, n_rows), codes != UNLABELLED
-        if not there.all():
-            encoded = take_rows(encoded, np.flatnonzero(there))
-            codes, weight = codes[there], weight[there]
-        return fitted.loo(encoded, codes, weight, kind)
+        return fitted.loo(encoded, codes, validation.weights_of(sample_weight, n_rows), kind)
 
     def _rows_of_fit(self, what: str) -> tuple[object, object, object]:
         """Return the rows, labels and weights of the last fit, as they were passed."""
@@ -1099,17 +1017,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         self._fitted_posterior()
         if not self._training:
             raise NoRows.pass_them("label_distributions_")
-        parts = []
-        for rows in self._training:
-            there, codes = rows.codes != UNLABELLED, rows.codes.copy()
-            codes[there] = rows.labelled.codes_among(self.classes_)
-            parts.append(codes)
-        every = np.concatenate(parts)
-        out = (every[:, None] == np.arange(len(self.classes_))).astype(float)
-        found = self._labels_found()
-        if found is not None:
-            out[every == UNLABELLED] = found
-        return out
+        return unlabelled_fit.distributions(self._training, self.classes_, self._labels_found())
 
     def _labels_found(self) -> Joint | None:
         """Return P(y = k given all rows) of the rows without a label; None without such rows."""
@@ -1218,36 +1126,3 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     ) -> plots.EvidenceDisplay:
         """Draw the weight of evidence of each cell of one row; options of `EvidenceDisplay`."""
         return plots.EvidenceDisplay.from_estimator(self, row, target, against, **options)
-
-
-def too_few_classes(rows: TrainingRows) -> TooFewClasses:
-    """Return the error about rows of fewer than two classes."""
-    lacking = int((rows.codes == UNLABELLED).sum())
-    return TooFewClasses.found(rows.classes.tolist(), lacking, len(rows.codes))
-
-
-def fit_batches(classifier: C, batches: Iterable[tuple[object, object]]) -> C:
-    """Fit to batches of rows and labels; inference runs once, after the last batch.
-
-    The result equals a single fit to all rows. Memory is needed for one batch and the statistics
-    (the rows themselves, for families without sufficient statistics). New classes and levels may
-    appear in any batch; columns and their types must be the same in every batch.
-
-    Args:
-        classifier: not fitted yet.
-        batches: (X, y) pairs, as `fit` takes them.
-
-    Raises:
-        BayesgenError: as in `fit`, or there are no rows.
-    """
-    classes = np.empty(0, dtype=object)
-    classifier._training = ()
-    for X, y in batches:
-        first = not hasattr(classifier, "state_")
-        rows = classifier._training_rows(X, y, None, reset=first)
-        classifier.state_, classifier._seed, classifier._training = classifier._accumulate(rows)
-        classes = classifier.state_.classes
-    if len(classes) < 2:
-        raise TooFewClasses.found(classes.tolist())
-    classifier._finish_fit(classifier.state_, classifier._seed, classifier._training)
-    return classifier

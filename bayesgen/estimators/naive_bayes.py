@@ -5,8 +5,9 @@ import dataclasses
 from bayesgen.classes import Spec as ClassPriorSpec
 from bayesgen.errors import UnsupportedInference
 from bayesgen.estimators import leave_one_out_score
-from bayesgen.estimators.classifier import Classifier, restored_on_failure
+from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import Blocks, Spec, assign, reads_sparse, split
+from bayesgen.estimators.restored_on_failure import restored_on_failure
 from bayesgen.estimators.training import Temper, TrainingRows
 from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
 from bayesgen.inference import Method, PooledPosterior

@@ -29,11 +29,12 @@ from bayesgen.errors import (
 )
 from bayesgen.errors.base import Code
 from bayesgen.estimators import validation
-from bayesgen.estimators.classifier import Classifier, restored_on_failure, too_few_classes
+from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import PATTERNS, Blocks
 from bayesgen.estimators.diagnostics import Fitted
 from bayesgen.estimators.held_out import HeldOut, fitted_posterior, held_out, judged_rows
 from bayesgen.estimators.missing_pattern_members import pattern_cells, pattern_power
+from bayesgen.estimators.restored_on_failure import restored_on_failure
 from bayesgen.estimators.stack_members import WIDEST, automatic, reads_unlabelled, too_wide
 from bayesgen.estimators.stack_posterior import mixture_of, pooled, tempered
 from bayesgen.estimators.stack_rows import StackEncoder, StackRows
@@ -41,6 +42,7 @@ from bayesgen.estimators.training import (
     Temper,
     TrainingRows,
     together,
+    too_few_classes,
 )
 from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
 from bayesgen.inference import (

@@ -23,6 +23,7 @@ from bayesgen.errors import (
     NotConverged,
     PooledEstimate,
     SingularCovariance,
+    TooFewClasses,
     UninformativeColumn,
     warn,
 )
@@ -220,6 +221,12 @@ def together(seen: Sequence[TrainingRows], classes: np.ndarray) -> tuple[Labels,
     parts = [rows.labelled for rows in seen]
     codes = np.concatenate([rows.codes_among(classes) for rows in parts])
     return codes, np.concatenate([rows.weight for rows in parts])
+
+
+def too_few_classes(rows: TrainingRows) -> TooFewClasses:
+    """Return the error about rows of fewer than two classes."""
+    lacking = 0 if rows.unlabelled is None else len(rows.unlabelled.codes)
+    return TooFewClasses.found(rows.classes.tolist(), lacking, len(rows.codes))
 
 
 # -- the state -------------------------------------------------------------------------------------

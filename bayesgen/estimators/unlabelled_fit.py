@@ -1,7 +1,7 @@
 """Fits to rows of which some have no label: which inference runs, and what it needs of them."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 import numpy as np
@@ -11,12 +11,15 @@ from bayesgen.classes import Spec, class_prior, require_possible
 from bayesgen.errors import (
     InvalidArgument,
     NoClosedForm,
+    NoRows,
     UnlabelledHurts,
     UnsupportedInference,
     warn,
 )
+from bayesgen.estimators import missing_pattern_warning
 from bayesgen.estimators.likelihood_checks import check_encoded
 from bayesgen.estimators.training import (
+    UNLABELLED,
     TrainingRows,
     TrainingState,
     joined,
@@ -40,7 +43,7 @@ from bayesgen.inference import (
 from bayesgen.inference import unlabelled_rows as unlabelled
 from bayesgen.inference import unlabelled_weights as weights
 from bayesgen.inference.unlabelled_draws import sampled
-from bayesgen.inference.unlabelled_rows import ExpectedLabels, UnlabelledRows
+from bayesgen.inference.unlabelled_rows import ROWS, WEIGHT, ExpectedLabels, UnlabelledRows
 from bayesgen.inference.unlabelled_weights import LabelledRows
 from bayesgen.model import Model, ModelStatistics, Reader
 from bayesgen.typing import Joint
@@ -62,12 +65,12 @@ class UnlabelledFit:
     """The result of inference from rows of which some have no label.
 
     state: with what was made of the unlabeled rows. posterior: of all. labels: P(y = k given x_i)
-    of the unlabeled rows, given all rows.
+    of the unlabeled rows, given all rows; None: every row has a label.
     """
 
     state: TrainingState
     posterior: Posterior
-    labels: Joint
+    labels: Joint | None = None
 
 
 def checked_weight(weight: object) -> Weight:
@@ -100,39 +103,71 @@ def infer(
 
     Args:
         state: of the labeled rows.
-        seen: all rows, of every call.
+        seen: all rows, of every call that kept them.
         inference: the inference= argument.
         prior: of the classes.
         weight: of an unlabeled row.
         seed: of simulated draws.
         unseen: the argument of the classifier.
     """
+    if all(rows.unlabelled is None for rows in seen):
+        posterior = state.infer(inference, prior, seed)
+        if seen:
+            missing_pattern_warning.warn_of(state, prior, posterior.reader, seen[-1])
+        return UnlabelledFit(state, posterior)
     for name, part in state.likelihoods.items():
         if part.keeps_rows:
             refuse(
                 f"{part.title} of block {name!r}", "its density rests on labeled rows themselves"
             )
     method, rows = _method(inference, state, weight), _unlabelled_rows(state, seen, unseen)
-    if isinstance(inference, str) and inference == "auto" and rows.n_rows > MOST_SAMPLED:
+    if isinstance(method, Exact) and inference == "auto" and rows.n_rows > MOST_SAMPLED:
         method = Expected(draws=method.draws)
     require_possible(prior, state.classes)
-    classes = class_prior(prior, state.classes, state.statistics.count, frequencies=False)
-    origin = state.schema.origins()
-    likelihoods = {n: part.shifted(-origin[n]) for n, part in state.likelihoods.items()}
     try:
-        guesses = unlabelled.guess_statistics(classes, likelihoods, state.statistics, rows)
-        state = dataclasses.replace(state, unlabelled=ExpectedLabels(guesses, (), np.empty(0)))
-        parts = state.complete(prior, frequencies=False)
-        if weight == LEARN:
-            found = _learned(method, state, seen, rows, parts, seed, unseen)
-        else:
-            found = _stated(method, state, seen, rows, parts, seed, float(weight), unseen)
+        found = _Inference.of(state, seen, prior, rows, seed, unseen).result(method, weight)
     except np.linalg.LinAlgError as error:
-        joint = [name for name, part in likelihoods.items() if part.joint]
-        columns = [c.name for name in joint for c in state.schema.blocks[name]]
-        raise_singular(error, columns)
+        joint = [name for name, part in state.likelihoods.items() if part.joint]
+        raise_singular(error, [c.name for name in joint for c in state.schema.blocks[name]])
     state.warn_of(found.posterior)
     return found
+
+
+def require_no_rows(asks: Mapping[str, object], before: Posterior | None) -> None:
+    """Raise if an argument is learned from the rows of earlier calls, of which none was kept.
+
+    At a stated weight rows without a label need no earlier row that has one.
+
+    Args:
+        asks: the arguments that are learned from rows, and their values.
+        before: the posterior of the earlier calls.
+
+    Raises:
+        NoRows: with the argument.
+    """
+    if before is not None and ROWS in before.report.details:
+        raise NoRows.to_learn_from("a posterior given rows without a label")
+    if asks and list(asks) != ["unlabelled"]:
+        raise NoRows.to_learn_from("{}={!r}".format(*next(iter(asks.items()))))
+    if asks.get("unlabelled") == LEARN:
+        raise NoRows.labelled_alone()
+
+
+def distributions(seen: Sequence[TrainingRows], classes: np.ndarray, found: Joint | None) -> Joint:
+    """Return P(y_i = k given all rows) of rows with a label and without.
+
+    found: that of the rows without one, in order; None: there are none.
+    """
+    parts = []
+    for rows in seen:
+        codes, there = rows.codes.copy(), rows.codes != UNLABELLED
+        codes[there] = rows.labelled.codes_among(classes)
+        parts.append(codes)
+    every = np.concatenate(parts)
+    out = (every[:, None] == np.arange(len(classes))).astype(float)
+    if found is not None:
+        out[every == UNLABELLED] = found
+    return out
 
 
 def refuse(what: str, why: str, cure: str = "") -> NoReturn:
@@ -183,123 +218,134 @@ def _unlabelled_rows(
     return UnlabelledRows(encoded, weight, len(state.classes), n_levels)
 
 
-def _labelled_rows(state: TrainingState, seen: Sequence[TrainingRows], unseen: str) -> LabelledRows:
-    """Return the labeled rows that judge, at most as many as judge the missing pattern."""
-    encoded = joined([rows.labelled.encode(state.schema, unseen) for rows in seen])
-    codes, weight = together(seen, state.classes)
-    rows = LabelledRows(encoded, codes, weight, one_each(weight))
-    return rows.at(judges_of_pattern(len(codes)))
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Inference:
+    """Inference from labeled and unlabeled rows, the model completed from all of them.
 
-
-Parts = tuple[Model, ModelStatistics, Reader]
-
-
-def _learned(
-    method: Method,
-    state: TrainingState,
-    seen: Sequence[TrainingRows],
-    rows: UnlabelledRows,
-    parts: Parts,
-    seed: int,
-    unseen: str,
-) -> UnlabelledFit:
-    """Return the fit with the weight of unlabeled rows learned from the labeled ones."""
-    model, statistics, reader = parts
-    few = _class_of_few(state, seen)
-    if few is not None:
-        warn(UnlabelledHurts.too_few_labels(few))
-        return _stated(method, state, seen, rows, parts, seed, 0.0, unseen)
-    guesses = state.unlabelled.guesses
-    judges = _labelled_rows(state, seen, unseen)
-    own = Expected(draws=method.draws)
-    found = weights.learned(own, model, statistics, guesses, reader, judges, rows, seed)
-    state = dataclasses.replace(state, unlabelled=found.expected)
-    return UnlabelledFit(state, found.posterior, found.labels)
-
-
-def _class_of_few(state: TrainingState, seen: Sequence[TrainingRows]) -> object | None:
-    """Return the label of a class with fewer than two labeled rows, if there is one."""
-    codes, _ = together(seen, state.classes)
-    few = np.flatnonzero(np.bincount(codes, minlength=len(state.classes)) < 2)
-    return state.classes[few[:1]].tolist()[0] if len(few) else None
-
-
-def _stated(
-    method: Method,
-    state: TrainingState,
-    seen: Sequence[TrainingRows],
-    rows: UnlabelledRows,
-    parts: Parts,
-    seed: int,
-    weight: float,
-    unseen: str,
-) -> UnlabelledFit:
-    """Return the fit at a stated weight of unlabeled rows."""
-    model, statistics, reader = parts
-    start, some = unlabelled.first_shares(model, statistics, reader, rows), rows.times(weight)
-    if not weight:
-        none = rows.times(0.0).statistics(reader.full, start)
-        state = _with_added(state, none)
-        posterior = choose(method, model, statistics).infer(model, statistics, reader, seed)
-        posterior = dataclasses.replace(posterior, report=_noted(posterior.report, rows))
-        return UnlabelledFit(state, posterior, start)
-    if isinstance(method, MLE | MAP):
-        posterior, labels = unlabelled.estimate(method, model, statistics, reader, some, start)
-        posterior.report.details["unlabelled.weight"] = weight
-        return UnlabelledFit(state, posterior, labels)
-    found = unlabelled.maximize(MAP(), model, statistics, reader, some, start)
-    added = some.statistics(reader.full, found.shares)
-    state = _with_added(state, added)
-    _warn_of_harm(state, seen, unseen, parts, rows.n_rows, weight)
-    if not isinstance(method, Expected):
-        own = method if isinstance(method, Augmentation) else Augmentation(draws=method.draws)
-        posterior, labels = sampled(own, model, statistics, reader, some, seed)
-        posterior.report.details["unlabelled.weight"] = weight
-        return UnlabelledFit(state, posterior, labels)
-    whole = unlabelled.kept(reader, added)
-    posterior = unlabelled.expected_posterior(method, model, statistics, whole, reader, seed)
-    report = unlabelled.reported(posterior, rows.n_rows, found)
-    report.details["unlabelled.weight"] = weight
-    return UnlabelledFit(state, dataclasses.replace(posterior, report=report), found.shares)
-
-
-def _with_added(state: TrainingState, added: ModelStatistics) -> TrainingState:
-    """Return the state with expected statistics of the unlabeled rows."""
-    expected = dataclasses.replace(state.unlabelled, added=(added,), shares=np.ones(1))
-    return dataclasses.replace(state, unlabelled=expected)
-
-
-def _noted(report, rows: UnlabelledRows):
-    details = report.details | {"unlabelled.rows": float(rows.n_rows), "unlabelled.weight": 0.0}
-    return dataclasses.replace(report, details=details)
-
-
-def _warn_of_harm(
-    state: TrainingState,
-    seen: Sequence[TrainingRows],
-    unseen: str,
-    parts: Parts,
-    n_rows: int,
-    weight: float,
-) -> None:
-    """Warn if labeled rows left out are predicted worse than without unlabeled rows.
-
-    Labeled rows of earlier calls may not have been kept; then nothing is judged.
+    state: of the labeled rows. seen: all rows. guesses: statistics that completed the model.
+    statistics: of the labeled rows, as the model reads them. reader: of rows. rows: those without a
+    label. seed: of draws. unseen: the argument of the classifier.
     """
-    model, statistics, reader = parts
-    whole = np.isclose(together(seen, state.classes)[1].sum(), statistics.count.sum())
-    if not whole or _class_of_few(state, seen) is not None:
-        return
-    judges = _labelled_rows(state, seen, unseen)
-    (added,) = state.unlabelled.added
-    whole = statistics + unlabelled.kept(reader, added)
-    logs = [
-        weights.own_logs(weights.left_out(model, one, reader, judges), judges)
-        for one in (statistics, whole)
-    ]
-    gap = logs[0] - logs[1]
-    total = judges.weight.sum()
-    loss = float(gap @ judges.weight / total)
-    error = float(np.sqrt(judges.weight @ (gap - loss) ** 2) / total)
-    if loss > HARM * error:
-        warn(UnlabelledHurts.at_weight(n_rows, weight, loss))
+
+    state: TrainingState
+    seen: Sequence[TrainingRows]
+    guesses: ModelStatistics
+    model: Model
+    statistics: ModelStatistics
+    reader: Reader
+    rows: UnlabelledRows
+    seed: int
+    unseen: str
+
+    @classmethod
+    def of(
+        cls,
+        state: TrainingState,
+        seen: Sequence[TrainingRows],
+        prior: Spec,
+        rows: UnlabelledRows,
+        seed: int,
+        unseen: str,
+    ) -> "_Inference":
+        """Complete the model; prior: of the classes."""
+        count, origin = state.statistics.count, state.schema.origins()
+        classes = class_prior(prior, state.classes, count, frequencies=False)
+        likelihoods = {name: p.shifted(-origin[name]) for name, p in state.likelihoods.items()}
+        guesses = unlabelled.guess_statistics(classes, likelihoods, state.statistics, rows)
+        expected = ExpectedLabels(guesses, (), np.empty(0))
+        parts = dataclasses.replace(state, unlabelled=expected).complete(prior, frequencies=False)
+        return cls(state, seen, guesses, *parts, rows, seed, unseen)
+
+    def result(self, method: Method, weight: Weight) -> UnlabelledFit:
+        """Return the fit under a stated weight of unlabeled rows, or a learned one."""
+        if not isinstance(weight, str):
+            return self._stated(method, float(weight or 0.0))
+        few = self._class_of_few()
+        if few is not None:
+            warn(UnlabelledHurts.too_few_labels(few))
+            return self._without(method)
+        own = Expected(draws=method.draws) if isinstance(method, Exact | Expected) else Expected()
+        parts = self.model, self.statistics, self.guesses, self.reader
+        found = weights.learned(own, *parts, self._judges(), self.rows, self.seed)
+        state = dataclasses.replace(self.state, unlabelled=found.expected)
+        return UnlabelledFit(state, found.posterior, found.labels)
+
+    def _stated(self, method: Method, weight: float) -> UnlabelledFit:
+        """Return the fit at a stated weight."""
+        if not weight:
+            return self._without(method)
+        some, start = self.rows.times(weight), self._start()
+        parts = self.model, self.statistics, self.reader, some
+        if isinstance(method, MLE | MAP):
+            posterior, labels = unlabelled.estimate(method, *parts, start)
+            posterior.report.details[WEIGHT] = weight
+            return UnlabelledFit(self._with_added(), posterior, labels)
+        found = unlabelled.maximize(MAP(), *parts, start)
+        added = some.statistics(self.reader.full, found.shares)
+        self._warn_of_harm(added, weight)
+        if not isinstance(method, Expected):
+            draws = Exact().draws if isinstance(method, NUTS) else method.draws
+            own = method if isinstance(method, Augmentation) else Augmentation(draws=draws)
+            posterior, labels = sampled(own, *parts, self.seed)
+            posterior.report.details[WEIGHT] = weight
+            return UnlabelledFit(self._with_added(added), posterior, labels)
+        parts = self.model, self.statistics, unlabelled.kept(self.reader, added), self.reader
+        posterior = unlabelled.expected_posterior(method, *parts, self.seed)
+        report = unlabelled.reported(posterior, self.rows.n_rows, found)
+        report.details[WEIGHT] = weight
+        posterior = dataclasses.replace(posterior, report=report)
+        return UnlabelledFit(self._with_added(added), posterior, found.shares)
+
+    def _without(self, method: Method) -> UnlabelledFit:
+        """Return the fit at weight 0: unlabeled rows complete guesses alone."""
+        start = self._start()
+        own = choose(method, self.model, self.statistics)
+        posterior = own.infer(self.model, self.statistics, self.reader, self.seed)
+        posterior.report.details.update({ROWS: float(self.rows.n_rows), WEIGHT: 0.0})
+        none = self.rows.times(0.0).statistics(self.reader.full, start)
+        return UnlabelledFit(self._with_added(none), posterior, start)
+
+    def _start(self) -> Joint:
+        """Return P(y = k given x_i, labeled rows) of the unlabeled rows."""
+        return unlabelled.first_shares(self.model, self.statistics, self.reader, self.rows)
+
+    def _with_added(self, *added: ModelStatistics) -> TrainingState:
+        """Return the state with expected statistics of the unlabeled rows."""
+        expected = ExpectedLabels(self.guesses, added, np.ones(len(added)))
+        return dataclasses.replace(self.state, unlabelled=expected)
+
+    def _judges(self) -> LabelledRows:
+        """Return the labeled rows that judge, at most as many as judge the missing pattern."""
+        state = self.state
+        parts = [rows.labelled.encode(state.schema, self.unseen) for rows in self.seen]
+        codes, weight = together(self.seen, state.classes)
+        rows = LabelledRows(joined(parts), codes, weight, one_each(weight))
+        return rows.at(judges_of_pattern(len(codes)))
+
+    def _class_of_few(self) -> object | None:
+        """Return the label of a class with fewer than two labeled rows, if there is one."""
+        codes, _ = together(self.seen, self.state.classes)
+        few = np.flatnonzero(np.bincount(codes, minlength=len(self.state.classes)) < 2)
+        return self.state.classes[few[:1]].tolist()[0] if len(few) else None
+
+    def _warn_of_harm(self, added: ModelStatistics, weight: float) -> None:
+        """Warn if labeled rows left out are predicted worse than without unlabeled rows.
+
+        Labeled rows of earlier calls may not have been kept; then nothing is judged.
+
+        added: expected statistics of the unlabeled rows.
+        """
+        there = together(self.seen, self.state.classes)[1].sum()
+        if not np.isclose(there, self.statistics.count.sum()) or self._class_of_few() is not None:
+            return
+        judges, total = self._judges(), self.statistics + unlabelled.kept(self.reader, added)
+        logs = [
+            weights.own_logs(weights.left_out(self.model, one, self.reader, judges), judges)
+            for one in (self.statistics, total)
+        ]
+        gap, own = logs[0] - logs[1], judges.weight / judges.weight.sum()
+        loss = float(gap @ own)
+        # standard error of a weighted mean
+        error = float(np.sqrt(own**2 @ (gap - loss) ** 2))
+        if loss > HARM * error:
+            warn(UnlabelledHurts.at_weight(self.rows.n_rows, weight, loss))

@@ -33,7 +33,7 @@ def training_rows(
     y: object,
     sample_weight: object,
     *,
-    known: np.ndarray | Sequence = (),
+    classes: np.ndarray | Sequence = (),
     marks: bool = True,
 ) -> TrainingRows:
     """Return validated training rows, including the table read from X.
@@ -43,7 +43,7 @@ def training_rows(
         X: as it was passed.
         y: labels, as they were passed.
         sample_weight: weights, as they were passed.
-        known: classes of earlier calls, or declared ones.
+        classes: those of earlier calls, and declared ones.
         marks: whether rows may lack a label.
 
     Raises:
@@ -53,17 +53,17 @@ def training_rows(
     weight, kept = weights_of(sample_weight, table.n_rows), None
     if sample_weight is not None and not weight.all():
         kept = np.flatnonzero(weight)
-    target = labels_of(y, known, marks=marks, n_rows=table.n_rows, counted=kept)
+    target = labels_of(y, classes, marks=marks, n_rows=table.n_rows, counted=kept)
     if kept is not None:
         table, weight = table.only(kept), weight[kept]
-    classes = distinct(target.labels)
-    codes = _expanded(codes_of(target.labels, classes), target)
-    return TrainingRows(X, y, sample_weight, table, codes, weight, classes, kept)
+    found = distinct(target.labels)
+    codes = _expanded(codes_of(target.labels, found), target)
+    return TrainingRows(X, y, sample_weight, table, codes, weight, found, kept)
 
 
 def labels_of(
     y: object,
-    known: np.ndarray | Sequence = (),
+    classes: np.ndarray | Sequence = (),
     *,
     marks: bool = True,
     silent: bool = False,
@@ -74,7 +74,7 @@ def labels_of(
     if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1:
         y = column_or_1d(y, warn=True)
     options = {"marks": marks, "silent": silent, "n_rows": n_rows, "counted": counted}
-    target = read_marked_target(y, known, **options)
+    target = read_marked_target(y, classes, **options)
     labels = target.labels
     if labels.dtype.kind == "f":
         infinite = int(np.isinf(labels).sum())
@@ -86,18 +86,22 @@ def labels_of(
     return target
 
 
-def labels_to_score(y: object, classes: np.ndarray) -> Target:
-    """Return labels to score, which need not be classes of the fit."""
+def labels_to_score(
+    y: object, predicted: np.ndarray, sample_weight: object, classes: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, object]:
+    """Return labels, predicted labels and weights of the rows that have a label.
+
+    Labels need not be classes of the fit.
+    """
     target = read_marked_target(y, classes, silent=True)
-    if target.n_rows and not len(target.labels):
+    if target.there is None:
+        return target.labels, predicted, sample_weight
+    if target.n_rows != len(predicted):
+        raise InvalidTarget.wrong_length(target.n_rows, len(predicted))
+    if not len(target.labels):
         raise NoRows.without_labels(target.n_rows)
-    return target
-
-
-def check_length(target: Target, n_rows: int) -> None:
-    """Reject labels of another number of rows."""
-    if target.n_rows != n_rows:
-        raise InvalidTarget.wrong_length(target.n_rows, n_rows)
+    weight = None if sample_weight is None else np.asarray(sample_weight)[target.there]
+    return target.labels, predicted[target.there], weight
 
 
 def class_codes(y: object, classes: np.ndarray) -> Labels:

@@ -15,19 +15,20 @@ B 56, 363-375. The step for fractions is derived here (Metropolis and Hastings).
 """
 
 import dataclasses
+import functools
 import time
 from collections.abc import Mapping
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from bayesgen.inference.chain_diagnostics import chain_diagnostics, disagreement, has_converged
 from bayesgen.inference.data_augmentation import Augmentation
 from bayesgen.inference.incomplete_data import expected_statistics, missing_cells
 from bayesgen.inference.posterior import DrawsPosterior, Report
-from bayesgen.inference.unlabelled_rows import UnlabelledRows, kept
+from bayesgen.inference.unlabelled_rows import ROWS, UnlabelledRows, kept
 from bayesgen.model import Model, ModelStatistics, Reader
-from bayesgen.typing import Joint, Params
+from bayesgen.typing import Joint, Params, Traceable
 
 WATCHED = 100
 """Parameters whose chains are compared: 2 s of diagnostics for 4,000 draws."""
@@ -77,7 +78,7 @@ def sampled(
                     draws[owner][name] = np.empty(shape)
                 draws[owner][name][:, draw] = value
     details = chain_diagnostics(_compared(draws)) | {"acceptance": accepted}
-    details |= {"unlabelled.rows": float(rows.n_rows)}
+    details |= {ROWS: float(rows.n_rows)}
     seconds = time.perf_counter() - start
     good = has_converged(details, method.chains)
     report = Report("augmentation", seconds, good, _verdict(method, details, good=good), details)
@@ -111,12 +112,20 @@ class _Chain:
     rows: UnlabelledRows
     rng: np.random.Generator
 
-    def __post_init__(self) -> None:
-        weight = self.rows.weight
-        whole = np.floor(weight * (1 + 1e-12))
-        parts = {"_whole": whole.astype(int), "_part": np.maximum(weight - whole, 0.0)}
-        parts |= {"_read": self.reader.read(self.rows.encoded)}
-        vars(self).update(parts)
+    @functools.cached_property
+    def _whole(self) -> Int[np.ndarray, " row"]:
+        """The whole part of the weight of each row."""
+        return np.floor(self.rows.weight * (1 + 1e-12)).astype(int)
+
+    @functools.cached_property
+    def _part(self) -> Float[np.ndarray, " row"]:
+        """The fraction of the weight of each row."""
+        return np.maximum(self.rows.weight - self._whole, 0.0)
+
+    @functools.cached_property
+    def _read(self) -> dict[str, Traceable]:
+        """The rows as the model reads them."""
+        return self.reader.read(self.rows.encoded)
 
     def log_joint(self, params: dict[str, Params]) -> ByChain:
         """Return log a_ik of every chain."""

@@ -44,6 +44,8 @@ from bayesgen.typing import Encoded, Joint, Labels, Params, Traceable, Weights
 
 CHUNK = 4096
 """Rows at once: repeated for three classes of 20 columns they are 2 MB, a second-level cache."""
+ROWS, WEIGHT = "unlabelled.rows", "unlabelled.weight"
+"""Names, in the details of a report, of the number of unlabeled rows and of their mean weight."""
 MOST_STEPS = 5000
 TOLERANCE = 1e-9
 """Change of a responsibility, in one step, below which EM has ended."""
@@ -300,7 +302,7 @@ def reported(posterior: ExactPosterior, n_rows: int, found: Maximum) -> Report:
     if own.method == "expected":
         verdict = f"{verdict} {own.verdict}"
     details = own.details | {
-        "unlabelled.rows": float(n_rows),
+        ROWS: float(n_rows),
         "em.steps": float(len(found.heights)),
     }
     changed = {"method": "expected", "converged": converged, "details": details}
@@ -319,7 +321,7 @@ def estimate(
     start = time.perf_counter()
     found = maximize(method, model, statistics, reader, rows, shares)
     details = {
-        "unlabelled.rows": float(rows.n_rows),
+        ROWS: float(rows.n_rows),
         "em.steps": float(len(found.heights)),
         "log_likelihood": found.heights[-1],
     }

@@ -19,6 +19,7 @@ from bayesgen.inference.incomplete_data import missing_cells
 from bayesgen.inference.point_estimates import MAP
 from bayesgen.inference.posterior import Scores, log_class_probabilities, take_rows
 from bayesgen.inference.unlabelled_rows import (
+    WEIGHT,
     ExpectedLabels,
     Maximum,
     UnlabelledRows,
@@ -132,7 +133,7 @@ def learned(
     with_all = float(np.log(PRIOR @ np.exp(scores - scores.max())) + scores.max())
     report.details.update(
         {
-            "unlabelled.weight": float(share @ np.array(GRID)[large]),
+            WEIGHT: float(share @ np.array(GRID)[large]),
             "unlabelled.loo_without": float(scores[0]) / total,
             "unlabelled.loo_with": with_all / total,
         }
@@ -161,9 +162,8 @@ def left_out_of_all(
 
     statistics: of the labeled rows.
     """
-    each = [
-        left_out(model, kept(reader, statistics + part), reader, rows) for part in expected.added
-    ]
+    own = kept(reader, statistics)
+    each = [left_out(model, own + kept(reader, part), reader, rows) for part in expected.added]
     return averaged_scores(each, expected.shares)
 
 

@@ -59,7 +59,7 @@ def read_target(y: object) -> np.ndarray:
 
 def read_marked_target(
     y: object,
-    known: Sequence | np.ndarray = (),
+    classes: Sequence | np.ndarray = (),
     *,
     marks: bool = True,
     silent: bool = False,
@@ -69,11 +69,11 @@ def read_marked_target(
     """Return the labels of the rows that have one.
 
     -1 marks a row without a label among text, and among whole numbers where at least two other
-    labels are 0 or more and none is negative. It is a class where it is known as one.
+    labels are 0 or more and none is negative. It is a class where it is already one.
 
     Args:
         y: as in `read_target`, with marks.
-        known: classes of earlier rows, or declared ones.
+        classes: those of earlier rows, and declared ones.
         marks: whether rows may lack a label; otherwise -1 is a class.
         silent: whether to omit the warning that -1 was taken for a mark.
         n_rows: the number of rows that need a label or a mark; None: as many as there are.
@@ -104,7 +104,7 @@ def read_marked_target(
     there = None if missing is None else ~missing
     labels = labels if there is None else labels[there]
     labels = _one_type(labels) if labels.dtype == object else labels
-    marked = _numbers_marked(labels, np.asarray(known)) if marks else None
+    marked = _numbers_marked(labels, np.asarray(classes)) if marks else None
     if marked is None:
         return Target(labels, there)
     if not silent:
@@ -129,16 +129,16 @@ def _words_marked(labels: np.ndarray) -> Bool[np.ndarray, " row"] | None:
     return number | missing
 
 
-def _numbers_marked(labels: np.ndarray, known: np.ndarray) -> Bool[np.ndarray, " row"] | None:
+def _numbers_marked(labels: np.ndarray, classes: np.ndarray) -> Bool[np.ndarray, " row"] | None:
     """Return which labels are marks, -1 among numbers; None where -1 is a class or absent."""
     if labels.dtype.kind not in "if":
         return None
     marked = labels == -1
-    if not marked.any() or known.dtype.kind not in "iuf":
+    if not marked.any() or classes.dtype.kind not in "iuf":
         return None
-    if (known == -1).any():
+    if (classes == -1).any():
         return None
-    others = np.unique(np.concatenate([labels[~marked], known]))
+    others = np.unique(np.concatenate([labels[~marked], classes]))
     return marked if len(others) >= 2 and others[0] >= 0 else None
 
 

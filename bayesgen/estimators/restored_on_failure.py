@@ -1,0 +1,34 @@
+"""Fits that leave an estimator as it was when they fail."""
+
+import functools
+import re
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+from bayesgen.errors import InvalidPrior
+
+M = TypeVar("M", bound=Callable)
+
+
+def restored_on_failure(method: M) -> M:
+    """Restore the attributes of an estimator if fit fails or is interrupted.
+
+    An earlier fit stays usable, including its column names and number of columns. Errors about an
+    invalid prior name the estimator that was constructed with it, not the likelihood that the
+    estimator builds from its arguments.
+    """
+
+    @functools.wraps(method)
+    def fit(self: Any, *args: object, **kwargs: object) -> Any:
+        before = dict(vars(self))
+        try:
+            return method(self, *args, **kwargs)
+        except BaseException as error:
+            vars(self).clear()
+            vars(self).update(before)
+            if isinstance(error, InvalidPrior) and self._likelihood_names:
+                inner, own = "|".join(self._likelihood_names), type(self).__name__
+                error.args = (re.sub(rf"\b({inner})\b", own, str(error)),)
+            raise
+
+    return cast(M, fit)
