@@ -110,7 +110,7 @@ def test_minus_one_is_a_class_among_negative_numbers_declared_or_on_request():
 def test_minus_one_that_came_first_clashes_with_two_other_labels():
     clf = bg.NaiveBayes().partial_fit(X[:100], np.where(Y[:100] == 0, -1, 1))
     before = clf.predict_proba(X)
-    with pytest.raises(UnlabelledRows, match="an earlier call took for a class. Pass None"):
+    with pytest.raises(UnlabelledRows, match=r"an earlier call took for a class. Pass None"):
         clf.partial_fit(X[100:], np.zeros(50, dtype=int))
     np.testing.assert_array_equal(clf.predict_proba(X), before)
 
@@ -134,7 +134,7 @@ def test_none_refuses_missing_labels(name):
 @pytest.mark.parametrize("weight", [-2, "all", float("nan"), float("inf"), True])
 def test_a_weight_is_learned_or_at_least_0(weight):
     with pytest.raises(
-        InvalidArgument, match="unlabelled is .*; allowed: 'learn', None or a weight of at least 0"
+        InvalidArgument, match=r"unlabelled is .*; allowed: 'learn', None or a weight of at least 0"
     ):
         bg.NaiveBayes(unlabelled=weight).fit(X, Y)
 
