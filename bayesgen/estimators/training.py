@@ -589,7 +589,8 @@ def learn(
         for name, part in likelihoods.items()
     }
     parts = []
-    for start in range(0, len(codes), LEARN_ROWS):
+    # one empty chunk of a batch without labeled rows
+    for start in range(0, max(len(codes), 1), LEARN_ROWS):
         chunk = slice(start, start + LEARN_ROWS)
         encoded = rows.encode(schema, unseen, None if len(codes) <= LEARN_ROWS else chunk)
         check_encoded(encoded, schema, likelihoods, start)

@@ -130,7 +130,8 @@ class _Chain:
     def log_joint(self, params: dict[str, Params]) -> ByChain:
         """Return log a_ik of every chain."""
         with np.errstate(divide="ignore"):
-            out = np.log(params["class"]["probs"])[None]
+            logs = np.log(params["class"]["probs"])
+        out = np.broadcast_to(logs, (self.rows.n_rows, *logs.shape))
         for name, part in self.model.blocks.items():
             out = out + part.log_density_fn(params[name])(self._read[name])
         return out

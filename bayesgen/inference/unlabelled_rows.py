@@ -187,7 +187,7 @@ def maximize(
     while True:
         whole = statistics + kept(reader, rows.statistics(likelihoods, shares))
         params, findings = maximum_of(method, model, whole)
-        joint = log_joint(model.blocks, params, read)
+        joint = log_joint(model.blocks, params, read, rows.n_rows)
         with np.errstate(divide="ignore"):
             log_classes = np.log(params["class"]["probs"])
         again = class_probabilities(joint, log_classes)
@@ -227,13 +227,18 @@ def maximum_of(
 
 
 def log_joint(
-    blocks: Mapping[str, Likelihood], params: Mapping[str, Params], rows: Mapping[str, Traceable]
+    blocks: Mapping[str, Likelihood],
+    params: Mapping[str, Params],
+    rows: Mapping[str, Traceable],
+    n_rows: int,
 ) -> Joint:
     """Return log P(k) p(x_i given k, theta) at one draw of the parameters, (row, class)."""
     with np.errstate(divide="ignore"):
         log_classes = np.log(params["class"]["probs"])
-    parts = [density(part, params[name])(rows[name]) for name, part in blocks.items()]
-    return functools.reduce(operator.add, parts) + log_classes
+    out = np.tile(log_classes, (n_rows, 1))
+    for name, part in blocks.items():
+        out += density(part, params[name])(rows[name])
+    return out
 
 
 def density(part: Likelihood, params: Params) -> Callable[[Traceable], Joint]:
