@@ -202,6 +202,8 @@ class DataFile:
         """
         target = self.target(target)
         X, y = split_labels(pa.concat_tables(self.batches(self.column_types())), target)
+        with naming_target(target):
+            check_labelled(np.unique(y))
         if groups is None:
             return LabelledRows(target, X, y, None)
         if groups not in X.column_names:

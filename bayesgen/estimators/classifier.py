@@ -317,7 +317,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             check_declared(rows.classes, these)
             return self._new_state(rows, these), self._drawn_seed(), (rows,) if asks else ()
         if not self._training:
-            unlabelled_fit.require_no_rows(asks, self._posterior)
+            unlabelled_fit.require_no_rows(asks, getattr(self, "_posterior", None))
         seen = (*self._training, rows) if asks else (rows,)
         every = np.union1d(self.state_.classes, these)
         if self.unlabelled is not None:

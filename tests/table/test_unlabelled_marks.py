@@ -180,9 +180,7 @@ def test_the_warning_names_two_cures_that_work():
     bg.NaiveBayes().fit(X, np.where(BLANK, None, MARKED))
 
 
-def test_comparisons_and_reliability_refuse_marks():
-    with refused:
-        bg.compare({"clf": bg.NaiveBayes()}, X, MARKED)
+def test_reliability_refuses_marks():
     with refused:
         bg.NaiveBayes().fit(X, Y).plot_reliability(X, MARKED)
 
