@@ -42,6 +42,7 @@ from bayesgen.inference import (
 )
 from bayesgen.inference import unlabelled_rows as unlabelled
 from bayesgen.inference import unlabelled_weights as weights
+from bayesgen.inference.unlabelled_density import sampled_by_nuts
 from bayesgen.inference.unlabelled_draws import sampled
 from bayesgen.inference.unlabelled_rows import ROWS, WEIGHT, ExpectedLabels, UnlabelledRows
 from bayesgen.inference.unlabelled_weights import LabelledRows
@@ -178,29 +179,23 @@ def refuse(what: str, why: str, cure: str = "") -> NoReturn:
 
 def _method(inference: str | Method, state: TrainingState, weight: Weight) -> Method:
     """Return the method for an inference= argument."""
-    conjugate = all(part.conjugate for part in state.likelihoods.values())
-    method = Exact() if isinstance(inference, str) and inference == "auto" else method_of(inference)
-    if isinstance(method, NUTS) or (not conjugate and isinstance(method, Exact)):
-        refuse("inference='nuts'", "NUTS does not sum over their classes yet", CURE_EXPECTED)
-    if not conjugate:
-        family = next(part for part in state.likelihoods.values() if not part.conjugate)
-        refuse(family.title, "EM needs a closed form")
+    automatic = isinstance(inference, str) and inference == "auto"
+    others = [part for part in state.likelihoods.values() if not part.conjugate]
+    method = (NUTS() if others else Exact()) if automatic else method_of(inference)
+    if others and not isinstance(method, NUTS):
+        refuse(others[0].title, "it has no closed form", "Use inference='nuts', and unlabelled=1.")
     if isinstance(method, MLE | MAP) and method.solver == "svi":
         refuse("inference='svi'", "gradients do not sum over their classes", "Use inference='map'.")
-    if weight == LEARN and isinstance(method, MLE | MAP | Augmentation):
-        refuse(
-            f"unlabelled='learn' with inference={inference!r}",
-            "their weight is learned by leave-one-out, which needs a closed form",
-            "State it: unlabelled=1, or use inference='expected'.",
-        )
-    automatic = isinstance(inference, str) and inference == "auto"
+    if weight == LEARN and isinstance(method, MLE | MAP | Augmentation | NUTS):
+        cure = "State it: unlabelled=1."
+        if not others:
+            cure = "State it: unlabelled=1, or use inference='expected'."
+        why = "their weight is learned by leave-one-out, which needs a closed form"
+        refuse(f"unlabelled='learn' with inference={inference!r}", why, cure)
     if weight and isinstance(method, Exact) and not automatic:
         learns = weight == LEARN
         warn(NoClosedForm.expected_labels() if learns else NoClosedForm.sampled_labels())
     return method
-
-
-CURE_EXPECTED = "Use inference='expected', or leave these rows out."
 
 
 def _unlabelled_rows(
@@ -280,12 +275,15 @@ class _Inference:
             posterior, labels = unlabelled.estimate(method, *parts, start)
             posterior.report.details[WEIGHT] = weight
             return UnlabelledFit(self._with_added(), posterior, labels)
+        if isinstance(method, NUTS):
+            posterior, labels = sampled_by_nuts(method, *parts, start, self.seed)
+            posterior.report.details[WEIGHT] = weight
+            return UnlabelledFit(self._with_added(), posterior, labels)
         found = unlabelled.maximize(MAP(), *parts, start)
         added = some.statistics(self.reader.full, found.shares)
         self._warn_of_harm(added, weight)
         if not isinstance(method, Expected):
-            draws = Exact().draws if isinstance(method, NUTS) else method.draws
-            own = method if isinstance(method, Augmentation) else Augmentation(draws=draws)
+            own = method if isinstance(method, Augmentation) else Augmentation(draws=method.draws)
             posterior, labels = sampled(own, *parts, self.seed)
             posterior.report.details[WEIGHT] = weight
             return UnlabelledFit(self._with_added(added), posterior, labels)

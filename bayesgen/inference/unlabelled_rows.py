@@ -131,6 +131,7 @@ def first_shares(
     model: Model, statistics: ModelStatistics, reader: Reader, rows: UnlabelledRows
 ) -> Joint:
     """Return P(y = k given x_i, labeled rows), parameters integrated out."""
+    model = closed_forms(model)
     posterior = model.posterior(expected_statistics(model, statistics)[0])
     scores = {name: part.predictive() for name, part in posterior.blocks.items()}
     log_classes = posterior.classes.log_predictive()
@@ -139,6 +140,17 @@ def first_shares(
     for name, score in scores.items():
         joint = joint + score(read[name])
     return class_probabilities(joint, log_classes)
+
+
+def closed_forms(model: Model) -> Model:
+    """Return the model with conjugate priors, and without the blocks that have none."""
+    blocks = {}
+    for name, part in model.blocks.items():
+        if not part.conjugate and getattr(part, "prior", None) == "lkj":
+            part = part.with_arrays({"prior": "conjugate"})
+        if part.conjugate:
+            blocks[name] = part
+    return dataclasses.replace(model, blocks=blocks)
 
 
 # -- expectation-maximization ----------------------------------------------------------------------

@@ -104,6 +104,38 @@ def test_sampled_labels_are_not_expected_ones():
     assert (clf.label_distributions_[:4, 1] == [0, 0, 1, 1]).all()
 
 
+@pytest.mark.slow
+def test_nuts_sums_labels_out():
+    # 8,000 effective draws
+    clf = fitted(unlabelled=1, inference=bg.NUTS(draws=2000))
+    np.testing.assert_allclose(clf.predict_proba(NEW)[:, 0], EXACT, atol=0.008)
+    np.testing.assert_allclose(clf.label_distributions_[4:, 1], LABELS, atol=4 * 0.035)
+    assert clf.inference_ == "nuts"
+    assert clf.unlabelled_weight_ == 1.0
+    assert len(clf.loo()) == 4
+
+
+@pytest.mark.slow
+def test_nuts_samples_a_fractional_weight_as_augmentation_does():
+    sampled = fitted(unlabelled=0.4, inference=bg.Augmentation(draws=4000))
+    summed = fitted(unlabelled=0.4, inference=bg.NUTS(draws=2000))
+    both = [clf.predict_proba(NEW)[:, 0] for clf in (sampled, summed)]
+    np.testing.assert_allclose(*both, atol=0.015)
+
+
+@pytest.mark.slow
+def test_a_prior_without_a_closed_form_is_sampled_at_weight_1():
+    X, marked, y = few_labels(5)
+    few = bg.NUTS(draws=200, warmup=200, chains=2)
+    clf = bg.LDA(prior="lkj", unlabelled=1, inference=few, random_state=0).fit(X, marked)
+    assert clf.inference_ == "nuts"
+    assert clf.score(X, y) > 0.9
+    with pytest.raises(UnsupportedInference, match="State it: unlabelled=1"):
+        bg.LDA(prior="lkj").fit(X, marked)
+    with pytest.raises(UnsupportedInference, match="complete dense rows"):
+        bg.QDA(inference=few, unlabelled=1).fit(X.mask(X > 6.5), marked)
+
+
 def hard_labels(joint, rng):
     return joint.argmax(axis=1)
 
@@ -593,8 +625,7 @@ def test_densities_do_not_change_rows():
         ({"inference": "map"}, "State it: unlabelled=1"),
         ({"inference": "mle"}, "State it: unlabelled=1"),
         ({"inference": bg.Augmentation()}, "State it: unlabelled=1"),
-        ({"inference": "nuts"}, "Use inference='expected'"),
-        ({"inference": "nuts", "unlabelled": 1}, "Use inference='expected'"),
+        ({"inference": "nuts"}, "State it: unlabelled=1"),
         ({"inference": "svi", "unlabelled": 1}, "Use inference='map'"),
     ],
 )
