@@ -57,6 +57,7 @@ from bayesgen.errors.inference import LowSampleSize as LowSampleSize
 from bayesgen.errors.inference import NoAttribute as NoAttribute
 from bayesgen.errors.inference import NoClosedForm as NoClosedForm
 from bayesgen.errors.inference import NoEvidence as NoEvidence
+from bayesgen.errors.inference import NoLabelDistributions as NoLabelDistributions
 from bayesgen.errors.inference import NoPosterior as NoPosterior
 from bayesgen.errors.inference import NotConverged as NotConverged
 from bayesgen.errors.inference import PooledEstimate as PooledEstimate

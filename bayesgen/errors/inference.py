@@ -248,6 +248,15 @@ class NoEvidence(NoAttribute):
     invalid_prior = Sentence("log_evidence_: {error}")
 
 
+class NoLabelDistributions(NoAttribute):
+    """The labels of fitted rows were asked of a classifier that keeps none of them."""
+
+    without_rows = Sentence(
+        "label_distributions_ and transduction_ are of the rows of a fit, and a classifier that "
+        "was fitted in parts, copied or loaded keeps none. Call fit with all rows."
+    )
+
+
 class LeftOut(BayesgenWarning):
     """A stack member is not fitted, or could not be; the stack proceeds without it."""
 

@@ -22,6 +22,7 @@ from bayesgen.decide import Loss
 from bayesgen.errors import (
     InvalidArgument,
     InvalidTarget,
+    NoLabelDistributions,
     NoRows,
     TooFewClasses,
     UnsupportedInference,
@@ -1016,7 +1017,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         """
         self._fitted_posterior()
         if not self._training:
-            raise NoRows.pass_them("label_distributions_")
+            raise NoLabelDistributions.without_rows()
         return unlabelled_fit.distributions(self._training, self.classes_, self._labels_found())
 
     def _labels_found(self) -> Joint | None:

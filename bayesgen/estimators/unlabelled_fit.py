@@ -46,6 +46,7 @@ from bayesgen.inference.unlabelled_density import sampled_by_nuts
 from bayesgen.inference.unlabelled_draws import sampled
 from bayesgen.inference.unlabelled_rows import ROWS, WEIGHT, ExpectedLabels, UnlabelledRows
 from bayesgen.inference.unlabelled_weights import LabelledRows
+from bayesgen.likelihoods.exponential_family import ExponentialFamily
 from bayesgen.model import Model, ModelStatistics, Reader
 from bayesgen.typing import Joint
 
@@ -183,7 +184,9 @@ def _method(inference: str | Method, state: TrainingState, weight: Weight) -> Me
     others = [part for part in state.likelihoods.values() if not part.conjugate]
     method = (NUTS() if others else Exact()) if automatic else method_of(inference)
     if others and not isinstance(method, NUTS):
-        refuse(others[0].title, "it has no closed form", "Use inference='nuts', and unlabelled=1.")
+        cure = "Use inference='nuts', and unlabelled=1."
+        features = all(isinstance(part, ExponentialFamily) for part in others)
+        refuse(others[0].title, "it has no closed form", cure if features else "")
     if isinstance(method, MLE | MAP) and method.solver == "svi":
         refuse("inference='svi'", "gradients do not sum over their classes", "Use inference='map'.")
     if weight == LEARN and isinstance(method, MLE | MAP | Augmentation | NUTS):

@@ -27,7 +27,6 @@ from bayesgen.classes import ClassPrior
 from bayesgen.errors import UnsupportedInference
 from bayesgen.inference.exact import Expected
 from bayesgen.inference.incomplete_data import expected_statistics
-from bayesgen.inference.newton import STOPPED
 from bayesgen.inference.point_estimates import MAP, MLE
 from bayesgen.inference.posterior import (
     DrawsPosterior,
@@ -296,6 +295,12 @@ VERDICT = (
 )
 
 
+EM_STOPPED = (
+    "EM over the labels stopped before it converged: state stronger priors, or a smaller weight "
+    "unlabelled=."
+)
+
+
 def expected_posterior(
     method: Expected,
     model: Model,
@@ -315,7 +320,7 @@ def reported(posterior: ExactPosterior, n_rows: int, found: Maximum) -> Report:
     """Return the report of an expected posterior; n_rows: without a label."""
     own = posterior.report
     converged = own.converged and found.converged
-    verdict = VERDICT.format(n=n_rows) if converged else STOPPED
+    verdict = VERDICT.format(n=n_rows) if converged else EM_STOPPED
     if own.method == "expected":
         verdict = f"{verdict} {own.verdict}"
     details = own.details | {
@@ -342,7 +347,7 @@ def estimate(
         "em.steps": float(len(found.heights)),
         "log_likelihood": found.heights[-1],
     }
-    verdict = "Converged." if found.converged else STOPPED
+    verdict = "Converged." if found.converged else EM_STOPPED
     seconds = time.perf_counter() - start
     report = Report(method.name, seconds, found.converged, verdict, details, found.findings)
     return point_estimate(found.params, model.blocks, reader, report), found.shares

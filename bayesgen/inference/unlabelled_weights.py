@@ -204,20 +204,18 @@ def _block_left_out(
     """Return log p(x_i given y = k, the rows without i) of one block, shape (row, class)."""
     y, away = rows.y, rows.away
     incomplete = missing_cells(part, statistics)
-    whole = statistics if incomplete is None else incomplete.expected()[0]
     out = np.empty((len(y), size))
     n_levels = getattr(statistics, "n_levels", ())
     if not part.vectorised or issparse(x):
         for i in range(len(y)):
             one = slice(i, i + 1)
             sizes = {"n_classes": size, "n_levels": n_levels}
-            if incomplete is None:
-                own = part.statistics(x[one], y[one], away[one], **sizes)
-            else:
-                alone = incomplete.expected_statistics_per_row(x[one], y[one], away[one])
-                own = alone.reindex("class", y[one], size)
-            out[i] = part.posterior(whole - own).log_predictive(x[one])[0]
+            rest = statistics - part.statistics(x[one], y[one], away[one], **sizes)
+            again = missing_cells(part, rest)
+            filled = rest if again is None else again.expected()[0]
+            out[i] = part.posterior(filled).log_predictive(x[one])[0]
         return out
+    whole = statistics if incomplete is None else incomplete.expected()[0]
     width = sum(np.size(getattr(whole, name)) for name in whole.axes)
     for some in row_chunks(len(y), max(1, BATCH_FLOATS // max(width, 1))):
         if incomplete is None:

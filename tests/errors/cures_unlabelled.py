@@ -1,5 +1,6 @@
 """Sentences about rows without a label, for `cures`."""
 
+import copy
 import warnings
 
 import numpy as np
@@ -81,6 +82,11 @@ UNLABELLED = {
         lambda: quiet(SPECIES).score(X, np.full(150, None)),
         "Pass rows with labels",
         lambda: quiet(SPECIES).score(X, SPECIES),
+    ),
+    "NoLabelDistributions.without_rows": (
+        lambda: copy.deepcopy(quiet(FEW)).transduction_,
+        "Call fit with all rows",
+        lambda: quiet(FEW).transduction_,
     ),
     "NoEvidence.unlabelled_rows": (
         lambda: bg.NaiveBayes().fit(X, FEW).log_evidence_,

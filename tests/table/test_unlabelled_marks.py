@@ -57,7 +57,6 @@ MAKERS = {
     "stack": lambda **options: bg.StackedClassifier([bg.NaiveBayes(), bg.LDA()], **options),
 }
 column_vector = pytest.mark.filterwarnings("ignore:A column-vector y")
-refused = pytest.raises(UnlabelledRows, match=r"y holds -1 beside the labels 0(\.0)?, 1(\.0)?")
 
 
 @column_vector
@@ -180,9 +179,16 @@ def test_the_warning_names_two_cures_that_work():
     bg.NaiveBayes().fit(X, np.where(BLANK, None, MARKED))
 
 
-def test_reliability_refuses_marks():
-    with refused:
-        bg.NaiveBayes().fit(X, Y).plot_reliability(X, MARKED)
+def test_pictures_of_rows_without_a_label():
+    clf = bg.NaiveBayes().fit(X, WORDS)
+    for y in (WORDS, np.where(BLANK, np.nan, 0)):
+        shown = clf.plot_regions(X, y, points=10)
+        assert "no label" in [text.get_text() for text in shown.ax_.get_legend().get_texts()]
+    clf.plot_features(X, WORDS)
+    clf.plot_densities(X, WORDS, points=10)
+    some = clf.plot_reliability(X, WORDS, resamples=5)
+    alone = clf.plot_reliability(X[~BLANK], SPECIES[~BLANK], resamples=5)
+    assert str(some.curves) == str(alone.curves)
 
 
 @pytest.mark.parametrize("command", ["compare", "fit", "report"])
