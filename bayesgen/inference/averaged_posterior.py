@@ -1,6 +1,7 @@
 """A weighted mean of closed forms of one model, which rest on different statistics."""
 
 import dataclasses
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -107,6 +108,15 @@ class AveragedPosterior(Posterior):
             member.require_leave_one_out(what, otherwise)
 
     # -- draws -------------------------------------------------------------------------------------
+
+    def with_draws(self, draws: int) -> "AveragedPosterior":
+        """Return the same with at most so many draws, dealt to the members by weight."""
+        counts = [math.ceil(draws * share) for share in self.weights.tolist()]
+        members = tuple(
+            dataclasses.replace(member, draws=min(member.draws, count))
+            for member, count in zip(self.members, counts, strict=True)
+        )
+        return dataclasses.replace(self, members=members)
 
     def class_draws(self, encoded: Encoded, n_rows: int) -> Iterator[ClassDraws]:
         """Yield the draws of all members, each with its member's weight."""

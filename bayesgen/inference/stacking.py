@@ -452,6 +452,8 @@ def _with_draws(member: Posterior, draws: int) -> Posterior:
     """Return a member with a number of draws, if that is free and was larger."""
     if (base := getattr(member, "base", None)) is not None:  # a calibrated one
         return dataclasses.replace(member, base=_with_draws(base, draws))
+    if (fewer := getattr(member, "with_draws", None)) is not None:  # an average
+        return fewer(draws)
     own = getattr(member, "draws", None)
     return member if own is None else dataclasses.replace(member, draws=min(own, draws))
 

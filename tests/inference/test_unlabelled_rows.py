@@ -1,5 +1,6 @@
 """Rows without a label: against enumeration of all labelings, optimizers and refits."""
 
+import copy
 import itertools
 import warnings
 
@@ -553,11 +554,31 @@ def test_any_split_and_order_gives_the_same_fit(name, weight):
     assert split.label_distributions_.shape == (150, 3)
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_without_unlabelled_rows_nothing_changes(name):
+    X, y = bg.datasets.load_iris()
+    plain, none = MODELS[name]().fit(X, y), MODELS[name](unlabelled=None).fit(X, y)
+    np.testing.assert_array_equal(plain.predict_proba(X), none.predict_proba(X))
+    assert plain.inference_ == none.inference_ == "exact"
+    assert plain.state_.unlabelled is None
+    assert plain.unlabelled_weight_ == 0.0
+
+
+def test_intervals_have_the_spread_of_both_weights_and_parameters():
+    X, marked, _ = few_labels()
+    clf = bg.NaiveBayes(random_state=0).fit(X, marked)
+    draws = clf.predict_draws(X[::10])
+    np.testing.assert_allclose(draws["weight"].sum("draw"), 1.0)
+    mean = (draws * draws["weight"]).sum("draw")
+    # 1,000 draws, fewer of small weights
+    np.testing.assert_allclose(mean, clf.predict_proba(X[::10]), atol=0.05)
+    few = clf._posterior.with_draws(100)
+    assert sum(member.draws for member in few.members) <= 100 + len(few.members)
+
+
 def test_a_copy_keeps_no_unlabelled_rows():
     X, marked, _ = few_labels()
     clf = bg.NaiveBayes().fit(X, marked)
-    import copy
-
     with pytest.raises(ValueError, match="copied or loaded keeps none"):
         copy.deepcopy(clf).partial_fit(X, marked)
 
