@@ -15,7 +15,7 @@ from bayesgen.estimators.diagnostics import Fitted
 from bayesgen.estimators.program_classifier import FittedProgram, ProgramState, ProgramTable, T
 from bayesgen.estimators.training import Temper, TrainingRows, TrainingState
 from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
-from bayesgen.estimators.unlabelled_fit import refuse
+from bayesgen.estimators.unlabelled_fit import stated_weight
 from bayesgen.inference import Method
 from bayesgen.table import Table
 from bayesgen.typing import Self, unchecked
@@ -147,9 +147,8 @@ class GenerativeClassifier(Classifier):
                 raise UnsupportedInference.because(
                     f"{name}={value!r}", "a program of your own says what it means", "Leave it out."
                 )
-        if rows.unlabelled is not None:
-            refuse("story=", "a program of your own does not sum over their classes yet")
-        return program_classifier.new_state(self.story, rows, classes)
+        weight = 0.0 if rows.unlabelled is None else stated_weight(self.unlabelled)
+        return program_classifier.new_state(self.story, rows, classes, weight)
 
     def _imputed(self, X: T, draws: int, rng: np.random.Generator) -> T | list[T]:
         program = self._fitted()

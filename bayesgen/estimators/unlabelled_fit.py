@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import NoReturn
+from typing import NoReturn, cast
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from bayesgen.inference import (
     MLE,
     NUTS,
     Augmentation,
+    DrawsPosterior,
     Exact,
     Expected,
     Method,
@@ -42,7 +43,7 @@ from bayesgen.inference import (
 )
 from bayesgen.inference import unlabelled_rows as unlabelled
 from bayesgen.inference import unlabelled_weights as weights
-from bayesgen.inference.unlabelled_density import sampled_by_nuts
+from bayesgen.inference.unlabelled_density import mean_labels, sampled_by_nuts
 from bayesgen.inference.unlabelled_draws import sampled
 from bayesgen.inference.unlabelled_rows import ROWS, WEIGHT, ExpectedLabels, UnlabelledRows
 from bayesgen.inference.unlabelled_weights import LabelledRows
@@ -112,7 +113,12 @@ def infer(
         seed: of simulated draws.
         unseen: the argument of the classifier.
     """
-    if all(rows.unlabelled is None for rows in seen):
+    lacking = [rows.unlabelled for rows in seen if rows.unlabelled is not None]
+    if lacking and not state.likelihoods:
+        posterior = state.infer(inference, prior, seed)
+        found = _of_program(posterior, lacking, state, float(cast(float, weight)), unseen)
+        return UnlabelledFit(state, posterior, found)
+    if not lacking:
         posterior = state.infer(inference, prior, seed)
         if seen:
             missing_pattern_warning.warn_of(state, prior, posterior.reader, seen[-1])
@@ -133,6 +139,32 @@ def infer(
         raise_singular(error, [c.name for name in joint for c in state.schema.blocks[name]])
     state.warn_of(found.posterior)
     return found
+
+
+def stated_weight(weight: Weight) -> float:
+    """Return the weight of unlabeled rows for a program of the user's own.
+
+    Raises:
+        UnsupportedInference: it is not stated.
+    """
+    if isinstance(weight, str):
+        why = "their weight is learned by leave-one-out, which needs a closed form"
+        refuse("story=", why, "State it: unlabelled=1.")
+    return float(cast(float, weight))
+
+
+def _of_program(
+    posterior: Posterior,
+    lacking: Sequence[TrainingRows],
+    state: TrainingState,
+    weight: float,
+    unseen: str,
+) -> Joint:
+    """Return P(y = k given x_i, theta) of unlabeled rows, averaged over the draws of a program."""
+    encoded = joined([rows.encode(state.schema, unseen) for rows in lacking])
+    n_rows = sum(len(rows.codes) for rows in lacking)
+    posterior.report.details.update({ROWS: float(n_rows), WEIGHT: weight})
+    return mean_labels(cast(DrawsPosterior, posterior), encoded, n_rows)
 
 
 def require_no_rows(asks: Mapping[str, object], before: Posterior | None) -> None:

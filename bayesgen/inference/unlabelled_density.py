@@ -22,7 +22,7 @@ from bayesgen.likelihoods import Likelihood
 from bayesgen.likelihoods.base import is_missing, row_chunks
 from bayesgen.likelihoods.exponential_family import ExponentialFamily
 from bayesgen.model import Model, ModelStatistics, Reader
-from bayesgen.typing import Joint, Traceable
+from bayesgen.typing import Encoded, Joint, Traceable
 
 OTHER = "unlabelled"
 """Name of the rows in the tree of numbers."""
@@ -102,7 +102,7 @@ def sampled_by_nuts(
         params["class"]["probs"] = np.broadcast_to(probs, (*shape, len(probs)))
     report.details[ROWS] = float(rows.n_rows)
     posterior = DrawsPosterior(reader, report, params, model.blocks, stats)
-    return posterior, _labels(posterior, rows)
+    return posterior, mean_labels(posterior, rows.encoded, rows.n_rows)
 
 
 def _features(name: str, part: Likelihood, x: Traceable) -> np.ndarray:
@@ -122,12 +122,14 @@ def _features(name: str, part: Likelihood, x: Traceable) -> np.ndarray:
     )
 
 
-def _labels(posterior: DrawsPosterior, rows: UnlabelledRows) -> Joint:
-    """Return the mean over draws of P(y = k given x_i, theta)."""
-    some, out = posterior.thinned(LABEL_DRAWS), np.empty((rows.n_rows, rows.n_classes))
-    for part in row_chunks(rows.n_rows, max(1, FLOATS // (LABEL_DRAWS * rows.n_classes))):
-        n = len(range(rows.n_rows)[part])
-        joint = some.each_log_joint(take_rows(rows.encoded, part), n)
-        each = class_probabilities(joint.reshape(-1, rows.n_classes), posterior.log_classes())
+def mean_labels(posterior: DrawsPosterior, encoded: Encoded, n_rows: int) -> Joint:
+    """Return the mean over draws of P(y = k given x_i, theta), shape (row, class)."""
+    size = len(posterior.log_classes())
+    draws = posterior if posterior.point else posterior.thinned(LABEL_DRAWS)
+    out = np.empty((n_rows, size))
+    for part in row_chunks(n_rows, max(1, FLOATS // (LABEL_DRAWS * size))):
+        n = len(range(n_rows)[part])
+        joint = draws.each_log_joint(take_rows(encoded, part), n)
+        each = class_probabilities(joint.reshape(-1, size), posterior.log_classes())
         out[part] = each.reshape(joint.shape).mean(axis=1)
     return out
