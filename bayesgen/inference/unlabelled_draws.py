@@ -70,7 +70,7 @@ def sampled(
         if draw < 0:
             continue
         accepted += moved / method.draws
-        labels += _shares(joint).mean(axis=1) / method.draws
+        labels += _shares(joint).sum(axis=1)
         for owner, values in params.items():
             for name, value in values.items():
                 if not draw:
@@ -82,6 +82,7 @@ def sampled(
     seconds = time.perf_counter() - start
     good = has_converged(details, method.chains)
     report = Report("augmentation", seconds, good, _verdict(method, details, good=good), details)
+    labels /= labels.sum(axis=1, keepdims=True)
     return DrawsPosterior(reader, report, draws, model.blocks), labels
 
 

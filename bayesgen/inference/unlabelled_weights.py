@@ -72,7 +72,8 @@ class LabelledRows:
 class Learned:
     """A posterior averaged over weights of unlabeled rows.
 
-    posterior: the average. added: by ExpectedLabels. labels: P(y = k given x_i) of unlabeled rows.
+    posterior: the average. expected: what was made of the unlabeled rows. labels: P(y = k given
+    x_i, all rows) of these.
     """
 
     posterior: AveragedPosterior
@@ -141,7 +142,8 @@ def learned(
         }
     )
     posterior = AveragedPosterior(reader, report, tuple(members), share)
-    labels = sum(w * found[i].shares for w, i in zip(share, large.tolist(), strict=True))
+    labels = np.tensordot(share, np.stack([found[i].shares for i in large.tolist()]), 1)
+    labels /= labels.sum(axis=1, keepdims=True)
     expected = ExpectedLabels(guesses, tuple(added[i] for i in large.tolist()), share)
     return Learned(posterior, expected, labels)
 

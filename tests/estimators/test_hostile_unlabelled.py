@@ -54,17 +54,18 @@ def check(make, table, rng, share):
         warnings.simplefilter("ignore")
         try:
             clf = make(random_state=0).fit(table.frame, y, table.weight)
+            proba = clf.predict_proba(table.new)
         except bg.errors.BayesgenError as error:
             check_sentence(error, list(table.frame))
             return
-        check_probabilities(clf.predict_proba(table.new), len(table.new))
+        check_probabilities(proba, len(table.new))
         kept = np.ones(len(y), bool) if table.weight is None else np.asarray(table.weight) > 0
         found = clf.label_distributions_
         check_probabilities(found, int(kept.sum()))
         assert (found[~gone[kept]].max(axis=1) == 1).all()
         assert 0 <= clf.unlabelled_weight_ <= 2
         again = make(random_state=0).fit(table.frame, y, table.weight)
-        np.testing.assert_array_equal(clf.predict_proba(table.new), again.predict_proba(table.new))
+        np.testing.assert_array_equal(proba, again.predict_proba(table.new))
 
 
 def run(name, settings):
