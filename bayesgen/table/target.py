@@ -119,6 +119,9 @@ def _words_marked(labels: np.ndarray) -> Bool[np.ndarray, " row"] | None:
     """Return the whole numbers -1 among text, with missing labels; None where there are none."""
     import pandas as pd
 
+    # of texts alone, or numbers, without a look at each
+    if not pd.api.types.infer_dtype(labels, skipna=True).startswith("mixed"):
+        return None
     number = np.fromiter((type(v) is int or isinstance(v, np.integer) for v in labels), bool)
     if not number.any() or not (labels[number] == -1).all():
         return None
