@@ -16,6 +16,7 @@ from pyarrow import csv, dataset
 from bayesgen import datasets
 from bayesgen.errors import BayesgenError, InvalidTable, UnlabelledRows
 from bayesgen.errors.base import Sentence, listed
+from bayesgen.table import check_labelled
 
 NULLS = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None", "none")
 """Cells of a CSV file that mean "missing", quoted or not."""
@@ -186,8 +187,12 @@ class DataFile:
 
     def labelled_batches(self, target: str, rows: int = BATCH_ROWS) -> Iterator[LabelledBatch]:
         """Yield features and labels of the rows of the file, at most `rows` at a time."""
+        seen = None
         for table in self.batches(self.column_types(), rows):
-            yield split_labels(table, target)
+            X, y = split_labels(table, target)
+            seen = np.unique(y) if seen is None else np.union1d(seen, y)
+            check_labelled(seen)
+            yield X, y
 
     def read(self, target: str | None, groups: str | None = None) -> LabelledRows:
         """Return all rows of the file; the column of their groups is not a feature.
@@ -197,6 +202,8 @@ class DataFile:
         """
         target = self.target(target)
         X, y = split_labels(pa.concat_tables(self.batches(self.column_types())), target)
+        with naming_target(target):
+            check_labelled(np.unique(y))
         if groups is None:
             return LabelledRows(target, X, y, None)
         if groups not in X.column_names:

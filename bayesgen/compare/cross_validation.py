@@ -22,9 +22,8 @@ from bayesgen.schema import suspicions
 from bayesgen.table import (
     Table,
     TableColumn,
-    check_labelled,
+    read_marked_target,
     read_table,
-    read_target,
     require_array,
     require_container,
 )
@@ -36,13 +35,24 @@ class ComparedRows:
     """The rows that all classifiers are fitted to.
 
     X: dataframe or array, text columns as categories of the whole table. table: the same, read.
-    labels: shape (row,). classes: all labels, sorted.
+    labels: of the rows that have one. classes: all labels, sorted. at: positions in X of the rows
+    with a label. rest: those of the others, by which only classifiers of this library are fitted.
     """
 
     X: object
     table: Table
-    labels: Shaped[np.ndarray, " row"]
+    labels: Shaped[np.ndarray, " labelled"]
     classes: Shaped[np.ndarray, " class"]
+    at: Int[np.ndarray, " labelled"]
+    rest: Int[np.ndarray, " unlabelled"]
+
+    def to_fit(self, which: Int[np.ndarray, " _"], *, rest: bool) -> tuple[object, np.ndarray]:
+        """Return some of the labeled rows and their labels; rest: with all rows without one."""
+        y = self.labels[which]
+        if not (rest and len(self.rest)):
+            return _take(self.X, self.at[which]), y
+        every = np.concatenate([y.astype(object), np.full(len(self.rest), None)])
+        return _take(self.X, np.concatenate([self.at[which], self.rest])), every
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -84,7 +94,8 @@ def compare(
     Args:
         classifiers: name -> scikit-learn classifier with predict_proba; the first is the reference.
         X: dataframe (pandas, polars, pyarrow) or array, shape (row, feature); cells may be missing.
-        y: one label for each row.
+        y: one label for each row. Rows without one (None, NaN, NA) are never scored; classifiers of
+            this library are fitted to all of them in every fold, unless unlabelled=None.
         cv: number of stratified, shuffled folds, or a scikit-learn splitter. A number is reduced,
             with a note, to the number of rows (or groups) of the smallest class.
         groups: shape (row,), such as patients; no fold both fits and scores rows of one group.
@@ -109,6 +120,9 @@ def compare(
     _check(classifiers, random_state, n_jobs, progress)
     rows = _rows(X, y)
     codes = np.searchsorted(rows.classes, rows.labels)
+    if groups is not None and len(rows.rest):
+        every = np.asarray(groups)
+        groups = every[rows.at] if every.shape == (rows.table.n_rows,) else every
     folds, notes = split(codes, rows.classes, cv, random_state, groups)
     sizes = training_sizes(() if train_sizes is None else train_sizes, folds, codes)
     splits = splits_at(folds, sizes, codes, random_state)
@@ -137,7 +151,8 @@ def _check(
 
 
 def _rows(X: object, y: object) -> ComparedRows:
-    labels = read_target(y)
+    target = read_marked_target(y)
+    labels = target.labels
     if labels.dtype.kind == "f" and (labels != np.floor(labels)).any():
         value = float(labels[labels != np.floor(labels)][0])
         raise InvalidTarget(
@@ -146,11 +161,11 @@ def _rows(X: object, y: object) -> ComparedRows:
         )
     X = _selectable(X)
     table = read_table(X)
-    rows = ComparedRows(_declare_levels(X, table), table, labels, np.unique(labels))
-    if len(labels) != rows.table.n_rows:
-        raise InvalidTarget.wrong_length(len(labels), rows.table.n_rows)
-    check_labelled(rows.classes)
-    return rows
+    if target.n_rows != table.n_rows:
+        raise InvalidTarget.wrong_length(target.n_rows, table.n_rows)
+    there = np.ones(table.n_rows, dtype=bool) if target.there is None else target.there
+    parts = np.flatnonzero(there), np.flatnonzero(~there)
+    return ComparedRows(_declare_levels(X, table), table, labels, np.unique(labels), *parts)
 
 
 def _suspicions(table: Table) -> tuple[str, ...]:
@@ -249,11 +264,13 @@ def _fit_fold(
     """
     from sklearn.base import clone
 
-    train, test, clf = _take(rows.X, fit), _take(rows.X, scored), clone(estimator)
+    takes = getattr(estimator, "unlabelled", None) is not None
+    (train, y), test = rows.to_fit(fit, rest=takes), _take(rows.X, rows.at[scored])
+    clf = clone(estimator)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         start = time.perf_counter()
-        clf.fit(train, rows.labels[fit])
+        clf.fit(train, y)
         fitted = time.perf_counter()
         probability = clf.predict_proba(test)
         end = time.perf_counter()
@@ -354,7 +371,7 @@ def _comparison(
         warnings={name: found for name, found in texts.items() if found},
         probabilities=proba,
         y=y,
-        rows=scored_rows,
+        rows=rows.at[scored_rows],
         fold=fold,
     )
 

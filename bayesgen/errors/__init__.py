@@ -41,6 +41,8 @@ from bayesgen.errors.data import MissingLabels as MissingLabels
 from bayesgen.errors.data import NoRows as NoRows
 from bayesgen.errors.data import TooFewClasses as TooFewClasses
 from bayesgen.errors.data import UnknownDataset as UnknownDataset
+from bayesgen.errors.data import UnlabelledHurts as UnlabelledHurts
+from bayesgen.errors.data import UnlabelledMark as UnlabelledMark
 from bayesgen.errors.data import UnlabelledRows as UnlabelledRows
 from bayesgen.errors.data import UnsupportedTable as UnsupportedTable
 from bayesgen.errors.files import CheckpointNotWritten as CheckpointNotWritten
@@ -55,6 +57,7 @@ from bayesgen.errors.inference import LowSampleSize as LowSampleSize
 from bayesgen.errors.inference import NoAttribute as NoAttribute
 from bayesgen.errors.inference import NoClosedForm as NoClosedForm
 from bayesgen.errors.inference import NoEvidence as NoEvidence
+from bayesgen.errors.inference import NoLabelDistributions as NoLabelDistributions
 from bayesgen.errors.inference import NoPosterior as NoPosterior
 from bayesgen.errors.inference import NotConverged as NotConverged
 from bayesgen.errors.inference import PooledEstimate as PooledEstimate

@@ -274,6 +274,36 @@ class UnlabelledRows(MissingLabels):
         error.labels = labels
         return error
 
+    once_a_class = Sentence(
+        "y holds at least two labels of 0 and more beside -1, which an earlier call took for a "
+        "class. Pass None for rows without a label, or declare all classes in the first call: "
+        "partial_fit(X, y, classes=[...])."
+    )
+
+
+class UnlabelledMark(BayesgenWarning):
+    """-1 among labels was taken for the mark of rows without one."""
+
+    minus_one = Sentence(
+        "y holds -1 in {count:,} of {n_rows:rows}, beside {others:listed}: these rows are taken as "
+        "unlabeled, scikit-learn's mark. If -1 is a class, pass numpy.asarray(y).astype(str) or "
+        "unlabelled=None; if not, pass None in place of -1 to silence this."
+    )
+
+
+class UnlabelledHurts(BayesgenWarning):
+    """Rows without a label make worse predictions, or cannot be judged."""
+
+    at_weight = Sentence(
+        "With {count:,} unlabeled rows at weight {weight:g} the labeled rows left out lose "
+        "{loss:.2g} nats a row against none: the model does not fit them. Use unlabelled='learn'."
+    )
+    too_few_labels = Sentence(
+        "class {label!r} has fewer than two labeled rows, by which the weight of unlabeled rows "
+        "could be learned; they count for nothing but prior guesses. Label more rows, or state "
+        "their weight: unlabelled=0.1."
+    )
+
 
 class TooFewClasses(BayesgenError, ValueError, AttributeError):
     """Fewer than two classes: so far nothing can be predicted, and attributes have no value.
@@ -282,13 +312,15 @@ class TooFewClasses(BayesgenError, ValueError, AttributeError):
     """
 
     @classmethod
-    def found(cls, classes: Iterable) -> "TooFewClasses":
-        """Y has one class, or none."""
+    def found(cls, classes: Iterable, unlabelled: int = 0, n_rows: int = 0) -> "TooFewClasses":
+        """Y has one class, or none; unlabelled: number of the n_rows rows without a label."""
         classes = list(classes)
+        without = f"{unlabelled:,} of {n_rows:,} rows are unlabeled; " if unlabelled else ""
         noun = "class" if len(classes) == 1 else "classes"
         return cls(
-            f"y has {len(classes)} {noun}, {listed(classes)}; at least two are needed. Check the "
-            "rows that were selected, or name all classes in partial_fit(X, y, classes=[...])."
+            f"y has {len(classes)} {noun}, {listed(classes)}; {without}at least two are needed. "
+            "Check the rows that were selected, or name all classes in "
+            "partial_fit(X, y, classes=[...])."
         )
 
 
@@ -337,6 +369,14 @@ class NoRows(BayesgenError, ValueError):
     without_columns = Sentence(
         "loo takes each row of the fit away, and X lacks the {absent:named column}, which the rows "
         "of the fit had. Pass exactly these rows."
+    )
+    without_labels = Sentence(
+        "y has no label in any of {n_rows:rows}, so nothing can be scored. Pass rows with labels."
+    )
+    labelled_alone = Sentence(
+        "unlabelled='learn' judges rows without a label by all labeled ones, and an earlier call "
+        "kept none of its rows, since all had a label. Call fit with all rows, or state a weight: "
+        "unlabelled=0.1."
     )
     to_learn_from = Sentence(
         "{what} is learned from all rows again, and a classifier that was copied or loaded keeps "

@@ -67,6 +67,15 @@ class NoClosedForm(BayesgenWarning):
         "posterior was simulated by data augmentation (inference_ says so). Pass inference='auto' "
         "to choose this without a warning."
     )
+    sampled_labels = Sentence(
+        "rows without a label have no closed form; the posterior was simulated by data "
+        "augmentation (inference_ says so). Pass inference='auto' to choose this without a warning."
+    )
+    expected_labels = Sentence(
+        "rows without a label have no closed form; their labels were replaced by expected ones, at "
+        "weights learned from the labeled rows (inference_ says so). Pass inference='auto' to "
+        "choose this without a warning."
+    )
 
 
 class NotConverged(BayesgenWarning):
@@ -231,7 +240,21 @@ class NoEvidence(NoAttribute):
             f"inference={shown(inference)} {kept}. Fit with inference='exact'."
         )
 
+    unlabelled_rows = Sentence(
+        "log_evidence_ is a closed form, and there is none where rows have no label: it would be a "
+        "sum over all labels that they could have. Instead, {cure}",
+        cure=COMPARE,
+    )
     invalid_prior = Sentence("log_evidence_: {error}")
+
+
+class NoLabelDistributions(NoAttribute):
+    """The labels of fitted rows were asked of a classifier that keeps none of them."""
+
+    without_rows = Sentence(
+        "label_distributions_ and transduction_ are of the rows of a fit, and a classifier that "
+        "was fitted in parts, copied or loaded keeps none. Call fit with all rows."
+    )
 
 
 class LeftOut(BayesgenWarning):

@@ -13,6 +13,7 @@ from bayesgen.errors import EmptyDocuments, InvalidArgument, InvalidTexts, NoAtt
 from bayesgen.estimators.classifier import Classifier, EncodedRows
 from bayesgen.estimators.column_blocks import Blocks
 from bayesgen.estimators.training import Temper
+from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
 from bayesgen.inference import Method, Posterior
 from bayesgen.likelihoods import Bernoulli, Likelihood, Multinomial
 from bayesgen.likelihoods.base import Stated
@@ -58,7 +59,7 @@ class BagOfWords(Classifier):
             probs="uniform", rows_per_word=1 adds one to every count. Not with binary.
         vectorizer: counts the words of texts; None is CountVectorizer(). It is cloned before
             fitting.
-        class_prior, inference, temper, unseen, random_state: ...
+        class_prior, inference, temper, unseen, unlabelled, random_state: ...
 
     Attributes:
         vectorizer_: the fitted vectorizer; absent where counts were fitted.
@@ -88,6 +89,7 @@ class BagOfWords(Classifier):
         inference: str | Method = "auto",
         temper: Temper = None,
         unseen: str = "missing",
+        unlabelled: Unlabelled = "learn",
         random_state: object = None,
     ) -> None:
         self.binary = binary
@@ -99,6 +101,7 @@ class BagOfWords(Classifier):
         self.inference = inference
         self.temper = temper
         self.unseen = unseen
+        self.unlabelled = unlabelled
         self.random_state = random_state
 
     @property

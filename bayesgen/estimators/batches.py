@@ -31,7 +31,7 @@ def fit_batches(classifier: C, batches: Iterable[tuple[object, object]]) -> C:
         first = not hasattr(classifier, "state_")
         rows = classifier._training_rows(X, y, None, reset=first)
         classifier.state_, classifier._seed, classifier._training = classifier._accumulate(rows)
-        classes = classifier.state_.classes
+        classes = classifier.classes_ = classifier.state_.classes
     if len(classes) < 2:
         raise TooFewClasses.found(classes.tolist())
     classifier._finish_fit(classifier.state_, classifier._seed, classifier._training)

@@ -24,25 +24,21 @@ from bayesgen.errors import (
     InvalidTarget,
     NoRows,
     TooFewClasses,
-    UnsupportedInference,
     UnsupportedTable,
     deduplicate_warnings,
 )
-from bayesgen.estimators import (
-    missing_pattern_warning,
-    new_population,
-    parameters,
-    training,
-    validation,
-)
+from bayesgen.estimators import new_population, parameters, training, unlabelled_fit, validation
 from bayesgen.estimators.column_blocks import Blocks, column_keys, with_pattern
 from bayesgen.estimators.column_blocks import Spec as LikelihoodSpec
+from bayesgen.estimators.column_cells import cells_by_column, require_original
 from bayesgen.estimators.diagnostics import DRAWS, REPLICATES, Fitted
+from bayesgen.estimators.learned_arguments import learned_from_rows, require_no_rows
 from bayesgen.estimators.likelihood_checks import check_sparse
 from bayesgen.estimators.linear import linear_discriminant
 from bayesgen.estimators.restored_on_failure import restored_on_failure
 from bayesgen.estimators.saving import save
-from bayesgen.estimators.training import Temper, TrainingRows, TrainingState
+from bayesgen.estimators.training import Temper, TrainingState
+from bayesgen.estimators.training_rows import TrainingRows, too_few_classes
 from bayesgen.inference import (
     NUTS,
     Method,
@@ -55,16 +51,8 @@ from bayesgen.inference import (
 from bayesgen.plots.style import Option
 from bayesgen.prevalence import LeftOutRows, Prevalence, Request, class_prior_of
 from bayesgen.schema import Column, Schema, check_columns
-from bayesgen.table import Name, Names, SparseTable, Table, check_declared, check_labelled
-from bayesgen.typing import (
-    DataArray,
-    DataFrame,
-    DataTree,
-    ELPDData,
-    Joint,
-    Self,
-    Traceable,
-)
+from bayesgen.table import Name, Names, SparseTable, Table, check_declared, check_mark
+from bayesgen.typing import DataArray, DataFrame, DataTree, ELPDData, Joint, Self, Traceable
 
 CELLS = 256
 
@@ -113,6 +101,11 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             `temperature_`); or "columns": a power of its own for each block, learned by penalized
             logistic regression on leave-one-out densities (`bayesgen.inference.pooling`). In
             NaiveBayes every column is then a block (see `weights_`).
+        unlabelled: how much rows without a label count (y is None, NaN or NA there; see `fit`).
+            "learn": a weight averaged over 0, .01, .03, .1, .3 and 1 by leave-one-out of the
+            labeled rows (see `unlabelled_weight_`); a number >= 0: the weight of each, 1 if the
+            model is right, 0 if they are to complete prior guesses alone; None: such rows are
+            refused.
         random_state: seed of simulated draws, fixed once per fit.
 
     Arguments of likelihoods are nested parameters: `likelihood__variance_rows` belongs to a single
@@ -150,6 +143,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     bins: int | str | None = None
     missing: str = "ignorable"
     unseen: str
+    unlabelled: unlabelled_fit.Weight = "learn"
     random_state: object
     classes_: np.ndarray
     inference_: str
@@ -160,6 +154,8 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     _training: tuple[TrainingRows, ...] = ()
     # predictions of rows of the fit, each from the others, which a stack keeps
     _left_out: LeftOutRows | None = None
+    _shares: Joint | None = None
+    """P(y = k given all rows) of the rows of the last fit that have no label."""
     _likelihood_names: ClassVar[tuple[str, ...]] = ()
     """The likelihoods that it makes of arguments of its own; errors of priors name it instead."""
     _parameters: ClassVar[frozenset[str]] = frozenset()
@@ -236,7 +232,10 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
                 calls columns of a DataFrame are matched by name: their order is free, absent ones
                 are treated as missing (with one warning that names them), and unknown ones are
                 rejected. Columns of an array are matched by position.
-            y: one label for each row.
+            y: one label for each row. None, NaN and NA mark rows without one, from which the fit
+                learns too (see `unlabelled`); so does -1 beside two other whole numbers, none of
+                them negative, or among text. Classes that no label names are not discovered:
+                `typicality` finds rows unlike every class.
             sample_weight: one non-negative number for each row: 2 counts the row twice, 0 ignores
                 it.
 
@@ -256,17 +255,28 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         New classes and levels may appear in later calls. `classes` declares classes before their
         rows arrive; labels outside these and the classes seen so far are rejected.
         """
-        rows = self._training_rows(X, y, sample_weight, reset=not hasattr(self, "state_"))
+        reset = not hasattr(self, "state_")
+        rows = self._training_rows(X, y, sample_weight, reset=reset, classes=classes)
         return self._finish_fit(*self._accumulate(rows, classes))
 
     def _training_rows(
-        self, X: object, y: object, sample_weight: object, *, reset: bool
+        self,
+        X: object,
+        y: object,
+        sample_weight: object,
+        *,
+        reset: bool,
+        classes: ArrayLike | None = None,
     ) -> TrainingRows:
-        """Return the training rows, read and validated."""
+        """Return the training rows, read and validated; classes: declared ones."""
         if y is None:
             raise InvalidTarget.absent()
-        table = self._read(X, reset=reset)
-        return self._own_rows(validation.training_rows(table, X, y, sample_weight), reset=reset)
+        marks = unlabelled_fit.checked_weight(self.unlabelled) is not None
+        stated = [] if reset else self.classes_.tolist()
+        stated += [] if classes is None else np.asarray(classes).tolist()
+        parts = self._read(X, reset=reset), X, y, sample_weight
+        rows = validation.training_rows(*parts, classes=stated, marks=marks)
+        return self._own_rows(rows, reset=reset)
 
     def _own_rows(self, rows: TrainingRows, *, reset: bool) -> TrainingRows:
         """Return training rows restricted to the columns that the blocks read."""
@@ -276,7 +286,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     def _fit_rows(self, rows: TrainingRows, classes: np.ndarray) -> Self:
         """Fit to training rows; classes: sorted, including those of the rows."""
         if len(rows.classes) < 2:
-            raise TooFewClasses.found(rows.classes.tolist())
+            raise too_few_classes(rows)
         seed = self._drawn_seed()
         return self._finish_fit(self._new_state(rows, classes), seed, (rows,), whole=True)
 
@@ -303,24 +313,19 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     ) -> tuple[TrainingState, int, tuple[TrainingRows, ...]]:
         """Return the accumulated training state, the seed, and the rows to keep."""
         these = rows.classes if classes is None else np.unique(classes)
-        check_labelled(these)
-        asks = self._learned_from_rows()
+        asks = learned_from_rows(self, (*self._training, rows))
         if not hasattr(self, "state_"):
             check_declared(rows.classes, these)
             return self._new_state(rows, these), self._drawn_seed(), (rows,) if asks else ()
-        if asks and not self._training:
-            raise NoRows.to_learn_from("{}={!r}".format(*next(iter(asks.items()))))
+        if not self._training:
+            require_no_rows(asks, getattr(self, "_posterior", None))
         seen = (*self._training, rows) if asks else (rows,)
         every = np.union1d(self.state_.classes, these)
+        if self.unlabelled is not None:
+            check_mark(self.state_.classes, every)
         name = type(self).__name__
         state = training.accumulated(self.state_, seen, every, estimator=name, **self._reading())
         return state, self._seed, seen if asks else ()
-
-    def _learned_from_rows(self) -> dict[str, object]:
-        """Return the arguments learned from the rows, which must then be kept."""
-        wanted = {"temper": self.temper in ("learn", "columns"), "missing": self.missing == "learn"}
-        wanted |= {"power_transform": self.power_transform, "bins": self.bins is not None}
-        return {name: getattr(self, name) for name, asks in wanted.items() if asks}
 
     def _finish_fit(
         self,
@@ -335,11 +340,11 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         seen: the rows to keep where an argument is learned from them. whole: whether they are all
             rows of one call, which are kept as they were passed.
         """
-        asks, posterior = bool(self._learned_from_rows()), None
+        asks, posterior, self._shares = bool(learned_from_rows(self, seen)), None, None
         if np.count_nonzero(state.statistics.count) >= 2:
-            posterior = state.infer(self.inference, self.class_prior, seed)
-            if seen:
-                missing_pattern_warning.warn_of(state, self.class_prior, posterior.reader, seen[-1])
+            parts = state, seen, self.inference, self.class_prior, self.unlabelled, seed
+            found = unlabelled_fit.infer(*parts, unseen=self.unseen)
+            state, posterior, self._shares = found.state, found.posterior, found.labels
             if self.temper is not None or self.missing == "learn":
                 parts = posterior, self.temper, self.class_prior, seen
                 posterior = state.tempered(*parts, unseen=self.unseen)
@@ -435,11 +440,15 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         return self.classes_[best]
 
     def score(self, X: object, y: object, sample_weight: object = None) -> float:
-        """Return the accuracy: the fraction of rows whose most probable class is their label."""
+        """Return the accuracy: the fraction of rows whose most probable class is their label.
+
+        Rows without a label are left out.
+        """
         from sklearn.metrics import accuracy_score
 
-        labels = validation.labels_to_score(y, self.classes_)
-        return float(accuracy_score(labels, self.predict(X), sample_weight=sample_weight))
+        parts = y, self.predict(X), sample_weight
+        labels, found, weight = validation.labels_to_score(*parts, self.classes_)
+        return float(accuracy_score(labels, found, sample_weight=weight))
 
     def decision_function(self, X: object) -> Float[np.ndarray, "row ..."]:
         """Return log-odds of classes_[1], shape (row,), or of each class against the rest.
@@ -875,31 +884,12 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
 
     def _cells(self, what: str) -> dict[Name, explain.Cell]:
         """Return the encoded position of each column, and of its missing pattern beside it."""
-        places = self.state_.column_positions()
-        pattern, posterior = self.state_.pattern_positions(), self._fitted_posterior()
-        cells: dict[Name, explain.Cell] = {}
-        for name in self.state_.schema.names:
-            if name in places:
-                cells[name] = (places[name],)
-            if name in pattern and posterior.reads(*pattern[name][1]):
-                cells[pattern[name][0].name] = (pattern[name][1],)
-        if not cells:
-            raise UnsupportedInference.because(
-                f"{what} of a program of your own",
-                "it reads a row as a whole, and need not know what to do with missing cells",
-                "Read the columns by likelihoods instead.",
-            )
-        return cells
+        return cells_by_column(self.state_, self._fitted_posterior(), what)
 
     def _imputable_rows(self, X: object, what: str) -> explain.Rows:
         """Return rows whose missing cells can be imputed, for the calling method."""
         rows = self._rows_of_cells(X, what)
-        if self._derived_columns():
-            raise UnsupportedInference.because(
-                f"{what} of columns that are read as indicators or bins",
-                "a normal distribution over indicators draws no level, and a bin is no number",
-                "Use a classifier that reads the columns as they are, such as NaiveBayes().",
-            )
+        require_original(self._derived_columns(), what)
         return rows
 
     # -- diagnostics -------------------------------------------------------------------------------
@@ -1013,6 +1003,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         log p(y_i given x_i, D) - elpd. Where nothing is estimated by importance sampling, n_samples
         is 0, and pareto_k is None.
 
+        Rows without a label have no line, and their expected labels stay where a row is left out.
         A row is left out with all of its weight. It has one line in the DataFrame whatever its
         weight; in ELPDData a row of weight w counts w times, and rows of weight 0 are absent.
 
@@ -1083,6 +1074,32 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         return 1 / self._fitted_posterior().power
 
     @property
+    def unlabelled_weight_(self) -> float:
+        """Mean weight of a row without a label, from 0 to 1 if learned; 0 without such rows."""
+        self._fitted_posterior()
+        return float(self.report_.details.get("unlabelled.weight", 0.0))
+
+    @property
+    def label_distributions_(self) -> Joint:
+        """P(y_i = k given all rows) of every fitted row, shape (row, class).
+
+        A given label has probability 1. That of a row without one is the mean over the posterior of
+        P(y = k given x_i, theta), and not `predict_proba`: the row is part of the posterior. Rows
+        of weight 0 are absent. Not saved, and absent from a copy.
+        """
+        self._fitted_posterior()
+        return unlabelled_fit.distributions(self._training, self.classes_, self._labels_found())
+
+    def _labels_found(self) -> Joint | None:
+        """Return P(y = k given all rows) of the rows without a label; None without such rows."""
+        return self._shares
+
+    @property
+    def transduction_(self) -> Shaped[np.ndarray, " row"]:
+        """The label of every fitted row: as given, or the most probable one."""
+        return self.classes_[np.argmax(self.label_distributions_, axis=1)]
+
+    @property
     def coef_(self) -> Float[np.ndarray, "discriminant feature"]:
         """Coefficients of the linear discriminants; point estimates with linear log-odds only."""
         return linear_discriminant(self.posterior_)[0]
@@ -1136,7 +1153,8 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
 
     def __getstate__(self) -> dict[str, object]:
         """Return the attributes to copy or pickle: all but the rows of the fit."""
-        return {key: part for key, part in super().__getstate__().items() if key != "_training"}
+        own = super().__getstate__().items()
+        return {key: part for key, part in own if key not in ("_training", "_shares")}
 
     def __sklearn_is_fitted__(self) -> bool:
         """Return whether the estimator is fitted."""

@@ -7,8 +7,10 @@ from scipy.sparse import csr_array, issparse
 
 from bayesgen import diagnose, predict
 from bayesgen.classes import Spec
-from bayesgen.estimators.training import TrainingState, check_rows_of_fit, one_each
+from bayesgen.estimators.training import TrainingState, check_rows_of_fit
+from bayesgen.estimators.training_rows import UNLABELLED, one_each
 from bayesgen.inference import DrawsPosterior, Posterior, log_class_probabilities
+from bayesgen.inference.posterior import take_rows
 from bayesgen.inference.scores import normalized
 from bayesgen.prevalence import LeftOutRows
 from bayesgen.table import Name
@@ -99,6 +101,7 @@ class Fitted:
             draws: of a closed-form posterior, and of the prior.
             replicates: simulated tables.
         """
+        encoded, y, _ = _labelled(encoded, y, np.zeros(len(y)))
         labels, posterior = self.axis_labels(), diagnose.draws_of(self.posterior, rng, draws)
         prior = self.prior_draws(rng, draws, encoded, y)
         conditional, joint = diagnose.log_likelihoods(posterior, encoded, y)
@@ -182,6 +185,7 @@ class Fitted:
         Raises:
             NoRows: these are not the rows of the fit.
         """
+        encoded, y, weight = _labelled(encoded, y, weight)
         check_rows_of_fit(self.state.classes, self.state.statistics.count, y, weight)
         left_out, own = self.left_out(encoded, y, weight), (np.arange(len(y)), y)
         predict.warn_impossible_rows(left_out.joint)
@@ -192,3 +196,13 @@ class Fitted:
         whole = self.posterior.log_joint(encoded, len(y))
         before = log_class_probabilities(whole, log_classes)[own]
         return diagnose.elpd(log_proba, before, weight, left_out)
+
+
+def _labelled(encoded: Encoded, y: Labels, weight: Weights) -> tuple[Encoded, Labels, Weights]:
+    """Return the rows that have a label."""
+    there = np.flatnonzero(y != UNLABELLED)
+    return (
+        (encoded, y, weight)
+        if len(there) == len(y)
+        else (take_rows(encoded, there), y[there], weight[there])
+    )

@@ -13,6 +13,7 @@ from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import Blocks
 from bayesgen.estimators.linear import discriminant_axes
 from bayesgen.estimators.training import Temper
+from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
 from bayesgen.inference import Method
 from bayesgen.likelihoods import MultivariateNormal
 from bayesgen.likelihoods.base import Guess
@@ -65,6 +66,7 @@ class Discriminant(Classifier):
         temper: Temper = None,
         missing: str = "ignorable",
         unseen: str = "missing",
+        unlabelled: Unlabelled = "learn",
         random_state: object = None,
     ) -> None:
         self.mean = mean
@@ -79,6 +81,7 @@ class Discriminant(Classifier):
         self.temper = temper
         self.missing = missing
         self.unseen = unseen
+        self.unlabelled = unlabelled
         self.random_state = random_state
 
     def _own_table(self, table: Table, raw: Callable[[], object], *, reset: bool) -> Table:
@@ -129,7 +132,7 @@ class QDA(Discriminant):
 
     Args:
         mean, mean_rows, scale, covariance_rows, prior, levels, power_transform: ...
-        class_prior, inference, temper, missing, unseen, random_state: ...
+        class_prior, inference, temper, missing, unseen, unlabelled, random_state: ...
 
     Example:
         >>> import bayesgen as bg
@@ -149,7 +152,7 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Discriminant):
 
     Args:
         mean, mean_rows, scale, covariance_rows, prior, levels, power_transform: ...
-        class_prior, inference, temper, missing, unseen, random_state: ...
+        class_prior, inference, temper, missing, unseen, unlabelled, random_state: ...
 
     Example:
         >>> import bayesgen as bg

@@ -13,7 +13,10 @@ from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import Blocks, Spec, assign, reads_sparse
 from bayesgen.estimators.diagnostics import Fitted
 from bayesgen.estimators.program_classifier import FittedProgram, ProgramState, ProgramTable, T
-from bayesgen.estimators.training import Temper, TrainingRows, TrainingState
+from bayesgen.estimators.training import Temper, TrainingState
+from bayesgen.estimators.training_rows import TrainingRows
+from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
+from bayesgen.estimators.unlabelled_fit import stated_weight
 from bayesgen.inference import Method
 from bayesgen.table import Table
 from bayesgen.typing import Self, unchecked
@@ -36,7 +39,7 @@ class GenerativeClassifier(Classifier):
             contains its own class prior, which `with_class_prior` can replace after the fit. `loo`
             reweights draws and so requires NUTS; partial_fit and log_evidence_ are not available.
         remainder, class_prior, inference, unseen, power_transform, bins, temper, missing: ...
-        random_state: ...
+        unlabelled, random_state: ...
 
     Example:
         >>> import bayesgen as bg
@@ -84,6 +87,7 @@ class GenerativeClassifier(Classifier):
         temper: Temper = None,
         missing: str = "ignorable",
         unseen: str = "missing",
+        unlabelled: Unlabelled = "learn",
         random_state: object = None,
     ) -> None:
         self.likelihood = likelihood
@@ -96,6 +100,7 @@ class GenerativeClassifier(Classifier):
         self.temper = temper
         self.missing = missing
         self.unseen = unseen
+        self.unlabelled = unlabelled
         self.random_state = random_state
 
     def _reads_sparse(self) -> bool:
@@ -145,7 +150,8 @@ class GenerativeClassifier(Classifier):
                 raise UnsupportedInference.because(
                     f"{name}={value!r}", "a program of your own says what it means", "Leave it out."
                 )
-        return program_classifier.new_state(self.story, rows, classes)
+        weight = 0.0 if rows.unlabelled is None else stated_weight(self.unlabelled)
+        return program_classifier.new_state(self.story, rows, classes, weight)
 
     def _imputed(self, X: T, draws: int, rng: np.random.Generator) -> T | list[T]:
         program = self._fitted()

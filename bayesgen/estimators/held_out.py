@@ -11,7 +11,7 @@ from sklearn.base import clone
 from bayesgen import predict
 from bayesgen.errors import UnsupportedInference
 from bayesgen.estimators.classifier import Classifier
-from bayesgen.estimators.training import TrainingRows, joined, one_each, together
+from bayesgen.estimators.training_rows import TrainingRows, joined, one_each, together
 from bayesgen.inference import Posterior, class_probabilities
 from bayesgen.inference.posterior import take_rows
 from bayesgen.inference.scores import Scores, likelihood_of
@@ -62,7 +62,8 @@ def held_out(
         UnsupportedInference: rows came in several calls, and the member has no closed form.
     """
     posterior = fitted_posterior(member)
-    encoded = joined([rows.encode(member.state_.schema, member.unseen) for rows in own])
+    parts = [rows.labelled for rows in own]
+    encoded = joined([rows.encode(member.state_.schema, member.unseen) for rows in parts])
     able = posterior.is_marginal(take_rows(encoded, judged), len(judged))
     if member.inference_ in ("exact", "expected"):
         codes, weight = together(own, member.classes_)
@@ -77,7 +78,8 @@ def held_out(
             "only closed forms can leave a row out",
             "Call fit with all rows.",
         )
-    log_proba, log_classes = _by_folds(member, seen[0], classes)[judged], posterior.log_classes()
+    rows = seen[0].labelled if own[0].unlabelled is None else seen[0]
+    log_proba, log_classes = _by_folds(member, rows, classes)[judged], posterior.log_classes()
     parts = likelihood_of(log_proba, log_classes)[:, None]
     return HeldOut(Scores(log_proba, log_classes, parts), log_proba, able)
 
@@ -87,14 +89,15 @@ def _by_folds(member: Classifier, rows: TrainingRows, classes: np.ndarray) -> Jo
     # of it
     from sklearn.model_selection import KFold
 
-    size = len(rows.codes)
+    labelled, rest = (np.flatnonzero(a) for a in (rows.codes >= 0, rows.codes < 0))
+    size = len(labelled)
     out = np.full((size, len(classes)), -np.inf)
     folds = KFold(min(FOLDS, size), shuffle=True, random_state=0)
-    for others, fold in folds.split(rows.codes):
+    for others, fold in folds.split(labelled):
         again = clone(member)
-        fitted = again._own_rows(rows.only(others), reset=True)
+        fitted = again._own_rows(rows.only(np.union1d(labelled[others], rest)), reset=True)
         again._fit_rows(fitted, fitted.classes)
-        tested = again._own_rows(rows.only(fold), reset=False)
+        tested = again._own_rows(rows.only(labelled[fold]), reset=False)
         encoded = tested.encode(again.state_.schema, again.unseen)
         parts = predict.joint_and_prior(fitted_posterior(again), encoded, len(fold))
         proba = class_probabilities(*parts)

@@ -9,6 +9,7 @@ from bayesgen.classes import Spec as ClassPriorSpec
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import Blocks
 from bayesgen.estimators.training import Temper
+from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
 from bayesgen.inference import Method
 from bayesgen.likelihoods import JointCategorical
 from bayesgen.table import Table
@@ -30,7 +31,7 @@ class JointTable(Classifier):
             fractions; "uniform"; a number, 1 / cells; or an array, as in `JointCategorical`.
         rows: prior strength of that guess in rows, > 0; a number or one per class. With "uniform"
             and as many rows as there are cells, one row is added to each cell.
-        class_prior, inference, temper, missing, unseen, random_state: ...
+        class_prior, inference, temper, missing, unseen, unlabelled, random_state: ...
 
     Example:
         >>> import bayesgen as bg
@@ -55,6 +56,7 @@ class JointTable(Classifier):
         temper: Temper = None,
         missing: str = "ignorable",
         unseen: str = "missing",
+        unlabelled: Unlabelled = "learn",
         random_state: object = None,
     ) -> None:
         self.probs = probs
@@ -64,6 +66,7 @@ class JointTable(Classifier):
         self.temper = temper
         self.missing = missing
         self.unseen = unseen
+        self.unlabelled = unlabelled
         self.random_state = random_state
 
     def _blocks(self, table: Table) -> Blocks:

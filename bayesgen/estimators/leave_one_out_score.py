@@ -6,7 +6,8 @@ from jaxtyping import Int
 from bayesgen.classes import Spec
 from bayesgen.errors import BayesgenError, WorseThanFrequencies, warn
 from bayesgen.estimators.judged_rows import ROWS_JUDGED, judged_rows
-from bayesgen.estimators.training import TrainingRows, TrainingState, one_each
+from bayesgen.estimators.training import TrainingState
+from bayesgen.estimators.training_rows import TrainingRows, one_each
 from bayesgen.inference import Posterior, log_class_probabilities
 from bayesgen.inference.posterior import take_rows
 from bayesgen.likelihoods.normal_statistics import class_moments

@@ -8,7 +8,7 @@ from jaxtyping import Int
 
 from bayesgen import explain
 from bayesgen.estimators.classifier import Classifier
-from bayesgen.estimators.training import TrainingRows, together
+from bayesgen.estimators.training_rows import TrainingRows, together
 from bayesgen.inference import PooledPosterior, Posterior
 from bayesgen.inference.pooling import learned_pool, pattern_priors
 from bayesgen.inference.scores import Scores

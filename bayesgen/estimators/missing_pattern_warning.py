@@ -8,11 +8,8 @@ from jaxtyping import Float
 from bayesgen.classes import Spec
 from bayesgen.errors import InformativePattern, warn
 from bayesgen.estimators.judged_rows import judged_rows
-from bayesgen.estimators.training import (
-    TrainingRows,
-    TrainingState,
-    one_each,
-)
+from bayesgen.estimators.training import TrainingState
+from bayesgen.estimators.training_rows import TrainingRows, one_each
 from bayesgen.inference import leave_one_out as loo
 from bayesgen.inference.scores import log_class_probabilities
 from bayesgen.model import Reader

@@ -8,7 +8,9 @@ from bayesgen.estimators import leave_one_out_score
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import Blocks, Spec, assign, reads_sparse, split
 from bayesgen.estimators.restored_on_failure import restored_on_failure
-from bayesgen.estimators.training import Temper, TrainingRows
+from bayesgen.estimators.training import Temper
+from bayesgen.estimators.training_rows import TrainingRows
+from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
 from bayesgen.inference import Method, PooledPosterior
 from bayesgen.plots import WeightDisplay
 from bayesgen.plots.style import Axes
@@ -23,7 +25,7 @@ class NaiveBayes(Classifier):
 
     Args:
         likelihood, remainder, class_prior, inference, power_transform, bins, temper, missing: ...
-        unseen, random_state: ...
+        unseen, unlabelled, random_state: ...
 
     Example:
         >>> import bayesgen as bg
@@ -65,6 +67,7 @@ class NaiveBayes(Classifier):
         temper: Temper = None,
         missing: str = "ignorable",
         unseen: str = "missing",
+        unlabelled: Unlabelled = "learn",
         random_state: object = None,
     ) -> None:
         self.likelihood = likelihood
@@ -76,6 +79,7 @@ class NaiveBayes(Classifier):
         self.temper = temper
         self.missing = missing
         self.unseen = unseen
+        self.unlabelled = unlabelled
         self.random_state = random_state
 
     @restored_on_failure
@@ -99,7 +103,7 @@ class NaiveBayes(Classifier):
         rows = self._training_rows(X, y, sample_weight, reset=True)
         self._fit_rows(rows, rows.classes)
         if self.temper is None and self.missing != "learn":
-            self._judge(rows)
+            self._judge(rows.labelled)
         return self
 
     def _judge(self, rows: TrainingRows) -> None:

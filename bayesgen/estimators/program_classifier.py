@@ -21,7 +21,8 @@ from bayesgen.errors import (
     warn,
 )
 from bayesgen.estimators.diagnostics import ROW, Fitted
-from bayesgen.estimators.training import TrainingRows, TrainingState
+from bayesgen.estimators.training import TrainingState
+from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.inference import DrawsPosterior, Method
 from bayesgen.model import ModelStatistics
 from bayesgen.schema import BlockSpec, Schema, check_columns
@@ -62,7 +63,8 @@ class ProgramTable(Table):
     def take(self, rows: np.ndarray | slice) -> "ProgramTable":
         """Return the table of some rows."""
         arrays = {name: array[rows] for name, array in self.arrays.items()}
-        return _table(arrays, self.container, self.frame)
+        frame = None if self.frame is None else self.frame.take(rows)
+        return _table(arrays, self.container, frame)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -241,8 +243,10 @@ def _replaced(array: object, changed: np.ndarray, values: np.ndarray) -> np.ndar
     return out
 
 
-def new_state(model: Callable, rows: TrainingRows, classes: np.ndarray) -> ProgramState:
-    """Return the training state of a program.
+def new_state(
+    model: Callable, rows: TrainingRows, classes: np.ndarray, weight: float
+) -> ProgramState:
+    """Return the training state of a program; weight: of a row without a label.
 
     Raises:
         InvalidProgram: story= is not callable.
@@ -252,9 +256,13 @@ def new_state(model: Callable, rows: TrainingRows, classes: np.ndarray) -> Progr
     table = cast(ProgramTable, rows.table)
     schema = ProgramSchema.of(table)
     program = UserProgram(model, len(classes), table.container != DICT)
-    y = rows.codes_among(classes)
-    count = np.bincount(y, rows.weight, minlength=len(classes)).astype(float)
-    observed = ProgramRows(schema.encode(table), y, rows.weight)
+    labelled, other = rows.labelled, rows.unlabelled
+    y = labelled.codes_among(classes)
+    count = np.bincount(y, labelled.weight, minlength=len(classes)).astype(float)
+    rest = None
+    if other is not None and weight:
+        rest = schema.encode(other.table), weight * other.weight
+    observed = ProgramRows(schema.encode(labelled.table), y, labelled.weight, rest)
     return ProgramState(schema, {}, classes, ModelStatistics(count, {}), program, observed)
 
 

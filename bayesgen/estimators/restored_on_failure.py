@@ -19,7 +19,7 @@ def restored_on_failure(method: M) -> M:
     """
 
     @functools.wraps(method)
-    def fit(self: Any, *args: object, **kwargs: object) -> object:
+    def fit(self: Any, *args: object, **kwargs: object) -> Any:
         before = dict(vars(self))
         try:
             return method(self, *args, **kwargs)

@@ -20,6 +20,7 @@ from bayesgen.classes import ClassPrior
 from bayesgen.errors import InvalidModelFile, UnsavableModel
 from bayesgen.estimators.training import TrainingState
 from bayesgen.inference import Method, Pool, Posterior, Report
+from bayesgen.inference.unlabelled_rows import ExpectedLabels
 from bayesgen.likelihoods import Likelihood, Repair, Statistics
 from bayesgen.likelihoods.base import Arrays
 from bayesgen.model import Model, ModelStatistics, Reader
@@ -46,7 +47,7 @@ ROOTS: Mapping[str, tuple[type, ...]] = {
     "value": (
         *(TrainingState, Schema, PowerTransform, PowerTransforms, Column, NumericColumns),
         *(PositionNames, ClassPrior, Repair, Model, ModelStatistics, Reader, Report, Pool),
-        *(UserProgram, LeftOutRows),
+        *(UserProgram, ExpectedLabels, LeftOutRows),
     ),
 }
 """Types that files may hold, with their descendants in this library: a new family, posterior or

@@ -9,6 +9,8 @@ from bayesgen.classes import Spec as ClassPriorSpec
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.discriminant import LDA
 from bayesgen.estimators.generative import GenerativeClassifier
+from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
+from bayesgen.inference import Exact, Expected, method_of
 from bayesgen.likelihoods import (
     Categorical,
     JointCategorical,
@@ -50,7 +52,13 @@ then costs no more than that of a forest."""
 
 
 def automatic(
-    table: Table, *, class_prior: ClassPriorSpec, missing: str, unseen: str, random_state: object
+    table: Table,
+    *,
+    class_prior: ClassPriorSpec,
+    missing: str,
+    unseen: str,
+    unlabelled: Unlabelled,
+    random_state: object,
 ) -> dict[str, Classifier]:
     """Return the members that suit a table, by name.
 
@@ -66,7 +74,7 @@ def automatic(
     levels = tuple(c.name for c in table.columns if c.kind == "level")
     incomplete = any(c.kind == "number" and np.isnan(c.values).any() for c in table.columns)
     options: dict = {"class_prior": class_prior, "unseen": unseen, "random_state": random_state}
-    options |= {"inference": "expected", "missing": missing}
+    options |= {"inference": "expected", "missing": missing, "unlabelled": unlabelled}
     columns: dict = {(name,): Normal() for name in numbers}
     columns |= {(name,): Categorical(rows="learn") for name in levels}
     members: dict[str, Classifier] = {
@@ -103,6 +111,23 @@ def too_wide(table: Table) -> list[str]:
     found = list(_of_numbers(WIDEST)) if kinds.count("number") > WIDEST else []
     indicators = "level" in kinds and _width(table) > WIDEST
     return [*found, "linear over indicators"] if indicators else found
+
+
+def reads_unlabelled(member: Classifier, table: Table) -> bool:
+    """Return whether a member of a stack can be fitted to rows without a label.
+
+    Others are fitted to the labeled rows alone: those that keep rows, or that no closed form fits.
+
+    Args:
+        member: its arguments.
+        table: of the columns that its blocks read.
+    """
+    if member.unlabelled is None or getattr(member, "story", None) is not None:
+        return False
+    method = "exact" if member.inference == "auto" else member.inference
+    if member.unlabelled == "learn" and not isinstance(method_of(method), Exact | Expected):
+        return False
+    return all(p.conjugate and not p.keeps_rows for p, _ in member._blocks(table).values())
 
 
 def _width(table: Table) -> int:

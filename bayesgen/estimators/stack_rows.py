@@ -8,7 +8,7 @@ import numpy as np
 from bayesgen import explain
 from bayesgen.errors import AbsentColumns, BayesgenWarning, deduplicate_warnings
 from bayesgen.estimators.classifier import Classifier
-from bayesgen.estimators.training import TableEncoder
+from bayesgen.estimators.training_rows import TableEncoder
 from bayesgen.schema import Column
 from bayesgen.table import Name, Table, with_column
 from bayesgen.typing import Encoded, Traceable

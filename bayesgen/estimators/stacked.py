@@ -22,7 +22,6 @@ from bayesgen.errors import (
     LeftOut,
     NoEvidence,
     NoRows,
-    TooFewClasses,
     UnsupportedInference,
     UnsupportedTable,
     deduplicate_warnings,
@@ -38,14 +37,12 @@ from bayesgen.estimators.judged_rows import ROWS_JUDGED, judged_rows
 from bayesgen.estimators.missing_pattern_members import pattern_cells, pattern_power
 from bayesgen.estimators.restored_on_failure import restored_on_failure
 from bayesgen.estimators.stack_left_out import left_out_rows
-from bayesgen.estimators.stack_members import WIDEST, automatic, too_wide
+from bayesgen.estimators.stack_members import WIDEST, automatic, reads_unlabelled, too_wide
 from bayesgen.estimators.stack_posterior import mixture_of, pooled, tempered
 from bayesgen.estimators.stack_rows import StackEncoder, StackRows
-from bayesgen.estimators.training import (
-    Temper,
-    TrainingRows,
-    together,
-)
+from bayesgen.estimators.training import Temper
+from bayesgen.estimators.training_rows import TrainingRows, together, too_few_classes
+from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
 from bayesgen.inference import (
     MixturePosterior,
     Pool,
@@ -66,13 +63,14 @@ from bayesgen.table import (
     SparseTable,
     Table,
     check_declared,
-    check_labelled,
+    check_mark,
     concatenated,
 )
 from bayesgen.typing import (
     DataFrame,
     DataTree,
     Encoded,
+    Joint,
     Labels,
     Self,
     Traceable,
@@ -145,10 +143,10 @@ class StackedClassifier(Classifier):
             "informative", as much to every member as one more likelihood; "learn", a power of that
             likelihood, learned for each member by leave-one-out (see `NaiveBayes`). The last two
             are wrong where the reason why cells are missing changes.
-        class_prior, unseen, random_state: ...
+        class_prior, unseen, unlabelled, random_state: ...
         progress: "auto" shows a bar on stderr in a terminal, with the member that is being fitted,
             where a fit takes more than a second; True or False force it.
-        The four before the last apply to automatic members.
+        The five before the last apply to automatic members.
 
     Attributes:
         members_: the fitted members by name.
@@ -185,6 +183,7 @@ class StackedClassifier(Classifier):
         class_prior: ClassPriorSpec = 1.0,
         missing: str = "learn",
         unseen: str = "missing",
+        unlabelled: Unlabelled = "learn",
         random_state: object = None,
         progress: Progress = "auto",
     ) -> None:
@@ -194,6 +193,7 @@ class StackedClassifier(Classifier):
         self.class_prior = class_prior
         self.missing = missing
         self.unseen = unseen
+        self.unlabelled = unlabelled
         self.random_state = random_state
         self.progress = progress
 
@@ -223,10 +223,11 @@ class StackedClassifier(Classifier):
         first, start = not hasattr(self, "members_"), time.perf_counter()
         if not first and not self._training:
             raise NoRows.to_learn_from("a stack")
-        rows = self._training_rows(X, y, sample_weight, reset=first)
+        rows = self._training_rows(X, y, sample_weight, reset=first, classes=classes)
         these = rows.classes if classes is None else np.unique(classes)
         every = these if first else np.union1d(self.classes_, these)
-        check_labelled(every)
+        if not first and self.unlabelled is not None:
+            check_mark(self.classes_, every)
         check_declared(rows.classes, every)
         if first:
             return self._fit_stack(rows, every, start)
@@ -239,8 +240,8 @@ class StackedClassifier(Classifier):
         """Fit every member to the first rows."""
         arguments.seed(self.random_state)
         if len(rows.classes) < 2:
-            raise TooFewClasses.found(rows.classes.tolist())
-        members = {name: clone(m) for name, m in self._listed(rows.table).items()}
+            raise too_few_classes(rows)
+        members = {name: clone(m) for name, m in self._listed(rows.labelled.table).items()}
         wide = self._without_wide(rows.table)
         fitted = self._attempted(members, (rows,), classes, first=True)
         return self._finish_stack(fitted, (rows,), classes, start, wide)
@@ -260,7 +261,8 @@ class StackedClassifier(Classifier):
             return {name: _own(member) for name, member in self.members.items()}
         if isinstance(self.members, str):
             arguments.one_of("members", self.members, ALLOWED)
-            options = {"unseen": self.unseen, "random_state": self.random_state}
+            options: dict = {"unseen": self.unseen, "random_state": self.random_state}
+            options["unlabelled"] = self.unlabelled
             reads = arguments.one_of("missing", self.missing, PATTERNS) != "ignorable"
             # the stack learns how much the pattern counts from what it asks of members anyway
             options["missing"] = "informative" if reads else "ignorable"
@@ -291,6 +293,8 @@ class StackedClassifier(Classifier):
             for name, member in self._shown(members):
                 try:
                     own = [member._own_rows(rows, reset=first) for rows in seen]
+                    if not reads_unlabelled(member, own[-1].table):
+                        own = [rows.labelled for rows in own]
                     if first:
                         member._fit_rows(own[-1], classes)
                     else:
@@ -353,7 +357,7 @@ class StackedClassifier(Classifier):
         self.weights_ = dict(zip(members, share.tolist(), strict=True))
         self.left_out_ = before | fitted.failed
         self.inference_ = "stacked"
-        details = {ROWS_JUDGED: float(len(codes))}
+        details = {ROWS_JUDGED: float(len(codes))} | self._unlabelled_details(seen)
         left_out = posterior.log_proba(scores)[own]
         details["leave-one-out log loss"] = -_mean(left_out, weight)
         details["share of the log-linear pool"] = self.pool_share_
@@ -364,6 +368,19 @@ class StackedClassifier(Classifier):
         seconds = time.perf_counter() - start
         self.report_ = dataclasses.replace(report, seconds=seconds, details=details)
         return self
+
+    def _unlabelled_details(self, seen: Sequence[TrainingRows]) -> dict[str, float]:
+        """Return the number of rows without a label, and their mean weight in the members."""
+        n_rows = sum(len(rows.unlabelled.codes) for rows in seen if rows.unlabelled is not None)
+        if not n_rows:
+            return {}
+        mean = sum(w * self.members_[name].unlabelled_weight_ for name, w in self.weights_.items())
+        return {"unlabelled.rows": float(n_rows), "unlabelled.weight": mean}
+
+    def _labels_found(self) -> Joint | None:
+        found = [rows.unlabelled for rows in self._training if rows.unlabelled is not None]
+        proba = [self.predict_proba(rows.raw()) for rows in found]
+        return np.concatenate(proba) if proba else None
 
     def _chosen_powers(
         self, scores: Scores, codes: Labels, weight: Weights

@@ -1,4 +1,4 @@
-"""Training: rows, labels and weights to statistics, and statistics to a posterior."""
+"""Training: rows to statistics, and statistics to a posterior."""
 
 import dataclasses
 import functools
@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
 import numpy as np
-from scipy.sparse import csr_array, issparse, vstack
-from sklearn.utils import _safe_indexing
+from scipy.sparse import csr_array, issparse
 
 from bayesgen import arguments
 from bayesgen.classes import Spec, class_prior, require_possible
@@ -29,6 +28,12 @@ from bayesgen.errors import (
 from bayesgen.estimators.column_blocks import Blocks
 from bayesgen.estimators.judged_rows import ROWS_JUDGED, judged_rows
 from bayesgen.estimators.likelihood_checks import check_cells, check_encoded, check_sparse
+from bayesgen.estimators.training_rows import (
+    TrainingRows,
+    joined,
+    one_each,
+    together,
+)
 from bayesgen.inference import (
     MLE,
     Method,
@@ -43,6 +48,8 @@ from bayesgen.inference.pooling import column_priors, learned_pool, pattern_prio
 from bayesgen.inference.posterior import take_rows
 from bayesgen.inference.power_posterior import learned_powers, stated_powers
 from bayesgen.inference.scores import Scores
+from bayesgen.inference.unlabelled_rows import ExpectedLabels, kept
+from bayesgen.inference.unlabelled_weights import LabelledRows, left_out_of_all
 from bayesgen.likelihoods import Likelihood, Repair
 from bayesgen.model import (
     Model,
@@ -58,9 +65,7 @@ from bayesgen.table import (
     SPARSE,
     Name,
     SparseTable,
-    Table,
     check_declared,
-    check_labelled,
 )
 from bayesgen.typing import Encoded, Joint, Labels, Traceable, Weights
 
@@ -71,129 +76,17 @@ instead of asking the system for fresh pages (.4 s of .8 s for 1e6 rows, measure
 MANY_COLUMNS = 20
 """Uninformative columns above which one warning names them all."""
 
-NO_CELLS = Table((), 0, "")
-"""In place of a table that is not kept."""
-
 Temper = str | float | int | None
 """None: the model as it is; a power above 0; "learn"; or "columns", a power for each block."""
-
-
-def one_each(weight: Weights) -> Weights:
-    """Return the weight that is left out with a row: of a row of weight 3, one of three."""
-    return np.minimum(weight, 1.0)
-
-
-def joined(parts: Sequence[Encoded]) -> Encoded:
-    """Return the encoded rows of several calls, concatenated."""
-    if len(parts) == 1:
-        return parts[0]
-    return {name: below([part[name] for part in parts]) for name in parts[0]}
-
-
-def below(parts: list[Traceable]) -> Traceable:
-    """Return dense or sparse arrays, concatenated by rows."""
-    return vstack(parts, format="csr") if issparse(parts[0]) else np.concatenate(parts)
-
-
-# -- rows ------------------------------------------------------------------------------------------
-
-
-class TableEncoder:
-    """A table with cached encodings, shared by schemas that encode a column alike."""
-
-    def __init__(self, table: Table) -> None:
-        self.table = table
-        self._encoded: dict[object, Traceable] = {}
-
-    def encode(self, schema: Schema, unseen: str, estimator: str) -> dict[str, Traceable]:
-        """Return the result of `Schema.encode`; the arrays are shared and must not be modified."""
-        if not schema.blocks:  # of a program of the user's own
-            return schema.encode(self.table, unseen, estimator=estimator)
-        keys = {block: (columns, unseen) for block, columns in schema.blocks.items()}
-        new = {block: key for block, key in keys.items() if key not in self._encoded}
-        if new:
-            part = dataclasses.replace(
-                schema, blocks={block: schema.blocks[block] for block in new}
-            )
-            encoded = part.encode(self.table, unseen, estimator=estimator)
-            self._encoded |= {key: encoded[block] for block, key in new.items()}
-        return {block: self._encoded[key] for block, key in keys.items()}
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class TrainingRows:
-    """Training rows of one call of fit or partial_fit.
-
-    X, y, sample_weight: as they were passed. table, codes, weight: as they were read, rows of
-    weight 0 left out. classes: the distinct labels, sorted, which the codes are positions in. kept:
-    positions in X of the rows that were not left out; None: all.
-    """
-
-    X: object
-    y: object
-    sample_weight: object
-    table: Table
-    codes: Labels
-    weight: Weights
-    classes: np.ndarray
-    kept: np.ndarray | None = None
-
-    def encode(
-        self, schema: Schema, unseen: str, chunk: slice | None = None
-    ) -> dict[str, Traceable]:
-        """Return the rows, or a chunk of them, as `Schema.encode` does.
-
-        Encodings of all rows are cached and shared; they must not be modified.
-        """
-        if chunk is not None:
-            return schema.encode(self.table.take(chunk), unseen)
-        return self._encoder.encode(schema, unseen, "Classifier")
-
-    @functools.cached_property
-    def _encoder(self) -> TableEncoder:
-        return TableEncoder(self.table)
-
-    @functools.cached_property
-    def power_transforms(self) -> dict[Column, tuple | None]:
-        """The power transforms of these rows' columns that were learned so far."""
-        return {}
-
-    def to_keep(self, *, table: bool) -> "TrainingRows":
-        """Return the rows without cached encodings, and without cells unless requested."""
-        return dataclasses.replace(self, table=self.table if table else NO_CELLS)
-
-    def only(self, where: np.ndarray) -> "TrainingRows":
-        """Return some of the rows, as if they alone had been read."""
-        kept = where if self.kept is None else self.kept[where]
-        present, codes = np.unique(self.codes[where], return_inverse=True)
-        parts = {"codes": codes, "weight": self.weight[where], "classes": self.classes[present]}
-        return dataclasses.replace(self, table=self.table.only(where), kept=kept, **parts)
-
-    def codes_among(self, classes: np.ndarray) -> Labels:
-        """Return the position of each label among classes, sorted, that hold those of the rows."""
-        index = np.searchsorted(classes, self.classes)
-        return self.codes if len(index) == len(classes) else index[self.codes]
-
-    def raw(self) -> object:
-        """Return X without the rows that were left out."""
-        return self.X if self.kept is None else _safe_indexing(self.X, self.kept)
-
-
-def together(seen: Sequence[TrainingRows], classes: np.ndarray) -> tuple[Labels, Weights]:
-    """Return the class codes and the weights of the rows of several calls."""
-    codes = np.concatenate([rows.codes_among(classes) for rows in seen])
-    return codes, np.concatenate([rows.weight for rows in seen])
-
-
-# -- the state -------------------------------------------------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class TrainingState:
     """Additive training state: columns, classes and sufficient statistics.
 
-    likelihoods: of each block, with the guesses as the user left them. log_abs_det_jacobian: of
-    the power transforms over all rows, which is added to the log evidence.
+    likelihoods: of each block, with the guesses as the user left them. statistics: of the labeled
+    rows. log_abs_det_jacobian: of the power transforms over all rows, which is added to the log
+    evidence. unlabelled: what the last fit made of rows without a label, if there were any.
     """
 
     schema: Schema
@@ -201,6 +94,7 @@ class TrainingState:
     classes: np.ndarray
     statistics: ModelStatistics
     log_abs_det_jacobian: float = dataclasses.field(default=0.0, kw_only=True)
+    unlabelled: ExpectedLabels | None = dataclasses.field(default=None, kw_only=True)
 
     def to_keep(self) -> "TrainingState":
         """Return the part of the state that a fitted classifier keeps: all of it."""
@@ -247,7 +141,11 @@ class TrainingState:
         count = self.statistics.count
         parts = {name: part.shifted(-origin[name]) for name, part in self.likelihoods.items()}
         classes = class_prior(prior, self.classes, count, frequencies=frequencies)
-        model, statistics, reader = complete_model(classes, parts, self.statistics)
+        if self.unlabelled is None:
+            model, statistics, reader = complete_model(classes, parts, self.statistics)
+        else:
+            model, _, reader = complete_model(classes, parts, self.unlabelled.guesses)
+            statistics = kept(reader, self.statistics)
         return model, statistics, dataclasses.replace(reader, power_transforms=transforms)
 
     def column_positions(self) -> dict[Name, tuple[str, int]]:
@@ -344,6 +242,10 @@ class TrainingState:
             judged: which rows are left out in turn; None: all.
         """
         judged = np.arange(len(y)) if judged is None else judged
+        if self.unlabelled is not None:
+            rows = LabelledRows(encoded, y, weight, away).at(judged)
+            model = self.complete(prior, frequencies=False)[0]
+            return left_out_of_all(model, self.statistics, self.unlabelled, reader, rows)
         classes_out = self.classes_without(prior, y[judged], away[judged])
         parts, origin = [np.zeros((len(judged), 0, len(self.classes)))], self.schema.origins()
         for name, full in reader.full.items():  # other blocks cannot tell classes apart
@@ -390,9 +292,13 @@ class TrainingState:
             posterior = method.infer(model, statistics, reader, seed)
         except np.linalg.LinAlgError as error:
             raise_singular(error, [name for block in joint for name in self.columns(reader, block)])
+        self.warn_of(posterior)
+        return posterior
+
+    def warn_of(self, posterior: Posterior) -> None:
+        """Warn about doubtful results."""
         for warning in self._warnings(posterior):
             warn(warning)
-        return posterior
 
     def _warnings(self, posterior: Posterior) -> Iterator[BayesgenWarning]:
         for names in self.uninformative_columns(posterior.reader):
@@ -416,6 +322,8 @@ class TrainingState:
         except InvalidPrior as error:
             raise NoEvidence.invalid_prior(error) from error
         model.require_evidence()
+        if self.unlabelled is not None:
+            raise NoEvidence.unlabelled_rows()
         if any_missing(model, statistics):
             raise NoEvidence.missing_values()
         if inference != "exact":
@@ -448,7 +356,7 @@ class TrainingState:
         if temper is not None:
             what = (f"temper={temper!r}", "State a power: temper=0.5")
         posterior.require_leave_one_out(*what)
-        encoded = joined([rows.encode(self.schema, unseen) for rows in seen])
+        encoded = joined([rows.labelled.encode(self.schema, unseen) for rows in seen])
         codes, weight = together(seen, self.classes)
         width = len(self.schema.used())
         judged = np.arange(len(codes)) if temper is not None else judged_rows(codes, width)
@@ -503,7 +411,7 @@ def new_state(
         raise InvalidArgument.not_one_of("power_transform", power_transform, [True, False])
     if power_transform and not isinstance(rows.table, SparseTable):
         return learn_power_transforms(schema, likelihoods, (rows,), classes, unseen=unseen)
-    return learn(rows, schema, likelihoods, classes, unseen=unseen)
+    return learn(rows.labelled, schema, likelihoods, classes, unseen=unseen)
 
 
 def accumulated(
@@ -521,7 +429,6 @@ def accumulated(
     Power transforms and the edges of bins are learned from all of them.
     """
     rows = seen[-1]
-    check_labelled(classes)
     check_declared(rows.classes, classes)
     if isinstance(rows.table, SparseTable):
         check_sparse(earlier.likelihoods)
@@ -531,9 +438,11 @@ def accumulated(
     if power_transform:
         return learn_power_transforms(schema, earlier.likelihoods, seen, classes, unseen=unseen)
     if bins is not None:
-        each = [learn(one, schema, earlier.likelihoods, classes, unseen=unseen) for one in seen]
+        each = [
+            learn(one.labelled, schema, earlier.likelihoods, classes, unseen=unseen) for one in seen
+        ]
         return functools.reduce(operator.add, each)
-    return earlier + learn(rows, schema, earlier.likelihoods, classes, unseen=unseen)
+    return earlier + learn(rows.labelled, schema, earlier.likelihoods, classes, unseen=unseen)
 
 
 def learn(
@@ -554,7 +463,8 @@ def learn(
         for name, part in likelihoods.items()
     }
     parts = []
-    for start in range(0, len(codes), LEARN_ROWS):
+    # one empty chunk of a batch without labeled rows
+    for start in range(0, max(len(codes), 1), LEARN_ROWS):
         chunk = slice(start, start + LEARN_ROWS)
         encoded = rows.encode(schema, unseen, None if len(codes) <= LEARN_ROWS else chunk)
         check_encoded(encoded, schema, likelihoods, start)
@@ -586,6 +496,7 @@ def learn_power_transforms(
         if part.kind == "numbers" and part.centred
     }
     some = dataclasses.replace(schema, blocks=untransformed)
+    seen = [rows.labelled for rows in seen]
     encoded = joined([rows.encode(some, unseen) for rows in seen]) if untransformed else {}
     codes, weight = together(seen, classes)
     # learned once for all members of a stack

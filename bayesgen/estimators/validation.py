@@ -1,80 +1,123 @@
 """Validation of the rows, labels and weights that users pass."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from bayesgen.errors import InvalidTarget, InvalidWeights, NoRows, UnsupportedColumn
-from bayesgen.estimators.training import TrainingRows
+from bayesgen.estimators.training_rows import UNLABELLED, TrainingRows
 from bayesgen.schema import absent_columns
 from bayesgen.table import (
     Name,
     Names,
     Table,
+    Target,
     check_declared,
-    check_labelled,
     codes_of,
     distinct,
     is_frame,
+    read_marked_target,
     read_sparse,
     read_table,
-    read_target,
     require_array,
     require_container,
 )
 from bayesgen.typing import Labels, Weights
 
 
-def training_rows(table: Table, X: object, y: object, sample_weight: object) -> TrainingRows:
+def training_rows(
+    table: Table,
+    X: object,
+    y: object,
+    sample_weight: object,
+    *,
+    classes: np.ndarray | Sequence = (),
+    marks: bool = True,
+) -> TrainingRows:
     """Return validated training rows, including the table read from X.
+
+    Args:
+        table: read from X.
+        X: as it was passed.
+        y: labels, as they were passed.
+        sample_weight: weights, as they were passed.
+        classes: those of earlier calls, and declared ones.
+        marks: whether rows may lack a label.
 
     Raises:
         BayesgenError: invalid rows, labels or weights. Messages keep the wording that
             scikit-learn's conformance suite expects.
     """
-    weight = weights_of(sample_weight, table.n_rows)
-    labels = labels_of(y)
-    if len(labels) != table.n_rows:
-        raise InvalidTarget.wrong_length(len(labels), table.n_rows)
-    classes = distinct(labels)
-    codes = codes_of(labels, classes)
-    rows = TrainingRows(X, y, sample_weight, table, codes, weight, classes)
+    weight, kept = weights_of(sample_weight, table.n_rows), None
     if sample_weight is not None and not weight.all():
-        rows = rows.only(np.flatnonzero(weight))
-    check_labelled(rows.classes)
-    return rows
+        kept = np.flatnonzero(weight)
+    target = labels_of(y, classes, marks=marks, n_rows=table.n_rows, counted=kept)
+    if kept is not None:
+        table, weight = table.only(kept), weight[kept]
+    found = distinct(target.labels)
+    codes = _expanded(codes_of(target.labels, found), target)
+    return TrainingRows(X, y, sample_weight, table, codes, weight, found, kept)
 
 
-def labels_of(y: object) -> np.ndarray:
-    """Return labels as a one-axis array of one type."""
+def labels_of(
+    y: object,
+    classes: np.ndarray | Sequence = (),
+    *,
+    marks: bool = True,
+    silent: bool = False,
+    n_rows: int | None = None,
+    counted: np.ndarray | None = None,
+) -> Target:
+    """Return labels of one type, and which rows have one; arguments as `read_marked_target`."""
     if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1:
         y = column_or_1d(y, warn=True)
-    labels = read_target(y)
+    options = {"marks": marks, "silent": silent, "n_rows": n_rows, "counted": counted}
+    target = read_marked_target(y, classes, **options)
+    labels = target.labels
     if labels.dtype.kind == "f":
         infinite = int(np.isinf(labels).sum())
         if infinite:
-            raise InvalidTarget.infinite(infinite, len(labels))
+            raise InvalidTarget.infinite(infinite, target.n_rows)
         fractions = labels[labels != np.floor(labels)]
         if len(fractions):
             raise InvalidTarget.fractions(float(fractions[0]))
-    return labels
+    return target
 
 
-def labels_to_score(y: object, classes: np.ndarray) -> np.ndarray:
-    """Return labels to score, which need not be classes of the fit."""
-    labels = read_target(y)
-    check_labelled(np.union1d(classes, labels))
-    return labels
+def labels_to_score(
+    y: object, predicted: np.ndarray, sample_weight: object, classes: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, object]:
+    """Return labels, predicted labels and weights of the rows that have a label.
+
+    Labels need not be classes of the fit.
+    """
+    target = read_marked_target(y, classes, silent=True)
+    if target.there is None:
+        return target.labels, predicted, sample_weight
+    if target.n_rows != len(predicted):
+        raise InvalidTarget.wrong_length(target.n_rows, len(predicted))
+    if not len(target.labels):
+        raise NoRows.without_labels(target.n_rows)
+    weight = None if sample_weight is None else np.asarray(sample_weight)[target.there]
+    return target.labels, predicted[target.there], weight
 
 
 def class_codes(y: object, classes: np.ndarray) -> Labels:
-    """Return the position of each label in the classes of a fit."""
-    labels = labels_of(y)
-    check_labelled(np.union1d(classes, labels))
-    check_declared(labels, classes)
-    return np.searchsorted(classes, labels)
+    """Return the position of each label in the classes of a fit; UNLABELLED without one."""
+    target = labels_of(y, classes, silent=True)
+    check_declared(target.labels, classes)
+    return _expanded(np.searchsorted(classes, target.labels), target)
+
+
+def _expanded(codes: Labels, target: Target) -> Labels:
+    """Return the codes of all rows from those of the labeled ones."""
+    if target.there is None:
+        return codes
+    every = np.full(target.n_rows, UNLABELLED)
+    every[target.there] = codes
+    return every
 
 
 def weights_of(sample_weight: object, n_rows: int) -> Weights:

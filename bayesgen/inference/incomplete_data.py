@@ -45,6 +45,14 @@ class IncompleteData(abc.ABC):
         rows: its stationary distribution is the posterior given the observed cells.
         """
 
+    def step(self, params: Params, rng: np.random.Generator) -> Params:
+        """Return the parameters of all chains after one step of `gibbs` from given ones."""
+        raise UnsupportedInference.because(
+            "sampling of labels",
+            "incomplete rows of this family have no single step",
+            "Leave it out.",
+        )
+
     @abc.abstractmethod
     def compared(self, params: Params) -> Float[np.ndarray, "chain draw value"]:
         """Return the scalars of draws (chain, draw, ...) used for convergence diagnostics."""

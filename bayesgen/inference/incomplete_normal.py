@@ -115,14 +115,21 @@ class IncompleteNormal(IncompleteData):
             mean (chain, class, feature) and cholesky (chain, class or 1, feature, feature).
         """
         likelihood, statistics = self.likelihood, self.statistics
-        cells = _cells(statistics)
         # each chain starts from its own draw given the expected moments
         filled = expected(statistics, likelihood.initial_params(statistics))
         params = likelihood.posterior(filled).draw(rng, chains)
         while True:
-            proposed = _parameters(likelihood, *_filled(cells, params, rng), rng)
-            params = _choose(likelihood, cells, params, proposed, rng)
+            params = self.step(params, rng)
             yield params
+
+    def step(self, params: Params, rng: np.random.Generator) -> Params:
+        """Return the parameters of all chains after one step of `gibbs` from given ones."""
+        proposed = _parameters(self.likelihood, *_filled(self._cells, params, rng), rng)
+        return _choose(self.likelihood, self._cells, params, proposed, rng)
+
+    @functools.cached_property
+    def _cells(self) -> "_Cells":
+        return _cells(self.statistics)
 
     def compared(self, params: Params) -> Float[np.ndarray, "chain draw value"]:
         """Return means and the lower triangles of Cholesky factors."""

@@ -29,6 +29,7 @@ from collections.abc import Iterator
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from bayesgen.errors import UnsupportedInference
 from bayesgen.inference.incomplete_data import IncompleteData, missing_cells
 from bayesgen.inference.newton import Flat, OptimumReport, Point, maximise
 from bayesgen.likelihoods import JointCategorical, Repair
@@ -85,6 +86,27 @@ class IncompleteTable(IncompleteData):
         for state in walk(gammas, shape, gaps, rng):
             logs = state.reshape(chains, *prior.shape)
             yield {"probs": np.exp(logs - np.logaddexp.reduce(logs, axis=-1, keepdims=True))}
+
+    def step(self, params: Params, rng: np.random.Generator) -> Params:
+        """Return the tables of all chains after rows are filled in given these.
+
+        Raises:
+            UnsupportedInference: a weight is not a whole number.
+        """
+        gaps, prior = _gaps(self.statistics), self.likelihood.concentration()
+        if any(gap.uneven.any() for gap in gaps):
+            raise UnsupportedInference.because(
+                "Sampling of labels",
+                "incomplete rows of a joint table need whole weights",
+                "Use inference='expected', or unlabelled=1.",
+            )
+        with np.errstate(divide="ignore"):
+            logs = np.log(params["probs"]).reshape(len(params["probs"]), -1)
+        count = np.repeat((prior + self.statistics.count).ravel()[None], len(logs), axis=0)
+        for gap in gaps:
+            count[:, gap.fits] += _spread(logs[:, gap.fits], gap, rng)
+        filled = log_gammas(rng, count, 1)[0].reshape(len(logs), *prior.shape)
+        return {"probs": np.exp(filled - np.logaddexp.reduce(filled, axis=-1, keepdims=True))}
 
     def compared(self, params: Params) -> Float[np.ndarray, "chain draw value"]:
         """Return the most uncertain of the cells in which incomplete rows may lie."""

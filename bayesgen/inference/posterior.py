@@ -560,7 +560,7 @@ class DrawsPosterior(Posterior):
         chains, draws = self.shape
         name = "Augmentation" if self.report.method == "augmentation" else "NUTS"
         more = f"inference=bg.{name}(draws={4 * draws}, chains={chains})"
-        if not self.closed:
+        if not self.closed or "unlabelled.rows" in self.report.details:
             return f"Pass {more}."
         if any(family.joint for family in self.families.values()):
             return (

@@ -235,6 +235,8 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
     """Hyperparameters and parameters that shift with the origin."""
     sparse: ClassVar[bool] = False
     """Whether rows may come as a scipy.sparse.csr_array, in which an absent cell is 0."""
+    keeps_rows: ClassVar[bool] = False
+    """Whether the density rests on the training rows themselves, so that they need a label."""
     allows_missing_at_fit: ClassVar[bool] = True
     """Whether fitted rows may have missing cells."""
     warns_uninformative: ClassVar[bool] = True

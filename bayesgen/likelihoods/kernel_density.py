@@ -184,6 +184,8 @@ class _FittedValues(Likelihood[Values]):
     never observed, or are constant without a stated guess.
     """
 
+    keeps_rows: ClassVar[bool] = True
+
     width: np.ndarray | None = dataclasses.field(default=None, init=False)
     value: np.ndarray | None = dataclasses.field(default=None, init=False)
     weight: np.ndarray | None = dataclasses.field(default=None, init=False)

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from bayesgen import arguments
 from bayesgen.calibrate import ReliabilityCurve, reliability
 from bayesgen.plots.style import FAINT, INK, Axes, Fitted, Option, color, panels, pyplot, tidy
-from bayesgen.table import check_labelled
+from bayesgen.table import read_marked_target
 
 COUNTS_SHARE = 0.18
 """Height of the histogram of rows at the foot of a panel, as a share of it."""
@@ -72,7 +72,7 @@ class ReliabilityDisplay:
         """Draw the reliability of stated probabilities.
 
         Args:
-            y: labels, shape (row,).
+            y: labels, shape (row,); rows without one are left out.
             probability: shape (row, class).
             classes: labels in the order of its columns, sorted.
             ax: axes to draw on, one for each panel; None makes them.
@@ -82,8 +82,10 @@ class ReliabilityDisplay:
         """
         pyplot()  # refuse before anything is computed
         labels = np.asarray(classes)
-        check_labelled(np.union1d(labels, np.asarray(y)))
-        codes = np.searchsorted(labels, np.asarray(y))
+        target = read_marked_target(y, labels, silent=True)
+        if target.there is not None:
+            probability = np.asarray(probability, float)[target.there]
+        codes = np.searchsorted(labels, target.labels)
         rng = np.random.default_rng(arguments.seed(random_state))
         curves = reliability(
             codes,

@@ -12,7 +12,19 @@ from numpy.typing import ArrayLike
 
 from bayesgen.errors import UnknownColumns
 from bayesgen.plots import probing
-from bayesgen.plots.style import INK, Axes, Fitted, color, line, marker, panels, pyplot, rgb, tidy
+from bayesgen.plots.style import (
+    FAINT,
+    INK,
+    Axes,
+    Fitted,
+    color,
+    line,
+    marker,
+    panels,
+    pyplot,
+    rgb,
+    tidy,
+)
 from bayesgen.table import Name, Table
 
 LEVELS = (0.9, 0.5, 0.1)
@@ -208,8 +220,12 @@ def _plane(
 def _finish(
     display: DensityDisplay | RegionDisplay, title: str, *, size: str, legend: dict[str, Any]
 ) -> None:
-    """Draw the rows of each class, and write names, title and legend."""
+    """Draw the rows of each class, gray ones without a label, and names, title and legend."""
     ax: Axes = display.ax_
+    other = ~np.any([display.labels == name for name in display.classes], axis=0)
+    if other.any():
+        look = {"marker": ".", "color": FAINT, "linestyle": "none", "label": "no label"}
+        ax.plot(*display.rows[other].T, markersize=3, alpha=0.6, **look)
     for k, name in enumerate(display.classes):
         look = {"marker": marker(k), "color": color(k), "linestyle": "none", "label": str(name)}
         edge = {"markeredgewidth": 0.4, "markeredgecolor": "white"}

@@ -1,10 +1,34 @@
-"""Labels of rows: reading, validation, and conversion to class codes."""
+"""Labels of rows: reading, validation, and conversion to class codes.
+
+A row without a label is marked by None, NaN, NaT, NA, a mask or a null of Arrow, and, as in
+scikit-learn, by -1 where that cannot be a class.
+"""
+
+import dataclasses
+from collections.abc import Sequence
 
 import narwhals.stable.v2 as nw
 import numpy as np
+from jaxtyping import Bool, Int
 
-from bayesgen.errors import InvalidTarget, MissingLabels, UnlabelledRows
+from bayesgen.errors import InvalidTarget, MissingLabels, UnlabelledMark, UnlabelledRows, warn
 from bayesgen.typing import Labels
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Target:
+    """Labels that were read.
+
+    labels: of the labeled rows, of one type. there: which rows have a label; None: all.
+    """
+
+    labels: np.ndarray
+    there: Bool[np.ndarray, " row"] | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows, with a label or without."""
+        return len(self.labels) if self.there is None else len(self.there)
 
 
 def read_target(y: object) -> np.ndarray:
@@ -26,19 +50,99 @@ def read_target(y: object) -> np.ndarray:
         >>> read_target(["no", "yes"])
         array(['no', 'yes'], dtype='<U3')
     """
+    labels = _one_axis(y)
+    missing = _missing(labels)
+    if missing is not None:
+        raise MissingLabels.in_rows(int(missing.sum()), len(labels))
+    return _one_type(labels) if labels.dtype == object else labels
+
+
+def read_marked_target(
+    y: object,
+    classes: Sequence | np.ndarray = (),
+    *,
+    marks: bool = True,
+    silent: bool = False,
+    n_rows: int | None = None,
+    counted: Int[np.ndarray, " counted"] | None = None,
+) -> Target:
+    """Return the labels of the rows that have one.
+
+    -1 marks a row without a label among text, and among whole numbers where at least two other
+    labels are 0 or more and none is negative. It is a class where it is already one.
+
+    Args:
+        y: as in `read_target`, with marks.
+        classes: those of earlier rows, and declared ones.
+        marks: whether rows may lack a label; otherwise -1 is a class.
+        silent: whether to omit the warning that -1 was taken for a mark.
+        n_rows: the number of rows that need a label or a mark; None: as many as there are.
+        counted: positions of the rows to read; None: all.
+
+    Raises:
+        InvalidTarget: y is None, has more than one column, mixes types, or is of another length.
+        MissingLabels: some labels are missing, and may not be.
+
+    Warns:
+        UnlabelledMark: -1 was taken for a mark.
+
+    Examples:
+        >>> found = read_marked_target(["no", None, "yes"])
+        >>> found.labels.tolist(), found.there.tolist()
+        (['no', 'yes'], [True, False, True])
+    """
+    labels = _one_axis(y)
+    if n_rows is not None and len(labels) != n_rows:
+        raise InvalidTarget.wrong_length(len(labels), n_rows)
+    labels = labels if counted is None else labels[counted]
+    missing, size = _missing(labels), len(labels)
+    if missing is not None and not marks:
+        raise MissingLabels.in_rows(int(missing.sum()), size)
+    if marks and labels.dtype == object:
+        words = _words_marked(labels)
+        missing = missing if words is None else words
+    there = None if missing is None else ~missing
+    labels = labels if there is None else labels[there]
+    labels = _one_type(labels) if labels.dtype == object else labels
+    marked = _numbers_marked(labels, np.asarray(classes)) if marks else None
+    if marked is None:
+        return Target(labels, there)
+    if not silent:
+        others = np.unique(labels[~marked]).tolist()
+        warn(UnlabelledMark.minus_one(int(marked.sum()), size, others))
+    every = np.ones(size, dtype=bool) if there is None else there
+    every[np.flatnonzero(every)[marked]] = False
+    return Target(labels[~marked], every)
+
+
+def _words_marked(labels: np.ndarray) -> Bool[np.ndarray, " row"] | None:
+    """Return the whole numbers -1 among text, with missing labels; None where there are none."""
     import pandas as pd
 
-    if y is None:
-        raise InvalidTarget.absent()
-    labels = _as_array(y)
-    if labels.ndim == 2 and labels.shape[1] == 1:
-        labels = labels.ravel()
-    if labels.ndim != 1:
-        raise InvalidTarget.wrong_shape(labels.shape)
-    missing = 0 if labels.dtype.kind in "iub" else int(pd.isna(labels).sum())
-    if missing:
-        raise MissingLabels.in_rows(missing, len(labels))
-    return _one_type(labels) if labels.dtype == object else labels
+    # of texts alone, or numbers, without a look at each
+    if not pd.api.types.infer_dtype(labels, skipna=True).startswith("mixed"):
+        return None
+    number = np.fromiter((type(v) is int or isinstance(v, np.integer) for v in labels), bool)
+    if not number.any() or not (labels[number] == -1).all():
+        return None
+    missing = np.asarray(pd.isna(labels))
+    rest = labels[~number & ~missing]
+    if not len(rest) or not all(isinstance(v, str) for v in rest):
+        return None
+    return number | missing
+
+
+def _numbers_marked(labels: np.ndarray, classes: np.ndarray) -> Bool[np.ndarray, " row"] | None:
+    """Return which labels are marks, -1 among numbers; None where -1 is a class or absent."""
+    if labels.dtype.kind not in "if":
+        return None
+    marked = labels == -1
+    if not marked.any() or classes.dtype.kind not in "iuf":
+        return None
+    if (classes == -1).any():
+        return None
+    others = np.unique(np.concatenate([labels[~marked], classes]))
+    return marked if len(others) >= 2 and others[0] >= 0 else None
 
 
 def check_labelled(classes: np.ndarray) -> None:
@@ -57,6 +161,22 @@ def check_labelled(classes: np.ndarray) -> None:
     others = np.unique(classes[classes != -1])
     if np.count_nonzero(others >= 0) >= 2:
         raise UnlabelledRows.beside(others.tolist())
+
+
+def check_mark(earlier: np.ndarray, every: np.ndarray) -> None:
+    """Reject later labels beside which -1, a class of earlier rows, would have been a mark.
+
+    Args:
+        earlier: the classes before.
+        every: the same with those of later rows.
+
+    Raises:
+        UnlabelledRows: with the cure.
+    """
+    if earlier.dtype.kind not in "if" or not (earlier == -1).any() or (every < -1).any():
+        return
+    if np.count_nonzero(earlier >= 0) < 2 <= np.count_nonzero(every >= 0):
+        raise UnlabelledRows.once_a_class()
 
 
 def distinct(labels: np.ndarray) -> np.ndarray:
@@ -88,6 +208,32 @@ def check_declared(labels: np.ndarray, declared: np.ndarray) -> None:
     strange = np.setdiff1d(found, declared)
     if len(strange):
         raise InvalidTarget.undeclared(strange.tolist(), declared.tolist())
+
+
+def _one_axis(y: object) -> np.ndarray:
+    """Return labels as an array of one axis, with the missing ones.
+
+    Raises:
+        InvalidTarget: y is None or has more than one column.
+    """
+    if y is None:
+        raise InvalidTarget.absent()
+    labels = _as_array(y)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels.ravel()
+    if labels.ndim != 1:
+        raise InvalidTarget.wrong_shape(labels.shape)
+    return labels
+
+
+def _missing(labels: np.ndarray) -> Bool[np.ndarray, " row"] | None:
+    """Return which labels are missing; None: none is."""
+    import pandas as pd
+
+    if labels.dtype.kind in "iub":
+        return None
+    missing = np.asarray(pd.isna(labels))
+    return missing if missing.any() else None
 
 
 def _as_array(y: object) -> np.ndarray:

@@ -20,7 +20,7 @@ from bayesgen.user_program.posterior import (
     not_finite,
     site_densities,
 )
-from bayesgen.user_program.program import Arrays, ProgramLogDensity, UserProgram
+from bayesgen.user_program.program import OTHER, Arrays, ProgramLogDensity, UserProgram
 from bayesgen.user_program.validation import ProgramFacts, validate
 
 BY_NAME = {"auto": NUTS, "nuts": NUTS, "map": MAP, "svi": MAP, "mle": MLE}
@@ -31,11 +31,15 @@ SHARE = 8
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ProgramRows:
-    """Rows x with class codes y (row,) and their weights (row,)."""
+    """Rows x with class codes y (row,) and their weights (row,).
+
+    other: rows without a class, and their weights; None: there are none.
+    """
 
     x: Arrays
     y: Labels
     weight: Weights
+    other: tuple[Arrays, Weights] | None = None
 
 
 def infer(
@@ -86,7 +90,10 @@ def _tree(facts: ProgramFacts, rows: ProgramRows) -> dict:
     n_rows = len(rows.y)
     step = max(1, (1 << n_rows.bit_length()) // (2 * SHARE))
     filled = np.minimum(np.arange(-(-n_rows // step) * step), n_rows - 1)
-    return {
+    other = (
+        {} if rows.other is None else {OTHER: dict(zip(("x", "weight"), rows.other, strict=True))}
+    )
+    return other | {
         "x": {name: array[filled] for name, array in rows.x.items()},
         "y": rows.y[filled],
         "weight": np.where(np.arange(len(filled)) < n_rows, rows.weight[filled], 0.0),

@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import traceback
 from collections.abc import Callable, Hashable, Mapping
+from typing import Any, cast
 
 import numpy as np
 
@@ -18,6 +19,9 @@ LABEL, ROW = "y", "row"
 
 SINGLE = "x"
 """Name of x among arrays where it is a single array instead of a dict."""
+
+OTHER = "unlabelled"
+"""Name of the rows without a label among the numbers of a log density: x and weight."""
 
 Arrays = Mapping[str, np.ndarray]
 """Rows as a program takes them, along the first axis of every array; under "x" if it is one."""
@@ -226,6 +230,18 @@ class ProgramLogDensity:
         """Return the parameters at u, by site (traced)."""
         return self._terms_and_values(tree, u)[1]
 
+    def _summed(self, other: Mapping[str, Any], values: Mapping[str, Traceable]) -> Traceable:
+        """Return the log density of rows without a label: the program runs once for each class."""
+        import jax.numpy as jnp
+        from jax.scipy.special import logsumexp
+
+        each = []
+        for k in range(self.program.n_classes):
+            y = jnp.full(other["weight"].shape, k)
+            labels, rows, _ = self.program.scores(values, other["x"], y)
+            each.append(labels + rows)
+        return other["weight"] @ logsumexp(jnp.stack(each), axis=0)
+
     def _terms_and_values(self, tree: Tree, u: Mapping[str, Traceable]) -> tuple[dict, dict]:
         import jax.numpy as jnp
         from numpyro.distributions import biject_to
@@ -247,4 +263,6 @@ class ProgramLogDensity:
 
         labels, rows, prior = split(self.program.sites(tree["x"], tree["y"], value_of))
         rows = ((labels + rows) * tree["weight"]).sum()
+        if OTHER in tree:
+            rows = rows + self._summed(cast(Mapping, tree[OTHER]), values)
         return {"prior": prior, "rows": rows, **found}, values

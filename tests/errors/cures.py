@@ -16,6 +16,7 @@ from cures_models import (
     WORDS,
 )
 from cures_tables import ARGUMENTS, COLUMNS, TABLES, TARGETS
+from cures_unlabelled import UNLABELLED
 
 ROWS = {
     **ARGUMENTS,
@@ -30,4 +31,5 @@ ROWS = {
     **INFERENCE,
     **BECAUSE,
     **MORE,
+    **UNLABELLED,
 }

@@ -417,11 +417,6 @@ TARGETS = {
         "partial_fit(X, y, classes=[...])",
         lambda: bg.NaiveBayes().partial_fit(table(), Y, classes=["sick", "well", "dead"]),
     ),
-    "MissingLabels.in_rows": (
-        lambda: naive(y=[0, 1, np.nan, 0, 1, 1]),
-        "keep = pandas.notna(y); fit(X[keep], y[keep])",
-        lambda: kept(np.array([0, 1, np.nan, 0, 1, 1]), pd.notna),
-    ),
     "TooFewClasses.found": (
         lambda: bg.NaiveBayes().partial_fit(table(), ["sick"] * 6).predict(table()),
         "partial_fit(X, y, classes=[...])",

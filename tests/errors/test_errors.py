@@ -99,13 +99,13 @@ REFUSED = [
     ),
     (
         "a missing class",
-        lambda: after(naive(), y=["sick", None, "sick", "well", "well", None]),
+        lambda: after(naive(unlabelled=None), y=["sick", None, "sick", "well", "well", None]),
         errors.MissingLabels,
         "y is missing .* in 2 of 6 rows; .*pandas.notna",
     ),
     (
         "a missing class among numbers",
-        lambda: after(naive(), y=[0, 1, np.nan, 0, 1, 1]),
+        lambda: after(naive(unlabelled=None), y=[0, 1, np.nan, 0, 1, 1]),
         errors.MissingLabels,
         "y is missing .* in 1 of 6 rows",
     ),

@@ -97,7 +97,8 @@ def look(clf):
         hasattr(clf, name)
     for other in (copy.copy(clf), copy.deepcopy(clf), pickle.loads(pickle.dumps(clf))):
         assert repr(other) == repr(clf)
-        assert public(other) == public(clf)
+        # copies have no rows of the fit
+        assert public(other) == public(clf) - {"label_distributions_", "transduction_"}
     assert repr(clone(clf)) == repr(clf)
     return clf
 

@@ -118,6 +118,7 @@ class KernelDiscriminant(Likelihood[Rows]):
     log_weight: np.ndarray | None = dataclasses.field(default=None, init=False)
 
     kind: ClassVar[str] = "numbers"
+    keeps_rows: ClassVar[bool] = True
     joint: ClassVar[bool] = True
     centred: ClassVar[bool] = True
     location_params: ClassVar = ("mean", "class_mean", "x")

@@ -1,0 +1,58 @@
+"""Encoded positions of the cells of each column, for methods that blank or impute them."""
+
+from collections.abc import Mapping
+
+from bayesgen import explain
+from bayesgen.errors import UnsupportedInference
+from bayesgen.estimators.training import TrainingState
+from bayesgen.inference import Posterior
+from bayesgen.schema import Column
+from bayesgen.table import Name
+
+
+def cells_by_column(
+    state: TrainingState, posterior: Posterior, what: str
+) -> dict[Name, explain.Cell]:
+    """Return the encoded position of each column, and of its missing pattern beside it.
+
+    Args:
+        state: of the fit.
+        posterior: of the fit.
+        what: the method that needs them.
+
+    Raises:
+        UnsupportedInference: a program of the user's own reads rows as a whole.
+    """
+    places = state.column_positions()
+    pattern = state.pattern_positions()
+    cells: dict[Name, explain.Cell] = {}
+    for name in state.schema.names:
+        if name in places:
+            cells[name] = (places[name],)
+        if name in pattern and posterior.reads(*pattern[name][1]):
+            cells[pattern[name][0].name] = (pattern[name][1],)
+    if not cells:
+        raise UnsupportedInference.because(
+            f"{what} of a program of your own",
+            "it reads a row as a whole, and need not know what to do with missing cells",
+            "Read the columns by likelihoods instead.",
+        )
+    return cells
+
+
+def require_original(derived: Mapping[Name, Column], what: str) -> None:
+    """Raise if columns are read as others derived from them, which nothing maps back.
+
+    Args:
+        derived: the source of each derived column.
+        what: the method that would fill cells.
+
+    Raises:
+        UnsupportedInference: there are such columns.
+    """
+    if derived:
+        raise UnsupportedInference.because(
+            f"{what} of columns that are read as indicators or bins",
+            "a normal distribution over indicators draws no level, and a bin is no number",
+            "Use a classifier that reads the columns as they are, such as NaiveBayes().",
+        )

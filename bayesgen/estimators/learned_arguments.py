@@ -1,0 +1,47 @@
+"""Arguments that a fit learns from its rows, which are then kept for the next call."""
+
+from collections.abc import Mapping, Sequence
+
+from sklearn.base import BaseEstimator
+
+from bayesgen.errors import NoRows
+from bayesgen.estimators.training_rows import TrainingRows
+from bayesgen.estimators.unlabelled_fit import LEARN
+from bayesgen.inference import Posterior
+from bayesgen.inference.unlabelled_rows import ROWS
+
+
+def learned_from_rows(classifier: BaseEstimator, rows: Sequence[TrainingRows]) -> dict[str, object]:
+    """Return the arguments, and their values, that are learned from the rows of all calls.
+
+    If any row has no label all are kept, because inference starts from them again.
+    """
+    stated = classifier.get_params(deep=False)
+    wanted = {
+        "temper": stated.get("temper") in ("learn", "columns"),
+        "missing": stated.get("missing") == "learn",
+        "power_transform": stated.get("power_transform", False),
+        "bins": stated.get("bins") is not None,
+        "unlabelled": any(part.unlabelled is not None for part in rows),
+    }
+    return {name: getattr(classifier, name) for name, asks in wanted.items() if asks}
+
+
+def require_no_rows(asks: Mapping[str, object], before: Posterior | None) -> None:
+    """Raise if an argument is learned from the rows of earlier calls, of which none was kept.
+
+    At a stated weight rows without a label need no earlier row that has one.
+
+    Args:
+        asks: the arguments that are learned from rows, and their values.
+        before: the posterior of the earlier calls.
+
+    Raises:
+        NoRows: with the argument.
+    """
+    if before is not None and ROWS in before.report.details:
+        raise NoRows.to_learn_from("a posterior given rows without a label")
+    if asks and list(asks) != ["unlabelled"]:
+        raise NoRows.to_learn_from("{}={!r}".format(*next(iter(asks.items()))))
+    if asks.get("unlabelled") == LEARN:
+        raise NoRows.labelled_alone()

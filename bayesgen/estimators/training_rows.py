@@ -1,0 +1,164 @@
+"""Rows of a fit: read and encoded once, with labels, weights and classes."""
+
+import dataclasses
+import functools
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.sparse import issparse, vstack
+from sklearn.utils import _safe_indexing
+
+from bayesgen.errors import (
+    TooFewClasses,
+)
+from bayesgen.schema import Column, Schema
+from bayesgen.table import (
+    Table,
+)
+from bayesgen.typing import Encoded, Labels, Traceable, Weights
+
+UNLABELLED = -1
+"""The class code of a row without a label."""
+
+NO_CELLS = Table((), 0, "")
+"""In place of a table that is not kept."""
+
+
+def one_each(weight: Weights) -> Weights:
+    """Return the weight that is left out with a row: of a row of weight 3, one of three."""
+    return np.minimum(weight, 1.0)
+
+
+def joined(parts: Sequence[Encoded]) -> Encoded:
+    """Return the encoded rows of several calls, concatenated."""
+    if len(parts) == 1:
+        return parts[0]
+    return {name: below([part[name] for part in parts]) for name in parts[0]}
+
+
+def below(parts: list[Traceable]) -> Traceable:
+    """Return dense or sparse arrays, concatenated by rows."""
+    return vstack(parts, format="csr") if issparse(parts[0]) else np.concatenate(parts)
+
+
+# -- rows ------------------------------------------------------------------------------------------
+
+
+class TableEncoder:
+    """A table with cached encodings, shared by schemas that encode a column alike."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self._encoded: dict[object, Traceable] = {}
+
+    def encode(self, schema: Schema, unseen: str, estimator: str) -> dict[str, Traceable]:
+        """Return the result of `Schema.encode`; the arrays are shared and must not be modified."""
+        if not schema.blocks:  # of a program of the user's own
+            return schema.encode(self.table, unseen, estimator=estimator)
+        keys = {block: (columns, unseen) for block, columns in schema.blocks.items()}
+        new = {block: key for block, key in keys.items() if key not in self._encoded}
+        if new:
+            part = dataclasses.replace(
+                schema, blocks={block: schema.blocks[block] for block in new}
+            )
+            encoded = part.encode(self.table, unseen, estimator=estimator)
+            self._encoded |= {key: encoded[block] for block, key in new.items()}
+        return {block: self._encoded[key] for block, key in keys.items()}
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class TrainingRows:
+    """Training rows of one call of fit or partial_fit.
+
+    X, y, sample_weight: as they were passed. table, codes, weight: as they were read, rows of
+    weight 0 left out. classes: the distinct labels, sorted, which the codes are positions in;
+    a row without a label has the code UNLABELLED. kept: positions in X of the rows that were not
+    left out; None: all.
+    """
+
+    X: object
+    y: object
+    sample_weight: object
+    table: Table
+    codes: Labels
+    weight: Weights
+    classes: np.ndarray
+    kept: np.ndarray | None = None
+
+    def encode(
+        self, schema: Schema, unseen: str, chunk: slice | None = None
+    ) -> dict[str, Traceable]:
+        """Return the rows, or a chunk of them, as `Schema.encode` does.
+
+        Encodings of all rows are cached and shared; they must not be modified.
+        """
+        if chunk is not None:
+            return schema.encode(self.table.take(chunk), unseen)
+        return self._encoder.encode(schema, unseen, "Classifier")
+
+    @functools.cached_property
+    def _encoder(self) -> TableEncoder:
+        return TableEncoder(self.table)
+
+    @functools.cached_property
+    def labelled(self) -> "TrainingRows":
+        """The rows that have a label; itself if all have."""
+        there = self.codes != UNLABELLED
+        return self if there.all() else self._part(np.flatnonzero(there), self.codes[there])
+
+    @functools.cached_property
+    def unlabelled(self) -> "TrainingRows | None":
+        """The rows without a label; None if all have one."""
+        if self.labelled is self:
+            return None
+        rest = np.flatnonzero(self.codes == UNLABELLED)
+        return self._part(rest, self.codes[rest])
+
+    def _part(self, where: np.ndarray, codes: Labels) -> "TrainingRows":
+        """Return some of the rows, with the levels of all."""
+        kept = where if self.kept is None else self.kept[where]
+        parts = {"codes": codes, "weight": self.weight[where], "kept": kept}
+        return dataclasses.replace(self, table=self.table.take(where), **parts)
+
+    @functools.cached_property
+    def power_transforms(self) -> dict[Column, tuple | None]:
+        """The power transforms of these rows' columns that were learned so far."""
+        return {}
+
+    def to_keep(self, *, table: bool) -> "TrainingRows":
+        """Return the rows without cached encodings, and without cells unless requested."""
+        return dataclasses.replace(self, table=self.table if table else NO_CELLS)
+
+    def only(self, where: np.ndarray) -> "TrainingRows":
+        """Return some of the rows, as if they alone had been read."""
+        kept = where if self.kept is None else self.kept[where]
+        codes = self.codes[where]
+        there = codes != UNLABELLED
+        present, codes[there] = np.unique(codes[there], return_inverse=True)
+        parts = {"codes": codes, "weight": self.weight[where], "classes": self.classes[present]}
+        return dataclasses.replace(self, table=self.table.only(where), kept=kept, **parts)
+
+    def codes_among(self, classes: np.ndarray) -> Labels:
+        """Return the position of each label among classes, sorted, that hold those of the rows.
+
+        Every row must have a label (see `labelled`).
+        """
+        index = np.searchsorted(classes, self.classes)
+        return self.codes if len(index) == len(classes) else index[self.codes]
+
+    def raw(self) -> object:
+        """Return X without the rows that were left out."""
+        return self.X if self.kept is None else _safe_indexing(self.X, self.kept)
+
+
+def together(seen: Sequence[TrainingRows], classes: np.ndarray) -> tuple[Labels, Weights]:
+    """Return the class codes and the weights of the labeled rows of several calls."""
+    parts = [rows.labelled for rows in seen]
+    codes = np.concatenate([rows.codes_among(classes) for rows in parts])
+    return codes, np.concatenate([rows.weight for rows in parts])
+
+
+def too_few_classes(rows: TrainingRows) -> TooFewClasses:
+    """Return the error about rows of fewer than two classes."""
+    lacking = 0 if rows.unlabelled is None else len(rows.unlabelled.codes)
+    return TooFewClasses.found(rows.classes.tolist(), lacking, len(rows.codes))

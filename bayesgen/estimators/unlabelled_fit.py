@@ -1,0 +1,362 @@
+"""Fits to rows of which some have no label: which inference runs, and what it needs of them."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import NoReturn, cast
+
+import numpy as np
+
+from bayesgen.arguments import is_number
+from bayesgen.classes import Spec, class_prior, require_possible
+from bayesgen.errors import (
+    InvalidArgument,
+    NoClosedForm,
+    NoLabelDistributions,
+    UnlabelledHurts,
+    UnsupportedInference,
+    warn,
+)
+from bayesgen.estimators import missing_pattern_warning
+from bayesgen.estimators.judged_rows import judged_rows
+from bayesgen.estimators.likelihood_checks import check_encoded
+from bayesgen.estimators.training import TrainingState, raise_singular
+from bayesgen.estimators.training_rows import UNLABELLED, TrainingRows, joined, one_each, together
+from bayesgen.inference import (
+    MAP,
+    MLE,
+    NUTS,
+    Augmentation,
+    DrawsPosterior,
+    Exact,
+    Expected,
+    Method,
+    Posterior,
+    choose,
+    method_of,
+)
+from bayesgen.inference import unlabelled_rows as unlabelled
+from bayesgen.inference import unlabelled_weights as weights
+from bayesgen.inference.unlabelled_density import mean_labels, sampled_by_nuts
+from bayesgen.inference.unlabelled_draws import sampled
+from bayesgen.inference.unlabelled_rows import ROWS, WEIGHT, ExpectedLabels, UnlabelledRows
+from bayesgen.inference.unlabelled_weights import LabelledRows
+from bayesgen.likelihoods.exponential_family import ExponentialFamily
+from bayesgen.model import Model, ModelStatistics, Reader
+from bayesgen.typing import Joint
+
+LEARN = "learn"
+Weight = str | float | int | None
+"""The argument unlabelled=: "learn", the weight of an unlabeled row, or None: refuse such rows."""
+
+MOST_SAMPLED = 20_000
+"""Unlabeled rows up to which inference="auto" samples labels: 4 x 1,200 sweeps of 10,000 rows of 10
+columns take half a minute (measured)."""
+
+HARM = 1.0
+"""Standard errors by which labeled rows left out must lose for a warning."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class UnlabelledFit:
+    """The result of inference from rows of which some have no label.
+
+    state: with what was made of the unlabeled rows. posterior: of all. labels: P(y = k given x_i)
+    of the unlabeled rows, given all rows; None: every row has a label.
+    """
+
+    state: TrainingState
+    posterior: Posterior
+    labels: Joint | None = None
+
+
+def checked_weight(weight: object) -> Weight:
+    """Return the argument unlabelled=, validated.
+
+    Raises:
+        InvalidArgument: neither "learn", None nor a number of at least 0.
+    """
+    if weight is None or (isinstance(weight, str) and weight == LEARN):
+        return weight
+    if not (is_number(weight) and np.isfinite(weight) and weight >= 0):
+        allowed = "'learn', None or a weight of at least 0"
+        raise InvalidArgument.out_of_range(
+            "unlabelled", weight, allowed, "Pass unlabelled='learn'."
+        )
+    return weight
+
+
+def infer(
+    state: TrainingState,
+    seen: Sequence[TrainingRows],
+    inference: str | Method,
+    prior: Spec,
+    weight: Weight,
+    seed: int,
+    *,
+    unseen: str,
+) -> UnlabelledFit:
+    """Return the posterior given labeled and unlabeled rows, with warnings about doubtful results.
+
+    Args:
+        state: of the labeled rows.
+        seen: all rows, of every call that kept them.
+        inference: the inference= argument.
+        prior: of the classes.
+        weight: of an unlabeled row.
+        seed: of simulated draws.
+        unseen: the argument of the classifier.
+    """
+    lacking = [rows.unlabelled for rows in seen if rows.unlabelled is not None]
+    if lacking and not state.likelihoods:
+        posterior = state.infer(inference, prior, seed)
+        found = _of_program(posterior, lacking, state, float(cast(float, weight)), unseen)
+        return UnlabelledFit(state, posterior, found)
+    if not lacking:
+        posterior = state.infer(inference, prior, seed)
+        if seen:
+            missing_pattern_warning.warn_of(state, prior, posterior.reader, seen[-1])
+        return UnlabelledFit(state, posterior)
+    for name, part in state.likelihoods.items():
+        if part.keeps_rows:
+            refuse(
+                f"{part.title} of block {name!r}", "its density rests on labeled rows themselves"
+            )
+    method, rows = _method(inference, state, weight), _unlabelled_rows(state, seen, unseen)
+    if isinstance(method, Exact) and inference == "auto" and rows.n_rows > MOST_SAMPLED:
+        method = Expected(draws=method.draws)
+    require_possible(prior, state.classes)
+    try:
+        found = _Inference.of(state, seen, prior, rows, seed, unseen).result(method, weight)
+    except np.linalg.LinAlgError as error:
+        joint = [name for name, part in state.likelihoods.items() if part.joint]
+        raise_singular(error, [c.name for name in joint for c in state.schema.blocks[name]])
+    state.warn_of(found.posterior)
+    return found
+
+
+def stated_weight(weight: Weight) -> float:
+    """Return the weight of unlabeled rows for a program of the user's own.
+
+    Raises:
+        UnsupportedInference: it is not stated.
+    """
+    if isinstance(weight, str):
+        why = "their weight is learned by leave-one-out, which needs a closed form"
+        refuse("story=", why, "State it: unlabelled=1.")
+    return float(cast(float, weight))
+
+
+def _of_program(
+    posterior: Posterior,
+    lacking: Sequence[TrainingRows],
+    state: TrainingState,
+    weight: float,
+    unseen: str,
+) -> Joint:
+    """Return P(y = k given x_i, theta) of unlabeled rows, averaged over the draws of a program."""
+    encoded = joined([rows.encode(state.schema, unseen) for rows in lacking])
+    n_rows = sum(len(rows.codes) for rows in lacking)
+    posterior.report.details.update({ROWS: float(n_rows), WEIGHT: weight})
+    return mean_labels(cast(DrawsPosterior, posterior), encoded, n_rows)
+
+
+def distributions(seen: Sequence[TrainingRows], classes: np.ndarray, found: Joint | None) -> Joint:
+    """Return P(y_i = k given all rows) of rows with a label and without.
+
+    found: that of the rows without one, in order; None: there are none.
+
+    Raises:
+        NoLabelDistributions: no rows were kept.
+    """
+    if not seen:
+        raise NoLabelDistributions.without_rows()
+    parts = []
+    for rows in seen:
+        codes, there = rows.codes.copy(), rows.codes != UNLABELLED
+        codes[there] = rows.labelled.codes_among(classes)
+        parts.append(codes)
+    every = np.concatenate(parts)
+    out = (every[:, None] == np.arange(len(classes))).astype(float)
+    if found is not None:
+        out[every == UNLABELLED] = found
+    return out
+
+
+def refuse(what: str, why: str, cure: str = "") -> NoReturn:
+    """Refuse rows without a label."""
+    cure = cure or "Leave these rows out: keep = pandas.notna(y); fit(X[keep], y[keep])."
+    raise UnsupportedInference.because(f"rows without a label, and {what}", why, cure)
+
+
+def _method(inference: str | Method, state: TrainingState, weight: Weight) -> Method:
+    """Return the method for an inference= argument."""
+    automatic = isinstance(inference, str) and inference == "auto"
+    others = [part for part in state.likelihoods.values() if not part.conjugate]
+    method = (NUTS() if others else Exact()) if automatic else method_of(inference)
+    if others and not isinstance(method, NUTS):
+        cure = "Use inference='nuts', and unlabelled=1."
+        features = all(isinstance(part, ExponentialFamily) for part in others)
+        refuse(others[0].title, "it has no closed form", cure if features else "")
+    if isinstance(method, MLE | MAP) and method.solver == "svi":
+        refuse("inference='svi'", "gradients do not sum over their classes", "Use inference='map'.")
+    if weight == LEARN and isinstance(method, MLE | MAP | Augmentation | NUTS):
+        cure = "State it: unlabelled=1."
+        if not others:
+            cure = "State it: unlabelled=1, or use inference='expected'."
+        why = "their weight is learned by leave-one-out, which needs a closed form"
+        refuse(f"unlabelled='learn' with inference={inference!r}", why, cure)
+    if weight and isinstance(method, Exact) and not automatic:
+        learns = weight == LEARN
+        warn(NoClosedForm.expected_labels() if learns else NoClosedForm.sampled_labels())
+    return method
+
+
+def _unlabelled_rows(
+    state: TrainingState, seen: Sequence[TrainingRows], unseen: str
+) -> UnlabelledRows:
+    """Return the rows without a label as likelihoods read them."""
+    some = [rows.unlabelled for rows in seen if rows.unlabelled is not None]
+    encoded, schema = joined([rows.encode(state.schema, unseen) for rows in some]), state.schema
+    check_encoded(encoded, schema, state.likelihoods, 0)
+    n_levels = {
+        name: schema.n_levels(name) if part.kind == "levels" else ()
+        for name, part in state.likelihoods.items()
+    }
+    weight = np.concatenate([rows.weight for rows in some])
+    return UnlabelledRows(encoded, weight, len(state.classes), n_levels)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Inference:
+    """Inference from labeled and unlabeled rows, the model completed from all of them.
+
+    state: of the labeled rows. seen: all rows. guesses: statistics that completed the model.
+    statistics: of the labeled rows, as the model reads them. reader: of rows. rows: those without a
+    label. seed: of draws. unseen: the argument of the classifier.
+    """
+
+    state: TrainingState
+    seen: Sequence[TrainingRows]
+    guesses: ModelStatistics
+    model: Model
+    statistics: ModelStatistics
+    reader: Reader
+    rows: UnlabelledRows
+    seed: int
+    unseen: str
+
+    @classmethod
+    def of(
+        cls,
+        state: TrainingState,
+        seen: Sequence[TrainingRows],
+        prior: Spec,
+        rows: UnlabelledRows,
+        seed: int,
+        unseen: str,
+    ) -> "_Inference":
+        """Complete the model; prior: of the classes."""
+        count, origin = state.statistics.count, state.schema.origins()
+        classes = class_prior(prior, state.classes, count, frequencies=False)
+        likelihoods = {name: p.shifted(-origin[name]) for name, p in state.likelihoods.items()}
+        guesses = unlabelled.guess_statistics(classes, likelihoods, state.statistics, rows)
+        expected = ExpectedLabels(guesses, (), np.empty(0))
+        parts = dataclasses.replace(state, unlabelled=expected).complete(prior, frequencies=False)
+        return cls(state, seen, guesses, *parts, rows, seed, unseen)
+
+    def result(self, method: Method, weight: Weight) -> UnlabelledFit:
+        """Return the fit under a stated weight of unlabeled rows, or a learned one."""
+        if not isinstance(weight, str):
+            return self._stated(method, float(weight or 0.0))
+        few = self._class_of_few()
+        if few is not None:
+            warn(UnlabelledHurts.too_few_labels(few))
+            return self._without(method)
+        own = Expected(draws=method.draws) if isinstance(method, Exact | Expected) else Expected()
+        parts = self.model, self.statistics, self.guesses, self.reader
+        found = weights.learned(own, *parts, self._judges(), self.rows, self.seed)
+        state = dataclasses.replace(self.state, unlabelled=found.expected)
+        return UnlabelledFit(state, found.posterior, found.labels)
+
+    def _stated(self, method: Method, weight: float) -> UnlabelledFit:
+        """Return the fit at a stated weight."""
+        if not weight:
+            return self._without(method)
+        some, start = self.rows.times(weight), self._start()
+        parts = self.model, self.statistics, self.reader, some
+        if isinstance(method, MLE | MAP):
+            posterior, labels = unlabelled.estimate(method, *parts, start)
+            posterior.report.details[WEIGHT] = weight
+            return UnlabelledFit(self._with_added(), posterior, labels)
+        if isinstance(method, NUTS):
+            posterior, labels = sampled_by_nuts(method, *parts, start, self.seed)
+            posterior.report.details[WEIGHT] = weight
+            return UnlabelledFit(self._with_added(), posterior, labels)
+        found = unlabelled.maximize(MAP(), *parts, start)
+        added = some.statistics(self.reader.full, found.shares)
+        self._warn_of_harm(added, weight)
+        if not isinstance(method, Expected):
+            own = method if isinstance(method, Augmentation) else Augmentation(draws=method.draws)
+            posterior, labels = sampled(own, *parts, self.seed)
+            posterior.report.details[WEIGHT] = weight
+            return UnlabelledFit(self._with_added(added), posterior, labels)
+        parts = self.model, self.statistics, unlabelled.kept(self.reader, added), self.reader
+        posterior = unlabelled.expected_posterior(method, *parts, self.seed)
+        report = unlabelled.reported(posterior, self.rows.n_rows, found)
+        report.details[WEIGHT] = weight
+        posterior = dataclasses.replace(posterior, report=report)
+        return UnlabelledFit(self._with_added(added), posterior, found.shares)
+
+    def _without(self, method: Method) -> UnlabelledFit:
+        """Return the fit at weight 0: unlabeled rows complete guesses alone."""
+        start = self._start()
+        own = choose(method, self.model, self.statistics)
+        posterior = own.infer(self.model, self.statistics, self.reader, self.seed)
+        posterior.report.details.update({ROWS: float(self.rows.n_rows), WEIGHT: 0.0})
+        none = self.rows.times(0.0).statistics(self.reader.full, start)
+        return UnlabelledFit(self._with_added(none), posterior, start)
+
+    def _start(self) -> Joint:
+        """Return P(y = k given x_i, labeled rows) of the unlabeled rows."""
+        return unlabelled.first_shares(self.model, self.statistics, self.reader, self.rows)
+
+    def _with_added(self, *added: ModelStatistics) -> TrainingState:
+        """Return the state with expected statistics of the unlabeled rows."""
+        expected = ExpectedLabels(self.guesses, added, np.ones(len(added)))
+        return dataclasses.replace(self.state, unlabelled=expected)
+
+    def _judges(self) -> LabelledRows:
+        """Return the labeled rows that judge, at most as many as judge the missing pattern."""
+        state = self.state
+        parts = [rows.labelled.encode(state.schema, self.unseen) for rows in self.seen]
+        codes, weight = together(self.seen, state.classes)
+        rows = LabelledRows(joined(parts), codes, weight, one_each(weight))
+        return rows.at(judged_rows(codes, len(state.schema.used())))
+
+    def _class_of_few(self) -> object | None:
+        """Return the label of a class with fewer than two labeled rows, if there is one."""
+        codes, _ = together(self.seen, self.state.classes)
+        few = np.flatnonzero(np.bincount(codes, minlength=len(self.state.classes)) < 2)
+        return self.state.classes[few[:1]].tolist()[0] if len(few) else None
+
+    def _warn_of_harm(self, added: ModelStatistics, weight: float) -> None:
+        """Warn if labeled rows left out are predicted worse than without unlabeled rows.
+
+        Labeled rows of earlier calls may not have been kept; then nothing is judged.
+
+        added: expected statistics of the unlabeled rows.
+        """
+        there = together(self.seen, self.state.classes)[1].sum()
+        if not np.isclose(there, self.statistics.count.sum()) or self._class_of_few() is not None:
+            return
+        judges, total = self._judges(), self.statistics + unlabelled.kept(self.reader, added)
+        logs = [
+            weights.own_logs(weights.left_out(self.model, one, self.reader, judges), judges)
+            for one in (self.statistics, total)
+        ]
+        gap, own = logs[0] - logs[1], judges.weight / judges.weight.sum()
+        loss = float(gap @ own)
+        # standard error of a weighted mean
+        error = float(np.sqrt(own**2 @ (gap - loss) ** 2))
+        if loss > HARM * error:
+            warn(UnlabelledHurts.at_weight(self.rows.n_rows, weight, loss))

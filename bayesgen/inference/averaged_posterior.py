@@ -1,0 +1,174 @@
+"""A weighted mean of closed forms of one model, which rest on different statistics."""
+
+import dataclasses
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from bayesgen.classes import ClassPrior
+from bayesgen.inference.class_draws import ClassDraws, joined
+from bayesgen.inference.posterior import (
+    DENSITY_FLOATS,
+    ExactPosterior,
+    Imputed,
+    Posterior,
+    picked,
+    take_rows,
+)
+from bayesgen.inference.scores import Scores, class_probabilities, log_class_probabilities
+from bayesgen.inference.stacking import dealt, stacked
+from bayesgen.likelihoods import Likelihood
+from bayesgen.likelihoods.base import row_chunks
+from bayesgen.typing import Encoded, Joint, Labels, Params
+
+
+def averaged_scores(each: Sequence[Scores], weights: Float[np.ndarray, " member"]) -> Scores:
+    """Return the scores of a weighted mean of class probabilities, and of densities by part."""
+    if len(each) == 1:
+        return each[0]
+    shape = each[0].joint.shape
+    share = np.broadcast_to(weights, (shape[0], len(weights)))
+    log_classes = [np.broadcast_to(one.log_classes, shape) for one in each]
+    log_proba = [log_class_probabilities(one.joint, one.log_classes) for one in each]
+    density = np.stack([np.logaddexp.reduce(one.joint, axis=1) for one in each])
+    joint = stacked(density[..., None], share) + stacked(np.stack(log_proba), share)
+    logs = np.log(weights)[:, None, None, None]
+    parts = np.logaddexp.reduce(logs + np.stack([one.parts for one in each]), axis=0)
+    return Scores(joint, stacked(np.stack(log_classes), share), parts)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class AveragedPosterior(Posterior):
+    """A weighted mean of the class probabilities, and of the densities, of several closed forms.
+
+    members: posteriors of one model over the same columns. weights: of the members.
+    """
+
+    members: tuple[ExactPosterior, ...]
+    weights: Float[np.ndarray, " member"]
+
+    @property
+    def point(self) -> bool:
+        """Whether this is a point estimate: never."""
+        return False
+
+    @property
+    def heaviest(self) -> ExactPosterior:
+        """The member of largest weight."""
+        return self.members[int(np.argmax(self.weights))]
+
+    @property
+    def families(self) -> dict[str, Likelihood]:
+        """The updated likelihoods of the heaviest member."""
+        return self.heaviest.families
+
+    @property
+    def coherent(self) -> bool:
+        """Whether class probabilities are the expectation of those given one more cell: no."""
+        return False
+
+    @property
+    def caveat(self) -> str:
+        """The approximations of the blocks, in sentences."""
+        return self.heaviest.caveat
+
+    def is_marginal(self, encoded: Encoded, n_rows: int) -> Bool[np.ndarray, " row"]:
+        """Return the rows whose missing values the members integrate out."""
+        return self.heaviest.is_marginal(encoded, n_rows)
+
+    def log_joint(self, encoded: Encoded, n_rows: int) -> Joint:
+        """Return log p(x given data) + log of the mean class probabilities."""
+        return self.scores(encoded, n_rows).joint
+
+    def scores(self, encoded: Encoded, n_rows: int) -> Scores:
+        """Return the log joint, and the log of the mean density of each block."""
+        each = [member.scores(encoded, n_rows) for member in self.members]
+        return averaged_scores(each, self.weights)
+
+    def log_classes(self) -> Float[np.ndarray, " class"]:
+        """Return the log of the mean of P(y = k given data), shape (class,)."""
+        each = np.stack([member.log_classes() for member in self.members])
+        return np.logaddexp.reduce(np.log(self.weights)[:, None] + each, axis=0)
+
+    def with_classes(self, classes: ClassPrior) -> "AveragedPosterior":
+        """Return the same members under another class prior."""
+        members = tuple(member.with_classes(classes) for member in self.members)
+        return dataclasses.replace(self, members=members)
+
+    def shifted(self, origin: dict[str, np.ndarray]) -> "AveragedPosterior":
+        """Return the members in the user's own units."""
+        members = tuple(member.shifted(origin) for member in self.members)
+        return dataclasses.replace(self, members=members)
+
+    def require_leave_one_out(self, what: str, otherwise: str | None = None) -> None:
+        """Raise if a member does."""
+        for member in self.members:
+            member.require_leave_one_out(what, otherwise)
+
+    # -- draws -------------------------------------------------------------------------------------
+
+    def with_draws(self, n: int) -> "AveragedPosterior":
+        """Return the same with at most about n draws, dealt to the members by weight."""
+        pairs = zip(self.members, self.weights.tolist(), strict=True)
+        members = tuple(member.with_draws(math.ceil(n * share)) for member, share in pairs)
+        return dataclasses.replace(self, members=members)
+
+    def class_draws(
+        self, encoded: Encoded, n_rows: int, *, parts: bool = False
+    ) -> Iterator[ClassDraws]:
+        """Yield the draws of all members, each with its member's weight."""
+        draws = sum(member.draws for member in self.members) * len(self.log_classes())
+        for chunk in row_chunks(n_rows, max(1, DENSITY_FLOATS // draws)):
+            some, rows = take_rows(encoded, chunk), np.arange(n_rows)[chunk]
+            each = [
+                joined(member.class_draws(some, len(rows), parts=parts)) for member in self.members
+            ]
+            weighted = zip(each, self.weights, strict=True)
+            weight = np.concatenate([share * one.weight for one, share in weighted])
+            probs = np.concatenate([one.probs for one in each])
+            yield ClassDraws(rows, probs, weight, np.concatenate([one.parts for one in each]))
+
+    def parameters(self, rng: np.random.Generator, n: int) -> dict[str, Params]:
+        """Return n draws of all parameters, by owner, of each member as many as its weight says."""
+        counts, order = dealt(self.weights, n), rng.permutation(n)
+        each = [
+            one.parameters(rng, int(count))
+            for one, count in zip(self.members, counts, strict=True)
+            if count
+        ]
+        return {
+            owner: {
+                name: np.concatenate([one[owner][name] for one in each])[order] for name in params
+            }
+            for owner, params in each[0].items()
+        }
+
+    # -- missing cells -----------------------------------------------------------------------------
+
+    def dependent_cells(self, block: str) -> object | None:
+        """Return one key: in a mean of posteriors every cell depends on all others."""
+        return "average" if len(self.members) > 1 else super().dependent_cells(block)
+
+    def impute(
+        self, encoded: Encoded, n_rows: int, rng: np.random.Generator, own: Labels | None = None
+    ) -> Imputed:
+        """Impute every row by one member, drawn by weight times p(observed cells given data)."""
+        joint = np.stack([one.log_joint(encoded, n_rows) for one in self.members], axis=1)
+        logs = np.log(self.weights)[:, None] + joint
+        if own is not None:
+            logs = logs[np.arange(n_rows), :, own][..., None]
+        likely = np.logaddexp.reduce(logs, axis=2)
+        never = np.isneginf(likely).all(axis=1, keepdims=True)
+        likely = np.where(never, np.log(self.weights), likely)
+        member = picked(class_probabilities(likely, np.log(self.weights)), rng.random((n_rows, 1)))
+        out = {name: x.copy() for name, x in encoded.items()}
+        for i, one in enumerate(self.members):
+            at = np.flatnonzero(member == i)
+            if len(at):
+                labels = None if own is None else own[at]
+                filled = one.impute(take_rows(encoded, at), len(at), rng, labels)
+                for block, x in filled.items():
+                    out[block][at] = x
+        return out

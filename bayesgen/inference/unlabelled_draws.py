@@ -1,0 +1,223 @@
+"""Data augmentation of labels: Gibbs draws of the posterior given rows without a label.
+
+A sweep draws the label of each row given theta, y_i ~ a_ik / sum_k a_ik, and theta given all
+labels. A row of whole weight w stands for w rows, each with a label of its own. For the fraction f
+of a weight the label is drawn in proportion to a_ik^f and adds f s_i(y_i) to the statistics: these
+steps leave prod_i sum_k a_ik^f invariant in place of prod_i (sum_k a_ik)^f, and theta is accepted,
+as a whole, with probability min(1, exp(G(theta') - G(theta))),
+
+    G = sum_i f_i log sum_k a_ik - log sum_k a_ik^f_i.
+
+Missing cells of joint blocks are drawn between labels and theta.
+
+Source: Tanner and Wong (1987); Diebolt and Robert (1994), Journal of the Royal Statistical Society
+B 56, 363-375. The step for fractions is derived here (Metropolis and Hastings).
+"""
+
+import dataclasses
+import functools
+import time
+from collections.abc import Mapping
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from bayesgen.inference.chain_diagnostics import chain_diagnostics, disagreement, has_converged
+from bayesgen.inference.data_augmentation import Augmentation
+from bayesgen.inference.incomplete_data import expected_statistics, missing_cells
+from bayesgen.inference.posterior import DrawsPosterior, Report
+from bayesgen.inference.unlabelled_rows import ROWS, UnlabelledRows, kept
+from bayesgen.model import Model, ModelStatistics, Reader
+from bayesgen.typing import Joint, Params, Traceable
+
+WATCHED = 100
+"""Parameters whose chains are compared: 2 s of diagnostics for 4,000 draws."""
+FEWEST_ACCEPTED = 0.05
+"""Share of accepted steps below which fractional weights are sampled too slowly."""
+
+ByChain = Float[np.ndarray, "row chain class"]
+
+
+def sampled(
+    method: Augmentation,
+    model: Model,
+    statistics: ModelStatistics,
+    reader: Reader,
+    rows: UnlabelledRows,
+    seed: int,
+) -> tuple[DrawsPosterior, Joint]:
+    """Return draws of every parameter, and the mean over draws of P(y = k given x_i, theta).
+
+    Args:
+        method: numbers of draws and chains.
+        model: completed.
+        statistics: of the labeled rows, as the model reads them.
+        reader: of rows.
+        rows: those without a label, whose weights are those of the density.
+        seed: of draws.
+    """
+    start, rng = time.perf_counter(), np.random.default_rng(seed)
+    chain = _Chain(model, statistics, reader, rows, rng)
+    posterior = model.posterior(expected_statistics(model, statistics)[0])
+    params: dict[str, Params] = {"class": posterior.classes.draw(rng, method.chains)}
+    params |= {name: part.draw(rng, method.chains) for name, part in posterior.blocks.items()}
+    joint, accepted = chain.log_joint(params), 0.0
+    draws: dict[str, Params] = {owner: {} for owner in params}
+    labels = np.zeros((rows.n_rows, len(statistics.count)))
+    for sweep in range(method.warmup + method.draws):
+        params, joint, moved = chain.swept(params, joint)
+        draw = sweep - method.warmup
+        if draw < 0:
+            continue
+        accepted += moved / method.draws
+        labels += _shares(joint).sum(axis=1)
+        for owner, values in params.items():
+            for name, value in values.items():
+                if not draw:
+                    shape = (method.chains, method.draws, *value.shape[1:])
+                    draws[owner][name] = np.empty(shape)
+                draws[owner][name][:, draw] = value
+    details = chain_diagnostics(_compared(draws)) | {"acceptance": accepted}
+    details |= {ROWS: float(rows.n_rows)}
+    seconds = time.perf_counter() - start
+    good = has_converged(details, method.chains)
+    report = Report("augmentation", seconds, good, _verdict(method, details, good=good), details)
+    labels /= labels.sum(axis=1, keepdims=True)
+    return DrawsPosterior(reader, report, draws, model.blocks), labels
+
+
+def _verdict(method: Augmentation, details: Mapping[str, float], *, good: bool) -> str:
+    """Return a sentence on the draws, with a remedy where they are too few."""
+    verdict = f"r_hat {details['r_hat']:.3f}, {details['ess']:.0f} effective draws at least."
+    if good:
+        return verdict
+    if details["acceptance"] < FEWEST_ACCEPTED:
+        return (
+            f"{verdict} Of steps at a fractional weight {details['acceptance']:.0%} were accepted: "
+            "use inference='expected', or unlabelled=1."
+        )
+    more = max(2 * method.draws, 1000), max(2 * method.warmup, 200)
+    return (
+        f"{verdict} {disagreement(method.chains)}: ask for more, "
+        f"bg.Augmentation(draws={more[0]}, warmup={more[1]})."
+    )
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Chain:
+    """Sweeps over labels and parameters of all chains."""
+
+    model: Model
+    statistics: ModelStatistics
+    reader: Reader
+    rows: UnlabelledRows
+    rng: np.random.Generator
+
+    @functools.cached_property
+    def _whole(self) -> Int[np.ndarray, " row"]:
+        """The whole part of the weight of each row."""
+        return np.floor(self.rows.weight * (1 + 1e-12)).astype(int)
+
+    @functools.cached_property
+    def _part(self) -> Float[np.ndarray, " row"]:
+        """The fraction of the weight of each row."""
+        return np.maximum(self.rows.weight - self._whole, 0.0)
+
+    @functools.cached_property
+    def _read(self) -> dict[str, Traceable]:
+        """The rows as the model reads them."""
+        return self.reader.read(self.rows.encoded)
+
+    def log_joint(self, params: dict[str, Params]) -> ByChain:
+        """Return log a_ik of every chain."""
+        with np.errstate(divide="ignore"):
+            logs = np.log(params["class"]["probs"])
+        out = np.broadcast_to(logs, (self.rows.n_rows, *logs.shape))
+        for name, part in self.model.blocks.items():
+            out = out + part.log_density_fn(params[name])(self._read[name])
+        return out
+
+    def swept(
+        self, params: dict[str, Params], joint: ByChain
+    ) -> tuple[dict[str, Params], ByChain, float]:
+        """Return the parameters after a sweep, log a_ik there, and the share of accepted steps."""
+        n_chains = joint.shape[1]
+        each = [self._step(params, joint, c) for c in range(n_chains)]
+        proposed = {
+            owner: {name: np.concatenate([one[owner][name] for one in each]) for name in values}
+            for owner, values in params.items()
+        }
+        there = self.log_joint(proposed)
+        if not self._part.any():
+            return proposed, there, 1.0
+        ratio = self._gain(there) - self._gain(joint)
+        yes = np.log(self.rng.random(n_chains)) < ratio
+        chosen = {
+            owner: {
+                name: np.where(
+                    yes.reshape(-1, *[1] * (value.ndim - 1)), proposed[owner][name], value
+                )
+                for name, value in values.items()
+            }
+            for owner, values in params.items()
+        }
+        return chosen, np.where(yes[:, None], there, joint), float(yes.mean())
+
+    def _gain(self, joint: ByChain) -> Float[np.ndarray, " chain"]:
+        """Return G of every chain."""
+        some = self._part > 0
+        part, logs = self._part[some], joint[some]
+        with np.errstate(invalid="ignore"):
+            powered = np.logaddexp.reduce(part[:, None, None] * logs, axis=2)
+            gain = part[:, None] * np.logaddexp.reduce(logs, axis=2) - powered
+        return np.where(np.isnan(gain), 0.0, gain).sum(axis=0)
+
+    def _step(self, params: dict[str, Params], joint: ByChain, c: int) -> dict[str, Params]:
+        """Return parameters of one chain, given labels that are drawn given those before."""
+        whole = self.statistics + kept(self.reader, self._labelled(joint[:, c]))
+        out = {"class": self.model.classes.posterior(whole.count).draw(self.rng, 1)}
+        for name, part in self.model.blocks.items():
+            incomplete = missing_cells(part, whole.blocks[name])
+            if incomplete is None:
+                out[name] = part.posterior(whole.blocks[name]).draw(self.rng, 1)
+            else:
+                own = {key: value[c : c + 1] for key, value in params[name].items()}
+                out[name] = incomplete.step(own, self.rng)
+        return out
+
+    def _labelled(self, joint: Joint) -> ModelStatistics:
+        """Return the statistics of the rows with labels drawn given log a_ik."""
+        size, likelihoods = joint.shape[1], self.reader.full
+        if (self._whole <= 1).all() and not (self._part * self._whole).any():
+            # one label each
+            power = np.where(self._part > 0, self._part, 1.0)
+            y = _drawn(power[:, None] * joint, self.rng)
+            return self.rows.labelled(likelihoods, y)
+        count = self.rng.multinomial(self._whole, _shares(joint[:, None])[:, 0]).astype(float)
+        y = _drawn(self._part[:, None] * joint, self.rng)
+        count += self._part[:, None] * (y[:, None] == np.arange(size))
+        return self.rows.statistics(likelihoods, count / self.rows.weight[:, None])
+
+
+def _shares(joint: ByChain) -> ByChain:
+    """Return a_ik / sum_k a_ik; a row impossible in every class is as likely in each."""
+    top = joint.max(axis=-1, keepdims=True)
+    odds = np.exp(np.where(np.isneginf(top), 0.0, joint - np.where(np.isneginf(top), 0.0, top)))
+    return odds / odds.sum(axis=-1, keepdims=True)
+
+
+def _drawn(logs: Joint, rng: np.random.Generator) -> np.ndarray:
+    """Return a class for each row, drawn in proportion to exp(logs)."""
+    steps = _shares(logs[:, None])[:, 0].cumsum(axis=1)
+    place = rng.random((len(logs), 1)) * steps[:, -1:]
+    return np.minimum((place >= steps).sum(axis=1), logs.shape[1] - 1)
+
+
+def _compared(draws: Mapping[str, Params]) -> Float[np.ndarray, "chain draw value"]:
+    """Return the scalars whose chains are compared: those that vary, at most WATCHED of them."""
+    parts = [v.reshape(*v.shape[:2], -1) for own in draws.values() for v in own.values()]
+    every = np.concatenate(parts, axis=2)
+    varied = np.flatnonzero(np.ptp(every, axis=(0, 1)) > 0)
+    return every[
+        ..., varied[np.linspace(0, len(varied) - 1, min(len(varied), WATCHED)).astype(int)]
+    ]

@@ -1,0 +1,353 @@
+r"""Rows without a label: expectation-maximization, and statistics expected over their classes.
+
+A row x_i of weight w_i without a label has the likelihood (sum over k of a_ik(theta))^w_i, where
+a_ik = P(k) p(x_i given k, theta), missing cells marginalized. Beside the statistics S of labeled
+rows the log density of theta is
+
+    log p(theta) + log p(S given theta) + sum_i w_i log sum_k a_ik(theta).
+
+EM alternates responsibilities r_ik = a_ik / sum_k a_ik with the maximum given
+S + sum_i w_i r_ik s_i(k), where s_i(k) are the statistics of row i in class k.
+
+Source: Dempster, Laird and Rubin (1977); Nigam, McCallum, Thrun and Mitchell (2000), Machine
+Learning 39, 103-134, section 5.2 (weights below 1).
+"""
+
+import dataclasses
+import functools
+import operator
+import time
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from jaxtyping import Float
+from scipy.sparse import issparse, vstack
+
+from bayesgen.classes import ClassPrior
+from bayesgen.errors import UnsupportedInference
+from bayesgen.inference.exact import Expected
+from bayesgen.inference.incomplete_data import expected_statistics
+from bayesgen.inference.point_estimates import MAP, MLE
+from bayesgen.inference.posterior import (
+    DrawsPosterior,
+    ExactPosterior,
+    Report,
+    point_estimate,
+    take_rows,
+)
+from bayesgen.inference.scores import class_probabilities
+from bayesgen.likelihoods import Likelihood, Repair
+from bayesgen.likelihoods.base import row_chunks
+from bayesgen.model import Model, ModelStatistics, Reader, complete_model, model_statistics
+from bayesgen.typing import Encoded, Joint, Labels, Params, Traceable, Weights
+
+CHUNK = 4096
+"""Rows at once: repeated for three classes of 20 columns they are 2 MB, a second-level cache."""
+ROWS, WEIGHT = "unlabelled.rows", "unlabelled.weight"
+"""Names, in the details of a report, of the number of unlabeled rows and of their mean weight."""
+MOST_STEPS = 5000
+TOLERANCE = 1e-9
+"""Change of a responsibility, in one step, below which EM has ended."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class UnlabelledRows:
+    """Encoded rows without a label.
+
+    encoded: by block, with all of their columns. weight: of each row, above 0. n_classes: number of
+    classes. n_levels: of the columns of each block.
+    """
+
+    encoded: Encoded
+    weight: Weights
+    n_classes: int
+    n_levels: Mapping[str, tuple[int, ...]]
+
+    @property
+    def n_rows(self) -> int:
+        """Their number."""
+        return len(self.weight)
+
+    def times(self, factor: float) -> "UnlabelledRows":
+        """Return the rows with all weights multiplied."""
+        return dataclasses.replace(self, weight=self.weight * factor)
+
+    def labelled(self, likelihoods: Mapping[str, Likelihood], y: Labels) -> ModelStatistics:
+        """Return the statistics of the rows with class codes."""
+        sizes = {"n_classes": self.n_classes, "n_levels": self.n_levels}
+        return model_statistics(likelihoods, self.encoded, y, self.weight, **sizes)
+
+    def statistics(self, likelihoods: Mapping[str, Likelihood], share: Joint) -> ModelStatistics:
+        """Return the statistics of rows that belong to each class in part.
+
+        likelihoods: of the blocks. share: of each row in each class, (row, class).
+        """
+        classes, parts = np.arange(self.n_classes), []
+        weight = self.weight[:, None] * share
+        sizes = {"n_classes": self.n_classes, "n_levels": self.n_levels}
+        for rows in row_chunks(self.n_rows, CHUNK):
+            some = take_rows({name: self.encoded[name] for name in likelihoods}, rows)
+            each = {name: repeated(x, self.n_classes) for name, x in some.items()}
+            y = np.repeat(classes, len(range(self.n_rows)[rows]))
+            parts.append(model_statistics(likelihoods, each, y, weight[rows].T.ravel(), **sizes))
+        return functools.reduce(operator.add, parts)
+
+
+def repeated(x: Traceable, times: int) -> Traceable:
+    """Return dense or sparse rows, all of them several times."""
+    return vstack([x] * times, format="csr") if issparse(x) else np.tile(x, (times, 1))
+
+
+def kept(reader: Reader, statistics: ModelStatistics) -> ModelStatistics:
+    """Return the statistics of the positions that a reader keeps."""
+    parts = {
+        name: statistics.blocks[name]
+        if index is None
+        else statistics.blocks[name].take(reader.full[name].subset_axis, index)
+        for name, index in reader.kept.items()
+    }
+    return ModelStatistics(statistics.count, parts)
+
+
+# -- prior guesses ---------------------------------------------------------------------------------
+
+
+def guess_statistics(
+    classes: ClassPrior,
+    likelihoods: Mapping[str, Likelihood],
+    labelled: ModelStatistics,
+    rows: UnlabelledRows,
+) -> ModelStatistics:
+    """Return the statistics by which prior guesses are completed: of all rows, each once.
+
+    Rows without a label count in each class by its predictive probability given the labeled rows.
+    """
+    model, statistics, reader = complete_model(classes, likelihoods, labelled)
+    return labelled + rows.statistics(likelihoods, first_shares(model, statistics, reader, rows))
+
+
+def first_shares(
+    model: Model, statistics: ModelStatistics, reader: Reader, rows: UnlabelledRows
+) -> Joint:
+    """Return P(y = k given x_i, labeled rows), parameters integrated out."""
+    model = closed_forms(model)
+    posterior = model.posterior(expected_statistics(model, statistics)[0])
+    scores = {name: part.predictive() for name, part in posterior.blocks.items()}
+    log_classes = posterior.classes.log_predictive()
+    read = reader.read(rows.encoded)
+    joint = log_classes + np.zeros((rows.n_rows, 1))
+    for name, score in scores.items():
+        joint = joint + score(read[name])
+    return class_probabilities(joint, log_classes)
+
+
+def closed_forms(model: Model) -> Model:
+    """Return the model with conjugate priors, and without the blocks that have none."""
+    blocks = {}
+    for name, part in model.blocks.items():
+        if not part.conjugate and getattr(part, "prior", None) == "lkj":
+            part = part.with_arrays({"prior": "conjugate"})
+        if part.conjugate:
+            blocks[name] = part
+    return dataclasses.replace(model, blocks=blocks)
+
+
+# -- expectation-maximization ----------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Maximum:
+    """The end of EM.
+
+    params: by owner, the class probabilities under "class". shares: r_ik at the parameters.
+    heights: observed log likelihood after each step. converged: whether the last step changed
+    nothing. findings: repairs of degenerate estimates, as (block, finding).
+    """
+
+    params: dict[str, Params]
+    shares: Joint
+    heights: list[float]
+    converged: bool
+    findings: tuple[tuple[str, Repair], ...] = ()
+
+
+def maximize(
+    method: MLE | MAP,
+    model: Model,
+    statistics: ModelStatistics,
+    reader: Reader,
+    rows: UnlabelledRows,
+    shares: Joint,
+    tolerance: float = TOLERANCE,
+) -> Maximum:
+    """Return the maximum of the observed likelihood, or posterior, that EM ends at.
+
+    Args:
+        method: of the maximum of complete rows, `MLE` or `MAP`.
+        model: completed.
+        statistics: of the labeled rows, as the model reads them.
+        reader: of rows.
+        rows: those without a label; their weights are those of the density.
+        shares: responsibilities to start from, (row, class).
+        tolerance: change of a responsibility below which EM has ended.
+    """
+    # of blocks that tell classes apart; the others have no parameters
+    likelihoods = {name: reader.full[name] for name in model.blocks}
+    read, heights, converged = reader.read(rows.encoded), [], False
+    model = with_one_prior(model, statistics)
+    while True:
+        whole = statistics + kept(reader, rows.statistics(likelihoods, shares))
+        params, findings = maximum_of(method, model, whole)
+        joint = log_joint(model.blocks, params, read, rows.n_rows)
+        with np.errstate(divide="ignore"):
+            log_classes = np.log(params["class"]["probs"])
+        again = class_probabilities(joint, log_classes)
+        height = log_likelihood(model, params, statistics)
+        heights.append(height + float(rows.weight @ np.logaddexp.reduce(joint, axis=1)))
+        moved, shares = np.abs(again - shares).max(initial=0.0), again
+        converged = bool(moved <= tolerance)
+        if converged or len(heights) >= MOST_STEPS:
+            return Maximum(params, shares, heights, converged, findings)
+
+
+def with_one_prior(model: Model, statistics: ModelStatistics) -> Model:
+    """Return the model with the likeliest of the priors that a block averages over.
+
+    Otherwise the likeliest one could change from step to step, and nothing would be maximized.
+    """
+    filled, blocks = expected_statistics(model, statistics)[0], {}
+    for name, part in model.blocks.items():
+        found = part.components
+        scores = [one.log_evidence(filled.blocks[name]) for one in found] if len(found) > 1 else [0]
+        blocks[name] = found[int(np.argmax(scores))]
+    return dataclasses.replace(model, blocks=blocks)
+
+
+def maximum_of(
+    method: MLE | MAP, model: Model, statistics: ModelStatistics
+) -> tuple[dict[str, Params], tuple[tuple[str, Repair], ...]]:
+    """Return the parameters of complete rows in closed form, and the repairs they needed."""
+    params, findings = {"class": method.classes(model.classes, statistics.count)}, []
+    for name, part in model.blocks.items():
+        closed = method.closed_form(part, statistics.blocks[name])
+        if closed is None:
+            raise UnsupportedInference.no_closed_form(f"block {name!r}, {part.title},", method.name)
+        params[name], repairs, _ = closed
+        findings += [(name, repair) for repair in repairs]
+    return params, tuple(findings)
+
+
+def log_joint(
+    blocks: Mapping[str, Likelihood],
+    params: Mapping[str, Params],
+    rows: Mapping[str, Traceable],
+    n_rows: int,
+) -> Joint:
+    """Return log P(k) p(x_i given k, theta) at one draw of the parameters, (row, class)."""
+    with np.errstate(divide="ignore"):
+        log_classes = np.log(params["class"]["probs"])
+    out = np.tile(log_classes, (n_rows, 1))
+    for name, part in blocks.items():
+        out += density(part, params[name])(rows[name])
+    return out
+
+
+def density(part: Likelihood, params: Params) -> Callable[[Traceable], Joint]:
+    """Return x -> log p(x given y = k) at one draw of the parameters, shape (row, class)."""
+    score = part.log_density_fn({name: np.asarray(value)[None] for name, value in params.items()})
+    return lambda x: score(x)[:, 0]
+
+
+def log_likelihood(
+    model: Model, params: Mapping[str, Params], statistics: ModelStatistics
+) -> float:
+    """Return log p(labels and rows given theta) of labeled rows."""
+    count = statistics.count
+    with np.errstate(divide="ignore"):
+        logs = np.log(np.where(count > 0, params["class"]["probs"], 1.0))
+    total = float(count @ logs)
+    for name, part in model.blocks.items():
+        one = {key: np.asarray(value)[None] for key, value in params[name].items()}
+        total += float(part.log_likelihood(one, statistics.blocks[name])[0])
+    return total
+
+
+# -- posteriors ------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ExpectedLabels:
+    """What a fit made of rows without a label, beside the statistics of labeled rows.
+
+    guesses: statistics of all rows by which prior guesses are completed. added: expected statistics
+    of the rows without a label, once for each of their weights, times that weight. shares: of these
+    weights, which sum to one.
+    """
+
+    guesses: ModelStatistics
+    added: tuple[ModelStatistics, ...]
+    shares: Float[np.ndarray, " weight"]
+
+
+VERDICT = (
+    "Closed form after the labels of {n:,} rows were replaced by their expectation at the mode: "
+    "intervals are too narrow by what is unknown of them. unlabelled=1 samples them."
+)
+
+
+EM_STOPPED = (
+    "EM over the labels stopped before it converged: state stronger priors, or a smaller weight "
+    "unlabelled=."
+)
+
+
+def expected_posterior(
+    method: Expected,
+    model: Model,
+    statistics: ModelStatistics,
+    added: ModelStatistics,
+    reader: Reader,
+    seed: int,
+) -> ExactPosterior:
+    """Return the closed form given labeled rows and expected statistics of the others.
+
+    added: of the others, as the model reads them.
+    """
+    return method.infer(model, statistics + added, reader, seed)
+
+
+def reported(posterior: ExactPosterior, n_rows: int, found: Maximum) -> Report:
+    """Return the report of an expected posterior; n_rows: without a label."""
+    own = posterior.report
+    converged = own.converged and found.converged
+    verdict = VERDICT.format(n=n_rows) if converged else EM_STOPPED
+    if own.method == "expected":
+        verdict = f"{verdict} {own.verdict}"
+    details = own.details | {
+        ROWS: float(n_rows),
+        "em.steps": float(len(found.heights)),
+    }
+    changed = {"method": "expected", "converged": converged, "details": details}
+    return dataclasses.replace(own, verdict=verdict, **changed)
+
+
+def estimate(
+    method: MLE | MAP,
+    model: Model,
+    statistics: ModelStatistics,
+    reader: Reader,
+    rows: UnlabelledRows,
+    shares: Joint,
+) -> tuple[DrawsPosterior, Joint]:
+    """Return maximum likelihood or mode given all rows, and P(y = k given x_i) at it."""
+    start = time.perf_counter()
+    found = maximize(method, model, statistics, reader, rows, shares)
+    details = {
+        ROWS: float(rows.n_rows),
+        "em.steps": float(len(found.heights)),
+        "log_likelihood": found.heights[-1],
+    }
+    verdict = "Converged." if found.converged else EM_STOPPED
+    seconds = time.perf_counter() - start
+    report = Report(method.name, seconds, found.converged, verdict, details, found.findings)
+    return point_estimate(found.params, model.blocks, reader, report), found.shares

@@ -1,0 +1,392 @@
+"""Rows without a label: against enumeration of all labelings, optimizers and refits."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import minimize
+from scipy.stats import norm
+from sklearn.mixture import GaussianMixture
+from unlabelled_cases import (
+    EXACT,
+    EXPECTED,
+    FEW,
+    LABELLED_ALONE,
+    LABELS,
+    NEW,
+    READ,
+    TABLE,
+    few_labels,
+    fitted,
+    harmless,
+)
+
+import bayesgen as bg
+from bayesgen.classes import ClassPrior
+from bayesgen.errors import UnsupportedInference
+from bayesgen.inference import MAP, MLE, unlabelled_draws, unlabelled_rows
+from bayesgen.inference.unlabelled_rows import UnlabelledRows, maximize
+from bayesgen.likelihoods import Normal
+from bayesgen.model import complete_model, model_statistics
+
+
+def enumerated():
+    """P(y = 1) of each row, and P(class 0) of new rows, over all labelings by their evidence."""
+    labels, evidences, proba = [], [], []
+    for tail in itertools.product([0, 1], repeat=8):
+        clf = fitted([0, 0, 1, 1, *tail])
+        labels.append(tail)
+        evidences.append(clf.log_evidence_)
+        proba.append(np.exp(clf.predict_joint_log_proba(NEW)))
+    weight = np.exp(np.array(evidences) - max(evidences))
+    weight /= weight.sum()
+    joint = np.tensordot(weight, np.array(proba), 1)
+    return (
+        weight @ np.array(labels),
+        joint[:, 0] / joint.sum(axis=1),
+        np.logaddexp.reduce(evidences),
+    )
+
+
+# -- enumeration -----------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_enumeration_gives_the_constants():
+    labels, proba, evidence = enumerated()
+    np.testing.assert_allclose(labels, LABELS, atol=1e-6)
+    np.testing.assert_allclose(proba, EXACT, atol=1e-6)
+    assert evidence == pytest.approx(-39.757740, abs=1e-6)
+
+
+def test_labelled_rows_alone_and_expected_labels():
+    alone = bg.GenerativeClassifier(READ).fit(TABLE[:4], FEW[:4])
+    np.testing.assert_allclose(alone.predict_proba(NEW)[:, 0], LABELLED_ALONE, atol=1e-6)
+    clf = fitted(inference="expected", unlabelled=1)
+    np.testing.assert_allclose(clf.predict_proba(NEW)[:, 0], EXPECTED, atol=1e-6)
+    assert clf.inference_ == "expected"
+    assert "intervals are too narrow" in clf.report_.verdict
+
+
+@harmless
+@pytest.mark.slow
+def test_sampled_labels_have_the_enumerated_posterior():
+    # 5,500 effective draws of a probability of standard deviation .12, and of .5 for a label
+    clf = fitted(unlabelled=1, inference=bg.Augmentation(draws=5000))
+    np.testing.assert_allclose(clf.predict_proba(NEW)[:, 0], EXACT, atol=0.008)
+    np.testing.assert_allclose(clf.label_distributions_[4:, 1], LABELS, atol=0.012)
+    assert clf.inference_ == "augmentation"
+    joint = clf.predict_joint_log_proba(NEW[:1])
+    np.testing.assert_allclose(joint, [[-3.008668, -4.134105]], atol=0.03)
+
+
+@harmless
+def test_sampled_labels_are_not_expected_ones():
+    clf = fitted(unlabelled=1)
+    np.testing.assert_allclose(clf.predict_proba(NEW)[:, 0], EXACT, atol=0.025)
+    assert clf.inference_ == "augmentation"
+    np.testing.assert_allclose(clf.label_distributions_[4:, 1], LABELS, atol=0.04)
+    assert (clf.label_distributions_[:4, 1] == [0, 0, 1, 1]).all()
+
+
+@pytest.mark.slow
+def test_nuts_sums_labels_out():
+    # 8,000 effective draws
+    clf = fitted(unlabelled=1, inference=bg.NUTS(draws=2000))
+    np.testing.assert_allclose(clf.predict_proba(NEW)[:, 0], EXACT, atol=0.008)
+    np.testing.assert_allclose(clf.label_distributions_[4:, 1], LABELS, atol=4 * 0.035)
+    assert clf.inference_ == "nuts"
+    assert clf.unlabelled_weight_ == 1.0
+    assert len(clf.loo()) == 4
+
+
+@pytest.mark.slow
+def test_nuts_samples_a_fractional_weight_as_augmentation_does():
+    sampled = fitted(unlabelled=0.4, inference=bg.Augmentation(draws=4000))
+    summed = fitted(unlabelled=0.4, inference=bg.NUTS(draws=2000))
+    both = [clf.predict_proba(NEW)[:, 0] for clf in (sampled, summed)]
+    np.testing.assert_allclose(*both, atol=0.015)
+
+
+@pytest.mark.slow
+def test_a_prior_without_a_closed_form_is_sampled_at_weight_1():
+    X, marked, y = few_labels(5)
+    few = bg.NUTS(draws=200, warmup=200, chains=2)
+    clf = bg.LDA(prior="lkj", unlabelled=1, inference=few, random_state=0).fit(X, marked)
+    assert clf.inference_ == "nuts"
+    assert clf.score(X, y) > 0.9
+    with pytest.raises(UnsupportedInference, match="State it: unlabelled=1"):
+        bg.LDA(prior="lkj").fit(X, marked)
+    with pytest.raises(UnsupportedInference, match="complete dense rows"):
+        bg.QDA(inference=few, unlabelled=1).fit(X.mask(X > 6.5), marked)
+
+
+def hard_labels(joint, rng):
+    return joint.argmax(axis=1)
+
+
+@harmless
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.LowSampleSize")
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.NotConverged")
+@pytest.mark.parametrize("fault", ["hard labels", "labels drawn once", "class counts left out"])
+def test_faults_of_the_sampler_are_found(fault, monkeypatch):
+    if fault == "hard labels":
+        monkeypatch.setattr(unlabelled_draws, "_drawn", hard_labels)
+    elif fault == "labels drawn once":
+        drawn, kept = unlabelled_draws._drawn, []
+
+        def once(joint, rng):
+            kept.append(drawn(joint, rng)) if not kept else None
+            return kept[0]
+
+        monkeypatch.setattr(unlabelled_draws, "_drawn", once)
+    else:
+        whole = UnlabelledRows.labelled
+
+        def without_counts(self, likelihoods, y):
+            found = whole(self, likelihoods, y)
+            return type(found)(0 * found.count, found.blocks)
+
+        monkeypatch.setattr(UnlabelledRows, "labelled", without_counts)
+    clf = fitted(unlabelled=1)
+    far = np.abs(clf.predict_proba(NEW)[:, 0] - EXACT).max()
+    spread = np.exp(clf._posterior.log_classes()) - [0.509914, 0.490086]
+    assert max(far, np.abs(clf.label_distributions_[4:, 1] - LABELS).max()) > 0.04 or (
+        np.abs(spread).max() > 0.04 or clf._posterior.params["class"]["probs"][..., 0].std() > 0.18
+    )
+
+
+@harmless
+@pytest.mark.slow
+def test_three_classes_with_missing_cells_in_a_block_of_one_column():
+    x = np.array([0.1, 0.9, 2.1, 2.6, 4.2, 5.1, np.nan, 1.5, np.nan, 3.9])
+    y = [0, 0, 1, 1, 2, 2, None, None, None, None]
+    read = {"a": bg.MultivariateNormal(mean=2, scale=2, covariance_rows=4)}
+    new = pd.DataFrame({"a": [1.5, 3.0, np.nan]})
+    evidences, joints = [], []
+    for tail in itertools.product(range(3), repeat=4):
+        own = [*y[:6], *tail]
+        seen = ~np.isnan(x)  # a row without a cell counts for its class alone
+        clf = bg.GenerativeClassifier(read).fit(pd.DataFrame({"a": x[seen]}), np.array(own)[seen])
+        gap = np.bincount(np.array(own)[~seen], minlength=3)
+        prior = ClassPrior(np.full(3, 1 / 3), 3.0)
+        count = clf.state_.statistics.count
+        more = prior.log_evidence(count + gap) - prior.log_evidence(count)
+        evidences.append(clf.log_evidence_ + more)
+        shift = (
+            prior.posterior(count + gap).log_predictive() - prior.posterior(count).log_predictive()
+        )
+        joints.append(np.exp(clf.predict_joint_log_proba(new) + shift))
+    weight = np.exp(np.array(evidences) - max(evidences))
+    joint = np.tensordot(weight, np.array(joints), 1)
+    exact = joint / joint.sum(axis=1, keepdims=True)
+    clf = bg.GenerativeClassifier(
+        read, unlabelled=1, inference=bg.Augmentation(draws=3000), random_state=0
+    ).fit(pd.DataFrame({"a": x}), y)
+    np.testing.assert_allclose(clf.predict_proba(new), exact, atol=0.02)
+
+
+# -- expectation-maximization ----------------------------------------------------------------------
+
+
+def normal_mixture(seed=0, n=60):
+    rng = np.random.default_rng(seed)
+    y = (rng.random(n) < 0.6).astype(int)
+    x = np.where(y, rng.normal(2.2, 1.2, n), rng.normal(-0.5, 0.6, n))[:, None]
+    return x, np.array([*y[:6], *(n - 6) * [None]], dtype=object)
+
+
+def objective(free, x, y, weight):
+    """Minus the log likelihood of labeled and unlabeled rows of a mixture of two normals."""
+    mean, sd = free[:2], np.exp(free[2:4])
+    logs = norm.logpdf(x, mean, sd) + np.stack(
+        [-np.logaddexp(0, free[4]), -np.logaddexp(0, -free[4])]
+    )
+    known = np.array([label is not None for label in y])
+    own = logs[known, y[known].astype(int)].sum()
+    return -own - weight * np.logaddexp.reduce(logs[~known], axis=1).sum()
+
+
+@pytest.mark.parametrize("weight", [1.0, 0.1])
+def test_em_ends_where_a_quasi_newton_descent_does(weight):
+    x, y = normal_mixture()
+    assert len(set(y[:6])) == 2
+    clf = bg.NaiveBayes(inference="mle", unlabelled=weight).fit(x, y)
+    params = clf.posterior_.point_params()
+    own = [*params["normal"]["mean"][:, 0], *np.log(params["normal"]["variance"][:, 0]) / 2]
+    start = np.array([*own, np.log(params["class"]["probs"][1] / params["class"]["probs"][0])])
+    # the class prior of maximum likelihood is the frequency of all rows, by weight
+    options = {"gtol": 1e-10}
+    found = minimize(objective, start + 0.05, (x, y, weight), method="BFGS", options=options)
+    np.testing.assert_allclose(start, found.x, atol=2e-6)
+    assert clf.report_.details["log_likelihood"] == pytest.approx(-found.fun, abs=1e-8)
+    assert clf.unlabelled_weight_ == weight
+
+
+def mixture_parts(x, size=2):
+    rows = UnlabelledRows({"x": x}, np.ones(len(x)), size, {"x": ()})
+    nothing = model_statistics(
+        {"x": Normal()},
+        {"x": x[:0]},
+        np.zeros(0, int),
+        np.zeros(0),
+        n_classes=size,
+        n_levels={"x": ()},
+    )
+    prior = ClassPrior(np.full(size, 1 / size), float(size))
+    whole = rows.statistics({"x": Normal()}, np.full((len(x), size), 1 / size))
+    model, _, reader = complete_model(prior, {"x": Normal()}, whole)
+    return model, nothing, reader, rows
+
+
+def test_em_without_labelled_rows_is_a_gaussian_mixture():
+    rng = np.random.default_rng(1)
+    x = np.concatenate([rng.normal(-2, 1, (80, 2)), rng.normal(1.5, [0.5, 2], (60, 2))])
+    shares = rng.dirichlet([1, 1], len(x))
+    model, nothing, reader, rows = mixture_parts(x)
+    found = maximize(MLE(variance_floor=0.0), model, nothing, reader, rows, shares)
+    assert found.converged
+    resp = found.shares
+    start = {
+        "weights_init": resp.mean(axis=0),
+        "means_init": (resp.T @ x) / resp.sum(axis=0)[:, None],
+    }
+    start["precisions_init"] = 1 / found.params["x"]["variance"]
+    theirs = GaussianMixture(
+        2, covariance_type="diag", reg_covar=0, tol=1e-14, max_iter=5000, **start
+    ).fit(x)
+    np.testing.assert_allclose(found.params["x"]["mean"], theirs.means_, atol=2e-6)
+    np.testing.assert_allclose(found.params["x"]["variance"], theirs.covariances_, atol=2e-6)
+
+
+def test_the_observed_likelihood_never_falls():
+    rng = np.random.default_rng(2)
+    x = np.concatenate([rng.normal(-1, 1, (50, 2)), rng.normal(1.5, [0.5, 2], (40, 2))])
+    x[rng.random(x.shape) < 0.1] = np.nan
+    model, nothing, reader, rows = mixture_parts(x, 3)
+    found = maximize(MLE(), model, nothing, reader, rows, rng.dirichlet([1, 1, 1], len(x)))
+    steps = np.diff(found.heights)
+    assert len(steps) > 10
+    assert (steps > -1e-9).all()
+
+
+def test_the_observed_posterior_never_falls():
+    rng = np.random.default_rng(3)
+    x = np.concatenate([rng.normal(-1, 1, (50, 1)), rng.normal(1.5, 0.5, (40, 1))])
+    model, nothing, reader, rows = mixture_parts(x)
+    prior, heights = model.blocks["x"], []
+    shares = rng.dirichlet([1, 1], len(x))
+    for _ in range(30):
+        found = maximize(MAP(), model, nothing, reader, rows, shares, tolerance=2.0)
+        mean, variance = (found.params["x"][name] for name in ("mean", "variance"))
+        degrees = prior.variance_rows
+        # log density of (mean, log variance)
+        density = (
+            norm.logpdf(mean, prior.mean, np.sqrt(variance / prior.mean_rows)).sum()
+            - (degrees / 2 * (np.log(variance) + prior.variance / variance)).sum()
+        )
+        density += np.log(found.params["class"]["probs"]).sum()
+        heights.append(found.heights[-1] + density)
+        shares = found.shares
+    assert (np.diff(heights) > -1e-9).all()
+    assert heights[-1] > heights[0] + 0.1
+
+
+def test_responsibilities_of_the_first_step_are_not_kept(monkeypatch):
+    again = unlabelled_rows.maximize
+
+    def one_step(*args, **options):
+        return again(*args, **{**options, "tolerance": 2.0})
+
+    monkeypatch.setattr(unlabelled_rows, "maximize", one_step)
+    clf = fitted(inference="expected", unlabelled=1)
+    assert np.abs(clf.predict_proba(NEW)[:, 0] - EXPECTED).max() > 0.004
+
+
+# -- weights ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["expected", "map", "mle"])
+def test_weight_2_counts_a_row_twice(method):
+    twice = pd.concat([TABLE, TABLE[4:]], ignore_index=True)
+    stated = fitted(inference=method, unlabelled=2)
+    rows = fitted([*FEW, *FEW[4:]], twice, inference=method, unlabelled=1)
+    weighted = fitted(weight=[1.0] * 4 + [2.0] * 8, inference=method, unlabelled=1)
+    np.testing.assert_allclose(stated.predict_proba(NEW), rows.predict_proba(NEW), atol=1e-7)
+    np.testing.assert_allclose(weighted.predict_proba(NEW), rows.predict_proba(NEW), atol=1e-7)
+
+
+@harmless
+@pytest.mark.slow
+def test_a_sampled_row_of_weight_2_has_two_labels():
+    options = {"unlabelled": 1, "inference": bg.Augmentation(draws=5000)}
+    one = fitted(weight=[1.0] * 4 + [2.0] * 8, **options)
+    twice = pd.concat([TABLE, TABLE[4:]], ignore_index=True)
+    two = fitted([*FEW, *FEW[4:]], twice, **options)
+    # 2,700 effective draws of a probability of standard deviation .19, twice
+    both = [np.exp(clf._posterior.log_classes()) for clf in (one, two)]
+    np.testing.assert_allclose(*both, atol=4 * 0.19 * np.sqrt(2 / 2700))
+
+
+def test_weight_0_completes_guesses_alone():
+    X, y = bg.datasets.load_iris()
+    some = np.where(np.arange(150) % 10 == 0, y, None)
+    none = bg.NaiveBayes(unlabelled=0).fit(X, some)
+    alone = bg.NaiveBayes(unlabelled=None).fit(X[::10], y[::10])
+    assert np.abs(none.predict_proba(X) - alone.predict_proba(X)).max() > 1e-3
+    stated = {"mean": 5.0, "variance": 2.0}
+    none = bg.NaiveBayes(bg.Normal(**stated), unlabelled=0).fit(X, some)
+    alone = bg.NaiveBayes(bg.Normal(**stated)).fit(X[::10], y[::10])
+    np.testing.assert_allclose(none.predict_proba(X), alone.predict_proba(X), atol=1e-12)
+    assert none.unlabelled_weight_ == 0.0
+
+
+def bernoulli_by_quadrature(x, y, weight):
+    """P(class 1), P(x = 1 given each class), of a posterior with fractional weights."""
+    grid = (np.arange(60) + 0.5) / 60
+    p, a, b = np.meshgrid(grid, grid, grid, indexing="ij")
+    joint = np.zeros_like(p)
+    for cell, label in zip(x, y, strict=True):
+        each = [(1 - p) * np.where(cell, a, 1 - a), p * np.where(cell, b, 1 - b)]
+        joint += np.log(each[label]) if label is not None else weight * np.log(sum(each))
+    joint += np.log(a * (1 - a)) + np.log(b * (1 - b))  # Beta(2, 2)
+    mass = np.exp(joint - joint.max())
+    return [float((mass * value).sum() / mass.sum()) for value in (p, a, b)]
+
+
+@harmless
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", [None, "without acceptance"])
+def test_a_fractional_weight_against_quadrature(fault, monkeypatch):
+    x, y = [0, 1, 0, 1, 1, 1, 1, 0, 1, 1], [0, 1, *8 * [None]]
+    exact = bernoulli_by_quadrature(x, y, 0.3)
+    if fault:
+        monkeypatch.setattr(unlabelled_draws._Chain, "_gain", lambda self, joint: np.zeros(4))
+    clf = bg.GenerativeClassifier(
+        bg.Bernoulli(prob=0.5, rows=4),
+        unlabelled=0.3,
+        inference=bg.Augmentation(draws=6000),
+        random_state=0,
+    ).fit(np.array(x)[:, None], y)
+    params = clf._posterior.params
+    (probs,) = (value["prob"] for owner, value in params.items() if owner != "class")
+    found = [params["class"]["probs"][..., 1].mean(), *probs[..., 0].mean(axis=(0, 1))]
+    if fault:
+        assert np.abs(np.array(found) - exact).max() > 0.015
+    else:
+        np.testing.assert_allclose(found, exact, atol=0.008)
+        assert 0.3 < clf.report_.details["acceptance"] < 1.0
+
+
+def test_fractional_weights_of_augmentation_are_exact_where_labels_are_certain():
+    x = np.concatenate([np.zeros(6), np.full(6, 40.0)])[:, None] + np.linspace(0, 1, 12)[:, None]
+    y = [0, 0, *4 * [None], 1, 1, *4 * [None]]
+    weights = [1.0, 1.0, *4 * [0.5], 1.0, 1.0, *4 * [0.5]]
+    own = {"mean": 20, "variance": 1.0}
+    sampled = bg.NaiveBayes(
+        bg.Normal(**own), unlabelled=0.5, inference=bg.Augmentation(draws=2000), random_state=0
+    ).fit(x, y)
+    exact = bg.NaiveBayes(bg.Normal(**own)).fit(x, np.repeat([0, 1], 6), sample_weight=weights)
+    mean = sampled._posterior.params["normal"]["mean"].mean(axis=(0, 1))
+    np.testing.assert_allclose(mean, exact._posterior.families["normal"].mean, atol=0.1)

@@ -1,0 +1,265 @@
+"""The learned weight of rows without a label: scores, answers, splits, and what is refused."""
+
+import copy
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+from unlabelled_cases import MODELS, few_labels, fitted, harmless
+
+import bayesgen as bg
+from bayesgen.errors import NoClosedForm, UnlabelledHurts, UnsupportedInference
+from bayesgen.inference import unlabelled_rows, unlabelled_weights
+from bayesgen.likelihoods import Normal
+from bayesgen.model import model_statistics
+
+# -- learned weights -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_left_out_scores_are_those_of_statistics_without_the_row(name):
+    X, marked, _ = few_labels()
+    clf = MODELS[name]().fit(X, marked)
+    state, prior = clf.state_, clf.class_prior
+    model, statistics, reader = state.complete(prior, frequencies=False)
+    (rows,) = clf._training
+    encoded = rows.labelled.encode(state.schema, "missing")
+    y = rows.labelled.codes
+    part = unlabelled_rows.kept(reader, state.unlabelled.added[0])
+    judges = unlabelled_weights.LabelledRows(encoded, y, np.ones(12), np.ones(12))
+    found = unlabelled_weights.left_out(model, statistics + part, reader, judges)
+    for i in range(12):
+        others = np.delete(np.arange(12), i)
+        cells = {block: x[others] for block, x in encoded.items()}
+        n_levels = dict.fromkeys(encoded, ())
+        rest = model_statistics(
+            reader.full, cells, y[others], np.ones(11), n_classes=3, n_levels=n_levels
+        )
+        after = model.posterior(unlabelled_rows.kept(reader, rest) + part)
+        one = reader.read({block: x[i : i + 1] for block, x in encoded.items()})
+        joint = after.classes.log_predictive() + sum(
+            family.log_predictive(one[block])[0] for block, family in after.blocks.items()
+        )
+        np.testing.assert_allclose(found.joint[i], joint, atol=1e-8)
+
+
+def test_answers_are_averaged_over_weights():
+    X, marked, _ = few_labels()
+    clf = bg.NaiveBayes().fit(X, marked)
+    found = clf._posterior
+    assert clf.inference_ == "expected"
+    assert found.weights.sum() == pytest.approx(1.0)
+    _, encoded, n = clf._encode_rows(X)
+    each = [
+        np.exp(
+            m.log_joint(encoded, n) - np.logaddexp.reduce(m.log_joint(encoded, n), axis=1)[:, None]
+        )
+        for m in found.members
+    ]
+    mean = np.tensordot(found.weights, np.array(each), 1)
+    np.testing.assert_allclose(clf.predict_proba(X), mean, atol=1e-12)
+    assert 0.0 < clf.unlabelled_weight_ < 1.0
+    details = clf.report_.details
+    assert details["unlabelled.rows"] == 138
+    assert details["unlabelled.loo_with"] >= details["unlabelled.loo_without"] + np.log(0.5) / 12
+
+
+def test_unlabelled_rows_help_where_the_model_is_right_and_are_ignored_where_it_is_wrong():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 600)
+    right = rng.normal(2.0 * y[:, None], 1.0, (600, 4))
+    marked = np.where(np.arange(600) < 40, y, None)
+    assert bg.NaiveBayes().fit(right, marked).unlabelled_weight_ > 0.1
+    # the classes are the corners of the diagonals: unlabeled rows pull toward columns
+    corner = rng.integers(0, 2, (600, 2))
+    wrong = corner * 4.0 + rng.normal(0, 0.4, (600, 2))
+    wrong = np.column_stack([wrong, wrong + rng.normal(0, 0.1, (600, 2))])
+    own = (corner.sum(axis=1) > 0).astype(int)
+    own = np.where(rng.random(600) < 0.5, own, corner[:, 0])
+    labels = np.where(np.arange(600) < 60, own, None)
+    learned = bg.NaiveBayes().fit(wrong, labels)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        forced = bg.NaiveBayes(unlabelled=1, inference="expected").fit(wrong, labels)
+
+    def loss(clf):
+        return -np.log(clf.predict_proba(wrong[60:])[np.arange(540), own[60:]] + 1e-300).mean()
+
+    assert loss(learned) < loss(forced)
+
+
+def test_fixed_weights_that_hurt_warn():
+    rng = np.random.default_rng(1)
+    n = 400
+    hidden = rng.integers(0, 2, n)
+    y = rng.integers(0, 2, n)
+    X = np.column_stack([6.0 * hidden + rng.normal(0, 1, n), 6.0 * hidden + rng.normal(0, 1, n)])
+    X = np.column_stack([X, 1.5 * y + rng.normal(0, 1, n)])
+    marked = np.where(np.arange(n) < 60, y, None)
+    with pytest.warns(UnlabelledHurts, match=r"With 340 unlabeled rows at weight 1 .* lose"):
+        bg.NaiveBayes(unlabelled=1, inference="expected").fit(X, marked)
+    bg.NaiveBayes().fit(X, marked)
+
+
+def test_a_class_with_one_label_learns_no_weight():
+    X, marked, _ = few_labels(3)
+    marked[np.flatnonzero(marked == "setosa")[:2]] = None
+    with pytest.warns(UnlabelledHurts, match="class 'setosa' has fewer than two labeled rows"):
+        clf = bg.NaiveBayes().fit(X, marked)
+    assert clf.unlabelled_weight_ == 0.0
+
+
+def test_unlabelled_rows_do_not_judge(monkeypatch):
+    X, marked, _ = few_labels()
+    sizes = []
+    left_out = unlabelled_weights.left_out
+
+    def watched(model, statistics, reader, rows):
+        sizes.append(len(rows.y))
+        return left_out(model, statistics, reader, rows)
+
+    monkeypatch.setattr(unlabelled_weights, "left_out", watched)
+    bg.NaiveBayes().fit(X, marked)
+    assert set(sizes) == {12}
+    assert len(sizes) == len(unlabelled_weights.GRID)
+
+
+# -- any model, any split --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("weight", ["learn", 0.5])
+def test_any_split_and_order_gives_the_same_fit(name, weight):
+    X, marked, _ = few_labels()
+    options = {"unlabelled": weight, "inference": "expected"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnlabelledHurts)
+        whole = MODELS[name](**options).fit(X, marked)
+        split, classes = MODELS[name](**options), np.unique(marked[marked != None])  # noqa: E711
+        for part in np.array_split(np.random.default_rng(0).permutation(150), 3):
+            split.partial_fit(X.iloc[part], marked[part], classes=classes)
+    np.testing.assert_allclose(split.predict_proba(X), whole.predict_proba(X), atol=1e-6)
+    assert split.label_distributions_.shape == (150, 3)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_without_unlabelled_rows_nothing_changes(name):
+    X, y = bg.datasets.load_iris()
+    plain, none = MODELS[name]().fit(X, y), MODELS[name](unlabelled=None).fit(X, y)
+    np.testing.assert_array_equal(plain.predict_proba(X), none.predict_proba(X))
+    assert plain.inference_ == none.inference_ == "exact"
+    assert plain.state_.unlabelled is None
+    assert plain.unlabelled_weight_ == 0.0
+
+
+def test_intervals_have_the_spread_of_both_weights_and_parameters():
+    X, marked, _ = few_labels()
+    clf = bg.NaiveBayes(random_state=0).fit(X, marked)
+    draws = clf.predict_draws(X[::10])
+    np.testing.assert_allclose(draws["weight"].sum("draw"), 1.0)
+    mean = (draws * draws["weight"]).sum("draw")
+    # 1,000 draws, fewer of small weights
+    np.testing.assert_allclose(mean, clf.predict_proba(X[::10]), atol=0.05)
+    few = clf._posterior.with_draws(100)
+    assert sum(member.draws for member in few.members) <= 100 + len(few.members)
+
+
+def test_a_copy_keeps_no_unlabelled_rows():
+    X, marked, _ = few_labels()
+    clf = bg.NaiveBayes().fit(X, marked)
+    with pytest.raises(ValueError, match="copied or loaded keeps none"):
+        copy.deepcopy(clf).partial_fit(X, marked)
+
+
+def test_names_units_and_columns_do_not_matter():
+    X, marked, _ = few_labels()
+    clf = bg.QDA().fit(X, marked)
+    other = bg.QDA().fit(X[X.columns[::-1]] * 10.0, marked)
+    np.testing.assert_allclose(
+        other.predict_proba(X[X.columns[::-1]] * 10.0), clf.predict_proba(X), atol=1e-6
+    )
+    names = {"setosa": "z", "versicolor": "a", "virginica": "b", None: None}
+    again = bg.QDA().fit(X, [names[label] for label in marked])
+    np.testing.assert_allclose(
+        again.predict_proba(X)[:, [2, 0, 1]], clf.predict_proba(X), atol=1e-6
+    )
+
+
+def test_a_level_of_unlabelled_rows_alone_is_known():
+    X = pd.DataFrame({"b": list("uuvvuvww")})
+    clf = bg.NaiveBayes().fit(X, [0, 0, 1, 1, 0, 1, None, None])
+    assert clf.state_.schema.blocks["categorical"][0].levels == ("u", "v", "w")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        clf.predict_proba(X)
+
+
+def test_missing_cells_texts_and_joint_tables():
+    X, marked, y = few_labels(6)
+    rng = np.random.default_rng(0)
+    holed = X.mask(rng.random(X.shape) < 0.1)
+    clf = bg.QDA().fit(holed, marked)
+    assert clf.inference_ == "expected"
+    assert clf.score(holed, y) > 0.9
+    words = csr_array(
+        rng.poisson(1 + 2 * (np.arange(60) % 2)[:, None] * (np.arange(8) < 4), (60, 8))
+    )
+    labels = np.where(np.arange(60) < 10, np.arange(60) % 2, None)
+    bag = bg.BagOfWords().fit(words, labels)
+    dense = bg.BagOfWords().fit(words.toarray(), labels)
+    np.testing.assert_allclose(bag.predict_proba(words), dense.predict_proba(words), atol=1e-9)
+    assert bag.score(words, np.arange(60) % 2) >= 0.8
+    T, t = bg.datasets.load_titanic_passengers()
+    levels = T[["sex", "passengerClass"]].iloc[:300]
+    table = bg.JointTable().fit(levels, np.where(np.arange(300) < 60, t[:300], None))
+    assert table.label_distributions_.shape == (300, 2)
+
+
+def test_densities_do_not_change_rows():
+    x = np.array([[0.5], [np.nan], [2.0]])
+    before = x.copy()
+    for family in (Normal(mean=0.0, variance=1.0), bg.MultivariateNormal(mean=0.0, scale=1.0)):
+        statistics = family.statistics(x[:1], np.zeros(1, int), np.ones(1), n_classes=1)
+        score = family.complete(statistics).posterior(statistics).predictive()
+        np.testing.assert_array_equal(score(x), score(x))
+        np.testing.assert_array_equal(x, before)
+
+
+# -- what is refused -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"inference": "map"}, "State it: unlabelled=1"),
+        ({"inference": "mle"}, "State it: unlabelled=1"),
+        ({"inference": bg.Augmentation()}, "State it: unlabelled=1"),
+        ({"inference": "nuts"}, "State it: unlabelled=1"),
+        ({"inference": "svi", "unlabelled": 1}, "Use inference='map'"),
+    ],
+)
+def test_methods_that_cannot_take_them_say_what_can(options, sentence):
+    with pytest.raises(UnsupportedInference, match=sentence):
+        fitted(**options)
+
+
+@pytest.mark.parametrize("likelihood", [bg.KernelDensity(), bg.KernelDiscriminant()])
+def test_families_that_keep_rows_refuse_them(likelihood):
+    X, marked, _ = few_labels()
+    with pytest.raises(UnsupportedInference, match="Leave these rows out: keep"):
+        bg.GenerativeClassifier(likelihood).fit(X, marked)
+
+
+@harmless
+def test_an_exact_fit_says_that_it_is_none():
+    with pytest.warns(NoClosedForm, match="labels were replaced by expected ones"):
+        fitted(inference="exact")
+    with pytest.warns(NoClosedForm, match="simulated by data augmentation"):
+        fitted(inference=bg.Exact(draws=500), unlabelled=1)
+
+
+def test_there_is_no_evidence():
+    with pytest.raises(AttributeError, match="a sum over all labels"):
+        _ = fitted().log_evidence_
