@@ -1,16 +1,21 @@
 """Log loss with rows that have no label: the labeled rows alone, weight 1, and a learned weight.
 
 Of each table a third is the test; of the rest a few rows of each class have a label and all others
-none. Every split is the same for all models. Run with OPENBLAS_NUM_THREADS=1.
+none. Every split is the same for all models. LDA and QDA take tables of numbers alone; classes of
+fewer than twice as many rows as have a label leave their table. The last lines are means over
+tables. Run with OPENBLAS_NUM_THREADS=1.
 """
 
 import argparse
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from calibration_tables import load
+from pandas.api.types import is_numeric_dtype
 from sklearn.datasets import load_breast_cancer, load_wine
 
 import bayesgen as bg
@@ -27,8 +32,16 @@ MOST = 1000
 """Rows of a table at most."""
 
 
-def tables() -> dict[str, Rows]:
-    """Return the tables by name: rows, and labels as objects."""
+def tables(folder: Path | None) -> dict[str, Rows]:
+    """Return the tables by name: rows, and labels as objects.
+
+    folder: of the open tables (see calibration.py); None: four that need no folder.
+    """
+    if folder is not None:
+        open_tables = [table for table in load(folder, []) if table.origin == "open"]
+        return {
+            table.name: (table.X, table.classes[table.y].astype(object)) for table in open_tables
+        }
     wine, cancer = load_wine(as_frame=True), load_breast_cancer(as_frame=True)
     found = {
         "iris": bg.datasets.load_iris(),
@@ -66,25 +79,40 @@ def log_loss(clf: object, X: pd.DataFrame, y: np.ndarray) -> float:
     return float(-np.log(np.maximum(proba, 1e-12)).mean())
 
 
+def suits(model: str, X: pd.DataFrame, y: np.ndarray, labels: int) -> bool:
+    """Return whether a model takes a table, and every class has rows enough."""
+    enough = np.unique(y, return_counts=True)[1].min() >= 2 * labels
+    return enough and (model not in ("LDA", "QDA") or all(map(is_numeric_dtype, X.dtypes)))
+
+
+def line(*cells: object) -> None:
+    """Print a line of the table."""
+    words = (f"{cell:.3f}" if isinstance(cell, float) else str(cell) for cell in cells)
+    print(f"| {' | '.join(words)} |", flush=True)
+
+
 def main() -> None:
     """Print a Markdown table."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tables", type=Path, metavar="DIR", help="folder of the open tables")
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--labels", type=int, nargs="+", default=[3, 10, 30])
     parser.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS))
     parser.add_argument("--quick", action="store_true", help="one small table: does it run?")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    found = tables()
+    found = tables(arguments.tables)
     if arguments.quick:
         arguments.seeds, arguments.labels, arguments.models = 1, [4], ["naive Bayes"]
-        found = {"iris": found["iris"]}
+        found = {"iris": tables(None)["iris"]}
     names = ("table", "labels a class", "model", *WAYS, "mean weight", "seconds of learn")
-    print(f"| {' | '.join(names)} |\n| {' | '.join(['---'] * len(names))} |")
+    line(*names)
+    line(*["---"] * len(names))
+    means: dict[tuple[int, str], list[np.ndarray]] = {}
     for name, (X, y) in found.items():
         for labels in arguments.labels:
             for model in arguments.models:
-                if model in ("LDA", "QDA") and name == "titanic":  # which has levels
+                if not suits(model, X, y, labels):
                     continue
                 lines = []
                 for seed in range(arguments.seeds):
@@ -92,8 +120,10 @@ def main() -> None:
                     each = list(fits(MODELS[model], X, own, rows))
                     losses = [log_loss(clf, X.iloc[test], y[test]) for clf, _ in each]
                     lines.append([*losses, each[-1][0].unlabelled_weight_, each[-1][1]])
-                mean = " | ".join(f"{value:.3f}" for value in np.mean(lines, axis=0))
-                print(f"| {name} | {labels} | {model} | {mean} |", flush=True)
+                means.setdefault((labels, model), []).append(np.mean(lines, axis=0))
+                line(name, labels, model, *means[labels, model][-1].tolist())
+    for (labels, model), each in means.items():
+        line(f"mean of {len(each)}", labels, model, *np.mean(each, axis=0).tolist())
 
 
 if __name__ == "__main__":
