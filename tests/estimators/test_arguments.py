@@ -57,6 +57,10 @@ def rows():
     return iris()[0][:2]
 
 
+def prevalence(**options):
+    return fitted().estimate_prevalence(rows(), **options)
+
+
 def rivals(**options):
     return bg.compare({"lda": bg.LDA()}, *iris(), progress=False, **options)
 
@@ -74,6 +78,7 @@ CALLS = {
         ("impute", lambda v: fitted().impute(rows(), v), NO_COUNT),
         ("impute of a stack", lambda v: stack().impute(rows(), v), NO_COUNT),
         ("feature_value", lambda v: fitted().feature_value(rows(), draws=v), (1, *NO_COUNT)),
+        ("estimate_prevalence", lambda v: prevalence(draws=v), NO_COUNT),
         ("to_datatree", lambda v: fitted().to_datatree(draws=v), NO_COUNT),
         ("summary", lambda v: fitted().summary(draws=v), NO_COUNT),
     ],
@@ -122,6 +127,7 @@ CALLS = {
         ("impute of a stack", lambda v: stack().impute(rows(), random_state=v), NO_SEED),
         ("evidence", lambda v: fitted().evidence(rows(), random_state=v), NO_SEED),
         ("feature_value", lambda v: fitted().feature_value(rows(), random_state=v), NO_SEED),
+        ("estimate_prevalence", lambda v: prevalence(random_state=v), NO_SEED),
         ("to_datatree", lambda v: fitted().to_datatree(random_state=v), NO_SEED),
         ("summary", lambda v: fitted().summary(random_state=v), NO_SEED),
         ("compare", lambda v: rivals(random_state=v), NO_SEED),
