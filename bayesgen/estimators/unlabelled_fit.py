@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import NoReturn, cast
 
 import numpy as np
+from jaxtyping import Int
 
 from bayesgen.arguments import is_number
 from bayesgen.classes import Spec, class_prior, require_possible
@@ -52,6 +53,11 @@ MOST_SAMPLED = 20_000
 """Unlabeled rows up to which inference="auto" samples labels: 4 x 1,200 sweeps of 10,000 rows of 10
 columns take half a minute (measured)."""
 
+STRONG = 3.0
+"""Log-likelihood ratio, of labeled rows left out, from which guesses rest on labeled rows alone: 20
+to 1, strong evidence (Kass and Raftery 1995, Journal of the American Statistical Association 90).
+With 10 labels a class the mean log loss of naive Bayes on 15 tables was .648; .658 where guesses
+always rest on all rows, .660 from a ratio of 1 on; .655 without unlabeled rows."""
 HARM = 1.0
 """Standard errors by which labeled rows left out must lose for a warning."""
 
@@ -230,13 +236,14 @@ def _unlabelled_rows(
 class _Inference:
     """Inference from labeled and unlabeled rows, the model completed from all of them.
 
-    state: of the labeled rows. seen: all rows. guesses: statistics that completed the model.
-    statistics: of the labeled rows, as the model reads them. reader: of rows. rows: those without a
-    label. seed: of draws. unseen: the argument of the classifier.
+    state: of the labeled rows. seen: all rows. prior: of the classes. guesses: statistics that
+    completed the model. statistics: of the labeled rows, as the model reads them. reader: of rows.
+    rows: those without a label. seed: of draws. unseen: the argument of the classifier.
     """
 
     state: TrainingState
     seen: Sequence[TrainingRows]
+    prior: Spec
     guesses: ModelStatistics
     model: Model
     statistics: ModelStatistics
@@ -262,7 +269,27 @@ class _Inference:
         guesses = unlabelled.guess_statistics(classes, likelihoods, state.statistics, rows)
         expected = ExpectedLabels(guesses, (), np.empty(0))
         parts = dataclasses.replace(state, unlabelled=expected).complete(prior, frequencies=False)
-        return cls(state, seen, guesses, *parts, rows, seed, unseen)
+        return cls(state, seen, prior, guesses, *parts, rows, seed, unseen)
+
+    def with_likelier_guesses(self) -> "_Inference":
+        """Return the inference with guesses from labeled rows alone, if these predict better.
+
+        Labeled rows judge, each left out, and guesses from labeled rows are completed without it.
+        Under a wrong model unlabeled rows can be harmful as guesses already: naive Bayes of crabs
+        with 10 labels a class lost .16 nat by them at a weight near 0.
+        """
+        alone, judged = dataclasses.replace(self.state, unlabelled=None), self._judged()
+        parts = alone.complete(self.prior, frequencies=False)
+        own = self._labelled()
+        rows, reader = (own.encoded, own.y, own.weight, own.away), parts[2]
+        judges = own.at(judged)
+        scores = alone.leave_one_out(self.prior, reader, *rows, judged=judged)
+        other = weights.left_out(self.model, self.statistics, self.reader, judges)
+        gain = weights.own_logs(scores, judges) - weights.own_logs(other, judges)
+        if gain @ judges.weight <= STRONG:
+            return self
+        names = dict(zip(("model", "statistics", "reader"), parts, strict=True))
+        return dataclasses.replace(self, guesses=self.state.statistics, **names)
 
     def result(self, method: Method, weight: Weight) -> UnlabelledFit:
         """Return the fit under a stated weight of unlabeled rows, or a learned one."""
@@ -273,7 +300,8 @@ class _Inference:
             warn(UnlabelledHurts.too_few_labels(few))
             return self._without(method)
         own = Expected(draws=method.draws) if isinstance(method, Exact | Expected) else Expected()
-        parts = self.model, self.statistics, self.guesses, self.reader
+        best = self.with_likelier_guesses()
+        parts = best.model, best.statistics, best.guesses, best.reader
         found = weights.learned(own, *parts, self._judges(), self.rows, self.seed)
         state = dataclasses.replace(self.state, unlabelled=found.expected)
         return UnlabelledFit(state, found.posterior, found.labels)
@@ -327,11 +355,18 @@ class _Inference:
 
     def _judges(self) -> LabelledRows:
         """Return the labeled rows that judge, at most as many as judge the missing pattern."""
-        state = self.state
-        parts = [rows.labelled.encode(state.schema, self.unseen) for rows in self.seen]
-        codes, weight = together(self.seen, state.classes)
-        rows = LabelledRows(joined(parts), codes, weight, one_each(weight))
-        return rows.at(judged_rows(codes, len(state.schema.used())))
+        return self._labelled().at(self._judged())
+
+    def _judged(self) -> Int[np.ndarray, " judged"]:
+        """Return the positions of these rows among the labeled ones."""
+        codes, _ = together(self.seen, self.state.classes)
+        return judged_rows(codes, len(self.state.schema.used()))
+
+    def _labelled(self) -> LabelledRows:
+        """Return all labeled rows."""
+        parts = [rows.labelled.encode(self.state.schema, self.unseen) for rows in self.seen]
+        codes, weight = together(self.seen, self.state.classes)
+        return LabelledRows(joined(parts), codes, weight, one_each(weight))
 
     def _class_of_few(self) -> object | None:
         """Return the label of a class with fewer than two labeled rows, if there is one."""
