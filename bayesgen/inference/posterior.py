@@ -16,14 +16,7 @@ from jaxtyping import Bool, Float
 from bayesgen.classes import ClassPrior
 from bayesgen.errors import UnsupportedInference
 from bayesgen.inference.chain_diagnostics import MonteCarloError, batch_starts, monte_carlo_error
-from bayesgen.inference.class_draws import (
-    CACHED_FLOATS,
-    ClassDraws,
-    PartWeights,
-    cached_rows,
-    no_logits,
-    weighed,
-)
+from bayesgen.inference.class_draws import ClassDraws, PartWeights, cached_rows, no_logits, weighed
 from bayesgen.inference.scores import (
     Scores,
     add_weighed,
@@ -650,10 +643,10 @@ class DrawsPosterior(Posterior):
         order = _by_missing_pattern(data, n_rows)
         with np.errstate(divide="ignore"):
             classes = np.log(flat(self.params["class"]["probs"])).T
+        whole = np.broadcast_to(classes, (n_rows, *classes.shape))
         # part by part, all while they stay in a second-level cache
-        for part in row_chunks(n_rows, max(1, CACHED_FLOATS // classes.size)):
-            rows = order[part]
-            joint = np.tile(classes, (len(rows), 1, 1))
+        for part in cached_rows(whole):
+            rows, joint = order[part], whole[part].copy()
             logits = np.zeros(joint.shape)
             for (name, score), weight in zip(self._densities.items(), each.T, strict=True):
                 found = score(data[name][rows]).reshape(len(rows), -1, len(classes))
