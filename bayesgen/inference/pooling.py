@@ -342,18 +342,18 @@ class PooledPosterior(CalibratedPosterior):
             pooled = np.add(np.moveaxis(found.logits, 0, -1), log_classes, order="C")
             softmax(pooled)
             if self.share == 1:
-                weight = found.weight.reshape(-1, pooled.shape[-1], len(found.rows)).sum(axis=0)
+                # pairs are draws of even weight
+                even = np.full((pooled.shape[-1], len(found.rows)), 1 / pooled.shape[-1])
+                weight = found.weight if found.pairs is None else even
                 yield ClassDraws(found.rows, np.moveaxis(pooled, -1, 0), weight, logits)
                 continue
-            probs = np.moveaxis(found.probs, 0, -1)
-            # of each member as many draws as of its parts: (row, class, member, draw)
-            each = probs.reshape(*probs.shape[:2], -1, pooled.shape[-1])
+            each = np.moveaxis(found.probs, 0, -1)
             out = np.empty(each.shape)
             for rows in cached_rows(each):
-                np.multiply(each[rows], 1 - self.share, out=out[rows])
-                out[rows] += self.share * pooled[rows, :, None]
-            probs = np.moveaxis(out.reshape(probs.shape), -1, 0)
-            yield ClassDraws(found.rows, probs, found.weight, logits)
+                some = pooled[rows] if found.pairs is None else pooled[rows].take(found.pairs, -1)
+                np.multiply(some, self.share, out=out[rows])
+                out[rows] += (1 - self.share) * each[rows]
+            yield dataclasses.replace(found, probs=np.moveaxis(out, -1, 0), logits=logits)
 
     def part_powers(self, rng: np.random.Generator, n: int) -> Float[np.ndarray, "n part"] | None:
         """Return draws of the weights of the pool."""
