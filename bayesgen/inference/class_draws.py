@@ -8,7 +8,8 @@ by side: NumPy works along a long last axis several times as fast (measured).
 """
 
 import dataclasses
-from collections.abc import Iterable, Iterator
+import functools
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -17,6 +18,8 @@ from bayesgen.likelihoods.base import row_chunks
 
 CACHED_FLOATS = 1 << 17
 """Numbers worked on at once: 1 MB."""
+PartWeights = Callable[[int], Float[np.ndarray, "draw part"]]
+"""The weights of the parts in a log-linear pool, for each of so many draws of the parts."""
 ROUNDING = 1e-12
 """Sums of weights this close to a level have reached it."""
 
@@ -26,15 +29,17 @@ class ClassDraws:
     """Draws of P(y = k given x, theta) for some rows.
 
     rows: (row,). probs: (draw, row, class). weight: (draw, row), which sum to one for each row and
-    stand for p(theta given data, x). parts: log densities of the parts behind them, shape (draw of
-    the parts, row, part, class); no part unless they were wanted. Where the probabilities are those
-    of several members, the draws of one follow those of another, each as many as of the parts.
+    stand for p(theta given data, x). logits: the sum of the log densities of the parts behind them,
+    each times a draw of its weight (`PartWeights`), (draw of the parts, row, class), up to a
+    constant of each row and draw; no draw unless they were wanted. pairs: the draw of the logits
+    that goes with each of the probabilities; None: that of the same position.
     """
 
     rows: Int[np.ndarray, " row"]
     probs: Float[np.ndarray, "draw row class"]
     weight: Float[np.ndarray, "draw row"]
-    parts: Float[np.ndarray, "part_draw row part class"]
+    logits: Float[np.ndarray, "part_draw row class"]
+    pairs: Int[np.ndarray, " draw"] | None = None
 
     @property
     def effective(self) -> Float[np.ndarray, " row"]:
@@ -43,7 +48,7 @@ class ClassDraws:
 
     def replace(self, at: Int[np.ndarray, " other"], other: "ClassDraws") -> None:
         """Replace the draws of some rows by those of another, in place."""
-        for name in ("probs", "weight", "parts"):
+        for name in ("probs", "weight", "logits"):
             getattr(self, name)[:, at] = getattr(other, name)
 
 
@@ -51,7 +56,7 @@ def weighed(
     rows: Int[np.ndarray, " row"],
     joint: Float[np.ndarray, "row draw class"],
     prior: Float[np.ndarray, "draw class"],
-    parts: np.ndarray,
+    logits: Float[np.ndarray, "part_draw row class"],
 ) -> ClassDraws:
     """Return class probabilities of draws, with weights p(x given theta).
 
@@ -74,7 +79,7 @@ def weighed(
         each[r, :, s] = np.exp(prior[s])
         each /= np.where(weight == 0, 1.0, weight)[:, None]
     weight /= weight.sum(axis=1, keepdims=True)
-    return ClassDraws(rows, np.moveaxis(each, -1, 0), weight.T, parts)
+    return ClassDraws(rows, np.moveaxis(each, -1, 0), weight.T, logits)
 
 
 def cached_rows(each: np.ndarray) -> Iterator[slice]:
@@ -92,14 +97,22 @@ def joined(found: Iterable[ClassDraws]) -> ClassDraws:
     order = slice(None) if sorted_already else np.argsort(rows, kind="stable")
     arrays = (
         np.concatenate([getattr(one, name) for one in chunks], axis=1)[:, order]
-        for name in ("probs", "weight", "parts")
+        for name in ("probs", "weight", "logits")
     )
-    return ClassDraws(rows[order], *arrays)
+    return ClassDraws(rows[order], *arrays, chunks[0].pairs)
 
 
-def no_parts(n_draws: int, n_rows: int, n_classes: int) -> np.ndarray:
-    """Return log densities of no part."""
-    return np.empty((n_draws, n_rows, 0, n_classes))
+def no_logits(n_rows: int, n_classes: int) -> np.ndarray:
+    """Return no draw of logits."""
+    return np.empty((0, n_rows, n_classes))
+
+
+def softmax(logs: Float[np.ndarray, "row class draw"]) -> None:
+    """Replace log probabilities of classes, up to a constant of row and draw, by probabilities."""
+    classes = np.swapaxes(logs, 0, 1)
+    logs -= functools.reduce(np.maximum, classes)[:, None]
+    np.exp(logs, out=logs)
+    logs /= functools.reduce(np.add, classes)[:, None]
 
 
 # -- in order of their values ----------------------------------------------------------------------
@@ -116,7 +129,7 @@ def quantiles(
     for part in cached_rows(each):
         keys = _sorted_keys(each[part])
         places = [_reached(keys, weight[part], level) for level in levels]
-        out[part] = _taken(each[part], np.stack(places, axis=-1))
+        out[part] = taken(each[part], np.stack(places, axis=-1))
     return out
 
 
@@ -133,12 +146,12 @@ def _reached(
     most = int(2 * size * tail) + 2
     while True:
         at = _positions(ordered[..., :most], size)
-        steps = _taken(weight[:, None], at).cumsum(axis=-1)
+        steps = taken(weight[:, None], at).cumsum(axis=-1)
         # from above, a draw is counted as long as those beyond it weigh no more than the tail
         count = (steps < tail if below else steps <= tail).sum(axis=-1)
         if most >= size or count.max(initial=0) < at.shape[-1]:
             count = np.minimum(count, at.shape[-1] - 1)
-            return _taken(at, count[..., None])[..., 0]
+            return taken(at, count[..., None])[..., 0]
         most = size
 
 
@@ -150,7 +163,7 @@ def evenly(
     They are the quantiles of levels (i + 1/2) / size.
     """
     order = _positions(_sorted_keys(np.ascontiguousarray(score.T)), len(score))
-    ends = np.floor(_taken(weight.T, order).cumsum(axis=1) * size + 0.5).astype(int)
+    ends = np.floor(taken(weight.T, order).cumsum(axis=1) * size + 0.5).astype(int)
     ends[:, -1] = size
     times = np.diff(ends, axis=1, prepend=0)
     return np.repeat(order.ravel(), times.ravel()).reshape(-1, size)
@@ -178,7 +191,7 @@ def _positions(keys: Float[np.ndarray, "*rest some"], size: int) -> Int[np.ndarr
     return (np.ascontiguousarray(keys).view(np.uint64) & low).astype(np.intp)
 
 
-def _taken(values: np.ndarray, at: Int[np.ndarray, "*lead some"]) -> np.ndarray:
+def taken(values: np.ndarray, at: Int[np.ndarray, "*lead some"]) -> np.ndarray:
     """Return values at positions along the last axis; axes of length 1 before it are repeated.
 
     From one flat array, which is twice as fast as `take_along_axis` (measured).

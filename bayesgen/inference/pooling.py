@@ -15,6 +15,7 @@ Maleki (2020), Journal of the Royal Statistical Society B 82, 965-996.
 """
 
 import dataclasses
+import functools
 import itertools
 from collections.abc import Iterator
 from typing import ClassVar
@@ -23,7 +24,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from bayesgen.inference.calibrated_posterior import CalibratedPosterior
-from bayesgen.inference.class_draws import ClassDraws, no_parts
+from bayesgen.inference.class_draws import ClassDraws, PartWeights, cached_rows, softmax
 from bayesgen.inference.posterior import LogJointDraws
 from bayesgen.inference.scores import LogClasses, Scores, contrasts, normalized
 from bayesgen.likelihoods.base import row_chunks
@@ -319,27 +320,40 @@ class PooledPosterior(CalibratedPosterior):
         return np.logaddexp(np.log(self.share) + pooled, np.log1p(-self.share) + base)
 
     def class_draws(
-        self, encoded: Encoded, n_rows: int, *, parts: bool = False
+        self, encoded: Encoded, n_rows: int, *, weights: PartWeights | None = None
     ) -> Iterator[ClassDraws]:
         """Yield draws of the mean of pool and base, both from the same draw of the parts.
 
         A draw of the pool is one of the weights (Laplace's normal) and one of every part. Its share
         is part of the prediction, so each draw of P is such a mean.
         """
-        log_classes, weights = self.log_classes(), None
-        for found in self.base.class_draws(encoded, n_rows, parts=True):
-            if weights is None:
-                weights = self.pool.draw(np.random.default_rng(self.seed), len(found.parts))
-            pooled = np.exp(normalized(log_classes + _weighted(found.parts, weights)))
-            # of each member as many draws as of its parts
-            shape = (-1, *pooled.shape)
-            probs, weight = found.probs.reshape(shape), found.weight.reshape(shape[:-1])
-            own = found.parts if parts else no_parts(*pooled.shape)
+        log_classes = self.log_classes()[:, None]
+
+        @functools.cache
+        def own(n: int) -> Float[np.ndarray, "draw part"]:
+            return self.pool.draw(np.random.default_rng(self.seed), n)
+
+        # the sums of a pool around this one are of the same draws, which come a second time
+        wanted = (
+            None if weights is None else self.base.class_draws(encoded, n_rows, weights=weights)
+        )
+        for found in self.base.class_draws(encoded, n_rows, weights=own):
+            logits = found.logits[:0] if wanted is None else next(wanted).logits
+            pooled = np.add(np.moveaxis(found.logits, 0, -1), log_classes, order="C")
+            softmax(pooled)
             if self.share == 1:
-                yield ClassDraws(found.rows, pooled, weight.sum(axis=0), own)
+                # pairs are draws of even weight
+                even = np.full((pooled.shape[-1], len(found.rows)), 1 / pooled.shape[-1])
+                weight = found.weight if found.pairs is None else even
+                yield ClassDraws(found.rows, np.moveaxis(pooled, -1, 0), weight, logits)
                 continue
-            probs = self.share * pooled + (1 - self.share) * probs
-            yield ClassDraws(found.rows, probs.reshape(found.probs.shape), found.weight, own)
+            each = np.moveaxis(found.probs, 0, -1)
+            out = np.empty(each.shape)
+            for rows in cached_rows(each):
+                some = pooled[rows] if found.pairs is None else pooled[rows].take(found.pairs, -1)
+                np.multiply(some, self.share, out=out[rows])
+                out[rows] += (1 - self.share) * each[rows]
+            yield dataclasses.replace(found, probs=np.moveaxis(out, -1, 0), logits=logits)
 
     def part_powers(self, rng: np.random.Generator, n: int) -> Float[np.ndarray, "n part"] | None:
         """Return draws of the weights of the pool."""

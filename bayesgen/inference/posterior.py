@@ -16,9 +16,10 @@ from jaxtyping import Bool, Float
 from bayesgen.classes import ClassPrior
 from bayesgen.errors import UnsupportedInference
 from bayesgen.inference.chain_diagnostics import MonteCarloError, batch_starts, monte_carlo_error
-from bayesgen.inference.class_draws import ClassDraws, cached_rows, no_parts, weighed
+from bayesgen.inference.class_draws import ClassDraws, PartWeights, cached_rows, no_logits, weighed
 from bayesgen.inference.scores import (
     Scores,
+    add_weighed,
     class_probabilities,
     likelihood_of,
     log_class_probabilities,
@@ -31,8 +32,6 @@ from bayesgen.typing import Encoded, Joint, Labels, Params, Traceable
 DENSITY_FLOATS = 500_000
 """Log densities held at once: 4 MB, a share of a third-level cache (measured: larger blocks run no
 faster, and intervals a tenth slower; 1,000 draws x 5 classes need 100 rows a block)."""
-PART_FLOATS = 2_000_000
-"""Log densities by part held at once: 16 MB."""
 SHARED_FLOATS = 10_000_000
 """Numbers in the draws of all parameters that serve every row: 80 MB."""
 FEWEST = 0.25
@@ -213,11 +212,11 @@ class Posterior(abc.ABC):
 
     @abc.abstractmethod
     def class_draws(
-        self, encoded: Encoded, n_rows: int, *, parts: bool = False
+        self, encoded: Encoded, n_rows: int, *, weights: PartWeights | None = None
     ) -> Iterator[ClassDraws]:
         """Yield draws of P(y = k given x, theta) chunk by chunk of rows.
 
-        parts: whether the log densities of the parts, those of `scores`, come with them.
+        weights: of the parts, those of `scores`, whose weighted sums come with them; None: no sums.
         """
 
     def with_draws(self, n: int) -> "Posterior":
@@ -387,7 +386,7 @@ class ExactPosterior(Posterior):
         return dataclasses.replace(self, model=Model(classes, self.model.blocks))
 
     def class_draws(
-        self, encoded: Encoded, n_rows: int, *, parts: bool = False
+        self, encoded: Encoded, n_rows: int, *, weights: PartWeights | None = None
     ) -> Iterator[ClassDraws]:
         """Yield draws of theta given the data, weighed by p(x given theta), or updated by the row.
 
@@ -396,17 +395,19 @@ class ExactPosterior(Posterior):
         draws are those of `_updated_draws`.
         """
         if self._shared is None:
-            yield from self._updated_draws(encoded, n_rows, parts=parts)
+            yield from self._updated_draws(encoded, n_rows, weights)
             return
-        for found in self._shared.class_draws(encoded, n_rows, parts=parts):
+        for found in self._shared.class_draws(encoded, n_rows, weights=weights):
             few = np.flatnonzero(found.effective < FEWEST * self.draws)
             if len(few):
                 some = take_rows(encoded, found.rows[few])
-                for other in self._updated_draws(some, len(few), parts=parts):
+                for other in self._updated_draws(some, len(few), weights):
                     found.replace(few[other.rows], other)
             yield found
 
-    def _updated_draws(self, encoded: Encoded, n_rows: int, *, parts: bool) -> Iterator[ClassDraws]:
+    def _updated_draws(
+        self, encoded: Encoded, n_rows: int, weights: PartWeights | None = None
+    ) -> Iterator[ClassDraws]:
         """Draw theta given data and the row itself: first its class, then theta updated by the row.
 
         These are draws of p(theta given data, x) itself, so their weights are even, and their mean
@@ -425,8 +426,13 @@ class ExactPosterior(Posterior):
             np.copyto(joint, prior, where=np.isneginf(joint).all(axis=2, keepdims=True))
             joint -= np.logaddexp.reduce(joint, axis=2, keepdims=True)
             even = np.full(joint.shape[:2], 1 / self.draws)
-            each = np.stack(found, axis=2) if parts and found else no_parts(*joint.shape)
-            yield ClassDraws(np.arange(part.start, part.stop), np.exp(joint), even, each)
+            logits = no_logits(*joint.shape[1:])
+            if weights is not None:
+                total = np.zeros((*joint.shape[1:], self.draws))
+                for one, weight in zip(found, weights(self.draws).T, strict=True):
+                    add_weighed(total, np.moveaxis(one, 0, -1), weight)
+                logits = np.moveaxis(total, -1, 0)
+            yield ClassDraws(np.arange(part.start, part.stop), np.exp(joint), even, logits)
 
     def require_leave_one_out(self, what: str, otherwise: str | None = None) -> None:
         """Raise unless the fit was a closed form, whose statistics can be subtracted."""
@@ -623,23 +629,31 @@ class DrawsPosterior(Posterior):
         return dataclasses.replace(self, params={**self.params, "class": {"probs": probs}})
 
     def class_draws(
-        self, encoded: Encoded, n_rows: int, *, parts: bool = False
+        self, encoded: Encoded, n_rows: int, *, weights: PartWeights | None = None
     ) -> Iterator[ClassDraws]:
         """Yield every draw with the weight p(x given theta), for p(theta given data, x)."""
         prior = np.log(np.maximum(flat(self.params["class"]["probs"]), np.finfo(float).tiny))
-        if not parts:
+        if weights is None:
             for rows, joint in self.joint_draws(encoded, n_rows):
                 for part in cached_rows(joint):
-                    none = no_parts(len(prior), len(rows[part]), prior.shape[1])
+                    none = no_logits(len(rows[part]), prior.shape[1])
                     yield weighed(rows[part], joint[part], prior, none)
             return
+        data, each = self.reader.read(encoded), weights(len(prior))
+        order = _by_missing_pattern(data, n_rows)
         with np.errstate(divide="ignore"):
-            classes = np.log(flat(self.params["class"]["probs"]))
-        size = classes.size * max(1, len(self._densities))
-        for part in row_chunks(n_rows, max(1, PART_FLOATS // size)):
-            rows = np.arange(n_rows)[part]
-            each = self.each_part(take_rows(encoded, part), len(rows))
-            yield weighed(rows, classes + each.sum(axis=2), prior, np.swapaxes(each, 0, 1))
+            classes = np.log(flat(self.params["class"]["probs"])).T
+        whole = np.broadcast_to(classes, (n_rows, *classes.shape))
+        # part by part, all while they stay in a second-level cache
+        for part in cached_rows(whole):
+            rows, joint = order[part], whole[part].copy()
+            logits = np.zeros(joint.shape)
+            for (name, score), weight in zip(self._densities.items(), each.T, strict=True):
+                found = score(data[name][rows]).reshape(len(rows), -1, len(classes))
+                found = np.broadcast_to(np.swapaxes(found, 1, 2), joint.shape)
+                joint += found
+                add_weighed(logits, found, weight)
+            yield weighed(rows, np.swapaxes(joint, 1, 2), prior, np.moveaxis(logits, -1, 0))
 
     def shifted(self, origin: dict[str, np.ndarray]) -> "DrawsPosterior":
         """Return the posterior in the user's own units."""

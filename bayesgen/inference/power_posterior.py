@@ -16,9 +16,9 @@ from jaxtyping import Float
 from bayesgen.arguments import is_number
 from bayesgen.errors import InvalidArgument
 from bayesgen.inference.calibrated_posterior import CalibratedPosterior
-from bayesgen.inference.class_draws import ClassDraws
+from bayesgen.inference.class_draws import ClassDraws, PartWeights, cached_rows, softmax
 from bayesgen.inference.posterior import LogJointDraws
-from bayesgen.inference.scores import LogClasses, Scores, likelihood_of, normalized
+from bayesgen.inference.scores import LogClasses, Scores, normalized
 from bayesgen.likelihoods.special_functions import log_sum_exp
 from bayesgen.typing import Encoded, Joint, Labels, Weights
 
@@ -129,15 +129,24 @@ class PowerPosterior(CalibratedPosterior):
         return log_sum_exp(np.stack(parts), axis=0)
 
     def class_draws(
-        self, encoded: Encoded, n_rows: int, *, parts: bool = False
+        self, encoded: Encoded, n_rows: int, *, weights: PartWeights | None = None
     ) -> Iterator[ClassDraws]:
         """Yield the draws of the base posterior, with powers dealt in proportion to weight."""
         prior = self.log_classes()
-        for found in self.base.class_draws(encoded, n_rows, parts=parts):
-            power = self._dealt_powers(len(found.probs))[:, None, None]
-            with np.errstate(divide="ignore"):
-                ratio = likelihood_of(np.log(found.probs), prior)
-            yield dataclasses.replace(found, probs=np.exp(normalized(prior + power * ratio)))
+        # of an impossible class the probabilities of all draws are 0
+        prior = np.where(np.isfinite(prior), prior, 0.0)[:, None]
+        for found in self.base.class_draws(encoded, n_rows, weights=weights):
+            power = self._dealt_powers(len(found.probs))
+            each = np.moveaxis(found.probs, 0, -1)
+            out = np.empty(each.shape)
+            for rows in cached_rows(each):
+                logs = out[rows]
+                with np.errstate(divide="ignore"):
+                    np.log(each[rows], out=logs)
+                logs *= power
+                logs += (1 - power) * prior
+                softmax(logs)
+            yield dataclasses.replace(found, probs=np.moveaxis(out, -1, 0))
 
     def part_powers(self, rng: np.random.Generator, n: int) -> Float[np.ndarray, "n part"] | None:
         """Return the powers of the base, times powers drawn by their weight."""

@@ -278,17 +278,18 @@ class Categorical(Columnwise):
         level = log_gammas(rng, self.concentration(), n)
         column = log_sums(level, self.n_levels)
         extra = np.log(rng.exponential(size=column.shape))
-        first = starts(self.n_levels)
+        first, draws = starts(self.n_levels), np.arange(n)[:, None]
 
         def log_density(x: Block, own: np.ndarray) -> np.ndarray:
             out = np.zeros((*own.shape, self.probs.shape[0]))
             for j in np.flatnonzero(self.n_levels):
-                seen = x[:, j] >= 0
+                seen, at = x[:, j] >= 0, first[j] + np.maximum(x[:, j], 0)
                 # (draw, class, row) -> (draw, row, class)
-                here = np.swapaxes(level[:, :, first[j] + np.maximum(x[:, j], 0)], 1, 2)
-                mine = own[..., None] == np.arange(out.shape[-1])
-                plus = np.where(mine, extra[:, None, :, j], -np.inf)
-                terms = np.logaddexp(here, plus) - np.logaddexp(column[:, None, :, j], plus)
+                terms = np.swapaxes(level[:, :, at], 1, 2) - column[:, None, :, j]
+                plus = extra[draws, own, j]
+                mine = np.logaddexp(level[draws, own, at], plus)
+                mine -= np.logaddexp(column[draws, own, j], plus)
+                np.put_along_axis(terms, own[..., None], mine[..., None], axis=2)
                 out += np.where(seen[:, None], terms, 0.0)
             return out
 

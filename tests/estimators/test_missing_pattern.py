@@ -331,8 +331,9 @@ def test_draws_of_a_stack_read_the_pattern_as_its_probabilities_do():
     own, member = list(mixture.members).index(name), mixture.members[name]
     weights = member.pool.mean_weights
     assert 0 < weights[-1] < 0.75
-    (found,) = mixture.class_draws(encoded, 5, parts=True)
-    logs = found.parts[:, :, own] + member.log_classes()
+    alone = np.arange(len(mixture.members) + len(member.families)) == own
+    (found,) = mixture.class_draws(encoded, 5, weights=lambda n: np.tile(alone * 1.0, (n, 1)))
+    logs = found.logits + member.log_classes()
     proba = np.exp(logs - logsumexp(logs, axis=2, keepdims=True)).mean(axis=0)
     expected = class_probabilities(
         member.log_joint(mixture.by_member(encoded)[name], 5), member.log_classes()

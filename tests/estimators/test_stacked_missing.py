@@ -1,5 +1,7 @@
 """A stack says which missing cell to ask for, and what missing cells may hold."""
 
+import copy
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -139,3 +141,34 @@ def test_whole_numbers_may_be_levels_to_one_member_and_numbers_to_another():
     assert stack.impute(row, random_state=0).loc[0, "n"] == pytest.approx(1, abs=3)
     parts = stack.evidence(X)
     np.testing.assert_allclose(parts.sum(axis=1), stack.decision_function(X), atol=1e-9)
+
+
+@pytest.fixture
+def all_members():
+    X, y = iris()
+    return bg.StackedClassifier(random_state=0).fit(X, y), X, y
+
+
+def test_intervals_of_a_row_are_its_own(all_members):
+    """Whatever rows come with it, complete or not; rounding may exchange neighboring draws."""
+    stack, X, _ = all_members
+    rows = X.iloc[::5].reset_index(drop=True)
+    rows.loc[::3, rows.columns[0]] = np.nan
+    together = stack.predict_interval(rows)
+    alone = np.concatenate([stack.predict_interval(rows.iloc[[i]]) for i in range(len(rows))])
+    assert np.quantile(np.abs(together - alone), 0.9) < 1e-9
+    assert stack.predict_draws(rows).shape[1] == len(rows)
+
+
+def test_members_of_little_weight_need_few_draws(all_members, monkeypatch):
+    """All draws of every member move ends by half of what other draws do (.014 and .030)."""
+    stack, X, y = all_members
+    few, size = stack.predict_interval(X), len(stack.predict_draws(X[:2]))
+    for name in ("SMALL", "NEGLIGIBLE"):
+        monkeypatch.setattr(stacking, name, 0.0)
+    every = copy.deepcopy(stack)
+    assert len(every.predict_draws(X[:2])) > size
+    ends, others = every.predict_interval(X), stack.set_params(random_state=1).fit(X, y)
+    moved, noise = (np.square(e - ends).mean() for e in (few, others.predict_interval(X)))
+    assert np.sqrt(moved) < 0.75 * np.sqrt(noise)
+    assert np.diff(few).mean() == pytest.approx(np.diff(ends).mean(), rel=0.05)

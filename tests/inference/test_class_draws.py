@@ -8,8 +8,9 @@ import pytest
 
 import bayesgen as bg
 from bayesgen.inference import posterior as posteriors
-from bayesgen.inference.class_draws import evenly, joined, quantiles, weighed
+from bayesgen.inference.class_draws import evenly, joined, no_logits, quantiles, weighed
 from bayesgen.inference.posterior import FEWEST
+from bayesgen.inference.scores import contrasts
 
 DRAWS, ERRORS = 4000, 5.0
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -66,7 +67,7 @@ def misfits(shared, updated, weight):
 def test_weighed_and_updated_draws_have_one_distribution(name):
     posterior, encoded, n = fitted(name)
     shared = joined(posterior._shared.class_draws(encoded, n))
-    updated = joined(posterior._updated_draws(encoded, n, parts=False)).probs
+    updated = joined(posterior._updated_draws(encoded, n)).probs
     enough = shared.effective > FEWEST * DRAWS
     assert enough.mean() > 0.8
     some, weight = shared.probs[:, enough], shared.weight[:, enough]
@@ -81,7 +82,7 @@ def test_rows_unlike_all_others_have_draws_of_their_own():
     far = {name: x + 12.0 * (np.arange(n) == 7)[:, None] for name, x in encoded.items()}
     found, near = (joined(posterior.class_draws(rows, n)) for rows in (far, encoded))
     alone = {name: x[7:8] for name, x in far.items()}
-    (updated,) = posterior._updated_draws(alone, 1, parts=False)
+    (updated,) = posterior._updated_draws(alone, 1)
     np.testing.assert_array_equal(found.probs[:, 7:8], updated.probs)
     assert (found.weight[:, 7] == 1 / DRAWS).all()
     others = np.arange(n) != 7
@@ -92,28 +93,41 @@ def test_draws_too_large_to_share_are_updated(monkeypatch):
     monkeypatch.setattr(posteriors, "SHARED_FLOATS", 1000)
     posterior, encoded, n = fitted("linear", class_prior="uniform")
     assert posterior._shared is None
-    found = joined(posterior.class_draws(encoded, n, parts=True))
+    found = joined(posterior.class_draws(encoded, n, weights=even))
     assert (found.weight == 1 / DRAWS).all()
-    logs = posterior.log_classes() + found.parts.sum(axis=2)
-    again = np.exp(logs - np.logaddexp.reduce(logs, axis=2, keepdims=True))
-    np.testing.assert_allclose(again, found.probs, rtol=1e-9)
+    np.testing.assert_allclose(classified(posterior.log_classes(), found), found.probs, rtol=1e-9)
 
 
-@pytest.mark.parametrize("name", ["naive", "levels"])
-def test_parts_add_up_to_the_joint(name):
+def even(size):
+    return np.ones((size, 1))
+
+
+def classified(log_classes, found):
+    """Return class probabilities from the logits of draws."""
+    logs = log_classes + found.logits
+    return np.exp(logs - np.logaddexp.reduce(logs, axis=2, keepdims=True))
+
+
+@pytest.mark.parametrize("name", ["naive", "levels", "linear"])
+def test_logits_are_weighted_sums_of_contrasts_of_the_parts(name):
     posterior, encoded, n = fitted(name)
     shared = dataclasses.replace(posterior, draws=200)._shared
-    whole, parts = (joined(shared.class_draws(encoded, n, parts=parts)) for parts in (False, True))
-    np.testing.assert_allclose(parts.probs, whole.probs, rtol=1e-9)
-    np.testing.assert_allclose(parts.weight, whole.weight, rtol=1e-9)
-    assert whole.parts.shape[2] == 0 and parts.parts.shape[2] == len(shared.families)
+    weight = np.random.default_rng(5).normal(0.5, 0.5, (200, len(shared.families)))
+    whole = joined(shared.class_draws(encoded, n))
+    found = joined(shared.class_draws(encoded, n, weights=lambda size: weight[:size]))
+    np.testing.assert_allclose(found.probs, whole.probs, rtol=1e-9)
+    np.testing.assert_allclose(found.weight, whole.weight, rtol=1e-9)
+    assert whole.logits.shape == (0, n, 3)
+    expected = np.einsum("rdkp,dp->drk", contrasts(shared.each_part(encoded, n)), weight)
+    offset = found.logits - expected
+    np.testing.assert_allclose(offset - offset[..., :1], 0.0, atol=1e-9)
 
 
 def test_a_row_without_density_has_the_class_prior_and_even_weights():
     prior = np.log(np.random.default_rng(0).dirichlet([3.0, 2.0], 5))
     joint = np.full((2, 5, 2), -np.inf)
     joint[1, :3] = [[-900.0, -901.0], [-5.0, -np.inf], [-5.0, -6.0]]
-    found = weighed(np.arange(2), joint, prior, np.empty((5, 2, 0, 2)))
+    found = weighed(np.arange(2), joint, prior, no_logits(2, 2))
     np.testing.assert_allclose(found.probs[:, 0], np.exp(prior))
     np.testing.assert_allclose(found.weight[:, 0], 0.2)
     np.testing.assert_allclose(found.probs.sum(axis=2), 1.0)

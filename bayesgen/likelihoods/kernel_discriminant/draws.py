@@ -45,18 +45,24 @@ def density_given(kernels: Kernels, base: Base, params: Params) -> Callable[[Blo
         out = np.zeros((len(x), kernels.n_classes, len(bandwidth)))
         broad, size = base(x), (~np.isnan(x)).sum(axis=1)
         for rows, squares, height in kernels.located(x):
-            found = np.empty((len(rows), kernels.n_classes, len(bandwidth)))
+            whole = np.array_equal(rows, np.arange(len(x)))
+            found = out if whole else np.empty((len(rows), *out.shape[1:]))
+            room = np.empty(len(rows) * len(bandwidth))
             for k, square in enumerate(squares):
                 for h, start, end in zip(widths, starts, ends, strict=True):
                     kernel, top = _heights(square, height, size[rows], float(h))
                     ref = np.maximum(top, broad[rows, k])
-                    each = np.empty((len(rows), kernel.shape[1] + 1))
+                    # as distances lie in memory, the rows of a center side by side
+                    each = np.empty((kernel.shape[1] + 1, len(rows))).T
                     np.multiply(kernel, np.exp(top - ref)[:, None], out=each[:, :-1])
                     each[:, -1] = np.exp(broad[rows, k] - ref)
-                    total = each @ weights[k][:, start:end]
+                    # fresh memory costs as much as the product
+                    total = room[: len(rows) * (end - start)].reshape(len(rows), -1)
+                    np.matmul(each, weights[k][:, start:end], out=total)
                     np.log(total, out=total)
                     np.add(total, ref[:, None], out=found[:, k, start:end])
-            out[rows] = found
+            if not whole:
+                out[rows] = found
         if moved:
             out = out[:, :, np.argsort(order)]
         return np.swapaxes(out, 1, 2).reshape(len(x), *lead, kernels.n_classes)
