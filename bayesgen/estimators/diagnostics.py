@@ -163,6 +163,7 @@ class Fitted:
 
     def left_out_rows(self, encoded: Encoded, y: Labels, weight: Weights) -> LeftOutRows:
         """Return predictions of rows of the fit, each from the others, under even probabilities."""
+        encoded, y, weight = _labelled(encoded, y, weight)
         judged = np.flatnonzero(weight > 0)
         if len(judged) > MOST_LEFT_OUT:  # as many, evenly spaced within classes
             order = judged[np.argsort(y[judged], kind="stable")]

@@ -3,9 +3,13 @@
 import contextlib
 from typing import Any
 
+import numpy as np
+from sklearn.utils import _safe_indexing
+
 from bayesgen.errors import NoRows, UnsupportedInference
 from bayesgen.estimators import validation
 from bayesgen.estimators.training import check_rows_of_fit
+from bayesgen.estimators.training_rows import UNLABELLED
 from bayesgen.prevalence import (
     Labeled,
     LeftOutRows,
@@ -58,8 +62,11 @@ def label_shift(
         found = clf.estimate_prevalence(X_new, random_state=0)
     estimate = require_prevalence(found)
     other = clf.with_class_prior(estimate.draws.mean(axis=0))
-    posterior, encoded, n_rows = other._encode_rows(X)
-    codes, weights = validation.class_codes(y, clf.classes_), validation.weights_of(weight, n_rows)
+    codes = validation.class_codes(y, clf.classes_)
+    weights, there = validation.weights_of(weight, len(codes)), np.flatnonzero(codes != UNLABELLED)
+    if len(there) < len(codes):
+        X, codes, weights = _safe_indexing(X, there), codes[there], weights[there]
+    posterior, encoded, _ = other._encode_rows(X)
     joint = None
     with contextlib.suppress(UnsupportedInference):
         posterior.require_loo()

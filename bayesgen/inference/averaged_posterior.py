@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from bayesgen.classes import ClassPrior
-from bayesgen.inference.class_draws import ClassDraws, joined
+from bayesgen.inference.class_draws import ClassDraws, PartWeights, joined
 from bayesgen.inference.posterior import (
     DENSITY_FLOATS,
     ExactPosterior,
@@ -116,19 +116,25 @@ class AveragedPosterior(Posterior):
         return dataclasses.replace(self, members=members)
 
     def class_draws(
-        self, encoded: Encoded, n_rows: int, *, parts: bool = False
+        self, encoded: Encoded, n_rows: int, *, weights: PartWeights | None = None
     ) -> Iterator[ClassDraws]:
         """Yield the draws of all members, each with its member's weight."""
-        draws = sum(member.draws for member in self.members) * len(self.log_classes())
-        for chunk in row_chunks(n_rows, max(1, DENSITY_FLOATS // draws)):
+        ends = np.cumsum([member.draws for member in self.members])
+        own: list[PartWeights | None] = [None] * len(ends)
+        if weights is not None:
+            drawn = np.split(weights(int(ends[-1])), ends[:-1])
+            own = [lambda n, part=part: part[:n] for part in drawn]
+        width = int(ends[-1]) * len(self.log_classes())
+        for chunk in row_chunks(n_rows, max(1, DENSITY_FLOATS // width)):
             some, rows = take_rows(encoded, chunk), np.arange(n_rows)[chunk]
             each = [
-                joined(member.class_draws(some, len(rows), parts=parts)) for member in self.members
+                joined(member.class_draws(some, len(rows), weights=mine))
+                for member, mine in zip(self.members, own, strict=True)
             ]
             weighted = zip(each, self.weights, strict=True)
             weight = np.concatenate([share * one.weight for one, share in weighted])
             probs = np.concatenate([one.probs for one in each])
-            yield ClassDraws(rows, probs, weight, np.concatenate([one.parts for one in each]))
+            yield ClassDraws(rows, probs, weight, np.concatenate([one.logits for one in each]))
 
     def parameters(self, rng: np.random.Generator, n: int) -> dict[str, Params]:
         """Return n draws of all parameters, by owner, of each member as many as its weight says."""
