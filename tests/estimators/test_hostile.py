@@ -202,10 +202,22 @@ OF_STACKS = [
 ]
 
 
-@pytest.mark.parametrize("table", fast_only([name for name in NAMED if name != "wide"], NAMED))
+@pytest.mark.parametrize("table", [name for name in NAMED if name != "wide"])
 @pytest.mark.parametrize("name", fast_only(["kernel discriminant", "naive columns"], OF_STACKS))
 def test_named_tables(name: str, table: str) -> None:
     """Each answer is finite, or one sentence; a saved model says the same."""
+    answers_of_named(name, table)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", OF_STACKS)
+def test_wide_table(name: str) -> None:
+    """The same of 200 columns, a minute for each stack."""
+    answers_of_named(name, "wide")
+
+
+def answers_of_named(name: str, table: str) -> None:
+    """Check every law of a single fit on a table by its name."""
     t = NAMED[table]()
     t = dataclasses.replace(t, fault=table)
     for law in OF_ONE_FIT:

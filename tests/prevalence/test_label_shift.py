@@ -48,7 +48,7 @@ def test_size():
     law_size(15)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_size_of_more_runs():
     law_size(60)
 
