@@ -256,6 +256,7 @@ def test_order_of_rows_and_chunks_do_not_matter(fitted, population, monkeypatch)
     assert far < 5 * few.draws.std(axis=0).max() / np.sqrt(100)
 
 
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.NotConverged")  # of few draws: see `error`
 @pytest.mark.filterwarnings("ignore::bayesgen.errors.LowSampleSize")
 def test_samplers_give_the_prevalence_of_the_closed_form(population):
     X, y = table(120)
