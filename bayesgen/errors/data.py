@@ -327,6 +327,10 @@ class TooFewClasses(BayesgenError, ValueError, AttributeError):
 class InvalidWeights(BayesgenError, ValueError):
     """sample_weight is not one non-negative number for each row."""
 
+    not_numeric = Sentence(
+        "sample_weight holds {value!r}, which is no number; one number of at least 0 for each row "
+        "is needed. Pass None for equal weights."
+    )
     values = Sentence(
         "sample_weight is negative, infinite or NaN in {count:rows}; numbers of at least 0 are "
         "allowed (2 means the row twice, 0 that it is absent). Pass numpy.clip(weight, 0, None)."

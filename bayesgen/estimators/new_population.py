@@ -27,8 +27,11 @@ Fitted = Any
 
 def prevalence(clf: Fitted, X_new: object, request: Request) -> Prevalence:
     """Return the class frequencies of a population; see `Classifier.estimate_prevalence`."""
-    rows, counts = clf._encode_rows(X_new), clf._fitted().state.statistics.count
-    return estimated(request, *rows, clf.classes_, counts, lambda: left_out_rows(clf))
+    posterior, encoded, n_rows = clf._encode_rows(X_new)
+    rows = encoded, validation.weights_of(request.sample_weight, n_rows)
+    counts = clf._fitted().state.statistics.count
+    parts = request, posterior, *rows, clf.classes_, counts
+    return estimated(*parts, lambda: left_out_rows(clf))
 
 
 def left_out_rows(clf: Fitted) -> LeftOutRows:

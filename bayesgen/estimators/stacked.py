@@ -559,9 +559,10 @@ class StackedClassifier(Classifier):
         """Return a DataFrame of the members: their scores, evidence and weights.
 
         leave_one_out_log_loss: of each member alone, in nats. log_evidence: NaN where a member has
-        none; comparable between members that read the same columns. weight: in the linear pool.
-        log_linear_weight: in the log-linear pool, averaged over its priors; NaN without one. The
-        shares of the two pools are 1 - `pool_share_` and `pool_share_`.
+        none, or reads bins or indicators, whose densities have other units; comparable between
+        members that read the same columns. weight: in the linear pool. log_linear_weight: in the
+        log-linear pool, averaged over its priors; NaN without one. The shares of the two pools are
+        1 - `pool_share_` and `pool_share_`.
 
         Example:
             >>> import bayesgen as bg
@@ -573,7 +574,10 @@ class StackedClassifier(Classifier):
         check_is_fitted(self)
         pool, size = self._pool, len(self.members_)
         loss = {n: self.report_.details[f"leave-one-out log loss of {n}"] for n in self.members_}
-        evidence = {n: getattr(m, "log_evidence_", np.nan) for n, m in self.members_.items()}
+        evidence = {
+            name: np.nan if member._derived_columns() else getattr(member, "log_evidence_", np.nan)
+            for name, member in self.members_.items()
+        }
         log_linear = np.full(size, np.nan) if pool is None else pool.mean_weights[:size]
         return diagnose.table_of_members(loss, evidence, self.weights_, log_linear)
 

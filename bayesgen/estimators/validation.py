@@ -124,7 +124,10 @@ def weights_of(sample_weight: object, n_rows: int) -> Weights:
     """Return one weight per row; a number applies to all rows, None means 1."""
     if sample_weight is None:
         return np.ones(n_rows)
-    weight = np.asarray(sample_weight, dtype=np.float64)
+    try:
+        weight = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidWeights.not_numeric(sample_weight) from None
     if weight.ndim == 0:
         weight = np.full(n_rows, weight)
     if weight.shape != (n_rows,):

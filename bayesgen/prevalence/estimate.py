@@ -16,7 +16,7 @@ from bayesgen.prevalence.cut_posterior import cut_draws
 from bayesgen.prevalence.left_out import LeftOutRows, left_out_draws
 from bayesgen.prevalence.proportions import Alpha, likeliest, relative
 from bayesgen.prevalence.result import Prevalence, by_class
-from bayesgen.typing import Encoded
+from bayesgen.typing import Encoded, Weights
 
 METHODS = ("auto", "density", "left_out")
 ENOUGH = 50
@@ -47,7 +47,7 @@ def estimated(
     request: Request,
     posterior: Posterior,
     encoded: Encoded,
-    n_rows: int,
+    weight: Weights,
     classes: np.ndarray,
     counts: Counts,
     left_out: Callable[[], LeftOutRows],
@@ -58,7 +58,7 @@ def estimated(
         request: of the user.
         posterior: of the fit.
         encoded: the rows.
-        n_rows: their number.
+        weight: of each, at least 0 and not all 0.
         classes: labels.
         counts: weight of the labeled rows of each class.
         left_out: function that returns predictions of the labeled rows, each from the others.
@@ -70,7 +70,7 @@ def estimated(
     """
     start, rng = time.perf_counter(), arguments.generator(request.random_state)
     alpha = dirichlet_rows(request.prior, classes)
-    times = whole_weights(request.sample_weight, n_rows)
+    times = whole_weights(weight)
     kept = np.flatnonzero(times)
     encoded, weight = take_rows(encoded, kept), times[kept].astype(float)
     even = posterior.with_classes(ClassPrior(np.full(len(alpha), 1 / len(alpha)), np.inf))
@@ -144,22 +144,12 @@ def dirichlet_rows(prior: object, classes: np.ndarray) -> Alpha:
     return alpha
 
 
-def whole_weights(sample_weight: object, n_rows: int) -> Int[np.ndarray, " row"]:
+def whole_weights(weight: Weights) -> Int[np.ndarray, " row"]:
     """Return how often each row counts.
 
     Raises:
-        InvalidWeights: not one whole number of at least 0 for each row, not all 0.
+        InvalidWeights: fractions.
     """
-    if sample_weight is None:
-        return np.ones(n_rows, dtype=np.int64)
-    weight = np.asarray(sample_weight, dtype=float)
-    if weight.shape != (n_rows,):
-        raise InvalidWeights.wrong_shape(weight.shape, n_rows)
-    wrong = int((~(np.isfinite(weight) & (weight >= 0))).sum())
-    if wrong:
-        raise InvalidWeights.values(wrong)
-    if not weight.any():
-        raise InvalidWeights.all_zero()
     fractions = weight[weight != np.floor(weight)]
     if len(fractions):
         raise InvalidWeights.fractions(float(fractions[0]))

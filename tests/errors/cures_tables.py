@@ -422,6 +422,11 @@ TARGETS = {
         "partial_fit(X, y, classes=[...])",
         lambda: batches((table(), ["sick"] * 6, ["sick", "well"]), (table(), Y)).predict(table()),
     ),
+    "InvalidWeights.not_numeric": (
+        lambda: naive(weight=["a", "b", "c", "d", "e", "f"]),
+        "Pass None",
+        lambda: naive(weight=None),
+    ),
     "InvalidWeights.values": (
         lambda: naive(weight=[1, 1, -1, 1, 1, 1]),
         "numpy.clip(weight, 0, None)",
