@@ -15,6 +15,7 @@ from jaxtyping import Float
 from bayesgen import arguments
 from bayesgen.errors import UnreliableLeaveOneOut, UnsupportedInference, warn
 from bayesgen.inference import DrawsPosterior, Posterior
+from bayesgen.inference.chain_diagnostics import reliable_k
 from bayesgen.inference.posterior import chained, flat
 from bayesgen.likelihoods import Likelihood
 from bayesgen.model import Model
@@ -284,7 +285,7 @@ def left_out_by_importance(
             )
         joint[rows] = np.logaddexp.reduce(log_weight[:, :, None] + density, axis=1)
     joint += draws.reader.log_abs_det_jacobian(encoded)
-    good_k = min(1 - 1 / np.log10(n_draws), 0.7)
+    good_k = reliable_k(n_draws)
     found = LeaveOneOut(joint, pareto_k, good_k, n_draws)
     unreliable = found.unreliable()
     if len(unreliable):

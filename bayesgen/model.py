@@ -29,6 +29,16 @@ class ModelStatistics:
         blocks = {name: part - other.blocks[name] for name, part in self.blocks.items()}
         return ModelStatistics(self.count - other.count, blocks)
 
+    def times(self, factor: float) -> "ModelStatistics":
+        """Return the statistics of the same rows, every weight times a number, 0 or more."""
+        blocks = {name: part.times(factor) for name, part in self.blocks.items()}
+        return ModelStatistics(factor * self.count, blocks)
+
+    def only_classes(self, stay: np.ndarray) -> "ModelStatistics":
+        """Return the statistics of some of the classes; the others have no rows."""
+        blocks = {name: part.only_classes(stay) for name, part in self.blocks.items()}
+        return ModelStatistics(self.count[stay], blocks)
+
     def spread_classes(self, index: np.ndarray, size: int) -> "ModelStatistics":
         """Return a copy over `size` classes; old class k is at index[k]."""
         count = np.zeros(size)

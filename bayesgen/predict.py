@@ -8,7 +8,8 @@ from scipy.sparse import csr_array, issparse, vstack
 
 from bayesgen.errors import ImpossibleRows, LowSampleSize, NoPosterior, warn
 from bayesgen.inference import Posterior
-from bayesgen.inference.class_draws import joined, quantiles
+from bayesgen.inference.class_draws import joined
+from bayesgen.inference.weighted_quantiles import quantiles
 from bayesgen.likelihoods.base import row_chunks
 from bayesgen.typing import DataArray, Encoded, Joint, Traceable
 

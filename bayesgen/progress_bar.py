@@ -9,7 +9,7 @@ Progress = bool | Literal["auto"]
 
 
 def progress_bar(
-    total: int,
+    total: int | None,
     progress: Progress,
     *,
     unit: str,
@@ -20,7 +20,7 @@ def progress_bar(
     """Return a tqdm bar on stderr, which is cleared at the end.
 
     Args:
-        total: steps of the whole.
+        total: steps of the whole; None: unknown.
         progress: True, False or "auto".
         unit: name of a step.
         title: text before the bar.

@@ -3,7 +3,8 @@
 Maximum likelihood, against scikit-learn: both sides check their input in full (scikit-learn by its
 defaults), read the same arrays and answer alike, which is checked first. Batches: partial_fit of a
 hundredth of the rows at a time against one fit. Scatter matrices: counts, means and scatter of
-every class against X.T @ X of all rows.
+every class against X.T @ X of all rows. Missing cells: QDA of rows that lack some cells against
+the same rows complete.
 """
 
 from functools import partial
@@ -29,10 +30,12 @@ def measure(options: Options) -> list[Result]:
     some = tuple(array[: n // 10] for array in numbers)
     return [
         *maximum_likelihood(numbers, options),
-        batches(bg.NaiveBayes(), numbers, options),
-        batches(bg.QDA(), numbers, options),
-        batches(bg.QDA(), some, options),
+        batches(bg.NaiveBayes(), numbers, options, "<= 1.2"),
+        batches(bg.QDA(), numbers, options, "<= 1.3"),
+        batches(bg.QDA(), some, options, "<= 2"),
         scatter(numbers, options),
+        missing_cells(150, 4, 1, options, "<= 20"),
+        missing_cells(options.size(10_000, 600), 20, None, options, "<= 10"),
     ]
 
 
@@ -59,7 +62,7 @@ def maximum_likelihood(numbers: Rows, options: Options) -> list[Result]:
     return results
 
 
-def batches(classifier: object, rows: Rows, options: Options) -> Result:
+def batches(classifier: object, rows: Rows, options: Options, goal: str) -> Result:
     """Return what fitting in 100 batches costs beside fitting at once."""
     X, y = rows
     parts = np.array_split(np.arange(len(X)), N_BATCHES)
@@ -80,7 +83,7 @@ def batches(classifier: object, rows: Rows, options: Options) -> Result:
     work = f"partial_fit {len(X):,} x {N_FEATURES} in {N_BATCHES} batches, {name}: over one fit"
     assert_close(one_by_one(), at_once(), 1e-8, work)
     found = ratio(in_turn(one_by_one, at_once, options.repeats), faster=False)
-    return compared(work, "<= 1.3", found)
+    return compared(work, goal, found)
 
 
 def scatter(rows: Rows, options: Options) -> Result:
@@ -90,7 +93,27 @@ def scatter(rows: Rows, options: Options) -> Result:
     gather = bg.MultivariateNormal().statistics
     ours = partial(gather, X, y, ones, n_classes=N_CLASSES)
     found = ratio(in_turn(ours, lambda: X.T @ X, options.repeats), faster=False)
-    return compared(f"scatter matrices {len(X):,} x {N_FEATURES}: over X.T @ X", "<= 2.5", found)
+    return compared(f"scatter matrices {len(X):,} x {N_FEATURES}: over X.T @ X", "<= 1.8", found)
+
+
+def missing_cells(n: int, p: int, cells: int | None, options: Options, goal: str) -> Result:
+    """Return what a QDA fit of rows with missing cells costs beside one of complete rows.
+
+    cells: how many are missing; None: 2 % of them.
+    """
+    X, y = normal_rows(n, p, 3)
+    rng, some = np.random.default_rng(0), X.copy()
+    some.ravel()[rng.choice(X.size, X.size // 50 if cells is None else cells, replace=False)] = (
+        np.nan
+    )
+    clf = bg.QDA(random_state=0)
+    found = ratio(
+        in_turn(partial(clf.fit, some, y), partial(clf.fit, X, y), options.repeats), faster=False
+    )
+    share = "2 % of cells" if cells is None else f"{cells} cell"
+    method = clf.fit(some, y).inference_
+    work = f"fit {n:,} x {p}, QDA, {share} missing: over complete rows"
+    return compared(work, goal, found, f"inference_ = {method!r}")
 
 
 if __name__ == "__main__":

@@ -255,6 +255,7 @@ def shift(repeats: int) -> pd.DataFrame:
                             {
                                 "estimator": f"{table}, {name}, {kind}",
                                 "density": found["(density)"] < 0.05,
+                                "each column": (columns < 0.05).mean(),
                                 "columns": least < 0.05,
                                 "right column": columns.idxmin() == X.columns[j]
                                 if kind == "moved" and least < 0.05

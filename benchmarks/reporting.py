@@ -8,7 +8,10 @@ from pathlib import Path
 import numpy as np
 from measure import Result
 
-PEERS = ("bayesgen", "numpy", "scipy", "scikit-learn", "jax", "jaxlib", "numpyro", "pandas")
+PEERS = (
+    *("bayesgen", "numpy", "scipy", "scikit-learn", "jax", "jaxlib", "numpyro", "pandas"),
+    *("pyarrow", "duckdb"),
+)
 GUESTS = ("pymc", "nutpie")
 """Peers that are no dependencies and are timed where they are installed."""
 

@@ -19,7 +19,8 @@ SCRIPTS = {
     "checkpoint": "checkpoint_cost.py",
     "cold": "cold_start.py",
     "text": "text_speed.py",
-    "scaling": "scaling.py",
+    "growth": "scaling.py",
+    "scale": "out_of_core.py",
 }
 
 

@@ -44,13 +44,15 @@ class Simulated:
     """Rows of known parameters.
 
     truth: parameters by owner, each with a draw axis of one. prior strengths: of blocks that learn
-    them.
+    them. x: the rows by block. y: their class codes.
     """
 
     truth: dict[str, Params]
     strengths: dict[str, dict[str, float]]
     model: Model
     statistics: ModelStatistics
+    x: dict[str, np.ndarray]
+    y: np.ndarray
 
     @property
     def reader(self) -> Reader:
@@ -84,14 +86,18 @@ def simulations(
     rng: np.random.Generator,
     n_rows: int,
     times: int,
+    missing: float = 0.0,
 ) -> Iterator[Simulated]:
-    """Yield tables of n rows, one block for each subject, of parameters drawn anew for each."""
+    """Yield tables of n rows, one block for each subject, of parameters drawn anew for each.
+
+    missing: the share of cells that are missing, completely at random.
+    """
     priors = {name: subject.prior() for name, subject in subjects.items()}
     draws = {name: _prior_draws(prior, inference, rng, times) for name, prior in priors.items()}
     for _ in range(times):
         probs = CLASSES.draw(rng, 1)
         y = (rng.random(n_rows) >= probs["probs"][0, 0]).astype(int)
-        truth, strengths, parts, statistics = {"class": probs}, {}, {}, {}
+        truth, strengths, parts, statistics, rows = {"class": probs}, {}, {}, {}, {}
         for name, prior in priors.items():
             part, n_levels = prior, subjects[name].n_levels
             truth[name], strengths[name] = next(draws[name])
@@ -101,9 +107,13 @@ def simulations(
                 truth[name] = _given_rows(part, x, y, rng)
             else:
                 x = prior.simulate(first(truth[name]), y, rng)
+            if missing:
+                x[rng.random(x.shape) < missing] = -1 if n_levels else np.nan
             parts[name], statistics[name] = part, _statistics(part, x, y, n_levels)
+            rows[name] = x
         count = np.bincount(y, minlength=N_CLASSES).astype(float)
-        yield Simulated(truth, strengths, Model(CLASSES, parts), ModelStatistics(count, statistics))
+        model, whole = Model(CLASSES, parts), ModelStatistics(count, statistics)
+        yield Simulated(truth, strengths, model, whole, rows, y)
 
 
 def _statistics(part: Likelihood, x: np.ndarray, y: np.ndarray, n_levels: tuple[int, ...] = ()):

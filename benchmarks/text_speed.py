@@ -32,7 +32,7 @@ def measure(options: Options) -> list[Result]:
     large = (20_000, 50_000) if not options.quick else (600, 1_000)
     return [
         *speed(*small, options, fit_goal="<= 1", predict_goal=None),
-        *speed(*large, options, fit_goal="<= 1.2", predict_goal="<= 1.5"),
+        *speed(*large, options, fit_goal="<= 1.2", predict_goal="<= 1.4"),
         *losses(options),
     ]
 

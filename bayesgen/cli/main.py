@@ -1,42 +1,47 @@
-"""Subcommands (compare, fit, predict, report, datasets), their arguments, help and exit codes."""
+"""Subcommands (compare, fit, merge, predict, ...), their arguments, help and exit codes."""
 
+import contextlib
 import itertools
+import math
 import os
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import pyarrow as pa
 from cyclopts import App, CycloptsError, Parameter, Token, validators
 from rich.console import Console
 
 from bayesgen import datasets
 from bayesgen.cli import printing
-from bayesgen.cli.csv_and_parquet import BATCH_ROWS, NULLS, DataFile, LabelledBatch, naming_target
+from bayesgen.cli.data_file import DataFile, counted
 from bayesgen.cli.models import (
     METHODS,
     AnyModelName,
-    FileColumns,
     InferenceName,
     MethodName,
     ModelName,
+    Unlabelled,
     in_words,
     new_classifier,
     new_classifiers,
     require_numbers,
+    require_weight,
 )
+from bayesgen.cli.target_column import LabelledRows, TargetColumn
 from bayesgen.compare import compare
-from bayesgen.errors import BayesgenError
+from bayesgen.errors import BayesgenError, InvalidSource
 from bayesgen.errors.base import merge_sentences, merge_warnings
-from bayesgen.estimators import StackedClassifier, fit_batches, load
+from bayesgen.estimators import Answers, StackedClassifier, load
 from bayesgen.plots.style import pyplot
 from bayesgen.report import report_html
 from bayesgen.table import read_table
+from bayesgen.table.sources import PART_ROWS
+from bayesgen.table.sources.csv_files import NULLS
 
 HELP = "Class probabilities you can act on: Bayesian generative classification."
 EXAMPLES = {
@@ -51,6 +56,10 @@ EXAMPLES = {
         "bayesgen fit rows.csv --target species --model qda --inference map --out qda.bgm",
         "bayesgen fit rows.parquet --target churned --model naive-bayes --out naive.bgm",
     ),
+    "merge": (
+        "bayesgen merge north.bgm south.bgm --out both.bgm",
+        "bayesgen merge ward1.bgm ward2.bgm ward3.bgm -o hospital.bgm",
+    ),
     "predict": (
         "bayesgen predict titanic.bgm passengers.csv --out answers.parquet",
         "bayesgen predict titanic.bgm passengers.csv --keep name > answers.csv",
@@ -63,6 +72,10 @@ EXAMPLES = {
     ),
     "datasets": ("bayesgen datasets", "bayesgen datasets --json"),
 }
+
+
+class UnusableOutput(BayesgenError, ValueError):
+    """The answers cannot be written in the form that was asked for."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -109,7 +122,7 @@ def application() -> App:
         help_format="markdown",
         version=lambda: version("bayesgen"),
     )
-    commands = (compare_methods, fit_model, predict_rows, report_page, list_datasets)
+    commands = (compare_methods, fit_model, merge_models, predict_rows, report_page, list_datasets)
     for (name, examples), command in zip(EXAMPLES.items(), commands, strict=True):
         app.command(command, name=name, help_epilogue=_example_text(examples))
     return app
@@ -130,6 +143,16 @@ def _split_methods(_: object, tokens: Sequence[Token]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(words))
 
 
+def _read_weight(_: object, tokens: Sequence[Token]) -> Unlabelled:
+    word = tokens[0].value
+    if word in ("learn", "none"):
+        return "learn" if word == "learn" else None
+    with contextlib.suppress(ValueError):
+        if 0 <= (weight := float(word)) < math.inf:
+            return weight
+    raise ValueError(f"{word!r} is neither learn, none nor a weight of at least 0.")
+
+
 def _require_table_name(_: object, path: Path | None) -> None:
     if path is not None and path.suffix not in (".csv", ".parquet", ".pq"):
         raise ValueError("name a file that ends in .parquet, .pq or .csv.")
@@ -137,7 +160,8 @@ def _require_table_name(_: object, path: Path | None) -> None:
 
 DATA_HELP = (
     "A CSV file (separated by commas, semicolons, tabs or bars), a Parquet file (.parquet, .pq), "
-    "or the name of a bundled data set (see `bayesgen datasets`). Columns of numbers are numeric, "
+    "an Arrow file (.arrow, .feather), a folder or a pattern of such files, or the name of a "
+    "bundled data set (see `bayesgen datasets`). Columns of numbers are numeric, "
     "integers too; text and booleans are categories. Missing cells of a CSV file: the empty cell, "
     f"{', '.join(f'`{null}`' for null in NULLS if null)}."
 )
@@ -160,6 +184,12 @@ GROUPS_HELP = (
     "Column, such as a patient's number, whose rows stay together in every fold; it is not a "
     "feature."
 )
+UNLABELLED_HELP = (
+    "How much rows without a class count: learn, by leave-one-out of the other rows; a number, the "
+    "weight of each, 1 if the model is right; or none, which refuses them. In such a row the cell "
+    "of the target is missing, or -1 beside two other whole numbers, none of them negative."
+)
+NOT_NONE = " Or leave --unlabelled none out, to learn from them as well."
 METHODS_HELP = (
     "Which of mle, map, exact, nuts, stacked, separated by commas; stacked is a stack of "
     "structures that suit the columns, whatever the model."
@@ -169,6 +199,7 @@ DataName = Annotated[str, Parameter(help=DATA_HELP)]
 Target = Annotated[str | None, Parameter(help=TARGET_HELP)]
 Model = Annotated[ModelName, Parameter(help=f"{MODEL_HELP}.")]
 AnyModel = Annotated[AnyModelName, Parameter(help=f"{STACKED_HELP}; {MODEL_HELP}.")]
+FittedFile = Annotated[Path, Parameter(help="A file that `bayesgen fit` or clf.save(path) wrote.")]
 Inference = Annotated[InferenceName, Parameter(help=INFERENCE_HELP)]
 Folds = Annotated[int, Parameter(validator=validators.Number(gte=2), help=FOLDS_HELP)]
 Groups = Annotated[str | None, Parameter(help=GROUPS_HELP)]
@@ -182,6 +213,12 @@ Seed = Annotated[
     int, Parameter(validator=validators.Number(gte=0, lt=2**32), help="Seed of everything random.")
 ]
 Words = Annotated[tuple[str, ...], Parameter(negative="", show_default=False)]
+Weight = Annotated[
+    Unlabelled,
+    Parameter(
+        converter=_read_weight, n_tokens=1, negative="", show_choices=False, help=UNLABELLED_HELP
+    ),
+]
 Missing = Annotated[Words, Parameter(help=MISSING_HELP)]
 Rows = Annotated[int, Parameter(validator=validators.Number(gte=1), help="Rows read at once.")]
 Json = Annotated[bool, Parameter(negative="", show_default=False, help="Print JSON.")]
@@ -198,6 +235,7 @@ def compare_methods(
     cv: Folds = 5,
     groups: Groups = None,
     methods: Methods = ("mle", "map", "exact", "nuts", "stacked"),
+    unlabelled: Weight = "learn",
     seed: Seed = 0,
     missing: Missing = (),
     json: Annotated[
@@ -212,34 +250,38 @@ def compare_methods(
     Fits the model by maximum likelihood (mle), at the posterior mode (map), by the exact posterior
     (exact) and by sampling it (nuts), and a stack of several structures (stacked), on the same
     folds, and prints log loss, Brier score, calibration error and accuracy of the rows left out.
+    Rows without a class are in no fold, and every fit takes them beside its own; mle, map and nuts
+    leave them out unless --unlabelled states a weight.
     """
-    rows = DataFile.find(data, missing).read(target, groups)
+    rows = LabelledRows.read(DataFile.find(data, missing), target, groups)
+    if unlabelled is None:
+        rows.target.require_classes(NOT_NONE)
     table = read_table(rows.X)
-    classifiers = new_classifiers(model, methods, seed, table)
+    weight = unlabelled if rows.target.without_class else None
+    classifiers = new_classifiers(model, methods, seed, table, weight)
     words = in_words(new_classifier(model, "auto", seed), table)
-    with naming_target(rows.target):
-        comparison = compare(
-            classifiers, rows.X, rows.y, cv=cv, groups=rows.groups, random_state=seed
-        )
+    comparison = compare(classifiers, rows.X, rows.y, cv=cv, groups=rows.groups, random_state=seed)
     missing_cells = {
         "missing_cells": comparison.n_missing_cells,
         "rows_with_missing": comparison.n_rows_with_missing,
         "missing_by_column": printing.missing_by_column(table),
     }
-    facts = printing.facts_of_data(data, rows.target, table, Counter(rows.y.tolist()))
+    facts = printing.facts_of_data(data, rows.target, table)
     facts |= missing_cells | {"folds": comparison.folds, "model": words, "seed": seed}
+    alone = [] if weight is None else [n for n, c in classifiers.items() if c.unlabelled is None]
+    found = [*rows.target.notes(), *printing.note_of_labelled(alone), *comparison.notes]
     if json:
         scores = {
             "classifiers": comparison.table.reset_index().to_dict("records"),
             "members": comparison.members.reset_index().to_dict("records"),
         }
-        notes = {"notes": comparison.notes, "warnings": comparison.warnings}
+        notes = {"notes": found, "warnings": comparison.warnings}
         print(printing.to_json(facts | scores | notes))
         return
     folds = f"{comparison.folds}, stratified, the same for every row below"
     printing.print_data(facts, missing=printing.missing_in_words(facts), model=words, folds=folds)
     printing.print_comparison(comparison)
-    printing.print_notes([*comparison.notes, *merge_warnings(comparison.warnings)])
+    printing.print_notes([*found, *merge_warnings(comparison.warnings)])
 
 
 def fit_model(
@@ -256,42 +298,38 @@ def fit_model(
     target: Target = None,
     model: AnyModel = "stacked",
     inference: Inference = "auto",
+    unlabelled: Weight = "learn",
     seed: Seed = 0,
     missing: Missing = (),
-    batch: Rows = BATCH_ROWS,
+    batch: Rows = PART_ROWS,
     json: Json = False,
 ) -> None:
     """Fit a model to the rows of a file, and save it.
 
-    A stack, the default, takes all rows at once. For every other model the file is read in batches,
-    and may be larger than memory. Columns keep one type throughout.
+    The file, a folder of files or a pattern, is read part by part, and may be larger than memory;
+    if some rows have no class, all rows are held in memory. Columns keep one type throughout. A
+    stack, the default, reads the rows twice, and learns its weights from 20,000 of them.
     """
-    file = DataFile.find(data, missing)
-    target = file.target(target)
-    batches = file.labelled_batches(target, batch)
-    first = next(batches)
-    table = read_table(first[0])
+    file = DataFile.find(data, missing, batch)
+    column = TargetColumn.read(file, file.target(target))
+    table = read_table(file.first().without(column.name).frame)
     require_numbers(model, table)
-    classifier = new_classifier(model, inference, seed)
-    count: Counter = Counter()
-    counted = _counting(itertools.chain([first], batches), count)
-    with naming_target(target):
-        if model == "stacked":
-            tables, labels = zip(*counted, strict=True)
-            classifier.fit(pa.concat_tables(tables), np.concatenate(labels))
-        else:
-            fit_batches(classifier, counted)
+    if unlabelled is None:
+        column.require_classes(NOT_NONE)
+    if column.without_class:
+        require_weight(inference, unlabelled)
+    classifier = new_classifier(model, inference, seed, unlabelled)
+    if column.without_class:
+        rows = LabelledRows.read(file, column.name)
+        classifier.fit(rows.X, rows.y)
+    else:
+        classifier.fit(file.source, column.name)
     classifier.save(out)
     report, words = classifier.report_, in_words(classifier, table)
-    facts = printing.facts_of_data(data, target, table, count) | {
-        "model": words,
-        "inference": report.method,
-        "converged": report.converged,
-        "verdict": report.verdict,
-        "seconds": report.seconds,
-    }
-    if hasattr(classifier, "log_evidence_"):
-        facts["log_evidence"] = classifier.log_evidence_
+    facts = printing.facts_of_data(data, column, table) | {"model": words}
+    facts |= printing.facts_of_fit(classifier)
+    if column.without_class:
+        facts["unlabelled_weight"] = classifier.unlabelled_weight_
     lines = {"model": words, "fit": f"{report.method}: {report.verdict}"}
     members = None
     if isinstance(classifier, StackedClassifier):
@@ -306,17 +344,65 @@ def fit_model(
         printing.print_data(facts, **lines, out=f"{out} ({size:,} bytes)")
         if members is not None:
             printing.print_members(members)
+    printing.print_notes(column.notes())
 
 
-def _counting(batches: Iterable[LabelledBatch], count: Counter) -> Iterator[LabelledBatch]:
-    """Yield batches, and count their labels; a terminal shows progress."""
-    for X, y in printing.show_progress(batches, "rows read"):
-        count.update(y.tolist())
-        yield X, y
+def merge_models(
+    first: FittedFile,
+    second: FittedFile,
+    /,
+    *others: FittedFile,
+    out: Annotated[
+        Path, Parameter(name=["--out", "-o"], help="File to write the merged model to.")
+    ],
+    json: Json = False,
+) -> None:
+    """Merge fitted models into one, as if fitted to the rows of all of them together.
+
+    Files hold statistics instead of rows: places that may not share rows can share these (see
+    docs/merge-and-forget.md). All must be of one model, fitted to the same columns; levels and
+    classes may differ. A saved stack does not merge, because its weights rest on single rows.
+    """
+    paths = [first, second, *others]
+    classifier = load(first)
+    for path in paths[1:]:
+        with naming_files(first, path):
+            classifier = classifier.merge(load(path))
+    classifier.save(out)
+    report, size = classifier.report_, out.stat().st_size
+    labels, weights = map(str, classifier.classes_), classifier.state_.statistics.count.tolist()
+    facts = {
+        "models": list(map(str, paths)),
+        "classifier": type(classifier).__name__,
+        "rows": sum(weights),
+        "classes": dict(zip(labels, weights, strict=True)),
+        **printing.facts_of_fit(classifier),
+        "out": {"path": str(out), "bytes": size},
+    }
+    lines = {
+        "models": ", ".join(facts["models"]),
+        "rows": f"{facts['rows']:,.12g}: {printing.name_counts(facts['classes'])}",
+        "fit": f"{facts['classifier']}, {report.method}: {report.verdict}",
+        "out": f"{out} ({size:,} bytes)",
+    }
+    if json:
+        print(printing.to_json(facts))
+    else:
+        printing.print_facts(lines)
+
+
+@contextlib.contextmanager
+def naming_files(*paths: Path) -> Generator[None]:
+    """Name the files of models that are merged in errors about them."""
+    try:
+        yield
+    except BayesgenError as error:
+        error.add_note(f"merging {', '.join(map(str, paths))}")
+        raise
 
 
 def predict_rows(
-    model: Annotated[Path, Parameter(help="A file that `bayesgen fit` or clf.save(path) wrote.")],
+    model: FittedFile,
     data: DataName,
     /,
     *,
@@ -329,12 +415,22 @@ def predict_rows(
         ),
     ] = None,
     interval: Annotated[
-        float,
+        float | None,
         Parameter(
             validator=validators.Number(gt=0, lt=1),
-            help="Share of the posterior between lower_K and upper_K.",
+            show_default=False,
+            help="Share of the posterior between lower_K and upper_K, such as 0.9.",
         ),
-    ] = 0.9,
+    ] = None,
+    draws: Annotated[
+        bool,
+        Parameter(
+            negative="",
+            show_default=False,
+            help="Add draws_K, draws of probability_K from the posterior as a list, and their "
+            "weight; in Parquet or JSON.",
+        ),
+    ] = False,
     keep: Annotated[
         Words,
         Parameter(
@@ -342,29 +438,39 @@ def predict_rows(
         ),
     ] = (),
     missing: Missing = (),
-    batch: Rows = BATCH_ROWS,
+    batch: Rows = PART_ROWS,
     json: Annotated[
         Json, Parameter(help="Print JSON: a summary, or without --out one object a row.")
     ] = False,
 ) -> None:
-    """Answer about the rows of a file: class probabilities with intervals, and novelty.
+    """Answer about the rows of a file: class probabilities, intervals if asked for, and novelty.
 
     One row of predictions per row of the file, in its order: predicted (the most probable class),
-    probability_K for each class K, lower_K and upper_K (its interval; mle and map have none) and
-    log_density (log p(row): low for rows unlike every class). The file may be larger than memory.
-    Columns that the model does not read are ignored, absent ones count as missing.
+    probability_K for each class K, with --interval lower_K and upper_K (mle and map have none) and
+    log_density (log p(row): low for rows unlike every class). The file may be larger than memory,
+    and the output is there at the end, whole, or not at all. Columns that the model does not read
+    are ignored, absent ones count as missing.
     """
     classifier = load(model)
-    file = DataFile.find(data, missing)
-    columns = FileColumns.match(classifier, data, file.column_names(), keep)
-    batches = file.batches(columns.types, batch)
-    answers = (columns.answers(classifier, rows, interval) for rows in batches)
-    first, count = next(answers), Counter()
-    every = itertools.chain([first], answers)
-    with printing.table_writer(out, first.schema, lines=json) as write:
-        for table in printing.show_progress(every, "rows answered"):
-            write(table)
-            count.update(table.column("predicted").to_pylist())
+    file, count = DataFile.find(data, missing, batch), Counter()
+    if draws and not json and (out is None or out.suffix == ".csv"):
+        raise UnusableOutput("--draws are lists, which CSV has not. Add --out answers.parquet.")
+    answers = Answers.with_density(classifier, interval=interval, draws=draws)
+    for name in keep:
+        if name not in file.column_names:
+            raise InvalidSource.no_column(data, name, file.column_names)
+        if name in answers.columns:
+            raise UnusableOutput(
+                f"--keep {name}: the answers have a column of this name. Rename it in the file."
+            )
+    reader = answers.reader(file.source, keep)
+    first = next(reader, None)
+    if first is None:
+        raise InvalidSource.no_rows(data)
+    with printing.table_writer(out, reader.schema, lines=json) as write:
+        for rows in printing.show_progress(itertools.chain([first], reader), "rows answered"):
+            write(pa.Table.from_batches([rows]))
+            count += counted(rows.column("predicted"))
     if out is None:
         return
     facts = {
@@ -375,13 +481,13 @@ def predict_rows(
         "rows": count.total(),
         "predicted": {str(label): count[label] for label in classifier.classes_.tolist()},
         "out": str(out),
-        "columns": first.column_names,
+        "columns": reader.schema.names,
     }
     lines = {
         "model": f"{model}: {facts['classifier']}, {facts['inference']}",
         "data": f"{data}: {facts['rows']:,} rows",
         "predicted": printing.name_counts(facts["predicted"]),
-        "out": f"{out}: {', '.join(first.column_names)}",
+        "out": f"{out}: {', '.join(reader.schema.names)}",
     }
     if json:
         print(printing.to_json(facts))
@@ -418,7 +524,8 @@ def report_page(
     typical rows.
     """
     pyplot()  # refuse before anything is read or fitted
-    rows = DataFile.find(data, missing).read(target)
+    rows = LabelledRows.read(DataFile.find(data, missing), target)
+    rows.target.require_classes()
     table = read_table(rows.X)
     if fitted is not None:
         classifier, comparison = load(fitted), None
@@ -432,15 +539,14 @@ def report_page(
             else new_classifiers(model, ("exact", "mle"), seed, table)
         )
         rivals["logistic regression"] = logistic_regression(table)
-        with naming_target(rows.target):
-            comparison = compare(rivals, rows.X, rows.y, cv=cv, random_state=seed)
+        comparison = compare(rivals, rows.X, rows.y, cv=cv, random_state=seed)
         classifier.fit(rows.X, rows.y)
-    title = f"{data}: {rows.target}"
+    title = f"{data}: {rows.target.name}"
     page = report_html(classifier, rows.X, rows.y, title=title, comparison=comparison)
     html.write_text(page, encoding="utf-8")
     facts = {
         "data": data,
-        "target": rows.target,
+        "target": rows.target.name,
         "model": in_words(classifier, table),
         "fit": f"{classifier.inference_}: {classifier.report_.verdict}",
         "page": f"{html} ({html.stat().st_size:,} bytes)",
@@ -455,13 +561,13 @@ def list_datasets(*, json: Json = False) -> None:
     """List the bundled data sets."""
     found, lines = {}, []
     for name in datasets.names():
-        rows = DataFile.find(name).read(None)
+        rows = LabelledRows.read(DataFile.find(name))
         table = read_table(rows.X)
         kinds, missing = printing.kinds_of_columns(table), printing.missing_by_column(table)
         facts = {
             "missing_cells": sum(missing.values()),
-            "target": rows.target,
-            "classes": len(set(rows.y.tolist())),
+            "target": rows.target.name,
+            "classes": len(rows.target.counts),
         }
         found[name] = {"rows": table.n_rows, "columns": kinds, **facts}
         lines.append([name, *map(str, (table.n_rows, *kinds.values(), *facts.values()))])

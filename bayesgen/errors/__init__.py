@@ -37,13 +37,13 @@ from bayesgen.errors.data import InvalidTarget as InvalidTarget
 from bayesgen.errors.data import InvalidTexts as InvalidTexts
 from bayesgen.errors.data import InvalidValues as InvalidValues
 from bayesgen.errors.data import InvalidWeights as InvalidWeights
+from bayesgen.errors.data import MinusOneLabels as MinusOneLabels
 from bayesgen.errors.data import MissingLabels as MissingLabels
 from bayesgen.errors.data import NoRows as NoRows
 from bayesgen.errors.data import TooFewClasses as TooFewClasses
 from bayesgen.errors.data import UnknownDataset as UnknownDataset
 from bayesgen.errors.data import UnlabelledHurts as UnlabelledHurts
 from bayesgen.errors.data import UnlabelledMark as UnlabelledMark
-from bayesgen.errors.data import UnlabelledRows as UnlabelledRows
 from bayesgen.errors.data import UnsupportedTable as UnsupportedTable
 from bayesgen.errors.files import CheckpointNotWritten as CheckpointNotWritten
 from bayesgen.errors.files import InvalidCheckpoint as InvalidCheckpoint
@@ -65,7 +65,11 @@ from bayesgen.errors.inference import SingularCovariance as SingularCovariance
 from bayesgen.errors.inference import UnreliableLeaveOneOut as UnreliableLeaveOneOut
 from bayesgen.errors.inference import UnsupportedInference as UnsupportedInference
 from bayesgen.errors.inference import WorseThanFrequencies as WorseThanFrequencies
+from bayesgen.errors.merging import CannotForget as CannotForget
+from bayesgen.errors.merging import DifferentModels as DifferentModels
 from bayesgen.errors.program import InvalidProgram as InvalidProgram
 from bayesgen.errors.program import InvalidProgramRows as InvalidProgramRows
 from bayesgen.errors.program import ProgramNotFinite as ProgramNotFinite
 from bayesgen.errors.program import ProgramRefuses as ProgramRefuses
+from bayesgen.errors.sources import IncompletePart as IncompletePart
+from bayesgen.errors.sources import InvalidSource as InvalidSource

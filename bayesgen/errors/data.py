@@ -31,7 +31,8 @@ class UnsupportedTable(BayesgenError, TypeError):
     )
     lazy = Sentence(
         "X is a {found.__class__.__name__}, a query that has not run yet; its rows are needed. "
-        "Pass X.{method}()."
+        "Pass X.{method}(); if they are more than memory holds, fit(X, y='column') and "
+        "predict_proba(X)."
     )
 
     @classmethod
@@ -41,7 +42,8 @@ class UnsupportedTable(BayesgenError, TypeError):
         reader = "read_parquet" if name.endswith((".parquet", ".pq")) else "read_csv"
         return cls(
             f"X is the path {shown(name)}; the rows themselves are needed. Read them first: "
-            f"pass pandas.{reader}({shown(name)}) without the column of the labels."
+            f"pass pandas.{reader}({shown(name)}) without the column of the labels; if they are "
+            "more than memory holds, fit(path, y='column') and predict_proba(path)."
         )
 
     @classmethod
@@ -253,26 +255,8 @@ class MissingLabels(BayesgenError, ValueError):
     )
 
 
-class UnlabelledRows(MissingLabels):
-    """Labels are -1, scikit-learn's mark of a row without a label.
-
-    labels: the others.
-    """
-
-    labels: list
-
-    @classmethod
-    def beside(cls, labels: Iterable) -> "UnlabelledRows":
-        """`labels` are the others, at least two of them 0 or more."""
-        labels = list(labels)
-        error = cls(
-            f"y holds -1 beside the labels {listed(labels)}: -1 marks a row without a label, as in "
-            "scikit-learn, and every row needs one. Leave these rows out: keep = numpy.asarray(y) "
-            "!= -1; fit(X[keep], y[keep]). If -1 is a class, give classes names: "
-            "numpy.asarray(y).astype(str)."
-        )
-        error.labels = labels
-        return error
+class MinusOneLabels(MissingLabels):
+    """-1 marks rows without a label, and was a class before."""
 
     once_a_class = Sentence(
         "y holds at least two labels of 0 and more beside -1, which an earlier call took for a "
@@ -353,8 +337,8 @@ class NoRows(BayesgenError, ValueError):
     """The classifier does not keep the rows that a method needs."""
 
     pass_them = Sentence(
-        "{what} needs rows and labels, and a classifier that was fitted in parts, copied or loaded "
-        "keeps none. Pass them: {what}(X, y)."
+        "{what} needs rows and labels, and a classifier that was fitted in parts, merged, copied "
+        "or loaded keeps none. Pass them: {what}(X, y)."
     )
     to_leave_out = Sentence(
         "method='left_out' predicts each row of the fit from the others, and a classifier that was "
@@ -385,4 +369,8 @@ class NoRows(BayesgenError, ValueError):
     to_learn_from = Sentence(
         "{what} is learned from all rows again, and a classifier that was copied or loaded keeps "
         "none of them. Call fit with all rows."
+    )
+    to_merge = Sentence(
+        "{what} is learned from the rows of both classifiers, and one that was loaded, copied or "
+        "merged keeps none of them. Call fit with all rows."
     )

@@ -24,8 +24,8 @@ class UnsupportedInference(BayesgenError, ValueError):
         )
 
     missing_cells = Sentence(
-        "{family} has no closed form while some fitted rows have missing cells, which data "
-        "augmentation imputes and EM integrates out. Pass inference='auto' or inference='map'."
+        "{family} has no closed form while some fitted rows have missing cells, which draws and EM "
+        "integrate out. Pass inference='auto' or inference='map'."
     )
     unknown = Sentence(
         "inference is {value!r}; allowed: {allowed:listed 20}. Pass inference='auto'."
@@ -64,8 +64,8 @@ class NoClosedForm(BayesgenWarning):
 
     missing_cells = Sentence(
         "some fitted rows have missing cells in a joint block, which has no closed form; the "
-        "posterior was simulated by data augmentation (inference_ says so). Pass inference='auto' "
-        "to choose this without a warning."
+        "posterior was simulated by importance sampling or data augmentation (inference_ says "
+        "which). Pass inference='auto' to choose this without a warning."
     )
     sampled_labels = Sentence(
         "rows without a label have no closed form; the posterior was simulated by data "

@@ -189,8 +189,8 @@ class InvalidProgram(BayesgenError, ValueError):
 class ProgramRefuses(BayesgenError, ValueError):
     """A method that a program of the user's own does not support."""
 
-    partial_fit = Sentence(
-        "partial_fit needs statistics that add up, and a program of your own looks at all rows at "
+    statistics = Sentence(
+        "{method} needs statistics that add up, and a program of your own looks at all rows at "
         "once. Fit all rows together: fit(X, y)."
     )
     inference = Sentence(

@@ -1,11 +1,11 @@
 """The public classifiers, following the scikit-learn API."""
 
 from bayesgen.estimators.bag_of_words import BagOfWords as BagOfWords
-from bayesgen.estimators.batches import fit_batches as fit_batches
 from bayesgen.estimators.discriminant import LDA as LDA
 from bayesgen.estimators.discriminant import QDA as QDA
 from bayesgen.estimators.generative import GenerativeClassifier as GenerativeClassifier
 from bayesgen.estimators.joint_table import JointTable as JointTable
 from bayesgen.estimators.loading import load as load
 from bayesgen.estimators.naive_bayes import NaiveBayes as NaiveBayes
+from bayesgen.estimators.source_answers import Answers as Answers
 from bayesgen.estimators.stacked import StackedClassifier as StackedClassifier

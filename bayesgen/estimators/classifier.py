@@ -21,26 +21,37 @@ from bayesgen.classes import Spec
 from bayesgen.decide import Loss
 from bayesgen.errors import (
     InvalidArgument,
-    InvalidTarget,
     NoRows,
     TooFewClasses,
     UnsupportedTable,
     deduplicate_warnings,
 )
-from bayesgen.estimators import new_population, parameters, training, unlabelled_fit, validation
+from bayesgen.estimators import (
+    accumulation,
+    forgetting,
+    merging,
+    new_population,
+    parameters,
+    training,
+    unlabelled_fit,
+    validation,
+)
 from bayesgen.estimators.column_blocks import Blocks, column_keys, with_pattern
 from bayesgen.estimators.column_blocks import Spec as LikelihoodSpec
 from bayesgen.estimators.column_cells import cells_by_column, require_original
 from bayesgen.estimators.diagnostics import DRAWS, REPLICATES, Fitted
-from bayesgen.estimators.learned_arguments import learned_from_rows, require_no_rows
+from bayesgen.estimators.from_source import LabelledSource, labels_in_column
+from bayesgen.estimators.learned_arguments import learned_from_rows
 from bayesgen.estimators.likelihood_checks import check_sparse
 from bayesgen.estimators.linear import linear_discriminant
+from bayesgen.estimators.on_a_cluster import fit_source
 from bayesgen.estimators.restored_on_failure import restored_on_failure
 from bayesgen.estimators.saving import save
+from bayesgen.estimators.settled_later import leave_unsettled, settle, settled_later
+from bayesgen.estimators.source_answers import answers_sources
 from bayesgen.estimators.training import Temper, TrainingState
 from bayesgen.estimators.training_rows import TrainingRows, too_few_classes
 from bayesgen.inference import (
-    NUTS,
     Method,
     Posterior,
     Report,
@@ -51,7 +62,7 @@ from bayesgen.inference import (
 from bayesgen.plots.style import Option
 from bayesgen.prevalence import LeftOutRows, Prevalence, Request, class_prior_of
 from bayesgen.schema import Column, Schema, check_columns
-from bayesgen.table import Name, Names, SparseTable, Table, check_declared, check_mark
+from bayesgen.table import Name, Names, SparseTable, Table
 from bayesgen.typing import DataArray, DataFrame, DataTree, ELPDData, Joint, Self, Traceable
 
 CELLS = 256
@@ -115,7 +126,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
 
     Attributes:
         classes_: the labels in sorted order, shape (class,).
-        inference_: the method that ran ("exact", "expected", "mle", "map", "nuts",
+        inference_: the method that ran ("exact", "expected", "mle", "map", "nuts", "importance",
             "augmentation"); inference="svi" yields "map".
         report_: report of the inference: seconds, verdict, details.
         posterior_: the posterior in the units of the columns.
@@ -146,10 +157,10 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     unlabelled: unlabelled_fit.Weight = "learn"
     random_state: object
     classes_: np.ndarray
-    inference_: str
-    report_: Report
+    inference_: str = settled_later()
+    report_: Report = settled_later()
     state_: TrainingState
-    _posterior: Posterior | None
+    _posterior: Posterior | None = settled_later()
     _seed: int
     _training: tuple[TrainingRows, ...] = ()
     # predictions of rows of the fit, each from the others, which a stack keeps
@@ -212,6 +223,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         Raises:
             InvalidArgument: the likelihood has no such argument, or is no likelihood.
         """
+        settle(self)
         own = super().get_params(deep=False)
         direct, of_likelihoods = parameters.split_likelihoods(own, params)
         super().set_params(**direct)
@@ -222,6 +234,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     # -- fitting -----------------------------------------------------------------------------------
 
     @restored_on_failure
+    @labels_in_column
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Fit to rows X and labels y; returns self.
 
@@ -231,13 +244,17 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
                 Bernoulli, Poisson) also a sparse matrix, in which an absent cell is 0. In later
                 calls columns of a DataFrame are matched by name: their order is free, absent ones
                 are treated as missing (with one warning that names them), and unknown ones are
-                rejected. Columns of an array are matched by position.
+                rejected. Columns of an array are matched by position. With y="column" also rows
+                that are read part by part, and may be more than memory holds: a path of Parquet,
+                CSV or Arrow files, a pyarrow Dataset or RecordBatchReader, a polars LazyFrame, a
+                DuckDB relation, or an iterator of DataFrames (docs/more-rows-than-memory.md).
             y: one label for each row. None, NaN and NA mark rows without one, from which the fit
                 learns too (see `unlabelled`); so does -1 beside two other whole numbers, none of
                 them negative, or among text. Classes that no label names are not discovered:
-                `typicality` finds rows unlike every class.
+                `typicality` finds rows unlike every class. Or the name of the column of X that
+                holds the labels.
             sample_weight: one non-negative number for each row: 2 counts the row twice, 0 ignores
-                it.
+                it. With y="column" also the name of a column.
 
         Raises:
             BayesgenError: invalid rows, labels, weights or prior; the message names the column, the
@@ -246,37 +263,111 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         rows = self._training_rows(X, y, sample_weight, reset=True)
         return self._fit_rows(rows, rows.classes)
 
+    def _fit_source(self, source: LabelledSource) -> Self:
+        """Fit to rows that are read part by part."""
+        return fit_source(self, source)
+
     @restored_on_failure
     def partial_fit(
-        self, X: object, y: object, classes: ArrayLike | None = None, sample_weight: object = None
+        self,
+        X: object,
+        y: object,
+        classes: ArrayLike | None = None,
+        sample_weight: object = None,
+        *,
+        discount: float = 1.0,
     ) -> Self:
         """Add rows to the fit; any split of the rows, in any order, gives the same fit.
 
         New classes and levels may appear in later calls. `classes` declares classes before their
         rows arrive; labels outside these and the classes seen so far are rejected.
+
+        After the first call inference, with its errors and warnings, waits until its result is
+        asked for: by a prediction, a copy, a file, or `report_`.
+
+        Args:
+            X: rows, as `fit` takes them.
+            y: their labels.
+            classes: labels of classes, or None.
+            sample_weight: as in `fit`.
+            discount: the weight of every row so far is multiplied by this number, above 0 and at
+                most 1, before these rows are added: where the population drifts, old rows fade.
+                With batches of m rows the statistics then count about m / (1 - discount) rows. 1
+                forgets nothing.
+
+        Raises:
+            BayesgenError: as in `fit`, or the discount is not such a number.
         """
         reset = not hasattr(self, "state_")
         rows = self._training_rows(X, y, sample_weight, reset=reset, classes=classes)
-        return self._finish_fit(*self._accumulate(rows, classes))
+        earlier = accumulation.discounted(self, discount)
+        found = accumulation.accumulated(earlier, rows, classes)
+        if not reset and leave_unsettled(self, *found):
+            return self
+        return self._finish_fit(*found)
 
-    def _training_rows(
-        self,
-        X: object,
-        y: object,
-        sample_weight: object,
-        *,
-        reset: bool,
-        classes: ArrayLike | None = None,
-    ) -> TrainingRows:
-        """Return the training rows, read and validated; classes: declared ones."""
-        if y is None:
-            raise InvalidTarget.absent()
-        marks = unlabelled_fit.checked_weight(self.unlabelled) is not None
-        stated = [] if reset else self.classes_.tolist()
-        stated += [] if classes is None else np.asarray(classes).tolist()
-        parts = self._read(X, reset=reset), X, y, sample_weight
-        rows = validation.training_rows(*parts, classes=stated, marks=marks)
-        return self._own_rows(rows, reset=reset)
+    def merge(self, other: Self) -> Self:
+        """Return a new classifier, fitted to the rows of both; neither of the two changes.
+
+        Statistics add: the result equals the fit to both tables, up to rounding, in any order of
+        any number of classifiers, which may have been loaded from files. Classes and levels that
+        one of them alone has seen are added. Draws are made anew. Where something is learned from
+        all rows (power transforms, bins, a learned temper, rows without a label), both must have
+        kept theirs. The result keeps no rows for `loo`.
+
+        Args:
+            other: a classifier of the same type, with the same arguments, fitted to the same
+                columns.
+
+        Raises:
+            DifferentModels: they differ in an argument, a column, a likelihood or a prior.
+            NoRows: something is learned from all rows, and one of them kept none.
+
+        Example:
+            >>> import bayesgen as bg
+            >>> X, y = bg.datasets.load_iris()
+            >>> one, other = bg.QDA().fit(X[::2], y[::2]), bg.QDA().fit(X[1::2], y[1::2])
+            >>> whole = bg.QDA().fit(X, y)
+            >>> bool(abs(one.merge(other).predict_proba(X) - whole.predict_proba(X)).max() < 1e-12)
+            True
+        """
+        return merging.merge(self, other)
+
+    @restored_on_failure
+    def forget(self, X: object, y: object, sample_weight: object = None) -> Self:
+        """Remove rows from the fit, in place; returns self, which equals a fit to the other rows.
+
+        The statistics of the rows are subtracted: nothing of them is left, and no other row is
+        needed. Classes and levels without rows go, unless they were declared. Rows that cannot have
+        been in the fit are refused, for without them a count would be negative, a scatter not
+        positive semidefinite, or a level or class is unknown; other rows that were not in it cannot
+        be told from those that were, and the result is then meaningless. Where so few digits would
+        be left that the result could differ from that fit by 1e-9, nothing is forgotten. The rows
+        kept for `loo` are dropped.
+
+        Args:
+            X: rows of the fit, each at most as often as there.
+            y: their labels.
+            sample_weight: their weights in the fit.
+
+        Raises:
+            CannotForget: the rows cannot have been in the fit, too few digits would be left, or
+                something is learned from all rows.
+            TooFewClasses: fewer than two classes would be left.
+
+        Example:
+            >>> import bayesgen as bg
+            >>> X, y = bg.datasets.load_iris()
+            >>> clf = bg.QDA().fit(X, y).forget(X[:10], y[:10])
+            >>> rest = bg.QDA().fit(X[10:], y[10:])
+            >>> bool(abs(clf.predict_proba(X) - rest.predict_proba(X)).max() < 1e-12)
+            True
+        """
+        return forgetting.forget(self, X, y, sample_weight)
+
+    def _training_rows(self, X: object, y: object, *args: object, **how: Any) -> TrainingRows:
+        """Return the training rows of one call; see `accumulation.training_rows`."""
+        return accumulation.training_rows(self, X, y, *args, **how)
 
     def _own_rows(self, rows: TrainingRows, *, reset: bool) -> TrainingRows:
         """Return training rows restricted to the columns that the blocks read."""
@@ -287,16 +378,8 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         """Fit to training rows; classes: sorted, including those of the rows."""
         if len(rows.classes) < 2:
             raise too_few_classes(rows)
-        seed = self._drawn_seed()
+        seed = training.drawn_seed(self.random_state, self.inference)
         return self._finish_fit(self._new_state(rows, classes), seed, (rows,), whole=True)
-
-    def _drawn_seed(self) -> int:
-        """Return the seed of a fit: that of the checkpoint NUTS resumes from, or a drawn one."""
-        if self.random_state is None and isinstance(self.inference, NUTS):
-            kept = self.inference.kept_seed()
-            if kept is not None:
-                return kept
-        return arguments.drawn_seed(self.random_state)
 
     def _new_state(self, rows: TrainingRows, classes: np.ndarray) -> TrainingState:
         """Return the training state of the first call."""
@@ -307,25 +390,6 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     def _reading(self) -> dict[str, Any]:
         """Return the arguments on how cells are read."""
         return {"power_transform": self.power_transform, "bins": self.bins, "unseen": self.unseen}
-
-    def _accumulate(
-        self, rows: TrainingRows, classes: ArrayLike | None = None
-    ) -> tuple[TrainingState, int, tuple[TrainingRows, ...]]:
-        """Return the accumulated training state, the seed, and the rows to keep."""
-        these = rows.classes if classes is None else np.unique(classes)
-        asks = learned_from_rows(self, (*self._training, rows))
-        if not hasattr(self, "state_"):
-            check_declared(rows.classes, these)
-            return self._new_state(rows, these), self._drawn_seed(), (rows,) if asks else ()
-        if not self._training:
-            require_no_rows(asks, getattr(self, "_posterior", None))
-        seen = (*self._training, rows) if asks else (rows,)
-        every = np.union1d(self.state_.classes, these)
-        if self.unlabelled is not None:
-            check_mark(self.state_.classes, every)
-        name = type(self).__name__
-        state = training.accumulated(self.state_, seen, every, estimator=name, **self._reading())
-        return state, self._seed, seen if asks else ()
 
     def _finish_fit(
         self,
@@ -422,11 +486,17 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         """Return log p(x, y = k given data), shape (row, class); -inf where impossible."""
         return predict.log_joint(*self._encode_rows(X), densities=True)
 
+    @answers_sources("probability")
     def predict_proba(self, X: object) -> Joint:
         """Return P(y = k given x, data), shape (row, class), missing cells marginalized.
 
         As in all methods, columns absent from a DataFrame are treated as missing, with one warning;
         a row that is impossible under every class gets the class prior, with a warning.
+
+        Rows that are read part by part (see `fit`) are answered by a pyarrow RecordBatchReader with
+        the columns probability_K, a LazyFrame by a LazyFrame; columns that the classifier does not
+        read are ignored. Intervals have the columns lower_K and upper_K; draws are lists, draws_K,
+        and weight.
         """
         return class_probabilities(*predict.joint_and_prior(*self._encode_rows(X)))
 
@@ -434,10 +504,11 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         """Return log P(y = k given x, data), accurate even where the probability underflows."""
         return log_class_probabilities(*predict.joint_and_prior(*self._encode_rows(X)))
 
+    @answers_sources("predicted")
     def predict(self, X: object) -> Shaped[np.ndarray, " row"]:
         """Return the most probable class of each row; ties go to the first in `classes_`."""
-        best = np.argmax(self.predict_proba(X), axis=1)
-        return self.classes_[best]
+        proba = class_probabilities(*predict.joint_and_prior(*self._encode_rows(X)))
+        return self.classes_[np.argmax(proba, axis=1)]
 
     def score(self, X: object, y: object, sample_weight: object = None) -> float:
         """Return the accuracy: the fraction of rows whose most probable class is their label.
@@ -461,6 +532,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         """Return log p(x given data), shape (row,): low for rows unlike every class."""
         return predict.log_density(self.predict_joint_log_proba(X))
 
+    @answers_sources("interval")
     def predict_interval(self, X: object, prob: float = 0.9) -> Float[np.ndarray, "row class 2"]:
         """Return central credible intervals of P(y = k given x, theta) with probability `prob`.
 
@@ -470,6 +542,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         prob = arguments.share("prob", prob)
         return predict.interval(*self._encode_rows(X), prob)
 
+    @answers_sources("draws")
     def predict_draws(self, X: object) -> DataArray:
         """Return an xarray.DataArray (draw, row, class) of P(y = k given x, theta).
 
@@ -1151,6 +1224,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
 
     def __getstate__(self) -> dict[str, object]:
         """Return the attributes to copy or pickle: all but the rows of the fit."""
+        settle(self)
         own = super().__getstate__().items()
         return {key: part for key, part in own if key not in ("_training", "_shares")}
 

@@ -162,9 +162,29 @@ class GenerativeClassifier(Classifier):
         return tables[0] if draws == 1 else tables
 
     def partial_fit(
-        self, X: object, y: object, classes: ArrayLike | None = None, sample_weight: object = None
+        self,
+        X: object,
+        y: object,
+        classes: ArrayLike | None = None,
+        sample_weight: object = None,
+        *,
+        discount: float = 1.0,
     ) -> Self:
         """Add rows to the fit (see `Classifier`); not available for a user program."""
+        self._require_statistics("partial_fit")
+        return super().partial_fit(X, y, classes, sample_weight, discount=discount)
+
+    def merge(self, other: Self) -> Self:
+        """Return the fit to the rows of both (see `Classifier`); not of user programs."""
+        self._require_statistics("merge")
+        return super().merge(other)
+
+    def forget(self, X: object, y: object, sample_weight: object = None) -> Self:
+        """Remove rows from the fit (see `Classifier`); not available for a user program."""
+        self._require_statistics("forget")
+        return super().forget(X, y, sample_weight)
+
+    def _require_statistics(self, method: str) -> None:
+        """Raise if a program takes the place of likelihoods, which have statistics."""
         if self.story is not None or self._program_state() is not None:
-            raise ProgramRefuses.partial_fit()
-        return super().partial_fit(X, y, classes, sample_weight)
+            raise ProgramRefuses.statistics(method)

@@ -34,6 +34,19 @@ class HeldOut:
     able: Bool[np.ndarray, " row"]
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class Attempt:
+    """The members that could be fitted, and their predictions of held-out rows, by name.
+
+    judged: the rows that are held out. failed: why other members could not be fitted.
+    """
+
+    members: dict[str, Classifier]
+    held_out: dict[str, HeldOut]
+    judged: Int[np.ndarray, " judged"]
+    failed: dict[str, str]
+
+
 def fitted_posterior(member: Classifier) -> Posterior:
     """Return the posterior of a member fitted to at least two classes."""
     return cast(Posterior, member._posterior)

@@ -66,7 +66,8 @@ def label_shift(
     estimate = require_prevalence(found)
     other = clf.with_class_prior(estimate.draws.mean(axis=0))
     codes = validation.class_codes(y, clf.classes_)
-    weights, there = validation.weights_of(weight, len(codes)), np.flatnonzero(codes != UNLABELLED)
+    weights = validation.weights_of(weight, len(codes))
+    there = np.flatnonzero((codes != UNLABELLED) & (weights > 0))
     if len(there) < len(codes):
         X, codes, weights = _safe_indexing(X, there), codes[there], weights[there]
     posterior, encoded, _ = other._encode_rows(X)
@@ -77,4 +78,4 @@ def label_shift(
         joint = other._fitted().left_out(encoded, codes, weights).joint
     labeled = Labeled(other._read(X, reset=False), codes, weights, joint)
     new = other._read(X_new, reset=False)
-    return table_of_shift(labeled, new, other.score_samples(X_new), estimate)
+    return table_of_shift(labeled, new, other.predict_joint_log_proba(X_new), estimate)

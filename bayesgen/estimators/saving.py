@@ -18,6 +18,7 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
 from bayesgen.classes import ClassPrior
 from bayesgen.errors import InvalidModelFile, UnsavableModel
+from bayesgen.estimators.settled_later import SETTLED
 from bayesgen.estimators.training import TrainingState
 from bayesgen.inference import Method, Pool, Posterior, Report
 from bayesgen.inference.unlabelled_rows import ExpectedLabels
@@ -150,7 +151,9 @@ class Records:
             raise InvalidStructure(f"{cls.__name__} has no parameter {min(unknown)!r}")
         for name in fitted:
             # an attribute must not hide a method
-            hides = hasattr(type(inspect.getattr_static(cls, name, None)), "__get__")
+            hides = name not in SETTLED and hasattr(
+                type(inspect.getattr_static(cls, name, None)), "__get__"
+            )
             if hides or not re.fullmatch(r"_?[a-z]\w*", name):
                 raise InvalidStructure(f"{cls.__name__} has no place for {name!r}")
         _require_consistent(fitted)

@@ -3,8 +3,8 @@
 import copy
 import dataclasses
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -18,6 +18,7 @@ from bayesgen.classes import Spec as ClassPriorSpec
 from bayesgen.errors import (
     AbsentColumns,
     BayesgenError,
+    CannotForget,
     InvalidArgument,
     LeftOut,
     NoEvidence,
@@ -29,17 +30,21 @@ from bayesgen.errors import (
 )
 from bayesgen.errors.base import Code
 from bayesgen.estimators import validation
+from bayesgen.estimators.accumulation import accumulated, discounted
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import PATTERNS, Blocks
 from bayesgen.estimators.diagnostics import Fitted
-from bayesgen.estimators.held_out import HeldOut, fitted_posterior, held_out
+from bayesgen.estimators.from_source import LabelledSource, labels_in_column
+from bayesgen.estimators.held_out import Attempt, HeldOut, fitted_posterior, held_out
 from bayesgen.estimators.judged_rows import ROWS_JUDGED, judged_rows
+from bayesgen.estimators.merging import refitted
 from bayesgen.estimators.missing_pattern_members import pattern_cells, pattern_power
 from bayesgen.estimators.restored_on_failure import restored_on_failure
 from bayesgen.estimators.stack_left_out import left_out_rows
 from bayesgen.estimators.stack_members import WIDEST, automatic, reads_unlabelled, too_wide
 from bayesgen.estimators.stack_posterior import mixture_of, pooled, tempered
 from bayesgen.estimators.stack_rows import StackEncoder, StackRows
+from bayesgen.estimators.stack_source import fit_stack
 from bayesgen.estimators.training import Temper
 from bayesgen.estimators.training_rows import TrainingRows, together, too_few_classes
 from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
@@ -78,24 +83,13 @@ from bayesgen.typing import (
     unchecked,
 )
 
+T = TypeVar("T")
+
 VERDICT = "Members are weighed by leave-one-out scores."
 ALLOWED = ("auto", Code("[bg.LDA()]"))
 LONG = 1.0
 """Seconds of a fit after which a bar is shown."""
 Members = str | Sequence[Classifier] | Mapping[str, Classifier]
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Attempt:
-    """The members that could be fitted, and their predictions of held-out rows, by name.
-
-    judged: the rows that are held out. failed: why other members could not be fitted.
-    """
-
-    members: dict[str, Classifier]
-    held_out: dict[str, HeldOut]
-    judged: Int[np.ndarray, " judged"]
-    failed: dict[str, str]
 
 
 class StackedClassifier(Classifier):
@@ -200,8 +194,14 @@ class StackedClassifier(Classifier):
     # -- fitting -----------------------------------------------------------------------------------
 
     @restored_on_failure
+    @labels_in_column
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Fit every member to rows X and labels y, then weight and temper them; returns self.
+
+        With y="column" and rows that are read part by part (see `Classifier.fit`), twice: members,
+        their power transforms, bins and kernels are chosen on 20,000 rows, drawn within classes,
+        and those with a closed form get the statistics of all rows. Weights, powers and the pool
+        are learned from the drawn rows, each left out (`report_.details["rows that weigh"]`).
 
         Raises:
             BayesgenError: invalid rows, or no member could be fitted.
@@ -212,13 +212,19 @@ class StackedClassifier(Classifier):
 
     @restored_on_failure
     def partial_fit(
-        self, X: object, y: object, classes: ArrayLike | None = None, sample_weight: object = None
+        self,
+        X: object,
+        y: object,
+        classes: ArrayLike | None = None,
+        sample_weight: object = None,
+        *,
+        discount: float = 1.0,
     ) -> Self:
         """Add rows: members add statistics; weights and powers are relearned from all rows.
 
         The rows are kept for this purpose. The columns of the first call determine the automatic
         members. `classes` declares classes before their rows arrive; the first call must contain
-        rows of at least two classes.
+        rows of at least two classes. `discount` multiplies the weights of all rows so far.
         """
         first, start = not hasattr(self, "members_"), time.perf_counter()
         if not first and not self._training:
@@ -231,18 +237,41 @@ class StackedClassifier(Classifier):
         check_declared(rows.classes, every)
         if first:
             return self._fit_stack(rows, every, start)
-        members = {name: _with_its_rows(member) for name, member in self.members_.items()}
-        seen = (*self._training, rows)
+        members = {name: discounted(member, discount) for name, member in self.members_.items()}
+        seen = (*discounted(self, discount)._training, rows)
         added = self._attempted(members, seen, every, first=False)
         return self._finish_stack(added, seen, every, start, self.left_out_)
 
-    def _fit_stack(self, rows: TrainingRows, classes: np.ndarray, start: float) -> Self:
-        """Fit every member to the first rows."""
+    def merge(self, other: Self) -> Self:
+        """Return a new stack, fitted to the rows that both kept; see `Classifier.merge`.
+
+        Members add statistics. Weights and powers rest on predictions of single rows, so both
+        stacks must have kept theirs: a loaded or copied one has none.
+
+        Raises:
+            DifferentModels: the stacks differ in an argument or a column.
+            NoRows: one of them kept no rows.
+        """
+        return refitted(self, other, "the weighting of a stack")
+
+    def forget(self, X: object, y: object, sample_weight: object = None) -> Self:
+        """Not available for a stack, whose weights rest on single rows: raises CannotForget."""
+        raise CannotForget.stack()
+
+    def _fit_source(self, source: LabelledSource) -> Self:
+        return fit_stack(self, source)
+
+    def _new_members(self, rows: TrainingRows) -> tuple[dict[str, Classifier], dict[str, str]]:
+        """Return the members to fit to the first rows, and why others are left out."""
         arguments.seed(self.random_state)
         if len(rows.classes) < 2:
             raise too_few_classes(rows)
         members = {name: clone(m) for name, m in self._listed(rows.labelled.table).items()}
-        wide = self._without_wide(rows.table)
+        return members, self._without_wide(rows.table)
+
+    def _fit_stack(self, rows: TrainingRows, classes: np.ndarray, start: float) -> Self:
+        """Fit every member to the first rows."""
+        members, wide = self._new_members(rows)
         fitted = self._attempted(members, (rows,), classes, first=True)
         return self._finish_stack(fitted, (rows,), classes, start, wide)
 
@@ -287,34 +316,68 @@ class StackedClassifier(Classifier):
         first: bool,
     ) -> Attempt:
         """Return the members that could be fitted, with their leave-one-out predictions."""
-        found, held, failed = {}, {}, {}
         judged = judged_rows(together(seen, classes)[0], len(seen[0].table.names))
+
+        def attempt(member: Classifier) -> HeldOut:
+            own = self._fit_member(member, seen, classes, first=first)
+            return self._judge(member, seen, own, classes, judged)
+
+        held, failed = self._tried(members, attempt)
+        return Attempt({name: members[name] for name in held}, held, judged, failed)
+
+    def _fit_member(
+        self,
+        member: Classifier,
+        seen: Sequence[TrainingRows],
+        classes: np.ndarray,
+        *,
+        first: bool,
+    ) -> list[TrainingRows]:
+        """Fit a member to the last rows seen; return all rows as it reads them."""
+        own = [member._own_rows(rows, reset=first) for rows in seen]
+        if not reads_unlabelled(member, own[-1].table):
+            own = [rows.labelled for rows in own]
+        if first:
+            member._fit_rows(own[-1], classes)
+        else:
+            member._finish_fit(*accumulated(member, own[-1], classes))
+        for noted in ("n_features_in_", "feature_names_in_"):
+            if noted in vars(self):
+                setattr(member, noted, getattr(self, noted))
+        return own
+
+    def _judge(
+        self,
+        member: Classifier,
+        seen: Sequence[TrainingRows],
+        own: Sequence[TrainingRows],
+        classes: np.ndarray,
+        judged: Int[np.ndarray, " judged"],
+    ) -> HeldOut:
+        """Return what a member predicts of held-out rows, its missing pattern with its power."""
+        one = held_out(member, seen, own, classes, judged)
+        if self.missing == "learn" and isinstance(self.members, str):
+            learned = pattern_power(member, one.scores, own, judged)
+            one = dataclasses.replace(one, log_proba=learned.log_proba(one.scores))
+            member._posterior = learned
+        return one
+
+    def _tried(
+        self, members: Mapping[str, Classifier], attempt: Callable[[Classifier], T]
+    ) -> tuple[dict[str, T], dict[str, str]]:
+        """Return what an attempt at each member gives, and why others failed, with a warning."""
+        found: dict[str, T] = {}
+        failed: dict[str, str] = {}
         with deduplicate_warnings(AbsentColumns):  # which were warned of when the rows were read
             for name, member in self._shown(members):
                 try:
-                    own = [member._own_rows(rows, reset=first) for rows in seen]
-                    if not reads_unlabelled(member, own[-1].table):
-                        own = [rows.labelled for rows in own]
-                    if first:
-                        member._fit_rows(own[-1], classes)
-                    else:
-                        member._finish_fit(*member._accumulate(own[-1], classes))
-                    one = held_out(member, seen, own, classes, judged)
-                    if self.missing == "learn" and isinstance(self.members, str):
-                        learned = pattern_power(member, one.scores, own, judged)
-                        one = dataclasses.replace(one, log_proba=learned.log_proba(one.scores))
-                        member._posterior = learned
+                    found[name] = attempt(member)
                 except (BayesgenError, np.linalg.LinAlgError, FloatingPointError) as error:
                     failed[name] = str(error)
                     warn(LeftOut.member(name, error))
-                    continue
-                for noted in ("n_features_in_", "feature_names_in_"):
-                    if noted in vars(self):
-                        setattr(member, noted, getattr(self, noted))
-                found[name], held[name] = member, one
         if not found:
             raise InvalidArgument.no_member_left(list(members))
-        return Attempt(found, held, judged, failed)
+        return found, failed
 
     def _shown(self, members: Mapping[str, Classifier]) -> Iterator[tuple[str, Classifier]]:
         """Yield the members by name, while a progress bar names the one that is being fitted."""
@@ -656,16 +719,6 @@ def _verdict(posteriors: Mapping[str, Posterior]) -> str:
         f"{VERDICT} Rows are answered without {', '.join(map(repr, names))} where these do not "
         "integrate over the missing values, unless no other member is left."
     )
-
-
-def _with_its_rows(member: Classifier) -> Classifier:
-    """Return a copy that includes the rows kept by the member, which ordinary copies lack.
-
-    Fitting sets attributes anew and changes none in place.
-    """
-    other = object.__new__(type(member))
-    vars(other).update(vars(member))
-    return other
 
 
 def _mean(values: np.ndarray, weight: Weights) -> float:

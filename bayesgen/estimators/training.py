@@ -36,6 +36,7 @@ from bayesgen.estimators.training_rows import (
 )
 from bayesgen.inference import (
     MLE,
+    NUTS,
     Method,
     PooledPosterior,
     Posterior,
@@ -102,27 +103,46 @@ class TrainingState:
 
     def __add__(self, later: "TrainingState") -> "TrainingState":
         """Return the combined state; the schema and classes of the later one include all."""
-        earlier = self._accumulate(later.schema, later.classes)
-        return dataclasses.replace(later, statistics=earlier + later.statistics)
+        earlier = self.over(later.schema, later.classes)
+        jacobian = self.log_abs_det_jacobian + later.log_abs_det_jacobian
+        return dataclasses.replace(
+            later, statistics=earlier + later.statistics, log_abs_det_jacobian=jacobian
+        )
+
+    def without_rows(self) -> "TrainingState":
+        """Return the state of no rows, with the same columns and classes."""
+        return dataclasses.replace(self, statistics=self.statistics.times(0.0))
 
     def __sub__(self, other: "TrainingState") -> "TrainingState":
         """Return the state without the rows of the other, which must be among them."""
-        own = other._accumulate(self.schema, self.classes)
+        own = other.over(self.schema, self.classes)
         return dataclasses.replace(self, statistics=self.statistics - own)
 
-    def _accumulate(self, schema: Schema, classes: np.ndarray) -> ModelStatistics:
-        """Return the same statistics over a schema with more levels and over more classes."""
+    def with_schema(self, schema: Schema) -> "TrainingState":
+        """Return the same statistics under a schema with more levels."""
+        statistics = self.over(schema, self.classes)
+        return dataclasses.replace(self, schema=schema, statistics=statistics)
+
+    def over(self, schema: Schema, classes: np.ndarray) -> ModelStatistics:
+        """Return the same statistics over a schema with other levels and origins and more classes.
+
+        schema, classes: they include the levels and the classes of the state.
+        """
         statistics = self.statistics
         if len(classes) > len(self.classes):
             index = np.searchsorted(classes, self.classes)
             statistics = statistics.spread_classes(index, len(classes))
-        more = {n for n in self.likelihoods if schema.n_levels(n) != self.schema.n_levels(n)}
-        parts = {
-            name: part.reindex_levels(self.schema.level_index(schema, name), schema.n_levels(name))
-            if name in more
-            else part
-            for name, part in statistics.blocks.items()
-        }
+        parts = dict(statistics.blocks)
+        for name, part in statistics.blocks.items():
+            if schema.blocks[name] is self.schema.blocks[name]:
+                continue
+            if n_levels := schema.n_levels(name):
+                index = self.schema.level_index(schema, name)
+                if not np.array_equal(index, np.arange(sum(n_levels))):
+                    parts[name] = part.reindex_levels(index, n_levels)
+            by = self.schema.origin_change(schema, name)
+            if by.any():
+                parts[name] = part.shifted(by)
         return dataclasses.replace(statistics, blocks=parts)
 
     def kept_origin(self, reader: Reader) -> dict[str, np.ndarray]:
@@ -445,6 +465,15 @@ def accumulated(
     return earlier + learn(rows.labelled, schema, earlier.likelihoods, classes, unseen=unseen)
 
 
+def drawn_seed(random_state: object, inference: str | Method) -> int:
+    """Return the seed of a fit: that of the checkpoint NUTS resumes from, or a drawn one."""
+    if random_state is None and isinstance(inference, NUTS):
+        kept_seed = inference.kept_seed()
+        if kept_seed is not None:
+            return kept_seed
+    return arguments.drawn_seed(random_state)
+
+
 def learn(
     rows: TrainingRows,
     schema: Schema,
@@ -507,17 +536,26 @@ def learn_power_transforms(
                 known[column] = learned_transform(cells, codes, weight)
         changed[name] = tuple(_with_power(column, known[column]) for column in columns)
     schema = dataclasses.replace(schema, blocks={**schema.blocks, **changed})
-    parts = [learn(rows, schema, likelihoods, classes, unseen=unseen) for rows in seen]
-    power_transforms = schema.power_transforms()
-    slopes = (
-        np.sum(
-            rows.weight[:, None]
-            * log_abs_det_jacobian(power_transforms, rows.encode(schema, unseen))
-        )
-        for rows in seen
-    )
-    whole = functools.reduce(operator.add, parts)
-    return dataclasses.replace(whole, log_abs_det_jacobian=float(sum(slopes)))
+    parts = [learn_transformed(rows, schema, likelihoods, classes, unseen=unseen) for rows in seen]
+    return functools.reduce(operator.add, parts)
+
+
+def learn_transformed(
+    rows: TrainingRows,
+    schema: Schema,
+    likelihoods: dict[str, Likelihood],
+    classes: np.ndarray,
+    *,
+    unseen: str,
+) -> TrainingState:
+    """Return the state of rows under the power transforms of a schema."""
+    state = learn(rows, schema, likelihoods, classes, unseen=unseen)
+    transforms = schema.power_transforms()
+    if not transforms:
+        return state
+    slopes = log_abs_det_jacobian(transforms, rows.encode(schema, unseen))
+    total = float(np.sum(rows.weight[:, None] * slopes))
+    return dataclasses.replace(state, log_abs_det_jacobian=total)
 
 
 def _with_power(column: Column, found: tuple | None) -> Column:

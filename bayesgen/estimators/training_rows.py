@@ -100,11 +100,16 @@ class TrainingRows:
     def _encoder(self) -> TableEncoder:
         return TableEncoder(self.table)
 
-    @functools.cached_property
+    @property
     def labelled(self) -> "TrainingRows":
         """The rows that have a label; itself if all have."""
+        return self if self._some_labelled is None else self._some_labelled
+
+    @functools.cached_property
+    def _some_labelled(self) -> "TrainingRows | None":
+        """The rows that have a label; None if all have: rows that refer to themselves stay long."""
         there = self.codes != UNLABELLED
-        return self if there.all() else self._part(np.flatnonzero(there), self.codes[there])
+        return None if there.all() else self._part(np.flatnonzero(there), self.codes[there])
 
     @functools.cached_property
     def unlabelled(self) -> "TrainingRows | None":
@@ -124,6 +129,16 @@ class TrainingRows:
     def power_transforms(self) -> dict[Column, tuple | None]:
         """The power transforms of these rows' columns that were learned so far."""
         return {}
+
+    @property
+    def has_cells(self) -> bool:
+        """Whether the table was kept."""
+        return self.table is not NO_CELLS
+
+    def times(self, factor: float) -> "TrainingRows":
+        """Return the rows with all weights multiplied."""
+        stated = 1.0 if self.sample_weight is None else np.asarray(self.sample_weight, dtype=float)
+        return dataclasses.replace(self, weight=factor * self.weight, sample_weight=factor * stated)
 
     def to_keep(self, *, table: bool) -> "TrainingRows":
         """Return the rows without cached encodings, and without cells unless requested."""

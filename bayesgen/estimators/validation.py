@@ -15,8 +15,6 @@ from bayesgen.table import (
     Table,
     Target,
     check_declared,
-    codes_of,
-    distinct,
     is_frame,
     read_marked_target,
     read_sparse,
@@ -56,9 +54,8 @@ def training_rows(
     target = labels_of(y, classes, marks=marks, n_rows=table.n_rows, counted=kept)
     if kept is not None:
         table, weight = table.only(kept), weight[kept]
-    found = distinct(target.labels)
-    codes = _expanded(codes_of(target.labels, found), target)
-    return TrainingRows(X, y, sample_weight, table, codes, weight, found, kept)
+    codes = _expanded(target.codes, target)
+    return TrainingRows(X, y, sample_weight, table, codes, weight, target.classes, kept)
 
 
 def labels_of(
@@ -75,12 +72,12 @@ def labels_of(
         y = column_or_1d(y, warn=True)
     options = {"marks": marks, "silent": silent, "n_rows": n_rows, "counted": counted}
     target = read_marked_target(y, classes, **options)
-    labels = target.labels
-    if labels.dtype.kind == "f":
-        infinite = int(np.isinf(labels).sum())
+    classes = target.classes
+    if classes.dtype.kind == "f":
+        infinite = int(np.isinf(target.labels).sum())
         if infinite:
             raise InvalidTarget.infinite(infinite, target.n_rows)
-        fractions = labels[labels != np.floor(labels)]
+        fractions = target.labels[target.labels != np.floor(target.labels)]
         if len(fractions):
             raise InvalidTarget.fractions(float(fractions[0]))
     return target
@@ -107,8 +104,8 @@ def labels_to_score(
 def class_codes(y: object, classes: np.ndarray) -> Labels:
     """Return the position of each label in the classes of a fit; UNLABELLED without one."""
     target = labels_of(y, classes, silent=True)
-    check_declared(target.labels, classes)
-    return _expanded(np.searchsorted(classes, target.labels), target)
+    check_declared(target.classes, classes)
+    return _expanded(np.searchsorted(classes, target.classes)[target.codes], target)
 
 
 def _expanded(codes: Labels, target: Target) -> Labels:

@@ -4,6 +4,7 @@ from bayesgen.errors import NoClosedForm, UnsupportedInference, warn
 from bayesgen.inference.data_augmentation import Augmentation as Augmentation
 from bayesgen.inference.exact import Exact as Exact
 from bayesgen.inference.exact import Expected as Expected
+from bayesgen.inference.importance_sampling import ImportanceSampling
 from bayesgen.inference.incomplete_data import any_missing as any_missing
 from bayesgen.inference.incomplete_normal import IncompleteNormal as IncompleteNormal
 from bayesgen.inference.incomplete_table import IncompleteTable as IncompleteTable
@@ -51,12 +52,14 @@ def method_of(inference: object) -> Method:
     raise UnsupportedInference.unknown(inference, ["auto", *BY_NAME])
 
 
-def choose(inference: str | Method, model: Model, statistics: ModelStatistics) -> Method:
+def choose(
+    inference: str | Method, model: Model, statistics: ModelStatistics
+) -> Method | ImportanceSampling:
     """Choose the inference method of this model for an `inference=` argument.
 
-    "auto" is exact where every block is conjugate, data augmentation where only missing values in a
-    joint block rule out the closed form, and NUTS otherwise. With such missing values "exact" gives
-    the same posterior by augmentation, with a warning.
+    "auto" is exact where every block is conjugate, importance sampling (data augmentation if its
+    weights vary too much) where only missing values in a joint block rule out the closed form, and
+    NUTS otherwise. With such missing values "exact" gives the same posterior, with a warning.
 
     Raises:
         UnsupportedInference: an unknown name, or a method that needs a closed form where some
@@ -76,5 +79,5 @@ def choose(inference: str | Method, model: Model, statistics: ModelStatistics) -
     if isinstance(method, Exact) and joint and any_missing(model, statistics):
         if inference != "auto":
             warn(NoClosedForm.missing_cells())
-        return Augmentation(draws=method.draws)
+        return ImportanceSampling(draws=method.draws)
     return method

@@ -27,7 +27,7 @@ from bayesgen.errors import (
 from bayesgen.persist import InvalidStructure, Json, leftovers, opened, replacing, write_zip
 from bayesgen.typing import Traceable
 
-FORMAT = 1
+FORMAT = 2
 """Raised when files change."""
 GROUPS = ("numbers", "state", "draws")
 """The arrays of a file, as flat lists: of the density, of the sampler, and the draws so far."""

@@ -1,4 +1,4 @@
-"""Draws of class probabilities, weighed by the density of a row, and their quantiles.
+"""Draws of class probabilities, weighed by the density of a row.
 
 Draws of theta given the data serve all rows. For a row x, draw s stands for theta given the data
 and x with a weight proportional to p(x given theta_s): importance sampling, so that the weighted
@@ -18,10 +18,13 @@ from bayesgen.likelihoods.base import row_chunks
 
 CACHED_FLOATS = 1 << 17
 """Numbers worked on at once: 1 MB."""
+STORED = 250.0
+"""Logarithms up to which exponentials are stored with all digits, and so are those of logarithms
+smaller by 450, of which a sum has no trace."""
+SORTED_FLOATS = 1 << 18
+"""The same where each chunk costs a hundred calls, as the order of draws does: 2 MB."""
 PartWeights = Callable[[int], Float[np.ndarray, "draw part"]]
 """The weights of the parts in a log-linear pool, for each of so many draws of the parts."""
-ROUNDING = 1e-12
-"""Sums of weights this close to a level have reached it."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -69,8 +72,7 @@ def weighed(
     impossible = np.isneginf(top)
     if impossible.any():
         each[impossible], top[impossible] = prior.T, prior.max()
-    each -= top[:, None, None]
-    np.exp(each, out=each)
+    exponentials(each, top[:, None, None])
     weight = np.add.reduce(np.swapaxes(each, 0, 1), axis=0)
     if weight.all():
         each /= weight[:, None]
@@ -82,9 +84,25 @@ def weighed(
     return ClassDraws(rows, np.moveaxis(each, -1, 0), weight.T, logits)
 
 
-def cached_rows(each: np.ndarray) -> Iterator[slice]:
+def exponentials(
+    logs: Float[np.ndarray, "row class draw"], top: Float[np.ndarray, "..."]
+) -> Float[np.ndarray, "..."]:
+    """Replace logs by exponentials relative to what is returned, in place: top, or 0 if it is near.
+
+    A pass over the numbers is saved where their exponentials can be stored as they are. top is of
+    each row, or of each row and class, with an axis of length 1 for the others.
+    """
+    if np.abs(top).max(initial=0.0) > STORED:
+        logs -= top
+    else:
+        top = np.zeros_like(top)
+    np.exp(logs, out=logs)
+    return top
+
+
+def cached_rows(each: np.ndarray, floats: int = CACHED_FLOATS) -> Iterator[slice]:
     """Return chunks of rows whose numbers stay in a second-level cache."""
-    return row_chunks(len(each), max(1, CACHED_FLOATS // max(1, each[:1].size)))
+    return row_chunks(len(each), max(1, floats // max(1, each[:1].size)))
 
 
 def joined(found: Iterable[ClassDraws]) -> ClassDraws:
@@ -113,89 +131,3 @@ def softmax(logs: Float[np.ndarray, "row class draw"]) -> None:
     logs -= functools.reduce(np.maximum, classes)[:, None]
     np.exp(logs, out=logs)
     logs /= functools.reduce(np.add, classes)[:, None]
-
-
-# -- in order of their values ----------------------------------------------------------------------
-
-
-def quantiles(
-    values: Float[np.ndarray, "draw row class"],
-    weight: Float[np.ndarray, "draw row"],
-    levels: tuple[float, ...],
-) -> Float[np.ndarray, "row class level"]:
-    """Return the smallest of some numbers in [0, 1] whose weight reaches each level."""
-    each, weight = np.moveaxis(values, 0, -1), np.ascontiguousarray(weight.T)
-    out = np.empty((*each.shape[:2], len(levels)))
-    for part in cached_rows(each):
-        keys = _sorted_keys(each[part])
-        places = [_reached(keys, weight[part], level) for level in levels]
-        out[part] = taken(each[part], np.stack(places, axis=-1))
-    return out
-
-
-def _reached(
-    keys: Float[np.ndarray, "row class draw"], weight: Float[np.ndarray, "row draw"], level: float
-) -> Int[np.ndarray, "row class"]:
-    """Return the first draw, in the order of keys, at which the sum of weights reaches a level.
-
-    Sums start from the nearer end, over as few draws as suffice.
-    """
-    size, below = keys.shape[-1], level < 0.5
-    tail = (level if below else 1 - level) + (-ROUNDING if below else ROUNDING)
-    ordered = keys if below else keys[..., ::-1]
-    most = int(2 * size * tail) + 2
-    while True:
-        at = _positions(ordered[..., :most], size)
-        steps = taken(weight[:, None], at).cumsum(axis=-1)
-        # from above, a draw is counted as long as those beyond it weigh no more than the tail
-        count = (steps < tail if below else steps <= tail).sum(axis=-1)
-        if most >= size or count.max(initial=0) < at.shape[-1]:
-            count = np.minimum(count, at.shape[-1] - 1)
-            return taken(at, count[..., None])[..., 0]
-        most = size
-
-
-def evenly(
-    score: Float[np.ndarray, "draw row"], weight: Float[np.ndarray, "draw row"], size: int
-) -> Int[np.ndarray, "row place"]:
-    """Return draws of each row in the order of a score, each as often as its weight says.
-
-    They are the quantiles of levels (i + 1/2) / size.
-    """
-    order = _positions(_sorted_keys(np.ascontiguousarray(score.T)), len(score))
-    ends = np.floor(taken(weight.T, order).cumsum(axis=1) * size + 0.5).astype(int)
-    ends[:, -1] = size
-    times = np.diff(ends, axis=1, prepend=0)
-    return np.repeat(order.ravel(), times.ravel()).reshape(-1, size)
-
-
-def _sorted_keys(values: Float[np.ndarray, "*rest draw"]) -> Float[np.ndarray, "*rest draw"]:
-    """Return numbers of at least 0 in ascending order, each ending in the bits of its position.
-
-    NumPy sorts numbers four times as fast as their positions (measured); the bits are a relative
-    difference of 2e-13 among 1,000.
-    """
-    low = np.uint64((1 << values.shape[-1].bit_length()) - 1)
-    # 0 is added, since the bits of -0 are those of a negative number
-    keys = np.add(values, 0.0, order="C")
-    bits = keys.view(np.uint64)
-    np.bitwise_and(bits, ~low, out=bits)
-    np.bitwise_or(bits, np.arange(values.shape[-1], dtype=np.uint64), out=bits)
-    keys.sort(axis=-1)
-    return keys
-
-
-def _positions(keys: Float[np.ndarray, "*rest some"], size: int) -> Int[np.ndarray, "*rest some"]:
-    """Return the positions, among size numbers, that the last bits of sorted keys state."""
-    low = np.uint64((1 << size.bit_length()) - 1)
-    return (np.ascontiguousarray(keys).view(np.uint64) & low).astype(np.intp)
-
-
-def taken(values: np.ndarray, at: Int[np.ndarray, "*lead some"]) -> np.ndarray:
-    """Return values at positions along the last axis; axes of length 1 before it are repeated.
-
-    From one flat array, which is twice as fast as `take_along_axis` (measured).
-    """
-    lead = values.shape[:-1]
-    starts = np.arange(int(np.prod(lead))).reshape(lead) * values.shape[-1]
-    return np.ascontiguousarray(values).reshape(-1).take(at + starts[..., None])

@@ -45,13 +45,15 @@ class Augmentation:
         shape = (self.chains, self.draws)
         start = time.perf_counter()
         classes = model.classes.posterior(statistics.count).draw(rng, self.chains * self.draws)
-        params = {"class": _chained(classes, shape)}
+        params, families = {"class": _chained(classes, shape)}, dict(model.blocks)
         details: dict[str, float] = {"r_hat": 1.0, "ess": float(self.chains * self.draws)}
         for name, part in model.blocks.items():
             rows = statistics.blocks[name]
             gaps = missing_cells(part, rows)
             if gaps is None:
-                drawn = part.posterior(rows).draw(rng, self.chains * self.draws)
+                # kernels at rows are kept by the posterior, and not by the prior
+                families[name] = part.posterior(rows)
+                drawn = families[name].draw(rng, self.chains * self.draws)
                 params[name] = _chained(drawn, shape)
                 continue
             params[name], found = augment(
@@ -73,7 +75,7 @@ class Augmentation:
                 "worth more rows, or leave out columns with few observed cells."
             )
         report = Report("augmentation", seconds, good, verdict, details)
-        return DrawsPosterior(reader, report, params, model.blocks)
+        return DrawsPosterior(reader, report, params, families)
 
 
 def augment(

@@ -6,6 +6,7 @@ holds. A joint family whose closed form needs complete rows registers its `Incom
 """
 
 import abc
+import dataclasses
 import functools
 from collections.abc import Iterator
 
@@ -20,12 +21,18 @@ from bayesgen.model import Model, ModelStatistics
 from bayesgen.typing import Block, Labels, Params, Weights
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
 class IncompleteData(abc.ABC):
     """Inference from the statistics of incomplete rows under a completed likelihood.
 
     No row is dropped, and none is imputed by a single value: maximum likelihood, mode and Gibbs
     steps are exact, under a conjugate prior or none.
+
+    likelihood: the completed prior. statistics: of rows some of which are incomplete.
     """
+
+    likelihood: Likelihood
+    statistics: Statistics
 
     @abc.abstractmethod
     def maximum_likelihood(
@@ -60,6 +67,21 @@ class IncompleteData(abc.ABC):
     @abc.abstractmethod
     def expected(self) -> tuple[Statistics, OptimumReport]:
         """Return expected statistics of the filled rows, given the observed cells and the mode."""
+
+    @abc.abstractmethod
+    def filled(self, params: Params) -> Statistics:
+        """Return expected statistics of the filled rows, given the observed cells and params."""
+
+    @abc.abstractmethod
+    def log_importance(
+        self, draws: Params, centre: Params
+    ) -> Float[np.ndarray, "draw independent"]:
+        """Return log p(observed cells given theta) - log p(`filled(centre)` given theta).
+
+        Up to constants: the logarithms of the importance weights of draws theta from the posterior
+        given `filled(centre)`. One column for each class, or one of all classes where they share
+        parameters: what is independent a posteriori has weights of its own.
+        """
 
     def expected_statistics_per_row(self, x: Block, y: Labels, weight: Weights) -> Statistics:
         """Return the terms of `expected` for each of some rows, with rows in place of classes."""

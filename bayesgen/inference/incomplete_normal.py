@@ -3,11 +3,9 @@
 Statistics are kept by cell, one class and one pattern of observed columns: count, mean and scatter.
 No step needs the rows.
 
-Expected moments: given the parameters the filled rows of a cell are an affine map of the observed
-ones plus noise in the missing columns, so that their moments follow from the cell's. Modes:
-Newton's method (`newton`) maximizes the density of the observed cells, starting from one step of EM
-after the columns' own moments. Gibbs steps: moments of the filled rows are drawn given the
-parameters, then parameters given those.
+Modes: Newton's method (`newton`) maximizes the density of the observed cells, starting from one
+step of EM (`incomplete_normal_moments`) after the columns' own moments. Gibbs steps: moments of the
+filled rows are drawn given the parameters, then parameters given those.
 
 Source: Dempster, Laird and Rubin (1977); Little and Rubin, Statistical Analysis with Missing Data
 (2nd ed.), section 11.2; Tanner and Wong (1987); Schafer, Analysis of Incomplete Multivariate Data
@@ -22,6 +20,13 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from bayesgen.inference.incomplete_data import IncompleteData, missing_cells
+from bayesgen.inference.incomplete_normal_moments import (
+    cell_means,
+    expected,
+    merge_cells,
+    regression,
+)
+from bayesgen.inference.incomplete_normal_weights import log_importance
 from bayesgen.inference.newton import Flat, OptimumReport, Point, maximise
 from bayesgen.likelihoods import MultivariateNormal, Repair
 from bayesgen.likelihoods.multivariate_normal import MultivariateNormalStatistics
@@ -153,6 +158,17 @@ class IncompleteNormal(IncompleteData):
             known[key] = IncompleteNormal(conjugate, self.statistics).mode()
         return known[key]
 
+    def filled(self, params: Params) -> MultivariateNormalStatistics:
+        """Return expected moments at given parameters."""
+        return expected(self.statistics, params)
+
+    def log_importance(
+        self, draws: Params, centre: Params
+    ) -> Float[np.ndarray, "draw independent"]:
+        """Return log importance weights: by class, or of all where they share a covariance."""
+        found = log_importance(self.statistics, draws, centre)
+        return found.sum(axis=1, keepdims=True) if self.likelihood.shared else found
+
     def expected_statistics_per_row(
         self, x: Block, y: Labels, weight: Weights
     ) -> MultivariateNormalStatistics:
@@ -198,80 +214,6 @@ def _bias_corrected(
     ]
     factors = np.array([factor for factor, _ in repaired])
     return {"mean": params["mean"], "cholesky": factors}, findings
-
-
-# -- expected moments of filled rows ---------------------------------------------------------
-
-
-def expected(
-    statistics: MultivariateNormalStatistics, params: Params
-) -> MultivariateNormalStatistics:
-    """Return the expected statistics of the filled rows given the observed cells and params.
-
-    Exact. params: mean (class, feature) and cholesky (class or 1, feature, feature).
-    """
-    slope, root = regression(statistics, params)
-    filled = cell_means(statistics, params, slope)
-    scatter = slope @ statistics.cell_scatter @ slope.mT
-    scatter += statistics.cell_count[:, None, None] * (root @ root.mT)
-    return complete_rows(*merge_cells(statistics, filled, scatter))
-
-
-def regression(
-    statistics: MultivariateNormalStatistics, params: Params
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return (slope, root) of each cell, both of shape (*draw, cell, feature, feature).
-
-    A row of the cell is mean + slope (observed part - mean) + root z with z standard normal: slope
-    is the identity in observed rows, the regression in missing ones and 0 in missing columns; root
-    is 0 outside the missing block. Both come from the precision P: the conditional covariance is
-    the inverse of its missing block, the regression -P_mm^-1 P_mo. Columns are scaled to unit
-    variance meanwhile, because their units would make P ill-conditioned.
-    """
-    mean, factor = params["mean"], params["cholesky"]
-    unit = np.sqrt((factor**2).sum(axis=-1))
-    inverse = np.linalg.inv(factor / unit[..., None])
-    precision = np.broadcast_to(inverse.mT @ inverse, (*mean.shape, mean.shape[-1]))
-    unit = np.broadcast_to(unit, mean.shape)[..., statistics.cell_class, :]
-    cells = precision[..., statistics.cell_class, :, :]
-    seen, eye = statistics.cell_observed, np.eye(mean.shape[-1])
-    missing = ~seen[:, :, None] & ~seen[:, None, :]
-    root = np.linalg.inv(np.linalg.cholesky(np.where(missing, cells, eye)))
-    root = np.where(missing, root.mT, 0.0)
-    cross = np.where(~seen[:, :, None] & seen[:, None, :], cells, 0.0)
-    slope = eye * seen[:, None] - root @ (root.mT @ cross)
-    return unit[..., None] * slope / unit[..., None, :], unit[..., None] * root
-
-
-def cell_means(
-    statistics: MultivariateNormalStatistics, params: Params, slope: np.ndarray
-) -> np.ndarray:
-    """Return each cell's mean with missing columns at their regression, (*draw, cell, feature)."""
-    seen, centre = statistics.cell_observed, params["mean"][..., statistics.cell_class, :]
-    delta = np.where(seen, statistics.cell_mean - centre, 0.0)
-    return np.where(seen, statistics.cell_mean, centre + (slope @ delta[..., None])[..., 0])
-
-
-def merge_cells(
-    statistics: MultivariateNormalStatistics, mean: np.ndarray, scatter: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return count (class,), mean and scatter of each class, (*draw, class, feature[, feature]).
-
-    mean and scatter are those of the cells once filled, (*draw, cell, feature[, feature]).
-    """
-    p = mean.shape[-1]
-    member = np.equal(statistics.cell_class, np.arange(len(statistics.count))[:, None])
-    weight = member * statistics.cell_count
-    count = statistics.count + weight.sum(axis=1)
-    total = statistics.count[:, None] * statistics.mean + weight @ mean
-    merged = np.divide(total, count[:, None], out=np.zeros_like(total), where=count[:, None] > 0)
-    delta = mean - merged[..., statistics.cell_class, :]
-    between = statistics.cell_count[:, None, None] * delta[..., :, None] * delta[..., None, :]
-    own = statistics.mean - merged
-    flat = (scatter + between).reshape(*mean.shape[:-1], p * p)
-    squares = (member @ flat).reshape(*merged.shape, p)
-    squares += statistics.count[:, None, None] * own[..., :, None] * own[..., None, :]
-    return count, merged, squares + statistics.scatter
 
 
 # -- the density of the observed cells, to second order --------------------------------------

@@ -65,20 +65,20 @@ class IncompleteTable(IncompleteData):
         cells; the search starts from the overall fractions with one row of the guess added.
         """
         start = self.likelihood.initial_params(self.statistics)
-        start, _ = self.likelihood.maximum_likelihood(self._filled(start))
+        start, _ = self.likelihood.maximum_likelihood(self.filled(start))
         params, report = self._iterate(start, np.zeros_like(self.likelihood.probs))
-        params, findings = self.likelihood.maximum_likelihood(self._filled(params))
+        params, findings = self.likelihood.maximum_likelihood(self.filled(params))
         return params, findings, report
 
     def mode(self) -> tuple[Params, OptimumReport]:
         """Return the mode of the posterior in log-odds."""
         start = self.likelihood.initial_params(self.statistics)
-        start = self.likelihood.posterior(self._filled(start)).mode()
+        start = self.likelihood.posterior(self.filled(start)).mode()
         return self._iterate(start, self.likelihood.concentration())
 
     def gibbs(self, rng: np.random.Generator, chains: int) -> Iterator[Params]:
         """Yield the tables of a Gibbs sampler: exact for all weights."""
-        start = self._filled(self.likelihood.initial_params(self.statistics)).count
+        start = self.filled(self.likelihood.initial_params(self.statistics)).count
         prior = self.likelihood.concentration()
         gammas = log_gammas(rng, (prior + start).ravel(), chains)
         shape, gaps = (prior + self.statistics.count).ravel(), _gaps(self.statistics)
@@ -116,10 +116,27 @@ class IncompleteTable(IncompleteData):
     def expected(self) -> tuple[JointStatistics, OptimumReport]:
         """Return expected counts at the mode."""
         params, account = self.mode()
-        return self._filled(params), account
+        return self.filled(params), account
 
-    def _filled(self, params: Params) -> JointStatistics:
+    def filled(self, params: Params) -> JointStatistics:
+        """Return expected counts at given parameters."""
         return self.statistics.expected(params["probs"])
+
+    def log_importance(
+        self, draws: Params, centre: Params
+    ) -> Float[np.ndarray, "draw independent"]:
+        """Return log importance weights by class."""
+        statistics, probs = self.statistics, draws["probs"]
+        # a cell in which no incomplete row may lie has no part, whatever its probability
+        added = self.filled(centre).count - statistics.count
+        # probabilities that underflow leave weights that are not finite: they cannot be used
+        with np.errstate(divide="ignore", invalid="ignore"):
+            out = -np.where(added > 0, added * np.log(probs), 0.0).sum(axis=-1)
+            for pattern, own, cell, weight in statistics.by_pattern():
+                fits = np.log(tables.summed(probs, statistics.n_levels, pattern))
+                member = np.equal(own[:, None], np.arange(out.shape[1]))
+                out += (fits[:, own, cell] * weight) @ member
+        return out
 
     def _iterate(self, start: Params, added: Table) -> tuple[Params, OptimumReport]:
         """Maximize log likelihood + sum of added * log p."""

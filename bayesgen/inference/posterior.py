@@ -16,7 +16,15 @@ from jaxtyping import Bool, Float
 from bayesgen.classes import ClassPrior
 from bayesgen.errors import UnsupportedInference
 from bayesgen.inference.chain_diagnostics import MonteCarloError, batch_starts, monte_carlo_error
-from bayesgen.inference.class_draws import ClassDraws, PartWeights, cached_rows, no_logits, weighed
+from bayesgen.inference.class_draws import (
+    SORTED_FLOATS,
+    ClassDraws,
+    PartWeights,
+    cached_rows,
+    exponentials,
+    no_logits,
+    weighed,
+)
 from bayesgen.inference.scores import (
     Scores,
     add_weighed,
@@ -25,7 +33,7 @@ from bayesgen.inference.scores import (
     log_class_probabilities,
 )
 from bayesgen.likelihoods import Likelihood, Repair
-from bayesgen.likelihoods.base import is_missing, row_chunks
+from bayesgen.likelihoods.base import by_missing_pattern, is_missing, row_chunks
 from bayesgen.model import Model, Reader
 from bayesgen.typing import Encoded, Joint, Labels, Params, Traceable
 
@@ -47,7 +55,7 @@ Imputed = dict[str, Traceable]
 class Report:
     """Report of one inference run.
 
-    method: "exact", "mle", "map", "nuts" or "augmentation".
+    method: "exact", "expected", "mle", "map", "nuts", "importance" or "augmentation".
     seconds: wall-clock seconds of inference alone (for NUTS: of sampling, without compiling).
     converged: whether the method converged.
     verdict: one sentence, which includes a remedy if converged is False.
@@ -343,7 +351,7 @@ class ExactPosterior(Posterior):
     def log_joint(self, encoded: Encoded, n_rows: int) -> Joint:
         """Return log P(y = k) + sum of the blocks' log predictives."""
         scores = self.predictives
-        out = np.tile(self.log_classes(), (n_rows, 1))
+        out = np.tile(self.log_classes()[:, None], (1, n_rows)).T
         out += self.reader.log_abs_det_jacobian(encoded)
         rows = self.reader.read(encoded)
         for name, score in scores.items():
@@ -521,7 +529,7 @@ class DrawsPosterior(Posterior):
 
     @property
     def reweighable(self) -> "DrawsPosterior | None":
-        """The draws of NUTS; for augmented ones `Expected` is used instead."""
+        """The draws of NUTS; where joint blocks miss cells `Expected` is used instead."""
         return self if self.report.method == "nuts" else None
 
     def point_params(self) -> dict[str, Params] | None:
@@ -564,7 +572,7 @@ class DrawsPosterior(Posterior):
     def more_draws(self) -> str:
         """Return the argument to suggest: a closed form, or four times as many draws."""
         chains, draws = self.shape
-        name = "Augmentation" if self.report.method == "augmentation" else "NUTS"
+        name = "NUTS" if self.report.method == "nuts" else "Augmentation"
         more = f"inference=bg.{name}(draws={4 * draws}, chains={chains})"
         if not self.closed or "unlabelled.rows" in self.report.details:
             return f"Pass {more}."
@@ -582,15 +590,13 @@ class DrawsPosterior(Posterior):
             joint = np.ascontiguousarray(np.swapaxes(joint, 1, 2))
             # each class relative to its own maximum: far out they differ by 1e-300 and more
             top = joint.max(axis=2)
-            top = np.where(np.isneginf(top), 0.0, top)
-            np.subtract(joint, top[:, :, None], out=joint)
-            np.exp(joint, out=joint)
+            top = exponentials(joint, np.where(np.isneginf(top), 0.0, top)[:, :, None])[:, :, 0]
             yield rows, np.add.reduceat(joint, batch_starts(joint.shape[2]), axis=2), top
 
     def joint_draws(self, encoded: Encoded, n_rows: int):
         """Yield (rows, log p(x, y = k, given theta) of shape (row, draw, class)) block by block."""
         data = self.reader.read(encoded)
-        order = _by_missing_pattern(data, n_rows)
+        order = by_missing_pattern(data, n_rows)
         with np.errstate(divide="ignore"):
             # laid out as densities are, draws side by side: adding is 12 times as fast (measured)
             classes = np.asfortranarray(np.log(flat(self.params["class"]["probs"])))
@@ -635,12 +641,12 @@ class DrawsPosterior(Posterior):
         prior = np.log(np.maximum(flat(self.params["class"]["probs"]), np.finfo(float).tiny))
         if weights is None:
             for rows, joint in self.joint_draws(encoded, n_rows):
-                for part in cached_rows(joint):
+                for part in cached_rows(joint, SORTED_FLOATS):
                     none = no_logits(len(rows[part]), prior.shape[1])
                     yield weighed(rows[part], joint[part], prior, none)
             return
         data, each = self.reader.read(encoded), weights(len(prior))
-        order = _by_missing_pattern(data, n_rows)
+        order = by_missing_pattern(data, n_rows)
         with np.errstate(divide="ignore"):
             classes = np.log(flat(self.params["class"]["probs"])).T
         whole = np.broadcast_to(classes, (n_rows, *classes.shape))
@@ -775,11 +781,3 @@ def picked(weight: np.ndarray, place: Float[np.ndarray, "row 1"]) -> np.ndarray:
     """Return for each row the index whose cumulative weight interval contains its number."""
     steps = weight.cumsum(axis=1)
     return np.minimum((place * steps[:, -1:] >= steps).sum(axis=1), weight.shape[1] - 1)
-
-
-def _by_missing_pattern(rows: dict[str, Traceable], n_rows: int) -> np.ndarray:
-    """Return an order of rows in which those with the same missing cells are together."""
-    missing = [is_missing(x) for x in rows.values() if isinstance(x, np.ndarray)]
-    if not any(m.any() for m in missing):
-        return np.arange(n_rows)
-    return np.lexsort(np.packbits(np.concatenate(missing, axis=1), axis=1).T)

@@ -17,13 +17,12 @@ from bayesgen.inference.class_draws import (
     CACHED_FLOATS,
     ClassDraws,
     PartWeights,
-    evenly,
     joined,
     no_logits,
-    taken,
 )
 from bayesgen.inference.posterior import Imputed, LogJointDraws, Posterior, picked, take_rows
 from bayesgen.inference.scores import Scores, add_weighed, class_probabilities, likelihood_of
+from bayesgen.inference.weighted_quantiles import evenly, taken
 from bayesgen.likelihoods import Likelihood
 from bayesgen.likelihoods.base import row_chunks
 from bayesgen.likelihoods.special_functions import log_sum_exp

@@ -179,6 +179,7 @@ def maximize(
     rows: UnlabelledRows,
     shares: Joint,
     tolerance: float = TOLERANCE,
+    most_steps: int = MOST_STEPS,
 ) -> Maximum:
     """Return the maximum of the observed likelihood, or posterior, that EM ends at.
 
@@ -190,6 +191,7 @@ def maximize(
         rows: those without a label; their weights are those of the density.
         shares: responsibilities to start from, (row, class).
         tolerance: change of a responsibility below which EM has ended.
+        most_steps: steps at most.
     """
     # of blocks that tell classes apart; the others have no parameters
     likelihoods = {name: reader.full[name] for name in model.blocks}
@@ -206,7 +208,7 @@ def maximize(
         heights.append(height + float(rows.weight @ np.logaddexp.reduce(joint, axis=1)))
         moved, shares = np.abs(again - shares).max(initial=0.0), again
         converged = bool(moved <= tolerance)
-        if converged or len(heights) >= MOST_STEPS:
+        if converged or len(heights) >= most_steps:
             return Maximum(params, shares, heights, converged, findings)
 
 
@@ -215,6 +217,9 @@ def with_one_prior(model: Model, statistics: ModelStatistics) -> Model:
 
     Otherwise the likeliest one could change from step to step, and nothing would be maximized.
     """
+    if all(len(part.components) == 1 for part in model.blocks.values()):
+        blocks = {name: part.components[0] for name, part in model.blocks.items()}
+        return dataclasses.replace(model, blocks=blocks)
     filled, blocks = expected_statistics(model, statistics)[0], {}
     for name, part in model.blocks.items():
         found = part.components

@@ -2,9 +2,12 @@
 
 Weight 1 is right under the model; under a wrong one unlabeled rows may pull classes away from
 their labels (Cozman, Cohen and Cirelo 2003). Each weight lambda of a grid gives a closed form after
-EM; its score is the sum over labeled rows of log P(y_i given x_i, the other rows), the row's
-statistics subtracted and the responsibilities of unlabeled rows kept. Answers are the mean of the
-class probabilities over lambda, weighted by prior times exp(score).
+EM; its score is the sum over labeled rows of log P(y_i given x_i, the other rows). Answers are the
+mean of the class probabilities over lambda, weighted by prior times exp(score).
+
+Responsibilities that EM found with row i hold its label: unlabeled rows near it were assigned to
+its class, and would predict it well under a wrong model too. So EM runs on without the labeled rows
+of a fold before these are predicted; each row is then left out of the statistics on its own.
 """
 
 import dataclasses
@@ -44,6 +47,11 @@ NEGLIGIBLE = 1e-3
 """Share of a weight below which it is left out."""
 TOLERANCE = 1e-4
 """Change of a responsibility below which EM at one of the weights has ended."""
+FOLDS, STEPS = 10, 3
+"""Folds of labeled rows, and steps of EM without each. With responsibilities kept, QDA of pima_te
+with 30 labels a class seemed to gain .06 nat a row by weight .3, and lost .12. Each row a fold of
+its own, 1, 2, 3 and 4 steps gave a mean log loss of .628, .621, .617 and .615 over 10 splits (kept:
+.654; 10 folds and 3 steps: .622)."""
 BATCH_FLOATS = 500_000
 """Numbers in the statistics of all rows of a batch: 4 MB, which a third-level cache holds."""
 FEWEST_DRAWS = 50
@@ -114,13 +122,11 @@ def learned(
             begin = found[-1].shares
             found.append(maximize(MAP(), model, statistics, reader, some, begin, TOLERANCE))
         added.append(some.statistics(likelihoods, found[-1].shares))
-    scores = np.array(
-        [
-            own_logs(left_out(model, statistics + kept(reader, part), reader, labelled), labelled)
-            @ labelled.weight
-            for part in added
-        ]
-    )
+    parts = model, statistics, reader, labelled
+    scores = np.array([_score(*parts, part) for part in added])
+    # known labels flatter a weight: one that is negligible with them would be so without
+    for i in np.flatnonzero(scores[1:] > scores[0] + np.log(NEGLIGIBLE)) + 1:
+        scores[i] = _score_without(*parts, rows.times(GRID[i]), found[i].shares)
     share = PRIOR * np.exp(scores - scores.max())
     share /= share.sum()
     large = np.flatnonzero(share > NEGLIGIBLE)
@@ -147,6 +153,54 @@ def learned(
     labels /= labels.sum(axis=1, keepdims=True)
     expected = ExpectedLabels(guesses, tuple(added[i] for i in large.tolist()), share)
     return Learned(posterior, expected, labels)
+
+
+def _score(
+    model: Model,
+    statistics: ModelStatistics,
+    reader: Reader,
+    labelled: LabelledRows,
+    added: ModelStatistics,
+) -> float:
+    """Return the sum over labeled rows of log P(y_i given x_i, the other rows).
+
+    added: expected statistics of the rows without a label, whose responsibilities stay.
+    """
+    scores = left_out(model, statistics + kept(reader, added), reader, labelled)
+    return float(own_logs(scores, labelled) @ labelled.weight)
+
+
+def _score_without(
+    model: Model,
+    statistics: ModelStatistics,
+    reader: Reader,
+    labelled: LabelledRows,
+    rows: UnlabelledRows,
+    shares: Joint,
+) -> float:
+    """Return the sum over labeled rows of log P(y_i given x_i, the other rows), EM without i.
+
+    rows: without a label, at the weight that is scored. shares: responsibilities at the end of EM
+    with all labels.
+    """
+    total = 0.0
+    for fold in _folds(left_out(model, statistics, reader, labelled), labelled):
+        some = labelled.at(fold)
+        away = dataclasses.replace(rows, encoded=some.encoded, weight=some.away)
+        rest = statistics - kept(reader, away.labelled(reader.full, some.y))
+        found = maximize(MAP(), model, rest, reader, rows, shares, TOLERANCE, STEPS)
+        again = rows.statistics(reader.full, found.shares)
+        total += _score(model, statistics, reader, some, again)
+    return total
+
+
+def _folds(scores: Scores, rows: LabelledRows) -> list[Int[np.ndarray, " fold"]]:
+    """Return positions of the rows of each fold, which does not depend on the order of the rows.
+
+    scores: of the rows, by whose log p(x_i, y_i) they are dealt to the folds in turn.
+    """
+    order = np.argsort(scores.joint[np.arange(len(rows.y)), rows.y], kind="stable")
+    return [order[start::FOLDS] for start in range(min(FOLDS, len(order)))]
 
 
 def own_logs(scores: Scores, rows: LabelledRows) -> Float[np.ndarray, " row"]:

@@ -18,6 +18,7 @@ from jaxtyping import Float, Num
 
 from bayesgen.errors import InvalidArgument, InvalidPrior, NoEvidence, UnsupportedInference
 from bayesgen.likelihoods import supports
+from bayesgen.likelihoods.remainder import Remainder, by_class, subtracted
 from bayesgen.likelihoods.supports import Support
 from bayesgen.typing import (
     Block,
@@ -115,6 +116,14 @@ def is_missing(x: Traceable) -> np.ndarray:
     return np.isnan(x) if x.dtype.kind == "f" else x < 0
 
 
+def by_missing_pattern(rows: dict[str, Traceable], n_rows: int) -> np.ndarray:
+    """Return an order of rows in which those with the same missing cells are together."""
+    missing = [is_missing(x) for x in rows.values() if isinstance(x, np.ndarray)]
+    if not any(m.any() for m in missing):
+        return np.arange(n_rows)
+    return np.lexsort(np.packbits(np.concatenate(missing, axis=1), axis=1).T)
+
+
 # -- arrays with named axes ------------------------------------------------------------------------
 
 
@@ -174,6 +183,9 @@ class Repair:
 class Statistics(Arrays):
     """Additive float64 statistics of a block by class: sufficient statistics, or the rows."""
 
+    weighted: ClassVar[tuple[str, ...] | None] = None
+    """The arrays that are proportional to the weights of the rows; None: all."""
+
     def __add__(self: T, other: T) -> T:
         """Return the statistics of the rows of both."""
         return self.with_arrays({k: v + getattr(other, k) for k, v in self.arrays().items()})
@@ -181,6 +193,42 @@ class Statistics(Arrays):
     def __sub__(self: T, other: T) -> T:
         """Return the statistics without the rows of the other, which must be among them."""
         return self.with_arrays({k: v - getattr(other, k) for k, v in self.arrays().items()})
+
+    def without(self: T, part: T, *, exact: bool) -> Remainder[T]:
+        """Return the statistics without some rows, and where these cannot have been among them.
+
+        By default every array by class is a sum over rows that cannot be negative.
+
+        exact: whether all weights are whole numbers.
+        """
+        names = [name for name, axes in self.axes.items() if axes[:1] == ("class",)]
+        found = [
+            subtracted(getattr(self, name), getattr(part, name), exact=exact) for name in names
+        ]
+        if len(found) == 1 and found[0][0].ndim == 2:
+            return Remainder(self - part, *found[0][1:])
+        foreign = np.max([by_class(one[1]) for one in found], axis=0)
+        return Remainder(self - part, foreign, np.max([by_class(one[2]) for one in found], axis=0))
+
+    def only_classes(self: T, stay: np.ndarray) -> T:
+        """Return the statistics of some of the classes, rising; the others have no rows."""
+        return self.take("class", stay)
+
+    def per_level(self) -> np.ndarray | None:
+        """Return the weight of each flat level over all classes; None: there are no levels."""
+        return None
+
+    def times(self: T, factor: float) -> T:
+        """Return the statistics of the same rows, every weight times a number, 0 or more."""
+        names = self.axes if self.weighted is None else self.weighted
+        return self.with_arrays({name: factor * getattr(self, name) for name in names})
+
+    def shifted(self: T, by: Float[np.ndarray, " feature"]) -> T:
+        """Return the statistics of the same rows with `by` added to every observed cell.
+
+        Families whose columns are centered define it (see `Likelihood.centred`).
+        """
+        raise NotImplementedError(f"{type(self).__name__}.shifted: statistics of centered columns")
 
     def reindex(self: T, axis: str, index: np.ndarray, size: int) -> T:
         """Return a copy with an axis extended to `size`; old position i moves to index[i]."""

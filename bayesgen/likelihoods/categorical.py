@@ -61,6 +61,10 @@ class CategoricalStatistics(SufficientStatistics):
         """Return the weight of observed cells, shape (class, feature)."""
         return self.count @ segments(self.n_levels)
 
+    def per_level(self) -> np.ndarray:
+        """Return the weight of each flat level over all classes."""
+        return self.count.sum(axis=0)
+
     def take(self, axis: str, index: np.ndarray) -> "CategoricalStatistics":
         """Keep classes or flat levels."""
         n_levels = kept_levels(self.n_levels, index) if axis == "level" else self.n_levels

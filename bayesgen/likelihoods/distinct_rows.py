@@ -11,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from bayesgen.likelihoods.base import Statistics, is_missing
+from bayesgen.likelihoods.remainder import Remainder, weights_left
 from bayesgen.typing import Block, Labels, Numbers, Weights
 
 SLOTS = 32
@@ -35,6 +36,7 @@ class Rows(Statistics):
     weight: np.ndarray
     n_classes: int
     axes: ClassVar = {"x": ("entry", "feature"), "y": ("entry",), "weight": ("entry",)}
+    weighted: ClassVar = ("weight",)
 
     def __add__(self, other: "Rows") -> "Rows":
         """Return the rows of both."""
@@ -46,6 +48,24 @@ class Rows(Statistics):
         minus = other.with_arrays({"weight": -other.weight})
         both = (np.concatenate([getattr(s, n) for s in (self, minus)]) for n in Rows.axes)
         return gather(*both, self.n_classes)
+
+    def without(self, part: "Rows", *, exact: bool) -> Remainder["Rows"]:
+        """Return the rows without some of them; the total weight of a class shows strange ones."""
+        left = self - part
+        totals = (one.class_weight()[:, None] for one in (self, part, left))
+        return Remainder(left, *weights_left(*totals, exact=exact))
+
+    def only_classes(self, stay: np.ndarray) -> "Rows":
+        """Return the rows over some of the classes; the others have no rows."""
+        return self.reindex("class", np.searchsorted(stay, np.arange(self.n_classes)), len(stay))
+
+    def class_weight(self) -> np.ndarray:
+        """Return the weight of the rows of each class, shape (class,)."""
+        return np.bincount(self.y, self.weight, minlength=self.n_classes)
+
+    def shifted(self, by: np.ndarray) -> "Rows":
+        """Return the rows with `by` added to every observed cell."""
+        return gather(self.x + by, self.y, self.weight, self.n_classes)
 
     def take(self, axis: str, index: np.ndarray) -> "Rows":
         """Return the rows with some of the columns, in the order of `index`."""
@@ -93,6 +113,7 @@ class Values(Statistics):
         **dict.fromkeys(("value", "weight"), ("segment", "slot")),
         **dict.fromkeys(("y", "column"), ("segment",)),
     }
+    weighted: ClassVar = ("weight",)
 
     def cells(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return column, class, value and weight of each distinct value, in order."""
@@ -133,6 +154,15 @@ class Values(Statistics):
     def __sub__(self, other: "Values") -> "Values":
         """Return the values without those of the other, which must be among them."""
         return self._with(other, -1.0)
+
+    def without(self, part: "Values", *, exact: bool) -> Remainder["Values"]:
+        """Return the values without those of some rows; total weights show strange ones."""
+        left = self - part
+        return Remainder(left, *weights_left(self.count(), part.count(), left.count(), exact=exact))
+
+    def only_classes(self, stay: np.ndarray) -> "Values":
+        """Return the values over some of the classes; the others have no rows."""
+        return self.reindex("class", np.searchsorted(stay, np.arange(self.n_classes)), len(stay))
 
     def _with(self, other: "Values", sign: float) -> "Values":
         parts = zip(self.cells(), other.cells(), strict=True)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 import numpy as np
+from jaxtyping import Float
 
 from bayesgen.likelihoods.base import Likelihood, Statistics
 from bayesgen.typing import Block, Params, Traceable
@@ -40,26 +41,33 @@ class ExponentialFamily(Likelihood[S]):
         """
 
     def log_density_fn(self, params: Params) -> Callable[[Block], np.ndarray]:
-        """Return x -> log p(x given y = k, params), shape (row, draw, class), one GEMM per call.
-
-        Draws are contiguous in memory, since averages run over them.
-        """
-        natural = np.moveaxis(self.natural(params), -2, 0)
-        impossible = np.isneginf(natural).reshape(-1, natural.shape[-1]).T
-        weights = np.where(impossible, 0.0, natural.reshape(-1, natural.shape[-1]).T)
-        never = bool(impossible.any())
-
-        def log_density(x: Block) -> np.ndarray:
-            features = self.features(x)
-            out = features @ weights
-            if never:
-                out[(features @ impossible) > 0] = -np.inf
-            return np.moveaxis(out.reshape(x.shape[0], *natural.shape[:-1]), 1, -1)
-
-        return log_density
+        """Return x -> log p(x given y = k, params), shape (row, draw, class), one GEMM per call."""
+        scores = linear_scores(self.natural(params))
+        return lambda x: scores(self.features(x))
 
     def log_likelihood(self, params: Params, statistics: S) -> Traceable:
         """Return log p(rows given params), summed over classes: one dot product of statistics."""
         total, natural = statistics.total_features(), self.natural(params)
         xp = natural.__array_namespace__()
         return xp.sum(xp.where(total == 0, 0.0, natural) * total, axis=(-2, -1))
+
+
+def linear_scores(
+    natural: Float[np.ndarray, "*draw class natural"],
+) -> Callable[[Float[np.ndarray, "row natural"]], Float[np.ndarray, "row *draw class"]]:
+    """Return features -> features . natural, by one GEMM per call.
+
+    Draws are contiguous in memory, since averages run over them.
+    """
+    natural = np.moveaxis(natural, -2, 0)
+    impossible = np.isneginf(natural).reshape(-1, natural.shape[-1]).T
+    weights = np.where(impossible, 0.0, natural.reshape(-1, natural.shape[-1]).T)
+    never = bool(impossible.any())
+
+    def scores(features: Float[np.ndarray, "row natural"]) -> np.ndarray:
+        out = features @ weights
+        if never:
+            out[(features @ impossible) > 0] = -np.inf
+        return np.moveaxis(out.reshape(len(features), *natural.shape[:-1]), 1, -1)
+
+    return scores

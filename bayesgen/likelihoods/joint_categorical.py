@@ -28,6 +28,7 @@ from bayesgen.likelihoods.dirichlet import (
     widened,
 )
 from bayesgen.likelihoods.dirichlet_vector import DirichletVector, VectorStatistics
+from bayesgen.likelihoods.remainder import Remainder, by_class, subtracted, weights_left
 from bayesgen.typing import Block, Labels, Params, Traceable, Weights
 
 FAMILY = "JointCategorical"
@@ -54,6 +55,7 @@ class JointStatistics(VectorStatistics):
         "partial_class": ("entry",),
         "partial_weight": ("entry",),
     }
+    weighted: ClassVar = ("count", "partial_weight")
 
     def __add__(self, other: "JointStatistics") -> "JointStatistics":
         """Return the statistics of the rows of both."""
@@ -65,6 +67,29 @@ class JointStatistics(VectorStatistics):
         # a remainder this small is rounding
         count = np.where(count > 1e-9 * other.count, count, 0.0)
         return self._joined(count, other, -other.partial_weight)
+
+    def without(self, part: "JointStatistics", *, exact: bool) -> Remainder["JointStatistics"]:
+        """Return the statistics without some rows; total weights show strange incomplete ones."""
+        left = self - part
+        totals = (one.class_weight()[:, None] for one in (self, part, left))
+        foreign, error = weights_left(*totals, exact=exact)
+        _, negative, rounding = subtracted(self.count, part.count, exact=exact)
+        return Remainder(left, foreign | by_class(negative), np.maximum(error, by_class(rounding)))
+
+    def only_classes(self, stay: np.ndarray) -> "JointStatistics":
+        """Return the statistics of some of the classes; the others have no rows."""
+        own = np.searchsorted(stay, self.partial_class)
+        return self.with_arrays({"count": self.count[stay], "partial_class": own})
+
+    def class_weight(self) -> Float[np.ndarray, " class"]:
+        """Return the weight of the rows of each class."""
+        partial = np.bincount(self.partial_class, self.partial_weight, minlength=len(self.count))
+        return self.count.sum(axis=1) + partial
+
+    def per_level(self) -> Float[np.ndarray, " level"]:
+        """Return the weight of each flat level over all classes."""
+        columns = zip(self.per_column(), self.n_levels, strict=True)
+        return np.concatenate([weight[:n] for weight, n in columns])
 
     def _joined(
         self, count: np.ndarray, other: "JointStatistics", weight: np.ndarray
@@ -158,9 +183,9 @@ class JointCategorical(DirichletVector[JointStatistics]):
     every column. Update with counts c of n complete rows: rows' = rows + n, probs' = (rows probs +
     c) / rows'. The predictive of a combination is its probs'; missing columns are summed out.
     Incomplete rows at fit have no closed form: Newton's method finds the mode or maximum (MAP,
-    MLE), data augmentation or NUTS draws from the posterior; no row is dropped or imputed by a
-    single value. Levels are those declared or observed in any class, and every combination of them
-    is a cell.
+    MLE), importance sampling, data augmentation or NUTS draws from the posterior; no row is dropped
+    or imputed by a single value. Levels are those declared or observed in any class, and every
+    combination of them is a cell.
 
     Exact. Source: Gelman et al., Bayesian Data Analysis (3rd ed.), section 3.4.
 

@@ -23,6 +23,7 @@ from bayesgen.likelihoods.multinomial_scores import (
     log_coefficients,
     urn_scores,
 )
+from bayesgen.likelihoods.remainder import Remainder, subtracted
 from bayesgen.likelihoods.sparse import class_sums, kept_columns, sparse_chunks, widened
 from bayesgen.typing import Block, Kept, Labels, Params, Traceable, Weights
 
@@ -50,6 +51,7 @@ class MultinomialStatistics(VectorStatistics):
         "length": ("entry",),
         "length_weight": ("entry",),
     }
+    weighted: ClassVar = ("count", "log_coefficient", "length_weight")
 
     def __add__(self, other: "MultinomialStatistics") -> "MultinomialStatistics":
         """Return the statistics of the rows of both."""
@@ -73,6 +75,12 @@ class MultinomialStatistics(VectorStatistics):
             length[left],
             weight[left],
         )
+
+    def without(
+        self, part: "MultinomialStatistics", *, exact: bool
+    ) -> Remainder["MultinomialStatistics"]:
+        """Return the statistics without some rows, judged by their words."""
+        return Remainder(self - part, *subtracted(self.count, part.count, exact=exact)[1:])
 
     def totals(self) -> np.ndarray:
         """Return the weight of each word."""

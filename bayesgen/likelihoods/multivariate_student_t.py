@@ -85,6 +85,10 @@ class PatternedRows(Rows):
         """Return the rows without those of the other."""
         return arranged(self._rows() - other._rows())
 
+    def shifted(self, by: Column) -> "PatternedRows":
+        """Return the rows with `by` added to every observed cell."""
+        return arranged(self._rows().shifted(by))
+
     def take(self, axis: str, index: np.ndarray) -> "PatternedRows":
         """Return the rows with some of the columns, in the order of `index`."""
         return arranged(super().take(axis, index))

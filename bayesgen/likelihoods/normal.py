@@ -10,6 +10,7 @@ from bayesgen.errors import InvalidPrior
 from bayesgen.likelihoods import normal_densities as densities
 from bayesgen.likelihoods.base import Guess, Repair
 from bayesgen.likelihoods.columnwise import CELLS, Cell, Columnwise
+from bayesgen.likelihoods.exponential_family import linear_scores
 from bayesgen.likelihoods.normal_statistics import NormalStatistics, class_moments, row_moments
 from bayesgen.likelihoods.special_functions import log_rising_factorial, namespace
 from bayesgen.typing import Block, Joint, Labels, LevelCounts, Params, Traceable, Weights
@@ -191,10 +192,22 @@ class Normal(Columnwise):
     def log_density_fn(self, params: Params) -> Callable[[Block], np.ndarray]:
         """Return x -> log p(x given y = k, params), shape (row, *draw, class).
 
-        Uses residuals, which avoid cancellation, if there are few sets of parameters.
+        Uses residuals, which avoid cancellation, if there are few sets of parameters. The constants
+        of complete rows are added up beforehand: a third of the product less.
         """
-        few = params["mean"][..., 0].size <= densities.FEW
-        return densities.residual_density(**params) if few else super().log_density_fn(params)
+        if params["mean"][..., 0].size <= densities.FEW:
+            return densities.residual_density(**params)
+        incomplete = super().log_density_fn(params)
+        squares, linear, constant = self._weights(params)
+        total = constant.sum(axis=-1, keepdims=True)
+        complete = linear_scores(np.concatenate([squares, linear, total], axis=-1))
+
+        def log_density(x: Block) -> np.ndarray:
+            if np.isnan(x).any():
+                return incomplete(x)
+            return complete(np.concatenate([x**2, x, np.ones((len(x), 1))], axis=1))
+
+        return log_density
 
     def draw(self, rng: np.random.Generator, n: int) -> Params:
         """Return n independent draws of mean and variance, each (draw, class, feature)."""

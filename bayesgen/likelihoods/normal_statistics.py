@@ -9,11 +9,17 @@ from jaxtyping import Float
 
 from bayesgen.likelihoods.base import one_hot, row_chunks
 from bayesgen.likelihoods.exponential_family import SufficientStatistics
+from bayesgen.likelihoods.remainder import ROUNDING as NEGATIVE
+from bayesgen.likelihoods.remainder import UNIT, Remainder, relative, subtracted
 from bayesgen.typing import Labels, Numbers, Traceable, Weights
 
 ROUNDING = 1e-13
 """Standard deviation of a class relative to its distance from the origin below which it may be
 nothing but rounding of the mean: it is then computed again, around a value of the class."""
+
+MOMENT_ROWS = 4096
+"""Rows whose moments are taken at once: with 20 columns a quarter faster than 2,048, with 80 twice
+as fast as 8,192 (measured)."""
 
 Table = Float[np.ndarray, "class feature"]
 
@@ -30,6 +36,7 @@ class NormalStatistics(SufficientStatistics):
     mean: np.ndarray
     scatter: np.ndarray
     axes: ClassVar = {name: ("class", "feature") for name in ("count", "mean", "scatter")}
+    weighted: ClassVar = ("count", "scatter")
 
     def __add__(self, other: "NormalStatistics") -> "NormalStatistics":
         """Return the statistics of the rows of both (Chan, Golub and LeVeque 1979)."""
@@ -38,6 +45,31 @@ class NormalStatistics(SufficientStatistics):
     def __sub__(self, other: "NormalStatistics") -> "NormalStatistics":
         """Return the statistics without the rows of the other: the merge, solved for one part."""
         return NormalStatistics(*unmerge_moments(self.moments, other.moments))
+
+    def without(self, part: "NormalStatistics", *, exact: bool) -> Remainder["NormalStatistics"]:
+        """Return the statistics without some rows: means as far off as their spread allows."""
+        count, foreign, error = subtracted(self.count, part.count, exact=exact)
+        gone = (count <= 0) | foreign
+        share = np.divide(part.count, count, out=np.ones_like(count), where=~gone)
+        delta, size = self.mean - part.mean, np.abs(self.mean) + np.abs(part.mean)
+        between = np.where(gone, part.count, self.count * share) * delta**2
+        left = self.scatter - part.scatter - between
+        step = UNIT * size
+        noise = UNIT * self.scatter + self.count * share * step * (2 * np.abs(delta) + step)
+        # all cells equal: nothing was rounded
+        noise = np.where((self.scatter == 0) & (part.scatter == 0) & (delta == 0), 0.0, noise)
+        some = part.count > 0
+        slack = noise + NEGATIVE * self.scatter
+        foreign |= some & np.where(gone, np.abs(left) > slack, left < -slack)
+        spread = np.sqrt(np.divide(left, count, out=np.zeros_like(left), where=~gone & (left > 0)))
+        off = np.where(noise > 0, share * step, 0.0)
+        errors = [error, relative(noise, left), relative(off, spread)]
+        error = np.where(some, np.where(gone, error, np.max(errors, axis=0)), 0.0)
+        return Remainder(self - part, foreign, error)
+
+    def shifted(self, by: Float[np.ndarray, " feature"]) -> "NormalStatistics":
+        """Return the statistics of cells to which `by` was added: only the means change."""
+        return self.with_arrays({"mean": np.where(self.count > 0, self.mean + by, 0.0)})
 
     @property
     def moments(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -115,9 +147,9 @@ def class_moments(
     # often zero: the origin of centered columns is their first row
     off = x.__getitem__ if not shift.any() else lambda rows: x[rows] - shift
     parts = (
-        _chunk_moments(off(rows), y[rows], one_hot(y[rows], n_classes) * weight[rows])
+        _chunk_moments(off(rows), y[rows], weight[rows], n_classes)
         # one empty chunk if there are no rows
-        for rows in row_chunks(max(len(x), 1))
+        for rows in row_chunks(max(len(x), 1), MOMENT_ROWS)
     )
     count, mean, squares = functools.reduce(merge_moments, parts)
     return count, mean + np.where(count > 0, shift, 0.0), squares
@@ -159,22 +191,30 @@ def pilot(x: Numbers) -> Float[np.ndarray, " feature"]:
     return shift
 
 
-def _chunk_moments(x: Numbers, y: Labels, membership: np.ndarray) -> tuple:
-    observed = ~np.isnan(x)
-    missing_cells = not observed.all()
-    if missing_cells:
+def _chunk_moments(
+    x: Numbers, y: Labels, weight: Weights, n_classes: int
+) -> tuple[Table, Table, Table]:
+    members = one_hot(y, n_classes)
+    weights = members * weight
+    total, observed = weights @ x, None
+    if np.isnan(total).any():
+        observed = ~np.isnan(x)
         x = np.where(observed, x, 0.0)
-        count = membership @ observed
+        total, count = weights @ x, weights @ observed
     else:
-        count = np.repeat(membership.sum(axis=1, keepdims=True), x.shape[1], axis=1)
-    mean = np.divide(membership @ x, count, out=np.zeros_like(count), where=count > 0)
-    centred = x - mean[y]
-    if missing_cells:
+        count = np.repeat(weights.sum(axis=1, keepdims=True), x.shape[1], axis=1)
+    mean = np.divide(total, count, out=np.zeros_like(count), where=count > 0)
+    # the mean of each row's class, in the layout of x: a product is faster than mean[y]
+    by_column = x.strides[0] < x.strides[1]
+    centred = (mean.T @ members).T if by_column else members.T @ mean
+    np.subtract(x, centred, out=centred)
+    if observed is not None:
         centred *= observed
-    squares = membership @ (centred * centred)
+    centred *= centred
+    squares = weights @ centred
     for k, j in np.argwhere((mean != 0) & (squares <= count * (ROUNDING * mean) ** 2)):
-        rows = observed[:, j] & (membership[k] > 0)
-        mean[k, j], squares[k, j] = _around_the_first(x[rows, j], membership[k, rows])
+        rows = weights[k] > 0 if observed is None else observed[:, j] & (weights[k] > 0)
+        mean[k, j], squares[k, j] = _around_the_first(x[rows, j], weights[k, rows])
     return count, mean, squares
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float
 
 from bayesgen.inference import Posterior
-from bayesgen.inference.scores import contrasts
+from bayesgen.inference.scores import add_weighed
 from bayesgen.likelihoods.base import row_chunks
 from bayesgen.prevalence import proportions
 from bayesgen.prevalence.proportions import Alpha, Proportions, Rows, drawn, relative
@@ -81,7 +81,10 @@ def log_densities(
     for part in row_chunks(len(powers), some):
         draws, power = posterior.draws_part(rng, len(powers), part), powers[part]
         if power.shape[1] == 1:
-            logs = draws.each_log_joint(encoded, n_rows) * power
+            logs = np.moveaxis(draws.each_log_joint(encoded, n_rows) * power, 1, 2)
         else:
-            logs = (contrasts(draws.each_part(encoded, n_rows)) @ power[..., None])[..., 0]
-        yield np.ascontiguousarray(np.moveaxis(logs, 0, 2))
+            parts = np.moveaxis(draws.each_part(encoded, n_rows), 1, 3)
+            logs = np.zeros_like(parts[:, 0])
+            for i in range(parts.shape[1]):
+                add_weighed(logs, parts[:, i], power[:, i])
+        yield np.ascontiguousarray(logs.T)

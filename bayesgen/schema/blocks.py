@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Num
 
-from bayesgen.errors import InvalidValues, NotBinary, NotLevels
+from bayesgen.errors import DifferentModels, InvalidValues, NotBinary, NotLevels
 from bayesgen.schema.level_codes import (
     binary_values,
     integer_codes,
@@ -28,6 +28,13 @@ TOGETHER = 16
 """Rows that are taken as one."""
 FIRST_ROWS = 64
 MOST_ROWS = 65_536
+
+
+LEARNED = {
+    "transform": ("power-transformed", "power_transform=True"),
+    "edges": ("cut into bins", "bins="),
+}
+"""Parts of a column that are learned from rows: in words, and the argument that asks for them."""
 
 
 @dataclass(frozen=True)
@@ -144,6 +151,44 @@ def merged_block(columns: Columns, found: list[TableColumn | None]) -> tuple[Col
     seen = dict(zip((c.name for c in numbers), origins(numbers), strict=True))
     names = [None if cells is None else cells.name for cells in found]
     return _with_origin(same, np.array([seen.get(name, np.nan) for name in names]))
+
+
+def united_block(columns: Columns, others: Columns) -> Columns:
+    """Return the columns of a block after rows that another schema describes.
+
+    Levels of both, and the first origins; see `Schema.union`.
+    """
+    if isinstance(columns, NumericColumns):
+        return columns
+    pairs = zip(columns, others, strict=True)
+    return tuple(one if one == other else united(one, other) for one, other in pairs)
+
+
+def united(one: Column, other: Column) -> Column:
+    """Return one column after the rows of another of the same name and kind.
+
+    Raises:
+        NotLevels: text meets numbers.
+        DifferentModels: power transforms, bins or the two levels of a binary column differ.
+    """
+    for field, words in LEARNED.items():
+        if one != other and (getattr(one, field), getattr(other, field)) != (None, None):
+            raise DifferentModels.learned(one.name, *words)
+    if one.kind == "binary" and one.levels != other.levels:
+        raise DifferentModels.binary(one.name, one.levels, other.levels)
+    missing = one.origin != one.origin
+    origin = other.origin if missing else one.origin
+    known = set(one.levels)
+    new = tuple(level for level in other.levels if level not in known)
+    if known and new and _types(one.levels).isdisjoint(_types(new)):
+        raise NotLevels.changed(one.name, one.levels, new)
+    declared = all(column.declared for column in (one, other) if column.levels)
+    return dataclasses.replace(
+        one,
+        levels=one.levels + new,
+        declared=declared and bool(one.levels or other.levels),
+        origin=origin,
+    )
 
 
 def learned(found: TableColumn, kind: str, levels: tuple | None = None) -> Column:

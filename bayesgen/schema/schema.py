@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.sparse import issparse
 
-from bayesgen.errors import AbsentColumns, InvalidArgument, UnknownColumns, warn
+from bayesgen.errors import AbsentColumns, DifferentModels, InvalidArgument, UnknownColumns, warn
 from bayesgen.schema.bins import quantile_edges, with_edges
 from bayesgen.schema.blocks import (
     BlockSpec,
@@ -21,6 +21,7 @@ from bayesgen.schema.blocks import (
     learned_block,
     merged_block,
     power_transforms_of,
+    united_block,
 )
 from bayesgen.schema.missing_pattern import MISSING, encoded_pattern, pattern_columns
 from bayesgen.schema.power_transform import PowerTransforms
@@ -95,6 +96,27 @@ class Schema:
             for block, columns in self.blocks.items()
         }
         return dataclasses.replace(self, blocks=blocks)
+
+    def union(self, other: "Schema") -> "Schema":
+        """Return the schema of the rows of both: levels of the other at the end, first origins.
+
+        Raises:
+            DifferentModels: other columns, or columns in another order; columns power-transformed
+                or cut into bins differently.
+            NotLevels: a column of text in one, of numbers in the other.
+        """
+        only = self.used() ^ other.used()
+        if only:
+            raise DifferentModels.columns([n for n in (*self.names, *other.names) if n in only])
+        for name, columns in self.blocks.items():
+            one, two = ([column.name for column in part] for part in (columns, other.blocks[name]))
+            if one != two:
+                raise DifferentModels.order(one, two)
+        blocks = {
+            name: united_block(columns, other.blocks[name]) for name, columns in self.blocks.items()
+        }
+        names = (*self.names, *(name for name in other.names if name not in set(self.names)))
+        return dataclasses.replace(self, blocks=blocks, names=names)
 
     def binned(self) -> dict[Name, Column]:
         """Return the numeric columns behind those that are read as bins, by name."""
@@ -253,13 +275,22 @@ class Schema:
             return ()
         return tuple(len(c.levels) for c in columns if c.kind == "levels")
 
+    def origin_change(self, later: "Schema", block: str) -> Float[np.ndarray, " feature"]:
+        """Return what encoding by another schema adds to the observed cells of a block."""
+        columns = self.blocks[block]
+        if isinstance(columns, NumericColumns):
+            return np.zeros(len(columns))
+        pairs = zip(columns, later.blocks[block], strict=True)
+        return np.nan_to_num([one.origin - other.origin for one, other in pairs])
+
     def level_index(self, later: "Schema", block: str) -> Int[np.ndarray, " level"]:
-        """Return the positions of a block's flat levels in a merged schema."""
-        old, new = self.n_levels(block), later.n_levels(block)
-        starts = np.cumsum((0, *new))[: len(old)]
-        return np.concatenate(
-            [np.empty(0, np.int64), *(s + np.arange(n) for s, n in zip(starts, old, strict=True))]
-        )
+        """Return the positions of a block's flat levels in a schema that has all of them."""
+        start, index = 0, [np.empty(0, np.int64)]
+        for column, merged in zip(self.blocks[block], later.blocks[block], strict=True):
+            place = {level: start + i for i, level in enumerate(merged.levels)}
+            index.append(np.array([place[level] for level in column.levels], dtype=np.int64))
+            start += len(merged.levels)
+        return np.concatenate(index)
 
     def _matched(self, table: Table, estimator: str) -> dict[Name, TableColumn | None]:
         columns = matched(self.names, self.container, table, estimator)

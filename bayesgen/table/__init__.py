@@ -24,7 +24,6 @@ from bayesgen.table.sparse import named as named
 from bayesgen.table.sparse import read_sparse as read_sparse
 from bayesgen.table.target import Target as Target
 from bayesgen.table.target import check_declared as check_declared
-from bayesgen.table.target import check_labelled as check_labelled
 from bayesgen.table.target import check_mark as check_mark
 from bayesgen.table.target import codes_of as codes_of
 from bayesgen.table.target import distinct as distinct

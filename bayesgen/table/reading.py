@@ -212,7 +212,7 @@ def _container(implementation: nw.Implementation) -> str:
 
 
 def _frame_column(name: Name, series: Series) -> TableColumn:
-    dtype = nw.Object() if _holds_objects(series) else series.dtype
+    dtype = nw.Object() if holds_objects(series) else series.dtype
     if dtype == nw.Boolean:
         values = np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
         return boolean_column(name, np.where(np.isnan(values), -1, values))
@@ -221,7 +221,7 @@ def _frame_column(name: Name, series: Series) -> TableColumn:
     if dtype.is_numeric():
         return TableColumn(name, "number", series.cast(nw.Float64).to_numpy())
     if dtype == nw.String:
-        return _arrow_column(name, series, declared=False)
+        return arrow_column(name, series, declared=False)
     if dtype in (nw.Categorical, nw.Enum):
         return _category_column(name, series)
     if dtype in (nw.Object, nw.Unknown):
@@ -231,7 +231,8 @@ def _frame_column(name: Name, series: Series) -> TableColumn:
     raise UnsupportedColumn.nested(name, str(dtype))
 
 
-def _holds_objects(series: Series) -> bool:
+def holds_objects(series: Series) -> bool:
+    """Return whether a column holds Python objects."""
     # narwhals calls a pandas column of objects text even where it holds nothing but None.
     return getattr(series.to_native(), "dtype", None) == np.dtype(object)
 
@@ -243,10 +244,11 @@ def _category_column(name: Name, series: Series) -> TableColumn:
         return TableColumn(name, "level", codes, tuple(levels), declared=True)
     # The categories of a polars Categorical are those of the whole process: they declare nothing.
     polars = series.implementation is nw.Implementation.POLARS
-    return _arrow_column(name, series, declared=not polars or series.dtype == nw.Enum)
+    return arrow_column(name, series, declared=not polars or series.dtype == nw.Enum)
 
 
-def _arrow_column(name: Name, series: Series, *, declared: bool) -> TableColumn:
+def arrow_column(name: Name, series: Series, *, declared: bool) -> TableColumn:
+    """Return a column of levels as codes of the distinct ones, which Arrow finds."""
     import pyarrow as pa
 
     values = series.to_arrow()

@@ -11,7 +11,9 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from jaxtyping import Bool, Int
 
-from bayesgen.errors import InvalidTarget, MissingLabels, UnlabelledMark, UnlabelledRows, warn
+from bayesgen.errors import InvalidTarget, MinusOneLabels, MissingLabels, UnlabelledMark, warn
+from bayesgen.table.columns import TableColumn, checked_columns
+from bayesgen.table.reading import arrow_column, holds_objects
 from bayesgen.typing import Labels
 
 
@@ -19,16 +21,29 @@ from bayesgen.typing import Labels
 class Target:
     """Labels that were read.
 
-    labels: of the labeled rows, of one type. there: which rows have a label; None: all.
+    classes: the distinct labels, sorted, of one type. codes: the position among them of the label
+    of each labeled row. there: which rows have a label; None: all.
     """
 
-    labels: np.ndarray
+    classes: np.ndarray
+    codes: Int[np.ndarray, " labelled"]
     there: Bool[np.ndarray, " row"] | None = None
+
+    @classmethod
+    def of(cls, labels: np.ndarray, there: Bool[np.ndarray, " row"] | None = None) -> "Target":
+        """Return the target of labels of one type, which the labeled rows have."""
+        classes = distinct(labels)
+        return cls(classes, codes_of(labels, classes), there)
+
+    @property
+    def labels(self) -> np.ndarray:
+        """The labels of the labeled rows."""
+        return self.classes[self.codes]
 
     @property
     def n_rows(self) -> int:
         """The number of rows, with a label or without."""
-        return len(self.labels) if self.there is None else len(self.there)
+        return len(self.codes) if self.there is None else len(self.there)
 
 
 def read_target(y: object) -> np.ndarray:
@@ -91,9 +106,13 @@ def read_marked_target(
         >>> found.labels.tolist(), found.there.tolist()
         (['no', 'yes'], [True, False, True])
     """
-    labels = _one_axis(y)
+    text = _text_column(y)
+    labels = _one_axis(y) if text is None else text.values
     if n_rows is not None and len(labels) != n_rows:
         raise InvalidTarget.wrong_length(len(labels), n_rows)
+    if text is not None:
+        some = text if counted is None else text.take(counted).with_found_levels()
+        return _text_target(some, marks=marks)
     labels = labels if counted is None else labels[counted]
     missing, size = _missing(labels), len(labels)
     if missing is not None and not marks:
@@ -106,13 +125,39 @@ def read_marked_target(
     labels = _one_type(labels) if labels.dtype == object else labels
     marked = _numbers_marked(labels, np.asarray(classes)) if marks else None
     if marked is None:
-        return Target(labels, there)
+        return Target.of(labels, there)
     if not silent:
         others = np.unique(labels[~marked]).tolist()
         warn(UnlabelledMark.minus_one(int(marked.sum()), size, others))
     every = np.ones(size, dtype=bool) if there is None else there
     every[np.flatnonzero(every)[marked]] = False
-    return Target(labels[~marked], every)
+    return Target.of(labels[~marked], every)
+
+
+def _text_column(y: object) -> TableColumn | None:
+    """Return labels that are a column of text of a frame, as codes; None: others.
+
+    A text becomes an object for each class and not for each row.
+    """
+    series = nw.from_native(y, eager_only=True, allow_series=True, pass_through=True)
+    if not isinstance(series, nw.Series) or series.dtype != nw.String or holds_objects(series):
+        return None
+    return checked_columns([arrow_column("y", series, declared=False)])[0]
+
+
+def _text_target(column: TableColumn, *, marks: bool) -> Target:
+    """Return the target of a column of text.
+
+    Raises:
+        MissingLabels: some labels are missing, and may not be.
+    """
+    there, classes = column.values >= 0, np.array(column.levels, dtype=object)
+    missing = len(there) - int(there.sum())
+    if not missing:
+        return Target(classes, column.values)
+    if not marks:
+        raise MissingLabels.in_rows(missing, len(there))
+    return Target(classes, column.values[there], there)
 
 
 def _words_marked(labels: np.ndarray) -> Bool[np.ndarray, " row"] | None:
@@ -145,24 +190,6 @@ def _numbers_marked(labels: np.ndarray, classes: np.ndarray) -> Bool[np.ndarray,
     return marked if len(others) >= 2 and others[0] >= 0 else None
 
 
-def check_labelled(classes: np.ndarray) -> None:
-    """Reject -1 among numbers that are labels, where it marks rows without one.
-
-    It does where at least two labels are 0 or more; in {-1, 1} and {-1, k} it is a class.
-
-    Args:
-        classes: all distinct labels, or more of them than are distinct.
-
-    Raises:
-        UnlabelledRows: with the other labels.
-    """
-    if classes.dtype.kind not in "if" or not (classes == -1).any():
-        return
-    others = np.unique(classes[classes != -1])
-    if np.count_nonzero(others >= 0) >= 2:
-        raise UnlabelledRows.beside(others.tolist())
-
-
 def check_mark(earlier: np.ndarray, every: np.ndarray) -> None:
     """Reject later labels beside which -1, a class of earlier rows, would have been a mark.
 
@@ -171,16 +198,21 @@ def check_mark(earlier: np.ndarray, every: np.ndarray) -> None:
         every: the same with those of later rows.
 
     Raises:
-        UnlabelledRows: with the cure.
+        MinusOneLabels: with the cure.
     """
     if earlier.dtype.kind not in "if" or not (earlier == -1).any() or (every < -1).any():
         return
     if np.count_nonzero(earlier >= 0) < 2 <= np.count_nonzero(every >= 0):
-        raise UnlabelledRows.once_a_class()
+        raise MinusOneLabels.once_a_class()
 
 
 def distinct(labels: np.ndarray) -> np.ndarray:
     """Return the distinct labels in order: np.unique, by counting where they are whole numbers."""
+    if labels.dtype == object:
+        import pandas as pd
+
+        # by their hash: text is sorted ten times as slowly
+        return np.sort(pd.unique(labels))
     if labels.dtype.kind not in "iu" or not len(labels):
         return np.unique(labels)
     low, high = int(labels.min()), int(labels.max())
@@ -192,11 +224,15 @@ def distinct(labels: np.ndarray) -> np.ndarray:
 
 def codes_of(labels: np.ndarray, classes: np.ndarray) -> Labels:
     """Return the position of each label among the classes, which are sorted and hold them all."""
-    if labels.dtype.kind in "iu" and classes.dtype.kind in "iu":
+    if len(classes) and labels.dtype.kind in "iu" and classes.dtype.kind in "iu":
         low, high = int(classes[0]), int(classes[-1])
         if high - low == len(classes) - 1 and high < 2**62:
             # five times as fast as looking for them
             return labels.astype(np.int64, copy=False) - low
+    if labels.dtype == object and classes.dtype == object:
+        import pandas as pd
+
+        return pd.Index(classes, dtype=object).get_indexer(labels)
     return np.searchsorted(classes, labels)
 
 

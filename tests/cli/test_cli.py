@@ -9,10 +9,12 @@ from pyarrow import parquet
 
 from bayesgen import LDA, datasets
 from bayesgen.cli import main
-from bayesgen.cli.csv_and_parquet import NULLS, DataFile
+from bayesgen.cli.data_file import DataFile
 from bayesgen.cli.models import in_words, new_classifiers
+from bayesgen.cli.target_column import LabelledRows
 from bayesgen.errors.base import merge_sentences, merge_warnings
 from bayesgen.table import read_table
+from bayesgen.table.sources.csv_files import NULLS
 
 FAST = ("--methods", "mle,exact", "--cv", "3")
 
@@ -30,7 +32,7 @@ def csv(tmp_path):
 
 
 def read(path, target, missing=()):
-    return DataFile.find(path, missing).read(target)
+    return LabelledRows.read(DataFile.find(path, missing), target)
 
 
 def test_compare_prints_data_model_and_scores(capsys):
@@ -117,7 +119,7 @@ def test_joint_normal_with_missing_values_says_which_method_ran(csv, capsys):
     assert main([*arguments, "--methods", "exact"]) == 0
     found = json.loads(capsys.readouterr().out)["classifiers"][0]
     assert found["classifier"] == "Bayes"
-    assert "augmentation" in found["method"]
+    assert "importance" in found["method"]
 
 
 @pytest.mark.slow
@@ -202,9 +204,9 @@ def test_wrong_usage_exits_with_2(arguments, capsys):
         (["titanik"], "'titanik' is neither a file nor a bundled data set (did you mean 'titanic'"),
         (["iris", "--target", "specie"], "no column 'specie' (did you mean 'species'?)"),
         (["penguins", "--model", "lda"], "LDA needs numbers, and columns 'island', 'sex' hold"),
-        (["{folder}", "--target", "y"], "as a table: "),
+        (["{folder}", "--target", "y"], "files of two formats"),
         (["{file}"], "which column of"),
-        (["{file}", "--target", "y"], "column 'y' is missing in 2 of 4 rows"),
+        (["{file}", "--target", "y", "--unlabelled", "none"], "'y' is missing in 2 of 4 rows"),
         (["{file}", "--target", "id"], "class 1 has 1 row"),
         (["{date}", "--target", "y"], "column 'when' holds dates"),
         (["{alone}", "--target", "y"], "no column besides 'y'"),

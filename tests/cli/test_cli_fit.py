@@ -89,7 +89,8 @@ def test_batches_give_the_same_model_and_the_same_answers(suffix, inference, tmp
     for name, batch in (("whole", 1000), ("parts", 37)):
         arguments = ("--target", "class", *NAIVE, "--inference", inference, "--batch", batch)
         assert run("fit", data, "--out", tmp_path / f"{name}.bgm", *arguments) == 0
-        answers = ("--out", tmp_path / f"{name}.parquet", "--batch", batch)
+        answers = ["--out", tmp_path / f"{name}.parquet", "--batch", batch]
+        answers += ["--interval", 0.9] if inference == "exact" else []
         assert run("predict", tmp_path / "whole.bgm", data, *answers) == 0
     capsys.readouterr()
     X, y = frame.drop(columns=["key", "class"]), frame["class"]
@@ -239,6 +240,52 @@ def test_predict_notes_new_levels_once(tmp_path, rng, capsys):
     assert "'new'" in notes[0]
 
 
+def test_output_of_predict_is_whole_or_absent(iris, tmp_path, capsys, monkeypatch):
+    X, _ = bg.datasets.load_iris()
+    bad = X.assign(petal_width=[*X["petal_width"][:-1], np.inf])
+    parquet.write_table(pa.Table.from_pandas(bad), tmp_path / "rows.parquet")
+    arguments = ("predict", iris, tmp_path / "rows.parquet", "--batch", 40)
+    printed = refused(capsys, *arguments, "--out", tmp_path / "p.parquet")
+    assert re.search(r"rows\.parquet', row 149: column 'petal_width' holds infinity", printed)
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(parquet.ParquetWriter, "write_table", full)
+    printed = refused(capsys, "predict", iris, "iris", "--out", tmp_path / "p.parquet")
+    assert "cannot write" in printed and "No space left on device" in printed
+    assert not (tmp_path / "p.parquet").exists()
+    assert not list(tmp_path.glob(".p.parquet*"))
+
+
+def test_predict_writes_draws_as_lists(tmp_path, capsys):
+    path = tmp_path / "iris.bgm"
+    X, y = bg.datasets.load_iris()
+    clf = bg.NaiveBayes(random_state=0).fit(X, y)
+    clf.save(path)
+    X[::30].to_csv(tmp_path / "rows.csv", index=False)
+    arguments = ("predict", path, tmp_path / "rows.csv", "--draws")
+    assert "which CSV has not. Add --out answers.parquet" in refused(capsys, *arguments)
+    assert run(*arguments, "--out", tmp_path / "p.parquet") == 0
+    found = parquet.read_table(tmp_path / "p.parquet")
+    expected = clf.predict_draws(X[::30]).sel({"class": "virginica"}).values.T
+    np.testing.assert_allclose(np.stack(found["draws_virginica"].to_numpy()), expected, atol=1e-12)
+
+
+def test_fit_reads_a_folder_and_names_a_truncated_file(tmp_path, capsys):
+    table = pa.Table.from_pandas(pd.concat(bg.datasets.load_iris(), axis=1), preserve_index=False)
+    for i in range(3):
+        parquet.write_table(table.slice(50 * i, 50), tmp_path / f"{i}.parquet")
+    out = tmp_path / "m.bgm"
+    assert run("fit", tmp_path / "*.parquet", "--target", "species", *NAIVE, "--out", out) == 0
+    assert "150 rows" in capsys.readouterr().out
+    whole = (tmp_path / "1.parquet").read_bytes()
+    (tmp_path / "1.parquet").write_bytes(whole[:-9])
+    arguments = ("fit", tmp_path / "*.parquet", "--target", "species", "--out", tmp_path / "n.bgm")
+    assert "1.parquet' as a table: " in refused(capsys, *arguments)
+    assert not (tmp_path / "n.bgm").exists()
+
+
 def refused(capsys, *arguments, code=1):
     capsys.readouterr()
     assert run(*arguments) == code
@@ -295,7 +342,8 @@ def test_fit_refuses_rows_in_one_sentence(tmp_path, capsys):
         ("a,y\n1,u\n2,v\n", (), "which column of .* holds the classes? Add --target"),
         ("a,y\n1,u\n2,v\n", ("--target", "z"), "has no column 'z'"),
         ("a,y\n1,u\n2,u\n", ("--target", "y"), "y has 1 class, 'u'"),
-        ("a,y\n1,u\n2,\n", ("--target", "y"), "column 'y' is missing in 1 of 2 rows"),
+        ("a,y\n1,u\n2,\n", ("--target", "y"), "y has 1 class, 'u'"),
+        ("a,y\n1,\n2,\n", ("--target", "y"), "y has 0 classes"),
         ("a,y\n", ("--target", "y"), "has no rows below the names of its columns"),
         ("", ("--target", "y"), "cannot read .* as a table: Empty CSV file"),
         ("a,a,y\n1,2,u\n", ("--target", "y"), "more than one column named 'a'"),
@@ -356,7 +404,8 @@ def test_fit_saves_the_stack_of_the_library(rows, fitted, capsys):
 
 def test_predict_answers_from_a_saved_stack(rows, fitted, capsys):
     out = fitted.parent / "answers.csv"
-    assert run("predict", fitted, rows, "--out", out, "--keep", "survived") == 0
+    answers = ("--out", out, "--keep", "survived", "--interval", 0.9)
+    assert run("predict", fitted, rows, *answers) == 0
     found, stack = pd.read_csv(out), bg.load(fitted)
     X = pd.read_csv(rows).drop(columns="survived")
     np.testing.assert_allclose(found["probability_yes"], stack.predict_proba(X)[:, 1], atol=1e-12)
@@ -429,4 +478,33 @@ def test_stack_refuses_other_inference(rows, tmp_path, capsys):
     page = ("report", rows, "--target", "survived", "--model", "stacked", "--html", out)
     assert run(*page, "--inference", "nuts") == 1
     assert run("compare", rows, "--target", "survived", "--model", "stacked") == 2
+    assert not out.exists()
+
+
+def test_merge_joins_files(tmp_path, capsys):
+    X, y = bg.datasets.load_iris()
+    paths = [tmp_path / f"{i}.bgm" for i in range(3)]
+    for i, path in enumerate(paths):
+        bg.QDA(random_state=0).fit(X[i::3], y[i::3]).save(path)
+    out = tmp_path / "all.bgm"
+    assert run("merge", *paths, "-o", out, "--json") == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["classes"] == {"setosa": 50, "versicolor": 50, "virginica": 50}
+    assert printed["models"] == [str(path) for path in paths]
+    whole = bg.QDA(random_state=0).fit(X, y)
+    assert printed["log_evidence"] == pytest.approx(whole.log_evidence_)
+    np.testing.assert_allclose(bg.load(out).predict_proba(X), whole.predict_proba(X), atol=1e-12)
+    assert run("merge", *paths[:2], "--out", out) == 0
+    assert "100: setosa 34, versicolor 33, virginica 33" in capsys.readouterr().out
+
+
+def test_merge_names_the_files_that_differ(tmp_path, iris, capsys):
+    X, y = bg.datasets.load_iris()
+    other, out = tmp_path / "lda.bgm", tmp_path / "none.bgm"
+    bg.LDA().fit(X, y).save(other)
+    assert run("merge", iris, other, "-o", out) == 1
+    error = capsys.readouterr().err
+    assert str(iris) in error
+    assert str(other) in error
+    assert "of type LDA" in error
     assert not out.exists()

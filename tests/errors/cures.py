@@ -5,6 +5,7 @@ raises, or warns with, the sentence; `typed` stands in it; `cure` is the call wi
 raises nothing and warns of nothing. Words behind the constructor tell several uses of it apart.
 """
 
+from cures_merging import MERGING
 from cures_models import (
     BECAUSE,
     DECISIONS,
@@ -15,6 +16,7 @@ from cures_models import (
     PRIORS,
     WORDS,
 )
+from cures_sources import SOURCES
 from cures_tables import ARGUMENTS, COLUMNS, TABLES, TARGETS
 from cures_unlabelled import UNLABELLED
 
@@ -32,4 +34,6 @@ ROWS = {
     **BECAUSE,
     **MORE,
     **UNLABELLED,
+    **SOURCES,
+    **MERGING,
 }

@@ -66,7 +66,7 @@ UNLABELLED = {
         "unlabelled=0.1",
         lambda: quiet(ONE, unlabelled=0.1, inference="expected"),
     ),
-    "UnlabelledRows.once_a_class": (
+    "MinusOneLabels.once_a_class": (
         lambda: batches((START, np.where(CODES[START] == 0, -1, 1)), (REST, np.zeros(50, int))),
         "partial_fit(X, y, classes=[...])",
         lambda: batches(
@@ -99,8 +99,8 @@ UNLABELLED = {
         lambda: quiet(FEW, inference="auto"),
     ),
     "NoClosedForm.sampled_labels": (
-        lambda: bg.NaiveBayes(inference="exact", unlabelled=1).fit(X[::3], FEW[::3]),
+        lambda: bg.NaiveBayes(inference=bg.Exact(draws=50), unlabelled=1).fit(X[::3], FEW[::3]),
         "inference='auto'",
-        lambda: bg.NaiveBayes(unlabelled=1).fit(X[::3], FEW[::3]),
+        lambda: bg.NaiveBayes(inference="auto", unlabelled=1).fit(X[::3], FEW[::3]),
     ),
 }

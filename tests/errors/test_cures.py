@@ -89,7 +89,7 @@ NO_ROW = {
         ("IdentifierColumn.ascending", "IdentifierColumn.unnamed", "TextNumbers.cells"), SUSPECT
     ),
     **dict.fromkeys(("NotNumeric.cells", "NotNumeric.text"), SUSPECT),
-    "UnlabelledRows.beside": "tests/table/test_unlabelled_marks.py types each cure",
+    "InvalidSource.taken": "needs Spark; tests/estimators/test_spark.py types its cure",
     "NoEvidence.invalid_prior": "repeats the sentence about the prior; test_displays.py",
     "NoEvidence.no_closed_form": "its cure compiles; tests/inference/test_closed_form.py",
     "UnknownColumns.wrong_number": "columns absent or unknown at predict; test_errors.py",

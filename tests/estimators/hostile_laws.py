@@ -238,7 +238,7 @@ LAWS = {
 
 
 OF_ONE_FIT = ("methods", "saved")
-SAMPLED = ("nuts", "augmentation")
+SAMPLED = ("nuts", "importance", "augmentation")
 
 
 def check(model: Model, t: Hostile, law: str, seed: int) -> str:

@@ -12,8 +12,13 @@ import bayesgen as bg
 
 ESTIMATORS = (bg.NaiveBayes, bg.LDA, bg.QDA, bg.GenerativeClassifier)
 # few draws: one check fits incomplete rows, which LDA and QDA meet by augmentation
-METHODS = (bg.Exact(draws=100), "mle", "map")
-EVERY = [make(inference=method) for make in ESTIMATORS for method in METHODS]
+EXACT = bg.Exact(draws=100)
+# each estimator, and each method for columns alone and for columns together
+FAST = [make(inference=EXACT) for make in ESTIMATORS]
+FAST += [bg.NaiveBayes(inference="mle"), bg.LDA(inference="map"), bg.QDA(inference="mle")]
+OTHERS = [bg.NaiveBayes(inference="map"), bg.LDA(inference="mle"), bg.QDA(inference="map")]
+OTHERS += [bg.GenerativeClassifier(inference=method) for method in ("mle", "map")]
+EVERY = [*FAST, *OTHERS]
 SHORT = bg.NUTS(draws=60, warmup=100, chains=1, progress=False)
 
 
@@ -23,12 +28,25 @@ STACK = bg.StackedClassifier({"own": bg.NaiveBayes(), "shared": SHARED})
 
 
 # the suite fits constant columns, columns constant within a class, and incomplete rows
-@pytest.mark.filterwarnings("ignore::bayesgen.errors.DegenerateVariance")
-@pytest.mark.filterwarnings("ignore::bayesgen.errors.SingularCovariance")
-@pytest.mark.filterwarnings("ignore::bayesgen.errors.UninformativeColumn")
-@pytest.mark.filterwarnings("ignore::bayesgen.errors.NoClosedForm")
-@parametrize_with_checks([*EVERY, STACK])
+DEGENERATE = ("DegenerateVariance", "SingularCovariance", "UninformativeColumn", "NoClosedForm")
+
+
+def degenerate(test):
+    for name in DEGENERATE:
+        test = pytest.mark.filterwarnings(f"ignore::bayesgen.errors.{name}")(test)
+    return test
+
+
+@degenerate
+@parametrize_with_checks([*FAST, STACK])
 def test_conformance(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@degenerate
+@parametrize_with_checks(OTHERS)
+def test_conformance_by_other_methods(estimator, check):
     check(estimator)
 
 
@@ -73,7 +91,8 @@ def excused(estimator):
     return {"check_sample_weight_equivalence_on_dense_data": reason}
 
 
-@pytest.mark.slow
+# minutes for each estimator: every table compiles a program
+@pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore::bayesgen.errors.NotConverged")
 @pytest.mark.filterwarnings("ignore::bayesgen.errors.LowSampleSize")
 @parametrize_with_checks(

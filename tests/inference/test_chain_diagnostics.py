@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from arviz_stats.base import array_stats
 from scipy import stats
+from scipy.signal import lfilter
 
 import bayesgen as bg
 from bayesgen.inference import chain_diagnostics
@@ -37,6 +38,20 @@ def test_agreement_of_chains_is_that_of_arviz(shape, walk):
     found = chain_diagnostics.chain_diagnostics(draws)
     expected = array_stats.rhat(draws, chain_axis=0, draw_axis=1).max()
     np.testing.assert_allclose(found["r_hat"], expected, rtol=1e-12)
+    sizes = array_stats.ess(draws, chain_axis=0, draw_axis=1, method="bulk")
+    np.testing.assert_allclose(found["ess"], sizes.min(), rtol=1e-9)
+
+
+@pytest.mark.parametrize("chains", [1, 4])
+@pytest.mark.parametrize("share", [-0.95, 0.0, 0.5, 0.999])
+def test_effective_draws_of_autocorrelated_chains_are_those_of_arviz(chains, share):
+    for size in (4, 5, 6, 7, 10, 60):
+        noise = RNG.standard_normal((chains, size, 3))
+        draws = lfilter([1.0], [1.0, -share], noise, axis=1)
+        for one in np.moveaxis(draws, 2, 0):
+            found = chain_diagnostics.chain_diagnostics(one[:, :, None])["ess"]
+            expected = array_stats.ess(one, chain_axis=0, draw_axis=1, method="bulk")
+            np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("size", [4, 5, 200, 1001])

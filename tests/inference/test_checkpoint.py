@@ -198,7 +198,7 @@ DAMAGED = {
     "steps": lambda content: forged(content, with_value("steps", "many")),
     "seed": lambda content: forged(content, with_value("seed", -1)),
     "words": lambda content: forged(content, lambda text: text | {"path": "elsewhere"}),
-    "format": lambda content: forged(content, with_value("checkpoint", 2)),
+    "format": lambda content: forged(content, with_value("checkpoint", checkpoint.FORMAT + 1)),
     "list": lambda content: forged(content, lambda text: [text]),
     "deep": lambda content: forged(content, lambda text: b"[" * 100_000),
 }
@@ -321,7 +321,7 @@ def test_the_path_may_be_a_path(tmp_path):
 def test_the_verdict_doubles_the_warm_up_that_was_asked_for():
     apart = np.arange(2.0)[:, None, None] + np.random.default_rng(0).random((2, 20, 1))
     nothing = {"diverging": np.zeros((2, 20), bool), "n_steps": np.ones((2, 20))}
-    assert "(draws=1000, warmup=1400)" in nuts._report({"u": apart}, nothing, 1.0, 700).verdict
+    assert "(draws=1000, warmup=1400)" in nuts._report(apart, nothing, 1.0, 700).verdict
 
 
 # --- a disk that takes no file --------------------------------------------------------------------

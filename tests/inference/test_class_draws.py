@@ -8,9 +8,10 @@ import pytest
 
 import bayesgen as bg
 from bayesgen.inference import posterior as posteriors
-from bayesgen.inference.class_draws import evenly, joined, no_logits, quantiles, weighed
+from bayesgen.inference.class_draws import joined, no_logits, weighed
 from bayesgen.inference.posterior import FEWEST
 from bayesgen.inference.scores import contrasts
+from bayesgen.inference.weighted_quantiles import quantiles
 
 DRAWS, ERRORS = 4000, 5.0
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -133,12 +134,3 @@ def test_a_row_without_density_has_the_class_prior_and_even_weights():
     np.testing.assert_allclose(found.probs.sum(axis=2), 1.0)
     odds = np.array([np.exp(-5.0), np.exp(-5.0) + np.exp(-6.0)])
     np.testing.assert_allclose(found.weight[:, 1], [0, *(odds / odds.sum()), 0, 0])
-
-
-def test_even_draws_are_quantiles_of_a_score(rng):
-    score, weight = rng.random((60, 7)), rng.dirichlet(np.ones(60), 7).T
-    at = evenly(score, weight, 25)
-    assert at.shape == (7, 25)
-    levels = tuple((np.arange(25) + 0.5) / 25)
-    expected = quantiles(score[..., None], weight, levels)[:, 0]
-    np.testing.assert_array_equal(np.take_along_axis(score.T, at, axis=1), expected)

@@ -1,5 +1,7 @@
 """Modes of rows with missing values against brute force: rows one by one, a general optimiser."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from incomplete_rows import (
@@ -17,7 +19,7 @@ from incomplete_rows import (
 )
 from scipy.stats import invwishart, multivariate_normal
 
-from bayesgen.inference import incomplete_normal, newton
+from bayesgen.inference import incomplete_normal, incomplete_normal_moments, newton
 from bayesgen.inference.incomplete_normal import IncompleteNormal
 from bayesgen.likelihoods import MultivariateNormal, Repair
 
@@ -30,20 +32,38 @@ def mode(prior, statistics):
     return IncompleteNormal(prior, statistics).mode()
 
 
-@pytest.fixture(params=["per_class", "shared"])
-def case(request, rng):
-    x, y, weight = table(rng)
-    prior = prior_of(request.param)
+@cache
+def incomplete(covariance):
+    """Return rows with missing values, their prior and their statistics."""
+    x, y, weight = table(np.random.default_rng(20261121))
+    prior = prior_of(covariance)
     statistics = prior.statistics(x, y, weight, n_classes=K)
     return x, y, weight, prior.complete(statistics), statistics
 
 
-def test_maximum_likelihood_is_that_of_an_optimiser_on_rows(case):
+@cache
+def highest_likelihood(covariance):
+    """Return the maximum by an optimiser, which takes a second."""
+    x, y, weight, prior, _ = incomplete(covariance)
+    return maximum(x, y, weight, prior)
+
+
+@pytest.fixture(params=["per_class", "shared"])
+def covariance(request):
+    return request.param
+
+
+@pytest.fixture
+def case(covariance):
+    return incomplete(covariance)
+
+
+def test_maximum_likelihood_is_that_of_an_optimiser_on_rows(case, covariance):
     x, y, weight, prior, statistics = case
     params, findings, report = maximum_likelihood(prior, statistics)
-    assert agrees(params, *maximum(x, y, weight, prior))
-    covariance = params["cholesky"] @ np.swapaxes(params["cholesky"], 1, 2)
-    by_rows = row_log_likelihood(x, y, weight, params["mean"], covariance)
+    assert agrees(params, *highest_likelihood(covariance))
+    matrix = params["cholesky"] @ np.swapaxes(params["cholesky"], 1, 2)
+    by_rows = row_log_likelihood(x, y, weight, params["mean"], matrix)
     assert report.log_likelihood == pytest.approx(by_rows, rel=1e-12)
     assert report.converged
     assert report.gradient_norm < 1e-8
@@ -75,17 +95,17 @@ def test_prior_of_the_oracle_is_that_of_scipy(rng):
     assert np.ptp(gaps) < 1e-9
 
 
-def test_dropping_the_conditional_covariance_is_found(case, monkeypatch):
-    x, y, weight, prior, statistics = case
-    right = incomplete_normal.regression
+def test_dropping_the_conditional_covariance_is_found(case, covariance, monkeypatch):
+    _, _, _, prior, statistics = case
+    right = incomplete_normal_moments.regression
 
     def without_noise(statistics, params):
         slope, root = right(statistics, params)
         return slope, 0.0 * root
 
-    monkeypatch.setattr(incomplete_normal, "regression", without_noise)
+    monkeypatch.setattr(incomplete_normal_moments, "regression", without_noise)
     params, _, _ = maximum_likelihood(prior, statistics)
-    assert not agrees(params, *maximum(x, y, weight, prior))
+    assert not agrees(params, *highest_likelihood(covariance))
 
 
 def test_expected_statistics_are_those_of_rows_filled_one_by_one(case, rng):

@@ -264,19 +264,6 @@ def test_compare_of_arviz_ranks_by_exact_values():
     assert (found["diag_elpd"] == "").all()
 
 
-@pytest.mark.filterwarnings("ignore:Estimated shape parameter")
-def test_elpd_is_near_that_of_arviz_where_importance_sampling_is_good():
-    """Of 4,000 draws; .05 a row and .002 in the mean, as of `loo()` above."""
-    import arviz_stats as az
-
-    X, y = bg.datasets.load_iris()
-    clf = bg.NaiveBayes(random_state=0).fit(X, y)
-    found = az.loo(clf.to_datatree(draws=4000, replicates=1), pointwise=True)
-    exact, good = clf.loo(kind="elpd"), found.pareto_k.values < 0.5
-    error = (found.elpd_i.values - exact.elpd_i.values)[good]
-    assert good.mean() > 0.5 and np.abs(error).max() < 0.05 and abs(error.mean()) < 0.002
-
-
 def test_elpd_counts_a_row_by_its_weight():
     """A row of weight w is taken away whole and counts w times; of weight 0 it is absent."""
     X, y = bg.datasets.load_iris()

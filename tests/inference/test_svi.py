@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from cases import CASES, CLOSED, N_CLASSES, TOLD
 from laws import story_density
-from paces import fast_only
 
 from bayesgen.classes import ClassPrior
 from bayesgen.errors import UnsupportedInference
@@ -76,7 +75,8 @@ def test_svi_lands_on_the_closed_form(method, everything):
     assert svi.point and svi.shape == (1, 1)
 
 
-@pytest.mark.parametrize("method", fast_only([MAP], [MAP, MLE]))
+@pytest.mark.slow
+@pytest.mark.parametrize("method", [MAP, MLE])
 def test_svi_lands_on_the_closed_form_of_a_few(method):
     blocks = blocks_of(True, ["Normal", "Categorical"])
     svi = method(solver="svi").infer(*blocks, seed=0)

@@ -67,6 +67,8 @@ def test_labelled_rows_alone_and_expected_labels():
     np.testing.assert_allclose(clf.predict_proba(NEW)[:, 0], EXPECTED, atol=1e-6)
     assert clf.inference_ == "expected"
     assert "intervals are too narrow" in clf.report_.verdict
+    mode = fitted(inference="map", unlabelled=1).predict_proba(TABLE[4:])
+    np.testing.assert_allclose(clf.label_distributions_[4:], mode, atol=1e-6)
 
 
 @harmless
@@ -88,6 +90,27 @@ def test_sampled_labels_are_not_expected_ones():
     assert clf.inference_ == "augmentation"
     np.testing.assert_allclose(clf.label_distributions_[4:, 1], LABELS, atol=0.04)
     assert (clf.label_distributions_[:4, 1] == [0, 0, 1, 1]).all()
+    # the mean over draws, and not the prediction, which would count the rows again
+    _, encoded, n = clf._encode_rows(TABLE[4:])
+    joint = clf._posterior.each_log_joint(encoded, n)
+    each = np.exp(joint - np.logaddexp.reduce(joint, axis=-1)[..., None])
+    np.testing.assert_allclose(
+        each.reshape(n, -1, 2).mean(axis=1), clf.label_distributions_[4:], atol=1e-9
+    )
+
+
+@harmless
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.LowSampleSize")
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.NotConverged")
+def test_rows_without_a_label_count_for_their_classes():
+    x = np.array([0.0, 40.0, *6 * [40.0]])[:, None] + np.linspace(0, 1, 8)[:, None]
+    few = bg.Augmentation(draws=50, warmup=5)
+    clf = bg.NaiveBayes(
+        bg.Normal(mean=20, variance=1.0), unlabelled=1, inference=few, random_state=0
+    ).fit(x, [0, 1, *6 * [None]])
+    probs = clf.posterior_.params["class"]["probs"][..., 1]
+    # labels are certain, so 200 draws of Beta(1 + 7, 1 + 1)
+    assert abs(probs.mean() - 0.8) < 4 * np.sqrt(0.8 * 0.2 / 11 / 200)
 
 
 @pytest.mark.slow
@@ -319,7 +342,7 @@ def test_weight_2_counts_a_row_twice(method):
 
 @harmless
 @pytest.mark.slow
-def test_a_sampled_row_of_weight_2_has_two_labels():
+def test_a_sampled_row_of_weight_2_counts_twice():
     options = {"unlabelled": 1, "inference": bg.Augmentation(draws=5000)}
     one = fitted(weight=[1.0] * 4 + [2.0] * 8, **options)
     twice = pd.concat([TABLE, TABLE[4:]], ignore_index=True)
@@ -327,6 +350,15 @@ def test_a_sampled_row_of_weight_2_has_two_labels():
     # 2,700 effective draws of a probability of standard deviation .19, twice
     both = [np.exp(clf._posterior.log_classes()) for clf in (one, two)]
     np.testing.assert_allclose(*both, atol=4 * 0.19 * np.sqrt(2 / 2700))
+
+
+def test_a_row_of_weight_2_is_drawn_two_labels(rng):
+    model, nothing, reader, rows = mixture_parts(np.array([[-1.0], [1.0]]))
+    chain = unlabelled_draws._Chain(model, nothing, reader, rows.times(2), rng)
+    counts = np.array([chain._labelled(np.zeros((2, 2))).count for _ in range(200)])
+    assert (counts.sum(axis=1) == 4).all()
+    # one label for both copies of a row leaves none odd
+    assert abs((counts[:, 0] % 2 == 1).mean() - 0.5) < 4 * 0.5 / np.sqrt(200)
 
 
 def test_weight_0_completes_guesses_alone():

@@ -28,18 +28,31 @@ def prior_of(covariance):
     )
 
 
+def patterns(x, y, weight, n_classes):
+    """Return the observed cells by missing pattern and class: (class, columns, cells, weight)."""
+    out, seen = [], ~np.isnan(x)
+    for mask in np.unique(seen[seen.any(axis=1)], axis=0):
+        for k in range(n_classes):
+            rows = (y == k) & (seen == mask).all(axis=1)
+            out.append((k, np.flatnonzero(mask), x[np.ix_(rows, mask)], weight[rows]))
+    return out
+
+
+def log_likelihood(parts, mean, covariance):
+    """Sum the log densities of the observed cells, pattern by pattern."""
+    total = 0.0
+    for k, columns, cells, weight in parts:
+        part = covariance[min(k, len(covariance) - 1)][columns[:, None], columns]
+        off = cells - mean[k][columns]
+        squares = (off * np.linalg.solve(part, off.T).T).sum(axis=1)
+        log_det = np.linalg.slogdet(2 * np.pi * part)[1]
+        total -= 0.5 * (weight * (squares + log_det)).sum()
+    return total
+
+
 def row_log_likelihood(x, y, weight, mean, covariance):
     """Sum over rows of the log density of their observed part, pattern by pattern."""
-    total, seen = 0.0, ~np.isnan(x)
-    for mask in np.unique(seen[seen.any(axis=1)], axis=0):
-        for k in range(len(mean)):
-            rows = (y == k) & (seen == mask).all(axis=1)
-            part = covariance[min(k, len(covariance) - 1)][np.ix_(mask, mask)]
-            off = x[np.ix_(rows, mask)] - mean[k][mask]
-            squares = (off * np.linalg.solve(part, off.T).T).sum(axis=1)
-            log_det = np.linalg.slogdet(2 * np.pi * part)[1]
-            total -= 0.5 * (weight[rows] * (squares + log_det)).sum()
-    return total
+    return log_likelihood(patterns(x, y, weight, len(mean)), mean, covariance)
 
 
 def unpack(flat, wide):
@@ -90,17 +103,19 @@ def agrees(params, mean, factor):
 
 
 def maximum(x, y, weight, prior):
+    parts = patterns(x, y, weight, K)
+
     def objective(mean, covariance):
-        return row_log_likelihood(x, y, weight, mean, covariance)
+        return log_likelihood(parts, mean, covariance)
 
     return brute_force(objective, len(prior.scale))
 
 
 def highest_posterior(x, y, weight, prior):
+    parts = patterns(x, y, weight, K)
+
     def objective(mean, covariance):
-        return row_log_likelihood(x, y, weight, mean, covariance) + log_prior(
-            prior, mean, covariance
-        )
+        return log_likelihood(parts, mean, covariance) + log_prior(prior, mean, covariance)
 
     return brute_force(objective, len(prior.scale))
 

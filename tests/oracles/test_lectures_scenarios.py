@@ -115,6 +115,7 @@ def errors(scenario, only=()):
     return {name: np.array(share) for name, share in wrong.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scenario", "better", "worse"),
     [(s, *line.split("<")) for s, lines in SCENARIOS.items() for line in lines.split()],

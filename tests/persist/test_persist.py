@@ -82,7 +82,7 @@ def answers(clf, X):
         "density": clf.score_samples(X),
         "sample": clf.sample(3, random_state=0)[1],
     }
-    if clf.inference_ in ("exact", "augmentation", "nuts"):
+    if clf.inference_ in ("exact", "importance", "augmentation", "nuts"):
         out["interval"] = clf.predict_interval(X[:5])
         out["draws"] = clf.predict_draws(X[:2]).values
     return out

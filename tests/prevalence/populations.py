@@ -36,13 +36,13 @@ def naive(**options):
     return bg.NaiveBayes(bg.Normal(**PRIOR), random_state=0, **options)
 
 
-def cut_by_quadrature(X, y, x_new, alpha, draws=4000, seed=7):
+def cut_by_quadrature(X, y, x_new, alpha, draws=4000, seed=7, cells=200):
     """Return mean and quantiles (.05, .95) of pi_1 under the cut posterior, by a grid of pi.
 
     Parameters are drawn from Normal-inverse-chi-squared posteriors written out here (Gelman et al.,
     Bayesian Data Analysis, section 3.3).
     """
-    rng, grid = np.random.default_rng(seed), (np.arange(1000) + 0.5) / 1000
+    rng, grid = np.random.default_rng(seed), (np.arange(cells) + 0.5) / cells
     logs = np.empty((draws, 2, len(x_new)))
     for k in (0, 1):
         x, n = X[y == k, 0], (y == k).sum()
@@ -60,5 +60,5 @@ def cut_by_quadrature(X, y, x_new, alpha, draws=4000, seed=7):
         log += np.log(one[0, :, None] * (1 - grid) + one[1, :, None] * grid).sum(axis=0)
         weight = np.exp(log - log.max())
         total += weight / weight.sum() / draws
-    steps = total.cumsum()
-    return total @ grid, *np.interp([0.05, 0.95], steps, grid)
+    # the mass up to the end of a cell
+    return total @ grid, *np.interp([0.05, 0.95], total.cumsum(), grid + 0.5 / cells)

@@ -1,6 +1,7 @@
 """Estimates of prevalence: laws, oracles, planted faults, and every kind of classifier."""
 
 import copy
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -100,14 +101,20 @@ def test_spread_of_the_prevalence_widens_intervals(population):
 # -- the density method: oracles and faults --------------------------------------------------------
 
 
-def law_quadrature(fit=lambda X, y, X_new: naive().fit(X, y)):
-    """Mean and ends of the cut posterior, by a grid of frequencies given 4,000 draws of classes."""
+@cache
+def shifted_pair():
+    """Return labeled rows, rows of other frequencies, and the cut posterior by quadrature."""
     X, y = normal_pair()
     x_new = np.random.default_rng(8).normal(np.repeat([0.0, 1.2], [32, 8]), 1.0)[:, None]
+    return X, y, x_new, cut_by_quadrature(X, y, x_new, np.ones(2))
+
+
+def law_quadrature(fit=lambda X, y, X_new: naive().fit(X, y)):
+    """Mean and ends of the cut posterior, by a grid of frequencies given 4,000 draws of classes."""
+    X, y, x_new, (mean, lower, upper) = shifted_pair()
     found = fit(X, y, x_new).estimate_prevalence(
         x_new, method="density", draws=4000, random_state=1
     )
-    mean, lower, upper = cut_by_quadrature(X, y, x_new, np.ones(2))
     error = found.draws[:, 1].std() / np.sqrt(2000)
     assert abs(found.mean[1] - mean) < 4 * error
     ends = found.interval().loc[1]
@@ -262,16 +269,16 @@ def test_samplers_give_the_prevalence_of_the_closed_form(population):
     X, y = table(120)
     X, y, rows = X[["x", "z"]].dropna(), y[X[["x", "z"]].notna().all(axis=1)], population[0]
     exact = bg.QDA(random_state=0).fit(X, y)
-    nuts = bg.QDA(inference=bg.NUTS(draws=250, chains=2), random_state=0).fit(X, y)
+    drawn = bg.QDA(inference=bg.Augmentation(draws=250, chains=2), random_state=0).fit(X, y)
     one, two = (
         c.estimate_prevalence(rows[["x", "z"]], method="density", draws=500, random_state=0)
-        for c in (exact, nuts)
+        for c in (exact, drawn)
     )
     error = one.draws.std(axis=0).max() / np.sqrt(100)
     assert np.abs(one.mean - two.mean).max() < 4 * error
     assert np.abs(one.interval() - two.interval()).to_numpy().max() < 12 * error
-    found = nuts.with_class_prior(two)
-    known = nuts.with_class_prior(two.mean.to_numpy())
+    found = drawn.with_class_prior(two)
+    known = drawn.with_class_prior(two.mean.to_numpy())
     rows = rows[["x", "z"]]
     np.testing.assert_allclose(found.predict_proba(rows), known.predict_proba(rows), atol=0.05)
 

@@ -9,6 +9,10 @@ ROOT = Path(__file__).parents[2]
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 
 
+SPARK = re.compile(r"^```(\w+) spark\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
+"""Blocks that need Spark, which only slow tests start."""
+
+
 def page(name):
     return (ROOT / name).read_text(encoding="utf-8")
 

@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
-SCRIPTS = ["run.py", "nuts_speed.py", "whitening_speed.py", "pymc_speed.py", "stories.py"]
+SCRIPTS = [
+    "run.py",
+    "nuts_speed.py",
+    "whitening_speed.py",
+    "pymc_speed.py",
+    "stories.py",
+    "clusters.py",
+]
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess:
@@ -21,7 +28,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess:
 def test_every_benchmark_runs_and_reports_its_figures(tmp_path):
     path = tmp_path / "figures.json"
     # the others compile for minutes, and what they run is tested elsewhere
-    names = ("fit", "predict", "draws", "checkpoint", "cold", "text", "scaling")
+    names = ("fit", "predict", "draws", "checkpoint", "cold", "text", "growth", "scale")
     done = run("run.py", *names, "--quick", "--threads", "one", "--json", str(path))
     assert done.returncode == 0, done.stderr
     report = json.loads(path.read_text(encoding="utf-8"))
@@ -38,6 +45,8 @@ def test_every_benchmark_runs_and_reports_its_figures(tmp_path):
         "fresh process",
         "texts: log loss",
         "scaling with rows",
+        "out of core, fit",
+        "out of core, predict_proba",
     )
     for topic in topics:
         lines = [line for line in report["results"] if line["work"].startswith(topic)]

@@ -14,6 +14,8 @@ TESTS = {
 }
 
 
+# of pandas, to what Dask calls
+@pytest.mark.filterwarnings("ignore:The inplace keyword")
 @pytest.mark.parametrize("name", PAGES)
 def test_code_prints_what_is_shown(name):
     text = page(name)

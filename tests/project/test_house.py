@@ -175,7 +175,9 @@ def prose(path: Path) -> str:
 
 def test_no_file_holds_more_than_one_concept_can_need():
     assert len(SOURCES) > 200
-    counts = {str(p.relative_to(ROOT)): code_lines(p.read_text(encoding="utf-8")) for p in SOURCES}
+    texts = {str(p.relative_to(ROOT)): p.read_text(encoding="utf-8") for p in SOURCES}
+    long = {name: text for name, text in texts.items() if text.count("\n") > MOST_CODE}
+    counts = {name: code_lines(text) for name, text in long.items()}
     assert {name: n for name, n in counts.items() if n > MOST_CODE} == {}
 
 
@@ -200,22 +202,24 @@ def test_no_class_has_many_ancestors_of_ours():
     assert found == {}
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_no_folder_reaches_into_the_private_names_of_another(module):
-    assert reaches(module, MODULES[module].read_text(encoding="utf-8")) == []
+def test_no_folder_reaches_into_the_private_names_of_another():
+    found = {m: reaches(m, path.read_text(encoding="utf-8")) for m, path in MODULES.items()}
+    assert {module: names for module, names in found.items() if names} == {}
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_names_are_the_words_of_the_field(module):
-    path = MODULES[module]
-    assert wrong_names(str(path.relative_to(ROOT)), path.read_text(encoding="utf-8")) == []
+def test_names_are_the_words_of_the_field():
+    found = {
+        m: wrong_names(str(path.relative_to(ROOT)), path.read_text(encoding="utf-8"))
+        for m, path in MODULES.items()
+    }
+    assert {module: names for module, names in found.items() if names} == {}
 
 
-@pytest.mark.parametrize(
-    "path", [*SOURCES, *PAGES], ids=lambda path: path.relative_to(ROOT).as_posix()
-)
-def test_prose_is_in_the_words_of_the_field(path):
-    assert sorted(set(PROSE.findall(prose(path)))) == []
+def test_prose_is_in_the_words_of_the_field():
+    # most files have none of the words, not even in their code: only the others are parsed
+    some = [p for p in (*SOURCES, *PAGES) if PROSE.search(p.read_text(encoding="utf-8"))]
+    found = {str(path.relative_to(ROOT)): set(PROSE.findall(prose(path))) for path in some}
+    assert {name: words for name, words in found.items() if words} == {}
 
 
 def test_planted_lengths_are_found():

@@ -1,12 +1,16 @@
 """Labels: which there are, which class each is, and which nobody declared; against NumPy's own."""
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 import bayesgen as bg
 from bayesgen.estimators.validation import weights_of
+from bayesgen.likelihoods.normal_statistics import class_moments
 from bayesgen.schema.blocks import FIRST_ROWS, TOGETHER, less
-from bayesgen.table import check_declared, codes_of, distinct
+from bayesgen.table import check_declared, codes_of, distinct, read_marked_target
 
 
 @pytest.mark.parametrize(
@@ -21,6 +25,7 @@ from bayesgen.table import check_declared, codes_of, distinct
         [2**62, -(2**62)],
         [0.0, 2.0, 2.0],
         ["b", "a", "b"],
+        np.array(["b", "a", "ab"], dtype=object),
         [True, False],
     ],
 )
@@ -62,3 +67,42 @@ def test_origins_are_subtracted_alike_however_rows_lie(rng, n, order):
     np.testing.assert_array_equal(less(whole, origin), whole - origin)
     part = less(matrix[:, 1:], origin[1:])
     np.testing.assert_array_equal(part, matrix[:, 1:] - origin[1:])
+
+
+@pytest.mark.parametrize("counted", [None, np.array([5, 0, 1])])
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array,
+        lambda y: pa.chunked_array([y[:2], y[2:]]),
+        pl.Series,
+        pd.Series,
+        lambda y: pd.Series(y, dtype="str"),
+        lambda y: np.array(y, dtype=object),
+    ],
+)
+def test_text_is_the_same_labels_from_every_container(column, counted):
+    """From the dictionary of Arrow as from objects, with rows that have none or do not count."""
+    labels = ["b", None, "a", "é", "a", "b"]
+    found = read_marked_target(column(labels), counted=counted)
+    some = labels if counted is None else [labels[i] for i in counted]
+    assert found.labels.tolist() == [label for label in some if label is not None]
+    assert found.classes.tolist() == sorted({*found.labels})
+    assert found.there.tolist() == [label is not None for label in some]
+    with pytest.raises(bg.errors.MissingLabels):
+        read_marked_target(column(labels), marks=False)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_moments_are_those_of_each_class_however_rows_lie(rng, order, missing):
+    x = np.asarray(rng.normal([0.0, 1e6, -5.0], 1.0, (300, 3)), order=order)
+    x[rng.random(x.shape) < missing] = np.nan
+    y, weight = rng.integers(0, 4, 300), rng.integers(0, 3, 300) * 1.0
+    count, mean, squares = class_moments(x, y, weight, 5)
+    for k in range(4):
+        rows = np.repeat(x[y == k], weight[y == k].astype(int), axis=0)
+        np.testing.assert_allclose(count[k], (~np.isnan(rows)).sum(axis=0))
+        np.testing.assert_allclose(mean[k], np.nanmean(rows, axis=0), rtol=1e-12)
+        np.testing.assert_allclose(squares[k], np.nanvar(rows, axis=0) * count[k], rtol=1e-9)
+    assert not count[4].any()

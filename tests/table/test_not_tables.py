@@ -90,7 +90,7 @@ def test_what_is_no_table_is_refused_everywhere(name, tmp_path):
     """At predict, in a comparison, and by a program of the user's own."""
     y = iris()[1]
     clf = bg.NaiveBayes().fit(counts(iris()[0]), y)
-    for call in (clf.predict, clf.impute):
+    for call in (clf.score_samples, clf.impute):
         X, sentence = not_tables(tmp_path)[name]
         with pytest.raises(errors.BayesgenError, match=f"^{sentence}"):
             call(X)

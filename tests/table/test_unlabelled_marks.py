@@ -10,11 +10,11 @@ import bayesgen as bg
 from bayesgen.cli import main
 from bayesgen.errors import (
     InvalidArgument,
+    MinusOneLabels,
     MissingLabels,
     NoRows,
     TooFewClasses,
     UnlabelledMark,
-    UnlabelledRows,
 )
 
 X, SPECIES = bg.datasets.load_iris()
@@ -109,7 +109,7 @@ def test_minus_one_is_a_class_among_negative_numbers_declared_or_on_request():
 def test_minus_one_that_came_first_clashes_with_two_other_labels():
     clf = bg.NaiveBayes().partial_fit(X[:100], np.where(Y[:100] == 0, -1, 1))
     before = clf.predict_proba(X)
-    with pytest.raises(UnlabelledRows, match=r"an earlier call took for a class. Pass None"):
+    with pytest.raises(MinusOneLabels, match=r"an earlier call took for a class. Pass None"):
         clf.partial_fit(X[100:], np.zeros(50, dtype=int))
     np.testing.assert_array_equal(clf.predict_proba(X), before)
 
@@ -198,8 +198,8 @@ def test_the_command_line_names_the_column(command, tmp_path, capsys):
         path, index=False
     )
     options = {
-        "compare": ["--methods", "exact"],
-        "fit": ["--out", str(tmp_path / "m.bgm"), "--batch", "60"],
+        "compare": ["--methods", "exact", "--unlabelled", "none"],
+        "fit": ["--out", str(tmp_path / "m.bgm"), "--batch", "60", "--unlabelled", "none"],
         "report": ["--html", str(tmp_path / "page.html")],
     }
     assert main([command, path, "--target", "mood", *options[command]]) == 1

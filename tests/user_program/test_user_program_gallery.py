@@ -190,7 +190,8 @@ def test_impute_fills_what_is_masked(name):
         np.testing.assert_array_equal(after[~gaps], before[~gaps])
 
 
-@pytest.mark.parametrize("name", fast_only(["qda"], sorted({*CASES} - MARKED)))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted({*CASES} - MARKED))
 def test_impute_refuses_where_nothing_is_masked(name):
     with pytest.raises(ProgramRefuses, match="this one has no mask"):
         fitted(name).impute(CASES[name][0])

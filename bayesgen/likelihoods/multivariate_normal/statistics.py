@@ -16,6 +16,7 @@ from scipy.linalg import get_blas_funcs
 
 from bayesgen.likelihoods.exponential_family import SufficientStatistics
 from bayesgen.likelihoods.normal_statistics import NormalStatistics
+from bayesgen.likelihoods.remainder import ROUNDING, UNIT, Remainder, weights_left
 from bayesgen.typing import Labels, Numbers, Traceable, Weights
 
 SCATTER_ROWS = 10_240
@@ -25,6 +26,9 @@ PRODUCT = get_blas_funcs("gemm", dtype=np.float64)
 FEW_COLUMNS = 32
 """Columns up to which all p^2 products of columns are faster than the p (p + 1) / 2 different ones,
 which BLAS computes for NumPy if both sides are one array (measured: 1.7 times as fast for 20)."""
+
+CONDITION = 100.0
+"""Times that an error of a variance counts in a covariance matrix, which is inverted."""
 
 PILOT_ROWS = 64
 """Number of rows whose mean is the guess of that of their group."""
@@ -64,6 +68,7 @@ class MultivariateNormalStatistics(SufficientStatistics):
     cell_mean: np.ndarray
     cell_scatter: np.ndarray
     axes: ClassVar = {**COMPLETE, **CELLS}
+    weighted: ClassVar = ("count", "scatter", "cell_count", "cell_scatter")
 
     def __add__(self, other: "MultivariateNormalStatistics") -> "MultivariateNormalStatistics":
         """Return the statistics of the rows of both."""
@@ -74,17 +79,54 @@ class MultivariateNormalStatistics(SufficientStatistics):
         return self.with_arrays(dict(zip(names, both, strict=True)))
 
     def __sub__(self, other: "MultivariateNormalStatistics") -> "MultivariateNormalStatistics":
-        """Return the statistics without the rows of the other, all of them complete."""
-        count = self.count - other.count
-        count = np.where(count > 1e-9 * other.count, count, 0.0)
-        share = np.divide(other.count, count, out=np.zeros_like(count), where=count > 0)
-        delta = self.mean - other.mean
-        scatter = self.scatter - other.scatter
-        # in place: matrices of many rows left out are read from memory once
-        scatter -= ((self.count * share)[..., None] * delta)[..., None] * delta[..., None, :]
-        scatter[count == 0] = 0.0
-        mean = np.where((count > 0)[..., None], self.mean + share[..., None] * delta, 0.0)
-        return self.with_arrays({"count": count, "mean": mean, "scatter": scatter})
+        """Return the statistics without the rows of the other, which must be among them."""
+        if self.has_missing or other.has_missing:
+            return collect(len(self.count), *_cells_without(self, other))
+        names, parts = tuple(COMPLETE), (self.arrays(), other.arrays())
+        rest = unmerged_moments(*(tuple(part[name] for name in names) for part in parts))
+        return self.with_arrays(dict(zip(names, rest, strict=True)))
+
+    def without(
+        self, part: "MultivariateNormalStatistics", *, exact: bool
+    ) -> Remainder["MultivariateNormalStatistics"]:
+        """Return the statistics without some rows, judged column by column.
+
+        Of every class the scatter that is left must be positive semidefinite.
+        """
+        left = self - part
+        totals = (one.class_weight()[:, None] for one in (self, part, left))
+        foreign, error = weights_left(*totals, exact=exact)
+        whole, again = self.marginal(), left.marginal()
+        columns = whole.without(part.marginal(), exact=exact)
+        slack = ROUNDING * whole.scatter + UNIT * whole.count * whole.mean**2
+        other = np.abs(again.scatter - columns.statistics.scatter) > slack
+        # of a class with too few digits left neither can be said
+        sure = (part.class_weight() > 0) & (columns.error < ROUNDING).all(axis=1)
+        foreign = foreign | columns.foreign | (sure[:, None] & (self._indefinite(left) | other))
+        return Remainder(left, foreign, np.maximum(error, CONDITION * columns.error))
+
+    def _indefinite(self, left: "MultivariateNormalStatistics") -> Bool[np.ndarray, "class 1"]:
+        """Return the classes whose scatter of complete rows lost more than it had."""
+        scale = np.sqrt(self.scatter.diagonal(axis1=1, axis2=2))
+        unit = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
+        smallest = np.linalg.eigvalsh(left.scatter * unit[:, :, None] * unit[:, None])[:, :1]
+        return smallest < -ROUNDING
+
+    def only_classes(self, stay: np.ndarray) -> "MultivariateNormalStatistics":
+        """Return the statistics of some of the classes; the others have no rows."""
+        rest = self.with_arrays({name: getattr(self, name)[stay] for name in COMPLETE})
+        return rest.with_arrays({"cell_class": np.searchsorted(stay, self.cell_class)})
+
+    def class_weight(self) -> Float[np.ndarray, " class"]:
+        """Return the weight of the rows of each class with an observed cell."""
+        cells = np.bincount(self.cell_class, self.cell_count, minlength=len(self.count))
+        return self.count + cells
+
+    def shifted(self, by: Float[np.ndarray, " feature"]) -> "MultivariateNormalStatistics":
+        """Return the statistics of cells to which `by` was added: only the means change."""
+        mean = np.where(self.count[:, None] > 0, self.mean + by, 0.0)
+        cell_mean = np.where(self.cell_observed, self.cell_mean + by, 0.0)
+        return self.with_arrays({"mean": mean, "cell_mean": cell_mean})
 
     def take(self, axis: str, index: np.ndarray) -> "MultivariateNormalStatistics":
         """Keep columns; rows without a missing value in them become complete."""
@@ -319,6 +361,40 @@ def merged_moments(a: Moments, b: Moments) -> Moments:
     mean = np.where(a[0][:, None] == 0, b[1], a[1] + share[:, None] * delta)
     outer = delta[:, :, None] * delta[:, None]
     return count, mean, a[2] + b[2] + (a[0] * share)[:, None, None] * outer
+
+
+def unmerged_moments(a: Moments, b: Moments) -> Moments:
+    """Return the moments of a set of rows without a part of it, group by group.
+
+    Weights that cancel to less than 1e-9 of the part are rounding errors of zero.
+    """
+    count = a[0] - b[0]
+    count = np.where(count > 1e-9 * b[0], count, 0.0)
+    share = np.divide(b[0], count, out=np.zeros_like(count), where=count > 0)
+    delta = a[1] - b[1]
+    scatter = a[2] - b[2]
+    # in place: matrices of many rows left out are read from memory once
+    scatter -= ((a[0] * share)[..., None] * delta)[..., None] * delta[..., None, :]
+    scatter[count == 0] = 0.0
+    return count, np.where((count > 0)[..., None], a[1] + share[..., None] * delta, 0.0), scatter
+
+
+def _cells_without(
+    whole: MultivariateNormalStatistics, part: MultivariateNormalStatistics
+) -> tuple[np.ndarray, ...]:
+    """Return all cells without some rows; rows of other cells change nothing."""
+    label, observed, *moments = all_cells(whole)
+    own, seen, *minus = all_cells(part)
+    masks, which = patterns(np.concatenate([observed, seen]))
+    keys = np.concatenate([label, own]) * len(masks) + which
+    known, place = np.unique(keys[: len(label)], return_index=True)
+    at = np.minimum(np.searchsorted(known, keys[len(label) :]), len(known) - 1)
+    there = (known[at] == keys[len(label) :]) & (minus[0] > 0)
+    place = place[at[there]]
+    pairs = tuple(m[place] for m in moments), tuple(m[there] for m in minus)
+    for array, rest in zip(moments, unmerged_moments(*pairs), strict=True):
+        array[place] = rest
+    return label, observed, *moments
 
 
 def _squares(x: Numbers, weight: Weights | None) -> np.ndarray:

@@ -1,0 +1,104 @@
+"""Errors about classifiers that cannot be merged, and rows that cannot be forgotten."""
+
+from bayesgen.errors.base import BayesgenError, Sentence
+
+
+class DifferentModels(BayesgenError, ValueError):
+    """Statistics add only where both classifiers read the same columns by the same likelihoods."""
+
+    estimators = Sentence(
+        "one classifier is of type {one} and the other of type {other}; merge takes two of one "
+        "type. Fit both as {one}."
+    )
+    argument = Sentence(
+        "{name}= is {one!r} in one classifier and {other!r} in the other; merge takes two of one "
+        "model. Fit both with {name}={one!r}."
+    )
+    columns = Sentence(
+        "the {only:named column} is read by one of the classifiers alone; merge takes two that "
+        "read the same columns. Fit the other to rows that have it, missing cells (NaN) if nothing "
+        "is known."
+    )
+    order = Sentence(
+        "the classifiers read their columns in different orders, {one:listed} and {other:listed}. "
+        "Fit both to X[{one}]."
+    )
+    likelihood = Sentence(
+        "column {column!r} is read by {one!r} in one classifier and by {other!r} in the other; "
+        "statistics add only under one likelihood and one prior. State it in both: "
+        "likelihood={{{column!r}: {one!r}, ...}}."
+    )
+    learned = Sentence(
+        "column {column!r} is {what} differently in the two classifiers, as each learned it from "
+        "its own rows. Fit one classifier to all rows, or both without {argument}."
+    )
+    blocks = Sentence(
+        "the columns form the blocks {one:listed} in one classifier and {other:listed} in the "
+        "other; merge takes two with the same blocks. State the same likelihood= in both."
+    )
+    binary = Sentence(
+        "column {column!r} holds 0 and 1 as the levels {one:listed} in one classifier and "
+        "{other:listed} in the other. Declare them in one order in both: "
+        "pandas.Categorical(X[{column!r}], [{one:listed}])."
+    )
+    levels = Sentence(
+        "column {column!r} has the levels {one:listed 10} in one classifier and {other:listed 10} "
+        "in the other, and {likelihood!r} states a number for each by its position. Declare the "
+        "levels in both: pandas.Categorical(X[{column!r}], [{one:listed 10}])."
+    )
+    classes = Sentence(
+        "the classes are {one:listed} in one classifier and {other:listed} in the other; text, "
+        "numbers or booleans are allowed, all of one type. Fit both to y.astype(str)."
+    )
+
+
+REST = "Fit the remaining rows: clf.fit(X[rest], y[rest])"
+
+
+class CannotForget(BayesgenError, ValueError):
+    """Rows that cannot have been in the fit, or that cannot be subtracted from it."""
+
+    classes = Sentence(
+        "y has the {labels:named class}, of which the fit had no row; its classes are "
+        "{existing:listed}. Pass rows of the fit."
+    )
+    rows = Sentence(
+        "class {label!r} has {found:g} rows here, weights summed, and the fit had {fitted:g}. Pass "
+        "rows of the fit, each once and with its weight there."
+    )
+    unlabelled = Sentence(
+        "y has no label in {count:rows}, and only labeled rows can be subtracted. Leave these out: "
+        "keep = pandas.notna(y); forget(X[keep], y[keep])."
+    )
+    level = Sentence(
+        "column {column!r} has the {levels:named level}, of which the fit had no row; it had "
+        "{existing:listed 10}. Pass rows of the fit."
+    )
+    foreign = Sentence(
+        "these rows cannot have been in the fit: without them less than nothing would be left of "
+        "the {columns:named column} in class {label!r}. Pass rows of the fit, each once and with "
+        "its weight there.",
+        order="columns label",
+    )
+    digits = Sentence(
+        "too few digits would be left of the {columns:named column} in class {label!r}: beside the "
+        "rows to forget the others vary too little, or weigh too little. {cure}.",
+        order="columns label",
+        cure=REST,
+    )
+    weights = Sentence(
+        "too few digits would be left of the weight of class {label!r}, whose weights are no whole "
+        "numbers. {cure}.",
+        order="label",
+        cure=REST,
+    )
+    learned = Sentence(
+        "forget subtracts statistics, and {name}={value!r} is learned from all rows again. {cure}.",
+        order="name value",
+        cure=REST,
+    )
+    stack = Sentence(
+        "forget subtracts statistics, and the weights of a stack rest on predictions of single "
+        "rows. {cure}.",
+        cure=REST,
+    )

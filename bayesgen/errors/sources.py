@@ -1,0 +1,116 @@
+"""Errors about sources of rows: files, queries and streams that are read part by part."""
+
+import difflib
+from collections.abc import Sequence
+
+from bayesgen.errors.base import BayesgenError, BayesgenWarning, Sentence, listed, shown
+
+
+class InvalidSource(BayesgenError, ValueError):
+    """Rows cannot be read from a source, or not in the way that a method reads them."""
+
+    unreadable = Sentence(
+        "cannot read {source!r} as a table: {reason}. Write the file again, or leave it out."
+    )
+    no_file = Sentence(
+        "there is no file at {source!r}. Pass the path of a Parquet, CSV or Arrow file, of a "
+        "folder of them, or a pattern such as 'rows/*.parquet'."
+    )
+    several_formats = Sentence(
+        "{source!r} holds {one!r} and {other!r}, files of two formats. Pass a pattern that selects "
+        "one: {pattern!r}."
+    )
+    types = Sentence(
+        "column {column!r} is {before} in {first!r} and {now} in {second!r}; all files need one "
+        "type. Write {second!r} again with the type of the others, or leave it out."
+    )
+    cell = Sentence(
+        "column {column!r} of {source!r} holds {cell!r}, where the model was fitted to {kind}. If "
+        "it means missing, add --missing {cell!r}, in Python polars.scan_csv(path, "
+        "null_values=[{cell!r}]); otherwise correct the file.",
+        order="source column kind cell",
+    )
+    not_text = Sentence(
+        "column {column!r} of {source!r} holds bytes that are not UTF-8 text. Convert the file: "
+        "iconv -f latin1 -t utf-8."
+    )
+
+    @classmethod
+    def no_column(cls, source: str, name: object, existing: Sequence) -> "InvalidSource":
+        """A column that was asked for is not there."""
+        found = difflib.get_close_matches(str(name), list(map(str, existing)), n=1)
+        hint = f" (did you mean {found[0]!r}?)" if found else ""
+        return cls(
+            f"{shown(source)} has no column {shown(name)}{hint}; its columns are "
+            f"{listed(existing, 20)}."
+        )
+
+    no_features = Sentence(
+        "{source!r} has no column besides {target!r}: there is nothing to predict from."
+    )
+    no_shared_column = Sentence(
+        "{source!r} has none of the columns that the model reads, {names:listed 20}; its columns "
+        "are {existing:listed 20}. Name them as they were named when the model was fitted.",
+        order="source names existing",
+    )
+    no_rows = Sentence("{source!r} has no rows below the names of its columns.")
+    exhausted = Sentence(
+        "{source!r} has no rows left: it can be read only once. Make it again, or pass a function "
+        "that returns a new one."
+    )
+    no_names = Sentence(
+        "y={target!r} names a column, and X is of type {found.__class__.__name__}, whose columns "
+        "have no names. Pass the labels themselves: fit(X, y)."
+    )
+    weights = Sentence(
+        "sample_weight of {source!r} is of type {found.__class__.__name__}; the weights of a "
+        "source are one of its columns. Name it: fit(X, y, sample_weight='column')."
+    )
+    no_weight = Sentence(
+        "column {column!r}, which holds the weights, is missing in {count:,} of {n_rows:rows}; "
+        "every row needs one. Leave these rows out, or fill the column."
+    )
+    no_label = Sentence(
+        "column {column!r} is missing in {count:,} of {n_rows:rows}; every row needs a class. "
+        "Remove these rows, or fill the column; rows without a class are fitted from tables in "
+        "memory alone, fit(X, y)."
+    )
+    marked = Sentence(
+        "column {column!r} holds -1 beside {others:listed}: -1 marks a row without a class, and "
+        "every row needs one. Remove these rows, or, if -1 is a class, write it as a word."
+    )
+    taken = Sentence(
+        "{source!r} has {columns:named column} already, and answers of the same name are to stand "
+        "beside its columns. Leave these out, X.drop({columns:listed}), or rename them."
+    )
+    labels = Sentence(
+        "column {column!r} holds the label {now!r} here, and {before!r} in earlier parts; all "
+        "parts need one type. Cast it to text in every part.",
+        order="column before now",
+    )
+    frame = Sentence(
+        "{part} is of type {found.__class__.__name__}; every part needs to be a table with names. "
+        "Yield frames: pandas.DataFrame(part)."
+    )
+    read_once = Sentence(
+        "{source!r} can be read only once, and {what} reads its rows twice. Pass a path, a "
+        "pyarrow.dataset.Dataset, a LazyFrame, a list of frames, or a function that returns a new "
+        "iterator."
+    )
+    changed = Sentence(
+        "{source!r} had {before:rows} when it was first read and {now:,} later; a stack reads it "
+        "twice, and rows must stay. Write it to a file first, and pass the path."
+    )
+    kept_rows = Sentence(
+        "{what} needs all rows in memory, and a source is read part by part. Fit a sample of the "
+        "rows as a table, or pass bg.StackedClassifier(), which draws 20,000 rows for such parts."
+    )
+
+
+class IncompletePart(BayesgenWarning):
+    """A part of a source lacks columns that others have."""
+
+    lacks = Sentence(
+        "{part} lacks {columns:named column}, which other parts have; they count as missing in its "
+        "rows. Add the columns, or leave this part out."
+    )

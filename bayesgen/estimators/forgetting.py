@@ -1,0 +1,157 @@
+"""Rows taken out of a fit: the statistics of a classifier without those of some of its rows."""
+
+import dataclasses
+import itertools
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from bayesgen.errors import CannotForget, TooFewClasses
+from bayesgen.estimators import training
+from bayesgen.estimators.learned_arguments import learned_from_rows
+from bayesgen.estimators.training import TrainingState
+from bayesgen.estimators.training_rows import TrainingRows
+from bayesgen.inference.unlabelled_rows import ROWS
+from bayesgen.likelihoods.remainder import ROUNDING, Remainder, is_whole, subtracted
+from bayesgen.schema import Schema
+from bayesgen.table import Table
+
+Fitted = Any
+"""A classifier, whose module imports this one."""
+
+ERROR = 1e-9
+"""Relative rounding error of the statistics that are left above which rows are not forgotten."""
+
+
+def forget(clf: Fitted, X: object, y: object, sample_weight: object) -> Fitted:
+    """Remove rows from the fit of a classifier; see `Classifier.forget`."""
+    check_is_fitted(clf)
+    _require_statistics(clf)
+    rows = clf._training_rows(X, y, sample_weight, reset=False)
+    if rows.unlabelled is not None:
+        raise CannotForget.unlabelled(len(rows.unlabelled.codes))
+    strange = np.setdiff1d(rows.classes, clf.classes_)
+    if len(strange):
+        raise CannotForget.classes(strange.tolist(), clf.classes_.tolist())
+    return clf._finish_fit(remaining(clf.state_, rows), clf._seed)
+
+
+def remaining(state: TrainingState, rows: TrainingRows) -> TrainingState:
+    """Return the training state without rows, their classes among those of the state.
+
+    Raises:
+        CannotForget: the rows cannot have been in the fit, or too few digits are left.
+        TooFewClasses: fewer than two classes have rows left.
+    """
+    _require_levels(state.schema, rows.table)
+    parts = rows, state.schema, state.likelihoods, state.classes
+    whole, part = state.statistics, training.learn(*parts, unseen="error").statistics
+    exact = is_whole(rows.weight) and is_whole(whole.count)
+    count, foreign, error = subtracted(whole.count, part.count, exact=exact)
+    for k in np.flatnonzero(foreign | (error > ERROR)):
+        label = state.classes[k : k + 1].tolist()[0]
+        if foreign[k]:
+            raise CannotForget.rows(label, float(part.count[k]), float(whole.count[k]))
+        raise CannotForget.weights(label)
+    gone, blocks = (whole.count > 0) & (count == 0), {}
+    for name, before in whole.blocks.items():
+        found = before.without(part.blocks[name], exact=exact)
+        _require_part(state, name, found)
+        _require_nothing(state, name, found, gone)
+        blocks[name] = found.statistics
+    if np.count_nonzero(count > 0) < 2:
+        raise TooFewClasses.found(state.classes[count > 0].tolist())
+    left = dataclasses.replace(whole, count=count, blocks=blocks)
+    left = dataclasses.replace(state, statistics=left)
+    return _without_levels(_without_classes(left, gone))
+
+
+def _require_statistics(clf: Fitted) -> None:
+    """Reject classifiers that learned more of their rows than statistics."""
+    learned = learned_from_rows(clf, clf._training)
+    if clf._posterior is not None and ROWS in clf._posterior.report.details:
+        learned["unlabelled"] = clf.unlabelled
+    for name, value in learned.items():
+        raise CannotForget.learned(name, value)
+
+
+def _require_levels(schema: Schema, table: Table) -> None:
+    """Reject levels of which the fit had no row."""
+    later = schema.merge(table)
+    for name, columns in schema.blocks.items():
+        if any(later.n_levels(name)):
+            for column, grown in zip(columns, later.blocks[name], strict=True):
+                if new := grown.levels[len(column.levels) :]:
+                    raise CannotForget.level(column.name, new, column.levels)
+
+
+def _require_part(state: TrainingState, name: str, found: Remainder) -> None:
+    """Reject rows that cannot have been in a block, or leave too few digits.
+
+    Raises:
+        CannotForget: with column and class.
+    """
+    for wrong, make in (
+        (found.foreign, CannotForget.foreign),
+        (found.error > ERROR, CannotForget.digits),
+    ):
+        if not wrong.any():
+            continue
+        k, position = np.argwhere(wrong)[0]
+        columns = state.schema.blocks[name]
+        names = [column.name for column in columns]
+        if wrong.shape[1] == sum(state.schema.n_levels(name)):
+            names = [column.name for column in columns for _ in column.levels]
+        whole = wrong.shape[1] != len(names) or wrong[k].all()
+        raise make(
+            list(dict.fromkeys(names)) if whole else [names[position]],
+            state.classes[k : k + 1].tolist()[0],
+        )
+
+
+def _require_nothing(state: TrainingState, name: str, found: Remainder, gone: np.ndarray) -> None:
+    """Reject rows after which a class without rows has something left."""
+    part = found.statistics
+    before = state.statistics.blocks[name]
+    for key in part.axes if part.weighted is None else part.weighted:
+        if part.axes[key][:1] != ("class",):
+            continue
+        rest, whole = (np.abs(getattr(s, key)[gone]) for s in (part, before))
+        if (rest > ROUNDING * whole.max(initial=0.0)).any():
+            k = state.classes[gone].tolist()[0]
+            raise CannotForget.foreign([column.name for column in state.schema.blocks[name]], k)
+
+
+def _without_classes(state: TrainingState, gone: np.ndarray) -> TrainingState:
+    """Return the state without some classes, which have no rows."""
+    if not gone.any():
+        return state
+    stay = np.flatnonzero(~gone)
+    statistics = state.statistics.only_classes(stay)
+    return dataclasses.replace(state, classes=state.classes[stay], statistics=statistics)
+
+
+def _without_levels(state: TrainingState) -> TrainingState:
+    """Return the state without levels that were not declared and have no rows left."""
+    schema, blocks = state.schema, dict(state.statistics.blocks)
+    changed = dict(schema.blocks)
+    for name, part in state.statistics.blocks.items():
+        weight = part.per_level()
+        if weight is None:
+            continue
+        columns = schema.blocks[name]
+        declared = np.repeat([c.declared for c in columns], [len(c.levels) for c in columns])
+        stay = declared | (weight > 0)
+        if stay.all():
+            continue
+        blocks[name] = part.take("level", np.flatnonzero(stay))
+        ends = np.cumsum([len(column.levels) for column in columns])
+        pairs = zip(columns, np.split(stay, ends[:-1]), strict=True)
+        changed[name] = tuple(
+            dataclasses.replace(c, levels=tuple(itertools.compress(c.levels, kept)))
+            for c, kept in pairs
+        )
+    statistics = dataclasses.replace(state.statistics, blocks=blocks)
+    schema = dataclasses.replace(schema, blocks=changed)
+    return dataclasses.replace(state, schema=schema, statistics=statistics)

@@ -1,0 +1,66 @@
+"""Two fitted classifiers as one: their statistics add, and rows that were kept are read again."""
+
+import copy
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from bayesgen.errors import DifferentModels, NoRows
+from bayesgen.estimators.accumulation import with_its_rows
+from bayesgen.estimators.learned_arguments import learned_from_rows
+from bayesgen.estimators.merged_state import merged, same
+from bayesgen.inference.unlabelled_rows import ROWS
+
+Fitted = Any
+"""A classifier, whose module imports this one."""
+
+FREE = {"likelihood", "random_state", "progress"}
+"""Arguments that may differ: what a likelihood comes to is compared column by column."""
+
+
+def merge(one: Fitted, other: Fitted) -> Fitted:
+    """Return a classifier fitted to the rows of both; see `Classifier.merge`."""
+    _require_same_model(one, other)
+    asks = learned_from_rows(one, (*one._training, *other._training))
+    if not asks and not (_had_unlabelled(one) or _had_unlabelled(other)):
+        return copy.copy(one)._finish_fit(merged(one.state_, other.state_), one._seed)
+    what = "{}={!r}".format(*next(iter(asks.items()), ("unlabelled", one.unlabelled)))
+    return refitted(one, other, what)
+
+
+def refitted(one: Fitted, other: Fitted, what: str) -> Fitted:
+    """Return a classifier fitted to the rows that both kept, the second's added to the first's.
+
+    what: is learned from all rows together.
+
+    Raises:
+        NoRows: one of them kept none.
+    """
+    _require_same_model(one, other)
+    if not (one._training and other._training):
+        raise NoRows.to_merge(what)
+    out = with_its_rows(one)
+    for rows in other._training:
+        out.partial_fit(rows.X, rows.y, sample_weight=rows.sample_weight)
+    return out
+
+
+def _had_unlabelled(clf: Fitted) -> bool:
+    """Return whether a posterior rests on rows without a label too."""
+    return clf._posterior is not None and ROWS in clf._posterior.report.details
+
+
+def _require_same_model(one: Fitted, other: Fitted) -> None:
+    """Reject classifiers of two types, or with different arguments.
+
+    Raises:
+        DifferentModels: names the argument.
+    """
+    if type(one) is not type(other):
+        raise DifferentModels.estimators(type(one).__name__, type(other).__name__)
+    for clf in (one, other):
+        check_is_fitted(clf)
+    arguments = (clf.get_params(deep=False) for clf in (one, other))
+    for (name, value), found in zip(*(found.items() for found in arguments), strict=True):
+        if name not in FREE and not same(value, found[1]):
+            raise DifferentModels.argument(name, value, found[1])

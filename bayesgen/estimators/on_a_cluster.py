@@ -1,0 +1,102 @@
+"""Fits on a cluster: each partition becomes a training state where it lies, and states merge."""
+
+import dataclasses
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+from bayesgen.errors import InvalidSource, InvalidWeights, TooFewClasses
+from bayesgen.errors.base import Code
+from bayesgen.estimators.accumulation import with_its_rows
+from bayesgen.estimators.from_source import (
+    LabelledSource,
+    add,
+    forget_fit,
+    reduced,
+    require_statistics,
+)
+from bayesgen.estimators.merged_state import merged
+from bayesgen.estimators.training import TrainingState
+from bayesgen.table.sources import PART_ROWS, Cluster, Part, Source
+
+C = TypeVar("C", bound=Any)
+
+HEAD_ROWS = 1000
+"""Rows that decide on blocks and origins, which all partitions then share."""
+
+
+def fit_source(classifier: C, labelled: LabelledSource) -> C:
+    """Fit to a source: on the cluster where its rows lie, else here, part by part."""
+    cluster = labelled.source.cluster
+    if cluster is None:
+        return reduced(classifier, labelled)
+    return reduced_on_cluster(classifier, labelled, cluster)
+
+
+def reduced_on_cluster(classifier: C, labelled: LabelledSource, cluster: Cluster) -> C:
+    """Fit to the partitions of a cluster: workers return statistics, never rows.
+
+    Raises:
+        InvalidSource: rows have to stay in memory.
+        BayesgenError: as in `fit`; the message names the partition, and the row if it is one.
+    """
+    require_statistics(classifier)
+    forget_fit(classifier)
+    first = Part("the first rows", 0, cluster.head(HEAD_ROWS))
+    if not len(first):
+        raise InvalidSource.no_rows(labelled.source.name)
+    add(classifier, labelled, first)
+    if not hasattr(classifier, "state_"):
+        add_weighted(classifier, labelled, cluster)
+    prototype = with_its_rows(classifier)
+    # they come again in their partition
+    prototype.state_ = classifier.state_.without_rows()
+    # the dataframe itself stays here
+    source = Source(labelled.source.name, lambda _: iter(()), tuple(first.names))
+    here = dataclasses.replace(labelled, source=source)
+    state = cluster.reduced(PartitionState(prototype, here), merged)
+    if state is None:
+        raise InvalidSource.no_rows(labelled.source.name)
+    if len(state.classes) < 2:
+        raise TooFewClasses.found(state.classes.tolist())
+    return classifier._finish_fit(state, classifier._seed)
+
+
+def add_weighted(classifier: Any, labelled: LabelledSource, cluster: Cluster) -> None:
+    """Add the first rows of a weight above 0.
+
+    Raises:
+        InvalidWeights: there is none.
+    """
+    first = Part("the first rows", 0, cluster.head(HEAD_ROWS, labelled.weight))
+    if not len(first):
+        raise InvalidWeights.all_zero()
+    add(classifier, labelled, first)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class PartitionState:
+    """The function from a partition to its training state; None without rows.
+
+    prototype: a fit to no rows, with the blocks and origins of all. labelled: the columns of all,
+    and which of them hold labels and weights.
+    """
+
+    prototype: Any
+    labelled: LabelledSource
+
+    def __call__(self, name: str, frames: Iterable[object]) -> TrainingState | None:
+        """Return the state of the rows of a partition.
+
+        Raises:
+            InvalidSource: the partition lacks a column.
+        """
+        classifier, start = with_its_rows(self.prototype), 0
+        for frame in frames:
+            whole = Part(name, start, frame)
+            lacks = [n for n in self.labelled.source.names or () if n not in whole.names]
+            if lacks:
+                raise InvalidSource.no_column(Code(name), lacks[0], whole.names)
+            for first in range(0, len(whole), PART_ROWS):
+                add(classifier, self.labelled, whole.rows(first, first + PART_ROWS))
+            start += len(whole)
+        return classifier.state_ if start else None

@@ -1,0 +1,69 @@
+"""Draws from the closed forms of some blocks, where others have to be sampled.
+
+Given the labels the posterior is a product over the blocks and the class probabilities,
+
+    p(probs, theta_1, ..., theta_B given x, y) = p(probs given y) prod_b p(theta_b given x_b, y),
+
+since the likelihood of each block has parameters of its own, and missing cells of a joint block
+depend on no other. Where only some blocks lack a closed form, a sampler therefore needs those
+alone: the others and the class probabilities are drawn independently, and any pairing of the draws
+is a draw of all. Fewer dimensions are easier to sample, and averages over exact draws have no
+autocorrelation.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+
+import numpy as np
+
+from bayesgen.inference.incomplete_data import missing_cells
+from bayesgen.model import Model, ModelStatistics
+from bayesgen.typing import Params
+
+
+def closed_blocks(model: Model, statistics: ModelStatistics) -> set[str]:
+    """Return the names of the blocks with a closed form, given which cells are missing."""
+    return {
+        name
+        for name, part in model.blocks.items()
+        if part.conjugate and missing_cells(part, statistics.blocks[name]) is None
+    }
+
+
+def without_closed(
+    model: Model, statistics: ModelStatistics, closed: set[str]
+) -> tuple[Model, ModelStatistics]:
+    """Return model and statistics of the blocks left to sample, with class probabilities known.
+
+    Which probabilities these are does not matter to the posterior of the blocks.
+    """
+    left = model.only(set(model.blocks) - closed)
+    probs = model.classes.posterior(statistics.count).probs
+    classes = dataclasses.replace(model.classes, probs=probs, rows=np.inf)
+    some = {name: statistics.blocks[name] for name in left.blocks}
+    return Model(classes, left.blocks), ModelStatistics(statistics.count, some)
+
+
+def closed_posterior(model: Model, statistics: ModelStatistics, closed: set[str]) -> Model:
+    """Return the closed forms: of the class probabilities, and of the closed blocks."""
+    return model.only(closed).posterior(statistics)
+
+
+def chains_of_draws(
+    posterior: Model, rng: np.random.Generator, shape: tuple[int, int]
+) -> dict[str, Params]:
+    """Return independent draws of all parameters, by owner, each (chain, draw, ...)."""
+    size = shape[0] * shape[1]
+    drawn = {name: part.draw(rng, size) for name, part in posterior.blocks.items()}
+    return {
+        owner: {name: value.reshape(*shape, *value.shape[1:]) for name, value in values.items()}
+        for owner, values in {"class": posterior.classes.draw(rng, size), **drawn}.items()
+    }
+
+
+def numbers(model: Model, statistics: ModelStatistics, closed: set[str]) -> dict[str, Mapping]:
+    """Return the arrays of priors and statistics that the draws of closed blocks rest on."""
+    return {
+        name: {"prior": part.arrays(), "statistics": statistics.blocks[name].arrays()}
+        for name, part in model.only(closed).blocks.items()
+    }

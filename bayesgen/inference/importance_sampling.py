@@ -1,0 +1,155 @@
+"""Importance sampling: independent exact draws given few incomplete rows in joint blocks."""
+
+import dataclasses
+import time
+from collections.abc import Iterator
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from bayesgen.inference.chain_diagnostics import reliable_k, smoothed_weights
+from bayesgen.inference.data_augmentation import Augmentation
+from bayesgen.inference.incomplete_data import IncompleteData, missing_cells
+from bayesgen.inference.posterior import CHAINS, DrawsPosterior, Report, chained
+from bayesgen.likelihoods.base import row_chunks
+from bayesgen.model import Model, ModelStatistics, Reader
+from bayesgen.typing import Params
+
+LEAST_DRAWS = 1000
+"""Proposals drawn at least: the shape of a tail needs about 200 draws of it."""
+PILOT = 250
+"""Proposals that show whether the others are worth their time."""
+HOPELESS = 2.5
+"""Standard deviation of the pilot's log weights from which Pareto k can no longer be below .7."""
+WEIGHED_FLOATS = 2_000_000
+"""Numbers in the parameters of draws weighed at once: 16 MB, small beside those of all draws."""
+EM_STEPS = 30
+STILL = 1e-3
+"""Relative change of every parameter at which EM stops: far below the width of any posterior."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ImportanceSampling:
+    r"""Independent draws of the posterior given incomplete rows, or else data augmentation.
+
+    A proposal theta of a block with missing values is an exact draw from the closed-form posterior
+    q given expected statistics at the end of EM. With the prior in both, its weight is
+
+        w(theta) = p(theta) prod_i p(observed x_i | theta) / q(theta)
+                 = p(observed cells | theta) / p(expected statistics | theta)
+
+    up to a constant factor. Blocks are independent given the labels, and so are the classes of a
+    block unless they share parameters: each has weights of its own. They are smoothed, and draws
+    resampled by them (systematically) to equal weights. Where the Pareto k of some weights is .7 or
+    more the proposals miss a part of the posterior, and `Augmentation` draws instead.
+
+    Source: Robert and Casella, Monte Carlo Statistical Methods (2nd ed., 2004), section 3.3;
+    Vehtari, Simpson, Gelman, Yao and Gabry, Pareto smoothed importance sampling, Journal of Machine
+    Learning Research 25 (2024).
+
+    Args:
+        draws: in each of four chains, which are independent here.
+    """
+
+    draws: int = 1000
+
+    def infer(
+        self, model: Model, statistics: ModelStatistics, reader: Reader, seed: int
+    ) -> DrawsPosterior:
+        """Return draws of every parameter; of `Augmentation` if weights vary too much."""
+        rng, start = np.random.default_rng(seed), time.perf_counter()
+        n = CHAINS * self.draws
+        params = {"class": model.classes.posterior(statistics.count).draw(rng, n)}
+        pareto_k, effective, families = 0.0, float(n), dict(model.blocks)
+        for name, part in model.blocks.items():
+            gaps = missing_cells(part, statistics.blocks[name])
+            if gaps is None:
+                # kernels at rows are kept by the posterior, and not by the prior
+                families[name] = part.posterior(statistics.blocks[name])
+                params[name] = families[name].draw(rng, n)
+                continue
+            found = importance_sample(gaps, rng, n)
+            if found is None:
+                return Augmentation(draws=self.draws).infer(model, statistics, reader, seed)
+            params[name] = found.params
+            pareto_k, effective = max(pareto_k, found.pareto_k), min(effective, found.effective)
+        details = {"pareto_k": pareto_k, "effective draws": effective}
+        verdict = (
+            "Independent draws from the posterior of expected statistics, weighed: Pareto k "
+            f"{pareto_k:.2f} (reliable below .7), at least {effective:.0f} effective draws of {n}."
+        )
+        seconds = time.perf_counter() - start
+        report = Report("importance", seconds, converged=True, verdict=verdict, details=details)
+        return DrawsPosterior(reader, report, chained(params, n), families)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class WeighedDraws:
+    """Resampled draws (draw, ...), the largest Pareto k and the least effective number of draws."""
+
+    params: Params
+    pareto_k: float
+    effective: float
+
+
+def importance_sample(
+    data: IncompleteData, rng: np.random.Generator, n: int
+) -> WeighedDraws | None:
+    """Return n draws of equal weight; None if the weights vary too much to be trusted."""
+    centre = em(data)
+    size = max(n, LEAST_DRAWS)
+    proposal = data.likelihood.posterior(data.filled(centre))
+    draws = proposal.draw(rng, size)
+    found = []
+    for some in (slice(0, PILOT), *_others(draws, size)):
+        part = {name: value[some] for name, value in draws.items()}
+        found.append(data.log_importance(part, centre))
+        if not np.isfinite(found[-1]).all() or found[0].std(axis=0).max() > HOPELESS:
+            return None
+    weight, pareto_k = smoothed_weights(np.concatenate(found))
+    if pareto_k.max() >= reliable_k(size):
+        return None
+    effective = float((1 / (weight**2).sum(axis=0)).min())
+    kept = resampled(weight, rng, n)
+    params = {name: _taken(value, kept) for name, value in draws.items()}
+    return WeighedDraws(params, float(pareto_k.max()), min(effective, n))
+
+
+def _others(draws: Params, size: int) -> Iterator[slice]:
+    """Yield the draws after the pilot, as many at a time as memory allows."""
+    width = sum(value[0].size for value in draws.values())
+    for part in row_chunks(size - PILOT, max(PILOT, WEIGHED_FLOATS // width)):
+        yield slice(PILOT + part.start, PILOT + part.stop)
+
+
+def em(data: IncompleteData) -> Params:
+    """Return about the mode of the posterior by EM, which few missing cells leave in few steps.
+
+    Weights are right wherever it stops.
+    """
+    params = data.likelihood.initial_params(data.statistics)
+    for _ in range(EM_STEPS):
+        before, params = params, data.likelihood.posterior(data.filled(params)).mode()
+        if all(np.allclose(v, before[name], rtol=STILL, atol=0.0) for name, v in params.items()):
+            break
+    return params
+
+
+def resampled(
+    weight: Float[np.ndarray, "draw independent"], rng: np.random.Generator, n: int
+) -> Int[np.ndarray, "n independent"]:
+    """Return which draws are kept, one as often as n times its weight, rounded up or down.
+
+    Systematic resampling; draws stay in order, so that averages over batches see repeated ones.
+    """
+    places = (np.arange(n)[:, None] + rng.random(weight.shape[1])) / n
+    steps = np.cumsum(weight, axis=0)
+    found = [np.searchsorted(s, place * s[-1]) for s, place in zip(steps.T, places.T, strict=True)]
+    return np.minimum(np.stack(found, axis=1), len(weight) - 1)
+
+
+def _taken(value: np.ndarray, some: Int[np.ndarray, "n independent"]) -> np.ndarray:
+    """Return the draws of each class, or of all where there is one set of weights."""
+    if some.shape[1] == 1:
+        return value[some[:, 0]]
+    return value[some, np.arange(some.shape[1])]

@@ -1,0 +1,98 @@
+"""Expected moments of the filled rows of a multivariate normal, given parameters.
+
+Given the parameters the filled rows of a cell (one class and one pattern of observed columns) are
+an affine map of the observed ones plus noise in the missing columns: their moments follow from the
+cell's, and no step needs the rows.
+
+Source: Dempster, Laird and Rubin (1977); Little and Rubin, Statistical Analysis with Missing Data
+(2nd ed.), section 11.2.
+"""
+
+import numpy as np
+
+from bayesgen.likelihoods.multivariate_normal.statistics import (
+    MultivariateNormalStatistics,
+    complete_rows,
+)
+from bayesgen.typing import Params
+
+
+def expected(
+    statistics: MultivariateNormalStatistics, params: Params
+) -> MultivariateNormalStatistics:
+    """Return the expected statistics of the filled rows given the observed cells and params.
+
+    Exact. params: mean (class, feature) and cholesky (class or 1, feature, feature).
+    """
+    slope, root = regression(statistics, params)
+    filled = cell_means(statistics, params, slope)
+    scatter = slope @ statistics.cell_scatter @ slope.mT
+    scatter += statistics.cell_count[:, None, None] * (root @ root.mT)
+    return complete_rows(*merge_cells(statistics, filled, scatter))
+
+
+def regression(
+    statistics: MultivariateNormalStatistics, params: Params
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return (slope, root) of each cell, both of shape (*draw, cell, feature, feature).
+
+    A row of the cell is mean + slope (observed part - mean) + root z with z standard normal: slope
+    is the identity in observed rows, the regression in missing ones and 0 in missing columns; root
+    is 0 outside the missing block. Both come from the precision P: the conditional covariance is
+    the inverse of its missing block, the regression -P_mm^-1 P_mo. Columns are scaled to unit
+    variance meanwhile, because their units would make P ill-conditioned.
+    """
+    mean, factor = params["mean"], params["cholesky"]
+    p, seen = mean.shape[-1], statistics.cell_observed
+    unit = np.sqrt((factor**2).sum(axis=-1))
+    inverse = np.linalg.inv(factor / unit[..., None])
+    precision = np.broadcast_to(inverse.mT @ inverse, (*mean.shape, p))
+    unit = np.broadcast_to(unit, mean.shape)[..., statistics.cell_class, :]
+    # as many columns of each cell as any cell misses, its missing ones first: few, so that the
+    # matrices to invert are small
+    n_some = int((~seen).sum(axis=1).max(initial=0))
+    some = np.argsort(seen, axis=1, kind="stable")[:, :n_some]
+    missing = ~np.take_along_axis(seen, some, axis=1)
+    rows = precision[..., statistics.cell_class[:, None], some, :]
+    columns = np.broadcast_to(some[:, None], (*rows.shape[:-1], n_some))
+    both = missing[:, :, None] & missing[:, None]
+    block = np.where(both, np.take_along_axis(rows, columns, axis=-1), np.eye(n_some))
+    inner = np.where(both, np.linalg.inv(np.linalg.cholesky(block)).mT, 0.0)
+    cross = np.where(seen[:, None], rows, 0.0)
+    slope, root = np.zeros((2, *rows.shape[:-2], p, p))
+    cell = np.arange(len(seen))[:, None]
+    slope[..., cell, some, :] = -inner @ (inner.mT @ cross)
+    slope += np.eye(p) * seen[:, None]
+    root[..., cell[:, :, None], some[:, :, None], some[:, None]] = inner
+    return unit[..., None] * slope / unit[..., None, :], unit[..., None] * root
+
+
+def cell_means(
+    statistics: MultivariateNormalStatistics, params: Params, slope: np.ndarray
+) -> np.ndarray:
+    """Return each cell's mean with missing columns at their regression, (*draw, cell, feature)."""
+    seen, centre = statistics.cell_observed, params["mean"][..., statistics.cell_class, :]
+    delta = np.where(seen, statistics.cell_mean - centre, 0.0)
+    return np.where(seen, statistics.cell_mean, centre + (slope @ delta[..., None])[..., 0])
+
+
+def merge_cells(
+    statistics: MultivariateNormalStatistics, mean: np.ndarray, scatter: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return count (class,), mean and scatter of each class, (*draw, class, feature[, feature]).
+
+    mean and scatter are those of the cells once filled, (*draw, cell, feature[, feature]).
+    """
+    p = mean.shape[-1]
+    member = np.equal(statistics.cell_class, np.arange(len(statistics.count))[:, None])
+    weight = member * statistics.cell_count
+    count = statistics.count + weight.sum(axis=1)
+    total = statistics.count[:, None] * statistics.mean + weight @ mean
+    merged = np.divide(total, count[:, None], out=np.zeros_like(total), where=count[:, None] > 0)
+    delta = mean - merged[..., statistics.cell_class, :]
+    between = statistics.cell_count[:, None, None] * delta[..., :, None] * delta[..., None, :]
+    own = statistics.mean - merged
+    flat = (scatter + between).reshape(*mean.shape[:-1], p * p)
+    squares = (member @ flat).reshape(*merged.shape, p)
+    squares += statistics.count[:, None, None] * own[..., :, None] * own[..., None, :]
+    return count, merged, squares + statistics.scatter

@@ -1,0 +1,91 @@
+"""What is left of statistics when some of their rows are subtracted, and how far to trust it.
+
+A difference of sums has the absolute rounding error of the sums, so its relative error grows as
+less is left. Sums of whole numbers are exact. Centered squares follow
+
+    S_left = S - S_part - n m / (n - m) (mean - mean_part)^2,
+
+each term of which is at most S (Chan, Golub and LeVeque 1979): the relative error of what is left
+is about the rounding unit times S / S_left.
+"""
+
+import dataclasses
+from typing import Generic, TypeVar
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+UNIT = 16 * np.finfo(float).eps
+"""Rounding error of a sum relative to it: some rounding units, for sums are made in chunks."""
+ROUNDING = 1e-9
+"""Share of a sum below which a negative rest is taken for rounding."""
+WHOLE = 2.0**53
+"""Whole numbers up to here add and subtract exactly."""
+
+S = TypeVar("S")
+Mask = Bool[np.ndarray, "class position"]
+Error = Float[np.ndarray, "class position"]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Remainder(Generic[S]):
+    """Statistics without some rows.
+
+    statistics: of the rows that are left. foreign: where the subtracted rows cannot have been among
+    them all, by class and by column, level or (a single position) block. error: a bound of the
+    relative rounding error of what is left; infinite where no digit is left.
+    """
+
+    statistics: S
+    foreign: Mask
+    error: Error
+
+
+def is_whole(values: np.ndarray) -> bool:
+    """Return whether sums and differences of such numbers are exact."""
+    return bool((values == np.rint(values)).all() and (np.abs(values) < WHOLE).all())
+
+
+def subtracted(
+    whole: np.ndarray, part: np.ndarray, *, exact: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the rest of sums that cannot be negative, where it is so, and its relative error.
+
+    exact: whether all weights are whole numbers; then the rest is exact if the sums are whole too.
+    """
+    left = whole - part
+    foreign = left < -ROUNDING * np.maximum(whole, part)
+    if exact and is_whole(whole) and is_whole(part):
+        return left, foreign, np.zeros(left.shape)
+    return left, foreign, relative(UNIT * whole, left)
+
+
+def relative(error: np.ndarray, left: np.ndarray) -> np.ndarray:
+    """Return an absolute error relative to what is left; 0 where nothing is, exactly."""
+    out = np.divide(error, left, out=np.full(left.shape, np.inf), where=left > 0)
+    return np.where((left == 0) & (error == 0), 0.0, out)
+
+
+def weights_left(
+    whole: np.ndarray, part: np.ndarray, left: np.ndarray, *, exact: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return where subtracted rows were not all there, and the error of what is left.
+
+    A difference of rows drops those whose weight is not above zero, and its total then exceeds the
+    difference of the totals.
+
+    Args:
+        whole: total weight of the rows, by class and position.
+        part: that of the subtracted rows.
+        left: that of the rows that are left.
+        exact: whether all weights are whole numbers.
+    """
+    rest, foreign, error = subtracted(whole, part, exact=exact)
+    more = left - rest > ROUNDING * np.maximum(whole, part)
+    lost = np.abs(left - rest) > UNIT * whole
+    return foreign | more, np.where(lost, np.inf, error)
+
+
+def by_class(values: np.ndarray) -> np.ndarray:
+    """Return the largest of the values of each class, in one position."""
+    return values.reshape(len(values), -1).max(axis=1, keepdims=True, initial=0)

@@ -1,0 +1,230 @@
+"""CSV files, whose columns have one type in all rows of all files."""
+
+import collections
+import contextlib
+import dataclasses
+import functools
+import re
+from collections.abc import Generator, Iterator, Mapping
+from pathlib import Path
+
+import pyarrow as pa
+from pyarrow import csv
+
+from bayesgen.errors import IncompletePart, InvalidSource, InvalidTable, warn
+from bayesgen.table.columns import Name
+
+NULLS = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None", "none")
+"""Cells of a CSV file that mean "missing", quoted or not."""
+
+BLOCK_BYTES = 1 << 22
+"""Bytes of a CSV file parsed at once: a row has to fit in. pyarrow reads up to 32 blocks ahead,
+which take 170 MB at most (measured on a file of 225 MB)."""
+
+INVALID_CELL = re.compile(
+    r"CSV column #(\d+):.*CSV conversion error to ([^:]+): (?:invalid value '(.*)'|(.*))", re.DOTALL
+)
+"""pyarrow's message for a cell that is not of its column's type: column, type, cell or reason."""
+
+KINDS = {"double": "numbers", "int64": "whole numbers", "bool": "booleans (true, false, 0, 1)"}
+
+TYPES = {"number": pa.float64(), "text": pa.string(), "boolean": pa.bool_()}
+
+Types = dict[str, pa.DataType]
+
+
+@dataclasses.dataclass(frozen=True)
+class CsvFiles:
+    """CSV files with the same columns, in any order.
+
+    paths: of the files. missing: more cells that mean "missing".
+    """
+
+    paths: tuple[str, ...]
+    missing: tuple[str, ...] = ()
+
+    def names(self) -> tuple[str, ...]:
+        """Return the columns of all files, in the order of their first appearance.
+
+        Raises:
+            InvalidSource: a file is not a table.
+            InvalidTable: two columns have one name.
+        """
+        return tuple(dict.fromkeys(name for path in self.paths for name in self._columns[path]))
+
+    @functools.cached_property
+    def _columns(self) -> dict[str, list[str]]:
+        """The columns of each file."""
+        found = {}
+        for path in self.paths:
+            with self._opened(path) as reader:
+                found[path] = list(_distinct(reader.schema))
+        return found
+
+    def tables(self, kinds: Mapping[Name, str] | None) -> Iterator[tuple[str, int, pa.Table]]:
+        """Yield the rows of the files: the file, the number of the first row there, and rows.
+
+        Args:
+            kinds: "number", "text" or "boolean" of the columns to read, "any": the type that holds
+                for all rows; None: all columns, of such types.
+
+        Raises:
+            InvalidSource: a file is not a table, or a cell is not of its column's kind.
+        """
+        if kinds is None:
+            types = self.types
+        else:
+            types = {str(n): TYPES.get(k) or self.types[str(n)] for n, k in kinds.items()}
+        for path in self.paths:
+            absent = [name for name in types if name not in self._columns[path]]
+            if absent and kinds is None:
+                warn(IncompletePart.lacks(f"file {path!r}", absent))
+            start = 0
+            with self._opened(path, types, list(types)) as reader:
+                for batch in reader:
+                    yield path, start, pa.Table.from_batches([batch])
+                    start += len(batch)
+
+    @functools.cached_property
+    def types(self) -> Types:
+        """The columns and types that hold for all rows.
+
+        They are guessed from the first 4 MB of each file; where a later cell does not fit, they
+        widen (whole number, number, text) and reading starts again.
+        """
+        widened: Types = {}
+        while True:
+            found = self._read_types(widened)
+            if found is None:
+                continue
+            types: dict[str, set[pa.DataType]] = collections.defaultdict(set)
+            for schema in found:
+                for name, kind in schema.items():
+                    types[name].add(kind)
+            differ = {name: common(kinds) for name, kinds in types.items() if len(kinds) > 1}
+            if not differ:
+                return {name: next(iter(types[name])) for name in self.names()}
+            widened |= differ
+
+    def _read_types(self, widened: Types) -> list[Types] | None:
+        """Return the types of each file; None: a cell did not fit, and its type has widened."""
+        found = []
+        for path in self.paths:
+            try:
+                with self._opened(path, widened, translated=False) as reader:
+                    # a cell that does not fit its column is detected only when parsed
+                    collections.deque(reader, maxlen=0)
+                    found.append(_distinct(reader.schema))
+            except pa.ArrowInvalid as error:
+                invalid = INVALID_CELL.search(str(error))
+                if invalid is None or invalid[3] is None:
+                    raise self._refusal(path, error) from error
+                name = self._columns[path][int(invalid[1])]
+                widened[name] = wider(invalid[2], invalid[3])
+                return None
+            for name, kind in found[-1].items():
+                if pa.types.is_binary(kind):
+                    raise InvalidSource.not_text(name, path)
+        return found
+
+    @contextlib.contextmanager
+    def _opened(
+        self,
+        path: str,
+        types: Types | None = None,
+        names: list[str] | None = None,
+        *,
+        translated: bool = True,
+    ) -> Generator[csv.CSVStreamingReader]:
+        """Open a file; errors of pyarrow become sentences if `translated`."""
+        try:
+            with csv.open_csv(
+                path,
+                read_options=csv.ReadOptions(block_size=BLOCK_BYTES),
+                parse_options=csv.ParseOptions(delimiter=separator(path), newlines_in_values=True),
+                convert_options=csv.ConvertOptions(
+                    null_values=[*NULLS, *self.missing],
+                    strings_can_be_null=True,
+                    column_types=types,
+                    include_columns=names,
+                    include_missing_columns=True,
+                ),
+            ) as reader:
+                yield reader
+        except (OSError, pa.ArrowException) as error:
+            if not translated and isinstance(error, pa.ArrowInvalid):
+                raise
+            raise self._refusal(path, error) from error
+
+    def _refusal(self, path: str, error: Exception) -> InvalidSource:
+        invalid = INVALID_CELL.search(str(error))
+        if invalid is None:
+            return InvalidSource.unreadable(path, reason(error))
+        column, kind, cell, _ = invalid.groups()
+        name = self._columns[path][int(column)]
+        if cell is None:
+            return InvalidSource.not_text(name, path)
+        return InvalidSource.cell(path, name, KINDS.get(kind, kind), cell)
+
+
+def separator(path: str) -> str:
+    """Return the separator of cells: a tab in .tsv, else the one of the first line."""
+    if ".tsv" in Path(path).suffixes[-2:]:
+        return "\t"
+    with pa.input_stream(path) as stream:
+        start = re.sub(rb'"[^"]*"', b"", stream.read(1 << 16))
+    line = start.split(b"\n")[0].decode("latin1")
+    return "," if "," in line else max(",;\t|", key=line.count)
+
+
+def wider(kind: str, cell: str) -> pa.DataType:
+    """Return the narrowest type, at least `kind` (a name of pyarrow's), that takes a cell too.
+
+    Examples:
+        >>> wider("int64", "1.5"), wider("int64", "red"), wider("null", "true")
+        (DataType(double), DataType(string), DataType(bool))
+    """
+    if kind == "null" and re.fullmatch(r"[+-]?\d{1,18}", cell):
+        return pa.int64()
+    if kind in ("null", "int64") and cell.lower() in ("true", "false"):
+        return pa.bool_()
+    if kind in ("null", "int64", "bool"):
+        with contextlib.suppress(ValueError):
+            float(cell)
+            return pa.float64()
+    return pa.string()
+
+
+def common(kinds: set[pa.DataType]) -> pa.DataType:
+    """Return the narrowest type that may hold the cells of a column that differs between files.
+
+    Examples:
+        >>> common({pa.int64(), pa.float64()}), common({pa.null(), pa.bool_()})
+        (DataType(double), DataType(bool))
+        >>> common({pa.int64(), pa.string()})
+        DataType(string)
+    """
+    observed = kinds - {pa.null()}
+    if len(observed) == 1:
+        return next(iter(observed))
+    if observed == {pa.int64(), pa.float64()}:
+        return pa.float64()
+    return pa.bool_() if observed == {pa.int64(), pa.bool_()} else pa.string()
+
+
+def reason(error: Exception) -> str:
+    """Return the first line of an error of pyarrow; it may quote bytes of a file."""
+    text = str(error).split("Is this a 'parquet' file?: ")[-1].strip().split("\n")[0]
+    return "".join(filter(str.isprintable, text))[:200].rstrip(". ")
+
+
+def _distinct(schema: pa.Schema) -> Types:
+    """Return types by name.
+
+    Raises:
+        InvalidTable: two columns have one name.
+    """
+    count = collections.Counter(schema.names)
+    if twice := sorted(name for name, times in count.items() if times > 1):
+        raise InvalidTable.duplicate_names(twice)
+    return {field.name: field.type for field in schema}

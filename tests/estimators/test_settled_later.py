@@ -1,0 +1,88 @@
+"""Inference after partial_fit waits until its result is asked for."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import bayesgen as bg
+from bayesgen.errors import UninformativeColumn
+from bayesgen.inference import Exact
+
+X = np.random.default_rng(0).standard_normal((30, 2))
+Y = np.arange(30) % 3
+PARTS = [slice(i, i + 6) for i in range(0, 30, 6)]
+
+
+@pytest.fixture
+def inferences(monkeypatch):
+    """Return a list that grows by one at every inference."""
+    found, infer = [], Exact.infer
+    monkeypatch.setattr(Exact, "infer", lambda *args: found.append(1) or infer(*args))
+    return found
+
+
+def in_parts(model=bg.QDA, **params):
+    clf = model(**params)
+    for part in PARTS:
+        clf.partial_fit(X[part], Y[part], classes=[0, 1, 2])
+    return clf
+
+
+def test_a_hundred_batches_are_inferred_when_asked_for(inferences):
+    clf = in_parts()
+    assert len(inferences) == 1  # the first batch, whose arguments and warnings come at once
+    probs = clf.predict_proba(X)
+    assert len(inferences) == 2
+    np.testing.assert_array_equal(clf.predict_proba(X), probs)
+    assert clf.inference_ == clf.report_.method == "exact"
+    assert len(inferences) == 2
+    np.testing.assert_allclose(probs, bg.QDA().fit(X, Y).predict_proba(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["report_", "inference_"])
+def test_reports_are_those_of_all_rows(name, inferences):
+    clf = in_parts()
+    getattr(clf, name)
+    assert len(inferences) == 2
+    assert not hasattr(bg.QDA(), name)
+
+
+def test_copies_and_files_hold_the_posterior(tmp_path, inferences):
+    probs = bg.QDA().fit(X, Y).predict_proba(X)
+    in_parts().save(tmp_path / "m.bgm")
+    found = (
+        bg.load(tmp_path / "m.bgm"),
+        copy.copy(in_parts()),
+        pickle.loads(pickle.dumps(in_parts())),
+    )
+    before = len(inferences)
+    for again in found:
+        np.testing.assert_allclose(again.predict_proba(X), probs, rtol=1e-9)
+    assert len(inferences) == before
+
+
+def test_warnings_are_those_of_all_rows_when_asked_for():
+    still = np.c_[X[:, 0], np.zeros(30)]
+    clf = bg.NaiveBayes(inference="mle")
+    with pytest.warns(UninformativeColumn):
+        clf.partial_fit(still[:6], Y[:6], classes=[0, 1, 2])
+    clf.partial_fit(still[6:], Y[6:])
+    with pytest.warns(UninformativeColumn):
+        clf.predict_proba(X)
+
+
+def test_rows_of_a_single_class_wait_for_others():
+    clf = bg.LDA().partial_fit(X[Y == 0], Y[Y == 0], classes=[0, 1, 2])
+    clf.partial_fit(X[Y == 0], Y[Y == 0])
+    assert not hasattr(clf, "report_")
+    clf.partial_fit(X[Y > 0], Y[Y > 0])
+    assert clf.report_.converged
+
+
+def test_arguments_set_later_are_those_of_later_fits():
+    clf = in_parts()
+    probs = copy.copy(clf).predict_proba(X)
+    clf.set_params(inference="mle")
+    np.testing.assert_array_equal(clf.predict_proba(X), probs)

@@ -1,0 +1,74 @@
+"""Statistics of moved, reweighted and removed rows, over every likelihood."""
+
+import laws
+import numpy as np
+import pytest
+from case import N_CLASSES
+from cases import CASES
+
+every_case = pytest.mark.parametrize("name", CASES)
+CENTRED = [name for name, case in CASES.items() if case.prior.centred]
+
+
+def some(name, gaps=True, n=30, seed=5):
+    case = CASES[name]
+    x, y = case.rows(np.random.default_rng(seed), n, gaps)
+    return case, x, y
+
+
+@every_case
+def test_times_is_every_weight_multiplied(name):
+    case, x, y = some(name)
+    weight = 1.0 + np.arange(30) % 3
+    found = laws.statistics(case, case.prior, x, y, weight).times(0.5)
+    laws.same(found, laws.statistics(case, case.prior, x, y, 0.5 * weight))
+
+
+@pytest.mark.parametrize("name", CENTRED)
+def test_shifted_is_every_cell_moved(name):
+    case, x, y = some(name)
+    by = np.array([2.0, -64.0, 4096.0])
+    found = laws.statistics(case, case.prior, x, y).shifted(by)
+    laws.same(found, laws.statistics(case, case.prior, x + by, y))
+
+
+def test_some_likelihoods_are_centred():
+    assert len(CENTRED) > 5
+
+
+@every_case
+def test_without_some_rows_are_the_others(name):
+    case, x, y = some(name)
+    away = np.arange(30) % 5 == 1
+    whole, part, rest = (
+        laws.statistics(case, case.prior, x[rows], y[rows]) for rows in (slice(None), away, ~away)
+    )
+    found = whole.without(part, exact=True)
+    for key, value in rest.arrays().items():
+        # the rounding of the whole stays
+        size = np.nan_to_num(np.abs(getattr(whole, key).astype(float))).max(initial=0.0)
+        left = getattr(found.statistics, key)
+        np.testing.assert_allclose(left, value, rtol=1e-9, atol=1e-13 * size, err_msg=key)
+    assert not found.foreign.any()
+    assert found.error.max() < 1e-9
+
+
+@every_case
+def test_rows_that_were_not_there_show(name):
+    """Rows in a class that has fewer of them leave less than nothing."""
+    case, x, y = some(name)
+    whole = laws.statistics(case, case.prior, x, y)
+    strange = laws.statistics(case, case.prior, x[y == 0], np.full((y == 0).sum(), 2))
+    foreign = whole.without(strange, exact=True).foreign
+    assert foreign[2].any()
+    assert not foreign[:2].any()
+
+
+@every_case
+def test_classes_without_rows_can_go(name):
+    case, x, y = some(name)
+    stay = y != 1
+    found = laws.statistics(case, case.prior, x[stay], y[stay]).only_classes(np.array([0, 2]))
+    options = {"n_classes": N_CLASSES - 1, "n_levels": case.n_levels}
+    y = np.searchsorted([0, 2], y[stay])
+    laws.same(found, case.prior.statistics(x[stay], y, np.ones(len(y)), **options))

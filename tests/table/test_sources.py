@@ -1,0 +1,191 @@
+"""Sources of rows: every engine yields the rows of the table, in parts that have names."""
+
+import dataclasses
+import re
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from pyarrow import dataset, feather, parquet
+
+from bayesgen.errors import InvalidSource, InvalidTable
+from bayesgen.table.sources import source_of
+from bayesgen.table.sources.csv_files import CsvFiles
+
+ROWS = 500
+FRAME = pd.DataFrame(
+    {"a": np.arange(ROWS) / 3, "b": ["u", None, "v", "w"] * (ROWS // 4), "c": np.arange(ROWS) % 7}
+)
+ARROW = pa.Table.from_pandas(FRAME, preserve_index=False)
+
+
+class Exported:
+    """A stream that speaks Arrow's protocol alone."""
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return ARROW.__arrow_c_stream__(requested_schema)
+
+
+def engines(path):
+    """Return every kind of source of the same rows, by name."""
+    (path / "folder").mkdir()
+    for i, start in enumerate(range(0, ROWS, 200)):
+        parquet.write_table(ARROW.slice(start, 200), path / "folder" / f"{i}.parquet")
+    parquet.write_table(ARROW, path / "rows.parquet", row_group_size=120)
+    feather.write_feather(ARROW, path / "rows.arrow")
+    FRAME.to_csv(path / "rows.csv", index=False)
+    halves = [FRAME[:250], FRAME[250:]]
+    return {
+        "a Parquet file": path / "rows.parquet",
+        "an Arrow file": str(path / "rows.arrow"),
+        "a CSV file": path / "rows.csv",
+        "a folder": path / "folder",
+        "a pattern": str(path / "folder" / "*.parquet"),
+        "a Dataset": dataset.dataset(path / "folder"),
+        "a RecordBatchReader": ARROW.to_reader(70),
+        "an Arrow stream": Exported(),
+        "a LazyFrame": pl.from_arrow(ARROW).lazy(),
+        "a relation": duckdb.from_arrow(ARROW),
+        "a list": halves,
+        "an iterator": iter(halves),
+        "a function": lambda: iter([pl.from_pandas(half) for half in halves]),
+    }
+
+
+NAMES = (
+    *("a Parquet file", "an Arrow file", "a CSV file", "a folder", "a pattern", "a Dataset"),
+    *("a RecordBatchReader", "an Arrow stream", "a LazyFrame", "a relation"),
+    *("a list", "an iterator", "a function"),
+)
+ONCE = ("a RecordBatchReader", "an iterator")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_source_yields_all_rows_in_bounded_parts(name, tmp_path):
+    source = dataclasses.replace(source_of(engines(tmp_path)[name]), part_rows=90)
+    parts = list(source.parts())
+    assert max(map(len, parts)) <= 90
+    assert source.names in (None, ("a", "b", "c"))
+    assert source.n_rows in (None, ROWS)
+    found = pa.concat_tables([pa.table(pa.Table.from_pandas(_pandas(part))) for part in parts])
+    assert found.select(["a", "b", "c"]).to_pydict() == ARROW.to_pydict()
+    assert source.once == (name in ONCE)
+    if not source.once:
+        assert sum(map(len, source.parts())) == ROWS
+
+
+def _pandas(part):
+    frame = part.frame
+    frame = frame.to_pandas() if hasattr(frame, "to_pandas") else frame
+    return frame.astype({"b": object}).reset_index(drop=True)
+
+
+def test_names_of_all_engines_are_tested(tmp_path):
+    assert tuple(engines(tmp_path)) == NAMES
+
+
+def test_tables_in_memory_are_no_sources():
+    for table in (FRAME, ARROW, pl.from_pandas(FRAME), FRAME.to_numpy(), [[1.0], [2.0]], None, 3):
+        assert source_of(table) is None
+
+
+def test_parts_are_named_by_file_and_row_or_by_number(tmp_path):
+    folder = engines(tmp_path)["a folder"]
+    found = [(p.name, p.start, len(p)) for p in source_of(folder).parts()]
+    files = [f"file {str(folder / name)!r}" for name in ("0.parquet", "1.parquet", "2.parquet")]
+    assert found == [(files[0], 0, 200), (files[1], 0, 200), (files[2], 0, 100)]
+    stream = dataclasses.replace(source_of(ARROW.to_reader(300)), part_rows=200)
+    starts = [(p.name, p.start) for p in stream.parts()]
+    assert starts == [("part 0", 0), ("part 0", 200), ("part 1", 300)]
+
+
+@pytest.mark.parametrize(("row", "found"), [(0, 0), (41, 41), (99, 99)])
+def test_first_row_that_fails_is_found_by_bisection(row, found):
+    part = next(source_of([FRAME[:100]]).parts())
+
+    def check(some):
+        if (some.frame["a"] == FRAME["a"][row]).any():
+            raise InvalidTable("found")
+
+    assert part.first_row(check, InvalidTable) == found
+
+
+def test_no_row_is_blamed_where_every_row_fails_or_none():
+    def always(some):
+        raise InvalidTable("always")
+
+    part = next(source_of([FRAME[:100]]).parts())
+    assert part.first_row(always, InvalidTable) is None
+    assert part.first_row(len, InvalidTable) is None
+
+
+def test_files_widen_types_and_name_missing_columns(tmp_path):
+    parquet.write_table(pa.table({"a": [1, 2], "b": ["u", "v"]}), tmp_path / "0.parquet")
+    parquet.write_table(pa.table({"a": [1.5]}), tmp_path / "1.parquet")
+    with pytest.warns(UserWarning, match=r"1.parquet' lacks column 'b'"):
+        parts = [part.frame.to_pydict() for part in source_of(tmp_path).parts()]
+    assert parts == [{"a": [1.0, 2.0], "b": ["u", "v"]}, {"a": [1.5], "b": [None]}]
+
+
+def test_folders_of_partitions_are_columns(tmp_path):
+    for k in (1, 2):
+        (tmp_path / f"k={k}").mkdir()
+        parquet.write_table(pa.table({"a": [float(k)]}), tmp_path / f"k={k}" / "x.parquet")
+    (tmp_path / "_SUCCESS").touch()
+    parts = [part.frame.to_pydict() for part in source_of(tmp_path).parts()]
+    assert parts == [{"a": [1.0], "k": [1]}, {"a": [2.0], "k": [2]}]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "found"),
+    [
+        ("1", "2.5", [1.0, 2.5]),
+        ("1", "red", ["1", "red"]),
+        ("", "7", [None, 7]),
+        ("true", "red", ["true", "red"]),
+        ("2", "true", ["2", "true"]),
+    ],
+)
+def test_csv_columns_have_one_type_in_all_files(first, second, found, tmp_path):
+    for i, cell in enumerate((first, second)):
+        (tmp_path / f"{i}.csv").write_text(f"a,b\n{cell},0\n")
+    parts = source_of(tmp_path).parts()
+    assert [part.frame["a"].to_pylist()[0] for part in parts] == found
+
+
+def test_csv_cells_are_read_by_the_kind_that_is_asked_for(tmp_path):
+    (tmp_path / "a.csv").write_text("a,b\n007,1\n,2\n")
+    files = CsvFiles((str(tmp_path / "a.csv"),))
+    ((_, start, table),) = files.tables({"a": "text", "b": "number"})
+    assert (start, table.to_pydict()) == (0, {"a": ["007", None], "b": [1.0, 2.0]})
+
+
+@pytest.mark.parametrize("name", ["a Parquet file", "an Arrow file", "a CSV file", "a folder"])
+def test_only_the_columns_that_are_asked_for_are_read(name, tmp_path):
+    for part in source_of(engines(tmp_path)[name]).parts({"c": "number", "b": "text"}):
+        assert sorted(part.names) == ["b", "c"]
+
+
+def test_damaged_files_are_named(tmp_path):
+    whole = tmp_path / "0.parquet"
+    parquet.write_table(ARROW, whole)
+    short = tmp_path / "1.parquet"
+    short.write_bytes(whole.read_bytes()[:3000])
+    with pytest.raises(InvalidSource, match=re.escape(repr(str(short)))):
+        source_of(tmp_path)
+    pages = bytearray(whole.read_bytes())
+    pages[8:1500] = bytes(1492)
+    short.write_bytes(pages)
+    with pytest.raises(InvalidSource, match=re.escape(repr(str(short)))):
+        list(source_of(tmp_path).parts())
+
+
+def test_repeated_names_are_refused(tmp_path):
+    parquet.write_table(pa.table([[1], [2]], names=["a", "a"]), tmp_path / "a.parquet")
+    with pytest.raises(InvalidTable, match="more than one column named 'a'"):
+        source_of(tmp_path)
+    with pytest.raises(InvalidTable, match="more than one column named 'a'"):
+        list(source_of([FRAME.set_axis(["a", "a", "c"], axis=1)]).parts())
