@@ -108,6 +108,7 @@ def commands() -> None:
         "datasets": ("", " --json"),
         "compare": (" titanic_passengers --methods mle,exact,stacked",),
         "fit": (" titanic_passengers --out titanic.bgm", " iris --model qda --out iris.bgm"),
+        "merge": (" iris.bgm iris.bgm --out both.bgm",),
         "predict": (
             " titanic.bgm titanic_passengers --out answers.parquet",
             " titanic.bgm titanic_passengers --out answers.csv",

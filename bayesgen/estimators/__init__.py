@@ -7,5 +7,5 @@ from bayesgen.estimators.generative import GenerativeClassifier as GenerativeCla
 from bayesgen.estimators.joint_table import JointTable as JointTable
 from bayesgen.estimators.loading import load as load
 from bayesgen.estimators.naive_bayes import NaiveBayes as NaiveBayes
-from bayesgen.estimators.source_answers import Answers as Answers
+from bayesgen.estimators.sources.predict import Answers as Answers
 from bayesgen.estimators.stacked import StackedClassifier as StackedClassifier

@@ -27,9 +27,6 @@ from bayesgen.errors import (
     deduplicate_warnings,
 )
 from bayesgen.estimators import (
-    accumulation,
-    forgetting,
-    merging,
     new_population,
     parameters,
     training,
@@ -40,17 +37,18 @@ from bayesgen.estimators.column_blocks import Blocks, column_keys, with_pattern
 from bayesgen.estimators.column_blocks import Spec as LikelihoodSpec
 from bayesgen.estimators.column_cells import cells_by_column, require_original
 from bayesgen.estimators.diagnostics import DRAWS, REPLICATES, Fitted
-from bayesgen.estimators.from_source import LabelledSource, labels_in_column
 from bayesgen.estimators.learned_arguments import learned_from_rows
 from bayesgen.estimators.likelihood_checks import check_sparse
 from bayesgen.estimators.linear import linear_discriminant
-from bayesgen.estimators.on_a_cluster import fit_source
 from bayesgen.estimators.restored_on_failure import restored_on_failure
 from bayesgen.estimators.saving import save
-from bayesgen.estimators.settled_later import leave_unsettled, settle, settled_later
-from bayesgen.estimators.source_answers import answers_sources
+from bayesgen.estimators.sources.cluster import fit_source
+from bayesgen.estimators.sources.fit import LabelledSource, labels_in_column
+from bayesgen.estimators.sources.predict import answers_sources
 from bayesgen.estimators.training import Temper, TrainingState
 from bayesgen.estimators.training_rows import TrainingRows, too_few_classes
+from bayesgen.estimators.updates import accumulation, forgetting, merging
+from bayesgen.estimators.updates.settled_later import leave_unsettled, settle, settled_later
 from bayesgen.inference import (
     Method,
     Posterior,

@@ -7,8 +7,8 @@ from bayesgen.errors import UnsupportedInference
 from bayesgen.estimators import leave_one_out_score
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import Blocks, Spec, assign, reads_sparse, split
-from bayesgen.estimators.from_source import labels_in_column
 from bayesgen.estimators.restored_on_failure import restored_on_failure
+from bayesgen.estimators.sources.fit import labels_in_column
 from bayesgen.estimators.training import Temper
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled

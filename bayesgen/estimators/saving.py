@@ -18,8 +18,8 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
 from bayesgen.classes import ClassPrior
 from bayesgen.errors import InvalidModelFile, UnsavableModel
-from bayesgen.estimators.settled_later import SETTLED
 from bayesgen.estimators.training import TrainingState
+from bayesgen.estimators.updates.settled_later import SETTLED
 from bayesgen.inference import Method, Pool, Posterior, Report
 from bayesgen.inference.unlabelled_rows import ExpectedLabels
 from bayesgen.likelihoods import Likelihood, Repair, Statistics

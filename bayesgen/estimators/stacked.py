@@ -30,24 +30,24 @@ from bayesgen.errors import (
 )
 from bayesgen.errors.base import Code
 from bayesgen.estimators import validation
-from bayesgen.estimators.accumulation import accumulated, discounted
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import PATTERNS, Blocks
 from bayesgen.estimators.diagnostics import Fitted
-from bayesgen.estimators.from_source import LabelledSource, labels_in_column
 from bayesgen.estimators.held_out import Attempt, HeldOut, fitted_posterior, held_out
 from bayesgen.estimators.judged_rows import ROWS_JUDGED, judged_rows
-from bayesgen.estimators.merging import refitted
-from bayesgen.estimators.missing_pattern_members import pattern_cells, pattern_power
 from bayesgen.estimators.restored_on_failure import restored_on_failure
-from bayesgen.estimators.stack_left_out import left_out_rows
-from bayesgen.estimators.stack_members import WIDEST, automatic, reads_unlabelled, too_wide
-from bayesgen.estimators.stack_posterior import mixture_of, pooled, tempered
-from bayesgen.estimators.stack_rows import StackEncoder, StackRows
-from bayesgen.estimators.stack_source import fit_stack
+from bayesgen.estimators.sources.fit import LabelledSource, labels_in_column
+from bayesgen.estimators.stack.left_out import left_out_rows
+from bayesgen.estimators.stack.members import WIDEST, automatic, reads_unlabelled, too_wide
+from bayesgen.estimators.stack.missing_pattern_members import pattern_cells, pattern_power
+from bayesgen.estimators.stack.posterior import mixture_of, pooled, tempered
+from bayesgen.estimators.stack.rows import StackEncoder, StackRows
+from bayesgen.estimators.stack.source import fit_stack
 from bayesgen.estimators.training import Temper
 from bayesgen.estimators.training_rows import TrainingRows, together, too_few_classes
 from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
+from bayesgen.estimators.updates.accumulation import accumulated, discounted
+from bayesgen.estimators.updates.merging import refitted
 from bayesgen.inference import (
     MixturePosterior,
     Pool,

@@ -14,7 +14,7 @@ from test_fit_source import SHAPES
 
 import bayesgen as bg
 from bayesgen import errors
-from bayesgen.estimators import on_a_cluster
+from bayesgen.estimators.sources import cluster
 from bayesgen.table.sources import source_of
 
 # of pandas, to what Dask calls
@@ -24,7 +24,7 @@ WRITES = pytest.mark.filterwarnings("ignore:The inplace keyword")
 @pytest.fixture(autouse=True)
 def few_rows_decide(monkeypatch):
     """Let fewer rows decide on blocks and origins than the first partition has."""
-    monkeypatch.setattr(on_a_cluster, "HEAD_ROWS", HEAD)
+    monkeypatch.setattr(cluster, "HEAD_ROWS", HEAD)
 
 
 @pytest.fixture

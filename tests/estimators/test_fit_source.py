@@ -201,7 +201,7 @@ def test_fits_that_need_all_rows_say_so(clf):
 
 
 def test_progress_bar_counts_rows(capsys, monkeypatch):
-    from bayesgen.estimators import from_source
+    from bayesgen.estimators.sources import fit
 
     shown = {}
 
@@ -209,8 +209,8 @@ def test_progress_bar_counts_rows(capsys, monkeypatch):
         shown.update(total=total, progress=progress, **options)
         return progress_bar(total, False, **options)
 
-    progress_bar = from_source.progress_bar
-    monkeypatch.setattr(from_source, "progress_bar", bar)
+    progress_bar = fit.progress_bar
+    monkeypatch.setattr(fit, "progress_bar", bar)
     bg.NaiveBayes().fit(dataset.dataset(arrow(GOOD)), y="y")
     assert (shown["total"], shown["progress"], shown["unit"]) == (4, "auto", "row")
     assert capsys.readouterr().err == ""

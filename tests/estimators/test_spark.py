@@ -13,7 +13,7 @@ from test_fit_source import SHAPES, arrow
 
 import bayesgen as bg
 from bayesgen import errors
-from bayesgen.estimators import on_a_cluster
+from bayesgen.estimators.sources import cluster
 
 pyspark = pytest.importorskip("pyspark", reason="Spark is not installed: uv sync --group spark")
 JAVA = shutil.which("java") or os.environ.get("JAVA_HOME")
@@ -30,7 +30,7 @@ ROW = "row"
 @pytest.fixture(autouse=True)
 def few_rows_decide(monkeypatch):
     """Let fewer rows decide on blocks and origins than the first partition has."""
-    monkeypatch.setattr(on_a_cluster, "HEAD_ROWS", HEAD)
+    monkeypatch.setattr(cluster, "HEAD_ROWS", HEAD)
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +104,7 @@ def test_workers_never_load_jax(rng, spark):
 
     def loaded(_):
         # as the workers of the fit did
-        import bayesgen.estimators.on_a_cluster
+        import bayesgen.estimators.sources.cluster
 
         assert bayesgen
         yield "jaxlib" in sys.modules

@@ -6,8 +6,8 @@ import pytest
 
 import bayesgen as bg
 from bayesgen import errors
-from bayesgen.estimators import reservoir
-from bayesgen.estimators.from_source import LabelledSource
+from bayesgen.estimators.sources.fit import LabelledSource
+from bayesgen.estimators.stack import reservoir
 from bayesgen.table.sources import source_of
 
 N = 1200

@@ -6,9 +6,9 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from bayesgen.errors import DifferentModels, NoRows
-from bayesgen.estimators.accumulation import with_its_rows
 from bayesgen.estimators.learned_arguments import learned_from_rows
-from bayesgen.estimators.merged_state import merged, same
+from bayesgen.estimators.updates.accumulation import with_its_rows
+from bayesgen.estimators.updates.merged_state import merged, same
 from bayesgen.inference.unlabelled_rows import ROWS
 
 Fitted = Any

@@ -20,9 +20,9 @@ from bayesgen.errors import (
 )
 from bayesgen.errors.base import Code
 from bayesgen.estimators import unlabelled_fit, validation
-from bayesgen.estimators.accumulation import accumulated
 from bayesgen.estimators.learned_arguments import learned_from_rows
 from bayesgen.estimators.training_rows import TrainingRows
+from bayesgen.estimators.updates.accumulation import accumulated
 from bayesgen.progress_bar import Progress, progress_bar
 from bayesgen.table import is_frame, read_marked_target, read_target
 from bayesgen.table.sources import FindRow, Part, Source, source_of

@@ -6,16 +6,16 @@ from typing import Any, TypeVar
 
 from bayesgen.errors import InvalidSource, InvalidWeights, TooFewClasses
 from bayesgen.errors.base import Code
-from bayesgen.estimators.accumulation import with_its_rows
-from bayesgen.estimators.from_source import (
+from bayesgen.estimators.sources.fit import (
     LabelledSource,
     add,
     forget_fit,
     reduced,
     require_statistics,
 )
-from bayesgen.estimators.merged_state import merged
 from bayesgen.estimators.training import TrainingState
+from bayesgen.estimators.updates.accumulation import with_its_rows
+from bayesgen.estimators.updates.merged_state import merged
 from bayesgen.table.sources import PART_ROWS, Cluster, Part, Source
 
 C = TypeVar("C", bound=Any)

@@ -8,11 +8,11 @@ from bayesgen import arguments
 from bayesgen.errors import AbsentColumns, InvalidSource, deduplicate_warnings
 from bayesgen.estimators import training
 from bayesgen.estimators.classifier import Classifier
-from bayesgen.estimators.from_source import LabelledSource, finding
 from bayesgen.estimators.held_out import Attempt, HeldOut
 from bayesgen.estimators.judged_rows import judged_rows
 from bayesgen.estimators.learned_arguments import learned_from_rows
-from bayesgen.estimators.reservoir import drawn
+from bayesgen.estimators.sources.fit import LabelledSource, finding
+from bayesgen.estimators.stack.reservoir import drawn
 from bayesgen.estimators.training import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.schema import Schema

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bayesgen.estimators import validation
-from bayesgen.estimators.from_source import LabelledSource, finding
+from bayesgen.estimators.sources.fit import LabelledSource, finding
 from bayesgen.progress_bar import Progress
 from bayesgen.table import codes_of, distinct
 from bayesgen.table.sources import Part, joined
