@@ -1,4 +1,4 @@
-"""How seconds grow with rows, columns, classes and draws, as figures and as docs/scaling.png.
+"""How seconds grow with rows, columns, classes and draws: figures, and a picture for docs/evidence.
 
 Medians of whole calls: exact fits and predictions of naive Bayes, LDA and QDA around 20,000 rows,
 20 columns and 5 classes, one of the three changed at a time; predict_proba of 2,000 rows from
@@ -24,7 +24,7 @@ SIZES = {
     "draws": (100, 200, 400, 1_000, 2_000, 4_000),
 }
 CENTRE = {"rows": 20_000, "columns": 20, "classes": 5}
-PICTURE = Path(__file__).parent.parent / "docs" / "scaling.png"
+PICTURE = Path(__file__).parent.parent / "docs" / "evidence" / "scaling.png"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -359,9 +359,9 @@ def merge_models(
 ) -> None:
     """Merge fitted models into one, as if fitted to the rows of all of them together.
 
-    Files hold statistics instead of rows: places that may not share rows can share these (see
-    docs/merge-and-forget.md). All must be of one model, fitted to the same columns; levels and
-    classes may differ. A saved stack does not merge, because its weights rest on single rows.
+    Files hold statistics instead of rows: places that may not share rows can share these. All must
+    be of one model, fitted to the same columns; levels and classes may differ. A saved stack does
+    not merge, because its weights rest on single rows.
     """
     paths = [first, second, *others]
     classifier = load(first)

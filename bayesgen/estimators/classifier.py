@@ -245,7 +245,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
                 rejected. Columns of an array are matched by position. With y="column" also rows
                 that are read part by part, and may be more than memory holds: a path of Parquet,
                 CSV or Arrow files, a pyarrow Dataset or RecordBatchReader, a polars LazyFrame, a
-                DuckDB relation, or an iterator of DataFrames (docs/more-rows-than-memory.md).
+                DuckDB relation, or an iterator of DataFrames.
             y: one label for each row. None, NaN and NA mark rows without one, from which the fit
                 learns too (see `unlabelled`); so does -1 beside two other whole numbers, none of
                 them negative, or among text. Classes that no label names are not discovered:

@@ -18,8 +18,8 @@ from bayesgen.typing import Joint, Labels, Parts, Weights
 
 MUCH = 0.1
 """Share of the log loss of the class prior: .07 nat for two classes of equal size, several times
-the .01 to .02 nat between the best classifiers of a table (docs/calibration.md). To lose it would
-cost more than any choice among them gains."""
+the .01 to .02 nat between the best classifiers of a table (docs/explanation/calibration.md). To
+lose it would cost more than any choice among them gains."""
 
 
 def warn_of(state: TrainingState, prior: Spec, reader: Reader, rows: TrainingRows) -> None:

@@ -1,4 +1,4 @@
-"""Each setting of `missing=` where it belongs, by simulation (docs/missing-values.md)."""
+"""Each setting of `missing=` where it belongs, by simulation (see missing-values.md)."""
 
 import numpy as np
 import pytest

@@ -191,7 +191,7 @@ def test_stack_reads_the_rows_twice(rng, spark):
 
 
 def test_page_prints_what_it_shows(spark):
-    text, namespace = page("docs/more-rows-than-memory.md"), {}
+    text, namespace = page("docs/how-to/more-rows-than-memory.md"), {}
     printed(next(code for language, code in blocks(text) if language == "python"), namespace)
     (_, code), (_, shown) = SPARK.findall(text)
     assert printed(code, namespace) == shown

@@ -15,7 +15,11 @@ import bayesgen as bg
 from bayesgen.inference import NUTS
 from bayesgen.likelihoods.columnwise import Columnwise
 
-PAGE = [code for language, code in blocks(page("docs/add-a-likelihood.md")) if language == "python"]
+PAGE = [
+    code
+    for language, code in blocks(page("docs/how-to/add-a-likelihood.md"))
+    if language == "python"
+]
 SCOPE = {"__name__": "page"}
 exec(PAGE[0], SCOPE)
 Exponential = SCOPE["Exponential"]

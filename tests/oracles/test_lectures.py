@@ -1,8 +1,8 @@
 """What the lectures on generative classification compute, from the public names: the models.
 
-Rows 1 to 8 of the table in docs/lectures.md; 9 to 13 are in test_lectures_columns.py, 14 to 24 in
-test_lectures_use.py and test_lectures_scenarios.py. Each docstring is the row's number and name,
-and what is reproduced.
+Rows 1 to 8 of the table in docs/evidence/lectures.md; 9 to 13 are in test_lectures_columns.py, 14
+to 24 in test_lectures_use.py and test_lectures_scenarios.py. Each docstring is the row's
+number and name, and what is reproduced.
 """
 
 import numpy as np

@@ -1,6 +1,7 @@
 """What the lectures on generative classification compute, from the public names: columns.
 
-Rows 9 to 13 of the table in docs/lectures.md: mixed columns, missing cells, numbers of no shape.
+Rows 9 to 13 of the table in docs/evidence/lectures.md: mixed columns, missing
+cells, numbers of no shape.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Row 23 of the table in docs/lectures.md: six simulated scenarios, and which method wins where.
+"""Row 23 of the table in docs/evidence/lectures.md: six simulated scenarios, who wins where.
 
 Two columns, two classes; each scenario is simulated 30 times (seeds 0 to 29), fitted, and asked
 about 1000 new rows. A line "A < B" demands that A errs less than B by more than `MARGIN` standard

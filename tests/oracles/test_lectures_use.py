@@ -1,7 +1,7 @@
 """What the lectures on generative classification compute, from the public names: using a model.
 
-Rows 14 to 24 of the table in docs/lectures.md, and the lectures' known errors; the models are in
-test_lectures.py. Each docstring is the row's number and name, and what is reproduced.
+Rows 14 to 24 of the table in docs/evidence/lectures.md, and the lectures' known errors; the
+models are in test_lectures.py. Each docstring is the row's number and name, and what is reproduced.
 """
 
 import numpy as np

@@ -5,8 +5,8 @@ import re
 import pytest
 from pages import ROOT, blocks, check, page
 
-PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md"))
-LECTURES = page("docs/lectures.md")
+PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))
+LECTURES = page("docs/evidence/lectures.md")
 TESTS = {
     name
     for path in (ROOT / "tests").rglob("test_lectures*.py")

@@ -1,4 +1,4 @@
-"""Rules of docs/architecture.md: cycles, ancestors, private names, words, length."""
+"""Rules of docs/explanation/architecture.md: cycles, ancestors, private names, words, length."""
 
 import ast
 import functools
@@ -41,7 +41,7 @@ NAMES = frozenset(
     | {"climb", "leap", "peak", "made", "plain", "known", "learnt"}
     | {"asking", "looking", "valuing", "undoing"}
 )
-"""Words of no file, class, function or argument: the field has others (docs/architecture.md)."""
+"""Words of no file, class, function or argument: architecture.md has the field's."""
 PROSE = re.compile(r"\b(holes?|bent|inert|worths|(?:an?|the|its) worth|learnt)\b", re.IGNORECASE)
 
 
