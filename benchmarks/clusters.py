@@ -1,13 +1,12 @@
 """Fits on two workers of Dask and of Spark, beside the fit of one process on one thread.
 
-ROWS x 20 numbers of three normal classes, in Parquet files that are generated in a folder that
-goes. Every worker has one thread. Both sides read the same files and are timed by the clock, since
-the gain is one of waiting: on a machine whose cores are busy the figure means little.
+ROWS x 20 numbers and a text of three classes, in the Parquet files of out_of_core.py. Every worker
+has one thread. Both sides read the same files and are timed by the clock, since the gain is one of
+waiting: on a machine whose cores are busy the figure means little.
 """
 
 import contextlib
 import dataclasses
-import math
 import shutil
 import subprocess
 import sys
@@ -28,28 +27,12 @@ from measure import (
     ratio,
     write,
 )
+from out_of_core import COLUMNS, generate
 from reporting import describe, machine_lines, table
 
-COLUMNS = [f"x{j}" for j in range(20)]
-FILE_ROWS = 250_000
 MODELS = {"naive Bayes": "NaiveBayes", "QDA": "QDA"}
 GOALS = {"Dask, 2 workers": ">= 1.6", "Spark local[2]": ">= 1.2"}
 FULL, QUICK = 2_000_000, 20_000
-
-
-def generate(folder: Path, rows: int) -> None:
-    """Write files of about FILE_ROWS rows, and at least four."""
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    rng, n_files = np.random.default_rng(0), max(4, math.ceil(rows / FILE_ROWS))
-    for i in range(n_files):
-        size = rows * (i + 1) // n_files - rows * i // n_files
-        y = rng.integers(0, 3, size)
-        x = rng.standard_normal((len(COLUMNS), size))
-        x[1:10] += 0.3 * x[0]
-        x[::3] += 0.2 * y
-        parquet.write_table(pa.table([*x, y], names=[*COLUMNS, "y"]), folder / f"{i:04d}.parquet")
 
 
 @contextlib.contextmanager
@@ -60,7 +43,7 @@ def dask_reader() -> Iterator[Callable]:
 
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
     with LocalCluster(processes=True, **options) as cluster, Client(cluster):
-        yield dd.read_parquet
+        yield lambda folder: dd.read_parquet(_files(folder))
 
 
 @contextlib.contextmanager
@@ -75,7 +58,7 @@ def spark_reader() -> Iterator[Callable]:
     session = SparkSession.builder.master("local[2]").config(map=options).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     try:
-        yield lambda folder: session.read.parquet(str(folder))
+        yield lambda folder: session.read.parquet(*_files(folder))
     finally:
         session.stop()
 
@@ -83,12 +66,16 @@ def spark_reader() -> Iterator[Callable]:
 READERS = {"Dask, 2 workers": dask_reader, "Spark local[2]": spark_reader}
 
 
-def measure(rows: int, repeats: int) -> list[Result]:
+def measure(rows: int, folder: Path | None, repeats: int) -> list[Result]:
     """Return seconds of one process over those of each cluster, for each model."""
-    with tempfile.TemporaryDirectory() as held:
-        folder = Path(held)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = folder or Path(temporary) / "rows"
         generate(folder, rows)
         return [line for name in READERS for line in _on(name, folder, rows, repeats)]
+
+
+def _files(folder: Path) -> list[str]:
+    return sorted(map(str, folder.rglob("*.parquet")))
 
 
 def _on(name: str, folder: Path, rows: int, repeats: int) -> Iterator[Result]:
@@ -135,6 +122,7 @@ def main() -> None:
     """Run in a process of one thread: print the table, write JSON if asked to."""
     options = parser(__doc__, ("one",))
     options.add_argument("--rows", type=int, help=f"rows of the table ({FULL:,}; {QUICK:,} quick)")
+    options.add_argument("--folder", type=Path, help="of the files, which stay (a temporary one)")
     arguments = options.parse_args()
     if not arguments.here:
         command = [sys.executable, __file__, "--here", *sys.argv[1:]]
@@ -144,7 +132,7 @@ def main() -> None:
     repeats = arguments.repeats or (1 if arguments.quick else 3)
     rows = arguments.rows or (QUICK if arguments.quick else FULL)
     machine = describe(quick=arguments.quick, repeats=repeats)
-    results = measure(rows, repeats)
+    results = measure(rows, arguments.folder, repeats)
     print(machine_lines(machine), "", table(results, quick=arguments.quick), sep="\n")
     if arguments.json:
         write(arguments.json, results, machine=machine)
