@@ -11,22 +11,22 @@ from typing import Any, ClassVar, Literal, TypeVar, overload
 import numpy as np
 from jaxtyping import Float, Shaped
 from numpy.typing import ArrayLike
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from bayesgen import arguments, decide, diagnose, explain, plots, predict
+from bayesgen import arguments, explain, plots, predict
 from bayesgen.classes import Spec
 from bayesgen.decide import Loss
 from bayesgen.errors import (
-    InvalidArgument,
     NoRows,
     TooFewClasses,
-    UnsupportedTable,
     deduplicate_warnings,
 )
 from bayesgen.estimators import (
+    decisions,
+    diagnostics,
+    explanations,
     new_population,
     parameters,
     training,
@@ -36,6 +36,7 @@ from bayesgen.estimators import (
 from bayesgen.estimators.column_blocks import Blocks, column_keys, with_pattern
 from bayesgen.estimators.column_blocks import Spec as LikelihoodSpec
 from bayesgen.estimators.column_cells import cells_by_column, require_original
+from bayesgen.estimators.decisions import EncodedRows
 from bayesgen.estimators.diagnostics import DRAWS, REPLICATES, Fitted
 from bayesgen.estimators.learned_arguments import learned_from_rows
 from bayesgen.estimators.likelihood_checks import check_sparse
@@ -63,14 +64,10 @@ from bayesgen.schema import Column, Schema, check_columns
 from bayesgen.table import Name, Names, SparseTable, Table
 from bayesgen.typing import DataArray, DataFrame, DataTree, ELPDData, Joint, Self, Traceable
 
-CELLS = 256
-
 T = TypeVar("T")
 """A table of any kind, which is answered by another of the same kind."""
 
 Decisions = Shaped[np.ndarray, " row"]
-EncodedRows = tuple[Posterior, dict[str, Traceable], int]
-"""A posterior, rows as it reads them, and their number."""
 
 
 class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
@@ -719,14 +716,8 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             >>> clf.decide(X.iloc[[0, 2, 15]], {("yes", "no"): 5, ("no", "yes"): 1}, reject=0.3)
             array(['yes', 'yes', 'reject'], dtype='<U6')
         """
-        rule = decide.rule(loss, self.classes_, reject, novelty, reject_label)
-        rows, strange = self._encode_rows(X), None
-        proba = class_probabilities(*predict.joint_and_prior(*rows))
-        if novelty is not None:
-            draws = decide.enough_draws(novelty)
-            strange = self._typicality(rows, draws) < novelty
-        labels, expected = decide.decisions(rule, proba, strange, reject)
-        return (labels, expected) if return_loss else labels
+        found = decisions.decided(self, X, loss, reject, novelty, reject_label)
+        return found if return_loss else found[0]
 
     def typicality(self, X: object, *, draws: int = DRAWS) -> Float[np.ndarray, " row"]:
         """Return P(p(x_rep given D) <= p(x given D)) for each row: small for atypical rows.
@@ -744,12 +735,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             draws: simulated rows.
         """
         draws = arguments.count("draws", draws, default=DRAWS)
-        return self._typicality(self._encode_rows(X), draws)
-
-    def _typicality(self, rows: EncodedRows, draws: int) -> Float[np.ndarray, " row"]:
-        posterior, encoded, n_rows = rows
-        shown = self._without_pattern(encoded)
-        return decide.typicality(posterior, shown, n_rows, self._simulated(draws), draws)
+        return decisions.typicality(self, self._encode_rows(X), draws)
 
     def _without_pattern(self, encoded: dict[str, Traceable]) -> dict[str, Traceable]:
         """Return encoded rows whose missing pattern is marginalized."""
@@ -826,15 +812,8 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
                (prior)   sex   age  passengerClass
             0    -0.48  1.45 -0.07            0.96
         """
-        explain.check_reading(order, interval)
-        names, contrast = explain.contrast_of(self.classes_.tolist(), target, against)
-        rows, rng = self._rows_of_cells(X, "evidence()"), arguments.generator(random_state)
-        reading, arrays = explain.weights_of_evidence(
-            rows, contrast, order, rng, interval, return_error=return_error
-        )
-        index = validation.index_of(X)
-        frames = [explain.by_feature(a, reading, rows.cells, names, index) for a in arrays]
-        return frames[0] if len(frames) == 1 else tuple(frames)
+        pair, how = (target, against), (order, interval)
+        return explanations.evidence(self, X, pair, *how, random_state, return_error=return_error)
 
     @overload
     def impute(self, X: T, draws: Literal[1] = ..., *, random_state: object = ...) -> T: ...
@@ -905,7 +884,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         X: object,
         loss: Loss = None,
         *,
-        draws: int = CELLS,
+        draws: int = explanations.CELLS,
         return_error: bool = False,
         random_state: object = 0,
     ) -> DataFrame | tuple[DataFrame, DataFrame]:
@@ -936,20 +915,12 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
                  sex  age  passengerClass
             0  0.138  NaN           0.047
         """
-        draws = arguments.count("draws", draws, least=2, default=CELLS)
-        gain, seed = explain.gain_of(loss, self.classes_), arguments.drawn_seed(random_state)
-        rows, index = self._imputable_rows(X, "feature_value()"), validation.index_of(X)
-        values, errors = explain.expected_gains(rows, gain, draws, seed)
-        frames = diagnose.frame(values, index), diagnose.frame(errors, index)
+        frames = explanations.feature_value(self, X, loss, draws, random_state)
         return frames if return_error else frames[0]
 
     def _rows_of_cells(self, X: object, what: str) -> explain.Rows:
         """Return rows whose cells can be masked one by one, for the calling method."""
-        posterior, cells = self._fitted_posterior(), self._cells(what)
-        table, encoded = self._read_encoded(X)
-        if any(issparse(x) for x in encoded.values()):
-            raise UnsupportedTable.sparse_for(what)
-        return explain.Rows(posterior, encoded, table.n_rows, table, self._schema(), cells)
+        return explanations.rows_of_cells(self, X, what)
 
     def _cells(self, what: str) -> dict[Name, explain.Cell]:
         """Return the encoded position of each column, and of its missing pattern beside it."""
@@ -1097,18 +1068,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             >>> found.index.tolist(), float(found.loc["lda", "elpd"])
             (['qda', 'lda'], -10.0)
         """
-        if kind not in ("rows", "elpd"):
-            raise InvalidArgument.not_one_of("kind", kind, ["rows", "elpd"])
-        fitted = self._fitted()
-        fitted.posterior.require_loo()
-        if X is None or y is None:
-            X, y, sample_weight = self._rows_of_fit("loo")
-        else:
-            names, used = self._column_names(), self._used_columns()
-            validation.check_complete(X, names, used, self._schema().container)
-        _, encoded, n_rows = self._encode_rows(X)
-        codes = validation.class_codes(y, self.classes_)
-        return fitted.loo(encoded, codes, validation.weights_of(sample_weight, n_rows), kind)
+        return diagnostics.loo(self, X, y, sample_weight, kind)
 
     def _rows_of_fit(self, what: str) -> tuple[object, object, object]:
         """Return the rows, labels and weights of the last fit, as they were passed."""

@@ -37,6 +37,7 @@ from bayesgen.estimators.held_out import Attempt, HeldOut, fitted_posterior, hel
 from bayesgen.estimators.judged_rows import ROWS_JUDGED, judged_rows
 from bayesgen.estimators.restored_on_failure import restored_on_failure
 from bayesgen.estimators.sources.fit import LabelledSource, labels_in_column
+from bayesgen.estimators.stack.fitted import FittedStack
 from bayesgen.estimators.stack.left_out import left_out_rows
 from bayesgen.estimators.stack.members import WIDEST, automatic, reads_unlabelled, too_wide
 from bayesgen.estimators.stack.missing_pattern_members import pattern_cells, pattern_power
@@ -74,7 +75,6 @@ from bayesgen.table import (
 from bayesgen.typing import (
     DataFrame,
     DataTree,
-    Encoded,
     Joint,
     Labels,
     Self,
@@ -684,30 +684,6 @@ class StackedClassifier(Classifier):
 
 
 # -- members ---------------------------------------------------------------------------------------
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class FittedStack(Fitted):
-    """Fitted members and their untempered mixture; state: of the first member."""
-
-    members: Mapping[str, Classifier]
-    mixture: MixturePosterior
-
-    def left_out(self, encoded: Encoded, y: Labels, weight: Weights) -> diagnose.LeaveOneOut:
-        """Return the log densities of the rows of the fit, each given the others.
-
-        Weights and powers stay.
-        """
-        mixture, found, log_proba = self.mixture, {}, []
-        for name, rows in mixture.by_member(encoded).items():
-            member, posterior = self.members[name], mixture.members[name]
-            found[name] = member.state_.leave_one_out(
-                member.class_prior, posterior.reader, rows, y, weight, weight
-            )
-            log_proba.append(posterior.log_proba(found[name]))
-        able = mixture.able(encoded, len(y))
-        scores = mixture.scores_from(found, np.stack(log_proba), able)
-        return diagnose.LeaveOneOut(self.posterior.log_joint_from(scores))
 
 
 def _verdict(posteriors: Mapping[str, Posterior]) -> str:
