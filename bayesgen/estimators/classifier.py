@@ -29,6 +29,7 @@ from bayesgen.estimators import (
     explanations,
     new_population,
     parameters,
+    prior_model,
     training,
     unlabelled_fit,
     validation,
@@ -546,22 +547,79 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         """
         return predict.class_draws(*self._encode_rows(X), self.classes_)
 
-    def sample(self, n: int = 1, random_state: object = None) -> tuple[object, np.ndarray]:
+    def sample(
+        self, n: int = 1, y: Hashable = None, random_state: object = None
+    ) -> tuple[object, np.ndarray]:
         """Return n simulated rows, in the container type of the training table, and their labels.
 
-        Each row has its own draw of the parameters, so rows follow the posterior predictive. Where
-        the missing pattern is part of the model, the cells that it marks are missing.
-        """
-        return self._sampled(n, random_state, gaps=True)
+        Each row has its own draw of the parameters, so rows follow the posterior predictive: p(x, y
+        given data), or p(x given y, data) where a class is stated. Where the missing pattern is
+        part of the model, the cells that it marks are missing.
 
-    def _sampled(self, n: int, random_state: object, *, gaps: bool) -> tuple[object, np.ndarray]:
-        """Return simulated rows and labels; gaps: whether cells may be missing."""
-        fitted = self._fitted()
+        Args:
+            n: number of rows.
+            y: the class of all rows, one of `classes_`; None: each row has a class of its own,
+                drawn from P(y given data).
+            random_state: seed.
+
+        Raises:
+            InvalidArgument: n is not a count, or y is not a class.
+
+        Example:
+            >>> import bayesgen as bg
+            >>> X, y = bg.datasets.load_iris()
+            >>> rows, labels = bg.QDA().fit(X, y).sample(3, y="setosa", random_state=0)
+            >>> rows.shape, labels.tolist()
+            ((3, 4), ['setosa', 'setosa', 'setosa'])
+        """
+        return self._sampled(n, random_state, gaps=True, own=y)
+
+    def _sampled(
+        self, n: int, random_state: object, *, gaps: bool, own: Hashable = None
+    ) -> tuple[object, np.ndarray]:
+        """Return simulated rows and labels; gaps: whether cells may be missing; own: the class."""
+        fitted, code = self._fitted(), validation.code_of("y", own, self.classes_)
         n, rng = arguments.count("n", n), arguments.generator(random_state)
-        encoded, y = fitted.simulate(n, rng)
+        encoded, y = fitted.simulate(n, rng, code)
         if not gaps:
             encoded = self._without_pattern(encoded)
         return self.state_.schema.decode(encoded, n), self.classes_[y]
+
+    def sample_prior(
+        self, n: int, X: object, y: object, *, random_state: object = None
+    ) -> prior_model.PriorSample:
+        """Return n draws from the prior: parameters, and a row simulated from each; no fit.
+
+        Rows X, y set the columns, classes and levels, and the prior guesses that are not stated
+        (None), such as the overall mean of a column; they have no other influence. Compare the
+        simulated rows with them (`plot_prior`): where simulated rows are absurd, state guesses.
+
+        Args:
+            n: number of draws.
+            X: rows, as `fit` takes them.
+            y: their labels.
+            random_state: seed.
+
+        Raises:
+            UnsupportedInference: an improper prior, kernels around rows, or a stack.
+
+        Example:
+            >>> import bayesgen as bg
+            >>> X, y = bg.datasets.load_iris()
+            >>> prior = bg.NaiveBayes().sample_prior(500, X, y, random_state=0)
+            >>> prior.X.shape, prior.parameters["class.probs"].shape
+            ((500, 4), (500, 3))
+        """
+        n, rng = arguments.count("n", n), arguments.generator(random_state)
+        return prior_model.sampled(self, n, X, y, rng)
+
+    def _prior_model(self, X: object, y: object) -> prior_model.PriorModel:
+        """Return the prior, with the guesses that are not stated from rows X, y."""
+        return prior_model.prior_of(self, X, y)
+
+    def _prior(self, rows: TrainingRows) -> prior_model.PriorModel:
+        """Return the same of training rows."""
+        return prior_model.model_prior(self, rows)
 
     def _simulated(self, n: int) -> dict[str, Traceable]:
         """Return n encoded rows of the posterior predictive, drawn with the seed of the fit."""

@@ -43,9 +43,14 @@ class Fitted:
     posterior: Posterior
     class_prior: Spec
 
-    def simulate(self, n: int, rng: np.random.Generator) -> tuple[dict[str, Traceable], Labels]:
-        """Return n encoded rows of the posterior predictive, and their class codes."""
-        simulated, y = predict.simulate(self.posterior, n, rng)
+    def simulate(
+        self, n: int, rng: np.random.Generator, own: int | None = None
+    ) -> tuple[dict[str, Traceable], Labels]:
+        """Return n encoded rows of the posterior predictive, and their class codes.
+
+        own: the class of all rows, by code; None: classes are drawn too.
+        """
+        simulated, y = predict.simulate(self.posterior, n, rng, own)
         return self.state.restored(self.posterior, simulated, n), y
 
     # -- parameters --------------------------------------------------------------------------------
