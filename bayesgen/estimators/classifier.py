@@ -5,7 +5,7 @@ import copy
 import dataclasses
 import inspect
 import os
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any, ClassVar, Literal, TypeVar, overload
 
 import numpy as np
@@ -30,6 +30,7 @@ from bayesgen.estimators import (
     new_population,
     parameters,
     prior_model,
+    stated_parameters,
     training,
     unlabelled_fit,
     validation,
@@ -912,6 +913,49 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         rng = arguments.generator(random_state)
         return self._imputed(X, draws, rng)
 
+    @deduplicate_warnings()
+    def conditional(
+        self,
+        X: object,
+        *,
+        prob: float = 0.9,
+        draws: int = explanations.CELLS,
+        random_state: object = 0,
+    ) -> DataFrame:
+        """Return the distribution of each missing cell given the observed cells of its row.
+
+        A DataFrame with a line for each missing number: mean, and lower and upper end of a central
+        interval; and with a line for each level of each other missing cell: level and probability.
+        p(cell given observed cells, data) is a mixture over the classes and, like `impute`, which
+        draws from it, has the parameters integrated out. Only the columns that are needed are
+        there; cells that no likelihood reads have NaN.
+
+        Levels and counts, and numbers under Normal and MultivariateNormal likelihoods, are exact.
+        Other numbers (draws of NUTS, stacks, power transforms) are computed from `draws`
+        imputations, and `error` is the Monte Carlo standard error of the mean: 0 where exact.
+
+        Args:
+            X: rows; an absent column is missing in all of them.
+            prob: probability of the intervals.
+            draws: imputations for each class, where no closed form exists.
+            random_state: seed of these.
+
+        Raises:
+            UnsupportedInference: a likelihood whose cells cannot be imputed, or a user program,
+                whose `impute` draws cells instead.
+
+        Example:
+            >>> import bayesgen as bg
+            >>> X, y = bg.datasets.load_titanic_passengers()
+            >>> stranger = X.iloc[:1].assign(sex=None, age=None)
+            >>> bg.NaiveBayes().fit(X, y).conditional(stranger).round(2)
+               row column   level  probability   mean  lower  upper  error
+            0    0    sex  female         0.48    NaN    NaN    NaN    NaN
+            1    0    sex    male         0.52    NaN    NaN    NaN    NaN
+            2    0    age     NaN          NaN  29.54   5.35  53.63    0.0
+        """
+        return explanations.conditional(self, X, prob, draws, random_state)
+
     def _imputed(self, X: T, draws: int, rng: np.random.Generator) -> T | list[T]:
         """Return the table with imputed cells, or a list of such tables."""
         return explain.imputed(X, self._imputable_rows(X, "impute()"), draws, rng)
@@ -1229,6 +1273,32 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         other._posterior = posterior.with_classes(prior)
         return other
 
+    def with_parameters(self, parameters: Mapping[str, ArrayLike]) -> Self:
+        """Return a fitted copy with stated parameters: the Bayes rule where they are the truth.
+
+        Columns, classes and levels remain those of the fit; nothing else of its rows does. The
+        result is the gold standard that other classifiers of simulated rows are compared with.
+
+        Args:
+            parameters: every parameter by its name in `summary`, such as "class.probs" (class,),
+                "normal.mean" (class, feature), "normal.variance" (class, feature) or
+                "normal.covariance" ((class, feature, feature), or (feature, feature) where shared),
+                classes in the order of `classes_`, in the units of the columns.
+
+        Raises:
+            InvalidArgument: a parameter is absent, unknown, or of another shape or range.
+            UnsupportedInference: a stack, or a user program.
+
+        Example:
+            >>> import bayesgen as bg
+            >>> clf = bg.NaiveBayes().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+            >>> truth = {"class.probs": [0.5, 0.5], "normal.mean": [[-1], [1]],
+            ...     "normal.variance": [[1], [1]]}
+            >>> float(clf.with_parameters(truth).decision_function([[0.7]])[0].round(9))
+            1.4
+        """
+        return stated_parameters.with_parameters(self, parameters)
+
     def __sklearn_tags__(self) -> Tags:
         """Declare support for missing cells, levels and text."""
         tags = super().__sklearn_tags__()
@@ -1247,6 +1317,13 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     def __sklearn_is_fitted__(self) -> bool:
         """Return whether the estimator is fitted."""
         return hasattr(self, "state_")
+
+    def plot_prior(
+        self, X: object, y: object, *, n: int = DRAWS, random_state: object = 0, **options: Option
+    ) -> plots.PriorDisplay:
+        """Draw n rows simulated from the prior beside rows X; options of `PriorDisplay`."""
+        prior = self.sample_prior(n, X, y, random_state=random_state)
+        return plots.PriorDisplay.from_prior(prior, **options)
 
     @deduplicate_warnings()
     def plot_densities(

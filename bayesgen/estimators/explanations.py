@@ -1,7 +1,7 @@
 """A classifier's answers about single cells: weight of evidence and value of information."""
 
-from collections.abc import Hashable
-from typing import Any
+from collections.abc import Hashable, Iterable
+from typing import Any, cast
 
 from scipy.sparse import issparse
 
@@ -57,3 +57,14 @@ def feature_value(
     rows, index = clf._imputable_rows(X, "feature_value()"), validation.index_of(X)
     values, errors = explain.expected_gains(rows, gain, draws, seed)
     return diagnose.frame(values, index), diagnose.frame(errors, index)
+
+
+def conditional(clf: Fitted, X: object, prob: float, draws: int, random_state: object) -> DataFrame:
+    """Return the distribution of each missing cell; see `Classifier.conditional`."""
+    question = explain.Question(
+        arguments.share("prob", prob), arguments.count("draws", draws, least=2, default=CELLS)
+    )
+    rng, rows = arguments.generator(random_state), clf._imputable_rows(X, "conditional()")
+    index = validation.index_of(X)
+    labels = list(range(rows.n_rows)) if index is None else list(cast(Iterable, index))
+    return diagnose.frame(explain.conditional_table(rows, question, rng, labels))
