@@ -6,6 +6,7 @@ each prior by its posterior; predicting averages joint densities over it, then n
 
 from importlib.metadata import version
 
+from bayesgen import calibrate as calibrate
 from bayesgen import datasets as datasets
 from bayesgen import errors as errors
 from bayesgen import plots as plots

@@ -1,6 +1,7 @@
 """Predictions from a posterior: log joint densities, intervals, draws and simulated rows."""
 
 import functools
+from collections.abc import Mapping
 
 import numpy as np
 from jaxtyping import Float
@@ -10,8 +11,9 @@ from bayesgen.errors import ImpossibleRows, LowSampleSize, NoPosterior, warn
 from bayesgen.inference import Posterior
 from bayesgen.inference.class_draws import joined
 from bayesgen.inference.weighted_quantiles import quantiles
+from bayesgen.likelihoods import Likelihood
 from bayesgen.likelihoods.base import row_chunks
-from bayesgen.typing import DataArray, Encoded, Joint, Traceable
+from bayesgen.typing import DataArray, Encoded, Joint, Params, Traceable
 
 SIMULATED_FLOATS = 10_000_000
 """Parameters drawn at once to simulate rows: 80 MB."""
@@ -106,16 +108,21 @@ def require_posterior(posterior: Posterior, what: str) -> None:
 
 
 def simulate(
-    posterior: Posterior, n: int, rng: np.random.Generator
+    posterior: Posterior, n: int, rng: np.random.Generator, own: int | None = None
 ) -> tuple[dict[str, Traceable], np.ndarray]:
     """Return n rows and class codes from the posterior predictive, with new parameters each.
+
+    own: the class of all rows, by code; None: classes are drawn too.
 
     Wide rows of a likelihood that reads sparse ones come as a scipy.sparse.csr_array.
     """
     arrays = (value for part in posterior.families.values() for value in part.arrays().values())
     width = max(1, sum(np.size(value) for value in arrays))
     sizes = [part.stop - part.start for part in row_chunks(n, max(1, SIMULATED_FLOATS // width))]
-    parts = [_simulated(posterior, size, rng) for size in sizes]
+    parts = [
+        simulated_rows(posterior.families, posterior.parameters(rng, size), rng, own)
+        for size in sizes
+    ]
     rows = {name: [part[name] for part, _ in parts] for name in parts[0][0]}
     stacked = {
         name: vstack(some, format="csr") if issparse(some[0]) else np.concatenate(some)
@@ -124,15 +131,28 @@ def simulate(
     return stacked, np.concatenate([y for _, y in parts])
 
 
-def _simulated(
-    posterior: Posterior, n: int, rng: np.random.Generator
+def simulated_rows(
+    families: Mapping[str, Likelihood],
+    params: Mapping[str, Params],
+    rng: np.random.Generator,
+    own: int | None = None,
 ) -> tuple[dict[str, Traceable], np.ndarray]:
-    params = posterior.parameters(rng, n)
+    """Return one encoded row and its class code for each draw of the parameters.
+
+    Args:
+        families: the likelihood of each block.
+        params: of "class" and of each block, by owner, (draw, ...).
+        rng: random numbers.
+        own: the class of all rows, by code; None: drawn.
+    """
     steps = params["class"]["probs"].cumsum(axis=1)
-    y = (rng.random(n)[:, None] * steps[:, -1:] >= steps[:, :-1]).sum(axis=1)
-    rows: dict[str, list] = {name: [] for name in posterior.families}
+    n = len(steps)
+    y = np.full(n, own)
+    if own is None:
+        y = (rng.random(n)[:, None] * steps[:, -1:] >= steps[:, :-1]).sum(axis=1)
+    rows: dict[str, list] = {name: [] for name in families}
     for i in range(n):
-        for name, family in posterior.families.items():
+        for name, family in families.items():
             one = {key: value[i] for key, value in params[name].items()}
             row = family.simulate(one, y[i : i + 1], rng)
             wide = family.sparse and row.shape[1] > WIDE

@@ -20,8 +20,8 @@ import numpy as np
 from side_by_side import Chains, sampled
 from simulated import N_CLASSES, Simulated, Subject, simulations, strengths_of
 from subjects import GROUPS, SUBJECTS, UNLABELLED
-from uniformity import bands, chi_square, ecdf
 
+from bayesgen.calibrate.sbc import FALSE_ALARM, rank, ranked, spaced, stacked, threshold, uniformity
 from bayesgen.inference import Augmentation, Exact
 from bayesgen.inference.importance_sampling import ImportanceSampling
 from bayesgen.inference.posterior import take_rows
@@ -29,6 +29,7 @@ from bayesgen.inference.unlabelled_draws import sampled as sampled_labels
 from bayesgen.inference.unlabelled_rows import UnlabelledRows
 from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture
 from bayesgen.model import model_statistics
+from bayesgen.plots import RankDisplay
 
 N_ROWS = 24
 LABELLED = 4
@@ -37,8 +38,6 @@ DRAWS, THIN, WARMUP = 19, 8, 40
 """Of data augmentation: draws among which a truth is ranked, sweeps from one to the next, and
 sweeps before the first. Class probabilities THIN sweeps apart correlate by less than .01
 (measured)."""
-FALSE_ALARM = 0.01
-"""Probability that a right library fails any of the tests of one run, shared out evenly."""
 INFERENCES = ("exact", "nuts", "augmentation")
 MOST_PICKED = 3
 """Entries of each parameter that are ranked."""
@@ -91,15 +90,7 @@ def _entries(parameter: str, shape: tuple[int, ...]) -> np.ndarray:
         free &= np.tri(shape[-1], dtype=bool)
     if parameter == "correlation_cholesky":
         free[..., 0, :] = False
-    places = np.flatnonzero(free)
-    picked = np.linspace(0, len(places) - 1, min(MOST_PICKED, len(places))).round().astype(int)
-    return places[picked]
-
-
-def rank(truth: float, draws: np.ndarray, rng: np.random.Generator) -> float:
-    """Return the rank of the truth among draws as a fraction; ties fall at random."""
-    below, equal = (draws < truth).sum(), (draws == truth).sum()
-    return float((below + rng.random() * (equal + 1)) / (len(draws) + 1))
+    return spaced(np.flatnonzero(free), MOST_PICKED)
 
 
 def _ranked(
@@ -112,8 +103,8 @@ def _ranked(
         out[f"{next(iter(simulated.model.blocks))}: class"] = rank(*own, rng)
     for name in simulated.model.blocks:
         if name in drawn:
-            true, found = (quantities(simulated, name, of[name]) for of in (simulated.truth, drawn))
-            out |= {f"{name}: {q}": rank(true[q][0], found[q], rng) for q in found}
+            both = (quantities(simulated, name, of[name]) for of in (simulated.truth, drawn))
+            out |= {f"{name}: {q}": found for q, found in ranked(*both, rng).items()}
         for setting, value in simulated.strengths[name].items():
             found = drawn[f"{name}.prior strengths"][setting]
             out[f"{name}: {setting}"] = rank(value, found, rng)
@@ -140,7 +131,7 @@ def exact_ranks(
                     n: values[member] for n, values in prior.items()
                 }
         every.append(_ranked(simulated, drawn, rng))
-    return _stacked(every)
+    return stacked(every)
 
 
 def importance_ranks(
@@ -156,7 +147,7 @@ def importance_ranks(
         sampler, seed = ImportanceSampling(draws=250), int(rng.integers(2**31))
         posterior = sampler.infer(simulated.model, simulated.statistics, simulated.reader, seed)
         every.append(_ranked(simulated, posterior.parameters(rng, draws), rng))
-    return _stacked(every)
+    return stacked(every)
 
 
 def nuts_ranks(
@@ -176,7 +167,7 @@ def nuts_ranks(
             )
             drawn.setdefault(f"{name}.prior strengths" if learned else name, {})[parameter] = value
         every.append(_ranked(simulated, drawn, rng))
-    return _stacked(every)
+    return stacked(every)
 
 
 def unlabelled_ranks(
@@ -208,15 +199,15 @@ def unlabelled_ranks(
             for owner, values in posterior.params.items()
         }
         ranks = _ranked(dataclasses.replace(simulated, statistics=labelled), drawn, rng)
-        true, found = (
+        both = (
             {
                 f"{first}: log likelihood without labels": _log_likelihood(simulated, hidden, of),
                 f"{first}: P(y) of a new row": _probability(simulated, new, of),
             }
             for of in (simulated.truth, drawn)
         )
-        every.append(ranks | {name: rank(true[name][0], found[name], rng) for name in true})
-    return _stacked(every)
+        every.append(ranks | ranked(*both, rng))
+    return stacked(every)
 
 
 def with_missing(cells: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:
@@ -241,26 +232,17 @@ def _probability(simulated: Simulated, x: Mapping, params: Mapping[str, Mapping]
     return np.exp(joint[:, 0] - np.logaddexp.reduce(joint, axis=1))
 
 
-def _stacked(every: list[dict[str, float]]) -> Ranks:
-    return {name: np.array([ranks[name] for ranks in every]) for name in every[0]}
-
-
 # -- verdicts ------------------------------------------------------------------------------------
 
 
 def lines(ranks: Ranks, inference: str) -> list[Line]:
     """Return the p-values of every quantity."""
     out = []
-    for name, fractions in ranks.items():
-        likelihood, quantity = name.split(": ")
-        p = chi_square(fractions), ecdf(fractions)
-        out.append(Line(inference, likelihood, quantity, len(fractions), *p))
+    for name, p in uniformity(ranks).iterrows():
+        likelihood, quantity = str(name).split(": ")
+        fits = len(ranks[str(name)])
+        out.append(Line(inference, likelihood, quantity, fits, p["chi_square"], p["ecdf"]))
     return out
-
-
-def threshold(found: list[Line], false_alarm: float = FALSE_ALARM) -> float:
-    """Return the p-value under which a quantity is out: two tests of each share the rate."""
-    return false_alarm / (2 * len(found))
 
 
 def table(found: list[Line]) -> str:
@@ -268,7 +250,7 @@ def table(found: list[Line]) -> str:
     groups: dict[tuple[str, str], list[Line]] = {}
     for line in found:
         groups.setdefault((line.likelihood, line.inference), []).append(line)
-    limit = threshold(found)
+    limit = threshold(len(found))
     out = ["| likelihood | inference | fits | quantities | chi-square | ECDF | uniform |"]
     out.append("| --- | --- | --- | --- | --- | --- | --- |")
     for (likelihood, inference), some in groups.items():
@@ -278,26 +260,6 @@ def table(found: list[Line]) -> str:
         out.append(f"| {' | '.join(map(str, cells))} | {verdict} |")
     stated = f"{len(found)} quantities, two tests each; the least p-value of a line is out below "
     return "\n".join([*out, "", f"{stated}{limit:.1e} (false alarms: {FALSE_ALARM:.0%} of runs)."])
-
-
-def draw_ecdfs(ranks: Ranks, title: str, path: Path) -> None:
-    """Write a picture of ECDFs minus the uniform law, with bands that hold all of them at once."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    n = len(next(iter(ranks.values())))
-    z, low, high = bands(n, FALSE_ALARM / len(ranks))
-    figure, axes = pyplot.subplots(figsize=(6, 3.5), layout="constrained")
-    axes.fill_between(z, low - z, high - z, step="mid", color="0.9", label="band of all curves")
-    for name, fractions in ranks.items():
-        below = np.searchsorted(np.sort(fractions), z, side="right") / n
-        axes.plot(z, below - z, linewidth=1, label=name.split(": ")[1])
-    axes.set(xlabel="rank as a fraction", ylabel="ECDF - uniform", title=f"{title}, {n} fits")
-    axes.legend(fontsize=6, ncols=2)
-    figure.savefig(path, dpi=110)
-    pyplot.close(figure)
 
 
 # -- the command line ----------------------------------------------------------------------------
@@ -360,19 +322,25 @@ def main() -> int:
             options.plots.mkdir(parents=True, exist_ok=True)
             _draw_each(ranks, inference, options.plots)
     print(table(found))
-    return int(any(line.least < threshold(found) for line in found))
+    return int(any(line.least < threshold(len(found)) for line in found))
 
 
 def _write(path: Path, found: list[Line]) -> None:
-    report = {"threshold": threshold(found), "lines": [dataclasses.asdict(f) for f in found]}
+    report = {"threshold": threshold(len(found)), "lines": [dataclasses.asdict(f) for f in found]}
     path.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
 
 
 def _draw_each(ranks: Ranks, inference: str, folder: Path) -> None:
+    """Write a picture of each likelihood."""
+    import matplotlib
+
+    matplotlib.use("Agg")
     for likelihood in dict.fromkeys(name.split(": ")[0] for name in ranks):
         own = {n: f for n, f in ranks.items() if n.startswith(f"{likelihood}: ")}
         direct = f"{likelihood}_{inference}".replace(",", "").replace(" ", "_")
-        draw_ecdfs(own, f"{likelihood}, {inference}", folder / f"{direct}.png")
+        named = {n.split(": ")[1]: fractions for n, fractions in own.items()}
+        drawn = RankDisplay.from_ranks(named, f"{likelihood}, {inference}", FALSE_ALARM)
+        drawn.figure_.savefig(folder / f"{direct}.png", dpi=110)
 
 
 if __name__ == "__main__":

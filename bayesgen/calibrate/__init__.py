@@ -1,4 +1,4 @@
-"""Calibration: proper scores and their decomposition, reliability curves, decision thresholds.
+"""Calibration: proper scores, reliability curves, decision thresholds, simulation (`sbc`).
 
 Functions of many classes take `y`, the code of each row's true class (0 to classes - 1), and
 `probability`, one row of class probabilities for each (rows sum to one). Functions of one event
@@ -9,6 +9,8 @@ from bayesgen.calibrate.reliability import TOP_LABEL as TOP_LABEL
 from bayesgen.calibrate.reliability import ReliabilityCurve as ReliabilityCurve
 from bayesgen.calibrate.reliability import reliability as reliability
 from bayesgen.calibrate.reliability import reliability_curve as reliability_curve
+from bayesgen.calibrate.sbc import SimulationBasedCalibration as SimulationBasedCalibration
+from bayesgen.calibrate.sbc import sbc as sbc
 from bayesgen.calibrate.scores import BINS as BINS
 from bayesgen.calibrate.scores import BrierDecomposition as BrierDecomposition
 from bayesgen.calibrate.scores import accuracy as accuracy

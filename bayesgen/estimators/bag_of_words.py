@@ -10,8 +10,9 @@ from sklearn.utils import Tags
 
 from bayesgen.classes import Spec as ClassPriorSpec
 from bayesgen.errors import EmptyDocuments, InvalidArgument, InvalidTexts, NoAttribute, warn
-from bayesgen.estimators.classifier import Classifier, EncodedRows
+from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import Blocks
+from bayesgen.estimators.decisions import EncodedRows
 from bayesgen.estimators.training import Temper
 from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
 from bayesgen.inference import Method, Posterior

@@ -5,30 +5,32 @@ import copy
 import dataclasses
 import inspect
 import os
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any, ClassVar, Literal, TypeVar, overload
 
 import numpy as np
 from jaxtyping import Float, Shaped
 from numpy.typing import ArrayLike
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from bayesgen import arguments, decide, diagnose, explain, plots, predict
+from bayesgen import arguments, explain, plots, predict
 from bayesgen.classes import Spec
 from bayesgen.decide import Loss
 from bayesgen.errors import (
-    InvalidArgument,
     NoRows,
     TooFewClasses,
-    UnsupportedTable,
     deduplicate_warnings,
 )
 from bayesgen.estimators import (
+    decisions,
+    diagnostics,
+    explanations,
     new_population,
     parameters,
+    prior_model,
+    stated_parameters,
     training,
     unlabelled_fit,
     validation,
@@ -36,6 +38,7 @@ from bayesgen.estimators import (
 from bayesgen.estimators.column_blocks import Blocks, column_keys, with_pattern
 from bayesgen.estimators.column_blocks import Spec as LikelihoodSpec
 from bayesgen.estimators.column_cells import cells_by_column, require_original
+from bayesgen.estimators.decisions import EncodedRows
 from bayesgen.estimators.diagnostics import DRAWS, REPLICATES, Fitted
 from bayesgen.estimators.learned_arguments import learned_from_rows
 from bayesgen.estimators.likelihood_checks import check_sparse
@@ -63,14 +66,10 @@ from bayesgen.schema import Column, Schema, check_columns
 from bayesgen.table import Name, Names, SparseTable, Table
 from bayesgen.typing import DataArray, DataFrame, DataTree, ELPDData, Joint, Self, Traceable
 
-CELLS = 256
-
 T = TypeVar("T")
 """A table of any kind, which is answered by another of the same kind."""
 
 Decisions = Shaped[np.ndarray, " row"]
-EncodedRows = tuple[Posterior, dict[str, Traceable], int]
-"""A posterior, rows as it reads them, and their number."""
 
 
 class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
@@ -549,22 +548,79 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         """
         return predict.class_draws(*self._encode_rows(X), self.classes_)
 
-    def sample(self, n: int = 1, random_state: object = None) -> tuple[object, np.ndarray]:
+    def sample(
+        self, n: int = 1, y: Hashable = None, random_state: object = None
+    ) -> tuple[object, np.ndarray]:
         """Return n simulated rows, in the container type of the training table, and their labels.
 
-        Each row has its own draw of the parameters, so rows follow the posterior predictive. Where
-        the missing pattern is part of the model, the cells that it marks are missing.
-        """
-        return self._sampled(n, random_state, gaps=True)
+        Each row has its own draw of the parameters, so rows follow the posterior predictive: p(x, y
+        given data), or p(x given y, data) where a class is stated. Where the missing pattern is
+        part of the model, the cells that it marks are missing.
 
-    def _sampled(self, n: int, random_state: object, *, gaps: bool) -> tuple[object, np.ndarray]:
-        """Return simulated rows and labels; gaps: whether cells may be missing."""
-        fitted = self._fitted()
+        Args:
+            n: number of rows.
+            y: the class of all rows, one of `classes_`; None: each row has a class of its own,
+                drawn from P(y given data).
+            random_state: seed.
+
+        Raises:
+            InvalidArgument: n is not a count, or y is not a class.
+
+        Example:
+            >>> import bayesgen as bg
+            >>> X, y = bg.datasets.load_iris()
+            >>> rows, labels = bg.QDA().fit(X, y).sample(3, y="setosa", random_state=0)
+            >>> rows.shape, labels.tolist()
+            ((3, 4), ['setosa', 'setosa', 'setosa'])
+        """
+        return self._sampled(n, random_state, gaps=True, own=y)
+
+    def _sampled(
+        self, n: int, random_state: object, *, gaps: bool, own: Hashable = None
+    ) -> tuple[object, np.ndarray]:
+        """Return simulated rows and labels; gaps: whether cells may be missing; own: the class."""
+        fitted, code = self._fitted(), validation.code_of("y", own, self.classes_)
         n, rng = arguments.count("n", n), arguments.generator(random_state)
-        encoded, y = fitted.simulate(n, rng)
+        encoded, y = fitted.simulate(n, rng, code)
         if not gaps:
             encoded = self._without_pattern(encoded)
         return self.state_.schema.decode(encoded, n), self.classes_[y]
+
+    def sample_prior(
+        self, n: int, X: object, y: object, *, random_state: object = None
+    ) -> prior_model.PriorSample:
+        """Return n draws from the prior: parameters, and a row simulated from each; no fit.
+
+        Rows X, y set the columns, classes and levels, and the prior guesses that are not stated
+        (None), such as the overall mean of a column; they have no other influence. Compare the
+        simulated rows with them (`plot_prior`): where simulated rows are absurd, state guesses.
+
+        Args:
+            n: number of draws.
+            X: rows, as `fit` takes them.
+            y: their labels.
+            random_state: seed.
+
+        Raises:
+            UnsupportedInference: an improper prior, kernels around rows, or a stack.
+
+        Example:
+            >>> import bayesgen as bg
+            >>> X, y = bg.datasets.load_iris()
+            >>> prior = bg.NaiveBayes().sample_prior(500, X, y, random_state=0)
+            >>> prior.X.shape, prior.parameters["class.probs"].shape
+            ((500, 4), (500, 3))
+        """
+        n, rng = arguments.count("n", n), arguments.generator(random_state)
+        return prior_model.sampled(self, n, X, y, rng)
+
+    def _prior_model(self, X: object, y: object) -> prior_model.PriorModel:
+        """Return the prior, with the guesses that are not stated from rows X, y."""
+        return prior_model.prior_of(self, X, y)
+
+    def _prior(self, rows: TrainingRows) -> prior_model.PriorModel:
+        """Return the same of training rows."""
+        return prior_model.model_prior(self, rows)
 
     def _simulated(self, n: int) -> dict[str, Traceable]:
         """Return n encoded rows of the posterior predictive, drawn with the seed of the fit."""
@@ -719,14 +775,8 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             >>> clf.decide(X.iloc[[0, 2, 15]], {("yes", "no"): 5, ("no", "yes"): 1}, reject=0.3)
             array(['yes', 'yes', 'reject'], dtype='<U6')
         """
-        rule = decide.rule(loss, self.classes_, reject, novelty, reject_label)
-        rows, strange = self._encode_rows(X), None
-        proba = class_probabilities(*predict.joint_and_prior(*rows))
-        if novelty is not None:
-            draws = decide.enough_draws(novelty)
-            strange = self._typicality(rows, draws) < novelty
-        labels, expected = decide.decisions(rule, proba, strange, reject)
-        return (labels, expected) if return_loss else labels
+        found = decisions.decided(self, X, loss, reject, novelty, reject_label)
+        return found if return_loss else found[0]
 
     def typicality(self, X: object, *, draws: int = DRAWS) -> Float[np.ndarray, " row"]:
         """Return P(p(x_rep given D) <= p(x given D)) for each row: small for atypical rows.
@@ -744,12 +794,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             draws: simulated rows.
         """
         draws = arguments.count("draws", draws, default=DRAWS)
-        return self._typicality(self._encode_rows(X), draws)
-
-    def _typicality(self, rows: EncodedRows, draws: int) -> Float[np.ndarray, " row"]:
-        posterior, encoded, n_rows = rows
-        shown = self._without_pattern(encoded)
-        return decide.typicality(posterior, shown, n_rows, self._simulated(draws), draws)
+        return decisions.typicality(self, self._encode_rows(X), draws)
 
     def _without_pattern(self, encoded: dict[str, Traceable]) -> dict[str, Traceable]:
         """Return encoded rows whose missing pattern is marginalized."""
@@ -826,15 +871,8 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
                (prior)   sex   age  passengerClass
             0    -0.48  1.45 -0.07            0.96
         """
-        explain.check_reading(order, interval)
-        names, contrast = explain.contrast_of(self.classes_.tolist(), target, against)
-        rows, rng = self._rows_of_cells(X, "evidence()"), arguments.generator(random_state)
-        reading, arrays = explain.weights_of_evidence(
-            rows, contrast, order, rng, interval, return_error=return_error
-        )
-        index = validation.index_of(X)
-        frames = [explain.by_feature(a, reading, rows.cells, names, index) for a in arrays]
-        return frames[0] if len(frames) == 1 else tuple(frames)
+        pair, how = (target, against), (order, interval)
+        return explanations.evidence(self, X, pair, *how, random_state, return_error=return_error)
 
     @overload
     def impute(self, X: T, draws: Literal[1] = ..., *, random_state: object = ...) -> T: ...
@@ -875,6 +913,49 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         rng = arguments.generator(random_state)
         return self._imputed(X, draws, rng)
 
+    @deduplicate_warnings()
+    def conditional(
+        self,
+        X: object,
+        *,
+        prob: float = 0.9,
+        draws: int = explanations.CELLS,
+        random_state: object = 0,
+    ) -> DataFrame:
+        """Return the distribution of each missing cell given the observed cells of its row.
+
+        A DataFrame with a line for each missing number: mean, and lower and upper end of a central
+        interval; and with a line for each level of each other missing cell: level and probability.
+        p(cell given observed cells, data) is a mixture over the classes and, like `impute`, which
+        draws from it, has the parameters integrated out. Only the columns that are needed are
+        there; cells that no likelihood reads have NaN.
+
+        Levels and counts, and numbers under Normal and MultivariateNormal likelihoods, are exact.
+        Other numbers (draws of NUTS, stacks, power transforms) are computed from `draws`
+        imputations, and `error` is the Monte Carlo standard error of the mean: 0 where exact.
+
+        Args:
+            X: rows; an absent column is missing in all of them.
+            prob: probability of the intervals.
+            draws: imputations for each class, where no closed form exists.
+            random_state: seed of these.
+
+        Raises:
+            UnsupportedInference: a likelihood whose cells cannot be imputed, or a user program,
+                whose `impute` draws cells instead.
+
+        Example:
+            >>> import bayesgen as bg
+            >>> X, y = bg.datasets.load_titanic_passengers()
+            >>> stranger = X.iloc[:1].assign(sex=None, age=None)
+            >>> bg.NaiveBayes().fit(X, y).conditional(stranger).round(2)
+               row column   level  probability   mean  lower  upper  error
+            0    0    sex  female         0.48    NaN    NaN    NaN    NaN
+            1    0    sex    male         0.52    NaN    NaN    NaN    NaN
+            2    0    age     NaN          NaN  29.54   5.35  53.63    0.0
+        """
+        return explanations.conditional(self, X, prob, draws, random_state)
+
     def _imputed(self, X: T, draws: int, rng: np.random.Generator) -> T | list[T]:
         """Return the table with imputed cells, or a list of such tables."""
         return explain.imputed(X, self._imputable_rows(X, "impute()"), draws, rng)
@@ -905,7 +986,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         X: object,
         loss: Loss = None,
         *,
-        draws: int = CELLS,
+        draws: int = explanations.CELLS,
         return_error: bool = False,
         random_state: object = 0,
     ) -> DataFrame | tuple[DataFrame, DataFrame]:
@@ -936,20 +1017,12 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
                  sex  age  passengerClass
             0  0.138  NaN           0.047
         """
-        draws = arguments.count("draws", draws, least=2, default=CELLS)
-        gain, seed = explain.gain_of(loss, self.classes_), arguments.drawn_seed(random_state)
-        rows, index = self._imputable_rows(X, "feature_value()"), validation.index_of(X)
-        values, errors = explain.expected_gains(rows, gain, draws, seed)
-        frames = diagnose.frame(values, index), diagnose.frame(errors, index)
+        frames = explanations.feature_value(self, X, loss, draws, random_state)
         return frames if return_error else frames[0]
 
     def _rows_of_cells(self, X: object, what: str) -> explain.Rows:
         """Return rows whose cells can be masked one by one, for the calling method."""
-        posterior, cells = self._fitted_posterior(), self._cells(what)
-        table, encoded = self._read_encoded(X)
-        if any(issparse(x) for x in encoded.values()):
-            raise UnsupportedTable.sparse_for(what)
-        return explain.Rows(posterior, encoded, table.n_rows, table, self._schema(), cells)
+        return explanations.rows_of_cells(self, X, what)
 
     def _cells(self, what: str) -> dict[Name, explain.Cell]:
         """Return the encoded position of each column, and of its missing pattern beside it."""
@@ -1097,18 +1170,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             >>> found.index.tolist(), float(found.loc["lda", "elpd"])
             (['qda', 'lda'], -10.0)
         """
-        if kind not in ("rows", "elpd"):
-            raise InvalidArgument.not_one_of("kind", kind, ["rows", "elpd"])
-        fitted = self._fitted()
-        fitted.posterior.require_loo()
-        if X is None or y is None:
-            X, y, sample_weight = self._rows_of_fit("loo")
-        else:
-            names, used = self._column_names(), self._used_columns()
-            validation.check_complete(X, names, used, self._schema().container)
-        _, encoded, n_rows = self._encode_rows(X)
-        codes = validation.class_codes(y, self.classes_)
-        return fitted.loo(encoded, codes, validation.weights_of(sample_weight, n_rows), kind)
+        return diagnostics.loo(self, X, y, sample_weight, kind)
 
     def _rows_of_fit(self, what: str) -> tuple[object, object, object]:
         """Return the rows, labels and weights of the last fit, as they were passed."""
@@ -1211,6 +1273,32 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         other._posterior = posterior.with_classes(prior)
         return other
 
+    def with_parameters(self, parameters: Mapping[str, ArrayLike]) -> Self:
+        """Return a fitted copy with stated parameters: the Bayes rule where they are the truth.
+
+        Columns, classes and levels remain those of the fit; nothing else of its rows does. The
+        result is the gold standard that other classifiers of simulated rows are compared with.
+
+        Args:
+            parameters: every parameter by its name in `summary`, such as "class.probs" (class,),
+                "normal.mean" (class, feature), "normal.variance" (class, feature) or
+                "normal.covariance" ((class, feature, feature), or (feature, feature) where shared),
+                classes in the order of `classes_`, in the units of the columns.
+
+        Raises:
+            InvalidArgument: a parameter is absent, unknown, or of another shape or range.
+            UnsupportedInference: a stack, or a user program.
+
+        Example:
+            >>> import bayesgen as bg
+            >>> clf = bg.NaiveBayes().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+            >>> truth = {"class.probs": [0.5, 0.5], "normal.mean": [[-1], [1]],
+            ...     "normal.variance": [[1], [1]]}
+            >>> float(clf.with_parameters(truth).decision_function([[0.7]])[0].round(9))
+            1.4
+        """
+        return stated_parameters.with_parameters(self, parameters)
+
     def __sklearn_tags__(self) -> Tags:
         """Declare support for missing cells, levels and text."""
         tags = super().__sklearn_tags__()
@@ -1229,6 +1317,13 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     def __sklearn_is_fitted__(self) -> bool:
         """Return whether the estimator is fitted."""
         return hasattr(self, "state_")
+
+    def plot_prior(
+        self, X: object, y: object, *, n: int = DRAWS, random_state: object = 0, **options: Option
+    ) -> plots.PriorDisplay:
+        """Draw n rows simulated from the prior beside rows X; options of `PriorDisplay`."""
+        prior = self.sample_prior(n, X, y, random_state=random_state)
+        return plots.PriorDisplay.from_prior(prior, **options)
 
     @deduplicate_warnings()
     def plot_densities(

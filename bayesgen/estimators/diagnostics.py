@@ -1,12 +1,15 @@
 """Diagnostics of a fitted classifier: simulated rows, arviz export, leave-one-out scores."""
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from bayesgen import diagnose, predict
 from bayesgen.classes import Spec
+from bayesgen.errors import InvalidArgument
+from bayesgen.estimators import validation
 from bayesgen.estimators.training import TrainingState, check_rows_of_fit
 from bayesgen.estimators.training_rows import UNLABELLED, one_each
 from bayesgen.inference import DrawsPosterior, Posterior, log_class_probabilities
@@ -40,9 +43,14 @@ class Fitted:
     posterior: Posterior
     class_prior: Spec
 
-    def simulate(self, n: int, rng: np.random.Generator) -> tuple[dict[str, Traceable], Labels]:
-        """Return n encoded rows of the posterior predictive, and their class codes."""
-        simulated, y = predict.simulate(self.posterior, n, rng)
+    def simulate(
+        self, n: int, rng: np.random.Generator, own: int | None = None
+    ) -> tuple[dict[str, Traceable], Labels]:
+        """Return n encoded rows of the posterior predictive, and their class codes.
+
+        own: the class of all rows, by code; None: classes are drawn too.
+        """
+        simulated, y = predict.simulate(self.posterior, n, rng, own)
         return self.state.restored(self.posterior, simulated, n), y
 
     # -- parameters --------------------------------------------------------------------------------
@@ -197,6 +205,22 @@ class Fitted:
         whole = self.posterior.log_joint(encoded, len(y))
         before = log_class_probabilities(whole, log_classes)[own]
         return diagnose.elpd(log_proba, before, weight, left_out)
+
+
+def loo(clf: Any, X: object, y: object, sample_weight: object, kind: str) -> DataFrame | ELPDData:
+    """Return leave-one-out log densities of a fitted classifier; see `Classifier.loo`."""
+    if kind not in ("rows", "elpd"):
+        raise InvalidArgument.not_one_of("kind", kind, ["rows", "elpd"])
+    fitted = clf._fitted()
+    fitted.posterior.require_loo()
+    if X is None or y is None:
+        X, y, sample_weight = clf._rows_of_fit("loo")
+    else:
+        names, used = clf._column_names(), clf._used_columns()
+        validation.check_complete(X, names, used, clf._schema().container)
+    _, encoded, n_rows = clf._encode_rows(X)
+    codes = validation.class_codes(y, clf.classes_)
+    return fitted.loo(encoded, codes, validation.weights_of(sample_weight, n_rows), kind)
 
 
 def _labelled(encoded: Encoded, y: Labels, weight: Weights) -> tuple[Encoded, Labels, Weights]:

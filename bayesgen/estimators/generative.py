@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from bayesgen.classes import Spec as ClassPriorSpec
 from bayesgen.errors import InvalidProgram, ProgramRefuses, UnsupportedInference
-from bayesgen.estimators import program_classifier
+from bayesgen.estimators import prior_model, program_classifier
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import Blocks, Spec, assign, reads_sparse
 from bayesgen.estimators.diagnostics import Fitted
@@ -152,6 +152,10 @@ class GenerativeClassifier(Classifier):
                 )
         weight = 0.0 if rows.unlabelled is None else stated_weight(self.unlabelled)
         return program_classifier.new_state(self.story, rows, classes, weight)
+
+    def _prior(self, rows: TrainingRows) -> prior_model.PriorModel:
+        program = self.story is not None
+        return prior_model.program_prior(self, rows) if program else super()._prior(rows)
 
     def _imputed(self, X: T, draws: int, rng: np.random.Generator) -> T | list[T]:
         program = self._fitted()

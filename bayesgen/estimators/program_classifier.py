@@ -116,6 +116,22 @@ class ProgramSchema(Schema):
             raise InvalidProgramRows.fractions(name)
         return array.astype(dtype)
 
+    def sizes(self, program: UserProgram) -> dict[str, int]:
+        """Return the keywords of a program for sizes that rows would have shown."""
+        return size_keywords(program, {name: shape for name, (_, shape) in self.forms.items()})
+
+    def checked(self, rows: Encoded) -> dict[str, np.ndarray]:
+        """Return simulated rows as arrays of the kinds at fit.
+
+        Raises:
+            InvalidProgram: they have other shapes.
+        """
+        shapes = {name: shape for name, (_, shape) in self.forms.items()}
+        found = {name: array.shape[1:] for name, array in rows.items()}
+        if found != shapes:
+            raise InvalidProgram.wrong_simulation(f"their shapes are {found}, not {shapes}")
+        return {name: rows[name].astype(dtype) for name, (dtype, _) in self.forms.items()}
+
     def decode(self, encoded: Encoded, n_rows: int) -> object:
         """Return arrays in the container of the training rows: DataFrame, array or dict."""
         if self.columns is not None:
@@ -169,19 +185,17 @@ class FittedProgram(Fitted):
     state: ProgramState
     posterior: ProgramPosterior
 
-    def simulate(self, n: int, rng: np.random.Generator) -> tuple[dict[str, Traceable], Labels]:
-        """Return n simulated encoded rows, and their class codes.
+    def simulate(
+        self, n: int, rng: np.random.Generator, own: int | None = None
+    ) -> tuple[dict[str, Traceable], Labels]:
+        """Return n simulated encoded rows, and their class codes (own: that of all rows).
 
         Raises:
             InvalidProgram: the simulated rows do not match the form of its input.
         """
-        forms = self.state.schema.forms
-        shapes = {name: shape for name, (_, shape) in forms.items()}
-        rows, y = self.posterior.simulate(n, rng, size_keywords(self.state.program, shapes))
-        found = {name: array.shape[1:] for name, array in rows.items()}
-        if found != shapes:
-            raise InvalidProgram.wrong_simulation(f"their shapes are {found}, not {shapes}")
-        return {name: rows[name].astype(dtype) for name, (dtype, _) in forms.items()}, y
+        sizes = self.state.schema.sizes(self.state.program)
+        rows, y = self.posterior.simulate(n, rng, sizes, own)
+        return self.state.schema.checked(rows), y
 
     def impute(self, X: T, table: ProgramTable, draws: int, rng: np.random.Generator) -> list[T]:
         """Return independent imputations of X, from which `table` was read.

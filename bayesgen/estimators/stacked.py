@@ -3,7 +3,7 @@
 import copy
 import dataclasses
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -35,8 +35,10 @@ from bayesgen.estimators.column_blocks import PATTERNS, Blocks
 from bayesgen.estimators.diagnostics import Fitted
 from bayesgen.estimators.held_out import Attempt, HeldOut, fitted_posterior, held_out
 from bayesgen.estimators.judged_rows import ROWS_JUDGED, judged_rows
+from bayesgen.estimators.prior_model import PriorModel
 from bayesgen.estimators.restored_on_failure import restored_on_failure
 from bayesgen.estimators.sources.fit import LabelledSource, labels_in_column
+from bayesgen.estimators.stack.fitted import FittedStack
 from bayesgen.estimators.stack.left_out import left_out_rows
 from bayesgen.estimators.stack.members import WIDEST, automatic, reads_unlabelled, too_wide
 from bayesgen.estimators.stack.missing_pattern_members import pattern_cells, pattern_power
@@ -74,7 +76,6 @@ from bayesgen.table import (
 from bayesgen.typing import (
     DataFrame,
     DataTree,
-    Encoded,
     Joint,
     Labels,
     Self,
@@ -566,26 +567,45 @@ class StackedClassifier(Classifier):
 
     # -- results beyond those of the posterior -----------------------------------------------------
 
-    def sample(self, n: int = 1, random_state: object = None) -> tuple[object, np.ndarray]:
+    def sample(
+        self, n: int = 1, y: Hashable = None, random_state: object = None
+    ) -> tuple[object, np.ndarray]:
         """Return n simulated rows, in the container type of the training table, and their labels.
 
         Each row is simulated by one of the members with a density over the columns, drawn by
-        weight.
-        """
-        return self._sampled(n, random_state, gaps=True)
+        weight; where a class is stated, by weight times P(y given data) under the member.
 
-    def _sampled(self, n: int, random_state: object, *, gaps: bool) -> tuple[object, np.ndarray]:
+        n, y, random_state: as in `Classifier.sample`.
+        """
+        return self._sampled(n, random_state, gaps=True, own=y)
+
+    def _sampled(
+        self, n: int, random_state: object, *, gaps: bool, own: Hashable = None
+    ) -> tuple[object, np.ndarray]:
         mixture = self._mixture()
         weights = mixture.weights * np.array(mixture.densities)
+        code = validation.code_of("y", own, self.classes_)
+        if code is not None:
+            members = mixture.members.values()
+            weights = weights * np.exp([member.log_classes()[code] for member in members])
+            weights = weights if weights.sum() else mixture.weights * np.array(mixture.densities)
         n, rng = arguments.count("n", n), check_random_state(arguments.seed(random_state))
         counts = rng.multinomial(n, weights / weights.sum())
         parts = [
-            member._sampled(int(count), rng, gaps=gaps)
+            member._sampled(int(count), rng, gaps=gaps, own=own)
             for member, count in zip(self.members_.values(), counts, strict=True)
             if count
         ]
         tables, labels = zip(*parts, strict=True)
         return concatenated(tables), np.concatenate(labels)
+
+    def _prior_model(self, X: object, y: object) -> PriorModel:
+        raise UnsupportedInference.because(
+            "the prior of a stack",
+            "every member has one of its own, and the weights of members have none that rows could "
+            "be drawn from",
+            "Ask a member, such as bg.LDA().",
+        )
 
     def _simulated(self, n: int) -> dict[str, Traceable]:
         return self._encode_rows(self._sampled(n, 0, gaps=False)[0])[1]
@@ -684,30 +704,6 @@ class StackedClassifier(Classifier):
 
 
 # -- members ---------------------------------------------------------------------------------------
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class FittedStack(Fitted):
-    """Fitted members and their untempered mixture; state: of the first member."""
-
-    members: Mapping[str, Classifier]
-    mixture: MixturePosterior
-
-    def left_out(self, encoded: Encoded, y: Labels, weight: Weights) -> diagnose.LeaveOneOut:
-        """Return the log densities of the rows of the fit, each given the others.
-
-        Weights and powers stay.
-        """
-        mixture, found, log_proba = self.mixture, {}, []
-        for name, rows in mixture.by_member(encoded).items():
-            member, posterior = self.members[name], mixture.members[name]
-            found[name] = member.state_.leave_one_out(
-                member.class_prior, posterior.reader, rows, y, weight, weight
-            )
-            log_proba.append(posterior.log_proba(found[name]))
-        able = mixture.able(encoded, len(y))
-        scores = mixture.scores_from(found, np.stack(log_proba), able)
-        return diagnose.LeaveOneOut(self.posterior.log_joint_from(scores))
 
 
 def _verdict(posteriors: Mapping[str, Posterior]) -> str:

@@ -1,12 +1,19 @@
 """Validation of the rows, labels and weights that users pass."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Hashable, Sequence
+from typing import Any, cast
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from bayesgen.errors import InvalidTarget, InvalidWeights, NoRows, UnsupportedColumn
+from bayesgen.errors import (
+    InvalidArgument,
+    InvalidTarget,
+    InvalidWeights,
+    NoRows,
+    UnsupportedColumn,
+)
 from bayesgen.estimators.training_rows import UNLABELLED, TrainingRows
 from bayesgen.schema import absent_columns
 from bayesgen.table import (
@@ -211,3 +218,17 @@ def check_complete(X: object, names: Names, used: Collection[Name], container: s
         absent = absent_columns(names, used, container, read_table(X, only=()))
         if absent:
             raise NoRows.without_columns(absent)
+
+
+def code_of(name: str, label: Hashable, classes: np.ndarray) -> int | None:
+    """Return the code of one class, the argument `name`; None for None.
+
+    Raises:
+        InvalidArgument: it is not a class of the fit.
+    """
+    if label is None:
+        return None
+    every = classes.tolist()
+    if np.ndim(cast(Any, label)) or label not in every:
+        raise InvalidArgument.not_one_of(name, label, every)
+    return every.index(label)

@@ -18,16 +18,13 @@ import numpy as np
 from jaxtyping import Float
 
 from bayesgen import decide
+from bayesgen.explain.cell_values import COUNTS, kept_codes, log_joints, log_joints_of_counts
 from bayesgen.explain.cells import Rows
 from bayesgen.inference import class_probabilities
 from bayesgen.inference.posterior import take_rows
 from bayesgen.likelihoods.base import row_chunks
 from bayesgen.table import Name
 
-LEFT_OUT = 1e-9
-"""Probability of the counts that a sum may leave out: an error of at most 1e-9 log(classes)."""
-COUNTS, MOST_COUNTS = 64, 4096
-"""Counts summed at a time, and in all; larger ones are simulated."""
 FLOATS = 2_000_000
 """Log joints held at once: 16 MB."""
 
@@ -120,31 +117,13 @@ def _expected_gain(
     value, error = np.zeros((2, len(asked)))
     kind, left = rows.kind(query.name), np.arange(len(asked))
     if kind in ("levels", "binary"):
-        joints = _joints(rows, asked, query.name, _kept_codes(rows, query.name))
+        joints = log_joints(rows, asked, query.name, kept_codes(rows, query.name))
         return summed(joints, query.gain), error
     if kind == "counts":
         value, left = _counted(rows, asked, query)
     if len(left):
         value[left], error[left] = _simulated(rows, asked[left], query, rng)
     return value, error
-
-
-def _kept_codes(rows: Rows, name: Name) -> np.ndarray:
-    """Return the codes of the values of a column; of levels, those that the fit kept."""
-    ((block, j), column), *_ = rows.places(name)
-    every = np.arange(len(rows.listed(name)))
-    if column.kind != "levels":
-        return every
-    width = rows.encoded[block].shape[1]
-    return every[rows.posterior.kept_levels(block, j, len(every), width)]
-
-
-def _joints(rows: Rows, asked: np.ndarray, name: Name, values: np.ndarray) -> np.ndarray:
-    """Return the log joint with each of some values in a column, shape (value, row, class)."""
-    many = np.tile(asked, len(values))
-    encoded = rows.with_values(many, name, np.repeat(values, len(asked)))
-    joint = rows.posterior.log_joint(encoded, len(many))
-    return joint.reshape(len(values), len(asked), -1)
 
 
 def summed(joints: np.ndarray, gain: GainFn) -> np.ndarray:
@@ -163,18 +142,8 @@ def summed(joints: np.ndarray, gain: GainFn) -> np.ndarray:
 
 def _counted(rows: Rows, asked: np.ndarray, query: Query) -> tuple[np.ndarray, np.ndarray]:
     """Return the expected gain over counts, and which rows need more counts than are summed."""
-    joint = rows.posterior.log_joint(take_rows(rows.encoded, asked), len(asked))
-    blank = np.logaddexp.reduce(joint, axis=1)
-    found, reached = [], np.zeros(len(asked))
-    for first in range(0, MOST_COUNTS, COUNTS):
-        counts = np.arange(first, first + COUNTS, dtype=float)
-        found.append(_joints(rows, asked, query.name, counts))
-        with np.errstate(invalid="ignore"):
-            reached += np.exp(np.logaddexp.reduce(found[-1], axis=2) - blank).sum(axis=0)
-        short = reached < 1 - LEFT_OUT
-        if not short.any():
-            break
-    return summed(np.concatenate(found), query.gain), np.flatnonzero(short)
+    joints, short = log_joints_of_counts(rows, asked, query.name)
+    return summed(joints, query.gain), short
 
 
 def _simulated(

@@ -45,6 +45,8 @@ class CalibratedPosterior(Posterior):
     dependent_cells = _of_the_base("dependent_cells")
     require_imputable = _of_the_base("require_imputable")
     impute = _of_the_base("impute")
+    class_weights = _of_the_base("class_weights")
+    conditional = _of_the_base("conditional")
     stratified_imputations = _of_the_base("stratified_imputations")
 
     @property

@@ -304,6 +304,30 @@ class Posterior(abc.ABC):
         from the fit stay missing.
         """
 
+    def class_weights(self, encoded: Encoded, n_rows: int) -> Joint:
+        """Return the probability of each class by which missing cells are imputed."""
+        return class_probabilities(self.log_joint(encoded, n_rows), self.log_classes())
+
+    def conditional(
+        self, block: str, encoded: Encoded, own: Labels
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """Return location, scale and degrees of freedom of missing cells given the observed ones.
+
+        Of Student-t distributions, normal where the degrees are infinite, given class `own` of each
+        row; (row, feature), NaN for observed cells. None: the cells have no such closed form.
+        """
+        return None
+
+    def _wide(self, block: str, found: tuple | None) -> tuple | None:
+        """Return the arrays of `conditional` over all columns of a block, in the columns' units."""
+        if found is None or block in self.reader.power_transforms:
+            return None
+        kept, full = self.reader.kept[block], self.reader.full[block]
+        if kept is None:
+            return found
+        shape = len(found[0]), full.arrays()["mean"].shape[-1]
+        return tuple(full.restore(part, kept, np.full(shape, np.nan)) for part in found)
+
     def stratified_imputations(
         self, encoded: Encoded, n_rows: int, draws: int, rng: np.random.Generator
     ) -> tuple[Imputed, np.ndarray]:
@@ -312,7 +336,7 @@ class Posterior(abc.ABC):
         The rows stand stratum by stratum and draw by draw, shape (stratum, draw, row) flattened:
         `draws` of each class. Weights have shape (stratum, row): P(y = k given x).
         """
-        weight = class_probabilities(self.log_joint(encoded, n_rows), self.log_classes())
+        weight = self.class_weights(encoded, n_rows)
         n_classes = weight.shape[1]
         many = take_rows(encoded, np.tile(np.arange(n_rows), n_classes * draws))
         own = np.repeat(np.arange(n_classes), draws * n_rows)
@@ -457,6 +481,13 @@ class ExactPosterior(Posterior):
         rows = self.reader.read(encoded)
         parts = {name: family.fill(rows[name], own, rng) for name, family in self.families.items()}
         return self._restored(encoded, parts)
+
+    def conditional(
+        self, block: str, encoded: Encoded, own: Labels
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """Return the distribution of missing cells, parameters integrated out."""
+        rows = self.reader.read(encoded)[block]
+        return self._wide(block, self.families[block].conditional(rows, own))
 
     def with_draws(self, n: int) -> "ExactPosterior":
         """Return the same with at most n draws, which are kept for other calls."""
@@ -721,6 +752,16 @@ class DrawsPosterior(Posterior):
                 params = {k: flat(v)[draw[at[0]]] for k, v in self.params.get(name, {}).items()}
                 parts[name][at] = family.fill_given(params, rows[name][at], own[at], rng)
         return self._restored(encoded, parts)
+
+    def conditional(
+        self, block: str, encoded: Encoded, own: Labels
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """Return the distribution of missing cells under a point estimate; None under draws."""
+        if not self.point or block not in self.families:
+            return None
+        params = {k: v[0, 0] for k, v in self.params.get(block, {}).items()}
+        rows = self.reader.read(encoded)[block]
+        return self._wide(block, self.families[block].conditional_given(params, rows, own))
 
     def _draws_and_classes(
         self, encoded: Encoded, n_rows: int, rng: np.random.Generator, own: Labels | None

@@ -529,6 +529,22 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
             raise self.cannot_fill()
         return np.where(is_missing(x), self.simulate(params, own, rng), x)
 
+    def conditional(
+        self, x: Block, own: Labels
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """Return location, scale and degrees of freedom of the cells that `fill` draws.
+
+        Each of shape (row, feature): Student-t distributions, normal where the degrees are
+        infinite. None: they have another distribution.
+        """
+        return None
+
+    def conditional_given(
+        self, params: Params, x: Block, own: Labels
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """Return the same of the cells that `fill_given` draws."""
+        return None
+
     def cannot_fill(self) -> UnsupportedInference:
         """Return the error of a family whose missing cells cannot be drawn."""
         return UnsupportedInference.because(

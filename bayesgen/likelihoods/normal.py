@@ -299,10 +299,22 @@ class Normal(Columnwise):
 
     def fill(self, x: Block, own: Labels, rng: np.random.Generator) -> Block:
         """Return rows whose missing cells are drawn from the Student-t of their own class."""
+        location, scale, degrees = self.conditional(x, own)
+        return np.where(np.isnan(x), location + scale * rng.standard_t(degrees), x)
+
+    def conditional(self, x: Block, own: Labels) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the Student-t of each column in the row's own class."""
         scale = np.sqrt(self.variance * (1 + 1 / self.mean_rows))
         degrees = np.broadcast_to(self.variance_rows, scale.shape)
-        drawn = self.mean[own] + scale[own] * rng.standard_t(degrees[own])
-        return np.where(np.isnan(x), drawn, x)
+        return self.mean[own], scale[own], degrees[own]
+
+    def conditional_given(
+        self, params: Params, x: Block, own: Labels
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the normal of each column in the row's own class."""
+        mean = params["mean"]
+        scale = np.sqrt(np.broadcast_to(params["variance"], mean.shape))
+        return mean[own], scale[own], np.full((len(own), mean.shape[1]), np.inf)
 
     def parameter_priors(self) -> dict[str, Any]:
         """Return the prior of the variance, which that of the mean depends on (see `story`)."""

@@ -10,6 +10,8 @@ from bayesgen.plots.evidence import EvidenceDisplay as EvidenceDisplay
 from bayesgen.plots.features import FeatureDisplay as FeatureDisplay
 from bayesgen.plots.intervals import IntervalDisplay as IntervalDisplay
 from bayesgen.plots.prevalence import PrevalenceDisplay as PrevalenceDisplay
+from bayesgen.plots.prior import PriorDisplay as PriorDisplay
+from bayesgen.plots.ranks import RankDisplay as RankDisplay
 from bayesgen.plots.reliability import ReliabilityDisplay as ReliabilityDisplay
 from bayesgen.plots.two_columns import DensityDisplay as DensityDisplay
 from bayesgen.plots.two_columns import RegionDisplay as RegionDisplay

@@ -18,6 +18,7 @@ from bayesgen.user_program.posterior import (
     ProgramPosterior,
     class_probs,
     not_finite,
+    sample_prior,
     site_densities,
 )
 from bayesgen.user_program.program import OTHER, Arrays, ProgramLogDensity, UserProgram
@@ -66,6 +67,21 @@ def infer(
         values, stats = {site: v[None, None] for site, v in fit.values.items()}, {}
         report = _report(type(method).__name__.lower(), time.perf_counter() - began, fit)
     return _draws(program, facts, rows, values, stats, report)
+
+
+def parameter_draws(
+    program: UserProgram, x: Arrays, y: Labels, rng: np.random.Generator, n: int
+) -> dict[str, dict[str, np.ndarray]]:
+    """Return n draws of every parameter from its prior, (draw, ...), by owner.
+
+    Only the shapes of rows x and labels y matter.
+
+    Raises:
+        InvalidProgram: the program violates the required form.
+    """
+    names = tuple(name for name, _ in validate(program, x, y).shapes)
+    values = sample_prior(program, names, x, y, int(rng.integers(2**31)), n)
+    return {"class": {"probs": class_probs(program, values, x)}, OWNER: values}
 
 
 def choose_method(inference: object) -> NUTS | MAP | MLE:

@@ -15,7 +15,7 @@ from bayesgen.inference.posterior import DENSITY_FLOATS, DrawsPosterior
 from bayesgen.likelihoods.base import row_chunks
 from bayesgen.typing import Encoded, Labels, Traceable
 from bayesgen.user_program.impute import draw_missing, is_missing, require_masks
-from bayesgen.user_program.program import SINGLE, Site, UserProgram, log_prob, row_of
+from bayesgen.user_program.program import LABEL, SINGLE, Site, UserProgram, log_prob, row_of
 
 LANES = 4096
 """Densities evaluated at once (draws x rows x classes): the memory that a program needs for each is
@@ -79,13 +79,16 @@ class ProgramPosterior(DrawsPosterior):
         return not_finite(next(wrong, SINGLE), rows.tolist(), encoded, np.array(np.nan))
 
     def simulate(
-        self, n: int, rng: np.random.Generator, sizes: Mapping[str, int]
+        self, n: int, rng: np.random.Generator, sizes: Mapping[str, int], own: int | None = None
     ) -> tuple[dict[str, np.ndarray], np.ndarray]:
         """Return n rows and class codes, each from its own draw.
 
-        sizes: keywords of the program for sizes that x would have shown.
+        sizes: keywords of the program for sizes that x would have shown. own: the class of all
+        rows, by code; None: the program draws it.
         """
         params = self.parameters(rng, n)[OWNER]
+        if own is not None:
+            params = params | {LABEL: np.full((n, 1), own)}
         seed = int(rng.integers(2**31))
         return simulate(self.program, params, seed, sizes)
 

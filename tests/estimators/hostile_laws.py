@@ -103,7 +103,7 @@ def law_methods(model: Model, t: Hostile, clf, proba, rng) -> None:
     assert set(clf.predict(t.new)) <= set(clf.classes_)
     for ask in (
         lambda: clf.predict_interval(t.new),
-        lambda: clf.sample(3, 0)[1],
+        lambda: clf.sample(3, random_state=0)[1],
         lambda: clf.decide(t.new, reject=0.1),
         lambda: clf.loo().to_numpy() if hasattr(clf, "loo") else 0,
         lambda: clf.evidence(t.new.iloc[[0, -1]]).to_numpy(),

@@ -92,6 +92,7 @@ CALLS = {
     "n": [
         ("sample", lambda v: fitted().sample(v), NO_COUNT),
         ("sample of a stack", lambda v: stack().sample(v), NO_COUNT),
+        ("sample_prior", lambda v: bg.LDA().sample_prior(v, *iris()), NO_COUNT),
     ],
     "resamples": [
         ("reliability", lambda v: compared().reliability("lda", resamples=v), NO_COUNT),
@@ -121,8 +122,9 @@ CALLS = {
     "random_state": [
         ("fit", lambda v: fit(random_state=v), NO_SEED),
         ("fit of a stack", lambda v: stacked().set_params(random_state=v).fit(*iris()), NO_SEED),
-        ("sample", lambda v: fitted().sample(2, v), NO_SEED),
-        ("sample of a stack", lambda v: stack().sample(2, v), NO_SEED),
+        ("sample", lambda v: fitted().sample(2, random_state=v), NO_SEED),
+        ("sample of a stack", lambda v: stack().sample(2, random_state=v), NO_SEED),
+        ("sample_prior", lambda v: bg.LDA().sample_prior(2, *iris(), random_state=v), NO_SEED),
         ("impute", lambda v: fitted().impute(rows(), random_state=v), NO_SEED),
         ("impute of a stack", lambda v: stack().impute(rows(), random_state=v), NO_SEED),
         ("evidence", lambda v: fitted().evidence(rows(), random_state=v), NO_SEED),

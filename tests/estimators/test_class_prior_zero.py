@@ -48,7 +48,7 @@ def test_with_class_prior_rules_classes_out(name, prior):
     assert (odds[:, wanted == 1] == np.inf).all()
     assert set(other.predict(X)) <= set(np.array(list(prior))[wanted > 0])
     assert set(other.decide(X, reject=0.5)) <= {"a", "b", "reject"}
-    assert set(other.sample(20, 0)[1]) <= set(np.array(list(prior))[wanted > 0])
+    assert set(other.sample(20, random_state=0)[1]) <= set(np.array(list(prior))[wanted > 0])
     assert ((other.typicality(X, draws=20) >= 0) & (other.typicality(X, draws=20) <= 1)).all()
     if name not in POINTS:
         interval = other.predict_interval(X)

@@ -219,7 +219,7 @@ def test_other_containers(read):
     clf = bg.NaiveBayes(missing="informative").fit(X, y)
     other = bg.NaiveBayes(missing="informative").fit(read(X), y)
     np.testing.assert_allclose(other.predict_proba(read(X)), clf.predict_proba(X), atol=1e-12)
-    assert len(other.sample(3, 0)[0]) == 3
+    assert len(other.sample(3, random_state=0)[0]) == 3
 
 
 def test_a_column_may_bear_the_name():
@@ -254,7 +254,7 @@ def test_simulated_rows_have_the_missing_pattern():
     """Shares of 4,000 rows within 5 standard errors of the predictive."""
     X, y = gaps()
     clf = bg.NaiveBayes(missing="informative", random_state=0).fit(X, y)
-    rows, labels = clf.sample(4000, 0)
+    rows, labels = clf.sample(4000, random_state=0)
     assert list(rows) == list(X) and rows["dose"].notna().all()
     prob = clf.posterior_.families["missing"].prob
     for j, name in enumerate(["age", "sex"]):
@@ -263,7 +263,7 @@ def test_simulated_rows_have_the_missing_pattern():
             error = np.sqrt(prob[k, j] * (1 - prob[k, j]) / len(found))
             assert abs(found.mean() - prob[k, j]) < 5 * error
     stack = bg.StackedClassifier(missing="informative", random_state=0).fit(X, y)
-    assert stack.sample(300, 0)[0][["age", "sex"]].isna().any().all()
+    assert stack.sample(300, random_state=0)[0][["age", "sex"]].isna().any().all()
 
 
 @pytest.mark.parametrize("missing", ["informative", "learn"])

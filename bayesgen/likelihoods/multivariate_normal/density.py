@@ -5,6 +5,7 @@ All patterns are factorized in one batch, with the identity in place of missing 
 to the log determinant and, with residuals set to 0, to every distance.
 """
 
+import dataclasses
 from collections.abc import Callable, Iterator
 from typing import ClassVar
 
@@ -303,6 +304,13 @@ class NormalDensity(ExponentialFamily[MultivariateNormalStatistics]):
         factor = self.covariances(params)["cholesky"]
         return filled(x, own, rng, mean=params["mean"], matrices=factor @ factor.mT)
 
+    def conditional_given(
+        self, params: Params, x: Block, own: Labels
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the normal of each missing cell given the observed ones and the class."""
+        factor = self.covariances(params)["cholesky"]
+        return conditional(x, own, mean=params["mean"], matrices=factor @ factor.mT)
+
     def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:
         """Return mean + L noise of each row's class."""
         return params["mean"][y] + noise(self.covariances(params)["cholesky"], y, rng)
@@ -468,35 +476,75 @@ def filled(
         degrees: of freedom, of each class or of all; infinite ones are the normal.
     """
     out, degrees = x.copy(), np.broadcast_to(degrees, len(mean)).astype(float)
+    for k, at, given in _given_observed(x, own, mean, matrices):
+        noise = rng.standard_normal(given.location.shape) @ given.factor.T
+        if np.isfinite(degrees[k]):
+            chi2 = rng.chisquare(degrees[k] + given.n_seen, (len(noise), 1))
+            noise *= np.sqrt((degrees[k] + given.distance) / chi2)
+        out[at] = given.location + noise
+    return out
+
+
+def conditional(
+    x: Numbers,
+    own: Labels,
+    *,
+    mean: Float[np.ndarray, "class feature"],
+    matrices: Matrices,
+    degrees: float | Float[np.ndarray, "#class"] = np.inf,
+) -> tuple[Numbers, Numbers, Numbers]:
+    """Return location, scale and degrees of freedom of each cell that `filled` draws.
+
+    NaN for observed cells. Arguments and formula are those of `filled`.
+    """
+    degrees = np.broadcast_to(degrees, len(mean)).astype(float)
+    location, scale, freedom = np.full((3, *x.shape), np.nan)
+    for k, at, given in _given_observed(x, own, mean, matrices):
+        wide = np.sqrt((given.factor**2).sum(axis=1))
+        if np.isfinite(degrees[k]):
+            after = degrees[k] + given.n_seen
+            wide = wide * np.sqrt((degrees[k] + given.distance) / after)
+        location[at], scale[at], freedom[at] = given.location, wide, degrees[k] + given.n_seen
+    return location, scale, freedom
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _GivenObserved:
+    """Missing cells of rows of one class and one pattern, given the observed cells.
+
+    location: (row, missing). factor: Cholesky factor of the conditional matrix. distance: squared,
+    of the observed cells, (row, 1). n_seen: their number.
+    """
+
+    location: np.ndarray
+    factor: np.ndarray
+    distance: np.ndarray
+    n_seen: int
+
+
+def _given_observed(
+    x: Numbers, own: Labels, mean: np.ndarray, matrices: Matrices
+) -> Iterator[tuple[int, tuple, _GivenObserved]]:
+    """Yield class, places of missing cells, and their distribution given the observed ones."""
     masks, which = patterns(~np.isnan(x))
     for g, seen in enumerate(masks):
         if seen.all():
             continue
-        order = np.concatenate([np.flatnonzero(seen), np.flatnonzero(~seen)])
+        n_seen, order = (
+            int(seen.sum()),
+            np.concatenate([np.flatnonzero(seen), np.flatnonzero(~seen)]),
+        )
         for k in np.unique(own[which == g]):
             rows = np.flatnonzero((which == g) & (own == k))
             matrix = matrices[min(k, len(matrices) - 1)][np.ix_(order, order)]
             factor = np.linalg.cholesky(matrix)
-            parts = x[np.ix_(rows, order[: seen.sum()])] - mean[k, order[: seen.sum()]]
-            away = _drawn(parts, factor, float(degrees[k]), rng)
-            out[np.ix_(rows, order[seen.sum() :])] = mean[k, order[seen.sum() :]] + away
-    return out
-
-
-def _drawn(
-    away: Float[np.ndarray, "row seen"],
-    factor: Float[np.ndarray, "feature feature"],
-    degrees: float,
-    rng: np.random.Generator,
-) -> Float[np.ndarray, "row missing"]:
-    """Return missing cells minus their means, given the observed ones minus theirs."""
-    n_rows, n_seen = away.shape
-    z = solve_triangular(factor[:n_seen, :n_seen], away.T, lower=True).T if n_seen else away
-    noise = rng.standard_normal((n_rows, len(factor) - n_seen)) @ factor[n_seen:, n_seen:].T
-    if np.isfinite(degrees):
-        chi2 = rng.chisquare(degrees + n_seen, (n_rows, 1))
-        noise *= np.sqrt((degrees + (z**2).sum(axis=1, keepdims=True)) / chi2)
-    return z @ factor[n_seen:, :n_seen].T + noise
+            z = x[np.ix_(rows, order[:n_seen])] - mean[k, order[:n_seen]]
+            if n_seen:
+                z = solve_triangular(factor[:n_seen, :n_seen], z.T, lower=True).T
+            location = mean[k, order[n_seen:]] + z @ factor[n_seen:, :n_seen].T
+            distance = (z**2).sum(axis=1, keepdims=True)
+            given = _GivenObserved(location, factor[n_seen:, n_seen:], distance, n_seen)
+            yield int(k), np.ix_(rows, order[n_seen:]), given
 
 
 def noise(

@@ -361,6 +361,12 @@ class MultivariateNormal(density.NormalDensity):
             x, own, rng, mean=self.mean, matrices=matrices, degrees=self.covariance_rows
         )
 
+    def conditional(self, x: Block, own: Labels) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the t of each missing cell given the observed ones."""
+        matrices = self.scale * (1 + 1 / self.mean_rows)[:, None, None]
+        mean, degrees = self.mean, self.covariance_rows
+        return density.conditional(x, own, mean=mean, matrices=matrices, degrees=degrees)
+
     def story(self, name: str) -> Params:
         """Sample the Cholesky factor of each covariance, then the means given it."""
         prior = lkj_and_wishart.inverse_wishart if self.conjugate else lkj_and_wishart.lkj

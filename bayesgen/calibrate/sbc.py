@@ -1,0 +1,272 @@
+"""Simulation-based calibration: is a true parameter exchangeable with its posterior draws?
+
+Parameters come from the prior, rows from the parameters, draws from the posterior of the rows; the
+rank of each parameter among its draws is then uniform, whatever the model (Talts, Betancourt,
+Simpson, Vehtari and Gelman 2018, arXiv:1804.06788). Also ranked is the log likelihood of the rows,
+which reveals a posterior that ignores them (Modrak et al. 2023, Bayesian Analysis 20, 461-488).
+"""
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float
+
+from bayesgen import arguments
+from bayesgen.calibrate.uniformity import chi_square, ecdf
+from bayesgen.errors import NoPosterior
+from bayesgen.inference.posterior import flat
+from bayesgen.progress_bar import Progress, progress_bar
+
+FALSE_ALARM = 0.01
+"""Probability that correct inference is declared wrong, shared out over all tests of a run."""
+FITS, DRAWS, FEWEST = 100, 99, 20
+"""Fits, draws of each, and the fewest fits with which the tests have any power."""
+MOST = 40
+"""Entries of parameters that are ranked, evenly spaced over all of them."""
+LOG_LIKELIHOOD = "log likelihood"
+NAMED = 3
+"""Quantities that the verdict names."""
+
+Ranks = Mapping[str, Float[np.ndarray, " fit"]]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class SimulationBasedCalibration:
+    """Ranks of true parameters among their posterior draws, and tests of their uniformity.
+
+    Attributes:
+        ranks: DataFrame (fit, quantity): the fraction of draws below the truth, ties at random.
+        uniformity: DataFrame (quantity) of p-values: chi_square, of equal counts in bins, and ecdf,
+            that uniform ranks leave simultaneous bands around their ECDF (Sailynoja, Burkner and
+            Vehtari 2022), which is more sensitive to a bias.
+        threshold: p-value below which a quantity is not uniform. A correct method has a p-value
+            below it in 1 of 100 runs.
+        calibrated: whether no p-value is below it.
+        title: of the model and the inference.
+        n_rows: rows of each simulated table.
+        n_quantities: entries of all parameters, of which some were ranked.
+        not_converged: fits whose inference did not converge.
+    """
+
+    ranks: pd.DataFrame
+    title: str
+    n_rows: int
+    n_quantities: int
+    not_converged: int
+    display: Callable[..., Any] = dataclasses.field(repr=False)
+
+    @property
+    def uniformity(self) -> pd.DataFrame:
+        """P-values of each quantity: chi_square and ecdf."""
+        return uniformity({str(name): self.ranks[name].to_numpy() for name in self.ranks})
+
+    @property
+    def threshold(self) -> float:
+        """The p-value below which a quantity is not uniform."""
+        return threshold(self.ranks.shape[1])
+
+    @property
+    def calibrated(self) -> bool:
+        """Whether no p-value is below the threshold."""
+        return bool((self.uniformity.min(axis=1) >= self.threshold).all())
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the ECDF of the ranks minus the uniform law, with a band that holds all curves."""
+        ranks = {str(name): self.ranks[name].to_numpy() for name in self.ranks}
+        return self.display(ranks, self.title, FALSE_ALARM, ax=ax)
+
+    def __repr__(self) -> str:
+        """Return the verdict in words."""
+        fits, ranked = self.ranks.shape
+        least = self.uniformity.min(axis=1).sort_values()
+        every = "" if ranked > self.n_quantities else f" of {self.n_quantities + 1}"
+        what = f"{self.title}, {fits} fits to {self.n_rows} simulated rows, {ranked}{every} "
+        what += "quantities: "
+        if self.calibrated:
+            what += (
+                f"ranks are uniform, as those of a correct posterior (smallest p-value "
+                f"{least.iloc[0]:.2g}; below {self.threshold:.2g} would be evidence against it)."
+            )
+        else:
+            out = least[least < self.threshold]
+            some = "; ".join(
+                f"{name}: {direction(self.ranks[name].to_numpy())} (p = {p:.1g})"
+                for name, p in out.iloc[:NAMED].items()
+            )
+            more = f"; and {len(out) - NAMED} more" if len(out) > NAMED else ""
+            what += f"ranks of {len(out)} are not uniform: {some}{more}."
+        if self.not_converged:
+            what += f" {self.not_converged} fits did not converge."
+        return what
+
+
+def sbc(
+    clf: Any,
+    X: object,
+    y: object,
+    *,
+    fits: int = FITS,
+    rows: int | None = None,
+    draws: int = DRAWS,
+    random_state: object = 0,
+    progress: Progress = "auto",
+) -> SimulationBasedCalibration:
+    """Return whether the posteriors of a classifier are right on data simulated from its prior.
+
+    For each of many fits, parameters are drawn from the prior of the classifier, rows are simulated
+    from the parameters, the classifier's inference is run on these rows under the same prior, and
+    each parameter is ranked among its posterior draws. Whether the model suits real rows is
+    another question: see `loo` and `bg.compare`.
+
+    Any likelihood with a proper prior, any inference with a posterior, and user programs (story=)
+    that return (x, y). A program under NUTS costs a sampling run for each fit.
+
+    Args:
+        clf: a classifier, fitted or not; it is not changed.
+        X: rows, which set columns, levels, missing cells (repeated in the simulated tables) and the
+            prior guesses that are not stated. These guesses stay the same in all fits.
+        y: their labels.
+        fits: simulated tables; at least 20. With 100 only gross errors are found: a posterior
+            standard deviation wrong by half; with 1,000, by a tenth.
+        rows: of each table; None: as many as X has.
+        draws: posterior draws, evenly spaced, among which a parameter is ranked.
+        random_state: seed.
+        progress: "auto" shows a bar on stderr in a terminal; True or False force it.
+
+    Raises:
+        UnsupportedInference: there is no proper prior to draw from.
+        NoPosterior: the inference gives a point estimate.
+
+    Example:
+        >>> import bayesgen as bg
+        >>> X, y = bg.datasets.load_iris()
+        >>> found = bg.calibrate.sbc(bg.NaiveBayes(), X, y, fits=40, rows=30, progress=False)
+        >>> found.calibrated, found.uniformity.columns.tolist()
+        (True, ['chi_square', 'ecdf'])
+    """
+    fits = arguments.count("fits", fits, least=FEWEST, default=FITS)
+    draws = arguments.count("draws", draws, least=9, default=DRAWS)
+    size = None if rows is None else arguments.count("rows", rows, least=2, default=100)
+    rng = np.random.default_rng(arguments.drawn_seed(random_state))
+    prior = clf.sample_prior(fits, X, y, random_state=int(rng.integers(2**31)))
+    model, found, bad = prior.model, [], 0
+    size = model.n_rows if size is None else size
+    method = ""
+    with progress_bar(fits, progress, unit="fit", delay=1.0) as bar:
+        for i in range(fits):
+            truth = _entries_of_draw(prior.draws, i)
+            encoded, codes = model.simulate(_repeated(truth, size), rng)
+            encoded = model.like_template(encoded, size)
+            posterior = model.infer(encoded, codes, int(rng.integers(2**31)))
+            method = posterior.report.method
+            if posterior.point:
+                raise NoPosterior.point_estimate("sbc()", method)
+            bad += not posterior.report.converged
+            params = posterior.as_draws(rng, draws).thinned(draws).params
+            drawn = {owner: {k: flat(v) for k, v in own.items()} for owner, own in params.items()}
+            both = (_quantities(model, of, encoded, codes) for of in (truth, drawn))
+            found.append(ranked(*both, rng))
+            bar.update()
+    names = _picked(prior, found[0])
+    table = pd.DataFrame({name: [ranks[name] for ranks in found] for name in names})
+    table.index.name = "fit"
+    total, title = len(_free(prior, found[0])), f"{type(clf).__name__} by inference {method!r}"
+    return SimulationBasedCalibration(table, title, size, total, bad, model.rank_display)
+
+
+# -- ranks -----------------------------------------------------------------------------------------
+
+
+def rank(truth: float, draws: Float[np.ndarray, " draw"], rng: np.random.Generator) -> float:
+    """Return the rank of the truth among draws as a fraction; ties fall at random."""
+    below, equal = (draws < truth).sum(), (draws == truth).sum()
+    return float((below + rng.random() * (equal + 1)) / (len(draws) + 1))
+
+
+def ranked(
+    truth: Mapping[str, np.ndarray], drawn: Mapping[str, np.ndarray], rng: np.random.Generator
+) -> dict[str, float]:
+    """Return the rank of each quantity, (1,), among its draws, (draw,)."""
+    return {name: rank(float(truth[name][0]), values, rng) for name, values in drawn.items()}
+
+
+def stacked(every: Sequence[Mapping[str, float]]) -> dict[str, Float[np.ndarray, " fit"]]:
+    """Return ranks of single fits by quantity."""
+    return {name: np.array([ranks[name] for ranks in every]) for name in every[0]}
+
+
+def spaced(places: np.ndarray, most: int) -> np.ndarray:
+    """Return some of the places, evenly spaced over all of them."""
+    return places[np.linspace(0, len(places) - 1, min(most, len(places))).round().astype(int)]
+
+
+def _entries_of_draw(draws: Mapping[str, Mapping], i: int) -> dict[str, dict[str, np.ndarray]]:
+    return {owner: {k: v[i : i + 1] for k, v in own.items()} for owner, own in draws.items()}
+
+
+def _repeated(one: Mapping[str, Mapping], size: int) -> dict[str, dict[str, np.ndarray]]:
+    return {
+        owner: {k: np.broadcast_to(v, (size, *v.shape[1:])) for k, v in own.items()}
+        for owner, own in one.items()
+    }
+
+
+def _quantities(model: Any, params: Mapping, encoded: Any, y: np.ndarray) -> dict[str, np.ndarray]:
+    """Return every entry of every parameter by name, and the log likelihood, each (draw,)."""
+    arrays, axes = model.named(params)
+    out = {}
+    for name, value in arrays.items():
+        # of a covariance, each pair of columns once
+        square = value.ndim > 2 and axes[name][-1] == axes[name][-2]
+        for at in np.ndindex(value.shape[1:]):
+            if square and at[-1] > at[-2]:
+                continue
+            words = ", ".join(str(axes[name][i][j]) for i, j in enumerate(at))
+            out[f"{name}[{words}]" if words else name] = value[(slice(None), *at)]
+    return out | {LOG_LIKELIHOOD: model.log_likelihood(params, encoded, y)}
+
+
+def _free(prior: Any, names: Mapping[str, float]) -> list[str]:
+    """Return the names of quantities that the prior does not fix."""
+    arrays, axes = prior.parameters, prior.axes
+    fixed = set()
+    for name, value in arrays.items():
+        for at in np.argwhere(np.ptp(value, axis=0) == 0):
+            words = ", ".join(str(axes[name][i][j]) for i, j in enumerate(at))
+            fixed.add(f"{name}[{words}]" if words else name)
+    return [name for name in names if name not in fixed and name != LOG_LIKELIHOOD]
+
+
+def _picked(prior: Any, names: Mapping[str, float]) -> list[str]:
+    """Return the quantities that are reported."""
+    return [*spaced(np.array(_free(prior, names), dtype=object), MOST), LOG_LIKELIHOOD]
+
+
+# -- tests of uniformity ---------------------------------------------------------------------------
+
+
+def uniformity(ranks: Ranks) -> pd.DataFrame:
+    """Return p-values of each quantity: of chi-square and of the ECDF."""
+    found = {name: (chi_square(values), ecdf(values)) for name, values in ranks.items()}
+    table = pd.DataFrame.from_dict(found, orient="index", columns=["chi_square", "ecdf"])
+    table.index.name = "quantity"
+    return table
+
+
+def threshold(n_quantities: int, false_alarm: float = FALSE_ALARM) -> float:
+    """Return the p-value under which a quantity is out: two tests of each share the rate."""
+    return false_alarm / (2 * n_quantities)
+
+
+def direction(ranks: Float[np.ndarray, " fit"]) -> str:
+    """Return in words how ranks differ from uniform ones: by their mean, or by their spread."""
+    n = len(ranks)
+    shift = (ranks.mean() - 0.5) * np.sqrt(12 * n)
+    # the variance of a uniform number is 1/12, that of its square about the mean 1/180
+    spread = (np.mean((ranks - 0.5) ** 2) - 1 / 12) * np.sqrt(180 * n)
+    if abs(shift) > abs(spread):
+        return "posterior too low" if shift > 0 else "posterior too high"
+    return "posterior too narrow" if spread > 0 else "posterior too wide"

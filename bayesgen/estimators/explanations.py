@@ -1,0 +1,70 @@
+"""A classifier's answers about single cells: weight of evidence and value of information."""
+
+from collections.abc import Hashable, Iterable
+from typing import Any, cast
+
+from scipy.sparse import issparse
+
+from bayesgen import arguments, diagnose, explain
+from bayesgen.decide import Loss
+from bayesgen.errors import UnsupportedTable
+from bayesgen.estimators import validation
+from bayesgen.typing import DataFrame
+
+Fitted = Any
+"""A fitted classifier, whose module imports this one."""
+CELLS = 256
+"""Simulated cells for each class, of each missing number, of `feature_value`."""
+
+
+def rows_of_cells(clf: Fitted, X: object, what: str) -> explain.Rows:
+    """Return rows whose cells can be masked one by one, for the calling method."""
+    posterior, cells = clf._fitted_posterior(), clf._cells(what)
+    table, encoded = clf._read_encoded(X)
+    if any(issparse(x) for x in encoded.values()):
+        raise UnsupportedTable.sparse_for(what)
+    return explain.Rows(posterior, encoded, table.n_rows, table, clf._schema(), cells)
+
+
+def evidence(
+    clf: Fitted,
+    X: object,
+    pair: tuple[Hashable, Hashable],
+    order: str,
+    interval: float | str | None,
+    random_state: object,
+    *,
+    return_error: bool,
+) -> DataFrame | tuple[DataFrame, ...]:
+    """Return the weight of evidence of each cell; see `Classifier.evidence`."""
+    explain.check_reading(order, interval)
+    names, contrast = explain.contrast_of(clf.classes_.tolist(), *pair)
+    rows, rng = clf._rows_of_cells(X, "evidence()"), arguments.generator(random_state)
+    reading, arrays = explain.weights_of_evidence(
+        rows, contrast, order, rng, interval, return_error=return_error
+    )
+    index = validation.index_of(X)
+    frames = [explain.by_feature(a, reading, rows.cells, names, index) for a in arrays]
+    return frames[0] if len(frames) == 1 else tuple(frames)
+
+
+def feature_value(
+    clf: Fitted, X: object, loss: Loss, draws: int, random_state: object
+) -> tuple[DataFrame, DataFrame]:
+    """Return values of missing cells and their errors; see `Classifier.feature_value`."""
+    draws = arguments.count("draws", draws, least=2, default=CELLS)
+    gain, seed = explain.gain_of(loss, clf.classes_), arguments.drawn_seed(random_state)
+    rows, index = clf._imputable_rows(X, "feature_value()"), validation.index_of(X)
+    values, errors = explain.expected_gains(rows, gain, draws, seed)
+    return diagnose.frame(values, index), diagnose.frame(errors, index)
+
+
+def conditional(clf: Fitted, X: object, prob: float, draws: int, random_state: object) -> DataFrame:
+    """Return the distribution of each missing cell; see `Classifier.conditional`."""
+    question = explain.Question(
+        arguments.share("prob", prob), arguments.count("draws", draws, least=2, default=CELLS)
+    )
+    rng, rows = arguments.generator(random_state), clf._imputable_rows(X, "conditional()")
+    index = validation.index_of(X)
+    labels = list(range(rows.n_rows)) if index is None else list(cast(Iterable, index))
+    return diagnose.frame(explain.conditional_table(rows, question, rng, labels))

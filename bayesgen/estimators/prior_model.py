@@ -1,0 +1,269 @@
+"""A classifier before its fit: parameters and rows drawn from the prior, and fits to such rows."""
+
+import abc
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+import numpy as np
+from sklearn.base import clone
+
+from bayesgen import diagnose, predict
+from bayesgen.classes import Spec
+from bayesgen.errors import UnsupportedInference
+from bayesgen.estimators.diagnostics import Fitted
+from bayesgen.estimators.program_classifier import FittedProgram, ProgramState
+from bayesgen.estimators.training import TrainingState
+from bayesgen.estimators.training_rows import TrainingRows
+from bayesgen.inference import DrawsPosterior, Method, Posterior, Report, choose
+from bayesgen.inference.posterior import chained, flat
+from bayesgen.inference.unlabelled_rows import kept
+from bayesgen.likelihoods.base import is_missing
+from bayesgen.model import Model, Reader, model_statistics
+from bayesgen.plots import RankDisplay
+from bayesgen.typing import Encoded, Labels, Params
+from bayesgen.user_program import (
+    OWNER,
+    ProgramPosterior,
+    ProgramRows,
+    infer,
+    parameter_draws,
+    simulate,
+)
+
+Draws = Mapping[str, Params]
+"""Parameters by owner, "class" or a block, each of shape (draw, ...)."""
+STATED = "Pass prior='conjugate', or state the guesses of the likelihood."
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class PriorSample:
+    """Draws from the prior of a classifier: parameters, and a row simulated from each.
+
+    Attributes:
+        X: the rows, a table of the kind that was passed; row i has the parameters of draw i.
+        y: their labels, shape (draw,).
+        parameters: parameters by name, each of shape (draw, ...), in the units of the columns.
+        axes: of each parameter, the labels of its axes after the first.
+        classes: the labels in sorted order, shape (class,).
+        observed: the rows and labels that the guesses came from.
+        model: the prior itself. draws: its draws by owner, as `model` reads them.
+
+    Example:
+        >>> import bayesgen as bg
+        >>> X, y = bg.datasets.load_iris()
+        >>> prior = bg.QDA().sample_prior(1000, X, y, random_state=0)
+        >>> prior
+        PriorSample(1000 draws of class.probs, normal.mean, normal.covariance; a row from each)
+        >>> prior.parameters["normal.mean"].shape
+        (1000, 3, 4)
+    """
+
+    X: Any
+    y: np.ndarray
+    parameters: dict[str, np.ndarray]
+    axes: dict[str, tuple[tuple, ...]]
+    classes: np.ndarray
+    observed: tuple[object, object]
+    model: "PriorModel"
+    draws: Draws
+
+    def __repr__(self) -> str:
+        """Name the parameters."""
+        names = ", ".join(self.parameters)
+        return f"PriorSample({len(self.y)} draws of {names}; a row from each)"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class PriorModel(abc.ABC):
+    """A prior with every guess filled in, which draws parameters, simulates rows and is updated.
+
+    state: of the rows that the guesses came from. prior: of the classes. inference: of the
+    classifier. template: these rows, encoded, whose missing cells simulated tables repeat.
+    """
+
+    state: TrainingState
+    prior: Spec
+    inference: str | Method
+    template: Encoded
+    n_rows: int
+
+    @abc.abstractmethod
+    def draw(self, rng: np.random.Generator, n: int) -> Draws:
+        """Return n draws of all parameters."""
+
+    @abc.abstractmethod
+    def simulate(self, params: Draws, rng: np.random.Generator) -> tuple[Encoded, Labels]:
+        """Return one encoded row for each draw, and its class code."""
+
+    @abc.abstractmethod
+    def infer(self, encoded: Encoded, y: Labels, seed: int) -> Posterior:
+        """Return the posterior of encoded rows under this prior."""
+
+    @abc.abstractmethod
+    def as_fitted(self, params: Draws) -> Fitted:
+        """Return parameters as a fitted model."""
+
+    def like_template(self, encoded: Encoded, n_rows: int) -> Encoded:
+        """Return simulated rows without the cells that rows of the template miss, in turn."""
+        return encoded
+
+    @property
+    def rank_display(self) -> Callable[..., RankDisplay]:
+        """The plot of ranks among posterior draws."""
+        return RankDisplay.from_ranks
+
+    def named(self, params: Draws) -> tuple[dict[str, np.ndarray], dict[str, tuple[tuple, ...]]]:
+        """Return parameters by name, (draw, ...), and the labels of the axes of each."""
+        fitted = self.as_fitted(params)
+        labels = fitted.axis_labels()
+        posterior = cast(DrawsPosterior, fitted.posterior)
+        group, coords = fitted.named(posterior.params, labels), labels.coords()
+        arrays = {str(name): flat(value) for name, value in group.arrays.items()}
+        axes = {str(name): [coords.get(a) for a in group.axes(name)] for name in group.arrays}
+        return arrays, {
+            name: tuple(
+                tuple(range(size) if found is None else found)
+                for size, found in zip(arrays[name].shape[1:], some, strict=True)
+            )
+            for name, some in axes.items()
+        }
+
+    def log_likelihood(self, params: Draws, encoded: Encoded, y: Labels) -> np.ndarray:
+        """Return log p(rows, labels given theta) of each draw, shape (draw,)."""
+        posterior = cast(DrawsPosterior, self.as_fitted(params).posterior)
+        each = posterior.each_log_joint(encoded, len(y))
+        return each[np.arange(len(y)), :, y].sum(axis=0)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class LikelihoodPrior(PriorModel):
+    """The prior of a class prior and likelihoods. model: completed. reader: of rows."""
+
+    model: Model
+    reader: Reader
+
+    def draw(self, rng: np.random.Generator, n: int) -> Draws:
+        """Return n draws of all parameters."""
+        for name, part in self.model.blocks.items():
+            if part.improper:
+                raise UnsupportedInference.because(
+                    part.title, "an improper prior cannot be drawn from", STATED
+                )
+            if part.keeps_rows:
+                raise UnsupportedInference.because(
+                    type(part).__name__,
+                    f"the density of block {name!r} is made of the rows themselves, and without "
+                    "rows there is none to draw from",
+                    "Read its columns by another likelihood, such as bg.Normal().",
+                )
+        drawn = diagnose.prior_draws(self.model, rng, n)
+        return {o: {k: flat(v) for k, v in own.items()} for o, own in drawn.items()}
+
+    def simulate(self, params: Draws, rng: np.random.Generator) -> tuple[Encoded, Labels]:
+        """Return one encoded row for each draw, and its class code."""
+        rows, y = predict.simulated_rows(self.model.blocks, params, rng)
+        return self.state.restored(self.as_fitted(params).posterior, rows, len(y)), y
+
+    def like_template(self, encoded: Encoded, n_rows: int) -> Encoded:
+        """Return simulated rows without the cells that rows of the template miss, in turn."""
+        out, pattern = dict(encoded), self.state.pattern_blocks()
+        for name, x in self.template.items():
+            if pattern or not isinstance(x, np.ndarray):
+                continue
+            missing, gaps = np.nan if x.dtype.kind == "f" else -1, is_missing(x)
+            out[name] = np.where(gaps[np.arange(n_rows) % len(x)], missing, encoded[name])
+        return out
+
+    def infer(self, encoded: Encoded, y: Labels, seed: int) -> Posterior:
+        """Return the posterior of encoded rows under this prior."""
+        n_levels = {
+            name: self.state.schema.n_levels(name) if part.kind == "levels" else ()
+            for name, part in self.reader.full.items()
+        }
+        sizes = {"n_classes": len(self.state.classes), "n_levels": n_levels}
+        rows = {name: encoded[name] for name in self.reader.full}
+        every = model_statistics(self.reader.full, rows, y, np.ones(len(y)), **sizes)
+        statistics = kept(self.reader, every)
+        method = choose(self.inference, self.model, statistics)
+        return method.infer(self.model, statistics, self.reader, seed)
+
+    def as_fitted(self, params: Draws) -> Fitted:
+        """Return parameters as a fitted model."""
+        n = len(params["class"]["probs"])
+        report = Report("prior", 0.0, converged=True, verdict="Draws from the prior.")
+        posterior = DrawsPosterior(self.reader, report, chained(params, n), self.model.blocks)
+        return Fitted(self.state, posterior, self.prior)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ProgramPrior(PriorModel):
+    """The prior of a user's NumPyro program."""
+
+    state: ProgramState
+
+    def draw(self, rng: np.random.Generator, n: int) -> Draws:
+        """Return n draws of all parameters."""
+        return parameter_draws(self.state.program, *self._some(), rng, n)
+
+    def _some(self) -> tuple[Encoded, Labels]:
+        rows = cast(ProgramRows, self.state.rows)
+        return rows.x, rows.y
+
+    def simulate(self, params: Draws, rng: np.random.Generator) -> tuple[Encoded, Labels]:
+        """Return one encoded row for each draw, and its class code."""
+        program, seed = self.state.program, int(rng.integers(2**31))
+        sizes = self.state.schema.sizes(program)
+        rows, y = simulate(program, params[OWNER], seed, sizes)
+        return self.state.schema.checked(rows), y
+
+    def infer(self, encoded: Encoded, y: Labels, seed: int) -> Posterior:
+        """Return the posterior of encoded rows under this prior."""
+        rows = ProgramRows(encoded, y, np.ones(len(y)))
+        return infer(self.state.program, rows, self.inference, seed)
+
+    def as_fitted(self, params: Draws) -> Fitted:
+        """Return parameters as a fitted model."""
+        n = len(params["class"]["probs"])
+        posterior = ProgramPosterior(
+            reader=Reader({}, {}),
+            report=Report("prior", 0.0, converged=True, verdict="Draws from the prior."),
+            params=chained(params, n),
+            blocks={},
+            program=self.state.program,
+            labels_alike=True,
+        )
+        return FittedProgram(self.state, posterior, self.prior)
+
+
+def prior_of(clf: Any, X: object, y: object) -> PriorModel:
+    """Return the prior of a classifier, its open guesses taken from rows X with labels y."""
+    own = clone(clf)
+    rows = own._training_rows(X, y, None, reset=True).labelled
+    return own._prior(rows)
+
+
+def model_prior(clf: Any, rows: TrainingRows) -> PriorModel:
+    """Return the prior of a class prior and likelihoods."""
+    state = clf._new_state(rows, rows.classes)
+    model, _, reader = state.complete(clf.class_prior, frequencies=False)
+    template = rows.encode(state.schema, clf.unseen)
+    parts = state, clf.class_prior, clf.inference, template, len(rows.codes)
+    return LikelihoodPrior(*parts, model, reader)
+
+
+def program_prior(clf: Any, rows: TrainingRows) -> PriorModel:
+    """Return the prior of a user's program."""
+    state = clf._new_state(rows, rows.classes)
+    return ProgramPrior(state, clf.class_prior, clf.inference, state.rows.x, len(rows.codes))
+
+
+def sampled(clf: Any, n: int, X: object, y: object, rng: np.random.Generator) -> PriorSample:
+    """Return draws from the prior of a classifier; see `Classifier.sample_prior`."""
+    prior = clf._prior_model(X, y)
+    params = prior.draw(rng, n)
+    encoded, codes = prior.simulate(params, rng)
+    arrays, axes = prior.named(params)
+    rows = prior.state.schema.decode(encoded, n)
+    classes = prior.state.classes
+    return PriorSample(rows, classes[codes], arrays, axes, classes, (X, y), prior, params)

@@ -1,0 +1,36 @@
+"""A fitted stack: its members, and leave-one-out given all of them."""
+
+import dataclasses
+from collections.abc import Mapping
+
+import numpy as np
+
+from bayesgen import diagnose
+from bayesgen.estimators.classifier import Classifier
+from bayesgen.estimators.diagnostics import Fitted
+from bayesgen.inference import MixturePosterior
+from bayesgen.typing import Encoded, Labels, Weights
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class FittedStack(Fitted):
+    """Fitted members and their untempered mixture; state: of the first member."""
+
+    members: Mapping[str, Classifier]
+    mixture: MixturePosterior
+
+    def left_out(self, encoded: Encoded, y: Labels, weight: Weights) -> diagnose.LeaveOneOut:
+        """Return the log densities of the rows of the fit, each given the others.
+
+        Weights and powers stay.
+        """
+        mixture, found, log_proba = self.mixture, {}, []
+        for name, rows in mixture.by_member(encoded).items():
+            member, posterior = self.members[name], mixture.members[name]
+            found[name] = member.state_.leave_one_out(
+                member.class_prior, posterior.reader, rows, y, weight, weight
+            )
+            log_proba.append(posterior.log_proba(found[name]))
+        able = mixture.able(encoded, len(y))
+        scores = mixture.scores_from(found, np.stack(log_proba), able)
+        return diagnose.LeaveOneOut(self.posterior.log_joint_from(scores))
