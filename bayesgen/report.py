@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from bayesgen.compare import Comparison
-from bayesgen.compare.comparison import MEMBERS_LEGEND, members_as_text
+from bayesgen.compare.as_text import MEMBERS_LEGEND, members_as_text
 from bayesgen.estimators import StackedClassifier
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.plots.style import Axes, pyplot
