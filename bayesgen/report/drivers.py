@@ -59,7 +59,7 @@ def section(subject: Subject) -> tuple[Section, tuple[str, ...]]:
     rows = _some_rows(subject)
     try:
         found = drivers(subject, rows)
-    except (BayesgenError, ValueError, TypeError) as error:
+    except BayesgenError as error:
         return Section(title, [Text(f"Columns cannot be left out one by one: {error}")]), ()
     names = tuple(str(driver.column.name) for driver in found)
     return Section(title, _blocks(subject, found, len(rows))), names
@@ -113,12 +113,12 @@ def drivers(subject: Subject, rows: np.ndarray) -> list[Driver]:
     """
     X, names = take(subject.X, subject.at[rows]), [c.name for c in subject.columns]
     codes, table = subject.codes[rows], subject.table.take(subject.at[rows])
-    everything, nothing = _logits(subject, X), _logits(subject, _with(X, names, []))
+    everything, nothing = _logits(subject, X), _prior_logits(subject)
     found = []
     for place, column in enumerate(table.columns):
         others = [name for name in names if name != column.name]
-        alone = _logits(subject, _with(X, names, [column.name])) - nothing
-        beside = everything - _logits(subject, _with(X, names, others))
+        alone = _logits(subject, _only(X, names, [column.name])) - nothing
+        beside = everything - _logits(subject, _only(X, names, others))
         own = [_of_true_class(values, codes) for values in (alone, beside)]
         cells = _loudest(table.columns[place], alone, subject.classes)
         found.append(Driver(column, *(float(values.mean()) for values in own), cells))
@@ -131,20 +131,26 @@ def _logits(subject: Subject, X: object) -> Float[np.ndarray, "row class"]:
     return np.stack([-found, found], axis=1) if found.ndim == 1 else found
 
 
+def _prior_logits(subject: Subject) -> Float[np.ndarray, " class"]:
+    log_prior = subject.clf.posterior_.log_classes()
+    with np.errstate(divide="ignore"):
+        return np.clip(log_prior - np.log1p(-np.exp(log_prior)), -LARGEST, LARGEST)
+
+
 def _of_true_class(values: np.ndarray, codes: np.ndarray) -> np.ndarray:
     return values[np.arange(len(codes)), codes]
 
 
-def _with(X: Any, names: list, kept: list) -> Any:
-    """Return rows in which all but some columns are missing."""
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
+def _only(X: Any, names: list, kept: list) -> Any:
+    """Return rows whose other columns are absent from a dataframe, or missing in an array."""
     if isinstance(X, np.ndarray):
         out = X.astype(object if X.dtype.kind in "OUS" else float)
         gone = [j for j, name in enumerate(names) if name not in kept]
         out[:, gone] = None if out.dtype.kind == "O" else np.nan
         return out
-    gone = [str(name) for name in names if name not in kept]
-    return frame.with_columns(nw.lit(None).cast(frame.schema[n]).alias(n) for n in gone).to_native()
+    frame = nw.from_native(X, eager_only=True)
+    place = {name: i for i, name in enumerate(names)}
+    return frame[:, [place[name] for name in kept]].to_native()
 
 
 # -- which cells speak for which class -------------------------------------------------------------

@@ -38,7 +38,7 @@ def section(subject: Subject) -> Section:
     blocks: list[Block] = [
         Text(
             "Out of fold: the probabilities are those of a fit that has not seen the row. Rows are "
-            "counted from 0."
+            f"counted from 0. {_columns_shown(subject)}"
         ),
         Text("Labels that surprise: wrong, or an unusual case?"),
         _grid(subject, surprising(subject)[:SHOWN]),
@@ -73,6 +73,12 @@ def _atypical(subject: Subject) -> list[Block]:
     ]
 
 
+def _columns_shown(subject: Subject) -> str:
+    n = len(subject.columns)
+    words = f"Shown: {some_of(min(MOST_COLUMNS, n), n, 'columns')}"
+    return words + (", those that drive the decision most first." if subject.leading else ".")
+
+
 def typicalities(subject: Subject) -> Float[np.ndarray, " row"]:
     """Return the typicality of each scored row, under a fit to the other folds."""
     found, comparison = np.empty(len(subject.at)), subject.comparison
@@ -104,11 +110,8 @@ def _grid(subject: Subject, rows: Labels, more: dict[str, list[str]] | None = No
     ranked = sorted(subject.columns, key=lambda column: order.get(str(column.name), len(order)))
     shown = ranked[:MOST_COLUMNS]
     columns |= {str(column.name): cells(column.take(subject.at[rows])) for column in shown}
-    heads = list(columns)
-    if len(shown) < len(subject.columns):
-        heads[-1] += f" ({some_of(len(shown), len(subject.columns), 'columns')})"
     lines: list[list[Cell]] = [list(line) for line in zip(*columns.values(), strict=True)]
-    return Grid(heads, lines, right=(0, 2, 4))
+    return Grid(list(columns), lines, right=(0, 2, 4))
 
 
 def _probability(value: float) -> str:

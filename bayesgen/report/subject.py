@@ -84,6 +84,13 @@ def take(X: Any, rows: Labels) -> Any:
     return np.asarray(X)[rows]
 
 
+def named(clf: Fitted) -> str:
+    """Return the name of a classifier in words."""
+    if getattr(clf, "story", None) is not None:
+        return "program of the user"
+    return NAMES.get(type(clf).__name__, type(clf).__name__)
+
+
 def unfitted(clf: Fitted) -> Fitted:
     """Return a classifier with the same arguments, not fitted, that shows no progress."""
     options = clf.get_params(deep=False)
@@ -110,7 +117,7 @@ def judged(
     from bayesgen.compare.preprocessing import class_frequencies, logistic_regression
 
     rule = decide.rule(loss, clf.classes_, reject)
-    table, name = read_table(X), NAMES.get(type(clf).__name__, type(clf).__name__)
+    table, name = read_table(X), named(clf)
     options = clf.get_params(deep=False)
     quiet = {"progress": False} if "progress" in options else {}
     rivals = {

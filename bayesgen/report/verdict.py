@@ -53,7 +53,7 @@ def _against_logistic(subject: Subject) -> Text:
         losses += f", a difference of {_interval(-high, -low)}"
     right = f"accuracy {share(table.loc[subject.name, 'accuracy'])} against "
     right += share(table.loc[LOGISTIC, "accuracy"])
-    words = "About as good as logistic regression"
+    words = "Neither clearly better nor worse than logistic regression"
     if low > 0:
         words = "Better than logistic regression"
     elif high < 0:
@@ -87,7 +87,7 @@ def _scores(subject: Subject) -> Grid:
     heads = ["", "accuracy", "log loss", "Brier score", "AUC"]
     lines = []
     for name, line in subject.comparison.table.iterrows():
-        cells = [share(line["accuracy"]), *(_plain(line[n]) for n in ("log_loss", "brier", "auc"))]
+        cells = [share(line["accuracy"]), *(_three_digits(line[n]) for n in ("log_loss", "brier", "auc"))]
         steps = (
             f" (after {line['prepared_by']})" if line["prepared_by"] and name == LOGISTIC else ""
         )
@@ -95,7 +95,7 @@ def _scores(subject: Subject) -> Grid:
     return Grid(heads, lines, right=(1, 2, 3, 4))
 
 
-def _plain(value: float) -> str:
+def _three_digits(value: float) -> str:
     return "" if np.isnan(value) else f"{value:.3f}"
 
 
