@@ -4,6 +4,7 @@ import contextlib
 import itertools
 import math
 import os
+import shlex
 import sys
 import warnings
 from collections import Counter
@@ -38,7 +39,7 @@ from bayesgen.errors import BayesgenError, InvalidSource
 from bayesgen.errors.base import merge_sentences, merge_warnings
 from bayesgen.estimators import Answers, StackedClassifier, load
 from bayesgen.plots.style import pyplot
-from bayesgen.report import report_html
+from bayesgen.report import Origin, write_report
 from bayesgen.table import read_table
 from bayesgen.table.sources import PART_ROWS
 from bayesgen.table.sources.csv_files import NULLS
@@ -503,10 +504,7 @@ def report_page(
     target: Target = None,
     fitted: Annotated[
         Path | None,
-        Parameter(
-            help="A model that `bayesgen fit` saved; the page is then about it, without a "
-            "comparison."
-        ),
+        Parameter(help="A model that `bayesgen fit` saved; the page is then about it."),
     ] = None,
     model: AnyModel = "stacked",
     inference: Inference = "auto",
@@ -517,33 +515,36 @@ def report_page(
         Json, Parameter(help="Print JSON: where the page is and how the fit ended.")
     ] = False,
 ) -> None:
-    """Write one self-contained HTML page: data, model, posterior, verdict, comparison, odd rows.
+    """Write a report as one self-contained HTML page.
 
-    Fits the model (or takes a fitted one), compares it with maximum likelihood, the posterior and
-    logistic regression on the same folds; shows reliability and the least certain and least
-    typical rows.
+    Verdict, calibration, what drives the decision, confusion and costs, rows to look at, the data,
+    parameters, method. Fits the model (or takes a fitted one), and compares it with logistic
+    regression and the class frequencies on rows left out of their fits, in the same folds.
     """
     pyplot()  # refuse before anything is read or fitted
     rows = LabelledRows.read(DataFile.find(data, missing), target)
     rows.target.require_classes()
     table = read_table(rows.X)
     if fitted is not None:
-        classifier, comparison = load(fitted), None
+        classifier = load(fitted)
     else:
-        from bayesgen.compare.preprocessing import logistic_regression
-
         classifier = new_classifier(model, inference, seed)
-        rivals: dict[str, object] = dict(
-            new_classifiers("naive-bayes", ("stacked", "exact", "mle"), seed, table)
-            if model == "stacked"
-            else new_classifiers(model, ("exact", "mle"), seed, table)
-        )
-        rivals["logistic regression"] = logistic_regression(table)
-        comparison = compare(rivals, rows.X, rows.y, cv=cv, random_state=seed)
         classifier.fit(rows.X, rows.y)
-    title = f"{data}: {rows.target.name}"
-    page = report_html(classifier, rows.X, rows.y, title=title, comparison=comparison)
-    html.write_text(page, encoding="utf-8")
+    words = ["bayesgen report", shlex.quote(data), f"--target {shlex.quote(rows.target.name)}"]
+    words += [f"--model {model} --inference {inference}"] if fitted is None else []
+    words += [f"--fitted {shlex.quote(str(fitted))}"] if fitted is not None else []
+    words += [f"--cv {cv} --seed {seed} --html {shlex.quote(str(html))}"]
+    words += [f"--missing {shlex.quote(text)}" for text in missing]
+    write_report(
+        classifier,
+        html,
+        rows.X,
+        rows.y,
+        title=f"{data}: {rows.target.name}",
+        cv=cv,
+        random_state=seed,
+        origin=Origin(" ".join(words), Path(data)),
+    )
     facts = {
         "data": data,
         "target": rows.target.name,

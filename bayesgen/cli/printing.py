@@ -19,7 +19,7 @@ from rich.table import Table as Grid
 from bayesgen.calibrate import BINS
 from bayesgen.cli.target_column import TargetColumn
 from bayesgen.compare import Comparison
-from bayesgen.compare.comparison import MEMBERS_LEGEND, members_as_text, with_error
+from bayesgen.compare.as_text import MEMBERS_LEGEND, members_as_text, with_error
 from bayesgen.persist import replacing
 from bayesgen.table import Table
 from bayesgen.typing import DataFrame

@@ -1,7 +1,7 @@
 """Result of a comparison: score tables and the out-of-fold predictions behind them."""
 
 import dataclasses
-import math
+import os
 from collections.abc import Hashable, Sequence
 
 import numpy as np
@@ -10,31 +10,11 @@ from jaxtyping import Bool, Float, Shaped
 
 from bayesgen import arguments, calibrate, plots
 from bayesgen.calibrate.thresholds import THRESHOLDS
-from bayesgen.compare.scores import LEVEL
+from bayesgen.compare.as_text import LEGEND, MEMBERS_LEGEND, members_as_text, scores_as_text
 from bayesgen.errors import InvalidArgument
 from bayesgen.errors.base import merge_warnings
 from bayesgen.plots.style import Axes, pyplot
 from bayesgen.typing import Joint, Labels
-
-HEADS = {
-    "log_loss": "log loss",
-    "brier": "Brier",
-    "miscalibration": "miscalibr.",
-    "discrimination": "discrim.",
-    "calibration_error": "calib. error",
-    "accuracy": "accuracy",
-    "auc": "AUC",
-}
-LEGEND = (
-    "Rows left out of the fit; ± is one standard error over folds. Lower is better for log loss "
-    "(nats), Brier = miscalibration - discrimination + uncertainty (0 to 2) and calibration error "
-    f"(top label, {calibrate.BINS} bins of equal width). vs first: difference of the log loss and "
-    f"its {LEVEL:.0%} interval (corrected resampled t)."
-)
-MEMBERS_LEGEND = (
-    "Members of a stack: log loss (nats) of each alone, by leave-one-out; log evidence where there "
-    "is one; weights in the linear and the log-linear pool."
-)
 
 Event = tuple[Bool[np.ndarray, " row"], Float[np.ndarray, " row"]]
 """True where a class is the true one of a row, and the probability it was given."""
@@ -199,6 +179,35 @@ class Comparison:
             )
         return plots.LearningCurveDisplay(self.curves, score).plot(ax=ax)
 
+    def to_html(self, path: str | os.PathLike, *, title: str = "Comparison of classifiers") -> None:
+        """Write the comparison as one self-contained HTML page.
+
+        Scores, differences to the first classifier, calibration, ROC curves of two classes,
+        learning curves, members of stacks, notes and warnings.
+
+        Args:
+            path: of the file, which is replaced.
+            title: of the page.
+
+        Raises:
+            MissingPackage: matplotlib is not installed.
+            UnwritableFile: no file can be written to the path.
+
+        Example:
+            >>> import tempfile, pathlib
+            >>> import bayesgen as bg
+            >>> X, y = bg.datasets.load_iris()
+            >>> found = bg.compare({"LDA": bg.LDA(), "QDA": bg.QDA()}, X, y)
+            >>> path = pathlib.Path(tempfile.mkdtemp()) / "iris.html"
+            >>> found.to_html(path)
+            >>> path.read_text(encoding="utf-8").count("<section>")
+            3
+        """
+        from bayesgen.compare.html_page import write_page
+
+        pyplot()  # refuse before anything is computed
+        write_page(self, path, title)
+
     def _probabilities_of(self, name: str) -> Joint:
         if name not in self.probabilities:
             raise InvalidArgument.not_one_of("name", name, list(self.probabilities))
@@ -216,74 +225,26 @@ class Comparison:
     def __repr__(self) -> str:
         """Return the table with its header and notes."""
         tables = [table.to_string() for table in self._tables()]
-        return "\n".join([self._heading(), *tables, *self._sentences()])
+        return "\n".join([self.heading, *tables, *self._sentences()])
 
     def _repr_html_(self) -> str:
         from html import escape
 
         sentences = "".join(f"<p>{escape(sentence)}</p>" for sentence in self._sentences())
         tables = "".join(table.to_html() for table in self._tables())
-        return f"<p>{escape(self._heading())}</p>{tables}{sentences}"
+        return f"<p>{escape(self.heading)}</p>{tables}{sentences}"
 
     def _tables(self) -> list[pd.DataFrame]:
         """Return the scores and, of stacks, the members, as text."""
         members = [members_as_text(self.members)] if len(self.members) else []
-        return [_score_table(self.table), *members]
+        return [scores_as_text(self.table), *members]
 
-    def _heading(self) -> str:
+    @property
+    def heading(self) -> str:
+        """Folds, rows and missing cells in words."""
         missing = f"{self.n_missing_cells:,} missing cells in {self.n_rows_with_missing:,} rows"
         return f"{self.folds} folds over {self.n_rows:,} rows, {missing}"
 
     def _sentences(self) -> list[str]:
         members = [MEMBERS_LEGEND + " Means over folds."] if len(self.members) else []
         return [LEGEND, *members, *self.notes, *merge_warnings(self.warnings)]
-
-
-def _score_table(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the scores of `Comparison.table` as text, each with its standard error."""
-    scores = {
-        head: [with_error(a, b) for a, b in zip(table[name], table[f"{name}_se"], strict=True)]
-        for name, head in HEADS.items()
-    }
-    columns = {"log loss": scores.pop("log loss"), "vs first": _against_first(table), **scores}
-    columns["fit + predict s"] = [
-        f"{a:.2g} + {b:.2g}"
-        for a, b in zip(table["fit_seconds"], table["predict_seconds"], strict=True)
-    ]
-    columns["ran"] = table["method"].to_list()
-    if table["prepared_by"].any():
-        columns["prepared by"] = table["prepared_by"].to_list()
-    return pd.DataFrame(columns, index=table.index)
-
-
-def members_as_text(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table of members as text, without numbers that are not there."""
-    heads = {
-        "leave_one_out_log_loss": ("log loss", "{:.3f}"),
-        "log_evidence": ("evidence", "{:,.0f}"),
-        "weight": ("linear", "{:z.2f}"),
-        "log_linear_weight": ("log-lin.", "{:z.2f}"),
-    }
-    columns = {
-        head: ["" if math.isnan(value) else form.format(value) for value in table[name]]
-        for name, (head, form) in heads.items()
-    }
-    return pd.DataFrame(columns, index=table.index)
-
-
-def _against_first(table: pd.DataFrame) -> list[str]:
-    columns = [table[f"log_loss_{name}"] for name in ("difference", "lower", "upper")]
-    return [_interval(*numbers) for numbers in zip(*columns, strict=True)]
-
-
-def _interval(value: float, low: float, high: float) -> str:
-    if math.isnan(value):
-        return ""
-    # a difference to or of an infinite loss has no spread
-    return f"{value:+z.3f}" + ("" if math.isnan(low) else f" [{low:+z.3f}, {high:+z.3f}]")
-
-
-def with_error(value: float, error: float) -> str:
-    """Return "0.466±.013", or the value alone where there is no standard error."""
-    text = "" if math.isnan(value) else f"{value:z.3f}"
-    return text if math.isnan(error) else f"{text}±{error:.3f}".replace("±0.", "±.")

@@ -16,7 +16,6 @@ from bayesgen.compare.comparison import Comparison
 from bayesgen.compare.folds import Fold, Split, split, splits_at, training_sizes
 from bayesgen.compare.scores import Scored, differences, score
 from bayesgen.errors import InvalidArgument, InvalidTarget
-from bayesgen.estimators import StackedClassifier
 from bayesgen.progress_bar import Progress, progress_bar
 from bayesgen.schema import suspicions
 from bayesgen.table import (
@@ -278,7 +277,8 @@ def _fit_fold(
     aligned[:, np.searchsorted(rows.classes, clf.classes_)] = probability
     texts = tuple(str(warning.message) for warning in caught)
     method = getattr(clf, "inference_", "")
-    members = clf.members_table() if isinstance(clf, StackedClassifier) else None
+    table_of = getattr(clf, "members_table", None)  # of a stack
+    members = None if table_of is None else table_of()
     return FoldResult(aligned, fitted - start, end - fitted, method, texts, members)
 
 

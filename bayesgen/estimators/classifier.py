@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from bayesgen import arguments, explain, plots, predict
+from bayesgen import arguments, explain, plots, predict, report
 from bayesgen.classes import Spec
 from bayesgen.decide import Loss
 from bayesgen.errors import (
@@ -1258,6 +1258,36 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         """
         check_is_fitted(self)
         save(self, path)
+
+    @deduplicate_warnings()
+    def report_html(self, path: str | os.PathLike, X: object, y: object, **options: Option) -> None:
+        """Write a report of the fitted classifier as one self-contained HTML page.
+
+        Verdict, calibration, what drives the decision, confusion and costs, rows to look at, the
+        data, parameters, method and program, and how to reproduce the page. Scores and rows are out
+        of fold: clones of the classifier are fitted to folds of the rows.
+
+        Args:
+            path: of the file, which is replaced.
+            X: rows to report on, usually those of the fit.
+            y: their labels.
+            options: title; loss and reject, as in `decide` (None and 0.2); cv (5), the number of
+                folds; random_state (0), their seed; date (today), a datetime.date.
+
+        Raises:
+            BayesgenError: rows that cannot be compared on, or an unwritable path.
+
+        Example:
+            >>> import tempfile, pathlib
+            >>> import bayesgen as bg
+            >>> X, y = bg.datasets.load_iris()
+            >>> path = pathlib.Path(tempfile.mkdtemp()) / "iris.html"
+            >>> bg.NaiveBayes().fit(X, y).report_html(path, X, y)
+            >>> "<h2>Verdict</h2>" in path.read_text(encoding="utf-8")
+            True
+        """
+        check_is_fitted(self)
+        report.write_report(self, path, X, y, **options)
 
     def with_class_prior(self, class_prior: Spec | Prevalence) -> Self:
         """Return a fitted copy with other class probabilities (label shift).

@@ -21,8 +21,8 @@ ORDER = (
         "persist",
     ),
     *("classes", "model", "program", "inference", "user_program"),
-    *("predict", "decide", "calibrate", "diagnose", "explain", "plots", "prevalence"),
-    *("estimators", "compare", "datasets", "report", "cli", "__init__"),
+    *("predict", "decide", "calibrate", "diagnose", "explain", "plots", "prevalence", "page"),
+    *("compare", "report", "estimators", "datasets", "cli", "__init__"),
 )
 EVERYWHERE = {*sys.stdlib_module_names, "numpy", "scipy", "jaxtyping"}
 FRAMES = ("table", "datasets", "cli", "calibrate", "compare", "diagnose", "prevalence", "report")
@@ -31,8 +31,8 @@ ARVIZ = ("diagnose", "inference.chain_diagnostics")
 HOMES = {
     "sklearn": ("estimators", "calibrate", "compare"),
     **dict.fromkeys(("arviz", "arviz_base", "arviz_stats", "arviz_plots"), ARVIZ),
-    "matplotlib": ("plots", "report"),
-    "jinja2": ("report",),
+    "matplotlib": ("plots", "page"),
+    "jinja2": ("page",),
     **dict.fromkeys(("narwhals", "pandas", "polars", "pyarrow"), FRAMES),
     **dict.fromkeys(("jax", "jaxlib"), TRACED),
     "numpyro": (*TRACED, "persist"),

@@ -1,0 +1,98 @@
+"""Calibration: do probabilities come true? Reliability curves and a test of overconfidence."""
+
+import numpy as np
+from scipy.special import ndtr
+
+from bayesgen import page
+from bayesgen.calibrate import ReliabilityCurve
+from bayesgen.page import Block, Details, Figures, Grid, Section, Text
+from bayesgen.plots import ReliabilityDisplay
+from bayesgen.plots.style import Axes
+from bayesgen.report.subject import Subject
+from bayesgen.report.words import share
+from bayesgen.typing import Joint, Labels
+
+LEVEL = 1.96
+"""Standard errors beyond which a difference is called a sign: 5 % of calibrated classifiers."""
+
+
+def overconfidence(codes: Labels, proba: Joint) -> float:
+    """Return how many standard errors the Brier score is above the one the probabilities expect.
+
+    Above 0 the probabilities are too extreme, below 0 too cautious. If they are right, the result
+    is about standard normal.
+
+    Source: Spiegelhalter (1986), Statistics in Medicine 5, 421-433; here for several classes.
+
+    Args:
+        codes: true classes, shape (row,).
+        proba: class probabilities, shape (row, class).
+    """
+    # Brier score of a row if its class is k
+    each = (proba**2).sum(axis=1, keepdims=True) - 2 * proba + 1
+    expected = (proba * each).sum(axis=1)
+    variance = np.maximum((proba * each**2).sum(axis=1) - expected**2, 0.0).sum()
+    found = each[np.arange(len(codes)), codes]
+    excess = (found - expected).sum()
+    if variance == 0:
+        return 0.0 if abs(excess) < 1e-9 else float(np.sign(excess) * np.inf)
+    return float(excess / np.sqrt(variance))
+
+
+def in_words(subject: Subject) -> Text:
+    """Return whether the probabilities of rows left out are calibrated, in a sentence."""
+    z, promised = overconfidence(subject.codes, subject.proba), subject.proba.max(axis=1).mean()
+    words = f"it expects to be right in {share(promised)} of the rows and is in "
+    words += f"{share(subject.right.mean())}"
+    if abs(z) <= LEVEL:
+        return Text(f"Calibrated as far as these rows can tell: {words}.", "good")
+    kind = "Overconfident" if z > 0 else "Underconfident"
+    chance = 2 * float(ndtr(-abs(z)))
+    tail = "less than 0.001" if chance < 0.001 else f"{chance:.3f}"
+    return Text(
+        f"{kind}: {words}; calibrated probabilities would show such a Brier score with a "
+        f"probability of {tail}.",
+        "warning",
+    )
+
+
+def section(subject: Subject) -> Section:
+    """Return reliability curves of rows left out, and the parts of the Brier score."""
+    curves = subject.comparison.reliability(subject.name)
+    # of two classes the second, of more the most probable one
+    first = curves[0] if len(subject.classes) == 2 else curves[-1]
+    others = [curve for curve in curves if curve is not first]
+    blocks: list[Block] = [
+        Text(
+            "On the diagonal, a probability of .7 comes true 7 times in 10. Where the curve leaves "
+            "the gray band, chance is an unlikely reason (90%, point by point). The bars count "
+            "rows, all of them left out of the fit that predicts them."
+        ),
+        Figures([_figure(first)]),
+        _parts(subject),
+    ]
+    if others:
+        words = f"The other {len(others)} curves" if len(others) > 1 else "The most probable class"
+        blocks.append(Details(words, [Figures([_figure(curve) for curve in others])]))
+    return Section("Calibration", blocks)
+
+
+def _figure(curve: ReliabilityCurve) -> str:
+    def draw(ax: Axes) -> None:
+        ReliabilityDisplay((curve,)).plot(ax)
+        ax.set_title(f"{curve.name}", fontsize="medium")
+
+    return page.svg(draw)
+
+
+def _parts(subject: Subject) -> Grid:
+    line = subject.comparison.table.loc[subject.name]
+    z = overconfidence(subject.codes, subject.proba)
+    rows = [
+        ["miscalibration", f"{line['miscalibration']:.3f}", "part of the Brier score; 0 is best"],
+        ["discrimination", f"{line['discrimination']:.3f}", "how far classes are told apart"],
+        ["uncertainty", f"{line['uncertainty']:.3f}", "Brier score of the class frequencies"],
+        ["calibration error", f"{line['calibration_error']:.3f}", "mean distance to the diagonal"],
+        ["overconfidence", f"{z:+.1f}", "standard errors; beyond ±2 is a sign (Spiegelhalter)"],
+    ]
+    return Grid(["", "value", ""], rows, right=(1,))

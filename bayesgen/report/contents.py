@@ -1,0 +1,75 @@
+"""The order of a report's sections, and the file they are written to."""
+
+import dataclasses
+import datetime
+import os
+
+from bayesgen import page
+from bayesgen.plots.style import pyplot
+from bayesgen.report import (
+    calibration,
+    columns,
+    costs,
+    drivers,
+    method,
+    parameters,
+    reproduce,
+    rows,
+    verdict,
+)
+from bayesgen.report.reproduce import Origin
+from bayesgen.report.subject import Fitted, Loss, judged
+
+
+def write_report(
+    clf: Fitted,
+    path: str | os.PathLike,
+    X: object,
+    y: object,
+    *,
+    title: str | None = None,
+    loss: Loss = None,
+    reject: float = 0.2,
+    cv: int = 5,
+    random_state: int = 0,
+    notes: tuple[str, ...] = (),
+    origin: Origin | None = None,
+    date: datetime.date | None = None,
+) -> None:
+    """Write the report of a fitted classifier; see `Classifier.report_html`.
+
+    Args:
+        clf: a fitted classifier of this library.
+        path: of the file, which is replaced.
+        X: rows to report on, usually those of the fit.
+        y: their labels.
+        title: of the page.
+        loss: costs of decisions, as in `decide`.
+        reject: cost of leaving a row undecided, in the unit of the loss.
+        cv: number of folds.
+        random_state: seed of the folds.
+        notes: sentences to print below the verdict, such as the warnings of the fit.
+        origin: the command and the file behind the rows; None: a call in Python.
+        date: of the report; None: today.
+    """
+    pyplot()  # refuse before anything is computed
+    subject = judged(clf, X, y, loss, reject, cv, random_state, notes)
+    day = datetime.datetime.now().astimezone().date() if date is None else date
+    decisive, leading = drivers.section(subject)
+    subject = dataclasses.replace(subject, leading=leading)
+    sections = [
+        verdict.section(subject),
+        calibration.section(subject),
+        decisive,
+        costs.section(subject),
+        rows.section(subject),
+        columns.section(subject),
+        parameters.section(subject),
+        method.section(subject),
+        reproduce.section(subject, origin, day),
+    ]
+    words = f"Report of {subject.name}" if title is None else title
+    subtitle = (
+        f"{subject.name}, {subject.table.n_rows:,} rows, {len(subject.columns)} columns, {day}"
+    )
+    page.write(path, page.html(words, subtitle, sections))

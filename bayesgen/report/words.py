@@ -1,0 +1,37 @@
+"""Numbers in words, the same way on the whole page."""
+
+import math
+from collections.abc import Sequence
+
+TIMES = "\u00d7"
+DASH = "\u2013"
+
+
+def share(value: float) -> str:
+    """Return "12.3%"."""
+    return f"{100 * value:.1f}%"
+
+
+def number(value: float) -> str:
+    """Return four significant digits; nothing for NaN."""
+    if math.isnan(value):
+        return ""
+    return f"{value:.4g}" if math.isfinite(value) else "infinite"
+
+
+def odds(nats: float) -> str:
+    """Return the factor that so many nats multiply odds by: "x3.2" with a multiplication sign."""
+    factor = math.exp(min(abs(nats), 700.0))
+    return f"{TIMES}1000 or more" if factor >= 1000 else f"{TIMES}{factor:.3g}"
+
+
+def some_of(shown: int, whole: int, things: str) -> str:
+    """Return "60 of 78 parameters", or "78 parameters" where all are shown."""
+    return f"{whole:,} {things}" if shown >= whole else f"{shown:,} of {whole:,} {things}"
+
+
+def listed(names: Sequence, limit: int = 8) -> str:
+    """Return names with commas, and the number of those beyond the limit."""
+    words = ", ".join(str(name) for name in names[:limit])
+    more = len(names) - limit
+    return f"{words} and {more:,} more" if more > 0 else words

@@ -1,0 +1,341 @@
+"""The HTML report: order, counts, rows out of fold, colors of warnings, equal bytes."""
+
+import datetime
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.model_selection import StratifiedKFold
+
+import bayesgen as bg
+from bayesgen.cli import main
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+QUIET = (
+    *("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-quic"),
+)
+DATE = datetime.date(2026, 1, 31)
+ORDER = [
+    "Verdict",
+    "Calibration",
+    "What drives the decision",
+    "Confusion and costs",
+    "Rows to look at",
+    "The data",
+    "Parameters",
+    "Method",
+    "Reproduce",
+]
+
+
+class Page(HTMLParser):
+    """Words, tables, paragraphs by tone and addresses of a page; its tags must match."""
+
+    VOID = ("meta", "br", "hr", "img", "link", "input")
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.fetched, self.tables, self.paragraphs = [], [], [], []
+        self.headings, self.summaries, self.code = [], [], []
+        self.feed(text)
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.fetched += [value for name, value in attrs if name in ("src", "href") and value]
+        if tag not in self.VOID:
+            self.open.append(tag)
+        if tag == "table":
+            self.tables.append([])
+        if tag == "tr":
+            self.tables[-1].append([])
+        if tag in ("td", "th"):
+            self.tables[-1][-1].append("")
+        if tag == "p":
+            self.paragraphs.append([dict(attrs).get("class", ""), ""])
+        for name, kept in (("h2", self.headings), ("summary", self.summaries), ("pre", self.code)):
+            if tag == name:
+                kept.append("")
+
+    def handle_startendtag(self, tag, attrs):
+        self.fetched += [value for name, value in attrs if name in ("src", "href") and value]
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        kept = {"h2": self.headings, "summary": self.summaries, "pre": self.code}
+        if "td" in self.open or "th" in self.open:
+            self.tables[-1][-1][-1] += data
+        elif self.open and self.open[-1] in kept:
+            kept[self.open[-1]][-1] += data
+        elif self.open and self.open[-1] == "p":
+            self.paragraphs[-1][1] += data
+
+    def words(self):
+        """Return all that is said outside code."""
+        cells = [cell for table in self.tables for row in table for cell in row]
+        return " ".join([*self.headings, *self.summaries, *(p for _, p in self.paragraphs), *cells])
+
+    def table(self, *heads):
+        """Return the rows of the first table whose heads begin so."""
+        found = next(t for t in self.tables if tuple(t[0][: len(heads)]) == heads)
+        return [[cell.strip() for cell in row] for row in found[1:]]
+
+    def toned(self, tone):
+        """Return the paragraphs of one color."""
+        return [text for kind, text in self.paragraphs if kind == tone]
+
+
+def written(clf, X, y, folder, **options):
+    path = folder / "page.html"
+    clf.report_html(path, X, y, date=DATE, **options)
+    return path.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def titanic():
+    X, y = bg.datasets.load_titanic_passengers()
+    X, y = X.iloc[::5].reset_index(drop=True), y.iloc[::5].reset_index(drop=True)
+    return bg.NaiveBayes(random_state=0).fit(X, y), X, y
+
+
+@pytest.fixture(scope="module")
+def html(titanic, tmp_path_factory):
+    return written(*titanic, tmp_path_factory.mktemp("page"), title="who <survived>")
+
+
+@pytest.fixture(scope="module")
+def out_of_fold(titanic):
+    """Probabilities of rows left out, by scikit-learn's folds and a loop."""
+    clf, X, y = titanic
+    proba = np.empty((len(y), 2))
+    for fit, scored in StratifiedKFold(5, shuffle=True, random_state=0).split(X, y):
+        one = bg.NaiveBayes(random_state=0).fit(X.iloc[fit], y.iloc[fit])
+        proba[scored] = one.predict_proba(X.iloc[scored])
+    return proba, np.searchsorted(clf.classes_, y)
+
+
+def test_sections_stand_in_their_order(html):
+    assert Page(html).headings == ORDER
+
+
+def test_page_fetches_nothing(html):
+    assert not [address for address in Page(html).fetched if not address.startswith("#")]
+    assert not re.search(r"@import|url\((?!#)|<script|<link|<img", html)
+    assert "who &lt;survived&gt;" in html and "<survived>" not in html
+
+
+def test_page_is_the_same_twice(titanic, html, tmp_path):
+    assert written(*titanic, tmp_path, title="who <survived>") == html
+
+
+def test_date_is_all_that_changes(titanic, html, tmp_path):
+    path, (clf, X, y) = tmp_path / "other.html", titanic
+    clf.report_html(path, X, y, title="who <survived>", date=datetime.date(2027, 2, 1))
+    assert path.read_text(encoding="utf-8").replace("2027-02-01", "2026-01-31") == html
+
+
+def test_verdict_states_the_scores_of_rows_left_out(html, out_of_fold):
+    page, (proba, codes) = Page(html), out_of_fold
+    own = dict((row[0], row[1:]) for row in page.table("", "accuracy"))
+    loss = -np.log(proba[np.arange(len(codes)), codes]).mean()
+    right = (proba.argmax(axis=1) == codes).mean()
+    assert own["naive Bayes"][:2] == [f"{right:.1%}", f"{loss:.3f}"]
+    frequency = max(np.bincount(codes)) / len(codes)
+    assert own["class frequencies"][0] == f"{frequency:.1%}"
+    first, second, *_ = page.toned("good")
+    assert first.startswith("Better than the class frequencies") and f"{right:.1%}" in first
+    assert second.startswith("Calibrated") and f"{proba.max(axis=1).mean():.1%}" in second
+
+
+def test_rows_to_look_at_are_those_of_an_oracle(html, out_of_fold):
+    """Probabilities and order equal those of a loop over scikit-learn's folds."""
+    proba, codes = out_of_fold
+    page, own = Page(html), proba[np.arange(len(codes)), codes]
+    entropy = -(proba * np.log(proba)).sum(axis=1)
+    tables = [t for t in page.tables if t[0][:3] == ["row", "label", "P(label)"]]
+    for table, score in zip(tables, (own, -entropy), strict=False):
+        shown = [int(row[0]) for row in table[1:]]
+        # rows of equal scores stand in any order
+        np.testing.assert_allclose(score[shown], np.sort(score)[:10])
+        assert [row[2] for row in table[1:]] == [f"{own[i]:.3f}" for i in shown]
+    assert any(text.startswith("Out of fold") for _, text in page.paragraphs)
+
+
+def test_typicality_is_out_of_fold(titanic, html):
+    _, X, y = titanic
+    found = np.empty(len(y))
+    for fit, scored in StratifiedKFold(5, shuffle=True, random_state=0).split(X, y):
+        one = bg.NaiveBayes(random_state=0).fit(X.iloc[fit], y.iloc[fit])
+        found[scored] = one.typicality(X.iloc[scored])
+    page = Page(html)
+    rows = next(t for t in page.tables if t[0][5:6] == ["typicality"])[1:]
+    shown = [int(row[0]) for row in rows]
+    np.testing.assert_array_equal(found[shown], np.sort(found)[:10])
+    assert [row[5] for row in rows] == [f"{found[i]:.3f}" for i in shown]
+
+
+def test_abstaining_rows_are_counted(html, out_of_fold):
+    proba, codes = out_of_fold
+    for row in Page(html).table("cost of leaving undecided"):
+        undecided = proba.max(axis=1) < 1 - float(row[0]) - 1e-12
+        right = (proba.argmax(axis=1) == codes)[~undecided]
+        assert row[1] == f"{undecided.sum():,}"
+        assert row[3] == (f"{right.mean():.1%}" if len(right) else "")
+
+
+def test_costs_are_those_of_the_decisions(titanic, out_of_fold, tmp_path):
+    loss = {("yes", "no"): 5, ("no", "yes"): 1}
+    rows = Page(written(*titanic, tmp_path, loss=loss)).table("decision", "cost a row")
+    proba, codes = out_of_fold
+    cost = np.array([[0, 1], [5, 0]])
+    best = (proba @ cost).argmin(axis=1)
+    assert rows[0][1] == f"{cost[codes, best].mean():.3f}"
+    assert rows[1][1] == f"{cost[codes, proba.argmax(axis=1)].mean():.3f}"
+    constant = min(cost[codes, 0].mean(), cost[codes, 1].mean())
+    assert rows[2][1] == f"{constant:.3f}"
+
+
+def test_drivers_of_naive_bayes_are_its_weights_of_evidence(titanic, html):
+    clf, X, y = titanic
+    toward = np.where(y == "yes", 1, -1)
+    mean = (clf.evidence(X).drop(columns="(prior)").mul(toward, axis=0)).mean()
+    for name, alone, beside, _ in Page(html).table("column", "alone, nats"):
+        # independent columns say the same alone and beside the others
+        assert float(alone) == pytest.approx(mean[name], abs=0.006)
+        assert float(beside) == pytest.approx(mean[name], abs=0.006)
+
+
+def test_data_section_counts_missing_cells(titanic, html):
+    _, X, _ = titanic
+    age = next(row for row in Page(html).table("column", "kind") if row[0] == "age")
+    assert age[3] == f"{X.age.isna().sum()}" and age[4] == f"{X.age.isna().mean():.1%}"
+    assert f"median {X.age.median():.4g}" in age[2]
+
+
+def test_noise_has_the_color_of_warnings(tmp_path):
+    rng = np.random.default_rng(3)
+    X, y = pd.DataFrame(rng.normal(size=(60, 2))), rng.choice(["a", "b"], 60)
+    X.columns = ["u", "v"]
+    page = Page(written(bg.NaiveBayes().fit(X, y), X, y, tmp_path))
+    assert re.match("(No|Not clearly) better than the class frequencies", page.toned("warning")[0])
+    assert not any("etter than the class" in text for text in page.toned("good"))
+
+
+def test_odd_columns_are_named(tmp_path):
+    X, y = bg.datasets.load_iris()
+    X = X.assign(number=np.arange(len(X)), still=1.0, empty=np.nan)
+    X["rare"] = np.where(np.arange(len(X)) % 3 > 0, np.nan, 1.0 * (np.arange(len(X)) % 2))
+    with pytest.warns(bg.errors.BayesgenWarning):
+        clf = bg.NaiveBayes().fit(X, y)
+    html = written(clf, X, y, tmp_path)
+    found = " ".join(Page(html).toned("warning"))
+    for name in ("number", "still", "empty", "rare"):
+        assert f"'{name}'" in found
+
+
+def test_counts_are_stated_where_parameters_are_cut(tmp_path):
+    """30 columns of two classes: 2 class probabilities, 60 means and 60 variances."""
+    rng = np.random.default_rng(0)
+    y = np.repeat(["a", "b"], 40)
+    X = pd.DataFrame(rng.normal(size=(80, 30)) + (y == "a")[:, None])
+    X.columns = [f"column {j}" for j in range(30)]
+    page = Page(written(bg.NaiveBayes().fit(X, y), X, y, tmp_path, cv=2))
+    assert any(p.startswith("Shown: 60 of 122 parameters") for p in page.toned("muted"))
+    assert "All 122 parameters" in page.summaries
+    assert any(p.startswith("Shown: 15 of 30 columns") for p in page.toned("muted"))
+    tables = [len(t) - 1 for t in page.tables if t[0][0] == "parameter"]
+    assert tables == [60, 122]
+    assert not any("r_hat" in head for t in page.tables for head in t[0])
+
+
+def test_point_estimate_has_no_intervals(titanic, tmp_path):
+    _, X, y = titanic
+    page = Page(written(bg.NaiveBayes(inference="mle").fit(X, y), X, y, tmp_path))
+    heads = next(t[0] for t in page.tables if t[0][0] == "parameter")
+    assert heads == ["parameter", "class", "of", "estimate"]
+
+
+@pytest.fixture(scope="module")
+def stack(titanic):
+    _, X, y = titanic
+    return bg.StackedClassifier(random_state=0).fit(X, y)
+
+
+def test_page_of_a_stack_names_structures_and_weights(stack, titanic, tmp_path):
+    _, X, y = titanic
+    page = Page(written(stack, X, y, tmp_path, cv=2))
+    lines = {row[0]: row[1:] for row in page.table("member", "structure")}
+    table = stack.members_table()
+    assert set(lines) == set(table.index)
+    for name, (words, loss, weight, _) in lines.items():
+        assert loss == f"{table.loc[name, 'leave_one_out_log_loss']:.3f}"
+        assert weight == f"{table.loc[name, 'weight']:.2f}"
+        assert words.startswith(("naive", "linear"))
+    assert set(table.index) <= set(page.summaries)
+    # no repr: neither calls of constructors nor addresses of objects
+    assert not re.search(r"Classifier\(|Normal\(|Categorical\(|0x[0-9a-f]{6}|array\(", page.words())
+
+
+def test_reproduction_states_the_call_the_hash_and_the_versions(titanic, html, tmp_path):
+    clf, X, y = titanic
+    page = Page(html)
+    assert "clf = bg.NaiveBayes(random_state=0).fit(X, y)" in page.code[-1]
+    digest = re.search(r"\b[0-9a-f]{64}\b", page.words()).group()
+    changed = X.assign(age=X.age.where(X.index != 3, 99.0))
+    other = Page(written(clf, changed, y, tmp_path)).words()
+    assert digest not in other and f"bayesgen {bg.__version__}" in other
+
+
+def test_command(tmp_path, capsys):
+    rows, html = tmp_path / "rows.csv", tmp_path / "iris.html"
+    X, y = bg.datasets.load_iris()
+    X.assign(species=y).to_csv(rows, index=False)
+    command = ["report", str(rows), "--target", "species", "--model", "lda", "--html", str(html)]
+    assert main([*command, "--cv", "3"]) == 0
+    page = Page(html.read_text(encoding="utf-8"))
+    assert page.headings == ORDER and "SHA-256 of rows.csv" in page.words()
+    assert f"bayesgen report {rows} --target species --model lda" in page.code[-1]
+    assert "page" in capsys.readouterr().out
+
+
+def test_command_takes_a_fitted_model(tmp_path, titanic):
+    clf, X, y = titanic
+    model, html, rows = (tmp_path / name for name in ("m.bgm", "m.html", "rows.csv"))
+    clf.save(model)
+    X.assign(survived=y).to_csv(rows, index=False)
+    command = ["report", str(rows), "--target", "survived", "--fitted", str(model)]
+    assert main([*command, "--html", str(html)]) == 0
+    assert f"--fitted {model}" in Page(html.read_text(encoding="utf-8")).code[-1]
+
+
+@pytest.mark.slow
+def test_page_of_a_sampler_shows_its_diagnostics(tmp_path):
+    X, y = bg.datasets.load_iris()
+    nuts = bg.NUTS(draws=200, warmup=200, chains=2, progress=False)
+    clf = bg.NaiveBayes(inference=nuts, random_state=0).fit(X, y)
+    page = Page(written(clf, X, y, tmp_path, cv=2))
+    heads = next(t[0] for t in page.tables if t[0][0] == "parameter")
+    assert heads[-1] == "r_hat" and "ess_bulk" in heads
+    assert "itself included" in page.words()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine to show the page")
+def test_a_browser_shows_it(html, tmp_path):
+    from matplotlib.image import imread
+
+    path, picture = tmp_path / "page.html", tmp_path / "page.png"
+    path.write_text(html, encoding="utf-8")
+    options = (f"--user-data-dir={tmp_path}/profile", "--window-size=1100,3000")
+    command = [CHROMIUM, *QUIET, *options, f"--screenshot={picture}", path.as_uri()]
+    subprocess.run(command, check=True, capture_output=True, timeout=120)
+    shade = imread(picture)[..., :3]
+    # ink in every fifth of the page, in more than one color
+    assert all(part.std() > 0.02 for part in np.array_split(shade, 5))
+    assert np.abs(shade[..., 0] - shade[..., 2]).max() > 0.3
