@@ -47,6 +47,7 @@ napoleon_google_docstring = True
 napoleon_use_rtype = False
 add_module_names = False
 default_role = "py:obj"
+smartquotes = False
 toc_object_entries_show_parents = "hide"
 maximum_signature_line_length = 88
 

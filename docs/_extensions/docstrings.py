@@ -1,5 +1,6 @@
 """Docstrings are plain text with code in backticks: reStructuredText's other marks are text."""
 
+import inspect
 import re
 
 from sphinx.application import Sphinx
@@ -31,7 +32,18 @@ def escaped(line: str) -> str:
     return head + "".join(parts)
 
 
+def constructor_signature(
+    _: Sphinx, what: str, name: str, obj: object, options: object, signature: str, returned: str
+) -> tuple[str, str] | None:
+    """Return the signature of a class that is made by a `__new__` of any arguments."""
+    if what != "class" or signature != "(*args, **kwargs)":
+        return None
+    plain = [p.replace(annotation=p.empty) for p in inspect.signature(obj).parameters.values()]
+    return str(inspect.Signature(plain)), ""
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the step."""
     app.connect("autodoc-process-docstring", escape_marks, priority=100)
+    app.connect("autodoc-process-signature", constructor_signature)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -21,11 +21,11 @@ def kinds(base: type) -> list[type]:
 
 
 def sentences(kind: type) -> Iterator[str]:
-    """Yield the sentences of a class, with an ellipsis for each value that is filled in."""
+    """Yield the sentences of a class, with the name of each value that is filled in."""
     for member in vars(kind).values():
         if isinstance(member, Sentence):
-            fields = [(text, name) for text, name, *_ in member.parse(member.template)]
-            yield "".join(text + ("…" if name is not None else "") for text, name in fields)
+            parts = [(text, name) for text, name, *_ in member.parse(member.template)]
+            yield "".join(escaped(text) + (field(name) if name else "") for text, name in parts)
         elif isinstance(member, classmethod):
             yield from written_sentences(member)
 
@@ -35,20 +35,34 @@ def written_sentences(constructor: classmethod) -> Iterator[str]:
     tree = ast.parse(textwrap.dedent(inspect.getsource(constructor.__func__)))
     for call in ast.walk(tree):
         if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "cls" and call.args:
-            text = literal(call.args[0])
-            if re.search(r"\w{3}", text):
+            text = written(call.args[0])
+            if re.search(r"\w{3}", re.sub(r"\*.*?\*", "", text)):
                 yield text
 
 
-def literal(node: ast.expr) -> str:
-    """Return the text of a string, with an ellipsis for what is computed."""
-    if isinstance(node, ast.Constant):
-        return str(node.value)
-    if isinstance(node, ast.JoinedStr):
-        return "".join(literal(part) for part in node.values)
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        return literal(node.left) + literal(node.right)
-    return "…"
+def written(node: ast.AST) -> str:
+    """Return the text of a string, with names for what is computed."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return escaped(text)
+        case ast.JoinedStr(values=parts):
+            return "".join(map(written, parts))
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return written(left) + written(right)
+    names = [part for part in ast.walk(node) if isinstance(part, ast.Name)]
+    return field(names[-1].id) if names else field("…")
+
+
+def field(name: str) -> str:
+    """Return a value to be filled in, by its name, in italics."""
+    words = re.split(r"[.[]", name)[0].strip("_").replace("_", " ")
+    return rf"\ *{words}*\ "
+
+
+def escaped(text: str) -> str:
+    """Return the text of a sentence in one line, as reStructuredText."""
+    text = re.sub(r"\s*\n\s*", " ", text)
+    return re.sub(r"([\\*`|_])", r"\\\1", text)
 
 
 class ErrorMessages(SphinxDirective):
@@ -66,15 +80,9 @@ class ErrorMessages(SphinxDirective):
             ]
             lines += ["   :no-members:", ""]
             for text in dict.fromkeys(sentences(kind)):
-                lines.append(f"   * {escaped(text)}")
+                lines.append(f"   * {text}")
             lines.append("")
         return self.parse_text_to_nodes("\n".join(lines))
-
-
-def escaped(text: str) -> str:
-    """Return a sentence in one line, as reStructuredText."""
-    text = re.sub(r"\s*\n\s*", " ", text.replace("\\", ""))
-    return re.sub(r"([*`|_])", r"\\\1", text)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
