@@ -55,15 +55,16 @@ class TableEncoder:
         """Return the result of `Schema.encode`; the arrays are shared and must not be modified."""
         if not schema.blocks:  # of a program of the user's own
             return schema.encode(self.table, unseen, estimator=estimator)
-        keys = {block: (columns, unseen) for block, columns in schema.blocks.items()}
-        new = {block: key for block, key in keys.items() if key not in self._encoded}
+        found = {
+            block: self._encoded.get((columns, unseen)) for block, columns in schema.blocks.items()
+        }
+        new = {block: schema.blocks[block] for block, rows in found.items() if rows is None}
         if new:
-            part = dataclasses.replace(
-                schema, blocks={block: schema.blocks[block] for block in new}
-            )
+            part = dataclasses.replace(schema, blocks=new)
             encoded = part.encode(self.table, unseen, estimator=estimator)
-            self._encoded |= {key: encoded[block] for block, key in new.items()}
-        return {block: self._encoded[key] for block, key in keys.items()}
+            self._encoded |= {(new[block], unseen): rows for block, rows in encoded.items()}
+            found |= encoded
+        return found
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -100,10 +100,10 @@ def importance_sample(
     size = max(n, LEAST_DRAWS)
     proposal = data.likelihood.posterior(data.filled(centre))
     draws = proposal.draw(rng, size)
-    found = []
+    log_weights, found = data.log_importance(centre), []
     for some in (slice(0, PILOT), *_others(draws, size)):
         part = {name: value[some] for name, value in draws.items()}
-        found.append(data.log_importance(part, centre))
+        found.append(log_weights(part))
         if not np.isfinite(found[-1]).all() or found[0].std(axis=0).max() > HOPELESS:
             return None
     weight, pareto_k = smoothed_weights(np.concatenate(found))

@@ -8,7 +8,7 @@ holds. A joint family whose closed form needs complete rows registers its `Incom
 import abc
 import dataclasses
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from jaxtyping import Float
@@ -19,6 +19,9 @@ from bayesgen.likelihoods import Likelihood, Repair, Statistics
 from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture
 from bayesgen.model import Model, ModelStatistics
 from bayesgen.typing import Block, Labels, Params, Weights
+
+LogWeights = Callable[[Params], Float[np.ndarray, "draw independent"]]
+"""The log importance weights of draws of the parameters."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -73,10 +76,8 @@ class IncompleteData(abc.ABC):
         """Return expected statistics of the filled rows, given the observed cells and params."""
 
     @abc.abstractmethod
-    def log_importance(
-        self, draws: Params, centre: Params
-    ) -> Float[np.ndarray, "draw independent"]:
-        """Return log p(observed cells given theta) - log p(`filled(centre)` given theta).
+    def log_importance(self, centre: Params) -> LogWeights:
+        """Return theta -> log p(observed cells given theta) - log p(`filled(centre)` given theta).
 
         Up to constants: the logarithms of the importance weights of draws theta from the posterior
         given `filled(centre)`. One column for each class, or one of all classes where they share

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from bayesgen.inference.incomplete_data import IncompleteData, missing_cells
+from bayesgen.inference.incomplete_data import IncompleteData, LogWeights, missing_cells
 from bayesgen.inference.incomplete_normal_moments import (
     cell_means,
     expected,
@@ -162,12 +162,12 @@ class IncompleteNormal(IncompleteData):
         """Return expected moments at given parameters."""
         return expected(self.statistics, params)
 
-    def log_importance(
-        self, draws: Params, centre: Params
-    ) -> Float[np.ndarray, "draw independent"]:
-        """Return log importance weights: by class, or of all where they share a covariance."""
-        found = log_importance(self.statistics, draws, centre)
-        return found.sum(axis=1, keepdims=True) if self.likelihood.shared else found
+    def log_importance(self, centre: Params) -> LogWeights:
+        """Return draws -> log importance weights: by class, or of all of a shared covariance."""
+        by_class = log_importance(self.statistics, centre)
+        if not self.likelihood.shared:
+            return by_class
+        return lambda draws: by_class(draws).sum(axis=1, keepdims=True)
 
     def expected_statistics_per_row(
         self, x: Block, y: Labels, weight: Weights

@@ -30,7 +30,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from bayesgen.errors import UnsupportedInference
-from bayesgen.inference.incomplete_data import IncompleteData, missing_cells
+from bayesgen.inference.incomplete_data import IncompleteData, LogWeights, missing_cells
 from bayesgen.inference.newton import Flat, OptimumReport, Point, maximise
 from bayesgen.likelihoods import JointCategorical, Repair
 from bayesgen.likelihoods import contingency_tables as tables
@@ -122,21 +122,24 @@ class IncompleteTable(IncompleteData):
         """Return expected counts at given parameters."""
         return self.statistics.expected(params["probs"])
 
-    def log_importance(
-        self, draws: Params, centre: Params
-    ) -> Float[np.ndarray, "draw independent"]:
-        """Return log importance weights by class."""
-        statistics, probs = self.statistics, draws["probs"]
+    def log_importance(self, centre: Params) -> LogWeights:
+        """Return draws -> log importance weights by class."""
+        statistics = self.statistics
         # a cell in which no incomplete row may lie has no part, whatever its probability
         added = self.filled(centre).count - statistics.count
-        # probabilities that underflow leave weights that are not finite: they cannot be used
-        with np.errstate(divide="ignore", invalid="ignore"):
-            out = -np.where(added > 0, added * np.log(probs), 0.0).sum(axis=-1)
-            for pattern, own, cell, weight in statistics.by_pattern():
-                fits = np.log(tables.summed(probs, statistics.n_levels, pattern))
-                member = np.equal(own[:, None], np.arange(out.shape[1]))
-                out += (fits[:, own, cell] * weight) @ member
-        return out
+
+        def log_weights(draws: Params) -> Float[np.ndarray, "draw class"]:
+            probs = draws["probs"]
+            # probabilities that underflow leave weights that are not finite: they cannot be used
+            with np.errstate(divide="ignore", invalid="ignore"):
+                out = -np.where(added > 0, added * np.log(probs), 0.0).sum(axis=-1)
+                for pattern, own, cell, weight in statistics.by_pattern():
+                    fits = np.log(tables.summed(probs, statistics.n_levels, pattern))
+                    member = np.equal(own[:, None], np.arange(out.shape[1]))
+                    out += (fits[:, own, cell] * weight) @ member
+            return out
+
+        return log_weights
 
     def _iterate(self, start: Params, added: Table) -> tuple[Params, OptimumReport]:
         """Maximize log likelihood + sum of added * log p."""

@@ -135,7 +135,7 @@ def learned_block(
     return _with_origin(columns, origin if spec.centred else np.zeros(len(columns)))
 
 
-def merged_block(columns: Columns, found: list[TableColumn | None]) -> tuple[Column, ...]:
+def merged_block(columns: Columns, found: Sequence[TableColumn | None]) -> tuple[Column, ...]:
     """Return a block's columns after one more batch (None = absent from it)."""
     same = tuple(columns)
     if columns[0].kind == "levels":
@@ -262,7 +262,7 @@ def columns_of(matrix: np.ndarray | None, positions: list[int]) -> np.ndarray | 
 
 def encoded_block(
     columns: Columns,
-    cells: list[TableColumn | None],
+    cells: Sequence[TableColumn | None],
     matrix: np.ndarray | None,
     *,
     n_rows: int,
@@ -330,7 +330,7 @@ def decoded_cells(column: Column, cells: Num[np.ndarray, " row"]) -> np.ndarray:
 
 
 def _encoded_levels(
-    columns: Columns, cells: list[TableColumn | None], n_rows: int, unseen: str
+    columns: Columns, cells: Sequence[TableColumn | None], n_rows: int, unseen: str
 ) -> np.ndarray:
     codes = np.full((len(columns), n_rows), -1, dtype=np.int64).T
     for j, (column, found) in enumerate(zip(columns, cells, strict=True)):
@@ -355,7 +355,7 @@ def _bins(edges: tuple[float, ...], found: TableColumn) -> np.ndarray:
 
 
 def _encoded_numbers(
-    columns: Columns, cells: list[TableColumn | None], n_rows: int, unseen: str
+    columns: Columns, cells: Sequence[TableColumn | None], n_rows: int, unseen: str
 ) -> np.ndarray:
     # Columns lie one after the other in memory, as they do in frames.
     numbers = np.empty((len(columns), n_rows)).T

@@ -28,6 +28,7 @@ from bayesgen.schema.power_transform import PowerTransforms
 from bayesgen.schema.sparse import decoded_sparse, encoded_sparse, learned_sparse
 from bayesgen.schema.suspects import suspicions
 from bayesgen.table import SPARSE, Name, Names, SparseTable, Table, TableColumn, build_frame
+from bayesgen.table.columns import Selected
 from bayesgen.typing import Block, Encoded, Weights
 
 
@@ -92,7 +93,7 @@ class Schema:
         blocks = {
             block: columns
             if isinstance(columns, NumericColumns)
-            else merged_block(columns, [found[column.reads] for column in columns])
+            else merged_block(columns, found.cells(columns))
             for block, columns in self.blocks.items()
         }
         return dataclasses.replace(self, blocks=blocks)
@@ -137,7 +138,7 @@ class Schema:
                 return column
             cells = []
             for one, (_, own) in zip(found, seen, strict=True):
-                batch = one[column.name]
+                batch = one.cells([column])[0]
                 absent = batch is None or batch.kind == "level"
                 cells.append(np.full(len(own), np.nan) if absent else batch.values)
             return with_edges(column, quantile_edges(np.concatenate(cells), weight, bins))
@@ -176,15 +177,13 @@ class Schema:
             check_number(self.names, table, estimator)
             return encoded_sparse(table, self.names, self.blocks)
         found = self._matched(table, estimator)
-        matrix = table.matrix if tuple(found.values()) == tuple(table.columns) else None
-        position = {name: i for i, name in enumerate(self.names)}
         return {
-            block: encoded_pattern([found[column.reads] for column in columns], table.n_rows)
+            block: encoded_pattern(found.cells(columns), table.n_rows)
             if columns[0].kind == MISSING
             else encoded_block(
                 columns,
-                [found[column.name] for column in columns],
-                columns_of(matrix, [position[column.name] for column in columns]),
+                found.cells(columns),
+                found.matrix(columns),
                 n_rows=table.n_rows,
                 unseen=unseen,
             )
@@ -236,15 +235,15 @@ class Schema:
 
         All cells of an absent column are missing. A level absent from the fit counts as observed.
         """
-        out = {}
-        for name, found in self._matched(table, "Classifier").items():
-            if name not in self.used():
+        out, used = {}, self.used()
+        columns = matched(self.names, self.container, table, "Classifier")
+        for name, found in zip(self.names, columns, strict=True):
+            if name not in used:
                 continue
             if found is None:
                 out[name] = name, np.ones(table.n_rows, dtype=bool)
             else:
-                codes = found.kind == "level"
-                out[name] = found.name, found.values < 0 if codes else np.isnan(found.values)
+                out[name] = found.name, found.missing
         return out
 
     def origin(self, block: str) -> Float[np.ndarray, " feature"]:
@@ -292,12 +291,35 @@ class Schema:
             start += len(merged.levels)
         return np.concatenate(index)
 
-    def _matched(self, table: Table, estimator: str) -> dict[Name, TableColumn | None]:
+    def _matched(self, table: Table, estimator: str) -> "MatchedTable":
         columns = matched(self.names, self.container, table, estimator)
-        return dict(zip(self.names, columns, strict=True))
+        in_order = by_position(self.container, table) or tuple(table.names) == tuple(self.names)
+        position = {name: i for i, name in enumerate(self.names)}
+        return MatchedTable(columns, table.matrix if in_order else None, position)
 
 
 # -- matching the columns of a table with those of the fit -----------------------------------------
+
+
+@dataclass(frozen=True)
+class MatchedTable:
+    """The columns of a table in the order of the fitted ones; None for an absent one.
+
+    every: all of them. whole: the same cells as one array, if they lie in one. position: of each
+    fitted name.
+    """
+
+    every: Sequence[TableColumn | None]
+    whole: Block | None
+    position: dict[Name, int]
+
+    def cells(self, columns: Columns) -> Sequence[TableColumn | None]:
+        """Return the columns of the table that some columns of the fit read."""
+        return Selected(self.every, [self.position[column.reads] for column in columns])
+
+    def matrix(self, columns: Columns) -> Block | None:
+        """Return the same cells as one array, if they lie in one."""
+        return columns_of(self.whole, [self.position[column.reads] for column in columns])
 
 
 def check_columns(
@@ -341,7 +363,7 @@ def absent_columns(
 
 def matched(
     names: Names, container: str, table: Table, estimator: str
-) -> tuple[TableColumn | None, ...]:
+) -> Sequence[TableColumn | None]:
     """Return the table's columns in the order of the fitted names; None for an absent one.
 
     Raises:
@@ -349,7 +371,7 @@ def matched(
     """
     if by_position(container, table):
         check_number(names, table, estimator)
-        return tuple(table.columns)
+        return table.columns
     by_name = {column.name: column for column in table.columns}
     return tuple(by_name.get(name) for name in names)
 

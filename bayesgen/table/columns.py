@@ -40,6 +40,21 @@ class OnDemand(Sequence[T], abc.ABC):
         return self.entry(found) if isinstance(found, int) else tuple(map(self.entry, found))
 
 
+@dataclass(frozen=True)
+class Selected(OnDemand[T]):
+    """Some entries of a sequence, looked up on access."""
+
+    every: Sequence[T]
+    positions: Sequence[int]
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def entry(self, position: int) -> T:
+        """Return one of the entries."""
+        return self.every[self.positions[position]]
+
+
 @dataclass(frozen=True, eq=False)
 class TableColumn:
     """One column.
@@ -87,6 +102,21 @@ class TableColumn:
 
 
 @dataclass(frozen=True, eq=False)
+class MatrixColumns(OnDemand[TableColumn]):
+    """The columns of a matrix of numbers, views of it that are made on demand."""
+
+    matrix: Num[np.ndarray, "row feature"]
+    names: Names
+
+    def __len__(self) -> int:
+        return self.matrix.shape[1]
+
+    def entry(self, position: int) -> TableColumn:
+        """Return one column."""
+        return TableColumn(self.names[position], "number", self.matrix[:, position])
+
+
+@dataclass(frozen=True, eq=False)
 class Table:
     """Columns of equal length.
 
@@ -104,7 +134,10 @@ class Table:
 
     def __post_init__(self) -> None:
         """Record the names of the columns."""
-        object.__setattr__(self, "names", tuple(column.name for column in self.columns))
+        columns = self.columns
+        lazy = isinstance(columns, MatrixColumns)
+        names = columns.names if lazy else tuple(column.name for column in columns)
+        object.__setattr__(self, "names", names)
 
     def take(self, rows: np.ndarray | slice) -> "Table":
         """Return the table of some rows.
@@ -146,10 +179,7 @@ class Table:
 
 def matrix_table(matrix: Num[np.ndarray, "row feature"], names: Names, container: str) -> Table:
     """Return the table of an array of finite numbers and NaN; columns are views of it."""
-    columns = tuple(
-        TableColumn(name, "number", values) for name, values in zip(names, matrix.T, strict=True)
-    )
-    return Table(columns, len(matrix), container, matrix)
+    return Table(MatrixColumns(matrix, names), len(matrix), container, matrix)
 
 
 NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*", re.ASCII | re.IGNORECASE)

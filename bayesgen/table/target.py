@@ -139,6 +139,8 @@ def _text_column(y: object) -> TableColumn | None:
 
     A text becomes an object for each class and not for each row.
     """
+    if isinstance(y, np.ndarray):
+        return None
     series = nw.from_native(y, eager_only=True, allow_series=True, pass_through=True)
     if not isinstance(series, nw.Series) or series.dtype != nw.String or holds_objects(series):
         return None

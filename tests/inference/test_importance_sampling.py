@@ -62,7 +62,7 @@ def weight_gap(data, rng):
     centre = em(data)
     filled = data.filled(centre)
     draws = data.likelihood.posterior(filled).draw(rng, 30)
-    found = data.log_importance(draws, centre)
+    found = data.log_importance(centre)(draws)
     one = data.likelihood
     ratio = one.log_likelihood(draws, data.statistics) - one.log_likelihood(draws, filled)
     return np.ptp(found.sum(axis=1) - ratio), np.ptp(ratio)
@@ -76,9 +76,11 @@ def test_weights_are_ratios_of_likelihoods(rng, name, weighted):
 
 
 def test_a_lost_pattern_changes_the_weights(rng, monkeypatch):
-    right = incomplete_normal_weights._of_cell
+    right = incomplete_normal_weights._of_cells
     monkeypatch.setattr(
-        incomplete_normal_weights, "_of_cell", lambda *a: right(*a) if len(a[1]) < 2 else 0.0
+        incomplete_normal_weights,
+        "_of_cells",
+        lambda lines, missing, *a: right(lines, missing, *a) if missing.shape[1] < 2 else 0.0,
     )
     assert weight_gap(normal_rows(rng, "shared", share=0.3), rng)[0] > 0.01
 
@@ -87,7 +89,7 @@ def test_a_lost_pattern_changes_the_weights(rng, monkeypatch):
 def test_what_is_independent_has_weights_of_its_own(rng, name, parts):
     data = DATA[name](rng)
     draws = data.likelihood.posterior(data.filled(em(data))).draw(rng, 5)
-    assert data.log_importance(draws, em(data)).shape == (5, parts)
+    assert data.log_importance(em(data))(draws).shape == (5, parts)
 
 
 # -- draws ---------------------------------------------------------------------------------------
@@ -252,8 +254,8 @@ class Narrow:
     def draw(self, rng, n):
         return {"x": self.width * rng.standard_normal((n, 1))}
 
-    def log_importance(self, draws, centre):
-        return -0.5 * draws["x"] ** 2 * (1 - 1 / self.width**2)
+    def log_importance(self, centre):
+        return lambda draws: -0.5 * draws["x"] ** 2 * (1 - 1 / self.width**2)
 
 
 @pytest.mark.parametrize(("width", "taken"), [(0.3, False), (0.9, True), (1.5, True)])
@@ -268,8 +270,8 @@ def test_proposals_that_are_too_narrow_are_found(rng, width, taken):
 
 def test_weights_that_are_not_finite_are_refused(rng):
     class Impossible(Narrow):
-        def log_importance(self, draws, centre):
-            return np.where(draws["x"] > 2.5, np.inf, 0.0)
+        def log_importance(self, centre):
+            return lambda draws: np.where(draws["x"] > 2.5, np.inf, 0.0)
 
     assert importance_sample(Impossible(1.0), rng, 4000) is None
 
