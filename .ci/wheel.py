@@ -1,4 +1,6 @@
-"""Every README line and every command, in an environment of the wheel and what it requires.
+"""Every README line and every command, in an environment of the package and what it requires.
+
+Arguments: names of parts (package, readme, library, commands); none means all of them.
 
 What an extra brings is absent here, and must be asked for by one sentence that names it.
 """
@@ -12,7 +14,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
-from importlib.metadata import metadata
+from importlib.metadata import files, metadata
 from importlib.util import find_spec
 from inspect import signature
 from pathlib import Path
@@ -38,27 +40,39 @@ def command(line: str, *, code: int = 0) -> str:
 
 
 def package() -> None:
-    """What is installed is the wheel, whole, and no extra with it."""
+    """What is installed is the package, whole, and no extra with it."""
     import bayesgen as bg
 
     assert Path(bg.__file__).is_relative_to(sys.prefix), bg.__file__
     assert (Path(bg.__file__).parent / "py.typed").is_file()
     found = metadata("bayesgen")
     assert bg.__version__ == found["Version"] == command("bayesgen --version").strip()
-    assert found["Author"] and found["License-Expression"] and found.get_all("Project-URL")
+    assert found["Author"] and found["License-Expression"] and found.get_all("License-File")
+    urls = {line.split(",")[0] for line in found.get_all("Project-URL")}
+    assert {"Documentation", "Changelog", "Issues", "Repository"} <= urls, urls
+    for name in bg.datasets.names():
+        X, y = getattr(bg.datasets, f"load_{name}")()
+        assert X.shape[0] == len(y) > 0, name
+    # nothing but the package, its metadata and the command
+    places = {
+        file.parts[0].removesuffix(f"-{bg.__version__}.dist-info") for file in files("bayesgen")
+    }
+    assert places <= {"bayesgen", ".."}, places
     for absent in ("matplotlib", "arviz_plots", "polars", "pytest", "IPython"):
         assert find_spec(absent) is None, absent
 
 
 def readme() -> None:
-    """The Python blocks run, and the first prints what the page says."""
-    out = io.StringIO()
+    """The Python blocks run on a CSV file, and the first prints what the page says."""
+    import bayesgen as bg
+
+    X, y = bg.datasets.load_titanic_passengers()
+    X.assign(survived=y).to_csv("passengers.csv", index=False)
+    out, scope = io.StringIO(), {}
     with contextlib.redirect_stdout(out):
-        exec(block("python", 0), {})
+        exec(block("python", 0), scope)
     assert out.getvalue() == block("text", 0), out.getvalue()
-    exec(
-        f"import jax.numpy as jnp, numpyro, numpyro.distributions as dist\n{block('python', 1)}", {}
-    )
+    exec(block("python", 1), scope)
 
 
 def library() -> None:
@@ -131,7 +145,8 @@ def commands() -> None:
 
 
 if __name__ == "__main__":
-    for part in (package, readme, library, commands):
+    parts = {part.__name__: part for part in (package, readme, library, commands)}
+    for part in (parts[name] for name in sys.argv[1:] or parts):
         start = time.perf_counter()
         part()
         print(f"{part.__name__}: {part.__doc__} {time.perf_counter() - start:.0f} s")

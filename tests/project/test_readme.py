@@ -1,77 +1,100 @@
-"""What the README shows is what happens."""
+"""What the README shows is what happens, and its figures are those of the pages it links to."""
 
-import jax
-import jax.numpy as jnp
-import numpy as np
-import numpyro
-import numpyro.distributions as dist
-from numpyro.infer.util import log_density
-from pages import blocks, page, printed
+import re
+from itertools import takewhile
+
+from pages import ROOT, blocks, page, printed
+from readme_picture import PICTURE, SHARES, SHOWN, cells, mean_losses
 
 import bayesgen as bg
 
 README = page("README.md")
+CALIBRATION = page("docs/explanation/calibration.md")
+SETTINGS = {"40 % of": "40 %", "24 training": "24 rows", "all rows": "full"}
+"""Beginnings of the README's rows, and of the columns of the page that they quote."""
 
 
-def block(language, number):
-    return [code for found, code in blocks(README) if found == language][number]
+def code(language, number):
+    return [text for found, text in blocks(README) if found == language][number]
 
 
-def test_under_500_words():
-    assert len(README.split()) < 500
+def evidence():
+    """Return {setting: cells} of the table of evidence."""
+    lines = README.split("## How good")[1].split("\n## ")[0].splitlines()
+    return {cells(line)[0]: cells(line)[1:] for line in lines if line.startswith("|")}
 
 
-def test_twelve_lines_print_what_is_shown():
-    assert printed(block("python", 0), {}) == block("text", 0)
-    assert len(block("python", 0).splitlines()) <= 12
+def column(figures, start):
+    return next(value for name, value in figures.items() if name.startswith(start))
 
 
-def test_story_is_the_one_that_was_fitted():
-    """Its log joint at exact draws differs from the library's evidence identity by a constant."""
+def wins():
+    """Return {classifier: {setting: as printed}} of the page's table of tables won."""
+    lines = iter(CALIBRATION.splitlines())
+    header = cells(next(line for line in lines if line.startswith("| won of")))[1:]
+    next(lines)
+    rows = [cells(line) for line in takewhile(lambda line: line.startswith("|"), lines)]
+    return {name: dict(zip(header, rest, strict=True)) for name, *rest in rows}
+
+
+def test_at_most_900_words():
+    assert len(README.split()) <= 900
+
+
+def test_quick_start_prints_what_is_shown_and_a_prior_is_stated(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     X, y = bg.datasets.load_titanic_passengers()
-    clf = bg.NaiveBayes(random_state=0).fit(X, y)
-    numbers, levels = (clf.posterior_.model.blocks[name] for name in ("normal", "categorical"))
-    scope = {"jnp": jnp, "numpyro": numpyro, "dist": dist}
-    exec(block("python", 1), scope)
-    with jax.enable_x64(True):
-        guesses = {
-            "mean": X.age.mean(),
-            "variance": X.age.groupby(y).transform(lambda a: (a - a.mean()) ** 2).mean(),
-            "sex_share": jnp.asarray(X.sex.value_counts(normalize=True).sort_index().to_numpy()),
-            "class_share": jnp.asarray(
-                X.passengerClass.value_counts(normalize=True).sort_index().to_numpy()
-            ),
-        }
-        codes = [np.unique(c, return_inverse=True)[1] for c in (X.sex, X.passengerClass, y)]
-        args = (jnp.asarray(X.age.to_numpy()), *(jnp.asarray(c) for c in codes))
-        gaps = []
-        for seed in range(3):
-            draw = clf.posterior_.parameters(np.random.default_rng(seed), 1)
-            probs = draw["categorical"]["probs"][0]
-            sites = {
-                "probs": draw["class"]["probs"][0],
-                "variance": draw["normal"]["variance"][0, :, 0],
-                "mean": draw["normal"]["mean"][0, :, 0],
-                "sex": probs[:, :2],
-                "passengerClass": probs[:, 2:],
-            }
-            joint, _ = log_density(scope["model"], args, guesses, sites)
-            gaps.append(float(joint) - _log_posterior(clf, numbers, levels, sites))
-    np.testing.assert_allclose(gaps, clf.log_evidence_, rtol=1e-10)
+    X.assign(survived=y).to_csv("passengers.csv", index=False)
+    scope = {}
+    assert len(code("python", 0).splitlines()) <= 9  # eight and an empty line
+    assert printed(code("python", 0), scope) == code("text", 0)
+    exec(code("python", 1), scope)
+    prior = scope["age"]
+    assert (prior.mean, prior.mean_rows) == (30, 10)
+    unstated = bg.NaiveBayes().fit(X, y)
+    assert abs(scope["clf"].predict_proba(X) - unstated.predict_proba(X)).max() > 0.001
 
 
-def _log_posterior(clf, numbers, levels, sites):
-    """Return the log density of the exact posterior at the sites, by numpyro's distributions."""
-    classes = clf.posterior_.model.classes
-    rows = numbers.variance_rows[:, 0]
-    concentration = levels.concentration()
-    parts = [
-        dist.Dirichlet(classes.rows * classes.probs).log_prob(sites["probs"]),
-        dist.InverseGamma(rows / 2, rows * numbers.variance[:, 0] / 2).log_prob(sites["variance"]),
-        dist.Normal(
-            numbers.mean[:, 0], np.sqrt(sites["variance"] / numbers.mean_rows[:, 0])
-        ).log_prob(sites["mean"]),
-        dist.Dirichlet(concentration[:, :2]).log_prob(sites["sex"]),
-        dist.Dirichlet(concentration[:, 2:]).log_prob(sites["passengerClass"]),
+def test_evidence_is_that_of_the_calibration_page():
+    losses, won, shown = mean_losses(CALIBRATION), wins(), evidence()
+    assert cells("|" + "|".join(shown[""]))[1:] == [
+        "logistic regression",
+        "random forest",
+        "CatBoost",
     ]
-    return float(sum(part.sum() for part in parts))
+    for start, setting in SETTINGS.items():
+        ours, *rivals = column(shown, start)
+        assert ours == f"**{column(losses['stack'], setting)}**"
+        for name, found in zip(("logistic", "forest", "CatBoost"), rivals, strict=True):
+            tables = re.match(r"(\d+) of (\d+)", column(won[name], setting))
+            assert found == f"{column(losses[name], setting)} ({tables[1]})"
+            assert f"{tables[2]} tables" in next(row for row in shown if row.startswith(start))
+
+
+def test_ours_is_lowest_at_every_share_of_the_picture():
+    losses = mean_losses(CALIBRATION)
+    assert PICTURE.is_file()
+    for share in SHARES:
+        figures = {name: float(losses[name][share]) for name in SHOWN}
+        assert min(figures, key=figures.get) == "stack"
+
+
+def test_links_work_on_a_package_index_page():
+    """They are whole addresses, and what they lead to is in the repository."""
+    targets = re.findall(r"\]\(([^)]+)\)", README)
+    assert len(targets) > 10
+    ours = re.compile(
+        r"https://(?:github\.com/bayesgen/bayesgen/(?:blob|tree)"
+        r"|raw\.githubusercontent\.com/bayesgen/bayesgen)/main/(.+)"
+    )
+    for target in targets:
+        found = ours.fullmatch(target)
+        assert found or target == "https://github.com/bayesgen/bayesgen/issues", target
+        assert found is None or (ROOT / found[1]).exists(), target
+
+
+def test_set_up_stands_alone_in_the_first_bash_block():
+    (setup,) = [text for language, text in blocks(README) if language == "bash"]
+    first, second = setup.splitlines()
+    assert "uv run -p '>=3.12' bayesgen compare" in first and second.endswith("pytest")
+    assert README.split("```bash")[0].rstrip().endswith("## From source")
