@@ -87,7 +87,10 @@ def _scores(subject: Subject) -> Grid:
     heads = ["", "accuracy", "log loss", "Brier score", "AUC"]
     lines = []
     for name, line in subject.comparison.table.iterrows():
-        cells = [share(line["accuracy"]), *(_three_digits(line[n]) for n in ("log_loss", "brier", "auc"))]
+        cells = [
+            share(line["accuracy"]),
+            *(_three_digits(line[n]) for n in ("log_loss", "brier", "auc")),
+        ]
         steps = (
             f" (after {line['prepared_by']})" if line["prepared_by"] and name == LOGISTIC else ""
         )
