@@ -1,8 +1,9 @@
 """A fresh process that fits exactly and predicts iris, against one that uses GaussianNB.
 
 Processes start in turn. "array": both read the same .npy file. "table": each loads its own iris as
-a pandas frame. Modules are counted in a process of their own. Bytecode is kept, as Python does
-unless told otherwise: what is timed is loading, not compiling.
+a pandas frame. "import": both only import, the other side scikit-learn's counterparts, and what is
+compared is processor time (on Linux or macOS). Modules are counted in a process of their own.
+Bytecode is kept, as Python does unless told otherwise: what is timed is loading, not compiling.
 """
 
 import os
@@ -31,6 +32,7 @@ THEIRS = {
     "table": "from sklearn.datasets import load_iris; from sklearn.naive_bayes import GaussianNB; "
     "X, y = load_iris(as_frame=True, return_X_y=True); GaussianNB().fit(X, y).predict_proba(X)",
 }
+IMPORTS = ("import bayesgen", "import sklearn.naive_bayes, sklearn.discriminant_analysis")
 HEAVY = ("jax", "jaxlib", "numpyro", "arviz", "arviz_base", "arviz_stats", "matplotlib")
 
 
@@ -50,8 +52,29 @@ def measure(options: Options) -> list[Result]:
             note = f"{counts[0]} modules against {counts[1]}"
             results.append(compared(work, "<= 1.2", found, note))
         heavy = sorted(_modules(OURS["array"], path) & set(HEAVY))
+        results.append(_import(path, repeats))
     work = f"fresh process, iris: modules loaded of {', '.join(HEAVY)}"
     return [*results, Result(work, "<= 0", len(heavy), "", note=" ".join(heavy))]
+
+
+def _import(path: Path, repeats: int) -> Result:
+    """Return what the import alone costs."""
+    for code in IMPORTS:
+        _run(code, path)
+    pairs = np.array([[_processor_seconds(code, path) for code in IMPORTS] for _ in range(repeats)])
+    counts = [len(_modules(code, path)) for code in IMPORTS]
+    note = f"{counts[0]} modules against {counts[1]}"
+    work = "fresh process, import alone, processor time: scikit-learn's counterparts"
+    return compared(work, "<= 1.1", ratio(pairs, faster=False), note)
+
+
+def _processor_seconds(code: str, path: Path) -> float:
+    """Return the processor seconds of a process, which a busy machine changes little."""
+    before = os.times()
+    _run(code, path)
+    after = os.times()
+    spent = (after.children_user, after.children_system)
+    return sum(spent) - before.children_user - before.children_system
 
 
 def _run(code: str, path: Path) -> str:

@@ -1,6 +1,7 @@
 """What the README shows is what happens, and its figures are those of the pages it links to."""
 
 import re
+import tomllib
 from itertools import takewhile
 
 from pages import ROOT, blocks, page, printed
@@ -10,6 +11,7 @@ import bayesgen as bg
 
 README = page("README.md")
 CALIBRATION = page("docs/explanation/calibration.md")
+URLS = tomllib.loads(page("pyproject.toml"))["project"]["urls"]
 SETTINGS = {"40 % of": "40 %", "24 training": "24 rows", "all rows": "full"}
 """Beginnings of the README's rows, and of the columns of the page that they quote."""
 
@@ -89,7 +91,7 @@ def test_links_work_on_a_package_index_page():
     )
     for target in targets:
         found = ours.fullmatch(target)
-        assert found or target == "https://github.com/bayesgen/bayesgen/issues", target
+        assert found or target in {URLS["Documentation"], URLS["Issues"]}, target
         assert found is None or (ROOT / found[1]).exists(), target
 
 
