@@ -8,6 +8,14 @@ Progress = bool | Literal["auto"]
 """Whether a bar is shown; "auto": where stderr is a terminal."""
 
 
+def status_line(text: str, progress: Progress) -> AbstractContextManager:
+    """Return a line on stderr without a count, which is cleared at the end."""
+    from tqdm import tqdm
+
+    hidden = None if progress == "auto" else not progress
+    return tqdm(desc=text, bar_format="{desc}", disable=hidden, leave=False, file=sys.stderr)
+
+
 def progress_bar(
     total: int | None,
     progress: Progress,

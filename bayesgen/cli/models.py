@@ -1,6 +1,9 @@
 """Classifiers available on the command line: names and descriptions."""
 
-from typing import Literal
+import shlex
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Literal
 
 from bayesgen.errors import BayesgenError
 from bayesgen.errors.base import named
@@ -20,10 +23,12 @@ from bayesgen.table import Table
 ModelName = Literal["naive-bayes", "lda", "qda", "joint-table", "bag-of-words"]
 AnyModelName = Literal["stacked", "naive-bayes", "lda", "qda", "joint-table", "bag-of-words"]
 MethodName = Literal["mle", "map", "exact", "nuts", "stacked"]
+RivalName = Literal["frequencies", "logistic", "forest", "boosting"]
 InferenceName = Literal["auto", "exact", "mle", "map", "nuts"]
 Unlabelled = Literal["learn"] | float | None
 """The weight of rows without a class; None: they are refused."""
 
+EMPTY: Mapping[str, Any] = MappingProxyType({})
 MODELS = {
     "naive-bayes": (NaiveBayes, "naive Bayes"),
     "lda": (LDA, "LDA"),
@@ -34,7 +39,8 @@ MODELS = {
 """Class and common name of each model."""
 NUMERIC = ("lda", "qda", "bag-of-words")
 JOINT_NORMAL = ("lda", "qda")
-METHODS = {"mle": "MLE", "map": "MAP", "exact": "exact Bayes", "nuts": "NUTS", "stacked": "stack"}
+METHODS = {"stacked": "stack", "exact": "exact Bayes", "map": "MAP", "mle": "MLE", "nuts": "NUTS"}
+RIVALS = ("frequencies", "logistic", "forest", "boosting")
 NO_LEARNED_WEIGHT = ("mle", "map", "nuts")
 """Methods that take a stated weight of rows without a class, and learn none."""
 
@@ -44,15 +50,33 @@ class UnusableModel(BayesgenError, ValueError):
 
 
 def new_classifier(
-    model: AnyModelName, inference: InferenceName, seed: int, unlabelled: Unlabelled = "learn"
+    model: AnyModelName,
+    inference: InferenceName,
+    seed: int,
+    unlabelled: Unlabelled = "learn",
+    sampling: Mapping[str, Any] = EMPTY,
 ) -> Classifier:
     """Return the classifier of a name, not yet fitted.
 
+    Args:
+        model: which one.
+        inference: how to fit it.
+        seed: of everything random.
+        unlabelled: weight of rows without a class.
+        sampling: settings of NUTS.
+
     Raises:
-        UnusableModel: a stack with an inference of its own.
+        UnusableModel: a stack with an inference of its own, or settings of NUTS without it.
     """
+    if sampling and inference != "nuts":
+        options = ", ".join(f"--{name}" for name in sampling)
+        raise UnusableModel(
+            f"{options}: only NUTS samples, and --inference is {inference}. Add --inference nuts, "
+            f"or leave {options} out."
+        )
     if model != "stacked":
-        return MODELS[model][0](inference=inference, random_state=seed, unlabelled=unlabelled)
+        method = NUTS(**sampling) if sampling else inference
+        return MODELS[model][0](inference=method, random_state=seed, unlabelled=unlabelled)
     if inference != "auto":
         raise UnusableModel(
             f"--inference is {inference!r}; a stack is made of closed forms, weighted by "
@@ -60,6 +84,28 @@ def new_classifier(
             "naive-bayes."
         )
     return StackedClassifier(random_state=seed, unlabelled=unlabelled)
+
+
+def with_prior(classifier: Classifier, prior: Mapping[str, float] | None) -> Classifier:
+    """Return a fitted classifier with stated class probabilities, if there are any.
+
+    Args:
+        classifier: fitted.
+        prior: text of a class -> its probability.
+
+    Raises:
+        UnusableModel: the classes are others.
+    """
+    if prior is None:
+        return classifier
+    classes = {str(label): label for label in classifier.classes_.tolist()}
+    if prior.keys() != classes.keys():
+        typed = ",".join(f"{name}={1 / len(classes):.2g}" for name in classes)
+        raise UnusableModel(
+            f"--prior names the classes {', '.join(prior)}, and the model has "
+            f"{', '.join(classes)}. Name each once, such as --prior {typed}."
+        )
+    return classifier.with_class_prior({classes[name]: share for name, share in prior.items()})
 
 
 def require_weight(inference: InferenceName, unlabelled: Unlabelled) -> None:
@@ -75,14 +121,27 @@ def require_weight(inference: InferenceName, unlabelled: Unlabelled) -> None:
         )
 
 
+def default_methods(model: ModelName, table: Table) -> tuple[MethodName, ...]:
+    """Return how a model is fitted for a comparison: by NUTS only if nothing is exact."""
+    sampled: tuple[MethodName, ...] = () if has_closed_form(model, table) else ("nuts",)
+    return ("stacked", "exact", "map", "mle", *sampled)
+
+
+def has_closed_form(model: ModelName, table: Table) -> bool:
+    """Return whether the posterior is exact: a multivariate normal's is, of complete rows."""
+    missing = any(column.missing.any() for column in table.columns)
+    return not (model in JOINT_NORMAL and missing)
+
+
 def new_classifiers(
     model: ModelName,
-    methods: tuple[MethodName, ...],
+    methods: Sequence[MethodName],
     seed: int,
     table: Table,
     unlabelled: Unlabelled = None,
+    sampling: Mapping[str, Any] = EMPTY,
 ) -> dict[str, Classifier]:
-    """Return one classifier for each method, under the name to print.
+    """Return one classifier for each method, under the name to print, the stack first.
 
     Args:
         model: which one.
@@ -91,27 +150,36 @@ def new_classifiers(
         table: the table to fit.
         unlabelled: weight of rows without a class, None if there are none; where it is learned,
             methods that cannot are fitted to the other rows.
+        sampling: settings of NUTS.
 
     Raises:
-        UnusableModel: the model needs numbers and the table has levels.
+        UnusableModel: the model needs numbers and the table has levels, or NUTS has settings and
+            is not among the methods.
     """
     require_numbers(model, table)
-    # fewer draws than the default: every fold runs it, and two chains show whether it converged
-    nuts = NUTS(draws=500, warmup=500, chains=2, progress=False)
-    inference = {"mle": "mle", "map": "map", "exact": "exact", "nuts": nuts}
+    if sampling and "nuts" not in methods:
+        options = ", ".join(f"--{name}" for name in sampling)
+        raise UnusableModel(
+            f"{options}: only NUTS samples, and it is not among the methods. Add --methods "
+            f"{','.join([*methods, 'nuts'])}, or leave {options} out."
+        )
+    inference: dict[str, str | NUTS] = {
+        **{name: name for name in METHODS},
+        "nuts": NUTS(**sampling),
+    }
     names = METHODS
-    if model in JOINT_NORMAL and any(column.missing.any() for column in table.columns):
-        # a multivariate normal has no closed form given missing training cells: "auto" draws
+    if not has_closed_form(model, table):
+        # importance sampling or data augmentation
         inference, names = {**inference, "exact": "auto"}, {**METHODS, "exact": "Bayes"}
     if unlabelled is not None:
         # neither have rows without a class, whose expected labels take milliseconds
         inference, names = {**inference, "exact": "expected"}, {**METHODS, "exact": "Bayes"}
     found: dict[str, Classifier] = {}
-    for method in methods:
+    for method in sorted(methods, key=list(METHODS).index):
         alone = unlabelled == "learn" and method in NO_LEARNED_WEIGHT
         weight = None if alone else unlabelled
         found[names[method]] = (
-            StackedClassifier(random_state=seed, progress=False, unlabelled=weight)
+            StackedClassifier(random_state=seed, unlabelled=weight)
             if method == "stacked"
             else MODELS[model][0](inference=inference[method], random_state=seed, unlabelled=weight)
         )
@@ -129,7 +197,7 @@ def require_numbers(model: AnyModelName, table: Table) -> None:
         hold = f"{named('column', levels)} {'hold' if len(levels) > 1 else 'holds'}"
         raise UnusableModel(
             f"{MODELS[model][1]} needs numbers, and {hold} categories. Use --model naive-bayes, or "
-            "leave them out of the file."
+            f"leave them out: --drop {shlex.quote(','.join(map(str, levels)))}."
         )
 
 

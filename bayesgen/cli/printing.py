@@ -8,7 +8,6 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
 import pyarrow as pa
 from pyarrow import csv, parquet
 from rich import box
@@ -16,27 +15,14 @@ from rich.console import Console
 from rich.progress import Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table as Grid
 
-from bayesgen.calibrate import BINS
+from bayesgen.cli.cures import in_options
 from bayesgen.cli.target_column import TargetColumn
-from bayesgen.compare import Comparison
-from bayesgen.compare.as_text import MEMBERS_LEGEND, members_as_text, with_error
+from bayesgen.compare.as_text import MEMBERS_LEGEND, members_as_text
 from bayesgen.persist import replacing
 from bayesgen.table import Table
 from bayesgen.typing import DataFrame
 
-B = TypeVar("B", bound=Sized | tuple[Sized, ...])
-SCORES = {
-    "log_loss": "log loss",
-    "brier": "Brier",
-    "calibration_error": "calib. error",
-    "accuracy": "accuracy",
-}
-LEGEND = (
-    "Scores of rows that were left out of the fit; ± is one standard error over the folds. Log "
-    "loss (nats), Brier (0 to 2) and calibration error (top label, "
-    f"{BINS} bins of equal width): lower is better. Seconds: all fits and predictions."
-)
-RULED_OUT = " Log loss inf: a class was given probability 0 in a row where it was the true one."
+B = TypeVar("B", bound=Sized)
 
 
 def print_text(text: object) -> None:
@@ -49,10 +35,10 @@ def print_text(text: object) -> None:
 
 
 def print_notes(sentences: Iterable[str]) -> None:
-    """Print sentences beside the result, on stderr."""
+    """Print sentences beside the result, on stderr, with cures that can be typed."""
     sys.stdout.flush()
     for sentence in sentences:
-        print(f"note: {sentence}", file=sys.stderr)
+        print(f"note: {in_options(sentence)}", file=sys.stderr)
 
 
 def note_of_labelled(names: Sequence[str]) -> list[str]:
@@ -92,27 +78,6 @@ def print_grid(heads: Iterable[str], lines: Iterable[Iterable[str]]) -> None:
     print_text(grid)
 
 
-def print_comparison(comparison: Comparison) -> None:
-    """Print the scores of each classifier with standard errors, its seconds and its method."""
-    table = comparison.table
-    lines = [
-        [
-            str(name),
-            *(with_error(row[score], row[f"{score}_se"]) for score in SCORES),
-            _seconds(comparison.folds * (row["fit_seconds"] + row["predict_seconds"])),
-            row["method"],
-        ]
-        for name, row in zip(table.index, table.to_dict("records"), strict=True)
-    ]
-    print()
-    print_grid(["", *SCORES.values(), "seconds", "ran"], lines)
-    print()
-    print_text(LEGEND + RULED_OUT if np.isinf(table["log_loss"]).any() else LEGEND)
-    members = comparison.members
-    for name in members.index.unique(0) if len(members) else ():
-        print_members(members.loc[name], f"member of {name}, means over folds")
-
-
 def print_members(table: DataFrame, head: str = "member") -> None:
     """Print the members of a stack: leave-one-out log loss, log evidence and weights."""
     text = members_as_text(table)
@@ -122,16 +87,16 @@ def print_members(table: DataFrame, head: str = "member") -> None:
     print_text(MEMBERS_LEGEND)
 
 
-def show_progress(batches: Iterable[B], words: str) -> Iterator[B]:
-    """Yield batches, tables or tuples that begin with one; a terminal counts rows on stderr."""
+def show_progress(batches: Iterable[B], words: str, already: int = 0) -> Iterator[B]:
+    """Yield batches; a terminal counts their rows on stderr, on from `already`."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.completed:,.0f} " + words), TimeElapsedColumn())
     quiet = not console.is_terminal
     with Progress(*columns, console=console, transient=True, disable=quiet) as progress:
-        task = progress.add_task(words, total=None)
+        task = progress.add_task(words, total=None, completed=already)
         for batch in batches:
             yield batch
-            progress.advance(task, len(batch[0] if isinstance(batch, tuple) else batch))
+            progress.advance(task, len(batch))
 
 
 @contextlib.contextmanager
@@ -202,7 +167,7 @@ def facts_of_fit(classifier: Any) -> dict[str, Any]:
     facts = {
         "inference": report.method,
         "converged": report.converged,
-        "verdict": report.verdict,
+        "verdict": in_options(report.verdict),
         "seconds": report.seconds,
     }
     if hasattr(classifier, "log_evidence_"):
@@ -254,7 +219,3 @@ def _finite(value: object) -> object:
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else str(value)
     return value
-
-
-def _seconds(value: float) -> str:
-    return f"{value:.2f}" if value < 10 else f"{value:,.0f}"

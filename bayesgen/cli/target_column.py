@@ -9,6 +9,7 @@ import pyarrow as pa
 from jaxtyping import Shaped
 
 from bayesgen.cli.data_file import DataFile, UnusableData, counted
+from bayesgen.cli.options import ALL_COLUMNS, Features
 from bayesgen.errors import InvalidSource
 from bayesgen.errors.base import listed
 from bayesgen.table import read_marked_target
@@ -105,7 +106,11 @@ class LabelledRows:
 
     @classmethod
     def read(
-        cls, file: DataFile, target: str | None = None, groups: str | None = None
+        cls,
+        file: DataFile,
+        target: str | None = None,
+        groups: str | None = None,
+        features: Features = ALL_COLUMNS,
     ) -> "LabelledRows":
         """Return all rows of a file; the column of their groups is not a feature.
 
@@ -113,11 +118,14 @@ class LabelledRows:
             file: of rows.
             target: name of the column of classes; None: that of a bundled data set.
             groups: name of the column of groups.
+            features: columns to leave out, or to use alone.
 
         Raises:
             InvalidSource: there are no rows, no column of the groups, or no other column.
         """
-        column = TargetColumn.read(file, file.target(target))
+        name = file.target(target)
+        file = file.with_features(features, name, groups)
+        column = TargetColumn.read(file, name)
         tables = [part.frame for part in file.source.parts()]
         if not tables:
             raise InvalidSource.no_rows(file.name)

@@ -58,6 +58,7 @@ class Comparison:
         y: class codes of these rows, shape (row,).
         rows: their positions in X, shape (row,).
         fold: the number of the fold that scored them, shape (row,).
+        train_size: rows that each fold fitted, drawn from those that it could; None: all of them.
     """
 
     table: pd.DataFrame
@@ -75,6 +76,7 @@ class Comparison:
     y: Labels
     rows: Labels
     fold: Labels
+    train_size: int | None = None
 
     def reliability(
         self, name: str, *, prob: float = 0.9, resamples: int = 500, random_state: int = 0
@@ -243,7 +245,8 @@ class Comparison:
     def heading(self) -> str:
         """Folds, rows and missing cells in words."""
         missing = f"{self.n_missing_cells:,} missing cells in {self.n_rows_with_missing:,} rows"
-        return f"{self.folds} folds over {self.n_rows:,} rows, {missing}"
+        drawn = "" if self.train_size is None else f", {self.train_size:,} rows drawn for each fit"
+        return f"{self.folds} folds over {self.n_rows:,} rows{drawn}, {missing}"
 
     def _sentences(self) -> list[str]:
         members = [MEMBERS_LEGEND + " Means over folds."] if len(self.members) else []

@@ -13,7 +13,15 @@ from jaxtyping import Int, Shaped
 
 from bayesgen import arguments
 from bayesgen.compare.comparison import Comparison
-from bayesgen.compare.folds import Fold, Split, split, splits_at, training_sizes
+from bayesgen.compare.folds import (
+    Fold,
+    Split,
+    folds_at,
+    split,
+    splits_at,
+    training_size,
+    training_sizes,
+)
 from bayesgen.compare.scores import Scored, differences, score
 from bayesgen.errors import InvalidArgument, InvalidTarget
 from bayesgen.progress_bar import Progress, progress_bar
@@ -78,6 +86,7 @@ def compare(
     *,
     cv: object = 5,
     groups: object = None,
+    train_size: int | float | None = None,
     train_sizes: Sequence[int | float] | None = None,
     random_state: int | None = 0,
     n_jobs: int | None = 1,
@@ -98,6 +107,10 @@ def compare(
         cv: number of stratified, shuffled folds, or a scikit-learn splitter. A number is reduced,
             with a note, to the number of rows (or groups) of the smallest class.
         groups: shape (row,), such as patients; no fold both fits and scores rows of one group.
+        train_size: fit only so many rows, or (up to 1.0) such a fraction, of each fold, drawn at
+            random with the classes in proportion. The folds then differ in the rows that they fit
+            and in those that they score, so that standard errors over many of them, cv=25, hold
+            both kinds of chance.
         train_sizes: also fit to these numbers of rows, or (up to 1.0) fractions, of each fold:
             nested, stratified subsets; see `Comparison.curves`.
         random_state: seed of the shuffling. Seeds of the classifiers are their own.
@@ -122,11 +135,17 @@ def compare(
     if groups is not None and len(rows.rest):
         every = np.asarray(groups)
         groups = every[rows.at] if every.shape == (rows.table.n_rows,) else every
-    folds, notes = split(codes, rows.classes, cv, random_state, groups)
+    whole, notes = split(codes, rows.classes, cv, random_state, groups)
+    folds, size = whole, None
+    if train_size is not None:
+        size = training_size(train_size, whole, codes)
+        folds = folds_at(whole, size, codes, random_state)
     sizes = training_sizes(() if train_sizes is None else train_sizes, folds, codes)
     splits = splits_at(folds, sizes, codes, random_state)
     fitted = _fit_all(classifiers, rows, splits, n_jobs=n_jobs, progress=progress)
-    return _comparison(rows, codes, folds, sizes, (*notes, *_suspicions(rows.table)), *fitted)
+    notes = (*notes, *_suspicions(rows.table))
+    found = _comparison(rows, codes, folds, sizes, notes, *fitted, pool=_mean_fitted(whole))
+    return dataclasses.replace(found, train_size=size)
 
 
 def _check(
@@ -347,14 +366,17 @@ def _comparison(
     notes: tuple[str, ...],
     results: dict[str, list[FoldResult]],
     prepared: dict[str, str],
+    *,
+    pool: float,
 ) -> Comparison:
+    """Return the result; pool: the mean number of rows from which those of a fold are drawn."""
     count, held_out = len(folds), np.array([len(scored) for _, scored in folds])
     scored_rows = np.concatenate([scored for _, scored in folds])
     y, fold = codes[scored_rows], np.repeat(np.arange(count), held_out)
     whole = {name: every[:count] for name, every in results.items()}
     proba = {name: _probabilities(part) for name, part in whole.items()}
     scores = {name: score(y, probability, fold) for name, probability in proba.items()}
-    compared = differences(scores, np.array([len(fit) for fit, _ in folds]), held_out)
+    compared = differences(scores, pool, float(held_out.mean()))
     missing = np.column_stack([column.missing for column in rows.table.columns])
     texts = {name: _warnings(every, notes) for name, every in results.items()}
     return Comparison(
@@ -374,6 +396,11 @@ def _comparison(
         rows=rows.at[scored_rows],
         fold=fold,
     )
+
+
+def _mean_fitted(folds: list[Fold]) -> float:
+    """Return the mean number of rows that a fold may fit."""
+    return float(np.mean([len(fit) for fit, _ in folds]))
 
 
 def _probabilities(results: list[FoldResult]) -> Joint:

@@ -150,22 +150,52 @@ def training_sizes(sizes: Sequence[int | float], folds: list[Fold], y: Labels) -
         InvalidArgument: a share outside (0, 1], or a number above the rows of a fold or below two
             rows for each class.
     """
-    most = min(len(fit) for fit, _ in folds)
-    fewest = FEWEST_ROWS * len(np.unique(y))
-    found = set()
-    for size in sizes if isinstance(sizes, Iterable) else [sizes]:
-        share = isinstance(size, float | np.floating)
-        rows = round(size * most) if share and arguments.is_number(size) else size
-        right = arguments.is_count(rows, fewest) and rows <= most
-        if not (right and isinstance(sizes, Iterable)):
-            raise InvalidArgument.out_of_range(
-                "train_sizes",
-                size,
-                f"{fewest} to {most} rows, or such a share of {most} rows",
-                f"Pass train_sizes=({fewest}, {most}).",
-            )
-        found.add(int(rows))
-    return tuple(sorted(found))
+    if not isinstance(sizes, Iterable):
+        raise _invalid_size("train_sizes", sizes, folds, y)
+    return tuple(sorted({_size("train_sizes", size, folds, y) for size in sizes}))
+
+
+def training_size(size: int | float, folds: list[Fold], y: Labels) -> int:
+    """Return a number of rows to fit: as it is, or as a share of the smallest fold's.
+
+    Raises:
+        InvalidArgument: as `training_sizes`.
+    """
+    return _size("train_size", size, folds, y)
+
+
+def _size(argument: str, size: object, folds: list[Fold], y: Labels) -> int:
+    fewest, most = _allowed(folds, y)
+    share = isinstance(size, float | np.floating) and arguments.is_number(size)
+    rows = round(size * most) if share else size
+    if not arguments.is_count(rows, fewest) or rows > most:
+        raise _invalid_size(argument, size, folds, y)
+    return int(rows)
+
+
+def _allowed(folds: list[Fold], y: Labels) -> tuple[int, int]:
+    """Return the fewest and the most rows that a fold can fit."""
+    return FEWEST_ROWS * len(np.unique(y)), min(len(fit) for fit, _ in folds)
+
+
+def _invalid_size(argument: str, size: object, folds: list[Fold], y: Labels) -> InvalidArgument:
+    fewest, most = _allowed(folds, y)
+    value = f"({fewest}, {most})" if argument == "train_sizes" else str(most)
+    return InvalidArgument.out_of_range(
+        argument,
+        size,
+        f"{fewest} to {most} rows, or such a share of {most} rows",
+        f"Pass {argument}={value}.",
+    )
+
+
+def folds_at(folds: list[Fold], size: int, y: Labels, random_state: int | None) -> list[Fold]:
+    """Return folds that fit about `size` of their rows (`subset`) and score the same ones."""
+    rngs = np.random.default_rng(random_state).spawn(len(folds))
+    return [
+        (fit[subset(y[fit], size, rng)], scored)
+        for (fit, scored), rng in zip(folds, rngs, strict=True)
+    ]
 
 
 def splits_at(

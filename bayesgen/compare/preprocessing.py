@@ -18,11 +18,9 @@ from bayesgen.errors import BayesgenError
 from bayesgen.table import Table, TableColumn
 
 
-def logistic_regression(table: Table) -> BaseEstimator:
-    """Return logistic regression in its common form, with scaled numbers if there are no levels."""
-    model = LogisticRegression(max_iter=5000)
-    levels = any(column.kind == "level" for column in table.columns)
-    return model if levels else make_pipeline(StandardScaler(), model)
+def logistic_regression() -> BaseEstimator:
+    """Return logistic regression of scaled columns: unscaled ones take a hundred times as long."""
+    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=5000))
 
 
 def class_frequencies() -> BaseEstimator:

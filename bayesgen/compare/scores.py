@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from scipy.special import stdtrit
 
 from bayesgen.calibrate import (
@@ -88,9 +88,7 @@ def _jackknife(without: np.ndarray) -> float:
     return float(np.sqrt((len(without) - 1) * without.var()))
 
 
-def differences(
-    scored: dict[str, Scored], fitted: Int[np.ndarray, " fold"], held_out: Int[np.ndarray, " fold"]
-) -> pd.DataFrame:
+def differences(scored: dict[str, Scored], fitted: float, held_out: float) -> pd.DataFrame:
     """Return the score differences of all classifiers to the first, with 95 % intervals.
 
     The scores of one fold are paired, and folds share most of the rows they are fitted to, so that
@@ -106,8 +104,9 @@ def differences(
 
     Args:
         scored: by classifier.
-        fitted: rows that each fold fits.
-        held_out: rows that it scores.
+        fitted: mean number of rows that a fold fits, or of those from which it draws them: few
+            drawn rows overlap less than all, and the interval is then wide rather than narrow.
+        held_out: mean number of rows that it scores.
 
     Returns:
         DataFrame with the index (classifier, score) and the columns difference, standard_error,
@@ -117,7 +116,7 @@ def differences(
         cross-validation: Bouckaert and Frank (2004), PAKDD, LNAI 3056, 3-12.
     """
     first, *others = scored
-    ratio = float(held_out.mean() / fitted.mean())
+    ratio = held_out / fitted
     lines = {
         (name, quantity): _difference(scored[name], scored[first], quantity, ratio)
         for name in others

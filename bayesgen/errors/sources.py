@@ -35,6 +35,15 @@ class InvalidSource(BayesgenError, ValueError):
         "iconv -f latin1 -t utf-8."
     )
 
+    utf_16 = Sentence(
+        "{source!r} is text in UTF-16; CSV files are read as UTF-8. Convert the file: iconv -f "
+        "utf-16 -t utf-8."
+    )
+    workbook = Sentence(
+        "{source!r} is an Excel workbook or another archive, and no CSV file. Save its sheet as "
+        "CSV (in Excel: File, Save As, CSV UTF-8), and use that file."
+    )
+
     @classmethod
     def no_column(cls, source: str, name: object, existing: Sequence) -> "InvalidSource":
         """A column that was asked for is not there."""

@@ -423,8 +423,10 @@ class StackedClassifier(Classifier):
         self.left_out_ = before | fitted.failed
         self.inference_ = "stacked"
         details = {ROWS_JUDGED: float(len(codes))} | self._unlabelled_details(seen)
-        left_out = posterior.log_proba(scores)[own]
-        details["leave-one-out log loss"] = -_mean(left_out, weight)
+        left_out = posterior.log_proba(scores)
+        right = (left_out.argmax(axis=1) == codes).astype(float)
+        details["leave-one-out log loss"] = -_mean(left_out[own], weight)
+        details["leave-one-out accuracy"] = _mean(right, weight)
         details["share of the log-linear pool"] = self.pool_share_
         details |= {
             f"leave-one-out log loss of {name}": -_mean(one.log_proba[own], weight)

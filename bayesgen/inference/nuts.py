@@ -47,7 +47,7 @@ from bayesgen.inference.log_density import (
 )
 from bayesgen.inference.posterior import DrawsPosterior, ExactPosterior, Report
 from bayesgen.model import Model, ModelStatistics, Reader
-from bayesgen.progress_bar import progress_bar
+from bayesgen.progress_bar import progress_bar, status_line
 from bayesgen.typing import Params, Traceable
 
 Values = dict[str, np.ndarray]
@@ -64,6 +64,7 @@ STATS = {
 }
 """Statistics of a draw: arviz's names, and numpyro's."""
 
+COMPILING = "JAX compiles the sampler, which takes some seconds"
 ALL_CLOSED = "Every block has a closed form: inference='exact' gives independent draws of the same."
 
 
@@ -291,7 +292,8 @@ class NUTS:
         with jax.enable_x64(True):
             tree = jax.tree.map(jnp.asarray, tree)
             keys = jax.random.split(jax.random.key(seed), self.chains)
-            writer, tree, progress = self._begun(run, keys, tree, seed)
+            with status_line(COMPILING, self.progress):
+                writer, tree, progress = self._begun(run, keys, tree, seed)
             done = self._sample(run, tree, progress, writer)
         values, coordinates, stats = jax.tree.map(
             lambda *pieces: np.swapaxes(np.concatenate(pieces), 0, 1), *done.draws
@@ -341,7 +343,8 @@ class NUTS:
         try:
             if progress.steps < total:
                 # compile before the clock starts: zero steps taken
-                run.taken(progress.state, tree, 0, kept=True)
+                with status_line(COMPILING, self.progress):
+                    run.taken(progress.state, tree, 0, kept=True)
             began = time.perf_counter() - progress.seconds
             with progress_bar(
                 total, self.progress, unit="draw", title="NUTS", already=progress.steps

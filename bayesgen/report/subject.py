@@ -122,7 +122,7 @@ def judged(
     quiet = {"progress": False} if "progress" in options else {}
     rivals = {
         name: type(clf)(**options | quiet),
-        LOGISTIC: logistic_regression(table),
+        LOGISTIC: logistic_regression(),
         FREQUENCIES: class_frequencies(),
     }
     comparison = compare(rivals, X, y, cv=cv, random_state=seed)

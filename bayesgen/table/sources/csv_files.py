@@ -6,13 +6,13 @@ import dataclasses
 import functools
 import re
 from collections.abc import Generator, Iterator, Mapping
-from pathlib import Path
 
 import pyarrow as pa
 from pyarrow import csv
 
 from bayesgen.errors import IncompletePart, InvalidSource, InvalidTable, warn
 from bayesgen.table.columns import Name
+from bayesgen.table.sources.csv_dialect import CsvDialect, require_text
 
 NULLS = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None", "none")
 """Cells of a CSV file that mean "missing", quoted or not."""
@@ -37,11 +37,27 @@ Types = dict[str, pa.DataType]
 class CsvFiles:
     """CSV files with the same columns, in any order.
 
-    paths: of the files. missing: more cells that mean "missing".
+    paths: of the files. missing: more cells that mean "missing". separator, decimal: the
+    characters between cells and before the decimals of numbers; None: recognized in each file.
     """
 
     paths: tuple[str, ...]
     missing: tuple[str, ...] = ()
+    separator: str | None = None
+    decimal: str | None = None
+
+    @functools.cached_property
+    def dialects(self) -> dict[str, CsvDialect]:
+        """How each file is written.
+
+        Raises:
+            InvalidSource: a file is no text in UTF-8.
+        """
+        found = {}
+        for path in self.paths:
+            require_text(path)
+            found[path] = CsvDialect.of(path, self.separator, self.decimal)
+        return found
 
     def names(self) -> tuple[str, ...]:
         """Return the columns of all files, in the order of their first appearance.
@@ -120,7 +136,7 @@ class CsvFiles:
                 if invalid is None or invalid[3] is None:
                     raise self._refusal(path, error) from error
                 name = self._columns[path][int(invalid[1])]
-                widened[name] = wider(invalid[2], invalid[3])
+                widened[name] = wider(invalid[2], invalid[3], self.dialects[path].decimal)
                 return None
             for name, kind in found[-1].items():
                 if pa.types.is_binary(kind):
@@ -137,14 +153,18 @@ class CsvFiles:
         translated: bool = True,
     ) -> Generator[csv.CSVStreamingReader]:
         """Open a file; errors of pyarrow become sentences if `translated`."""
+        dialect = self.dialects[path]
         try:
             with csv.open_csv(
                 path,
                 read_options=csv.ReadOptions(block_size=BLOCK_BYTES),
-                parse_options=csv.ParseOptions(delimiter=separator(path), newlines_in_values=True),
+                parse_options=csv.ParseOptions(
+                    delimiter=dialect.separator, newlines_in_values=True
+                ),
                 convert_options=csv.ConvertOptions(
                     null_values=[*NULLS, *self.missing],
                     strings_can_be_null=True,
+                    decimal_point=dialect.decimal,
                     column_types=types,
                     include_columns=names,
                     include_missing_columns=True,
@@ -167,18 +187,10 @@ class CsvFiles:
         return InvalidSource.cell(path, name, KINDS.get(kind, kind), cell)
 
 
-def separator(path: str) -> str:
-    """Return the separator of cells: a tab in .tsv, else the one of the first line."""
-    if ".tsv" in Path(path).suffixes[-2:]:
-        return "\t"
-    with pa.input_stream(path) as stream:
-        start = re.sub(rb'"[^"]*"', b"", stream.read(1 << 16))
-    line = start.split(b"\n")[0].decode("latin1")
-    return "," if "," in line else max(",;\t|", key=line.count)
-
-
-def wider(kind: str, cell: str) -> pa.DataType:
+def wider(kind: str, cell: str, decimal: str = ".") -> pa.DataType:
     """Return the narrowest type, at least `kind` (a name of pyarrow's), that takes a cell too.
+
+    decimal: the character before the decimals of numbers.
 
     Examples:
         >>> wider("int64", "1.5"), wider("int64", "red"), wider("null", "true")
@@ -190,7 +202,7 @@ def wider(kind: str, cell: str) -> pa.DataType:
         return pa.bool_()
     if kind in ("null", "int64", "bool"):
         with contextlib.suppress(ValueError):
-            float(cell)
+            float(cell.replace(decimal, "."))
             return pa.float64()
     return pa.string()
 

@@ -21,7 +21,12 @@ FORMATS = {
 """Formats by the ending of a file; others are CSV."""
 
 
-def file_source(path: str | os.PathLike, missing: Sequence[str] = ()) -> Source:
+def file_source(
+    path: str | os.PathLike,
+    missing: Sequence[str] = (),
+    separator: str | None = None,
+    decimal: str | None = None,
+) -> Source:
     """Return the rows of files.
 
     Columns that some files lack are missing there, with a warning. Folders of the form column=value
@@ -31,6 +36,9 @@ def file_source(path: str | os.PathLike, missing: Sequence[str] = ()) -> Source:
         path: of a file, of a folder of files, or a pattern. Parquet where it ends in .parquet or
             .pq, Arrow IPC in .arrow, .feather or .ipc, otherwise CSV.
         missing: more cells of CSV files that mean "missing".
+        separator: of the cells of CSV files; None: as their first line shows.
+        decimal: the character before the decimals of numbers in CSV files; None: as their first
+            rows show.
 
     Raises:
         InvalidSource: there is no file, files are of two formats, a file cannot be read, or a
@@ -38,19 +46,19 @@ def file_source(path: str | os.PathLike, missing: Sequence[str] = ()) -> Source:
         InvalidTable: two columns of a file have one name.
     """
     name = os.fspath(path)
-    files = _files(name)
-    kind = _format(files[0])
+    files = files_at(name)
+    kind = format_of(files[0])
     for other in files:
-        if _format(other) != kind:
+        if format_of(other) != kind:
             pattern = f"{os.path.dirname(files[0])}/*{Path(files[0]).suffix}"
             raise InvalidSource.several_formats(name, files[0], other, pattern)
     base = name if os.path.isdir(name) else None
     if kind == "csv":
-        return _csv_source(name, CsvFiles(tuple(files), tuple(missing)))
+        return _csv_source(name, CsvFiles(tuple(files), tuple(missing), separator, decimal))
     return _arrow_source(name, files, kind, base)
 
 
-def _files(path: str) -> list[str]:
+def files_at(path: str) -> list[str]:
     """Return the files at a path, in order; hidden ones and those that begin with _ are left out.
 
     Raises:
@@ -71,7 +79,8 @@ def _files(path: str) -> list[str]:
     return sorted(found)
 
 
-def _format(file: str) -> str:
+def format_of(file: str) -> str:
+    """Return "parquet", "ipc" or "csv"."""
     return FORMATS.get(Path(file).suffix, "csv")
 
 

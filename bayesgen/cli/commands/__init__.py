@@ -1,0 +1,1 @@
+"""The commands, one a file: their arguments, what they do, and what they print."""

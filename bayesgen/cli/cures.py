@@ -1,0 +1,178 @@
+"""Cures of errors and warnings as options to type, in place of the library's Python."""
+
+import ast
+import re
+import shlex
+from collections.abc import Callable
+
+QUOTED = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
+"""A name as sentences quote it."""
+NAME = rf"(?:{QUOTED}|-?\d+)"
+
+Cure = str | Callable[[re.Match], str]
+
+
+def _drop(match: re.Match) -> str:
+    names = [str(ast.literal_eval(name)) for name in re.findall(NAME, match["names"])]
+    return f"--drop {shlex.quote(','.join(names))}"
+
+
+def _leave_out(match: re.Match) -> str:
+    return f"Leave it out: {_drop(match)}"
+
+
+def _sampler(match: re.Match) -> str:
+    """Return how a method with more draws is asked for."""
+    if "NUTS" in match[0]:
+        return f"--inference nuts {_longer(match)}".rstrip()
+    return "--inference auto"
+
+
+def _longer(match: re.Match) -> str:
+    settings = re.findall(r"(draws|warmup|chains)=(\d+)", match[0])
+    return " ".join(f"--{name} {count}" for name, count in settings)
+
+
+CURES: tuple[tuple[str, Cure], ...] = (
+    # columns that are no features
+    (
+        r"Say what about the date matters, for example X\[column\]\.dt\.month, or drop the column",
+        "Write what about the date matters into a column of its own, and leave this one out by "
+        "--drop",
+    ),
+    (r"or drop the column\b", "or leave it out by --drop"),
+    (r",? or read the file by pandas\.read_csv\(path, index_col=0\)", ""),
+    (rf" If it was measured, pass X\.astype\(\{{{NAME}: float\}}\)\.", ""),
+    (rf" If it is text all the same, pass X\.astype\(\{{{NAME}: 'category'\}}\)\.", ""),
+    (rf"Leave it out, X\.drop\(columns=(?P<names>{NAME})\), or state a prior variance", _leave_out),
+    (rf"X\.drop\(columns=\[?(?P<names>{NAME}(?:, {NAME})*)\]?\)", _drop),
+    (r"Leave them out, or state prior guesses for them", "Leave them out by --drop"),
+    # cells
+    (
+        rf"X\[{NAME}\] = pandas\.to_numeric\(X\[{NAME}\], errors='coerce'\); on the command line ",
+        "add ",
+    ),
+    (rf", in Python polars\.scan_csv\(path, null_values=\[{QUOTED}\]\)", ""),
+    (
+        r"pass X\.replace\(\[numpy\.inf, -numpy\.inf\], numpy\.nan\)",
+        "add --missing inf --missing=-inf",
+    ),
+    (
+        r"Pass X\.fillna\(0\) if absent means none, leave these rows out, or use Poisson: "
+        r"likelihood=Poisson\(\)",
+        "Write 0 where absent means none, or leave these rows out of the file",
+    ),
+    (r"Pass missing='ignorable' if it may", "If it may, use --model naive-bayes"),
+    (
+        r"Declare it before fitting, as a pandas Categorical or a polars Enum with all its levels, "
+        r'or pass unseen="(?:error|missing)"',
+        "Fit again with rows that have it",
+    ),
+    (
+        r"Add what is known to X(?:; X\.reindex\(columns=clf\.feature_names_in_\) adds empty "
+        r"columns without this warning)?",
+        "Add what is known to the file",
+    ),
+    (r"\bX lacks ", "the file lacks "),
+    (r"\bX has more than one column", "the file has more than one column"),
+    (r"Rename them, in pandas by X\.columns = \[\.\.\.\]", "Rename them in the file"),
+    # likelihoods
+    (
+        r"Give it one for numbers, likelihood=\{.*?\}, or cut it into levels, "
+        r"pandas\.cut\(X\[column\], 5\)",
+        "Use --model naive-bayes, or leave the column out by --drop",
+    ),
+    (
+        r"For a measured number use Normal: likelihood=\{.*?\.\.\.\}",
+        "For measured numbers use --model naive-bayes",
+    ),
+    (
+        r"Leave columns out, merge rare levels, or let some columns stand alone or in a smaller "
+        r"table: bg\.GenerativeClassifier\(\{.*\}\)",
+        "Leave columns out by --drop, merge rare levels, or use --model naive-bayes",
+    ),
+    (r"Use bg\.StackedClassifier\(\), or \w+\(temper='columns'\)", "Use --model stacked"),
+    (
+        r"Pass members=\{.*?\} to fit them anyway",
+        "Name fewer columns by --columns to fit them",
+    ),
+    (
+        r"Pass members=\{.*?\} that suit the columns",
+        "Use --model naive-bayes, or leave columns out by --drop",
+    ),
+    (r" Leave it out of members= to silence this\.", ""),
+    # inference
+    (r", or set another floor by MLE\(variance_floor=1e-9\)", ""),
+    (
+        r"raise target_accept \(NUTS\(target_accept=0\.95\)\) or state a stronger prior",
+        "sample for longer, --warmup 4000 --draws 4000, or use --inference auto",
+    ),
+    (r"ask for more, NUTS\([^)]*\)", lambda match: f"ask for more, {_longer(match)}"),
+    (r"(?:inference=)?(?:bg\.)?(?:NUTS|Augmentation|Exact)\([^)]*\)", _sampler),
+    (r"inference='(\w+)' or (?:inference=)?'(\w+)'", r"--inference \1 or \2"),
+    (r"inference='(\w+)'", r"--inference \1"),
+    (r"--inference auto: 'exact' where", "--inference auto: exact where"),
+    (r"Pass --inference", "Add --inference"),
+    # classes
+    (
+        r"If -1 is a class, pass numpy\.asarray\(y\)\.astype\(str\) or unlabelled=None; if not, "
+        r"pass None in place of -1 to silence this",
+        "If -1 is a class, write it as a word; if not, leave these cells empty",
+    ),
+    (r"unlabelled='learn'", "--unlabelled learn"),
+    (r"unlabelled=None", "--unlabelled none"),
+    (r"unlabelled=([\d.]+\d)", r"--unlabelled \1"),
+    (
+        r"Pass y\.astype\(str\), or cut y into classes: pandas\.cut\(y, 2\)",
+        "Write classes into this column, such as low and high",
+    ),
+    (
+        r"Cut it into classes first, pandas\.cut\(y, 3\)\.astype\(str\)",
+        "Write classes into this column, such as low and high",
+    ),
+    (
+        r"Check the rows that were selected, or name all classes in partial_fit\(X, y, "
+        r"classes=\[\.\.\.\]\)",
+        "Check the rows of the file, and --target",
+    ),
+    (r"\by holds\b", "the column of classes holds"),
+    (r"\by has (?=\d+ class)", "the column of classes has "),
+    (
+        r"Leave these rows out: keep = .*?; fit\(X\[keep\], y\[keep\]\)",
+        "Leave these rows out of the file",
+    ),
+    # files and models
+    (r"a file that clf\.save\(path\) wrote", "a file that `bayesgen fit` wrote"),
+    (
+        r"If it is a class of your own, pass it: bg\.load\(path, classes=\[\.\.\.\]\)",
+        "If it is a class of your own, the model opens in Python alone",
+    ),
+    (r"Pass the program: bg\.load\(path, story=\.\.\.\)", "Such a model opens in Python alone"),
+    (
+        r"State it in both: likelihood=\{.*\.\.\.\}",
+        "Fit both files with the same --model",
+    ),
+    (r"State the same likelihood= in both", "Fit both files with the same --model"),
+    (r"Fit both to X\[(\[.*?\])\]", r"Fit both with their columns in the order \1"),
+    (
+        r"Declare (?:them|the levels)(?: in one order)? in both: pandas\.Categorical\(.*\)",
+        "Fit both to files that hold all levels",
+    ),
+    (r"Fit both to y\.astype\(str\)", "Write the classes as words in both"),
+    (r", missing cells \(NaN\) if nothing is known", ", empty cells if nothing is known"),
+)
+"""Pattern in a sentence of the library -> what stands there on the command line."""
+
+
+def in_options(sentence: str) -> str:
+    """Return a sentence of the library with cures that can be typed on the command line.
+
+    Examples:
+        >>> in_options("column 'id' looks like a key. Leave it out: X.drop(columns='id').")
+        "column 'id' looks like a key. Leave it out: --drop id."
+        >>> in_options("its variance was raised. Use inference='exact'.")
+        'its variance was raised. Use --inference exact.'
+    """
+    for pattern, cure in CURES:
+        sentence = re.sub(pattern, cure, sentence, flags=re.DOTALL)
+    return sentence
