@@ -31,6 +31,10 @@ examples:
 notebooks:
     {{uv}} pytest --nbmake --nbmake-timeout=600 -n 2 notebooks
 
+# the documentation site, in docs/_build; warnings are errors
+docs:
+    {{uv}} --locked --group docs sphinx-build -W --keep-going -b html docs docs/_build
+
 # everything that must hold before a change lands
 ci:
     bash .ci/run

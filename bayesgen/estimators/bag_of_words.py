@@ -63,6 +63,9 @@ class BagOfWords(Classifier):
 
     Attributes:
         vectorizer_: the fitted vectorizer; absent where counts were fitted.
+        classes_, inference_, report_, posterior_, log_evidence_, state_, temperature_: ...
+        unlabelled_weight_, label_distributions_, transduction_: ...
+        n_features_in_, feature_names_in_: number and names of the columns at fit.
 
     Example:
         >>> import bayesgen as bg

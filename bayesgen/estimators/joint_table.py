@@ -33,6 +33,11 @@ class JointTable(Classifier):
             and as many rows as there are cells, one row is added to each cell.
         class_prior, inference, temper, missing, unseen, unlabelled, random_state: ...
 
+    Attributes:
+        classes_, inference_, report_, posterior_, log_evidence_, state_, temperature_: ...
+        unlabelled_weight_, label_distributions_, transduction_: ...
+        n_features_in_, feature_names_in_: number and names of the columns at fit.
+
     Example:
         >>> import bayesgen as bg
         >>> X, y = bg.datasets.load_titanic()

@@ -6,6 +6,7 @@ the likelihood instead of modifying it, so the other classifiers are unaffected.
 
 import inspect
 import re
+import textwrap
 from collections.abc import Hashable, Iterator, Mapping
 from typing import cast
 
@@ -13,20 +14,30 @@ from bayesgen.errors import InvalidArgument, UnknownArgument
 from bayesgen.likelihoods import Likelihood
 
 OPEN = re.compile(r"^( +)(\w+(?:, \w+)*): \.\.\.$", re.MULTILINE)
-"""Parameters that a docstring leaves to that of an ancestor."""
+"""Parameters and attributes that a docstring leaves to that of an ancestor, or to a property."""
 
 
 def documented(cls: type, ancestor: type) -> str | None:
-    """Return the docstring of a class with open parameters, as in "rows, probs: ...", filled in.
+    """Return the docstring of a class with open entries, as in "rows, probs: ...", filled in.
 
-    Their text is that of the first class, up to `ancestor`, whose docstring has one.
+    Their text is that of the first class, up to `ancestor`, whose docstring has one, and else the
+    first paragraph of the property of this name.
     """
     texts = [c.__doc__ or "" for c in cls.__mro__[1:] if issubclass(c, ancestor)]
 
     def entry(indent: str, name: str) -> str:
         pattern = rf"^{indent}{name}: (?!\.\.\.$).*(?:\n{indent} {{4}}.*)*"
         found = (re.search(pattern, text, re.MULTILINE) for text in texts)
-        return next((match[0] for match in found if match), f"{indent}{name}: ...")
+        return next((match[0] for match in found if match), of_property(indent, name))
+
+    def of_property(indent: str, name: str) -> str:
+        text = inspect.getdoc(getattr(cls, name, None)) or "..."
+        first = re.sub(r"\s*\n\s*", " ", text.partition("\n\n")[0])
+        if first[1:2].isalpha():
+            first = first[:1].lower() + first[1:]
+        return textwrap.fill(
+            f"{name}: {first}", 100, initial_indent=indent, subsequent_indent=f"{indent}    "
+        )
 
     def filled(line: re.Match) -> str:
         return "\n".join(entry(line[1], name) for name in line[2].split(", "))

@@ -150,7 +150,8 @@ class StackedClassifier(Classifier):
         weights_: their weights by name in the linear pool, which sum to one.
         pool_share_: the share of the log-linear pool.
         temperature_: divisor of the log-odds (1: the stack was not overconfident).
-        classes_: the labels in sorted order, shape (class,).
+        classes_, inference_, report_, unlabelled_weight_, label_distributions_: ...
+        transduction_: ...
         n_features_in_, feature_names_in_: number and names of the columns at fit.
 
     Example:

@@ -1,0 +1,5 @@
+"""The application whose help is the page of the command line."""
+
+from bayesgen.cli.main import application
+
+app = application()

@@ -1,0 +1,58 @@
+"""Docstrings are plain text with code in backticks: reStructuredText's other marks are text."""
+
+import inspect
+import re
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+CODE = re.compile(r"(`[^`]*`)")
+MARK = re.compile(r"(\*|\||(?<=[A-Za-z0-9])_(?!\w))")
+HEAD = re.compile(r"^\s+[\w, ]+_:(?= )")
+"""An attribute at the start of its entry, whose name napoleon escapes itself."""
+
+
+def escape_marks(
+    _: Sphinx, what: str, name: str, obj: object, options: object, lines: list
+) -> None:
+    """Escape marks outside code and examples, before napoleon adds its own."""
+    if not name.startswith("bayesgen"):
+        return
+    example = False
+    for i, line in enumerate(lines):
+        example = line.lstrip().startswith(">>>") or (example and bool(line.strip()))
+        if not example:
+            lines[i] = escaped(line)
+
+
+def escaped(line: str) -> str:
+    """Return a line whose marks are text."""
+    head = match[0] if (match := HEAD.match(line)) else ""
+    parts = CODE.split(line[len(head) :])
+    parts[::2] = [MARK.sub(r"\\\1", part) for part in parts[::2]]
+    return head + "".join(parts)
+
+
+def constructor_signature(
+    _: Sphinx, what: str, name: str, obj: object, options: object, signature: str, returned: str
+) -> tuple[str, str] | None:
+    """Return the signature of a class that is made by a `__new__` of any arguments."""
+    if what != "class" or signature != "(*args, **kwargs)":
+        return None
+    plain = [p.replace(annotation=p.empty) for p in inspect.signature(obj).parameters.values()]
+    return str(inspect.Signature(plain)), ""
+
+
+def typeset_dashes(_: Sphinx, page: nodes.document) -> None:
+    """Write the dash after the name of an argument as one."""
+    for text in list(page.findall(nodes.Text)):
+        if text.startswith(" -- "):
+            text.parent.replace(text, nodes.Text(" \N{EN DASH} " + text[4:]))
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the step."""
+    app.connect("autodoc-process-docstring", escape_marks, priority=100)
+    app.connect("autodoc-process-signature", constructor_signature)
+    app.connect("doctree-read", typeset_dashes)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
