@@ -45,6 +45,7 @@ autodoc_class_signature = "mixed"
 autosummary_ignore_module_all = False
 napoleon_google_docstring = True
 napoleon_use_rtype = False
+napoleon_custom_sections = [("Attributes", "params_style")]
 add_module_names = False
 default_role = "py:obj"
 smartquotes = False

@@ -198,6 +198,8 @@ class JointCategorical(DirichletVector[JointStatistics]):
         rows: prior strength of that guess in rows, > 0; a number or one per class. 8 had the lowest
             log loss over subsets of two to five columns of nine tables, 20 to 200 rows each.
         rows_per_cell: if given, rows = rows_per_cell * (number of cells).
+        n_levels: number of levels of each column, filled in from the table.
+        idle: positions of columns without an observed cell and a guess, filled in from the table.
 
     Raises:
         InvalidPrior: probabilities that are not above 0 or do not sum to one, a prior strength not

@@ -3,6 +3,7 @@
 import inspect
 import re
 
+from docutils import nodes
 from sphinx.application import Sphinx
 
 CODE = re.compile(r"(`[^`]*`)")
@@ -42,8 +43,16 @@ def constructor_signature(
     return str(inspect.Signature(plain)), ""
 
 
+def typeset_dashes(_: Sphinx, page: nodes.document) -> None:
+    """Write the dash after the name of an argument as one."""
+    for text in list(page.findall(nodes.Text)):
+        if text.startswith(" -- "):
+            text.parent.replace(text, nodes.Text(" \N{EN DASH} " + text[4:]))
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the step."""
     app.connect("autodoc-process-docstring", escape_marks, priority=100)
     app.connect("autodoc-process-signature", constructor_signature)
+    app.connect("doctree-read", typeset_dashes)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

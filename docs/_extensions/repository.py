@@ -15,30 +15,36 @@ from sphinx.application import Sphinx
 DOCS = Path(__file__).parents[1]
 ROOT = DOCS.parent
 TUTORIALS = DOCS / "tutorials"
+CHANGELOG = DOCS / "reference" / "changelog.md"
 LINK = re.compile(r"(?<=\]\()(?!https?:|mailto:|#)([^)\s#\"\\]+)(#[^)\s\"\\]+)?(?=\))")
 
 
-def copy_notebooks(_: Sphinx) -> None:
-    """Copy new or changed notebooks to the tutorials, and remove those that are gone."""
-    sources = {path.name: path for path in (ROOT / "notebooks").glob("*.ipynb")}
-    for page in TUTORIALS.glob("*.ipynb"):
-        if page.name not in sources:
-            page.unlink()
-    for name, source in sources.items():
-        page = TUTORIALS / name
+def copied() -> dict[Path, Path]:
+    """Return the pages that are copies, and the files they are copied from."""
+    pages = {TUTORIALS / path.name: path for path in (ROOT / "notebooks").glob("*.ipynb")}
+    changes = ROOT / "CHANGELOG.md"
+    return pages | ({CHANGELOG: changes} if changes.exists() else {})
+
+
+def copy_pages(_: Sphinx) -> None:
+    """Copy new or changed notebooks and the changelog, and remove copies of what is gone."""
+    sources = copied()
+    for page in set(TUTORIALS.glob("*.ipynb")) - set(sources):
+        page.unlink()
+    for page, source in sources.items():
         if not page.exists() or page.stat().st_mtime < source.stat().st_mtime:
             shutil.copy2(source, page)
+    if CHANGELOG not in sources:
+        CHANGELOG.write_text("# Changelog\n\nNothing has been released yet.\n", encoding="utf-8")
 
 
 def rewritten(text: str, source: Path, page: Path, url: str) -> str:
     """Return a text whose links, written at `source`, are followed from `page`."""
+    pages = {source: page for page, source in copied().items()}
 
     def link(match: re.Match) -> str:
         target, anchor = (source.parent / match[1]).resolve(), match[2] or ""
-        if target.parent == ROOT / "notebooks" and target.suffix == ".ipynb":
-            target = TUTORIALS / target.name
-        elif target == ROOT / "CHANGELOG.md":
-            target = DOCS / "reference" / "changelog.md"
+        target = pages.get(target, target)
         if target.is_relative_to(DOCS):
             return Path(os.path.relpath(target, page.parent)).as_posix() + anchor
         kind = "tree" if target.is_dir() else "blob"
@@ -50,19 +56,13 @@ def rewritten(text: str, source: Path, page: Path, url: str) -> str:
 def rewrite_links(app: Sphinx, name: str, content: list[str]) -> None:
     """Rewrite the links of one page that Sphinx has read."""
     page = Path(app.env.doc2path(name))
-    source = ROOT / "notebooks" / page.name if page.suffix == ".ipynb" else page
+    source = copied().get(page, page)
     content[0] = rewritten(content[0], source, page, app.config.repository_url)
-
-
-def rewrite_included(app: Sphinx, path: Path, page: str, content: list[str]) -> None:
-    """Rewrite the links of a file that a page includes."""
-    source, target = (DOCS / path).resolve(), Path(app.env.doc2path(page))
-    content[0] = rewritten(content[0], source, target, app.config.repository_url)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the setting and the two steps."""
     app.add_config_value("repository_url", "", "env", str)
-    app.connect("builder-inited", copy_notebooks, priority=100)
+    app.connect("builder-inited", copy_pages, priority=100)
     app.connect("source-read", rewrite_links)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

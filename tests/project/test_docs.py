@@ -6,6 +6,8 @@ import pytest
 from pages import ROOT, blocks, check, page
 
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))
+SAMPLED = {"docs/how-to/check-and-diagnose.md", "docs/how-to/simulation-based-calibration.md"}
+"""Pages that run samplers or many fits."""
 LECTURES = page("docs/evidence/lectures.md")
 TESTS = {
     name
@@ -16,7 +18,9 @@ TESTS = {
 
 # of pandas, to what Dask calls
 @pytest.mark.filterwarnings("ignore:The inplace keyword")
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(p, marks=pytest.mark.slow) if p in SAMPLED else p for p in PAGES]
+)
 def test_code_prints_what_is_shown(name):
     text = page(name)
     assert check(text) == sum(language == "text" for language, _ in blocks(text))

@@ -1,8 +1,10 @@
 """Notebooks as they are committed: run to the end, quiet, small, and the same wherever they run.
 
 That they still run, and that their text is true, is what `pytest --nbmake -n 2 notebooks` tests.
+Cells that check the text are tagged, so that the documentation site leaves them out.
 """
 
+import base64
 import json
 import re
 from pathlib import Path
@@ -10,7 +12,12 @@ from pathlib import Path
 import pytest
 
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
+TAGGED = [path for path in NOTEBOOKS if '"remove-cell"' in path.read_text()]
+TAGS = {"remove-cell", "hide-input"}
+"""Tags of myst-nb: not on the site at all; code that the reader unfolds."""
+DPI = 120
 every_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+every_tagged_notebook = pytest.mark.parametrize("path", TAGGED, ids=lambda path: path.stem)
 
 
 def cells(path: Path) -> list[dict]:
@@ -47,6 +54,37 @@ def test_checks_what_it_says(path):
     assert len(asserts) >= 4
 
 
+@every_tagged_notebook
+def test_hides_what_is_not_for_readers(path):
+    for cell in cells(path):
+        tags = cell["metadata"].get("tags", [])
+        assert set(tags) <= TAGS
+        if re.search(r"^\s*assert ", source(cell), re.M):
+            assert tags == ["remove-cell"] and not cell["outputs"]
+
+
+@every_tagged_notebook
+def test_pictures_are_sharp(path):
+    pictures = [o["data"]["image/png"] for o in outputs(path) if "image/png" in o.get("data", {})]
+    assert all(dots_per_inch(base64.b64decode(picture)) >= DPI for picture in pictures)
+
+
+@every_tagged_notebook
+def test_asks_a_question_and_says_what_to_read_next(path):
+    texts = [
+        source(c) for c in json.loads(path.read_text())["cells"] if c["cell_type"] == "markdown"
+    ]
+    assert re.search(r"^\*\*Question: .*\?\*\*$", texts[0], re.M)
+    assert "## What to read next" in texts[-1]
+
+
+@every_notebook
+def test_links_lead_to_files(path):
+    text = path.read_text()
+    links = re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", text)
+    assert all((path.parent / link).exists() for link in links if not link.startswith("http"))
+
+
 @every_notebook
 def test_is_short_and_small(path):
     lines = [line for cell in cells(path) for line in source(cell).splitlines() if line.strip()]
@@ -57,10 +95,15 @@ def test_is_short_and_small(path):
 @every_notebook
 def test_says_nothing_of_the_machine_or_the_hour(path):
     notebook = json.loads(path.read_text())
-    assert all(not cell["metadata"] for cell in notebook["cells"])
+    assert all(set(cell["metadata"]) <= {"tags"} for cell in notebook["cells"])
     assert set(notebook["metadata"]) == {"kernelspec", "language_info"}
     texts = json.dumps([o for o in outputs(path) if "image/png" not in o.get("data", {})])
     assert not re.search(r"/(home|root|tmp|Users|usr|work)/| at 0x[0-9a-f]{6}", texts)
+
+
+def dots_per_inch(png: bytes) -> float:
+    """Return the resolution stated in a PNG, which gives dots per meter."""
+    return int.from_bytes(png[png.index(b"pHYs") + 4 :][:4]) * 0.0254
 
 
 def source(cell: dict) -> str:

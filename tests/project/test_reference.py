@@ -1,0 +1,55 @@
+"""The reference names everything that is public, and docstrings leave no argument out."""
+
+import inspect
+import re
+
+import pytest
+from pages import ROOT
+
+import bayesgen as bg
+
+REFERENCE = "\n".join(p.read_text("utf-8") for p in (ROOT / "docs" / "reference").glob("*.md"))
+LISTED = set(re.findall(r"^ +(?:\w+\.)*(\w+)$", REFERENCE, re.MULTILINE)) | set(
+    re.findall(r"^\.\. auto\w+:: (?:\w+\.)*(\w+)$", REFERENCE, re.MULTILINE)
+)
+PUBLIC = {
+    name: found
+    for name, found in vars(bg).items()
+    if getattr(found, "__module__", "").startswith("bayesgen.")
+}
+CLASSES = [found for found in PUBLIC.values() if inspect.isclass(found)]
+
+
+def entries(cls, section):
+    """Return the names that a section of a docstring describes."""
+    text = re.split(rf"^{section}:\n", inspect.getdoc(cls), flags=re.MULTILINE)
+    body = re.split(r"^\S", text[1], maxsplit=1, flags=re.MULTILINE)[0] if len(text) > 1 else ""
+    found = re.findall(r"^    ((?:\w+, )*\w+): ", body, flags=re.MULTILINE)
+    return {name for names in found for name in names.split(", ")}
+
+
+def test_every_public_name_is_listed():
+    assert len(PUBLIC) > 20
+    assert set(PUBLIC) - LISTED == set()
+    displays = {name for name in vars(bg.plots) if name.endswith("Display")}
+    assert displays - LISTED == set()
+
+
+@pytest.mark.parametrize("module", ["calibrate", "datasets"])
+def test_modules_are_shown_whole(module):
+    assert f"automodule:: bayesgen.{module}\n   :members:\n   :imported-members:" in REFERENCE
+
+
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
+def test_docstring_describes_every_argument(cls):
+    if cls is bg.Comparison:
+        return
+    assert set(inspect.signature(cls).parameters) - entries(cls, "Args") == set()
+    assert ": ...\n" not in cls.__doc__
+
+
+@pytest.mark.parametrize(
+    "cls", [c for c in CLASSES if hasattr(c, "predict_proba")], ids=lambda cls: cls.__name__
+)
+def test_docstring_describes_what_a_fit_sets(cls):
+    assert {"classes_", "inference_", "report_", "n_features_in_"} <= entries(cls, "Attributes")
