@@ -1271,8 +1271,9 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             path: of the file, which is replaced.
             X: rows to report on, usually those of the fit.
             y: their labels.
-            options: title; loss and reject, as in `decide` (None and 0.2); cv (5), the number of
-                folds; random_state (0), their seed; date (today), a datetime.date.
+            options: title; loss, as in `decide`; reject, the cost of leaving a row undecided (a
+                fifth of the largest); cv (5), the number of folds; random_state (0), their seed;
+                date (today), a datetime.date.
 
         Raises:
             BayesgenError: rows that cannot be compared on, or an unwritable path.

@@ -29,7 +29,7 @@ def write_report(
     *,
     title: str | None = None,
     loss: Loss = None,
-    reject: float = 0.2,
+    reject: float | None = None,
     cv: int = 5,
     random_state: int = 0,
     notes: tuple[str, ...] = (),
@@ -45,7 +45,8 @@ def write_report(
         y: their labels.
         title: of the page.
         loss: costs of decisions, as in `decide`.
-        reject: cost of leaving a row undecided, in the unit of the loss.
+        reject: cost of leaving a row undecided, in the unit of the loss; None: a fifth of the
+            largest cost.
         cv: number of folds.
         random_state: seed of the folds.
         notes: sentences to print below the verdict, such as the warnings of the fit.

@@ -63,7 +63,7 @@ def _cost_words(subject: Subject) -> Text:
 
 
 def _costs(subject: Subject) -> Grid:
-    rule = decide.rule(subject.loss, subject.comparison.classes)
+    rule = subject.rule
     cost, codes = rule.cost, subject.codes
     counts = np.bincount(codes, minlength=len(subject.classes))
     constant = int((counts @ cost).argmin())
@@ -88,10 +88,11 @@ def _undecided_words(subject: Subject) -> Text:
 
 
 def _undecided(subject: Subject) -> Grid:
-    most = float(decide.rule(subject.loss, subject.comparison.classes).cost.max())
-    prices = sorted({price * most for price in PRICES} | {float(subject.reject)})
+    most = float(subject.rule.cost.max())
+    least = float(subject.rule.cost.min())
+    prices = {price * most for price in PRICES if price * most >= least} | {subject.reject}
     n, lines = len(subject.codes), []
-    for price in prices:
+    for price in sorted(prices):
         cost, rows, right = abstaining(subject, price)
         accuracy = "" if math.isnan(right) else share(right)
         lines.append([f"{cost:g}", f"{rows:,}", share(rows / n), accuracy])

@@ -19,6 +19,8 @@ MOST = 3000
 """Lines of a table; clf.summary() has all parameters of larger models."""
 DRAWS = 4000
 ALL = "all classes"
+LOW, HIGH = f"{(1 - PROB) / 2:.0%}", f"{(1 + PROB) / 2:.0%}"
+"""Heads of the ends of an interval."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,7 +58,7 @@ def _blocks(clf: Fitted) -> list[Block]:
         words = "A point estimate has no uncertainty to show."
     elif hasattr(_base(posterior), "model"):
         lines, words = _exact(clf)
-        heads = ["mean", "sd", "5%", "95%"]
+        heads = ["mean", "sd", LOW, HIGH]
     else:
         return _drawn(clf)
     n, heads = len(lines), ["parameter", "class", "of", *heads]
@@ -216,7 +218,8 @@ def _drawn(clf: Fitted) -> list[Block]:
         [str(name), *(number(float(x)) for x in line)]
         for name, line in zip(table.index, table[wanted].to_numpy(), strict=True)
     ]
-    heads, n = ["parameter", *map(str, wanted)], len(rows)
+    ends = {f"eti{PROB * 100:.0f}_lb": LOW, f"eti{PROB * 100:.0f}_ub": HIGH}
+    heads, n = ["parameter", *(ends.get(str(c), str(c)) for c in wanted)], len(rows)
     right = tuple(range(1, len(heads)))
     words = (
         "Mean, standard deviation and interval of the draws; ess_bulk: how many independent draws "

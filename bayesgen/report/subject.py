@@ -9,13 +9,17 @@ import numpy as np
 from bayesgen import decide
 from bayesgen.compare import Comparison, compare
 from bayesgen.decide import Losses
-from bayesgen.table import Table, TableColumn, read_table
+from bayesgen.errors import InvalidTarget
+from bayesgen.errors.base import listed
+from bayesgen.table import Table, TableColumn, read_marked_target, read_table
 from bayesgen.typing import Joint, Labels
 
 Fitted = Any
 """A fitted classifier of this library."""
 Loss = decide.Loss
 
+REJECT = 0.2
+"""Cost of leaving a row undecided where none is stated, as a share of the largest cost."""
 LOGISTIC = "logistic regression"
 FREQUENCIES = "class frequencies"
 NAMES = {
@@ -91,6 +95,21 @@ def named(clf: Fitted) -> str:
     return NAMES.get(type(clf).__name__, type(clf).__name__)
 
 
+def _require_classes(clf: Fitted, y: object) -> None:
+    found, fitted = set(read_marked_target(y).labels.tolist()), set(clf.classes_.tolist())
+    if found - fitted:
+        raise InvalidTarget(
+            f"y holds {listed(sorted(found - fitted))}, and the classifier was fitted to "
+            f"{listed(sorted(fitted))}; a report needs the same classes. Fit it to these rows: "
+            "clf.fit(X, y)."
+        )
+    if fitted - found:
+        raise InvalidTarget(
+            f"no row of y has the class {listed(sorted(fitted - found))}, which the classifier was "
+            "fitted to; a report needs rows of every class. Pass the rows of the fit."
+        )
+
+
 def unfitted(clf: Fitted) -> Fitted:
     """Return a classifier with the same arguments, not fitted, that shows no progress."""
     options = clf.get_params(deep=False)
@@ -103,7 +122,7 @@ def judged(
     X: object,
     y: object,
     loss: Loss,
-    reject: float,
+    reject: float | None,
     cv: int,
     seed: int,
     notes: tuple[str, ...],
@@ -116,7 +135,11 @@ def judged(
     # imports scikit-learn's pipelines, which would slow down every import
     from bayesgen.compare.preprocessing import class_frequencies, logistic_regression
 
-    rule = decide.rule(loss, clf.classes_, reject)
+    _require_classes(clf, y)
+    rule = decide.rule(loss, clf.classes_)
+    if reject is None:
+        reject = max(REJECT * float(rule.cost.max()), float(rule.cost.min()))
+    decide.rule(loss, clf.classes_, reject)  # refuses a cost that never leaves a row undecided
     table, name = read_table(X), named(clf)
     options = clf.get_params(deep=False)
     quiet = {"progress": False} if "progress" in options else {}

@@ -10,6 +10,8 @@ from bayesgen.report.costs import abstaining
 from bayesgen.report.subject import FREQUENCIES, LOGISTIC, Subject
 from bayesgen.report.words import share
 
+PREPARED = {"SimpleImputer": "missing cells imputed", "OneHotEncoder": "levels as 0/1 columns"}
+
 
 def section(subject: Subject) -> Section:
     """Return the verdict: scores of rows left out, in words and as a table."""
@@ -87,15 +89,15 @@ def _scores(subject: Subject) -> Grid:
     heads = ["", "accuracy", "log loss", "Brier score", "AUC"]
     lines = []
     for name, line in subject.comparison.table.iterrows():
-        cells = [
-            share(line["accuracy"]),
-            *(_three_digits(line[n]) for n in ("log_loss", "brier", "auc")),
-        ]
-        steps = (
-            f" (after {line['prepared_by']})" if line["prepared_by"] and name == LOGISTIC else ""
-        )
-        lines.append([f"{name}{steps}", *cells])
+        scores = [_three_digits(line[score]) for score in ("log_loss", "brier", "auc")]
+        lines.append([f"{name}{_prepared(line['prepared_by'])}", share(line["accuracy"]), *scores])
     return Grid(heads, lines, right=(1, 2, 3, 4))
+
+
+def _prepared(steps: str) -> str:
+    """Return what was done to the table before a classifier that does not take it as it is."""
+    words = [word for step, word in PREPARED.items() if step in steps]
+    return f" ({', '.join(words)})" if words else ""
 
 
 def _three_digits(value: float) -> str:

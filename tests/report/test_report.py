@@ -13,6 +13,7 @@ from sklearn.model_selection import StratifiedKFold
 
 import bayesgen as bg
 from bayesgen.cli import main
+from bayesgen.errors import InvalidTarget
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 QUIET = (
@@ -201,6 +202,42 @@ def test_costs_are_those_of_the_decisions(titanic, out_of_fold, tmp_path):
     assert rows[2][1] == f"{constant:.3f}"
 
 
+def test_actions_of_the_user_are_decided(titanic, tmp_path):
+    loss = {("yes", "treat"): 0, ("yes", "wait"): 50, ("no", "treat"): 10, ("no", "wait"): 0}
+    page = Page(written(*titanic, tmp_path, loss=loss))
+    assert page.table("decision", "cost a row")[1][0] in ("always treat", "always wait")
+    assert "costs 10 of a unit" in " ".join(text for _, text in page.paragraphs)
+    assert [row[0] for row in page.table("cost of leaving undecided")] == [
+        "2.5",
+        "5",
+        "10",
+        "15",
+        "20",
+    ]
+
+
+def test_other_classes_are_refused(titanic, tmp_path):
+    clf, X, y = titanic
+    with pytest.raises(InvalidTarget, match=r"'perhaps'.*the same classes"):
+        written(clf, X, y.where(y.index > 3, "perhaps"), tmp_path)
+    with pytest.raises(InvalidTarget, match="no row of y has the class 'yes'"):
+        written(clf, X[y == "no"], y[y == "no"], tmp_path)
+
+
+def test_rows_without_a_label_are_not_scored(titanic, tmp_path):
+    _, X, y = titanic
+    part = y.where(y.index % 4 > 0, None)
+    clf = bg.NaiveBayes(random_state=0).fit(X, part)
+    page = Page(written(clf, X, part, tmp_path, cv=2))
+    n = int(part.isna().sum())
+    assert any(f"{n} rows without a label are not scored" in p for p in page.toned("muted"))
+    # the confusion table counts the others
+    rows = page.table("true class")
+    assert [re.search(r"\((\d+) rows\)", row[0]).group(1) for row in rows] == [
+        str((part == label).sum()) for label in ("no", "yes")
+    ]
+
+
 def test_drivers_of_naive_bayes_are_its_weights_of_evidence(titanic, html):
     clf, X, y = titanic
     toward = np.where(y == "yes", 1, -1)
@@ -315,14 +352,16 @@ def test_command_takes_a_fitted_model(tmp_path, titanic):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.NotConverged")
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.LowSampleSize")
 def test_page_of_a_sampler_shows_its_diagnostics(tmp_path):
     X, y = bg.datasets.load_iris()
     nuts = bg.NUTS(draws=200, warmup=200, chains=2, progress=False)
     clf = bg.NaiveBayes(inference=nuts, random_state=0).fit(X, y)
     page = Page(written(clf, X, y, tmp_path, cv=2))
     heads = next(t[0] for t in page.tables if t[0][0] == "parameter")
-    assert heads[-1] == "r_hat" and "ess_bulk" in heads
-    assert "itself included" in page.words()
+    assert heads == ["parameter", "mean", "sd", "5%", "95%", "ess_bulk", "r_hat"]
+    assert "under the fit to all rows, this one included" in page.words()
 
 
 @pytest.mark.slow
