@@ -4,6 +4,7 @@ from bayesgen.errors import NoClosedForm, UnsupportedInference, warn
 from bayesgen.inference.data_augmentation import Augmentation as Augmentation
 from bayesgen.inference.exact import Exact as Exact
 from bayesgen.inference.exact import Expected as Expected
+from bayesgen.inference.exact_posterior import ExactPosterior as ExactPosterior
 from bayesgen.inference.importance_sampling import ImportanceSampling
 from bayesgen.inference.incomplete_data import any_missing as any_missing
 from bayesgen.inference.incomplete_normal import IncompleteNormal as IncompleteNormal
@@ -14,7 +15,6 @@ from bayesgen.inference.point_estimates import MLE as MLE
 from bayesgen.inference.pooling import Pool as Pool
 from bayesgen.inference.pooling import PooledPosterior as PooledPosterior
 from bayesgen.inference.posterior import DrawsPosterior as DrawsPosterior
-from bayesgen.inference.posterior import ExactPosterior as ExactPosterior
 from bayesgen.inference.posterior import Posterior as Posterior
 from bayesgen.inference.posterior import Report as Report
 from bayesgen.inference.power_posterior import PowerPosterior as PowerPosterior

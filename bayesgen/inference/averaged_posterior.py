@@ -9,14 +9,8 @@ from jaxtyping import Bool, Float
 
 from bayesgen.classes import ClassPrior
 from bayesgen.inference.class_draws import ClassDraws, PartWeights, joined
-from bayesgen.inference.posterior import (
-    DENSITY_FLOATS,
-    ExactPosterior,
-    Imputed,
-    Posterior,
-    picked,
-    take_rows,
-)
+from bayesgen.inference.exact_posterior import ExactPosterior
+from bayesgen.inference.posterior import DENSITY_FLOATS, Imputed, Posterior, picked, take_rows
 from bayesgen.inference.scores import Scores, class_probabilities, log_class_probabilities
 from bayesgen.inference.stacking import dealt, stacked
 from bayesgen.likelihoods import Likelihood

@@ -26,15 +26,10 @@ from scipy.sparse import issparse, vstack
 from bayesgen.classes import ClassPrior
 from bayesgen.errors import UnsupportedInference
 from bayesgen.inference.exact import Expected
+from bayesgen.inference.exact_posterior import ExactPosterior
 from bayesgen.inference.incomplete_data import expected_statistics
 from bayesgen.inference.point_estimates import MAP, MLE
-from bayesgen.inference.posterior import (
-    DrawsPosterior,
-    ExactPosterior,
-    Report,
-    point_estimate,
-    take_rows,
-)
+from bayesgen.inference.posterior import DrawsPosterior, Report, point_estimate, take_rows
 from bayesgen.inference.scores import class_probabilities
 from bayesgen.likelihoods import Likelihood, Repair
 from bayesgen.likelihoods.base import row_chunks

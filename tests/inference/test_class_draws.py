@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 import bayesgen as bg
-from bayesgen.inference import posterior as posteriors
+from bayesgen.inference import exact_posterior
 from bayesgen.inference.class_draws import joined, no_logits, weighed
-from bayesgen.inference.posterior import FEWEST
+from bayesgen.inference.exact_posterior import FEWEST
 from bayesgen.inference.scores import contrasts
 from bayesgen.inference.weighted_quantiles import quantiles
 
@@ -91,7 +91,7 @@ def test_rows_unlike_all_others_have_draws_of_their_own():
 
 
 def test_draws_too_large_to_share_are_updated(monkeypatch):
-    monkeypatch.setattr(posteriors, "SHARED_FLOATS", 1000)
+    monkeypatch.setattr(exact_posterior, "SHARED_FLOATS", 1000)
     posterior, encoded, n = fitted("linear", class_prior="uniform")
     assert posterior._shared is None
     found = joined(posterior.class_draws(encoded, n, weights=even))
