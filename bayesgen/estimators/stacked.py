@@ -585,15 +585,9 @@ class StackedClassifier(Classifier):
     def _sampled(
         self, n: int, random_state: object, *, gaps: bool, own: Hashable = None
     ) -> tuple[object, np.ndarray]:
-        mixture = self._mixture()
-        weights = mixture.weights * np.array(mixture.densities)
-        code = validation.code_of("y", own, self.classes_)
-        if code is not None:
-            members = mixture.members.values()
-            weights = weights * np.exp([member.log_classes()[code] for member in members])
-            weights = weights if weights.sum() else mixture.weights * np.array(mixture.densities)
+        shares = self._mixture().density_shares(validation.code_of("y", own, self.classes_))
         n, rng = arguments.count("n", n), check_random_state(arguments.seed(random_state))
-        counts = rng.multinomial(n, weights / weights.sum())
+        counts = rng.multinomial(n, shares)
         parts = [
             member._sampled(int(count), rng, gaps=gaps, own=own)
             for member, count in zip(self.members_.values(), counts, strict=True)

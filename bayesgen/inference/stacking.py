@@ -167,6 +167,14 @@ class MixturePosterior(Posterior):
     def _members_log_classes(self) -> Float[np.ndarray, "member class"]:
         return np.stack([member.log_classes() for member in self.members.values()])
 
+    def density_shares(self, code: int | None) -> Float[np.ndarray, " member"]:
+        """Return the probability that a simulated row, of class `code` if stated, is a member's."""
+        share = self.weights * np.array(self.densities)
+        if code is not None:
+            of_class = share * np.exp(self._members_log_classes[:, code])
+            share = of_class if of_class.sum() else share
+        return share / share.sum()
+
     def with_classes(self, classes: ClassPrior) -> "MixturePosterior":
         """Return the same members under another class prior."""
         members = {name: member.with_classes(classes) for name, member in self.members.items()}
