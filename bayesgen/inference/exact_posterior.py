@@ -21,13 +21,14 @@ from bayesgen.inference.posterior import (
     picked,
     take_rows,
 )
+from bayesgen.inference.restored_columns import restored, restored_cells
 from bayesgen.inference.scores import (
     Scores,
     add_weighed,
     class_probabilities,
 )
 from bayesgen.likelihoods import Likelihood
-from bayesgen.likelihoods.base import row_chunks
+from bayesgen.likelihoods.base import CellDensities, row_chunks
 from bayesgen.model import Model
 from bayesgen.typing import Encoded, Joint, Labels, Params
 
@@ -164,14 +165,12 @@ class ExactPosterior(Posterior):
             own = picked(probs, rng.random((n_rows, 1)))
         rows = self.reader.read(encoded)
         parts = {name: family.fill(rows[name], own, rng) for name, family in self.families.items()}
-        return self._restored(encoded, parts)
+        return restored(self.reader, encoded, parts)
 
-    def conditional(
-        self, block: str, encoded: Encoded, own: Labels
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    def conditional(self, block: str, encoded: Encoded, own: Labels) -> CellDensities | None:
         """Return the distribution of missing cells, parameters integrated out."""
         rows = self.reader.read(encoded)[block]
-        return self._wide(block, self.families[block].conditional(rows, own))
+        return restored_cells(self.reader, block, self.families[block].conditional(rows, own))
 
     def with_draws(self, n: int) -> "ExactPosterior":
         """Return the same with at most n draws, which are kept for other calls."""

@@ -25,6 +25,8 @@ from bayesgen.inference.class_draws import (
     no_logits,
     weighed,
 )
+from bayesgen.inference.report import Report
+from bayesgen.inference.restored_columns import restored, restored_cells
 from bayesgen.inference.scores import (
     Scores,
     add_weighed,
@@ -32,8 +34,8 @@ from bayesgen.inference.scores import (
     likelihood_of,
     log_class_probabilities,
 )
-from bayesgen.likelihoods import Likelihood, Repair
-from bayesgen.likelihoods.base import by_missing_pattern, is_missing, row_chunks
+from bayesgen.likelihoods import Likelihood
+from bayesgen.likelihoods.base import CellDensities, by_missing_pattern, is_missing, row_chunks
 from bayesgen.model import Reader
 from bayesgen.typing import Encoded, Joint, Labels, Params, Traceable
 
@@ -44,26 +46,6 @@ CHAINS = 4
 """Chains that independent draws are split into: arviz's diagnostics need several."""
 
 Imputed = dict[str, Traceable]
-
-
-@dataclasses.dataclass(frozen=True)
-class Report:
-    """Report of one inference run.
-
-    method: "exact", "expected", "mle", "map", "nuts", "importance" or "augmentation".
-    seconds: wall-clock seconds of inference alone (for NUTS: of sampling, without compiling).
-    converged: whether the method converged.
-    verdict: one sentence, which includes a remedy if converged is False.
-    details: numbers of the method, by name (gradient_norm, r_hat, ess, divergences, ...).
-    findings: repairs of degenerate estimates, as (block, finding).
-    """
-
-    method: str
-    seconds: float
-    converged: bool
-    verdict: str
-    details: dict[str, float] = dataclasses.field(default_factory=dict)
-    findings: tuple[tuple[str, Repair], ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -303,25 +285,13 @@ class Posterior(abc.ABC):
         """Return the probability of each class by which missing cells are imputed."""
         return class_probabilities(self.log_joint(encoded, n_rows), self.log_classes())
 
-    def conditional(
-        self, block: str, encoded: Encoded, own: Labels
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    def conditional(self, block: str, encoded: Encoded, own: Labels) -> CellDensities | None:
         """Return location, scale and degrees of freedom of missing cells given the observed ones.
 
         Of Student-t distributions, normal where the degrees are infinite, given class `own` of each
         row; (row, feature), NaN for observed cells. None: the cells have no such closed form.
         """
         return None
-
-    def _wide(self, block: str, found: tuple | None) -> tuple | None:
-        """Return the arrays of `conditional` over all columns of a block, in the columns' units."""
-        if found is None or block in self.reader.power_transforms:
-            return None
-        kept, full = self.reader.kept[block], self.reader.full[block]
-        if kept is None:
-            return found
-        shape = len(found[0]), full.arrays()["mean"].shape[-1]
-        return tuple(full.restore(part, kept, np.full(shape, np.nan)) for part in found)
 
     def stratified_imputations(
         self, encoded: Encoded, n_rows: int, draws: int, rng: np.random.Generator
@@ -336,17 +306,6 @@ class Posterior(abc.ABC):
         many = take_rows(encoded, np.tile(np.arange(n_rows), n_classes * draws))
         own = np.repeat(np.arange(n_classes), draws * n_rows)
         return self.impute(many, len(own), rng, own), weight.T
-
-    def _restored(self, encoded: Encoded, parts: dict[str, Traceable]) -> Imputed:
-        """Return imputed columns among all columns, observed cells unchanged."""
-        out = dict(encoded)
-        for name, part in parts.items():
-            kept, x = self.reader.kept[name], encoded[name]
-            if kept is not None:
-                nothing = np.full_like(x, np.nan if x.dtype.kind == "f" else -1)
-                part = self.reader.full[name].restore(part, kept, nothing)
-            out[name] = np.where(is_missing(x), part, x)
-        return out
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -569,17 +528,16 @@ class DrawsPosterior(Posterior):
                     continue
                 params = {k: flat(v)[draw[at[0]]] for k, v in self.params.get(name, {}).items()}
                 parts[name][at] = family.fill_given(params, rows[name][at], own[at], rng)
-        return self._restored(encoded, parts)
+        return restored(self.reader, encoded, parts)
 
-    def conditional(
-        self, block: str, encoded: Encoded, own: Labels
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    def conditional(self, block: str, encoded: Encoded, own: Labels) -> CellDensities | None:
         """Return the distribution of missing cells under a point estimate; None under draws."""
-        if not self.point or block not in self.families:
+        params = (self.point_params() or {}).get(block)
+        if params is None:
             return None
-        params = {k: v[0, 0] for k, v in self.params.get(block, {}).items()}
         rows = self.reader.read(encoded)[block]
-        return self._wide(block, self.families[block].conditional_given(params, rows, own))
+        found = self.blocks[block].conditional_given(params, rows, own)
+        return restored_cells(self.reader, block, found)
 
     def _draws_and_classes(
         self, encoded: Encoded, n_rows: int, rng: np.random.Generator, own: Labels | None

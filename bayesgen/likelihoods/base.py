@@ -167,6 +167,10 @@ def _fields(owner: type) -> tuple[str, ...]:
     return tuple(field.name for field in dataclasses.fields(owner))
 
 
+CellDensities = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Location, scale and degrees of freedom of Student-t distributions of cells, (row, feature)."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Repair:
     """A degenerate estimate that was repaired, by class and column position.
@@ -529,9 +533,7 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
             raise self.cannot_fill()
         return np.where(is_missing(x), self.simulate(params, own, rng), x)
 
-    def conditional(
-        self, x: Block, own: Labels
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    def conditional(self, x: Block, own: Labels) -> CellDensities | None:
         """Return location, scale and degrees of freedom of the cells that `fill` draws.
 
         Each of shape (row, feature): Student-t distributions, normal where the degrees are
@@ -539,9 +541,7 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
         """
         return None
 
-    def conditional_given(
-        self, params: Params, x: Block, own: Labels
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    def conditional_given(self, params: Params, x: Block, own: Labels) -> CellDensities | None:
         """Return the same of the cells that `fill_given` draws."""
         return None
 

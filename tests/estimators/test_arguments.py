@@ -76,6 +76,7 @@ CALLS = {
         ("typicality", lambda v: fitted().typicality(rows(), draws=v), NO_COUNT),
         ("typicality of a stack", lambda v: stack().typicality(rows(), draws=v), NO_COUNT),
         ("impute", lambda v: fitted().impute(rows(), v), NO_COUNT),
+        ("conditional", lambda v: fitted().conditional(rows(), draws=v), NO_COUNT),
         ("impute of a stack", lambda v: stack().impute(rows(), v), NO_COUNT),
         ("feature_value", lambda v: fitted().feature_value(rows(), draws=v), (1, *NO_COUNT)),
         ("estimate_prevalence", lambda v: prevalence(draws=v), NO_COUNT),
@@ -93,6 +94,7 @@ CALLS = {
         ("sample", lambda v: fitted().sample(v), NO_COUNT),
         ("sample of a stack", lambda v: stack().sample(v), NO_COUNT),
         ("sample_prior", lambda v: bg.LDA().sample_prior(v, *iris()), NO_COUNT),
+        ("plot_prior", lambda v: bg.LDA().plot_prior(*iris(), n=v), NO_COUNT),
     ],
     "resamples": [
         ("reliability", lambda v: compared().reliability("lda", resamples=v), NO_COUNT),
@@ -107,6 +109,7 @@ CALLS = {
     "prob": [
         ("predict_interval", lambda v: fitted().predict_interval(rows(), v), NO_SHARE),
         ("of a stack", lambda v: stack().predict_interval(rows(), v), NO_SHARE),
+        ("conditional", lambda v: fitted().conditional(rows(), prob=v), NO_SHARE),
         ("plot_intervals", lambda v: fitted().plot_intervals(rows(), prob=v), NO_SHARE),
         ("reliability", lambda v: compared().reliability("lda", prob=v), NO_SHARE),
     ],
@@ -125,6 +128,8 @@ CALLS = {
         ("sample", lambda v: fitted().sample(2, random_state=v), NO_SEED),
         ("sample of a stack", lambda v: stack().sample(2, random_state=v), NO_SEED),
         ("sample_prior", lambda v: bg.LDA().sample_prior(2, *iris(), random_state=v), NO_SEED),
+        ("plot_prior", lambda v: bg.LDA().plot_prior(*iris(), n=9, random_state=v), NO_SEED),
+        ("conditional", lambda v: fitted().conditional(rows(), random_state=v), NO_SEED),
         ("impute", lambda v: fitted().impute(rows(), random_state=v), NO_SEED),
         ("impute of a stack", lambda v: stack().impute(rows(), random_state=v), NO_SEED),
         ("evidence", lambda v: fitted().evidence(rows(), random_state=v), NO_SEED),

@@ -246,3 +246,60 @@ def test_maximum_likelihood_divides_by_n():
     codes = np.searchsorted(fits[0].classes_, y)
     likelihood = [c.predict_joint_log_proba(X)[np.arange(len(X)), codes].sum() for c in fits]
     assert likelihood[0] > likelihood[1]
+
+
+# -- beyond the 24 rows ----------------------------------------------------------------------------
+
+
+def test_the_bayes_rule_is_the_floor():
+    """The Bayes rule under stated parameters: nothing learned from 40 rows is as good."""
+    truth = {
+        "class.probs": [0.6, 0.4],
+        "normal.mean": [[0.0, 0.0], [1.5, 1.0]],
+        "normal.covariance": [[[1.0, 0.5], [0.5, 1.0]], [[0.5, -0.2], [-0.2, 1.5]]],
+    }
+    corners = [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]]
+    rule = bg.QDA().fit(corners, [0, 0, 1, 1]).with_parameters(truth)
+    rows, labels = rule.sample(2000, random_state=0)
+    parts = zip(truth["normal.mean"], truth["normal.covariance"], strict=True)
+    density = np.stack([stats.multivariate_normal(*part).pdf(rows) for part in parts], axis=1)
+    joint = density * truth["class.probs"]
+    expected = joint / joint.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(rule.predict_proba(rows), expected, rtol=0, atol=1e-12)
+    own = np.arange(len(labels)), labels
+    gaps = []
+    for seed in range(1, 9):
+        learned = bg.QDA().fit(*rule.sample(40, random_state=seed)).predict_proba(rows)
+        gaps.append(np.mean(np.log(expected[own]) - np.log(learned[own])))
+    assert standard_errors(gaps) > 3
+
+
+def test_conditional_normal():
+    """mu_m + S_mo S_oo^-1 (x_o - mu_o), and S_mm - S_mo S_oo^-1 S_om around it."""
+    X, y = bg.datasets.load_iris()
+    one = bg.QDA(inference="mle").fit(X, y).with_class_prior([0, 1, 0])
+    own, row = X[y == "versicolor"].to_numpy(), X.iloc[[60]].assign(petal_width=np.nan)
+    mean, matrix = own.mean(axis=0), np.cov(own.T, bias=True)
+    gain = np.linalg.solve(matrix[:3, :3], matrix[:3, 3])
+    center = mean[3] + gain @ (row.to_numpy()[0, :3] - mean[:3])
+    half = stats.norm.ppf(0.975) * np.sqrt(matrix[3, 3] - gain @ matrix[:3, 3])
+    found = one.conditional(row, prob=0.95)[["mean", "lower", "upper"]].to_numpy()[0]
+    np.testing.assert_allclose(found, [center, center - half, center + half], rtol=1e-9)
+
+
+def test_nearest_neighbors_in_discriminant_scores():
+    """Scores have the identity as covariance within classes; neighbors err less often.
+
+    The folds are ten; the notebook leaves out each crab.
+    """
+    X, y = bg.datasets.load_crabs()
+    lda, neighbors = bg.LDA(inference=bg.MLE(bias_corrected=True)), KNeighborsClassifier(5)
+    scores = lda.fit(X, y).transform(X)
+    within = np.mean([np.cov(scores[y == name].T) for name in np.unique(y)], axis=0)
+    np.testing.assert_allclose(within, np.eye(3), atol=1e-8)
+    folds = StratifiedKFold(10, shuffle=True, random_state=0)
+    wrong = [
+        (cross_val_predict(clf, X, y, cv=folds) != y).sum()
+        for clf in (neighbors, make_pipeline(lda, neighbors))
+    ]
+    assert wrong[0] > 30 and wrong[1] < 20
