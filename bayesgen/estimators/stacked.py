@@ -131,7 +131,8 @@ class StackedClassifier(Classifier):
         members: "auto" (naive, linear, quadratic and kernel structures that suit the columns and
             whether numbers are missing), a sequence of classifiers, or {name: classifier}.
             Members without a closed form (NUTS, a user program) are scored by 10-fold
-            cross-validation.
+            cross-validation. Automatic members take class_prior, missing, unseen, unlabelled and
+            random_state from the stack; others have their own.
         temper: "learn", None (the weighted mean as it is), or a power above 0.
         pool: "learn" adds the log-linear pool; None: the linear one alone.
         missing: what it tells about the class that a cell is missing: "ignorable", nothing;
@@ -141,7 +142,6 @@ class StackedClassifier(Classifier):
         class_prior, unseen, unlabelled, random_state: ...
         progress: "auto" shows a bar on stderr in a terminal, with the member that is being fitted,
             where a fit takes more than a second; True or False force it.
-        The five before the last apply to automatic members.
 
     Attributes:
         members_: the fitted members by name.
