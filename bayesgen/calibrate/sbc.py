@@ -129,8 +129,9 @@ def sbc(
         X: rows, which set columns, levels, missing cells (repeated in the simulated tables) and the
             prior guesses that are not stated. These guesses stay the same in all fits.
         y: their labels.
-        fits: simulated tables; at least 20. With 100 only gross errors are found: a posterior
-            standard deviation wrong by half; with 1,000, by a tenth.
+        fits: simulated tables; at least 20. A normal posterior whose standard deviation is half the
+            right one is found by 100 fits in 99 of 100 runs, two thirds of it in 60; .8 of it by
+            1,000 fits in all (measured, for one wrong quantity among 30).
         rows: of each table; None: as many as X has.
         draws: posterior draws, evenly spaced, among which a parameter is ranked.
         random_state: seed.
