@@ -49,6 +49,7 @@ napoleon_custom_sections = [("Attributes", "params_style")]
 add_module_names = False
 default_role = "py:obj"
 smartquotes = False
+suppress_warnings = ["ref.python"]  # a method in backticks that several classes have
 toc_object_entries_show_parents = "hide"
 maximum_signature_line_length = 88
 

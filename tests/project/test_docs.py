@@ -6,8 +6,16 @@ import pytest
 from pages import ROOT, blocks, check, page
 
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))
-SAMPLED = {"docs/how-to/check-and-diagnose.md", "docs/how-to/simulation-based-calibration.md"}
-"""Pages that run samplers or many fits."""
+SLOW = {
+    f"docs/how-to/{name}.md"
+    for name in (
+        "categorical-and-text-columns",
+        "check-and-diagnose",
+        "deploy",
+        "simulation-based-calibration",
+    )
+}
+"""Pages that run samplers, many fits or a stack."""
 LECTURES = page("docs/evidence/lectures.md")
 TESTS = {
     name
@@ -19,7 +27,7 @@ TESTS = {
 # of pandas, to what Dask calls
 @pytest.mark.filterwarnings("ignore:The inplace keyword")
 @pytest.mark.parametrize(
-    "name", [pytest.param(p, marks=pytest.mark.slow) if p in SAMPLED else p for p in PAGES]
+    "name", [pytest.param(p, marks=pytest.mark.slow) if p in SLOW else p for p in PAGES]
 )
 def test_code_prints_what_is_shown(name):
     text = page(name)
