@@ -212,7 +212,7 @@ def test_a_damaged_file_is_refused(kept, path, damage):
         bg.NaiveBayes().fit(X, Y).save(path)
     else:
         Path(path).write_bytes(DAMAGED[damage](Path(kept).read_bytes()))
-    with pytest.raises(InvalidCheckpoint, match=r"damaged, or no checkpoint.*delete the file"):
+    with pytest.raises(InvalidCheckpoint, match=r"damaged, or not a checkpoint.*delete the file"):
         classifier(path).fit(X, Y)
 
 
@@ -267,7 +267,7 @@ def test_a_program_goes_on_and_another_is_refused(path, monkeypatch):
         reported.fit(x, Y[:30])
     # what was fitted before is as it was
     same(draws(reported), wanted)
-    with pytest.raises(InvalidCheckpoint, match="the model there is not that of this call"):
+    with pytest.raises(InvalidCheckpoint, match="its model differs from that of this call"):
         bg.GenerativeClassifier(story=wider, inference=sampler, random_state=0).fit(x, Y[:30])
     with pytest.raises(InvalidCheckpoint, match="the data"):
         reported.fit(x + 1e-6, Y[:30])
