@@ -60,7 +60,7 @@ def panels(ax: Axes, n: int, *, columns: int = 3, size: tuple[float, float] = (4
     if ax is not None:
         given = list(np.atleast_1d(ax).ravel())
         if len(given) < n:
-            raise ValueError(f"ax holds {len(given)} axes; {n} are needed, one for each panel.")
+            raise ValueError(f"ax holds {len(given)} axes; {n} panels need as many.")
         return given[0].figure, given[:n]
     wide = min(n, columns)
     tall = -(-n // wide)
