@@ -44,9 +44,9 @@ class NotLevels(BayesgenError, ValueError):
 
     fractions = Sentence(
         "column {column!r} holds {value!r}; its likelihood needs levels, and only whole numbers, "
-        "text, booleans and categories are levels. Give it one for numbers, "
-        "likelihood={{{column!r}: bg.Normal(), ...}}, or cut it into levels, pandas.cut(X[column], "
-        "5)."
+        "text, booleans and categories are levels. Give it a likelihood for numbers, "
+        "likelihood={{{column!r}: bg.Normal(), ...}}, or cut it into levels, "
+        "pandas.cut(X[column], 5)."
     )
     changed = Sentence(
         "column {column!r} holds the levels {now:listed}, and held {before:listed} in earlier "
@@ -79,7 +79,7 @@ class NotCounts(BayesgenError, ValueError):
         first = "Negative values in data: column" if value < 0 else "column"
         return cls(
             f"{first} {shown(column)} holds {shown(value)}; its likelihood needs counts: 0, 1, 2, "
-            f"... (of texts those of CountVectorizer, no weights). For a measured number use "
+            "... (for texts, those of CountVectorizer, not TF-IDF weights). For measurements use "
             f"Normal: likelihood={{{shown(column)}: bg.Normal(), ...}}."
         )
 
@@ -89,8 +89,8 @@ class MissingCells(BayesgenError, ValueError):
 
     at_fit = Sentence(
         "column {column!r} is missing (NaN) in {count:,} of {n_rows:rows}; {family} fits complete "
-        "rows only, since the counts of a row share one total. Pass X.fillna(0) if absent means "
-        "none, leave these rows out, or use Poisson: likelihood=Poisson().",
+        "rows only, since the counts of a row share one total. Pass X.fillna(0) if a missing "
+        "count means 0, leave these rows out, or use Poisson: likelihood=Poisson().",
         order="family column count n_rows",
     )
 
@@ -99,8 +99,8 @@ class UnsupportedColumn(BayesgenError, TypeError):
     """A column has a type, or a name, that the library does not read."""
 
     date = Sentence(
-        "column {column!r} holds dates or times ({found}); numbers and categories are allowed. Say "
-        "what about the date matters, for example X[column].dt.month, or drop the column."
+        "column {column!r} holds dates or times ({found}); numbers and categories are allowed. "
+        "Extract the part that matters, for example X[column].dt.month, or drop the column."
     )
     # the words are scikit-learn's
     nested = Sentence(
@@ -122,9 +122,9 @@ class UnsupportedColumn(BayesgenError, TypeError):
         )
 
     text_numbers = Sentence(
-        "column {column!r} of an array of text holds {levels:listed}: numpy.array turns numbers "
-        "and missing values that stand beside text into text. Pass a DataFrame, or an array made "
-        "with dtype=object (dtype=float if there are numbers only)."
+        "column {column!r} of an array of text holds {levels:listed}: numpy.array converts "
+        "numbers and missing values to text when any cell is text. Pass a DataFrame, or an array "
+        "made with dtype=object (dtype=float if there are numbers only)."
     )
     name = Sentence(
         "column {column!r} is named by a {column.__class__.__name__}; text and integers are "
@@ -144,7 +144,7 @@ class UnknownColumns(BayesgenError, ValueError):
         "its position."
     )
     two_numbers = Sentence(
-        "features needs two columns of numbers, such as two of {numbers:listed 20}. Pass "
+        "features must name two numeric columns, such as two of {numbers:listed 20}. Pass "
         "features=(column, column), by name or by position."
     )
     twice = Sentence(
@@ -153,8 +153,8 @@ class UnknownColumns(BayesgenError, ValueError):
     )
     left_out = Sentence(
         "likelihood= leaves out column {names:listed}; each column needs a likelihood. Add an "
-        'entry for it, or pass remainder="auto" to read the rest by its kind, or remainder="drop" '
-        "to ignore it."
+        'entry for it, or pass remainder="auto" to choose likelihoods by type for the rest, or '
+        'remainder="drop" to ignore it.'
     )
 
     @classmethod
@@ -171,18 +171,18 @@ class UnknownColumns(BayesgenError, ValueError):
         if not no_columns:
             few = f"X.drop(columns=[{listed(unseen)}])"
             cures.append(few if len(unseen) <= 5 else "X.filter(items=clf.feature_names_in_)")
-            cures[0] = f"leave out what fitting did not see, {cures[0]}"
+            cures[0] = f"leave out columns that the fit did not have, {cures[0]}"
         if absent:
             text += f"Feature names seen at fit time, yet now missing:\n{_bullets(absent)}"
             rename = f"X.rename(columns={{{shown(unseen[0])}: {shown(absent[0])}}})"
-            cures.append(f"name columns as they were named at fit, {rename}")
+            cures.append(f"use the column names of the fit, {rename}")
         cure = ", or ".join(cures)
         return cls(f"{text}{cure[0].upper()}{cure[1:]}.")
 
     # the words are scikit-learn's
     wrong_number = Sentence(
         "X has {found} features, but {estimator} is expecting {expected} features as input. "
-        "Columns of an array are known by position; for missing columns pass a DataFrame.",
+        "Columns of an array are matched by position; for missing columns pass a DataFrame.",
         order="found expected estimator",
     )
 
@@ -209,7 +209,7 @@ class TooManyCells(BayesgenError, ValueError):
 
 _DECLARE = "as a pandas Categorical or a polars Enum with all its levels"
 _UNSEEN = (
-    "column {column!r} has the {levels:named level} in {count:,} of {n_rows:rows}; fitting saw "
+    "column {column!r} has the {levels:named level} in {count:,} of {n_rows:rows}; the fit had "
     "{existing:listed 10}."
 )
 
@@ -291,12 +291,12 @@ class UninformativeColumn(BayesgenWarning):
     """A column cannot distinguish the classes."""
 
     column = Sentence(
-        "column {column!r} is constant or never observed; it contributes nothing for any class. "
-        "Leave it out, X.drop(columns={column!r}), or state a prior variance."
+        "column {column!r} is constant or never observed, so it cannot distinguish the classes "
+        "and is ignored. Leave it out, X.drop(columns={column!r}), or state a prior variance."
     )
     columns = Sentence(
-        "{columns:len} columns ({columns:listed}) are constant or never observed; they contribute "
-        "nothing for any class. Leave them out, or state prior guesses for them."
+        "{columns:len} columns ({columns:listed}) are constant or never observed, so they cannot "
+        "distinguish the classes and are ignored. Leave them out, or state prior guesses for them."
     )
 
 
@@ -305,8 +305,8 @@ class InformativePattern(BayesgenWarning):
 
     at_fit = Sentence(
         "which cells of {columns:named column} are missing predicts the class by itself (log loss "
-        "{after:.2f}, of the class prior {before:.2f}), and that fails where the reason why cells "
-        "are missing changes. Pass missing='ignorable' if it may.",
+        "{after:.2f}, against {before:.2f} of the class prior); predictions will be wrong if the "
+        "reason why cells are missing changes. Pass missing='ignorable' if it may.",
         order="columns before after",
     )
 
@@ -320,8 +320,8 @@ class TextNumbers(BayesgenWarning):
         are = "is not a number" if len(cells) == 1 else "are not numbers"
         return cls(
             f"column {shown(column)} is read as text, because {len(cells):,} of its {observed:,} "
-            f"cells {are}: {in_rows(cells)}. {to_numbers(column, cells)}. If it is text all "
-            f"the same, pass X.astype({{{shown(column)}: 'category'}})."
+            f"cells {are}: {in_rows(cells)}. {to_numbers(column, cells)}. If it is meant as text, "
+            f"pass X.astype({{{shown(column)}: 'category'}})."
         )
 
 
@@ -330,7 +330,7 @@ class IdentifierColumn(BayesgenWarning):
 
     column = Sentence(
         "column {column!r} has {n_levels:,} levels in {n_rows:rows}; it looks like an identifier, "
-        "and a new row will have a level that fitting never saw. Leave it out: "
+        "and new rows will have levels that the fit did not have. Leave it out: "
         "X.drop(columns={column!r})."
     )
 
@@ -338,18 +338,18 @@ class IdentifierColumn(BayesgenWarning):
     def unnamed(cls, column: object, *, first: bool) -> "IdentifierColumn":
         """The column has no name, as the index of a table that was written to a file."""
         return cls(
-            f"column {shown(column)} has no name of its own; it looks like the index of a table "
-            "that was written to a file, and where rows are sorted by class it gives the classes "
-            f"away. {_leave_out(column, first=first)}."
+            f"column {shown(column)} has no name; it looks like an index that was written to the "
+            "file, and it reveals the class if rows are sorted by class. "
+            f"{_leave_out(column, first=first)}."
         )
 
     @classmethod
     def ascending(cls, column: object, *, first: bool) -> "IdentifierColumn":
         """Integers rise from every row to the next."""
         return cls(
-            f"column {shown(column)} holds integers that rise from every row to the next; it looks "
-            "like a row number or a key, and where rows are sorted by class it gives the classes "
-            f"away. {_leave_out(column, first=first)}. If it was measured, pass "
+            f"column {shown(column)} holds integers that rise from every row to the next; it "
+            "looks like a row number or a key, and it reveals the class if rows are sorted by "
+            f"class. {_leave_out(column, first=first)}. If it is a measurement, pass "
             f"X.astype({{{shown(column)}: float}})."
         )
 

@@ -30,8 +30,8 @@ class UnsupportedTable(BayesgenError, TypeError):
         "None where a cell is missing."
     )
     lazy = Sentence(
-        "X is a {found.__class__.__name__}, a query that has not run yet; its rows are needed. "
-        "Pass X.{method}(); if they are more than memory holds, fit(X, y='column') and "
+        "X is a {found.__class__.__name__}, a query that has not been run; its rows are needed. "
+        "Pass X.{method}(), or, if they exceed memory, call fit(X, y='column') and "
         "predict_proba(X)."
     )
 
@@ -41,9 +41,9 @@ class UnsupportedTable(BayesgenError, TypeError):
         name = str(found)
         reader = "read_parquet" if name.endswith((".parquet", ".pq")) else "read_csv"
         return cls(
-            f"X is the path {shown(name)}; the rows themselves are needed. Read them first: "
-            f"pass pandas.{reader}({shown(name)}) without the column of the labels; if they are "
-            "more than memory holds, fit(path, y='column') and predict_proba(path)."
+            f"X is the path {shown(name)}; the rows themselves are needed. Read them first: pass "
+            f"pandas.{reader}({shown(name)}) without the column of the labels, or, if they exceed "
+            "memory, call fit(path, y='column') and predict_proba(path)."
         )
 
     @classmethod
@@ -59,11 +59,11 @@ class UnsupportedTable(BayesgenError, TypeError):
     )
     sparse_for = Sentence(
         "X is a sparse matrix, and {family} does not read sparse rows; Multinomial, Bernoulli and "
-        "Poisson do. Pass X.toarray(), or likelihood=bg.Multinomial() for counts of words."
+        "Poisson do. Pass X.toarray(), or likelihood=bg.Multinomial() for word counts."
     )
     sparse_pattern = Sentence(
-        "X is a sparse matrix, of which missing={missing!r} cannot read which cells are missing. "
-        "Pass X.toarray(), or missing='ignorable'."
+        "X is a sparse matrix, and missing={missing!r} needs a dense table. Pass X.toarray(), or "
+        "missing='ignorable'."
     )
 
 
@@ -88,23 +88,23 @@ class InvalidTable(BayesgenError, ValueError):
         """X is one column. The first words are scikit-learn's."""
         cure = "X.to_frame()" if hasattr(found, "to_frame") else "pyarrow.table({'x': X})"
         return cls(
-            f"Expected 2D array, got 1D array instead: X is a {type(found).__name__}, one column "
-            f"without a table around it. Reshape your data: pass {cure}."
+            f"Expected 2D array, got 1D array instead: X is a {type(found).__name__}, a single "
+            f"column; a table is needed. Reshape your data: pass {cure}."
         )
 
     # the first sentence is scikit-learn's
     no_rows = Sentence(
-        "Found array with 0 sample(s) (shape=(0, {n_columns})) while a minimum of 1 is required. X "
-        "has no rows: check the filter that made it."
+        "Found array with 0 sample(s) (shape=(0, {n_columns})) while a minimum of 1 is required. "
+        "X has no rows: check the filter that produced it."
     )
     # the first sentence is scikit-learn's
     no_columns = Sentence(
         "Found array with 0 feature(s) (shape=({n_rows}, 0)) while a minimum of 1 is required. X "
-        "has no columns: check the selection that made it."
+        "has no columns: check the selection that produced it."
     )
     duplicate_names = Sentence(
-        "X has more than one column named {names:listed}; every column needs a name of its own. "
-        "Rename them, in pandas by X.columns = [...]."
+        "X has more than one column named {names:listed}; column names must be unique. Rename "
+        "them, in pandas by X.columns = [...]."
     )
 
 
@@ -132,13 +132,13 @@ class InvalidValues(BayesgenError, ValueError):
 
     tiny_spread = Sentence(
         "column {column!r} varies by only {spread:.3g} over its rows; a spread of 0 or at least "
-        "1e-150 is allowed, because its square must be above 0. Choose a smaller unit: multiply "
+        "1e-150 is allowed, because smaller squares round to 0. Choose a smaller unit: multiply "
         "the column by a constant."
     )
     no_covariance = Sentence(
         "the covariance matrix of the columns {columns:listed} is numerically singular: the "
         "columns are collinear, or weights differ too much. Leave out a column that repeats "
-        "others, or pass weights that are more alike."
+        "others, or pass weights of similar size."
     )
     # the first words are scikit-learn's
     complex_numbers = Sentence(
@@ -156,7 +156,7 @@ class InvalidValues(BayesgenError, ValueError):
 class UnknownDataset(BayesgenError, ValueError):
     """No bundled data set has this name."""
 
-    named = Sentence("data set {name!r} is not bundled; there are {existing:listed 99}.")
+    named = Sentence("there is no bundled data set {name!r}; choose one of {existing:listed 99}.")
 
 
 class InvalidTexts(BayesgenError, ValueError):
@@ -173,20 +173,20 @@ class InvalidTexts(BayesgenError, ValueError):
         'it is empty. Pass X.fillna(""), or leave these rows out.'
     )
     mixed = Sentence(
-        "X holds something of type {found} among texts, in {count:,} of {n_rows:rows}; texts alone "
-        "or counts alone are allowed. Pass [str(text) for text in X]."
+        "X mixes texts with values of type {found}, in {count:,} of {n_rows:rows}; only texts or "
+        "only counts are allowed. Pass [str(text) for text in X]."
     )
     column = Sentence(
-        "X is a frame whose one column, {name!r}, holds texts; a list or a Series of them is "
+        "X is a DataFrame whose only column, {name!r}, holds texts; a list or a Series of them is "
         "needed. Pass X[{name!r}]."
     )
     fitted_to_counts = Sentence(
-        "X holds texts, and this {estimator} was fitted to counts: it has no vocabulary. Fit it to "
-        "texts, or pass counts from the same vectorizer."
+        "X holds texts, and this {estimator} was fitted to counts, so it has no vocabulary. Fit "
+        "it to texts, or pass counts from the same vectorizer."
     )
     no_words = Sentence(
-        "X has no word in {n_rows:rows}: the texts are empty, or hold stop words and single "
-        "letters only. Pass a vectorizer that keeps what they hold, for example "
+        "X has no word in {n_rows:rows}: the texts are empty, or hold only stop words and single "
+        "letters. Pass a vectorizer that keeps such tokens, for example "
         'BagOfWords(vectorizer=CountVectorizer(token_pattern=r"\\S+")).'
     )
 
@@ -195,12 +195,12 @@ class EmptyDocuments(BayesgenWarning):
     """Rows without any word of the vocabulary."""
 
     counts = Sentence(
-        "{count:,} of {n_rows:rows} hold no word that fitting saw; they get the class prior."
+        "{count:,} of {n_rows:rows} contain no word of the vocabulary; they get the class prior."
     )
     presence = Sentence(
-        "{count:,} of {n_rows:rows} hold no word that fitting saw; their answers rest on the words "
-        "that they lack, which binary=True counts as evidence. Use binary=False for the class "
-        "prior."
+        "{count:,} of {n_rows:rows} contain no word of the vocabulary; their probabilities rest "
+        "on the absence of all words, which binary=True counts as evidence. Use binary=False to "
+        "give them the class prior."
     )
 
 
@@ -235,13 +235,13 @@ class InvalidTarget(BayesgenError, ValueError):
         "labels. Pass y.astype(str), or cut y into classes: pandas.cut(y, 2)."
     )
     undeclared = Sentence(
-        "y has the classes {labels:listed}, and partial_fit was given {declared:listed} as all "
-        "classes. Name them at the first call, partial_fit(X, y, classes=[...]), or leave classes "
+        "y has the classes {labels:listed}, but partial_fit was given classes={declared:listed}. "
+        "Name all of them at the first call, partial_fit(X, y, classes=[...]), or leave classes "
         "out."
     )
     wrong_length = Sentence(
         "X has {n_rows:rows} and y has {n_labels:,} labels (inconsistent numbers of samples); one "
-        "label for each row is needed. Select both with the same rows.",
+        "label for each row is needed. Select the same rows from both.",
         order="n_labels n_rows",
     )
 
@@ -259,9 +259,9 @@ class MinusOneLabels(MissingLabels):
     """-1 marks rows without a label, and was a class before."""
 
     once_a_class = Sentence(
-        "y holds at least two labels of 0 and more beside -1, which an earlier call took for a "
-        "class. Pass None for rows without a label, or declare all classes in the first call: "
-        "partial_fit(X, y, classes=[...])."
+        "an earlier call read -1 in y as a class, but beside two or more labels of at least 0 it "
+        "marks rows without a label. Pass None for rows without a label, or declare all classes "
+        "in the first call: partial_fit(X, y, classes=[...])."
     )
 
 
@@ -269,9 +269,9 @@ class UnlabelledMark(BayesgenWarning):
     """-1 among labels was taken for the mark of rows without one."""
 
     minus_one = Sentence(
-        "y holds -1 in {count:,} of {n_rows:rows}, beside {others:listed}: these rows are taken as "
-        "unlabeled, scikit-learn's mark. If -1 is a class, pass numpy.asarray(y).astype(str) or "
-        "unlabelled=None; if not, pass None in place of -1 to silence this."
+        "y holds -1 in {count:,} of {n_rows:rows}, beside {others:listed}: these rows are read as "
+        "unlabeled, as in scikit-learn. If -1 is a class, pass numpy.asarray(y).astype(str) or "
+        "unlabelled=None; otherwise pass None in place of -1 to silence this warning."
     )
 
 
@@ -279,13 +279,14 @@ class UnlabelledHurts(BayesgenWarning):
     """Rows without a label make worse predictions, or cannot be judged."""
 
     at_weight = Sentence(
-        "With {count:,} unlabeled rows at weight {weight:g} the labeled rows left out lose "
-        "{loss:.2g} nats a row against none: the model does not fit them. Use unlabelled='learn'."
+        "with {count:,} unlabeled rows at weight {weight:g}, left-out labeled rows are predicted "
+        "worse than without them, by {loss:.2g} nats per row: the model does not fit the "
+        "unlabeled rows. Use unlabelled='learn'."
     )
     too_few_labels = Sentence(
-        "class {label!r} has fewer than two labeled rows, by which the weight of unlabeled rows "
-        "could be learned; they count for nothing but prior guesses. Label more rows, or state "
-        "their weight: unlabelled=0.1."
+        "class {label!r} has fewer than two labeled rows, too few to learn the weight of "
+        "unlabeled rows, which are therefore used only for prior guesses. Label more rows, or "
+        "state their weight: unlabelled=0.1."
     )
 
 
@@ -303,8 +304,8 @@ class TooFewClasses(BayesgenError, ValueError, AttributeError):
         noun = "class" if len(classes) == 1 else "classes"
         return cls(
             f"y has {len(classes)} {noun}, {listed(classes)}; {without}at least two are needed. "
-            "Check the rows that were selected, or name all classes in "
-            "partial_fit(X, y, classes=[...])."
+            "Check the selection of rows, or name all classes in partial_fit(X, y, "
+            "classes=[...])."
         )
 
 
@@ -312,12 +313,12 @@ class InvalidWeights(BayesgenError, ValueError):
     """sample_weight is not one non-negative number for each row."""
 
     not_numeric = Sentence(
-        "sample_weight holds {value!r}, which is no number; one number of at least 0 for each row "
-        "is needed. Pass None for equal weights."
+        "sample_weight holds {value!r}, which is not a number; one number of at least 0 is needed "
+        "for each row. Pass None for equal weights."
     )
     values = Sentence(
         "sample_weight is negative, infinite or NaN in {count:rows}; numbers of at least 0 are "
-        "allowed (2 means the row twice, 0 that it is absent). Pass numpy.clip(weight, 0, None)."
+        "allowed (2 counts a row twice, 0 omits it). Pass numpy.clip(weight, 0, None)."
     )
     wrong_shape = Sentence(
         "sample_weight has the shape {shape}, X has {n_rows:rows}; one weight for each row, the "
@@ -325,8 +326,8 @@ class InvalidWeights(BayesgenError, ValueError):
         "weights."
     )
     fractions = Sentence(
-        "sample_weight holds {value:g}; prevalence counts rows, and whole numbers are needed (2 "
-        "means the row twice). Pass numpy.rint(sample_weight)."
+        "sample_weight holds {value:g}; prevalence counts rows, so whole numbers are needed (2 "
+        "counts a row twice). Pass numpy.rint(sample_weight)."
     )
     all_zero = Sentence(
         "sample_weight is zero in every row; at least one must be above 0. Pass None."
@@ -350,25 +351,25 @@ class NoRows(BayesgenError, ValueError):
         "y=y)."
     )
     others = Sentence(
-        "loo takes each row of the fit away: class {label!r} has {found:g} rows here, weights "
-        "summed, and the fit had {fitted:g}. Pass exactly the rows, labels and weights of the fit; "
-        "for other rows use predict_log_proba."
+        "loo leaves out each row of the fit in turn, but class {label!r} has {found:g} rows here "
+        "(sum of weights) and had {fitted:g} in the fit. Pass exactly the rows, labels and "
+        "weights of the fit; for other rows use predict_log_proba."
     )
     without_columns = Sentence(
-        "loo takes each row of the fit away, and X lacks the {absent:named column}, which the rows "
-        "of the fit had. Pass exactly these rows."
+        "loo leaves out each row of the fit in turn, but X lacks the {absent:named column} of "
+        "these rows. Pass exactly the rows of the fit."
     )
     without_labels = Sentence(
         "y has no label in any of {n_rows:rows}, so nothing can be scored. Pass rows with labels."
     )
     labelled_alone = Sentence(
-        "unlabelled='learn' judges rows without a label by all labeled ones, and an earlier call "
-        "kept none of its rows, since all had a label. Call fit with all rows, or state a weight: "
-        "unlabelled=0.1."
+        "unlabelled='learn' weighs unlabeled rows by how well all labeled rows are predicted, but "
+        "an earlier call kept no rows, because all of them had labels. Call fit with all rows, or "
+        "state a weight: unlabelled=0.1."
     )
     to_learn_from = Sentence(
-        "{what} is learned from all rows again, and a classifier that was copied or loaded keeps "
-        "none of them. Call fit with all rows."
+        "{what} is learned from all rows, and a classifier that was copied or loaded keeps none "
+        "of them. Call fit with all rows."
     )
     to_merge = Sentence(
         "{what} is learned from the rows of both classifiers, and one that was loaded, copied or "

@@ -13,21 +13,21 @@ class UnsavableModel(BayesgenError, TypeError):
         "its code. Define it by def, at the top level of a module."
     )
     programs = Sentence(
-        "the model is of two programs, {one!r} and {other!r}, and a file holds the draws of one. "
-        "Save each classifier by itself."
+        "the model contains two programs, {one!r} and {other!r}, but a file holds the draws of "
+        "only one. Save each classifier separately."
     )
     value = Sentence(
         "{where} is of type {found.__class__.__module__}.{found.__class__.__qualname__}; numbers, "
         "text, arrays and bayesgen's own parts can be saved, because loading must not run code. "
-        "Leave it out, or keep the object by joblib.dump, for yourself alone."
+        "Leave it out, or store the object with joblib.dump, for your own use only."
     )
     dtype = Sentence(
         "{where} is an array of {found}; whole and real numbers, booleans and text can be saved. "
         "Convert it: .astype(float) or .astype(str)."
     )
     not_read_back = Sentence(
-        "this {estimator} cannot be saved: what was written did not read back ({reason}). Keep the "
-        "object by joblib.dump, for yourself alone."
+        "this {estimator} cannot be saved: what was written could not be read back ({reason}). "
+        "Store the object with joblib.dump, for your own use only."
     )
 
 
@@ -48,8 +48,8 @@ class InvalidModelFile(BayesgenError, ValueError):
         "path."
     )
     foreign = Sentence(
-        "{path:path} is {found}, no model that bayesgen saved; nothing in it was run. Pass a file "
-        "that clf.save(path) wrote."
+        "{path:path} is {found}, not a model saved by bayesgen; nothing in it was run. Pass a "
+        "file that clf.save(path) wrote."
     )
     damaged = Sentence("{path:path} is damaged: {reason}. {cure}.", cure=REPLACE_FILE)
     newer = Sentence(
@@ -57,7 +57,7 @@ class InvalidModelFile(BayesgenError, ValueError):
         "{supported}. Upgrade: pip install --upgrade bayesgen."
     )
     unknown_class = Sentence(
-        "{path:path} asks for {name!r}, which this version of bayesgen does not have. If it is a "
+        "{path:path} refers to {name!r}, which this version of bayesgen does not have. If it is a "
         "class of your own, pass it: bg.load(path, classes=[...])."
     )
     needs_program = Sentence(
@@ -72,40 +72,40 @@ class InvalidModelFile(BayesgenError, ValueError):
         "{path:path} holds a model that is not a program of your own. Leave out story=."
     )
     does_not_fit = Sentence(
-        "{path:path} holds no model that could answer: {reason}. {cure}.",
+        "{path:path} does not hold a usable model: {reason}. {cure}.",
         cure=REPLACE_FILE,
     )
 
 
-START_AGAIN = "Choose another path for this run, or delete the file to begin again"
+START_AGAIN = "Choose another path for this run, or delete the file to start again"
 
 
 class InvalidCheckpoint(BayesgenError, ValueError):
     """A checkpoint that this run cannot resume from; the file is left unchanged."""
 
     damaged = Sentence(
-        "cannot go on from checkpoint={path:path}: it is damaged, or no checkpoint ({reason}). "
-        "{cure}.",
+        "cannot resume from checkpoint={path:path}: it is damaged, or not a checkpoint "
+        "({reason}). {cure}.",
         cure=START_AGAIN,
     )
     other_argument = Sentence(
         "checkpoint={path:path} belongs to another run: {name} is {there!r} there and {here!r} "
-        "here. {cure}; to go on, ask for the same again.",
+        "here. {cure}; to resume it, pass the same arguments.",
         cure=START_AGAIN,
     )
     other_seed = Sentence(
-        "checkpoint={path:path} belongs to another run: its seed is {there} there and {here} here. "
-        "To go on, pass the random_state of that run, or random_state=None, which takes the seed "
-        "from the file. {cure}.",
+        "checkpoint={path:path} belongs to another run: its seed is {there} there and {here} "
+        "here. To resume it, pass the random_state of that run, or random_state=None, which takes "
+        "the seed from the file. {cure}.",
         cure=START_AGAIN,
     )
     other_data = Sentence(
-        "checkpoint={path:path} belongs to another run: the data there are not those of this call, "
-        "or guesses of the prior differ. {cure}.",
+        "checkpoint={path:path} belongs to another run: its data or its prior guesses differ from "
+        "those of this call. {cure}.",
         cure=START_AGAIN,
     )
     other_model = Sentence(
-        "checkpoint={path:path} belongs to another run: the model there is not that of this call. "
+        "checkpoint={path:path} belongs to another run: its model differs from that of this call. "
         "{cure}.",
         cure=START_AGAIN,
     )
@@ -115,8 +115,8 @@ class CheckpointNotWritten(BayesgenWarning):
     """No checkpoint can be written at the path; the draws stay in memory."""
 
     because = Sentence(
-        "cannot write checkpoint={path:path}: {reason}. Sampling goes on; stopped now, it would "
-        "begin again. Free space there, or choose another path."
+        "cannot write checkpoint={path:path}: {reason}. Sampling continues, but if it is stopped "
+        "it must start again. Free some space, or choose another path."
     )
 
 
@@ -128,5 +128,5 @@ def interrupted(path: str, *, had: Count, draws: Count, chains: Count, written: 
             f"NUTS was in its warm-up and had none of {draws:,} draws of each of {chains} chains"
         )
     if written:
-        return f"{where}. {shown(path)} holds its state: the same call again goes on from there."
+        return f"{where}. {shown(path)} holds its state: repeat the same call to resume."
     return f"{where}. They are lost; NUTS(checkpoint='run.bgm') keeps them for the next call."

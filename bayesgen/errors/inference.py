@@ -17,7 +17,7 @@ class UnsupportedInference(BayesgenError, ValueError):
     @classmethod
     def no_closed_form(cls, family: str, asked: object = None) -> "UnsupportedInference":
         """The family has no conjugate update; `asked` is the method that rests on one."""
-        needs = "" if asked is None else f", on which inference={shown(asked)} rests"
+        needs = "" if asked is None else f", which inference={shown(asked)} needs"
         return cls(
             f"{family} has no closed form{needs}; it can be sampled or optimized. Pass "
             "inference='nuts' or inference='map'."
@@ -52,8 +52,8 @@ class UnsupportedInference(BayesgenError, ValueError):
             else otherwise
         )
         return cls(
-            f"{what} removes rows from a closed-form posterior, and the inference that ran is "
-            f"{shown(method)}. {cure}."
+            f"{what} needs a closed-form posterior, from which rows can be removed, but "
+            f"inference_ is {shown(method)}. {cure}."
         )
 
     because = Sentence("{family}: {reason}. {cure}")
@@ -87,7 +87,7 @@ class LowSampleSize(BayesgenWarning):
 
     probabilities = Sentence(
         "the probabilities of {count:,} of {n_rows:rows} rest on too few draws, and may be off by "
-        "more than {limit:g} (by {worst:.2g} in the worst of them). {cure}"
+        "more than {limit:g} (the worst by {worst:.2g}). {cure}"
     )
     densities = Sentence(
         "the log densities of {count:,} of {n_rows:rows} rest on too few draws (the smallest "
@@ -101,7 +101,7 @@ class UnreliableLeaveOneOut(BayesgenWarning):
     rows = Sentence(
         "loo() estimates the density of row {where:listed} given the others from a few draws of "
         "large weight (Pareto k up to {worst:.2f}, above {limit:.2f}), and may be far off. Score "
-        "rows held out by bg.compare({{'this': clf}}, X, y), or state stronger priors."
+        "held-out rows with bg.compare({{'this': clf}}, X, y), or state stronger priors."
     )
 
 
@@ -109,9 +109,9 @@ class WorseThanFrequencies(BayesgenWarning):
     """The class frequencies alone predict the rows of the fit better than the model does."""
 
     at_fit = Sentence(
-        "{estimator}: the leave-one-out log loss {own:.4g} is above {frequencies:.4g}, that of the "
-        "class frequencies, so its probabilities are worse than none. Use bg.StackedClassifier(), "
-        "or {estimator}(temper='columns')."
+        "{estimator}: the leave-one-out log loss {own:.4g} is above {frequencies:.4g}, that of "
+        "the class frequencies, which therefore predict better than this model. Use "
+        "bg.StackedClassifier(), or {estimator}(temper='columns')."
     )
 
 
@@ -119,8 +119,9 @@ class ImpossibleRows(BayesgenWarning):
     """Rows that have probability zero under every class."""
 
     found = Sentence(
-        "{count:,} of {n_rows:rows} are impossible under every class (zero counts of the maximum "
-        "likelihood estimate); they get the class prior. Fit with inference='map' or 'exact'."
+        "{count:,} of {n_rows:rows} are impossible under every class (maximum likelihood gives "
+        "probability 0 to what was never observed); they get the class prior. Fit with "
+        "inference='map' or 'exact'."
     )
 
 
@@ -172,7 +173,7 @@ class SingularCovariance(BayesgenWarning):
         )
 
 
-COMPARE = "compare models on rows left out: bg.compare({'one': ..., 'other': ...}, X, y)."
+COMPARE = "compare models on held-out rows: bg.compare({'one': ..., 'other': ...}, X, y)."
 
 
 class NoAttribute(BayesgenError, ValueError, AttributeError):
@@ -201,9 +202,9 @@ class NoPosterior(NoAttribute):
         stacked = inference == "stacked"
         who = "every member of the stack" if stacked else f"inference={shown(inference)}"
         return cls(
-            f"{what} needs a posterior, and {who} kept one set of parameters, which has no spread. "
-            f"Fit {'members ' if stacked else ''}with inference='auto': 'exact' where there is a "
-            "closed form, draws elsewhere."
+            f"{what} needs a posterior, and {who} gives a single set of parameters, without "
+            f"uncertainty. Fit {'members ' if stacked else ''}with inference='auto': 'exact' "
+            "where there is a closed form, draws elsewhere."
         )
 
 
@@ -216,7 +217,7 @@ class NoEvidence(NoAttribute):
         cure=COMPARE,
     )
     improper = Sentence(
-        "{family} is improper: it integrates to infinity, so that rows have no probability under "
+        "{family} is improper: it integrates to infinity, so the rows have no probability under "
         "it. State a proper prior, prior='conjugate', or {cure}",
         cure=COMPARE,
     )
@@ -234,15 +235,15 @@ class NoEvidence(NoAttribute):
     def not_exact(cls, inference: str) -> "NoEvidence":
         """There is a closed form, but another method ran."""
         point = inference in ("mle", "map")
-        kept = "kept one point of them" if point else "drew them, which does not give the integral"
+        kept = "keeps a single point" if point else "draws them, which does not give the integral"
         return cls(
             "log_evidence_ is log p(rows, labels) with parameters integrated out, and "
             f"inference={shown(inference)} {kept}. Fit with inference='exact'."
         )
 
     unlabelled_rows = Sentence(
-        "log_evidence_ is a closed form, and there is none where rows have no label: it would be a "
-        "sum over all labels that they could have. Instead, {cure}",
+        "log_evidence_ is a closed form, and there is none where rows have no label: it would be "
+        "a sum over all their possible labels. Instead, {cure}",
         cure=COMPARE,
     )
     invalid_prior = Sentence("log_evidence_: {error}")
@@ -252,8 +253,8 @@ class NoLabelDistributions(NoAttribute):
     """The labels of fitted rows were asked of a classifier that keeps none of them."""
 
     without_rows = Sentence(
-        "label_distributions_ and transduction_ are of the rows of a fit, and a classifier that "
-        "was fitted in parts, copied or loaded keeps none. Call fit with all rows."
+        "label_distributions_ and transduction_ describe the rows of the fit, and a classifier "
+        "that was fitted in parts, copied or loaded keeps none. Call fit with all rows."
     )
 
 
@@ -272,5 +273,5 @@ class LeftOut(BayesgenWarning):
         """Fitting the member raised an error."""
         return cls(
             f"member {shown(name)} is left out of the stack: {str(error).rstrip('.')}. Leave it "
-            "out of members= to silence this."
+            "out of members= to silence this warning."
         )

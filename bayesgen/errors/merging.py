@@ -7,17 +7,17 @@ class DifferentModels(BayesgenError, ValueError):
     """Statistics add only where both classifiers read the same columns by the same likelihoods."""
 
     estimators = Sentence(
-        "one classifier is of type {one} and the other of type {other}; merge takes two of one "
-        "type. Fit both as {one}."
+        "one classifier is of type {one} and the other of type {other}; merge needs two of the "
+        "same type. Fit both as {one}."
     )
     argument = Sentence(
-        "{name}= is {one!r} in one classifier and {other!r} in the other; merge takes two of one "
-        "model. Fit both with {name}={one!r}."
+        "{name}= is {one!r} in one classifier and {other!r} in the other; merge needs two of the "
+        "same model. Fit both with {name}={one!r}."
     )
     columns = Sentence(
-        "the {only:named column} is read by one of the classifiers alone; merge takes two that "
-        "read the same columns. Fit the other to rows that have it, missing cells (NaN) if nothing "
-        "is known."
+        "only one of the classifiers reads the {only:named column}; merge needs two that read the "
+        "same columns. Fit the other to rows that have it, with missing values (NaN) where it is "
+        "unknown."
     )
     order = Sentence(
         "the classifiers read their columns in different orders, {one:listed} and {other:listed}. "
@@ -25,7 +25,7 @@ class DifferentModels(BayesgenError, ValueError):
     )
     likelihood = Sentence(
         "column {column!r} is read by {one!r} in one classifier and by {other!r} in the other; "
-        "statistics add only under one likelihood and one prior. State it in both: "
+        "statistics can be added only under the same likelihood and prior. State it in both: "
         "likelihood={{{column!r}: {one!r}, ...}}."
     )
     learned = Sentence(
@@ -34,11 +34,11 @@ class DifferentModels(BayesgenError, ValueError):
     )
     blocks = Sentence(
         "the columns form the blocks {one:listed} in one classifier and {other:listed} in the "
-        "other; merge takes two with the same blocks. State the same likelihood= in both."
+        "other; merge needs two with the same blocks. State the same likelihood= in both."
     )
     binary = Sentence(
         "column {column!r} holds 0 and 1 as the levels {one:listed} in one classifier and "
-        "{other:listed} in the other. Declare them in one order in both: "
+        "{other:listed} in the other. Declare them in the same order in both: "
         "pandas.Categorical(X[{column!r}], [{one:listed}])."
     )
     levels = Sentence(
@@ -59,46 +59,47 @@ class CannotForget(BayesgenError, ValueError):
     """Rows that cannot have been in the fit, or that cannot be subtracted from it."""
 
     classes = Sentence(
-        "y has the {labels:named class}, of which the fit had no row; its classes are "
+        "y has the {labels:named class}, which the fit did not have; its classes are "
         "{existing:listed}. Pass rows of the fit."
     )
     rows = Sentence(
-        "class {label!r} has {found:g} rows here, weights summed, and the fit had {fitted:g}. Pass "
-        "rows of the fit, each once and with its weight there."
+        "class {label!r} has {found:g} rows here (sum of weights), but the fit had {fitted:g}. "
+        "Pass rows of the fit, each once and with the weight it had there."
     )
     unlabelled = Sentence(
         "y has no label in {count:rows}, and only labeled rows can be subtracted. Leave these out: "
         "keep = pandas.notna(y); forget(X[keep], y[keep])."
     )
     level = Sentence(
-        "column {column!r} has the {levels:named level}, of which the fit had no row; it had "
+        "column {column!r} has the {levels:named level}, which the fit did not have; it had "
         "{existing:listed 10}. Pass rows of the fit."
     )
     foreign = Sentence(
-        "these rows cannot have been in the fit: without them less than nothing would be left of "
-        "the {columns:named column} in class {label!r}. Pass rows of the fit, each once and with "
-        "its weight there.",
+        "these rows cannot have been in the fit: subtracting them would leave a negative count or "
+        "variance of the {columns:named column} in class {label!r}. Pass rows of the fit, each "
+        "once and with the weight it had there.",
         order="columns label",
     )
     digits = Sentence(
-        "too few digits would be left of the {columns:named column} in class {label!r}: beside the "
-        "rows to forget the others vary too little, or weigh too little. {cure}.",
+        "rounding error would dominate the {columns:named column} in class {label!r}: compared "
+        "with the rows to forget, the remaining ones vary too little or weigh too little. {cure}.",
         order="columns label",
         cure=REST,
     )
     weights = Sentence(
-        "too few digits would be left of the weight of class {label!r}, whose weights are no whole "
+        "rounding error would dominate the weight of class {label!r}, whose weights are not whole "
         "numbers. {cure}.",
         order="label",
         cure=REST,
     )
     learned = Sentence(
-        "forget subtracts statistics, and {name}={value!r} is learned from all rows again. {cure}.",
+        "forget subtracts statistics, but {name}={value!r} is learned from the rows themselves. "
+        "{cure}.",
         order="name value",
         cure=REST,
     )
     stack = Sentence(
-        "forget subtracts statistics, and the weights of a stack rest on predictions of single "
+        "forget subtracts statistics, but the weights of a stack rest on predictions of single "
         "rows. {cure}.",
         cure=REST,
     )

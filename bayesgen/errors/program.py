@@ -61,12 +61,12 @@ class InvalidProgram(BayesgenError, ValueError):
         )
 
     with_likelihood = Sentence(
-        "story= and likelihood= are both given; a program already says how a class makes its rows. "
-        "Leave one of them out."
+        "story= and likelihood= are both given; a program already defines the distribution of the "
+        "rows. Leave one of them out."
     )
     with_class_prior = Sentence(
-        "class_prior is {value!r}, and a program states its own prior of class probabilities. Bind "
-        "it there, functools.partial(model, class_rows=...), or pass known probabilities, "
+        "class_prior is {value!r}, but a program states its own prior of the class probabilities. "
+        "Bind it there, functools.partial(model, class_rows=...), or pass known probabilities, "
         'class_prior="uniform".'
     )
 
@@ -82,9 +82,9 @@ class InvalidProgram(BayesgenError, ValueError):
     def looks_at_values(cls, site: str | None, error: Exception) -> "InvalidProgram":
         """Python looked at values where JAX traces and only shapes are known."""
         return cls(
-            f"{_stopped(site, error)} While JAX traces the program, rows and parameters are known "
-            "by their shapes alone. Write jnp.where(...) for an if, and make tables JAX's own:"
-            f"{to_type('table = jnp.asarray(table)', 'cells = table[y]')}"
+            f"{_stopped(site, error)} While JAX traces the program, only the shapes of rows and "
+            "parameters are known. Write jnp.where(...) for an if, and make tables JAX's "
+            f"own:{to_type('table = jnp.asarray(table)', 'cells = table[y]')}"
         )
 
     @classmethod
@@ -100,7 +100,7 @@ class InvalidProgram(BayesgenError, ValueError):
         code=_in_rows(LABEL),
     )
     label_not_observed = Sentence(
-        'site "y" is drawn although labels are given; the program leaves them out. Add '
+        'site "y" is drawn although labels are given: the program does not observe them. Add '
         "obs=y:{code}",
         code=_in_rows(LABEL),
     )
@@ -155,33 +155,32 @@ class InvalidProgram(BayesgenError, ValueError):
         "dist.Dirichlet(jnp.ones(n_classes)))"
     )
     rows_ignored = Sentence(
-        "the program gives all rows of a class the same density: it does not look at x. Observe "
-        "x:{code}",
+        "the program gives all rows of a class the same density: it ignores x. Observe x:{code}",
         code=_in_rows('numpyro.sample("x", ..., obs=x)'),
     )
     rows_depend = Sentence(
-        "site {site!r} gives a row another density alone than among other rows, so that new rows "
-        "cannot be scored one by one. Compute from x row by row; what the training rows should "
-        "tell (a mean, a scale) is bound beforehand: functools.partial(model, mean=X.mean(axis=0))."
+        "site {site!r} gives a row a density that depends on the other rows, so new rows cannot "
+        "be scored one by one. Compute from x row by row, and bind quantities of the training "
+        "rows (a mean, a scale) beforehand: functools.partial(model, mean=X.mean(axis=0))."
     )
     labels_vary = Sentence(
-        'the program gives site "y" other probabilities in other rows, so that there are no class '
-        "probabilities of all rows to replace. Change the program instead."
+        'the program gives site "y" other probabilities in other rows, so there is no single set '
+        "of class probabilities to replace. Change the program instead."
     )
     cannot_simulate = Sentence(
-        "the program cannot make up rows: {error.__class__.__name__}: {error}. It is called as "
-        "model(None, n_classes=..., n_rows=1) and returns (x, y); bind the sizes that x would have "
-        "shown, functools.partial(model, n_features=...)."
+        "the program cannot simulate rows: {error.__class__.__name__}: {error}. It is called as "
+        "model(None, n_classes=..., n_rows=1) and returns (x, y); bind the sizes that it would "
+        "read from x, functools.partial(model, n_features=...)."
     )
     wrong_simulation = Sentence(
-        "the program made up rows that it would not take: {problem}. Let it return its rows and "
-        "labels as it takes them:{code}",
+        "the program simulated rows that it does not accept: {problem}. Let it return rows and "
+        "labels in the form in which it accepts them:{code}",
         code=to_type("return x, y"),
     )
     cannot_impute = Sentence(
-        "the program gave other rows back than it was given: {problem}. impute() reads filled "
-        "cells from what the program returns; let it return rows and labels as it takes "
-        "them:{code}",
+        "the program returned other rows than it was given: {problem}. impute() reads imputed "
+        "cells from what the program returns; let it return rows and labels in the form in which "
+        "it accepts them:{code}",
         code=to_type("return x, y"),
     )
 
@@ -190,17 +189,17 @@ class ProgramRefuses(BayesgenError, ValueError):
     """A method that a program of the user's own does not support."""
 
     statistics = Sentence(
-        "{method} needs statistics that add up, and a program of your own looks at all rows at "
-        "once. Fit all rows together: fit(X, y)."
+        "{method} needs additive statistics, but a program of your own reads all rows at once. "
+        "Fit all rows together: fit(X, y)."
     )
     inference = Sentence(
         'inference is {found!r}; a program of your own has no closed form. Allowed: "auto" and '
         '"nuts" (draws), "map", "svi", "mle", bg.NUTS(), bg.MAP(), bg.MLE(). Pass inference="nuts".'
     )
     loo_of_point = Sentence(
-        "loo() of a program of your own weighs draws of its parameters, and the inference that ran "
-        "is {method!r}, which has one. Pass inference='nuts', or score rows held out by "
-        "bg.compare({{'this': clf}}, X, y)."
+        "loo() of a program of your own reweights draws of its parameters, but "
+        "inference={method!r} has a single one. Pass inference='nuts', or score held-out rows "
+        "with bg.compare({{'this': clf}}, X, y)."
     )
     marks_none = Sentence(
         "impute() draws cells that a program of your own marks as missing by a mask, and this one "
@@ -208,7 +207,7 @@ class ProgramRefuses(BayesgenError, ValueError):
         code=_masked(),
     )
     unmarked = Sentence(
-        "array {name!r} of X has missing cells in row {where:listed} that the program marks by no "
+        "array {name!r} of X has missing cells in row {where:listed} that the program does not "
         "mask. {code}",
         code=_masked(),
     )
@@ -233,17 +232,17 @@ class InvalidProgramRows(BayesgenError, ValueError):
         )
 
     names = Sentence(
-        "X has the arrays {found:listed 20}; fit saw {wanted:listed 20}. Pass a dict with these "
-        "names."
+        "X has the arrays {found:listed 20}; the fit had {wanted:listed 20}. Pass a dict with "
+        "these names."
     )
-    container = Sentence("X is {found}; fit saw {wanted}. Pass {wanted} again.")
+    container = Sentence("X is {found}; at fit it was {wanted}. Pass {wanted} again.")
     shape = Sentence(
-        "array {name!r} of X has rows of the shape {found}; fit saw {wanted}. Pass the same "
+        "array {name!r} of X has rows of the shape {found}; at fit it was {wanted}. Pass the same "
         "columns."
     )
     fractions = Sentence(
-        "array {name!r} of X holds fractions or NaN where fit saw whole numbers. Pass codes, -1 "
-        "where missing."
+        "array {name!r} of X holds fractions or NaN, but held whole numbers at fit. Pass codes, "
+        "with -1 where missing."
     )
     infinite = Sentence(
         "Input X contains infinity: array {name!r} in {count:,} cells; numbers, and NaN where "
@@ -260,7 +259,7 @@ class ProgramNotFinite(BayesgenError, ValueError):
         lines = ("observed = ~jnp.isnan(x)", "x = jnp.where(observed, x, 0.0)")
         return cls(
             f"site {shown(site)} gives no density to row {listed(where)}, where cells are missing "
-            "(NaN). The program has to say what that means: leave their factors out, "
+            "(NaN). The program must handle them: omit their factors, "
             f"dist.Normal(...).mask(observed), after{to_type(*lines)}"
         )
 
@@ -278,5 +277,5 @@ class ProgramNotFinite(BayesgenError, ValueError):
         return cls(
             f"the program has no finite density, or no finite gradient, at {where} where the fit "
             "starts. Look for a negative scale, a division by zero, or a NaN that is masked only "
-            "after it was computed with; jnp.where comes first."
+            "after it was used; apply jnp.where first."
         )

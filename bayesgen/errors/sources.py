@@ -55,17 +55,17 @@ class InvalidSource(BayesgenError, ValueError):
         )
 
     no_features = Sentence(
-        "{source!r} has no column besides {target!r}: there is nothing to predict from."
+        "{source!r} has no column besides {target!r}: there is nothing to learn from."
     )
     no_shared_column = Sentence(
         "{source!r} has none of the columns that the model reads, {names:listed 20}; its columns "
         "are {existing:listed 20}. Name them as they were named when the model was fitted.",
         order="source names existing",
     )
-    no_rows = Sentence("{source!r} has no rows below the names of its columns.")
+    no_rows = Sentence("{source!r} has column names but no rows.")
     exhausted = Sentence(
-        "{source!r} has no rows left: it can be read only once. Make it again, or pass a function "
-        "that returns a new one."
+        "{source!r} has no rows left: it can be read only once. Create it again, or pass a "
+        "function that returns a new one."
     )
     no_names = Sentence(
         "y={target!r} names a column, and X is of type {found.__class__.__name__}, whose columns "
@@ -73,7 +73,7 @@ class InvalidSource(BayesgenError, ValueError):
     )
     weights = Sentence(
         "sample_weight of {source!r} is of type {found.__class__.__name__}; the weights of a "
-        "source are one of its columns. Name it: fit(X, y, sample_weight='column')."
+        "source must be one of its columns. Name it: fit(X, y, sample_weight='column')."
     )
     no_weight = Sentence(
         "column {column!r}, which holds the weights, is missing in {count:,} of {n_rows:rows}; "
@@ -81,16 +81,16 @@ class InvalidSource(BayesgenError, ValueError):
     )
     no_label = Sentence(
         "column {column!r} is missing in {count:,} of {n_rows:rows}; every row needs a class. "
-        "Remove these rows, or fill the column; rows without a class are fitted from tables in "
-        "memory alone, fit(X, y)."
+        "Remove these rows, or fill the column; rows without a class can be fitted only from "
+        "tables in memory, fit(X, y)."
     )
     marked = Sentence(
         "column {column!r} holds -1 beside {others:listed}: -1 marks a row without a class, and "
         "every row needs one. Remove these rows, or, if -1 is a class, write it as a word."
     )
     taken = Sentence(
-        "{source!r} has {columns:named column} already, and answers of the same name are to stand "
-        "beside its columns. Leave these out, X.drop({columns:listed}), or rename them."
+        "{source!r} already has the {columns:named column}, and predictions of the same name "
+        "would be added. Leave these out, X.drop({columns:listed}), or rename them."
     )
     labels = Sentence(
         "column {column!r} holds the label {now!r} here, and {before!r} in earlier parts; all "
@@ -98,8 +98,8 @@ class InvalidSource(BayesgenError, ValueError):
         order="column before now",
     )
     frame = Sentence(
-        "{part} is of type {found.__class__.__name__}; every part needs to be a table with names. "
-        "Yield frames: pandas.DataFrame(part)."
+        "{part} is of type {found.__class__.__name__}; every part must be a table with column "
+        "names. Yield frames: pandas.DataFrame(part)."
     )
     read_once = Sentence(
         "{source!r} can be read only once, and {what} reads its rows twice. Pass a path, a "
@@ -108,11 +108,12 @@ class InvalidSource(BayesgenError, ValueError):
     )
     changed = Sentence(
         "{source!r} had {before:rows} when it was first read and {now:,} later; a stack reads it "
-        "twice, and rows must stay. Write it to a file first, and pass the path."
+        "twice, and the rows must not change in between. Write it to a file first, and pass the "
+        "path."
     )
     kept_rows = Sentence(
-        "{what} needs all rows in memory, and a source is read part by part. Fit a sample of the "
-        "rows as a table, or pass bg.StackedClassifier(), which draws 20,000 rows for such parts."
+        "{what} needs all rows in memory, but a source is read part by part. Fit a sample of the "
+        "rows as a table, or use bg.StackedClassifier(), which samples 20,000 rows for this."
     )
 
 

@@ -95,7 +95,7 @@ def with_pattern(
     if missing == "learn" and temper not in (None, "columns"):
         raise UnsupportedInference.because(
             f"missing='learn' with temper={temper!r}",
-            "the two powers would be learned apart from each other",
+            "the two powers would be learned separately",
             "Pass temper='columns' to learn both, or missing='informative'.",
         )
     read = {

@@ -34,7 +34,7 @@ def cells_by_column(
     if not cells:
         raise UnsupportedInference.because(
             f"{what} of a program of your own",
-            "it reads a row as a whole, and need not know what to do with missing cells",
+            "it reads a row as a whole, and may not handle missing cells",
             "Read the columns by likelihoods instead.",
         )
     return cells
@@ -53,6 +53,6 @@ def require_original(derived: Mapping[Name, Column], what: str) -> None:
     if derived:
         raise UnsupportedInference.because(
             f"{what} of columns that are read as indicators or bins",
-            "a normal distribution over indicators draws no level, and a bin is no number",
+            "a normal distribution over indicators does not draw levels, and a bin is not a number",
             "Use a classifier that reads the columns as they are, such as NaiveBayes().",
         )

@@ -543,7 +543,8 @@ class StackedClassifier(Classifier):
             if not member.state_.column_positions():
                 raise UnsupportedInference.because(
                     f"{what} of a stack with the member {name!r}",
-                    "a program of your own reads a row as a whole; no cell of it can be blanked",
+                    "a program of your own reads a row as a whole, so single cells cannot be "
+                    "removed",
                     "Leave it out of members=, or read the columns by likelihoods.",
                 )
         return self._every_cell()
@@ -555,7 +556,7 @@ class StackedClassifier(Classifier):
         if not able:
             raise UnsupportedInference.because(
                 f"{what} of this stack",
-                "no member says how the missing cells of a row are distributed",
+                "no member models the distribution of the missing cells of a row",
                 "Add one that reads the columns as they are, such as bg.NaiveBayes().",
             )
         columns: dict[Name, list[tuple[explain.Place, Column]]] = {}
@@ -666,8 +667,9 @@ class StackedClassifier(Classifier):
         """Not available for a stack: raises AttributeError."""
         check_is_fitted(self)
         raise NoEvidence(
-            "log_evidence_ is of one model, and a stack is several, weighted by leave-one-out. Ask "
-            "its members: stack.members_['name'].log_evidence_, or compare stack.loo()."
+            "log_evidence_ belongs to one model, but a stack combines several, weighted by "
+            "leave-one-out. Read it from the members: stack.members_['name'].log_evidence_, or "
+            "compare stack.loo()."
         )
 
     @property

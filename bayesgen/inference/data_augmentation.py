@@ -70,9 +70,9 @@ class Augmentation:
             more = max(2 * self.draws, defaults.draws), max(2 * self.warmup, defaults.warmup)
             alone = ", chains=1" if self.chains == 1 else ""
             verdict += (
-                f" {disagreement(self.chains)}: ask for more, "
-                f"bg.Augmentation(draws={more[0]}, warmup={more[1]}{alone}), state guesses "
-                "worth more rows, or leave out columns with few observed cells."
+                f" {disagreement(self.chains)}: ask for more, bg.Augmentation(draws={more[0]}, "
+                f"warmup={more[1]}{alone}), state stronger prior guesses, or leave out columns "
+                "with few observed cells."
             )
         report = Report("augmentation", seconds, good, verdict, details)
         return DrawsPosterior(reader, report, params, families)

@@ -97,7 +97,7 @@ class IncompleteTable(IncompleteData):
         if any(gap.uneven.any() for gap in gaps):
             raise UnsupportedInference.because(
                 "Sampling of labels",
-                "incomplete rows of a joint table need whole weights",
+                "incomplete rows of a joint table need whole-number weights",
                 "Use inference='expected', or unlabelled=1.",
             )
         with np.errstate(divide="ignore"):

@@ -33,8 +33,8 @@ rounding."""
 MOST_PRODUCTS = 500
 """Hessian-vector products per step; 4 per coordinate reduce the gradient to 1e-10 of itself."""
 STOPPED = (
-    "The optimiser stopped before it converged: a column may hold too few observed cells; "
-    "leave it out or use inference='exact'."
+    "The optimizer stopped before it converged: a column may hold too few observed cells; leave "
+    "it out or use inference='exact'."
 )
 
 Flat = Float[np.ndarray, " coordinate"]

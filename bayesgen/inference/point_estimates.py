@@ -79,7 +79,7 @@ class MLE:
         if self.bias_corrected and self.solver == "svi":
             raise UnsupportedInference.because(
                 "MLE(bias_corrected=True)",
-                "a divisor of n - 1 maximises no likelihood, so no optimiser can find it",
+                "no likelihood has its maximum at a divisor of n - 1, so no optimizer can find it",
                 "Leave out one of the two: MLE(bias_corrected=True), or MLE(solver='svi').",
             )
 
@@ -179,7 +179,7 @@ def _report(method: str, seconds: float, details: dict[str, float], findings: li
     ended = all(value for name, value in details.items() if name.endswith(".converged"))
     if gradient > GRADIENT_TOLERANCE:
         verdict = (
-            f"The optimiser stopped with a gradient of norm {gradient:.2g}, above "
+            f"The optimizer stopped with a gradient of norm {gradient:.2g}, above "
             f"{GRADIENT_TOLERANCE}: state a stronger prior, or use inference='nuts'."
         )
     elif not ended:
@@ -214,9 +214,9 @@ def optimize(
         values, gradient = _polished(look, tree, run(tree))
     if not np.isfinite(gradient):
         raise UnsupportedInference.because(
-            "Optimising by gradients",
-            "on these rows the most likely parameters lie where float64 ends, as where a level of "
-            "next to no weight has a probability of 1e-300 and less",
+            "Optimization by gradients",
+            "on these rows the most likely parameters exceed the range of float64, for example a "
+            "probability of 1e-300 for a level of almost no weight",
             "Use solver='auto' where it has a closed form, or state a stronger prior.",
         )
     return nested(values, model), gradient

@@ -549,8 +549,8 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
         """Return the error of a family whose missing cells cannot be drawn."""
         return UnsupportedInference.because(
             type(self).__name__,
-            "what a missing cell of it may hold cannot be drawn (words of unknown number, among "
-            "others)",
+            "its missing cells cannot be drawn (the number of words of a text is unknown, for "
+            "example)",
             "Leave its columns out, or read them by bg.Normal(), bg.Poisson() or bg.Categorical().",
         )
 

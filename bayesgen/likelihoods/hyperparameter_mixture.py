@@ -208,7 +208,7 @@ class HyperparameterMixture(Likelihood[Statistics]):
     def _no_program(self) -> UnsupportedInference:
         return UnsupportedInference.because(
             f"{type(self.first).__name__} with learned prior strengths",
-            "their average is a closed form, which is no program to optimise",
+            "their average has a closed form, but no density to optimize",
             "Use inference='exact' or inference='nuts', or state the prior strengths.",
         )
 

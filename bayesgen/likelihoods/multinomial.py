@@ -296,7 +296,8 @@ class Multinomial(DirichletVector[MultinomialStatistics]):
         if n_words > MOST_TRACED:
             raise UnsupportedInference.because(
                 f"Multinomial over {n_words:,} words",
-                f"every draw would hold them all; samplers and optimisers take {MOST_TRACED:,}",
+                "every draw would hold them all; samplers and optimizers accept at most "
+                f"{MOST_TRACED:,}",
                 "Use inference='exact', 'map' or 'mle', which have closed forms.",
             )
         return super().whitening(statistics)

@@ -95,7 +95,7 @@ def choose_method(inference: object) -> NUTS | MAP | MLE:
     if isinstance(inference, MLE) and inference.bias_corrected:
         raise UnsupportedInference.because(
             "MLE(bias_corrected=True)",
-            "a divisor of n - 1 maximises no likelihood, so no optimiser can find it",
+            "no likelihood has its maximum at a divisor of n - 1, so no optimizer can find it",
             "Use MLE().",
         )
     return inference
@@ -150,9 +150,9 @@ def _report(method: str, seconds: float, fit: LaplaceFit) -> Report:
     verdict = (
         "Converged."
         if converged
-        else f"The optimiser stopped with a gradient of norm {fit.gradient:.2g}, above "
-        f"{GRADIENT_TOLERANCE}: the density may have no highest point. State stronger priors and "
-        "use inference='map', or use inference='nuts'."
+        else f"The optimizer stopped with a gradient of norm {fit.gradient:.2g}, above "
+        f"{GRADIENT_TOLERANCE}: the density may have no maximum. State stronger priors and use "
+        "inference='map', or use inference='nuts'."
     )
     return Report(method, seconds, converged, verdict, details)
 

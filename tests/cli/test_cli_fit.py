@@ -313,7 +313,7 @@ def test_fit_and_predict_wrong_usage_exits_with_2(iris, tmp_path, capsys):
 def test_predict_refuses_files_that_hold_no_model(tmp_path, capsys):
     (tmp_path / "rows.csv").write_text("a,b\n1,2\n")
     printed = refused(capsys, "predict", tmp_path / "rows.csv", "iris")
-    assert "is a text file, no model that bayesgen saved; nothing in it was run" in printed
+    assert "is a text file, not a model saved by bayesgen; nothing in it was run" in printed
     assert "there is no such file" in refused(capsys, "predict", tmp_path / "no.bgm", "iris")
 
 
@@ -331,7 +331,7 @@ def test_predict_refuses_data_that_the_model_cannot_read(iris, tmp_path, capsys)
     printed = refused(capsys, "predict", iris, "iris", "--keep", "id")
     assert "'iris' has no column 'id'; its columns are 'sepal_length'" in printed
     path.write_text("sepal_length,sepal_width,petal_length,petal_width\n")
-    assert "has no rows below the names of its columns" in refused(capsys, "predict", iris, path)
+    assert "has column names but no rows" in refused(capsys, "predict", iris, path)
     bg.datasets.load_iris()[0].assign(predicted=1).to_csv(path, index=False)
     assert "Rename it in the file" in refused(capsys, "predict", iris, path, "--keep", "predicted")
 
@@ -344,7 +344,7 @@ def test_fit_refuses_rows_in_one_sentence(tmp_path, capsys):
         ("a,y\n1,u\n2,u\n", ("--target", "y"), "y has 1 class, 'u'"),
         ("a,y\n1,u\n2,\n", ("--target", "y"), "y has 1 class, 'u'"),
         ("a,y\n1,\n2,\n", ("--target", "y"), "y has 0 classes"),
-        ("a,y\n", ("--target", "y"), "has no rows below the names of its columns"),
+        ("a,y\n", ("--target", "y"), "has column names but no rows"),
         ("", ("--target", "y"), "cannot read .* as a table: Empty CSV file"),
         ("a,a,y\n1,2,u\n", ("--target", "y"), "more than one column named 'a'"),
         ("a,y\nx,u\nz,v\n", ("--target", "y", "--model", "qda"), "QDA needs numbers"),

@@ -45,7 +45,7 @@ MERGING = {
     ),
     "DifferentModels.columns": (
         lambda: merge(fit(), fit(NUMBERS[["a"]])),
-        "missing cells (NaN) if nothing is known",
+        "with missing values (NaN) where it is unknown",
         lambda: merge(fit(), fit(NUMBERS.assign(b=[np.nan, 1.0, 3.0, np.nan, 2.0, 4.0]))),
     ),
     "DifferentModels.order": (
@@ -107,7 +107,7 @@ MERGING = {
     ),
     "CannotForget.rows": (
         lambda: forget(pd.concat([NUMBERS[:1]] * 9), Y[:1] * 9),
-        "each once and with its weight there",
+        "each once and with the weight it had there",
         lambda: forget(NUMBERS[:1], Y[:1]),
     ),
     "CannotForget.unlabelled": (
@@ -122,7 +122,7 @@ MERGING = {
     ),
     "CannotForget.foreign": (
         lambda: forget(NUMBERS[:1] + 90, Y[:1]),
-        "each once and with its weight there",
+        "each once and with the weight it had there",
         lambda: forget(NUMBERS[:1], Y[:1]),
     ),
     "CannotForget.digits": (

@@ -121,10 +121,10 @@ SOURCES = {
     ),
     "InvalidSource.no_rows": (
         lambda: fit([good()[:0]]),
-        "has no rows",
+        "no rows",
         lambda: fit([good()]),
     ),
-    "InvalidSource.exhausted": (exhausted, "Make it again", lambda: fit(reader())),
+    "InvalidSource.exhausted": (exhausted, "Create it again", lambda: fit(reader())),
     "InvalidSource.no_names": (
         lambda: fit(np.ones((6, 2))),
         "fit(X, y)",

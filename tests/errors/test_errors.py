@@ -95,7 +95,7 @@ REFUSED = [
         "an unseen level, refused",
         lambda: after(naive(unseen="error")).predict(table(colour=["teal"] * 6)),
         errors.UnseenLevelError,
-        "column 'colour' has the level 'teal' in 6 of 6 rows; fitting saw 'blue', 'red'",
+        "column 'colour' has the level 'teal' in 6 of 6 rows; the fit had 'blue', 'red'",
     ),
     (
         "a missing class",

@@ -20,7 +20,7 @@ WARNED = [
         "an unseen level counts as missing",
         lambda: bg.NaiveBayes().fit(COLOURS, Y).predict_proba(pd.DataFrame({"colour": ["teal"]})),
         errors.UnseenLevel,
-        "column 'colour' has the level 'teal' in 1 of 1 row; fitting saw 'blue', 'red'",
+        "column 'colour' has the level 'teal' in 1 of 1 row; the fit had 'blue', 'red'",
     ),
     (
         "a constant column",

@@ -167,7 +167,9 @@ def test_a_fit_that_fails_leaves_the_vocabulary_as_it_was():
 def test_no_given_word_is_the_class_prior(texts):
     clf = bag(class_prior={"History": 0.3, "Science": 0.7}).fit(TEXTS, LABELS)
     n = len(texts) - 1
-    with pytest.warns(errors.EmptyDocuments, match=f"{n} of {n + 1} rows hold no word") as caught:
+    with pytest.warns(
+        errors.EmptyDocuments, match=f"{n} of {n + 1} rows contain no word"
+    ) as caught:
         found = clf.predict_proba(texts)
     assert len(caught) == 1
     np.testing.assert_allclose(found[:n], [[0.3, 0.7]] * n)
@@ -184,7 +186,7 @@ def test_counts_of_words_that_no_fitted_text_has(form):
 
 def test_under_presence_the_lacking_words_speak():
     clf = bag(binary=True, class_prior="uniform").fit(TEXTS, LABELS)
-    with pytest.warns(errors.EmptyDocuments, match="1 of 1 row .* words that they lack"):
+    with pytest.warns(errors.EmptyDocuments, match="1 of 1 row .* the absence of all words"):
         found = clf.predict_proba(["unheard of"])
     np.testing.assert_allclose(
         found,

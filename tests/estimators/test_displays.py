@@ -242,7 +242,9 @@ def test_constant_columns_have_no_discriminant_axis():
 @pytest.mark.parametrize("method", POINT)
 def test_interval_of_a_point_names_a_cure_that_runs(method):
     clf = bg.QDA(inference=method).fit(NUMBERS, Y)
-    with pytest.raises(NoPosterior, match=f"inference='{method}' kept one set.*inference='auto'"):
+    with pytest.raises(
+        NoPosterior, match=f"inference='{method}' gives a single set.*inference='auto'"
+    ):
         clf.predict_interval(NUMBERS)
     stack = bg.StackedClassifier([bg.QDA(inference=method)]).fit(NUMBERS, Y)
     with pytest.raises(NoPosterior, match=r"every member of the stack .*members with inference="):

@@ -166,7 +166,9 @@ def test_a_column_of_one_level_has_no_coordinates(method):
 def test_an_optimiser_that_ends_nowhere_says_so():
     """A level with 1e-6 of the weight: probabilities under e^-700 have no gradients."""
     X, weight = pd.DataFrame({"a": [False, True]}), [1.0, 1e6]
-    with pytest.raises(errors.UnsupportedInference, match=r"where float64 ends.*solver='auto'"):
+    with pytest.raises(
+        errors.UnsupportedInference, match=r"exceed the range of float64.*solver='auto'"
+    ):
         bg.NaiveBayes(inference=bg.MAP(solver="svi")).fit(X, [1, 0], weight)
 
 
@@ -213,7 +215,7 @@ def test_expected_statistics_say_where_em_did_not_converge(make, monkeypatch):
     cell = ["u", "v"] if make is bg.JointTable else [1.0, 2.5]
     X = pd.DataFrame({"a": [*cell, None, cell[0]], "b": [cell[1], cell[0], cell[0], None]})
     monkeypatch.setattr(newton, "MAX_STEPS", 1)
-    with pytest.warns(errors.NotConverged, match=r"optimiser stopped.*inference='exact'"):
+    with pytest.warns(errors.NotConverged, match=r"optimizer stopped.*inference='exact'"):
         clf = make(inference="expected").fit(X, [0, 1, 0, 1])
     assert not clf.report_.converged
     assert [v for k, v in clf.report_.details.items() if k.endswith(".converged")] == [0]

@@ -85,7 +85,7 @@ def test_a_row_that_alone_varies_is_not_judged_where_others_are_not_read(monkeyp
 def test_copies_of_a_column_are_warned_of():
     X, y = copies(200)
     with pytest.warns(
-        WorseThanFrequencies, match=r"^NaiveBayes: .* worse than none\. Use"
+        WorseThanFrequencies, match=r"^NaiveBayes: .* predict better than this model\. Use"
     ) as found:
         clf = bg.NaiveBayes().fit(X, y)
     assert len(found) == 1 and found[0].filename == __file__

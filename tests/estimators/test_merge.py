@@ -184,7 +184,10 @@ def test_different_models_are_refused(iris):
         (bg.NaiveBayes(temper=0.5).fit(X, y), "temper= is None in one classifier and 0.5"),
         (bg.NaiveBayes(bg.Normal(mean_rows=2)).fit(X, y), "column 'sepal_length' is read by"),
         (bg.NaiveBayes().fit(text, y), "column 'petal_width' is read by Normal"),
-        (bg.NaiveBayes().fit(X.iloc[:, :3], y), "column 'petal_width' is read by one"),
+        (
+            bg.NaiveBayes().fit(X.iloc[:, :3], y),
+            "only one of the classifiers reads the column 'petal_width'",
+        ),
         (bg.NaiveBayes().fit(X.iloc[:, ::-1], y), "in different orders"),
         (bg.NaiveBayes().fit(X, y == "setosa"), "the classes are 'setosa'.* and False, True"),
     ):
@@ -208,9 +211,9 @@ def test_missing_cells_as_evidence(iris):
 
 def test_programs_do_not_merge():
     clf = bg.GenerativeClassifier(story=print)
-    with pytest.raises(ProgramRefuses, match="merge needs statistics"):
+    with pytest.raises(ProgramRefuses, match="merge needs additive statistics"):
         clf.merge(clf)
-    with pytest.raises(ProgramRefuses, match="forget needs statistics"):
+    with pytest.raises(ProgramRefuses, match="forget needs additive statistics"):
         clf.forget([[1.0]], [0])
 
 

@@ -141,7 +141,7 @@ def test_a_stack_over_indicators_alone_answers_but_cannot_fill():
     parts = stack.evidence(X[:9])
     np.testing.assert_allclose(parts.sum(axis=1), stack.decision_function(X[:9]), atol=1e-9)
     for ask in (stack.impute, stack.feature_value):
-        with pytest.raises(UnsupportedInference, match="no member says how"):
+        with pytest.raises(UnsupportedInference, match="no member models the distribution"):
             ask(holed(X)[0])
 
 

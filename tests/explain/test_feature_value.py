@@ -239,5 +239,5 @@ def test_levels_read_as_numbers_are_refused():
     parts = clf.evidence(X[:5])
     np.testing.assert_allclose(parts.sum(axis=1), clf.decision_function(X[:5]), atol=1e-9)
     for call in (clf.feature_value, clf.impute):
-        with pytest.raises(UnsupportedInference, match="indicators draws no level"):
+        with pytest.raises(UnsupportedInference, match="indicators does not draw levels"):
             call(X[:5].assign(sex=None))

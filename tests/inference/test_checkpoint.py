@@ -171,13 +171,13 @@ def test_another_seed_data_prior_or_model_is_refused(kept):
     other[3, 1] = 1 - other[3, 1]
     with pytest.raises(InvalidCheckpoint, match="seed"):
         classifier(kept).set_params(random_state=8).fit(X, Y)
-    with pytest.raises(InvalidCheckpoint, match="the data"):
+    with pytest.raises(InvalidCheckpoint, match="its data"):
         clf.fit(other, Y)
-    with pytest.raises(InvalidCheckpoint, match="the data"):
+    with pytest.raises(InvalidCheckpoint, match="its data"):
         clf.fit(X, Y, sample_weight=np.where(np.arange(40) == 5, 1.001, 1.0))
-    with pytest.raises(InvalidCheckpoint, match="the data"):
+    with pytest.raises(InvalidCheckpoint, match="its data"):
         classifier(kept).set_params(likelihood=bg.Bernoulli(prob=0.4)).fit(X, Y)
-    with pytest.raises(InvalidCheckpoint, match="the data"):
+    with pytest.raises(InvalidCheckpoint, match="its data"):
         classifier(kept).set_params(likelihood=bg.Normal()).fit(X, Y)
 
 
@@ -212,7 +212,7 @@ def test_a_damaged_file_is_refused(kept, path, damage):
         bg.NaiveBayes().fit(X, Y).save(path)
     else:
         Path(path).write_bytes(DAMAGED[damage](Path(kept).read_bytes()))
-    with pytest.raises(InvalidCheckpoint, match=r"damaged, or no checkpoint.*delete the file"):
+    with pytest.raises(InvalidCheckpoint, match=r"damaged, or not a checkpoint.*delete the file"):
         classifier(path).fit(X, Y)
 
 
@@ -221,7 +221,7 @@ def test_arrays_of_other_shapes_are_refused(kept, path, group):
     content = Path(kept).read_bytes()
     first = next(name for name in members(content) if name.startswith(f"{group}/"))
     Path(path).write_bytes(forged(content, arrays={first: npy(np.zeros((7, 7)))}))
-    with pytest.raises(InvalidCheckpoint, match=r"the (data|model) there"):
+    with pytest.raises(InvalidCheckpoint, match=r"its (data|model) "):
         classifier(path).fit(X, Y)
 
 
@@ -267,9 +267,9 @@ def test_a_program_goes_on_and_another_is_refused(path, monkeypatch):
         reported.fit(x, Y[:30])
     # what was fitted before is as it was
     same(draws(reported), wanted)
-    with pytest.raises(InvalidCheckpoint, match="the model there is not that of this call"):
+    with pytest.raises(InvalidCheckpoint, match="its model differs from that of this call"):
         bg.GenerativeClassifier(story=wider, inference=sampler, random_state=0).fit(x, Y[:30])
-    with pytest.raises(InvalidCheckpoint, match="the data"):
+    with pytest.raises(InvalidCheckpoint, match="its data"):
         reported.fit(x + 1e-6, Y[:30])
     same(draws(reported.fit(x, Y[:30])), wanted)
 

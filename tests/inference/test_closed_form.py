@@ -183,9 +183,9 @@ def test_stack_weighs_members_with_an_improper_prior():
 @pytest.mark.parametrize(
     ("inference", "rows", "sentence"),
     [
-        ("mle", X, "inference='mle' kept one point of them. Fit with inference='exact'"),
-        ("map", X, "inference='map' kept one point of them. Fit with inference='exact'"),
-        (bg.Augmentation(draws=20, warmup=5), X, "'augmentation' drew them.*inference='exact'"),
+        ("mle", X, "inference='mle' keeps a single point. Fit with inference='exact'"),
+        ("map", X, "inference='map' keeps a single point. Fit with inference='exact'"),
+        (bg.Augmentation(draws=20, warmup=5), X, "'augmentation' draws them.*inference='exact'"),
         (
             bg.Augmentation(draws=20, warmup=5),
             GAPS,

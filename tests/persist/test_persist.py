@@ -364,7 +364,7 @@ def test_classes_of_the_users_own_are_named_to_load(tmp_path, rng):
     found = saved_and_loaded(clf, tmp_path, classes=[Rarer, Mine])
     require_same(answers(found, X), answers(clf, X))
     for classes in ([], [Rarer], [Mine]):
-        with pytest.raises(errors.InvalidModelFile, match=r"asks for 'yours.*classes=\[...\]"):
+        with pytest.raises(errors.InvalidModelFile, match=r"refers to 'yours.*classes=\[...\]"):
             bg.load(tmp_path / "model.bgm", classes=classes)
 
 

@@ -103,7 +103,7 @@ class Bomb:
 def test_load_reads_no_pickle(whole, tmp_path):
     bomb = tmp_path / "exploded"
     content = pickle.dumps(Bomb(bomb))
-    refused(content, tmp_path, "is a pickle, which could run code, no model")
+    refused(content, tmp_path, "is a pickle, which could run code, not a model")
     # and none inside a .npy
     objects = npy(np.zeros(1))[:128].replace(b"'<f8'", b"'|O' ") + content
     name = next(name for name in members(whole) if name.endswith("count.npy"))
@@ -126,7 +126,7 @@ def test_load_reads_no_pickle(whole, tmp_path):
     ],
 )
 def test_load_names_other_files(content, words, tmp_path):
-    refused(content, tmp_path, f"{words}, no model that bayesgen saved; nothing in it was run")
+    refused(content, tmp_path, f"{words}, not a model saved by bayesgen; nothing in it was run")
 
 
 def test_load_names_what_is_no_file(tmp_path):
@@ -148,12 +148,12 @@ SCALAR = {"scalar": ["<f8", 1.0]}
     [
         (with_value("format", 2), r"has the format 2; .* reads formats up to 1. Upgrade: pip"),
         (with_value("format", "1"), r"it has no format that bayesgen knows"),
-        (with_value("type", "Popen"), r"asks for 'Popen', which this version"),
+        (with_value("type", "Popen"), r"refers to 'Popen', which this version"),
         (with_value("type", "value.Schema"), r"'value.Schema' is not an estimator"),
         (with_value("type", "program"), r"its text lacks 'path'"),
         (with_value("type", ["estimator.LDA"]), r"unhashable"),
-        (rewritten("value.Schema", "subprocess.Popen"), r"asks for 'subprocess.Popen'"),
-        (rewritten("value.Schema", "likelihood.Likelihood"), r"asks for 'likelihood.Likelihood'"),
+        (rewritten("value.Schema", "subprocess.Popen"), r"refers to 'subprocess.Popen'"),
+        (rewritten("value.Schema", "likelihood.Likelihood"), r"refers to 'likelihood.Likelihood'"),
         (
             rewritten("value.Schema", "value.Report"),
             r"argument:? '(blocks|method)'",
@@ -173,7 +173,7 @@ SCALAR = {"scalar": ["<f8", 1.0]}
         (with_value("unseen", {"dtype": "|O"}), r"of the type '.O'"),
         (with_value("unseen", {"objects": {"shape": [10**15], "items": [SCALAR]}}), "reshape"),
         (with_value("unseen", {"eval": "1"}), r"its text lacks 'eval'"),
-        (with_value("unseen", {"distribution_class": "__builtins__"}), r"asks for '__builtins__'"),
+        (with_value("unseen", {"distribution_class": "__builtins__"}), r"refers to '__builtins__'"),
         (with_value("unseen", [1]), r"a list stands where a value belongs"),
         (with_value("unseen", {"array": "nowhere"}), r"it has no array 'nowhere'"),
         (lambda text: [text], r"does not say what it holds"),

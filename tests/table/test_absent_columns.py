@@ -155,7 +155,7 @@ def test_cures_of_absent_and_unknown_columns_run_when_typed():
             found, _ = recorded(lambda X=X, cure=cure: clf.predict_proba(eval(cure)))
             assert found.shape == (150, 3)
     X = IRIS[["petal_width"]].set_axis(["petalWidth"], axis=1)
-    with pytest.raises(UnknownColumns, match="Name columns as they were named at fit") as refused:
+    with pytest.raises(UnknownColumns, match="Use the column names of the fit") as refused:
         clf.predict_proba(X)
     assert "drop" not in str(refused.value)
 

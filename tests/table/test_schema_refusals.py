@@ -20,7 +20,7 @@ def code(schema: Schema, X: object, unseen: str = "missing") -> list:
 def test_unseen_levels_warn_once_per_column_or_raise():
     schema = learn(pd.DataFrame({"colour": ["red", "blue"]}), "levels", "colour")
     rows = pd.DataFrame({"colour": ["teal", "red", "teal", None]})
-    sentence = "column 'colour' has the level 'teal' in 2 of 4 rows; fitting saw 'blue', 'red'"
+    sentence = "column 'colour' has the level 'teal' in 2 of 4 rows; the fit had 'blue', 'red'"
     with pytest.warns(errors.UnseenLevel, match=sentence) as caught:
         assert code(schema, rows) == [[-1, 1, -1, -1]]
     assert len(caught) == 1

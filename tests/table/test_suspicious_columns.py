@@ -110,7 +110,7 @@ def test_numbers_that_are_all_text_and_mixtures_of_types_have_cures_that_run():
 def test_an_index_without_a_name_is_pointed_out(name, container, rng):
     X = IRIS.copy()
     X.insert(0, name, rng.permutation(150))
-    with pytest.warns(IdentifierColumn, match=f"column '{name}' has no name of its own") as caught:
+    with pytest.warns(IdentifierColumn, match=f"column '{name}' has no name;") as caught:
         bg.NaiveBayes().fit(CONTAINERS[container](X), SPECIES)
     assert len(caught) == 1
     assert eval(re.search(r"X\.drop\(.*?\)", str(caught[0].message))[0]).equals(IRIS)

@@ -265,7 +265,9 @@ def test_loo_warns_of_rows_that_decide_alone(many_draws):
 
 
 def test_loo_needs_draws(by_map):
-    with pytest.raises(ProgramRefuses, match=r"ran is 'map', which has one. Pass inference='nuts'"):
+    with pytest.raises(
+        ProgramRefuses, match=r"inference='map' has a single one. Pass inference='nuts'"
+    ):
         by_map.loo()
     with pytest.warns(NotConverged):
         few = classifier(inference=bg.NUTS(draws=10, warmup=100, chains=2)).fit(X, Y)
@@ -354,7 +356,7 @@ def test_whole_numbers_stay_whole():
         framed.predict_proba(pd.DataFrame(codes, columns=["a", "b"])), expected
     )
     np.testing.assert_array_equal(clf.predict_proba(codes.astype(float)), expected)
-    with pytest.raises(InvalidProgramRows, match="fractions or NaN where fit saw whole numbers"):
+    with pytest.raises(InvalidProgramRows, match="fractions or NaN, but held whole numbers at fit"):
         clf.predict(codes + 0.5)
 
 
@@ -368,9 +370,12 @@ def test_dict_of_arrays():
     one = {name: array[4:5] for name, array in DICT.items()}
     np.testing.assert_allclose(clf.predict_proba(one), clf.predict_proba(DICT)[4:5])
     for wrong, sentence in (
-        ({"sizes": X}, "X has the arrays 'sizes'; fit saw 'sizes', 'kind'"),
-        (X, "X is one array; fit saw a dict of arrays"),
-        (DICT | {"sizes": X[:, :1]}, r"array 'sizes' of X has rows of the shape \(1,\); fit saw"),
+        ({"sizes": X}, "X has the arrays 'sizes'; the fit had 'sizes', 'kind'"),
+        (X, "X is one array; at fit it was a dict of arrays"),
+        (
+            DICT | {"sizes": X[:, :1]},
+            r"array 'sizes' of X has rows of the shape \(1,\); at fit it was",
+        ),
         (DICT | {"kind": np.arange(3)}, "different numbers of rows .'sizes': 15, 'kind': 3"),
         (DICT | {"sizes": X * np.inf}, "Input X contains infinity: array 'sizes'"),
         (DICT | {"kind": Y}, "column 'kind' does not hold numbers"),

@@ -40,9 +40,9 @@ BROKEN = {
     "discrete_parameter": "parameter at site 'shift' is discrete",
     "flax_parameter": "'shift' is a numpyro.param.*shift = numpyro.sample",
     "nothing_to_learn": "no parameters: every site is observed",
-    "blind": "does not look at x",
-    "labels_only": "does not look at x",
-    "centred_on_company": "'x' gives a row another density alone than among other rows",
+    "blind": "it ignores x",
+    "labels_only": "it ignores x",
+    "centred_on_company": "'x' gives a row a density that depends on the other rows",
     "python_branch": "TracerBoolConversionError.*jnp.where",
     "array_of_numpy": "TracerArrayConversionError.*jnp.asarray",
     "failing": "stopped: KeyError: 'missing'.*numpyro.handlers.seed",
@@ -82,7 +82,7 @@ def test_missing_cells_of_new_rows():
     [
         ({"story": 3}, InvalidProgram, "story is 3; a function"),
         ({"likelihood": bg.Normal()}, InvalidProgram, "story= and likelihood= are both given"),
-        ({"class_prior": 2.0}, InvalidProgram, "class_prior is 2.0, and a program states its own"),
+        ({"class_prior": 2.0}, InvalidProgram, "class_prior is 2.0, but a program states its own"),
         (
             {"inference": "exact"},
             ProgramRefuses,
@@ -98,7 +98,7 @@ def test_options_that_do_not_go_together(options, error, sentence):
 
 
 def test_what_a_story_cannot_be_asked(by_map):
-    with pytest.raises(ProgramRefuses, match="partial_fit needs statistics that add up"):
+    with pytest.raises(ProgramRefuses, match="partial_fit needs additive statistics"):
         classifier().partial_fit(X, Y)
     with pytest.raises(NoEvidence, match="log_evidence_ is a closed form"):
         _ = by_map.log_evidence_
@@ -107,7 +107,11 @@ def test_what_a_story_cannot_be_asked(by_map):
 @pytest.mark.parametrize(
     ("name", "error", "sentence"),
     [
-        ("one_column_marked", ProgramRefuses, "array 'x' of X has missing cells in row .* no mask"),
+        (
+            "one_column_marked",
+            ProgramRefuses,
+            "array 'x' of X has missing cells in row .* does not mask",
+        ),
         ("factor_alone", ProgramRefuses, r"this one has no mask.*\.mask\(observed\).*return x, y"),
         ("columns_in_a_plate", InvalidProgram, "it returned NoneType.*impute.*return x, y"),
         ("standardised", InvalidProgram, "observed cells of array 'x' changed"),
@@ -122,12 +126,12 @@ def test_programs_that_cannot_impute(name, error, sentence):
 
 def test_programs_that_cannot_simulate():
     clf = classifier(user_programs.labels_follow_x).fit(X, Y)
-    with pytest.raises(InvalidProgram, match=r"cannot make up rows: .*n_features"):
+    with pytest.raises(InvalidProgram, match=r"cannot simulate rows: .*n_features"):
         clf.sample(2)
 
 
 def test_no_highest_point_warns():
     """Two rows of a class in one place: the density grows without bound as the spread shrinks."""
     x = np.where((Y == "ash")[:, None], 1.0, X)
-    with pytest.warns(NotConverged, match="may have no highest point"):
+    with pytest.warns(NotConverged, match="may have no maximum"):
         classifier(user_programs.own_spread, "mle").fit(x, Y)

@@ -434,8 +434,8 @@ class KernelDiscriminant(Likelihood[Rows]):
     def _only_exact(self) -> UnsupportedInference:
         return UnsupportedInference.because(
             FAMILY,
-            "its kernels are the training rows themselves, whose weights have a posterior in "
-            "closed form, and no program or estimate",
+            "its kernels are the training rows themselves, whose weights have only a posterior in "
+            "closed form",
             "Use inference='exact'.",
         )
 
