@@ -1,9 +1,10 @@
 """The command line application: its commands, examples, exit codes, errors and interruption."""
 
+import _thread
 import itertools
 import os
-import signal
 import sys
+import threading
 import warnings
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
@@ -61,6 +62,10 @@ INTERRUPTED = 130
 """Exit code of a process that Ctrl-C has ended: 128 and the number of SIGINT."""
 
 
+AGAIN_SECONDS = 0.05
+"""After which a forgotten Ctrl-C is repeated."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code.
 
@@ -107,14 +112,17 @@ def _exit_code(arguments: list[str]) -> int:
 def _interruptible() -> Generator[None]:
     """Let Ctrl-C end the command also where Python would ignore it.
 
-    An exception in a callback of the garbage collector or of a weak reference, of which JAX has
-    many, is printed and forgotten, and so is the KeyboardInterrupt that falls into one.
+    An exception in a callback from C++, from the garbage collector or from a weak reference, of
+    which JAX has many, is printed and forgotten, and so is a KeyboardInterrupt that falls into one.
     """
     before = sys.unraisablehook
 
     def hook(unraisable: Any) -> None:
         if issubclass(unraisable.exc_type, KeyboardInterrupt):
-            signal.raise_signal(signal.SIGINT)
+            # once the callback has ended; raised now, it would be forgotten again
+            again = threading.Timer(AGAIN_SECONDS, _thread.interrupt_main)
+            again.daemon = True
+            again.start()
         else:
             before(unraisable)
 

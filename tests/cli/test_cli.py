@@ -11,12 +11,13 @@ from bayesgen import LDA, datasets
 from bayesgen.cli import main
 from bayesgen.cli.data_file import DataFile
 from bayesgen.cli.models import in_words, new_classifiers
+from bayesgen.cli.options import CsvFormat
 from bayesgen.cli.target_column import LabelledRows
 from bayesgen.errors.base import merge_sentences, merge_warnings
 from bayesgen.table import read_table
 from bayesgen.table.sources.csv_files import NULLS
 
-FAST = ("--methods", "mle,exact", "--cv", "3")
+FAST = ("--methods", "mle,exact", "--cv", "3", "--rivals", "none", "--train-rows", "all")
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def csv(tmp_path):
 
 
 def read(path, target, missing=()):
-    return LabelledRows.read(DataFile.find(path, missing), target)
+    return LabelledRows.read(DataFile.find(path, CsvFormat(missing)), target)
 
 
 def test_compare_prints_data_model_and_scores(capsys):
@@ -45,9 +46,14 @@ def test_compare_prints_data_model_and_scores(capsys):
         "model    naive Bayes: Normal for age; Categorical for sex, passengerClass",
     ):
         assert line in output.out.splitlines()
-    score = r"0\.\d{3}±\.\d{3}"
-    for name, method in (("MLE", "mle"), ("exact Bayes", "exact")):
-        assert re.search(rf"^{name}( +{score}){{4}} +[\d.]+ +{method}$", output.out, re.MULTILINE)
+    rest = r"( +\.\d{3}){4} +[\d.]+"
+    lines = (
+        rf"exact Bayes +0\.\d{{3}}±\.\d{{3}}{rest}",
+        rf"MLE +0\.\d{{3}}±\.\d{{3}} +[+-]\.\d{{3}} \[[+-]\.\d{{3}},[+-]\.\d{{3}}\]{rest}",
+        "All rows: 3 stratified folds, each fitted to the rows of the others",
+    )
+    for line in lines:
+        assert re.search(f"^{line}$", output.out, re.MULTILINE), line
     assert output.err == ""
 
 
@@ -67,15 +73,15 @@ def test_compare_json_holds_the_same_and_more(capsys):
     assert found["classes"] == {"Adelie": 152, "Chinstrap": 68, "Gentoo": 124}
     assert (found["missing_cells"], found["rows_with_missing"]) == (19, 11)
     assert (found["seed"], found["folds"]) == (7, 3)
-    assert [c["classifier"] for c in found["classifiers"]] == ["MLE", "exact Bayes"]
-    assert 0 < found["classifiers"][1]["log_loss"] < 0.2
+    assert [c["classifier"] for c in found["classifiers"]] == ["exact Bayes", "MLE"]
+    assert 0 < found["classifiers"][0]["log_loss"] < 0.2
 
 
 def test_infinite_log_loss_is_explained_and_is_text_in_json(capsys):
     assert main(["compare", "play_tennis", *FAST]) == 0
     assert "Log loss inf" in " ".join(capsys.readouterr().out.split())
     assert main(["compare", "play_tennis", "--json", *FAST]) == 0
-    mle = json.loads(capsys.readouterr().out)["classifiers"][0]
+    mle = json.loads(capsys.readouterr().out)["classifiers"][1]
     assert (mle["log_loss"], mle["log_loss_se"]) == ("inf", None)
 
 
@@ -124,15 +130,20 @@ def test_joint_normal_with_missing_values_says_which_method_ran(csv, capsys):
 
 @pytest.mark.slow
 def test_every_method_runs(capsys):
-    assert main(["compare", "iris", "--cv", "2", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)["classifiers"]
-    assert [c["method"] for c in found] == ["mle", "map", "exact", "nuts", "stacked"]
-    assert found[3]["log_loss"] == pytest.approx(found[2]["log_loss"], abs=0.02)
+    arguments = ["compare", "iris", "--cv", "2", "--json", "--train-rows", "all"]
+    assert main([*arguments, "--methods", "mle,map,exact,nuts,stacked"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    methods = [c["method"] for c in found["classifiers"]]
+    assert methods == ["stacked", "exact", "map", "mle", "nuts", "", ""]
+    losses = [c["log_loss"] for c in found["classifiers"]]
+    assert losses[4] == pytest.approx(losses[1], abs=0.02)
+    # with as many draws as by default, NUTS has converged
+    assert not [text for text in found["warnings"].get("NUTS", ()) if "ask for more" in text]
 
 
 def test_notes_go_to_stderr(csv, capsys):
     path = csv("x,c,y", "1,5,a", "2,5,a", "3,5,a", "4,5,b", "7,5,b", "6,5,b")
-    assert main(["compare", path, "--target", "y", "--methods", "exact"]) == 0
+    assert main(["compare", path, "--target", "y", "--methods", "exact", "--rivals", "none"]) == 0
     notes = capsys.readouterr().err.splitlines()
     assert notes[0].startswith("note: class 'a' has only 3 rows, so there are 3 folds")
     assert notes[1].startswith("note: exact Bayes: column 'c' is constant")
