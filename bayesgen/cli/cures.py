@@ -101,7 +101,12 @@ CURES: tuple[tuple[str, Cure], ...] = (
         "Use --model naive-bayes, or leave columns out by --drop",
     ),
     (r" Leave it out of members= to silence this\.", ""),
+    (r" \(of texts those of CountVectorizer, no weights\)", ""),
     # inference
+    (r" \(inference_ says (?:which|so)\)", ""),
+    (r"\bpredict_(interval|draws) needs", r"--\1 needs"),
+    (r"\binference= is", "--inference is"),
+    (r"Call fit with all rows", "Fit all rows together by `bayesgen fit`"),
     (r", or set another floor by MLE\(variance_floor=1e-9\)", ""),
     (
         r"raise target_accept \(NUTS\(target_accept=0\.95\)\) or state a stronger prior",
@@ -135,6 +140,7 @@ CURES: tuple[tuple[str, Cure], ...] = (
         r"classes=\[\.\.\.\]\)",
         "Check the rows of the file, and --target",
     ),
+    (r"Unknown label type: continuous\. y holds", "the column of classes holds"),
     (r"\by holds\b", "the column of classes holds"),
     (r"\by has (?=\d+ class)", "the column of classes has "),
     (

@@ -10,7 +10,7 @@ from pyarrow import parquet
 from bayesgen import LDA, datasets
 from bayesgen.cli import main
 from bayesgen.cli.data_file import DataFile
-from bayesgen.cli.models import in_words, new_classifiers
+from bayesgen.cli.models import default_methods, in_words, new_classifiers
 from bayesgen.cli.options import CsvFormat
 from bayesgen.cli.target_column import LabelledRows
 from bayesgen.errors.base import merge_sentences, merge_warnings
@@ -292,3 +292,38 @@ def test_a_file_goes_before_a_bundled_name(csv, tmp_path, monkeypatch):
     assert read("iris", "y").X.num_rows == 2
     monkeypatch.chdir("/")
     assert read("iris", None).X.num_rows == 150
+
+
+def test_compare_prints_fits_to_few_rows_and_to_all(tmp_path, capsys):
+    page = tmp_path / "page.html"
+    arguments = ["compare", "iris", "--methods", "exact,mle", "--cv", "3", "--html", str(page)]
+    assert main(arguments) == 0
+    out = capsys.readouterr().out
+    assert "24 rows a fit: drawn at random for each of 25 stratified folds" in out
+    assert "All rows: 3 stratified folds" in out
+    assert out.count("\nlogistic ") == out.count("\nfrequencies ") == 2
+    assert "<html" in page.read_text(encoding="utf-8")
+    assert main([*arguments[:-2], "--json", "--train-rows", "12,30,all"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert list(found["train_rows"]) == ["12", "30"]
+    few, all_rows = found["train_rows"]["12"]["classifiers"][0], found["classifiers"][0]
+    assert few["log_loss"] > all_rows["log_loss"]
+
+
+@pytest.mark.slow
+def test_rivals_are_compared(capsys):
+    rivals = ("--rivals", "boosting,forest,logistic,frequencies", "--train-rows", "all")
+    assert main(["compare", "penguins", "--cv", "2", "--methods", "exact", "--json", *rivals]) == 0
+    found = json.loads(capsys.readouterr().out)["classifiers"]
+    names = ["exact Bayes", "frequencies", "logistic", "forest", "boosting"]
+    assert [c["classifier"] for c in found] == names
+    losses = {c["classifier"]: c["log_loss"] for c in found}
+    assert all(loss < losses["frequencies"] / 2 for name, loss in losses.items() if name[0] != "f")
+
+
+def test_nuts_runs_by_default_only_where_nothing_is_exact():
+    complete = read_table(pa.table({"x": [1.0, 2.0]}))
+    gaps = read_table(pa.table({"x": [1.0, None]}))
+    assert "nuts" not in default_methods("naive-bayes", gaps)
+    assert "nuts" not in default_methods("qda", complete)
+    assert "nuts" in default_methods("qda", gaps)

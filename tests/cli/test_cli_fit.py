@@ -508,3 +508,26 @@ def test_merge_names_the_files_that_differ(tmp_path, iris, capsys):
     assert str(other) in error
     assert "of type LDA" in error
     assert not out.exists()
+
+
+@pytest.mark.parametrize("model", ["naive-bayes", "lda", "stacked"])
+def test_fit_prints_leave_one_out_scores(model, tmp_path, capsys):
+    out = tmp_path / "m.bgm"
+    assert run("fit", "iris", "--model", model, "--out", out, "--json") == 0
+    found = json.loads(capsys.readouterr().out)["leave_one_out"]
+    X, y = bg.datasets.load_iris()
+    clf = bg.load(out)
+    if model == "stacked":
+        expected = bg.StackedClassifier(random_state=0).fit(X, y).report_.details
+        assert found["log_loss"] == pytest.approx(expected["leave-one-out log loss"])
+    else:
+        rows, losses = np.arange(150), []
+        for i in rows:
+            again = type(clf)().fit(X.drop(i), y.drop(i))
+            losses.append(-again.predict_log_proba(X.loc[[i]])[0, clf.classes_ == y[i]].item())
+        # guesses of the prior stay those of all rows
+        assert found["log_loss"] == pytest.approx(np.mean(losses), rel=0.05)
+    assert found["rows"] == 150 and found["accuracy"] > 0.9
+    assert found["log_loss"] < 0.2 < found["frequencies_log_loss"]
+    assert found["frequencies_log_loss"] == pytest.approx(np.log(152 / 50))
+    assert found["frequencies_accuracy"] == pytest.approx(1 / 3)

@@ -161,6 +161,43 @@ def test_too_many_folds_are_lowered_with_a_note(iris):
     )
 
 
+def test_a_train_size_draws_rows_of_each_fold(iris, met):
+    found = compare({"probe": Probe()}, *iris, cv=10, train_size=24, random_state=1)
+    assert [len(frame) for frame in met()] == [24] * 10
+    assert found.train_size == 24 and found.folds == 10
+    np.testing.assert_array_equal(np.sort(found.rows), np.arange(150))
+    assert found.heading.startswith("10 folds over 150 rows, 24 rows drawn for each fit")
+    share = compare({"probe": Probe()}, *iris, cv=10, train_size=24 / 135, random_state=1)
+    np.testing.assert_array_equal(share.probabilities["probe"], found.probabilities["probe"])
+
+
+def test_all_rows_as_train_size_is_plain_cross_validation(iris):
+    plain, drawn = (compare({"GNB": GaussianNB()}, *iris, cv=3, train_size=n) for n in (None, 100))
+    assert drawn.table.loc["GNB", "log_loss"] == plain.table.loc["GNB", "log_loss"]
+
+
+@pytest.mark.parametrize("size", [5, 136, 0.01, 1.5, "24"])
+@pytest.mark.usefixtures("no_type_checks")
+def test_impossible_train_sizes_are_refused(iris, size):
+    with pytest.raises(BayesgenError, match=r"train_size is .*6 to 135 rows.*train_size=135"):
+        compare({"GNB": GaussianNB()}, *iris, cv=10, train_size=size)
+
+
+def test_standard_errors_of_drawn_rows_hold_both_kinds_of_chance():
+    """Over 40 seeds, the mean of many draws varies by its standard error."""
+    rng = np.random.default_rng(0)
+    pool, y = rng.normal(size=(400, 1)), np.arange(400) % 2
+    pool += y[:, None]
+    means, errors = [], []
+    for _ in range(40):
+        rows = np.sort(rng.choice(400, 200, replace=False))
+        found = compare({"GNB": GaussianNB()}, pool[rows], y[rows], cv=20, train_size=12)
+        means.append(found.table["log_loss"].item())
+        errors.append(found.table["log_loss_se"].item())
+    # the rows come from a pool of twice as many, which halves their part of the variance
+    assert 0.5 < np.std(means) / np.median(errors) < 1.5
+
+
 def test_a_splitter_decides_the_folds(iris):
     X, y = iris
     splitter = StratifiedKFold(4, shuffle=True, random_state=1)

@@ -39,6 +39,13 @@ def folder():
     return path
 
 
+def written(content):
+    """Return the path of a file that holds these bytes."""
+    path = folder() / "written.csv"
+    path.write_bytes(content)
+    return path
+
+
 def good(**columns):
     return table(**columns).assign(y=Y)
 
@@ -154,6 +161,16 @@ SOURCES = {
         lambda: fit(parts(y=[0, 1] * 3)),
         "Cast it to text",
         lambda: fit(parts(y=["0", "1"] * 3)),
+    ),
+    "InvalidSource.utf_16": (
+        lambda: fit(written("x,y\n1,a\n2,b\n".encode("utf-16"))),
+        "iconv -f utf-16 -t utf-8",
+        lambda: fit(written(b"x,y\n1,a\n2,b\n3,a\n4,b\n")),
+    ),
+    "InvalidSource.workbook": (
+        lambda: fit(written(b"PK\x03\x04")),
+        "Save its sheet as CSV",
+        lambda: fit(written(b"x,y\n1,a\n2,b\n3,a\n4,b\n")),
     ),
     "InvalidSource.frame": (
         lambda: fit([good(), [[1, 2]]]),

@@ -1,0 +1,88 @@
+"""Ctrl-C ends a command at any moment, and leaves nothing half written."""
+
+import gc
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from bayesgen.cli import main
+from bayesgen.cli.commands import datasets
+
+CODE = """
+import sys
+from bayesgen.cli import main
+print("ready", file=sys.stderr, flush=True)
+sys.exit(main())
+"""
+COMMANDS = (
+    ("compare", "titanic_passengers", "--methods", "stacked,nuts", "--draws", "9999"),
+    ("fit", "iris", "--model", "lda", "--inference", "nuts", "--draws", "99999", "--out", "m.bgm"),
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", COMMANDS, ids=["compare", "fit"])
+@pytest.mark.parametrize("seconds", [0.05, 1.0, 2.0, 3.0, 5.0])
+def test_ctrl_c_always_ends(command, seconds, tmp_path):
+    process = subprocess.Popen(
+        [sys.executable, "-c", CODE, *command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=tmp_path,
+        text=True,
+    )
+    assert process.stderr.readline() == "ready\n"
+    time.sleep(seconds)
+    process.send_signal(signal.SIGINT)
+    try:
+        out, error = process.communicate(timeout=120)
+    finally:
+        process.kill()
+    assert process.returncode == 130
+    assert error.splitlines()[-1] == "interrupted; nothing written"
+    assert "Traceback" not in error
+    assert out == ""
+    assert not list(tmp_path.iterdir())
+
+
+class SwallowedOnce:
+    """A callback of the garbage collector that Ctrl-C falls into, as JAX has some."""
+
+    def __init__(self):
+        self.calls = 0
+
+    def __call__(self, *_):
+        self.calls += 1
+        if self.calls == 1:
+            raise KeyboardInterrupt
+
+
+def test_ctrl_c_in_a_callback_is_repeated(monkeypatch, capsys):
+    callback = SwallowedOnce()
+
+    def works():
+        gc.collect()
+        for _ in range(100):
+            time.sleep(0.05)
+        return []
+
+    monkeypatch.setattr(datasets.datasets, "names", works)
+    gc.callbacks.append(callback)
+    try:
+        assert main(["datasets"]) == 130
+    finally:
+        gc.callbacks.remove(callback)
+    assert callback.calls > 1
+    assert capsys.readouterr().err.splitlines()[-1] == "interrupted; nothing written"
+
+
+def test_ctrl_c_prints_one_line(monkeypatch, capsys):
+    def stops():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(datasets.datasets, "names", stops)
+    assert main(["datasets"]) == 130
+    assert capsys.readouterr() == ("", "interrupted; nothing written\n")
