@@ -12,7 +12,8 @@ from bayesgen.cli.cures import in_options
 
 PYTHON = re.compile(
     r"\bbg\.|\bX\b|\bpandas\b|\bnumpy\b|\bpolars\b|\bclf\b|\w\(X|[a-z_]='|[a-z]=\{|[a-z]=\["
-    r"|\b(?:NUTS|MLE|LDA|QDA|NaiveBayes|StackedClassifier)\(|\.astype|\by\b(?! )|=True|=False|\binference_|\bpredict_\w|\binference="
+    r"|\b(?:NUTS|MLE|LDA|QDA|NaiveBayes|StackedClassifier)\(|\.astype|\by\b(?! )|=True|=False"
+    r"|\binference_|\bpredict_\w|\binference="
 )
 """What a sentence for the command line does not hold."""
 

@@ -1,4 +1,4 @@
-"""How the command line reads files: dialects of CSV, columns to leave out, files that are no CSV."""
+"""How the command line reads files: dialects of CSV, columns to leave out, and other formats."""
 
 import zipfile
 
@@ -7,7 +7,7 @@ import pytest
 from bayesgen import load
 from bayesgen.cli import main
 from bayesgen.cli.data_file import DataFile
-from bayesgen.cli.options import CsvFormat
+from bayesgen.cli.options import AS_SHOWN, CsvFormat
 from bayesgen.table.sources.csv_dialect import CsvDialect
 
 LINES = ["id;alter;größe;ill", *(f"{i};{i % 7},5;1,{70 + i};{'ny'[i % 2]}" for i in range(20))]
@@ -21,7 +21,7 @@ def semicolons(tmp_path):
     return str(path)
 
 
-def columns(path, csv=CsvFormat()):
+def columns(path, csv=AS_SHOWN):
     (part,) = DataFile.find(path, csv).source.parts()
     return {name: part.frame.column(name).to_pylist()[:2] for name in part.frame.column_names}
 
