@@ -169,7 +169,7 @@ def test_the_command_line_merges_them_too(tmp_path, capsys):
     path = str(tmp_path / "rows.csv")
     flat().assign(species=Y).to_csv(path, index=False)
     arguments = [path, "--target", "species"]
-    assert main(["compare", *arguments, "--methods", "mle"]) == 0
+    assert main(["compare", *arguments, "--methods", "mle", "--train-rows", "all"]) == 0
     notes = capsys.readouterr().err.splitlines()
     assert len(notes) == 1 and notes[0].endswith("(and 5 more like it: 3 columns, 2 classes)")
     out = ["--model", "naive-bayes", "--inference", "mle", "--out", str(tmp_path / "m.bgm")]

@@ -48,8 +48,8 @@ Size = int | Literal["all"]
 FEW = 24
 """Training rows at which, by default, classifiers are compared too."""
 DRAWS = 25
-"""Draws of training rows, each scored on its own fold: their spread is a tenth of a nat at 24 rows,
-and the standard error of a mean a fifth of that (measured on the bundled data sets)."""
+"""Draws of training rows, each scored on its own fold: on the passengers of the Titanic the standard
+error of the log loss is then .013 to .017 (measured)."""
 
 
 class TooManyRows(BayesgenError, ValueError):
