@@ -48,8 +48,8 @@ Size = int | Literal["all"]
 FEW = 24
 """Training rows at which, by default, classifiers are compared too."""
 DRAWS = 25
-"""Draws of training rows, each scored on its own fold: on the passengers of the Titanic the standard
-error of the log loss is then .013 to .017 (measured)."""
+"""Draws of training rows, each scored on its own fold: on the passengers of the Titanic the
+standard error of the log loss is then .013 to .017 (measured)."""
 
 
 class TooManyRows(BayesgenError, ValueError):
