@@ -36,14 +36,13 @@ def _longer(match: re.Match) -> str:
 CURES: tuple[tuple[str, Cure], ...] = (
     # columns that are no features
     (
-        r"Say what about the date matters, for example X\[column\]\.dt\.month, or drop the column",
-        "Write what about the date matters into a column of its own, and leave this one out by "
-        "--drop",
+        r"Extract the part that matters, for example X\[column\]\.dt\.month, or drop the column",
+        "Write the part that matters into a column of its own, and leave this one out by --drop",
     ),
     (r"or drop the column\b", "or leave it out by --drop"),
     (r",? or read the file by pandas\.read_csv\(path, index_col=0\)", ""),
-    (rf" If it was measured, pass X\.astype\(\{{{NAME}: float\}}\)\.", ""),
-    (rf" If it is text all the same, pass X\.astype\(\{{{NAME}: 'category'\}}\)\.", ""),
+    (rf" If it is a measurement, pass X\.astype\(\{{{NAME}: float\}}\)\.", ""),
+    (rf" If it is meant as text, pass X\.astype\(\{{{NAME}: 'category'\}}\)\.", ""),
     (rf"Leave it out, X\.drop\(columns=(?P<names>{NAME})\), or state a prior variance", _leave_out),
     (rf"X\.drop\(columns=\[?(?P<names>{NAME}(?:, {NAME})*)\]?\)", _drop),
     (r"Leave them out, or state prior guesses for them", "Leave them out by --drop"),
@@ -58,9 +57,9 @@ CURES: tuple[tuple[str, Cure], ...] = (
         "add --missing inf --missing=-inf",
     ),
     (
-        r"Pass X\.fillna\(0\) if absent means none, leave these rows out, or use Poisson: "
+        r"Pass X\.fillna\(0\) if a missing count means 0, leave these rows out, or use Poisson: "
         r"likelihood=Poisson\(\)",
-        "Write 0 where absent means none, or leave these rows out of the file",
+        "Write 0 where a missing count means 0, or leave these rows out of the file",
     ),
     (r"Pass missing='ignorable' if it may", "If it may, use --model naive-bayes"),
     (
@@ -78,13 +77,13 @@ CURES: tuple[tuple[str, Cure], ...] = (
     (r"Rename them, in pandas by X\.columns = \[\.\.\.\]", "Rename them in the file"),
     # likelihoods
     (
-        r"Give it one for numbers, likelihood=\{.*?\}, or cut it into levels, "
+        r"Give it a likelihood for numbers, likelihood=\{.*?\}, or cut it into levels, "
         r"pandas\.cut\(X\[column\], 5\)",
         "Use --model naive-bayes, or leave the column out by --drop",
     ),
     (
-        r"For a measured number use Normal: likelihood=\{.*?\.\.\.\}",
-        "For measured numbers use --model naive-bayes",
+        r"For measurements use Normal: likelihood=\{.*?\.\.\.\}",
+        "For measurements use --model naive-bayes",
     ),
     (
         r"Leave columns out, merge rare levels, or let some columns stand alone or in a smaller "
@@ -100,8 +99,8 @@ CURES: tuple[tuple[str, Cure], ...] = (
         r"Pass members=\{.*?\} that suit the columns",
         "Use --model naive-bayes, or leave columns out by --drop",
     ),
-    (r" Leave it out of members= to silence this\.", ""),
-    (r" \(of texts those of CountVectorizer, no weights\)", ""),
+    (r" Leave it out of members= to silence this warning\.", ""),
+    (r" \(for texts, those of CountVectorizer, not TF-IDF weights\)", ""),
     # inference
     (r" \(inference_ says (?:which|so)\)", ""),
     (r"\bpredict_(interval|draws) needs", r"--\1 needs"),
@@ -120,9 +119,9 @@ CURES: tuple[tuple[str, Cure], ...] = (
     (r"Pass --inference", "Add --inference"),
     # classes
     (
-        r"If -1 is a class, pass numpy\.asarray\(y\)\.astype\(str\) or unlabelled=None; if not, "
-        r"pass None in place of -1 to silence this",
-        "If -1 is a class, write it as a word; if not, leave these cells empty",
+        r"If -1 is a class, pass numpy\.asarray\(y\)\.astype\(str\) or unlabelled=None; "
+        r"otherwise pass None in place of -1 to silence this warning",
+        "If -1 is a class, write it as a word; otherwise leave these cells empty",
     ),
     (r"unlabelled='learn'", "--unlabelled learn"),
     (r"unlabelled=None", "--unlabelled none"),
@@ -136,7 +135,7 @@ CURES: tuple[tuple[str, Cure], ...] = (
         "Write classes into this column, such as low and high",
     ),
     (
-        r"Check the rows that were selected, or name all classes in partial_fit\(X, y, "
+        r"Check the selection of rows, or name all classes in partial_fit\(X, y, "
         r"classes=\[\.\.\.\]\)",
         "Check the rows of the file, and --target",
     ),
@@ -161,11 +160,11 @@ CURES: tuple[tuple[str, Cure], ...] = (
     (r"State the same likelihood= in both", "Fit both files with the same --model"),
     (r"Fit both to X\[(\[.*?\])\]", r"Fit both with their columns in the order \1"),
     (
-        r"Declare (?:them|the levels)(?: in one order)? in both: pandas\.Categorical\(.*\)",
+        r"Declare (?:them|the levels)(?: in the same order)? in both: pandas\.Categorical\(.*\)",
         "Fit both to files that hold all levels",
     ),
     (r"Fit both to y\.astype\(str\)", "Write the classes as words in both"),
-    (r", missing cells \(NaN\) if nothing is known", ", empty cells if nothing is known"),
+    (r"with missing values \(NaN\) where it is unknown", "with empty cells where it is unknown"),
 )
 """Pattern in a sentence of the library -> what stands there on the command line."""
 

@@ -60,7 +60,7 @@ from bayesgen.inference import (
     log_class_probabilities,
     log_odds,
 )
-from bayesgen.plots.style import Option
+from bayesgen.plots.style import Option, pyplot
 from bayesgen.prevalence import LeftOutRows, Prevalence, Request, class_prior_of
 from bayesgen.schema import Column, Schema, check_columns
 from bayesgen.table import Name, Names, SparseTable, Table
@@ -1353,6 +1353,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         self, X: object, y: object, *, n: int = DRAWS, random_state: object = 0, **options: Option
     ) -> plots.PriorDisplay:
         """Draw n rows simulated from the prior beside rows X; options of `PriorDisplay`."""
+        pyplot()  # refuse before anything is computed
         prior = self.sample_prior(n, X, y, random_state=random_state)
         return plots.PriorDisplay.from_prior(prior, **options)
 

@@ -189,7 +189,7 @@ def test_predict_takes_absent_columns_as_missing_and_ignores_others(iris, tmp_pa
     capsys.readouterr()
     assert run("predict", iris, tmp_path / "rows.csv", "--out", tmp_path / "p.parquet") == 0
     output = capsys.readouterr()
-    printed = [line for line in output.err.splitlines() if line.startswith("note: X lacks")]
+    printed = [line for line in output.err.splitlines() if line.startswith("note: the file lacks")]
     assert len(printed) == 1 and "the column 'petal_width'; it counts as missing" in printed[0]
     found = parquet.read_table(tmp_path / "p.parquet").to_pandas()
     expected = bg.load(iris).predict_proba(X.assign(petal_width=np.nan))
@@ -341,9 +341,9 @@ def test_fit_refuses_rows_in_one_sentence(tmp_path, capsys):
     for text, arguments, sentence in (
         ("a,y\n1,u\n2,v\n", (), "which column of .* holds the classes? Add --target"),
         ("a,y\n1,u\n2,v\n", ("--target", "z"), "has no column 'z'"),
-        ("a,y\n1,u\n2,u\n", ("--target", "y"), "y has 1 class, 'u'"),
-        ("a,y\n1,u\n2,\n", ("--target", "y"), "y has 1 class, 'u'"),
-        ("a,y\n1,\n2,\n", ("--target", "y"), "y has 0 classes"),
+        ("a,y\n1,u\n2,u\n", ("--target", "y"), "the column of classes has 1 class, 'u'"),
+        ("a,y\n1,u\n2,\n", ("--target", "y"), "the column of classes has 1 class, 'u'"),
+        ("a,y\n1,\n2,\n", ("--target", "y"), "the column of classes has 0 classes"),
         ("a,y\n", ("--target", "y"), "has column names but no rows"),
         ("", ("--target", "y"), "cannot read .* as a table: Empty CSV file"),
         ("a,a,y\n1,2,u\n", ("--target", "y"), "more than one column named 'a'"),

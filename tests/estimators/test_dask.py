@@ -177,7 +177,7 @@ def test_data_that_cannot_be_fitted_are_refused(here):
 
     one = GOOD.assign(y="p")
     refused(errors.TooFewClasses, "^y has 1 class, 'p'", one, one)
-    refused(errors.InvalidSource, "has no rows", GOOD[:0], GOOD[:0])
+    refused(errors.InvalidSource, "but no rows", GOOD[:0], GOOD[:0])
     refused(errors.InvalidSource, r"no column 'yy' \(did you mean 'y'\?\)", GOOD, y="yy")
     refused(errors.InvalidSource, "needs all rows in memory", GOOD, bins=4)
     kernels = {("a",): bg.KernelDensity(), "s": bg.Categorical()}

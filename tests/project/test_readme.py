@@ -33,7 +33,7 @@ def column(figures, start):
 def wins():
     """Return {classifier: {setting: as printed}} of the page's table of tables won."""
     lines = iter(CALIBRATION.splitlines())
-    header = cells(next(line for line in lines if line.startswith("| won of")))[1:]
+    header = cells(next(line for line in lines if line.startswith("| rival |")))[1:]
     next(lines)
     rows = [cells(line) for line in takewhile(lambda line: line.startswith("|"), lines)]
     return {name: dict(zip(header, rest, strict=True)) for name, *rest in rows}
