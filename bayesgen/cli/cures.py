@@ -21,6 +21,13 @@ def _leave_out(match: re.Match) -> str:
     return f"Leave it out: {_drop(match)}"
 
 
+def _date(match: re.Match) -> str:
+    return (
+        f"column {match['names']} {match['found']} Leave it out, {_drop(match)}, or write the part "
+        "that matters, such as the month, into a column of its own"
+    )
+
+
 def _sampler(match: re.Match) -> str:
     """Return how a method with more draws is asked for."""
     if "NUTS" in match[0]:
@@ -36,8 +43,9 @@ def _longer(match: re.Match) -> str:
 CURES: tuple[tuple[str, Cure], ...] = (
     # columns that are no features
     (
-        r"Extract the part that matters, for example X\[column\]\.dt\.month, or drop the column",
-        "Write the part that matters into a column of its own, and leave this one out by --drop",
+        rf"column (?P<names>{NAME}) (?P<found>holds dates [^.]*\.) Extract the part that matters, "
+        r"for example X\[column\]\.dt\.month, or drop the column",
+        _date,
     ),
     (r"or drop the column\b", "or leave it out by --drop"),
     (r",? or read the file by pandas\.read_csv\(path, index_col=0\)", ""),

@@ -94,7 +94,7 @@ def _grid(found: list[Driver]) -> Grid:
         ]
         for driver in found
     ]
-    return Grid(["column", "alone, nats", "beside the others", "cells that speak loudest"], lines)
+    return Grid(["column", "alone, nats", "beside the others", "strongest values"], lines)
 
 
 def _some_rows(subject: Subject) -> np.ndarray:

@@ -268,7 +268,8 @@ def _compared(
 
 def _notes_of_few(comparison: Comparison) -> str:
     count = sum(map(len, comparison.warnings.values()))
+    warnings = "1 further warning" if count == 1 else f"{count:,} further warnings"
     return (
-        f"fits to {comparison.train_size:,} rows gave {count:,} warnings of their own, of constant "
-        f"columns and the like; --train-rows {comparison.train_size} alone shows them."
+        f"fits to {comparison.train_size:,} rows gave {warnings}, of constant columns and the "
+        f"like; --train-rows {comparison.train_size} shows them."
     )
