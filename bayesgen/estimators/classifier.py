@@ -1052,7 +1052,8 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         theta), which arviz's loo wants), log_likelihood_joint (log p(x, y given theta)),
         posterior_predictive and prior_predictive (tables simulated for the same labels),
         observed_data and constant_data. Levels are stored as codes. Every row counts once, whatever
-        its weight at fit. An improper prior has no groups; log_prior is also absent wherever the
+        its weight at fit. The tree of a NumPyro program (story=) has no predictive groups; `sample`
+        simulates its rows. An improper prior has no groups; log_prior is also absent wherever the
         whole prior has no density (maximum likelihood, learned prior strengths).
 
         Columns keep their names, except that an underscore is appended to a name that clashes with

@@ -76,6 +76,6 @@ def label_shift(
         posterior.require_loo()
         check_rows_of_fit(clf.classes_, clf._fitted().state.statistics.count, codes, weights)
         joint = other._fitted().left_out(encoded, codes, weights).joint
-    labeled = Labeled(other._read(X, reset=False), codes, weights, joint)
-    new = other._read(X_new, reset=False)
-    return table_of_shift(labeled, new, other.predict_joint_log_proba(X_new), estimate)
+    fitted, new = other.predict_joint_log_proba(X), other.predict_joint_log_proba(X_new)
+    labeled = Labeled(other._read(X, reset=False), codes, weights, joint, fitted)
+    return table_of_shift(labeled, other._read(X_new, reset=False), new, estimate)

@@ -13,6 +13,10 @@ from bayesgen.table import Table, read_table
 
 MOST = 15
 """Most bars of one picture; smaller ones are added up."""
+MARGIN = 4
+"""Pixels between a number and the end of the axis."""
+PASSES = 3
+"""Times that the axis is widened, as the layout and the scale change with it."""
 
 
 @dataclasses.dataclass(eq=False)
@@ -149,13 +153,22 @@ class EvidenceDisplay:
         every = ["prior", *self.names, "all"]
         self.ax_.set_yticks(range(last + 1), every)
         self.ax_.set_ylim(last + 0.6, -0.6)
-        low, high = self.ax_.get_xlim()
-        self.ax_.set_xlim(low - 0.08 * (high - low), high + 0.08 * (high - low))
+        self._widen()
         self.ax_.set_xlabel(f"log-odds of {self.target} against {self.against} (nats)")
         of = f"P({self.target}"
         of += ")" if self.classes == 2 else f" if {self.target} or {self.against})"
         share = expit(self.total)
         self.ax_.set_title(f"{of} = {share:.3g}", fontsize="medium", loc="left")
+
+    def _widen(self) -> None:
+        """Widen the axis until each number, whose width is fixed in points, lies within it."""
+        for _ in range(PASSES):
+            low, high = self.ax_.get_xlim()
+            boxes = [text.get_window_extent() for text in self.ax_.texts]
+            inside = self.ax_.transData.inverted()
+            ends = inside.transform([(box.x0 - MARGIN, box.y0) for box in boxes])[:, 0].min()
+            last = inside.transform([(box.x1 + MARGIN, box.y0) for box in boxes])[:, 0].max()
+            self.ax_.set_xlim(min(low, ends), max(high, last))
 
 
 def _pair(clf: Fitted, row: object, target: Hashable, against: Hashable) -> tuple:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayesgen import arguments
-from bayesgen.calibrate import ReliabilityCurve, reliability
+from bayesgen.calibrate import TOP_LABEL, ReliabilityCurve, reliability
 from bayesgen.plots.style import FAINT, INK, Axes, Fitted, Option, color, panels, pyplot, tidy
 from bayesgen.table import read_marked_target
 
@@ -16,7 +16,7 @@ COUNTS_SHARE = 0.18
 
 @dataclasses.dataclass(eq=False)
 class ReliabilityDisplay:
-    """CORP reliability curves with consistency bands, a panel for each class and the top label.
+    """CORP reliability curves with consistency bands: of each class, and of the predicted class.
 
     The curve is the isotonic regression of the event on its stated probability, ties pooled (no
     bins). On the diagonal a probability of .7 comes true 7 times in 10. The band is where the curve
@@ -133,13 +133,14 @@ def _panel(ax: Axes, curve: ReliabilityCurve, shade: str) -> None:
         label=f"rows, highest bar {most:,}",
     )
     parts = curve.decomposition
+    name = "the predicted class" if curve.name == TOP_LABEL else curve.name
     ax.set(
         xlim=(0, 1),
         ylim=(0, 1),
         aspect="equal",
-        xlabel=f"stated probability of {curve.name}",
+        xlabel=f"stated probability of {name}",
         ylabel="how often it came true",
-        title=f"{curve.name}: {curve.rows:,} rows, miscalibration {parts.miscalibration:.3f}",
+        title=f"{name}: {curve.rows:,} rows, miscalibration {parts.miscalibration:.3f}",
     )
     ax.title.set_fontsize("medium")
     ax.legend(loc="upper left", frameon=False, fontsize="x-small")

@@ -24,6 +24,7 @@ from jaxtyping import Float, Int
 from bayesgen.inference import log_class_probabilities
 from bayesgen.prevalence.replicates import Replicates, replicated
 from bayesgen.prevalence.result import Prevalence
+from bayesgen.prevalence.score_edges import are_tied, edges_between
 from bayesgen.table import Name, SparseTable, Table, TableColumn
 from bayesgen.typing import DataFrame, Joint, Labels, Weights
 
@@ -41,13 +42,14 @@ class Labeled:
     """Labeled rows: their table, class codes and weights; (row,) each but the table.
 
     joint: log p(x, y = k) of each from the others, at the prevalence of the new rows; None where no
-    row can be left out.
+    row can be left out. fitted: the same from all rows.
     """
 
     table: Table
     codes: Labels
     weight: Weights
     joint: Joint | None
+    fitted: Joint
 
 
 def table_of_shift(labeled: Labeled, new: Table, joint: Joint, found: Prevalence) -> DataFrame:
@@ -66,8 +68,7 @@ def table_of_shift(labeled: Labeled, new: Table, joint: Joint, found: Prevalence
     own = None
     if labeled.joint is not None:
         own = _class_probabilities(labeled.joint, found)
-        densities = (np.logaddexp.reduce(logs, axis=1) for logs in (labeled.joint, joint))
-        cells[DENSITY] = _numbers(*densities)
+        cells[DENSITY] = _densities(labeled.joint, joint, labeled.fitted)
     parts = labeled.codes, labeled.weight, own, _class_probabilities(joint, found), found.draws
     others = replicated(*parts, rng)
     lines = [_compared(*_occurring(*pair), labeled, others, rng) for pair in cells.values()]
@@ -149,3 +150,15 @@ def _numbers(own: Float[np.ndarray, " row"], new: Float[np.ndarray, " new"]) -> 
         np.where(np.isnan(x), 0, 1 + np.searchsorted(edges, x, side="left")) for x in (own, new)
     )
     return first, second
+
+
+def _densities(labeled: Joint, new: Joint, fitted: Joint) -> tuple[Cells, Cells]:
+    """Return the cells of log p(x) of labeled rows and of new rows.
+
+    Labeled rows are scored from the others, except that tied ones are scored from all, as the new
+    rows that are tied with them are: the others of a group stand for the row anyway.
+    """
+    own, other, whole = (np.logaddexp.reduce(logs, axis=1) for logs in (labeled, new, fitted))
+    own = np.where(are_tied(whole), whole, own)
+    edges = edges_between(own, QUANTILES)
+    return np.searchsorted(edges, own), np.searchsorted(edges, other)

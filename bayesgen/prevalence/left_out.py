@@ -20,6 +20,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bayesgen.prevalence.proportions import Alpha, Proportions, Rows, drawn
+from bayesgen.prevalence.score_edges import edges_between
 from bayesgen.typing import Joint, Labels, Weights
 
 LEVELS = 3
@@ -66,7 +67,7 @@ def left_out_draws(
         n_draws: number of draws.
         rng: random numbers.
     """
-    able, edges = np.flatnonzero(alpha > 0), _edges(labeled.log_proba)
+    able, edges = np.flatnonzero(alpha > 0), _edges(labeled)
     n_cells = edges.shape[0] * (edges.shape[1] + 1)
     own, new = (cells(logs, edges) for logs in (labeled.log_proba, log_proba))
     seen = np.zeros((len(alpha), n_cells))
@@ -97,12 +98,18 @@ def cells(log_proba: Joint, edges: Float[np.ndarray, "class edge"]) -> Int[np.nd
     return best * (edges.shape[1] + 1) + (odds[:, None] > edges[best]).sum(axis=1)
 
 
-def _edges(log_proba: Joint) -> Float[np.ndarray, "class edge"]:
-    """Return the log-odds that divide the rows assigned to each class into thirds."""
-    best, odds = _assigned(log_proba)
-    out, shares = np.full((log_proba.shape[1], LEVELS - 1), np.inf), np.arange(1, LEVELS) / LEVELS
+def _edges(labeled: LeftOutRows) -> Float[np.ndarray, "class edge"]:
+    """Return the log-odds that divide the rows assigned rightly to each class into thirds.
+
+    Leaving a row out lowers the log-odds of its own class. Rows assigned wrongly are thus above the
+    new rows that they are tied with, and those assigned rightly below them: no edge may lie between
+    the two.
+    """
+    best, odds = _assigned(labeled.log_proba)
+    out = np.full((labeled.log_proba.shape[1], LEVELS - 1), np.inf)
     for k in np.unique(best):
-        out[k] = np.quantile(odds[best == k], shares)
+        edges = edges_between(odds[(best == k) & (labeled.codes == k)], LEVELS)
+        out[k, : len(edges)] = edges
     return out
 
 

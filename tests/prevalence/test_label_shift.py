@@ -85,7 +85,8 @@ def test_fault_rows_simulated_by_the_model_in_place_of_labeled_ones():
     assert clf.check_label_shift(new).p_value.min() > 0.01
     found = clf.estimate_prevalence(new, random_state=0)
     own, labels = clf.with_class_prior("uniform").sample(400, random_state=0)
-    rows = label_shift.Labeled(clf._read(own, reset=False), labels, np.ones(400), None)
+    fitted = clf.predict_joint_log_proba(own)
+    rows = label_shift.Labeled(clf._read(own, reset=False), labels, np.ones(400), None, fitted)
     joint = clf.predict_joint_log_proba(new)
     wrong = label_shift.table_of_shift(rows, clf._read(new, reset=False), joint, found)
     assert wrong.p_value.min() < 0.01
