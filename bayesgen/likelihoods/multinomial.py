@@ -29,7 +29,7 @@ from bayesgen.typing import Block, Kept, Labels, Params, Traceable, Weights
 
 ROWS_PER_WORD = 5.0  # chosen by log loss on texts, see `Multinomial`
 MOST_TRACED = 5000
-"""Words up to which NUTS and stochastic optimisers run: every draw holds all of them."""
+"""Words up to which NUTS and stochastic optimizers run: every draw holds all of them."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
