@@ -301,7 +301,7 @@ class UninformativeColumn(BayesgenWarning):
 
 
 class InformativePattern(BayesgenWarning):
-    """Which cells are missing predicts the class well by itself."""
+    """The missing pattern alone predicts the class well."""
 
     at_fit = Sentence(
         "which cells of {columns:named column} are missing predicts the class by itself (log loss "

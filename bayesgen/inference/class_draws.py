@@ -1,4 +1,4 @@
-"""Draws of class probabilities, weighed by the density of a row.
+"""Draws of class probabilities, weighted by the density of a row.
 
 Draws of theta given the data serve all rows. For a row x, draw s stands for theta given the data
 and x with a weight proportional to p(x given theta_s): importance sampling, so that the weighted

@@ -277,7 +277,7 @@ def log_likelihood(
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ExpectedLabels:
-    """What a fit made of rows without a label, beside the statistics of labeled rows.
+    """Expected labels and statistics of the unlabeled rows of a fit.
 
     guesses: statistics of all rows by which prior guesses are completed. added: expected statistics
     of the rows without a label, once for each of their weights, times that weight. shares: of these

@@ -60,7 +60,7 @@ FEWEST_DRAWS = 50
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class LabelledRows:
-    """Rows with a label, by which the others are weighed.
+    """Labeled rows, whose leave-one-out score determines the weight of the others.
 
     encoded: by block. y: class codes. weight: of each. away: the part of its weight that a row
     loses where it is left out.

@@ -29,7 +29,7 @@ Counts = Float[np.ndarray, " class"]
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """What a user requests of an estimate; see `Classifier.estimate_prevalence`."""
+    """Arguments of an estimate; see `Classifier.estimate_prevalence`."""
 
     prior: object
     method: str

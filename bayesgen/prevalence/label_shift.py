@@ -1,4 +1,4 @@
-r"""Check of label shift: does anything but the class frequencies differ from the labeled rows?
+r"""Test of label shift: whether more than the class frequencies differs from the labeled rows.
 
 Under label shift any function t(x) of a row satisfies p_new(t) = sum_k pi_k p_fit(t given y = k),
 whether or not a model describes t well. For cells b of t, shares f_b of m new rows and phi_kb of

@@ -1,4 +1,4 @@
-"""What drives the decision: weight of evidence of each column, alone and beside the others."""
+"""Drivers of the decision: weight of evidence of each column, alone and given the others."""
 
 import dataclasses
 from typing import Any
