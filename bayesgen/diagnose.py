@@ -185,7 +185,7 @@ def datatree(
 ) -> DataTree:
     """Return an arviz DataTree of groups; empty ones are left out.
 
-    A variable keeps its name, the same in every group, unless a dim beside it has that name.
+    A variable keeps its name, the same in every group, unless one of the dims has that name.
     """
     import xarray as xr
     from arviz_base import dict_to_dataset

@@ -20,7 +20,7 @@ CACHED_FLOATS = 1 << 17
 """Numbers worked on at once: 1 MB."""
 STORED = 250.0
 """Logarithms up to which exponentials are stored with all digits, and so are those of logarithms
-smaller by 450, of which a sum has no trace."""
+smaller by 450, which leaves no trace in a sum."""
 SORTED_FLOATS = 1 << 18
 """The same where each chunk costs a hundred calls, as the order of draws does: 2 MB."""
 PartWeights = Callable[[int], Float[np.ndarray, "draw part"]]

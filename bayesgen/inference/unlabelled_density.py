@@ -1,4 +1,4 @@
-"""NUTS given rows without a label, whose classes are summed out of the density.
+"""NUTS given unlabeled rows, whose classes are summed out of the density.
 
 log p(theta) + log p(S given theta) + sum_i w_i log sum_k P(k) p(x_i given k, theta), S the
 statistics of labeled rows. Densities of rows are products of features and natural parameters

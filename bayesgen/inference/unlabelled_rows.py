@@ -1,4 +1,4 @@
-r"""Rows without a label: expectation-maximization, and statistics expected over their classes.
+r"""Unlabeled rows: expectation-maximization, and statistics expected over their classes.
 
 A row x_i of weight w_i without a label has the likelihood (sum over k of a_ik(theta))^w_i, where
 a_ik = P(k) p(x_i given k, theta), missing cells marginalized. Beside the statistics S of labeled

@@ -1,4 +1,4 @@
-"""The weight of rows without a label, averaged by leave-one-out of the labeled ones.
+"""The weight of unlabeled rows, averaged by leave-one-out of the labeled ones.
 
 Weight 1 is right under the model; under a wrong one unlabeled rows may pull classes away from
 their labels (Cozman, Cohen and Cirelo 2003). Each weight lambda of a grid gives a closed form after

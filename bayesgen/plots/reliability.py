@@ -78,7 +78,7 @@ class ReliabilityDisplay:
             classes: labels in the order of its columns, sorted.
             ax: axes to draw on, one for each panel; None makes them.
             prob: level of the bands.
-            resamples: behind the bands.
+            resamples: number of simulated sets of events behind the bands.
             random_state: their seed.
         """
         pyplot()  # refuse before anything is computed

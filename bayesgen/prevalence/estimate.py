@@ -1,4 +1,4 @@
-"""Estimation of prevalence: validation of what was requested, choice of the method, its report."""
+"""Estimation of prevalence: validation of the arguments, choice of the method, and its report."""
 
 import dataclasses
 import time
