@@ -510,7 +510,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     def score(self, X: object, y: object, sample_weight: object = None) -> float:
         """Return the accuracy: the fraction of rows whose most probable class is their label.
 
-        Rows without a label are left out.
+        Unlabeled rows are ignored.
         """
         from sklearn.metrics import accuracy_score
 

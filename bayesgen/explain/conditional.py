@@ -45,7 +45,7 @@ class Levels:
 
 @dataclasses.dataclass(frozen=True)
 class Question:
-    """prob: of intervals. draws: imputations of each class, where there is no closed form."""
+    """prob: of intervals. draws: imputations per class if there is no closed form."""
 
     prob: float
     draws: int

@@ -362,7 +362,7 @@ def contrast_of(classes: list, target: Hashable, against: Hashable) -> tuple[lis
     class, or `target`, against their mean, unless both classes are named.
 
     Raises:
-        InvalidArgument: no such class, one class against itself, or no target among several.
+        InvalidArgument: an unknown class, a class against itself, or no target among several.
     """
     for word, name in (("target", target), ("against", against)):
         others = [label for label in classes if label != against or word == "against"]

@@ -110,7 +110,7 @@ def _features(name: str, part: Likelihood, x: Traceable) -> np.ndarray:
     """Return the features of the rows of a block.
 
     Raises:
-        UnsupportedInference: their density is no product of features and parameters.
+        UnsupportedInference: their density is not a product of features and parameters.
     """
     linear = isinstance(part, ExponentialFamily) and len(part.components) == 1
     if linear and not (part.improper or issparse(x) or (part.joint and is_missing(x).any())):
