@@ -60,7 +60,7 @@ def rule(
             decision costs 0 unless stated. Decisions of a mapping need not be classes ("treat").
         classes: labels, shape (class,).
         reject: cost of leaving a row undecided, or None for never.
-        novelty: typicality below which a row is rejected whatever its loss, or None for never.
+        novelty: typicality below which a row is rejected regardless of its loss, or None for never.
         reject_label: label of rejected rows; None: "reject" among text, -1 among numbers.
 
     Raises:
@@ -84,7 +84,7 @@ def decisions(
 ) -> tuple[np.ndarray, Float[np.ndarray, " row"]]:
     """Return the decision of minimum expected loss for each row, and that loss.
 
-    strange: atypical rows, rejected whatever their loss, which is NaN without a cost `reject`.
+    strange: atypical rows, rejected regardless of their loss, which is NaN without a cost `reject`.
     """
     decided = rule.best(proba)
     expected = rule.expected(proba)[np.arange(len(decided)), decided]

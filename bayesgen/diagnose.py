@@ -136,9 +136,9 @@ def prior_draws(model: Model, rng: np.random.Generator, n: int) -> Params:
 def log_priors(model: Model, params: Params) -> dict[str, np.ndarray]:
     """Return the log density of each part's prior at draws of its parameters, each (chain, draw).
 
-    A density over the parameters that `parameters` shows: where L stands for Sigma = L L', with
-    dSigma = prod_i 2 L_ii^(p + 1 - i) dL (Muirhead 1982, theorem 2.1.9). Empty where one of the
-    priors is improper, or is written as no program (learned prior strengths).
+    The density refers to the parameters that `parameters` returns: where L parameterizes Sigma = L
+    L', with dSigma = prod_i 2 L_ii^(p + 1 - i) dL (Muirhead 1982, theorem 2.1.9). Empty if one of
+    the priors is improper or cannot be written as a program (learned prior strengths).
     """
     if any(getattr(part, "prior", None) == "reference" for part in model.blocks.values()):
         return {}
@@ -185,7 +185,7 @@ def datatree(
 ) -> DataTree:
     """Return an arviz DataTree of groups; empty ones are left out.
 
-    A variable keeps its name, the same in every group, unless a dim beside it has that name.
+    A variable keeps its name, the same in every group, unless one of the dims has that name.
     """
     import xarray as xr
     from arviz_base import dict_to_dataset

@@ -1,6 +1,6 @@
 """Reliability curves: observed frequency of an event against its stated probability.
 
-A curve is three small tables, all that a picture needs: the pooled blocks of the
+A curve consists of the three small tables needed to plot it: the pooled blocks of the
 recalibrated probabilities, the band in which they would lie if the stated probabilities were right,
 and the counts of rows by stated probability.
 """
@@ -109,7 +109,7 @@ def reliability_curve(
         resamples: number of simulated sets of events, at least 1.
 
     Raises:
-        InvalidArgument: a level or a number of resamples that makes no band.
+        InvalidArgument: an invalid level or number of resamples.
 
     Source: Dimitriadis, Gneiting and Jordan (2021), PNAS 118(8), e2016191118; consistency bands:
         Bröcker and Smith (2007), Weather and Forecasting 22, 651-661.

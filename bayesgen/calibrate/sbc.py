@@ -1,9 +1,10 @@
-"""Simulation-based calibration: is a true parameter exchangeable with its posterior draws?
+"""Simulation-based calibration: ranks of true parameters among their posterior draws.
 
-Parameters come from the prior, rows from the parameters, draws from the posterior of the rows; the
-rank of each parameter among its draws is then uniform, whatever the model (Talts, Betancourt,
-Simpson, Vehtari and Gelman 2018, arXiv:1804.06788). Also ranked is the log likelihood of the rows,
-which reveals a posterior that ignores them (Modrak et al. 2023, Bayesian Analysis 20, 461-488).
+Parameters are drawn from the prior, rows are simulated from the parameters, and draws are taken
+from the posterior given the rows; the rank of each parameter among its draws is then uniform for
+any model (Talts, Betancourt, Simpson, Vehtari and Gelman 2018, arXiv:1804.06788). Also ranked is
+the log likelihood of the rows, which reveals a posterior that ignores them (Modrak et al. 2023,
+Bayesian Analysis 20, 461-488).
 """
 
 import dataclasses
@@ -114,12 +115,12 @@ def sbc(
     random_state: object = 0,
     progress: Progress = "auto",
 ) -> SimulationBasedCalibration:
-    """Return whether the posteriors of a classifier are right on data simulated from its prior.
+    """Test whether the posteriors of a classifier are correct on data simulated from its prior.
 
     For each of many fits, parameters are drawn from the prior of the classifier, rows are simulated
     from the parameters, the classifier's inference is run on these rows under the same prior, and
-    each parameter is ranked among its posterior draws. Whether the model suits real rows is
-    another question: see `loo` and `bg.compare`.
+    each parameter is ranked among its posterior draws. This does not test whether the model
+    describes real rows; for that see `loo` and `bg.compare`.
 
     Any likelihood with a proper prior, any inference with a posterior, and user programs (story=)
     that return (x, y). A program under NUTS costs a sampling run for each fit.
@@ -129,17 +130,18 @@ def sbc(
         X: rows, which set columns, levels, missing cells (repeated in the simulated tables) and the
             prior guesses that are not stated. These guesses stay the same in all fits.
         y: their labels.
-        fits: simulated tables; at least 20. A normal posterior whose standard deviation is half the
-            right one is found by 100 fits in 99 of 100 runs, two thirds of it in 60; .8 of it by
-            1,000 fits in all (measured, for one wrong quantity among 30).
+        fits: simulated tables; at least 20. With 100 fits, a normal posterior with half the correct
+            standard deviation is detected in 99 of 100 runs, and one with two thirds of it in 60;
+            with 1,000 fits, .8 of it is detected in all (measured, for one wrong quantity among
+            30).
         rows: of each table; None: as many as X has.
         draws: posterior draws, evenly spaced, among which a parameter is ranked.
         random_state: seed.
         progress: "auto" shows a bar on stderr in a terminal; True or False force it.
 
     Raises:
-        UnsupportedInference: there is no proper prior to draw from.
-        NoPosterior: the inference gives a point estimate.
+        UnsupportedInference: the prior is improper and cannot be drawn from.
+        NoPosterior: the inference yields a point estimate.
 
     Example:
         >>> import bayesgen as bg

@@ -26,8 +26,8 @@ def confusion(
         y: class codes, shape (row,).
         probability: class probabilities, shape (row, class).
         classes: their names.
-        threshold: None decides for the most probable class (ties for the first one). A number,
-            with two classes only, decides for the second where its probability is at least that.
+        threshold: None decides for the most probable class (ties go to the first). A number, for
+            two classes only, decides for the second if its probability is at least that.
 
     Returns:
         DataFrame, rows "true" and columns "decided", both in the order of the classes.
@@ -65,10 +65,10 @@ def threshold_table(
 ) -> pd.DataFrame:
     """Return counts and error rates of calling an event at each probability threshold.
 
-    With TP, FP, TN and FN the true and false calls and refusals:
+    With TP, FP, TN and FN the numbers of true and false positives and negatives:
     accuracy = (TP + TN) / rows, sensitivity = recall = TP / (TP + FN),
     specificity = TN / (TN + FP), precision = TP / (TP + FP), f1 = 2 TP / (2 TP + FP + FN).
-    A rate of nothing (no row called, no event) is NaN.
+    A rate with denominator 0 (no row called, or no event) is NaN.
 
     Args:
         event: whether it happened, shape (row,).
@@ -117,8 +117,8 @@ def _share(part: int, whole: int) -> float:
 def roc(event: Bool[np.ndarray, " row"], probability: Float[np.ndarray, " row"]) -> pd.DataFrame:
     """Return the receiver operating characteristic: the rates at each possible threshold.
 
-    The event is called where its probability is at least the threshold. The first point calls
-    nothing (threshold inf); then one point for each stated probability, from high to low.
+    The event is called if its probability is at least the threshold. At the first point nothing is
+    called (threshold inf); one point for each stated probability follows, from high to low.
 
     Args:
         event: whether it happened, shape (row,).
@@ -126,7 +126,7 @@ def roc(event: Bool[np.ndarray, " row"], probability: Float[np.ndarray, " row"])
 
     Returns:
         DataFrame with threshold, false_positive_rate, true_positive_rate, false_positives,
-        true_positives. A rate is NaN where there is no row of its kind.
+        true_positives. A rate is NaN if its denominator is 0.
 
     Source: Fawcett (2006), Pattern Recognition Letters 27, 861-874.
 

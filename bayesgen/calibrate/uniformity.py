@@ -1,4 +1,4 @@
-"""Are numbers between 0 and 1 uniform? Chi-square, and simultaneous bands around their ECDF.
+"""Tests of uniformity on (0, 1): chi-square, and simultaneous bands around the ECDF.
 
 The bands of Sailynoja, Burkner and Vehtari (2022), Statistics and Computing 32, 32: the number of
 n uniform values below z is binomial(n, z), and the counts at rising z are a Markov chain, so that

@@ -20,7 +20,7 @@ from bayesgen.table.sources.files import file_source, files_at, format_of
 
 
 class UnusableData(BayesgenError, ValueError):
-    """DATA cannot be found, or nothing says which column holds the classes."""
+    """DATA cannot be found, or the column of the classes is unknown."""
 
 
 SEPARATOR_WORDS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}

@@ -1,4 +1,4 @@
-"""Scores of a fit by leave-one-out, beside those of the class frequencies."""
+"""Leave-one-out scores of a fit, compared with those of the class frequencies."""
 
 import dataclasses
 from typing import Any

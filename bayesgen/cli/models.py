@@ -46,7 +46,7 @@ NO_LEARNED_WEIGHT = ("mle", "map", "nuts")
 
 
 class UnusableModel(BayesgenError, ValueError):
-    """The model that was asked for does not suit the columns or the inference."""
+    """The requested model does not support the columns or the inference."""
 
 
 def new_classifier(

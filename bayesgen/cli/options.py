@@ -135,7 +135,7 @@ Count = Annotated[int | None, Parameter(validator=validators.Number(gte=1), show
 @Parameter(name="*")
 @dataclasses.dataclass(frozen=True)
 class CsvFormat:
-    """How CSV files are read."""
+    """Options for reading CSV files."""
 
     missing: Annotated[Words, Parameter(help=MISSING_HELP)] = ()
     sep: Annotated[

@@ -1,4 +1,4 @@
-"""Finished parts of an output that takes long, kept beside it until it is complete."""
+"""Finished parts of a long-running output, kept next to it until it is complete."""
 
 import dataclasses
 import hashlib

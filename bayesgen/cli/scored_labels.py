@@ -1,4 +1,4 @@
-"""Scores of predictions for a file that holds the classes too."""
+"""Scores of predictions for a file that also contains the classes."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What was typed after `bayesgen`, for pages that say how they were made."""
+"""The typed command line, recorded on pages so that they can be reproduced."""
 
 from contextvars import ContextVar
 

@@ -32,33 +32,34 @@ class Comparison:
             over all out-of-fold predictions; auc, the mean over folds of the area under the ROC
             curve (several classes: the mean of each against the rest; NaN where a fold lacks a
             class); each with its standard error over folds (log_loss_se, ...; NaN of inf);
-            log_loss_difference, log_loss_lower, log_loss_upper: difference to the first classifier
-            and its 95 % interval, see `differences`; fit_seconds and predict_seconds (mean of one
-            fold, with standard errors); method (`inference_` of the classifier, empty where it has
-            none); prepared_by (the preprocessing steps before a classifier that does not accept
-            missing values or levels; empty if there are none).
-        differences: DataFrame indexed by (classifier, score): difference to the first classifier,
+            log_loss_difference, log_loss_lower, log_loss_upper: difference from the first
+            classifier and its 95 % interval, see `differences`; fit_seconds and predict_seconds
+            (mean of one fold, with standard errors); method (`inference_` of the classifier, empty
+            where it has none); prepared_by (the preprocessing steps before a classifier that does
+            not accept missing values or levels; empty if there are none).
+        differences: DataFrame indexed by (classifier, score): difference from the first classifier,
             standard_error, and lower and upper end of a 95 % interval (corrected resampled t of
-            Nadeau and Bengio 2003: folds are paired, and share most of the rows they fit).
-        curves: DataFrame indexed by (classifier, rows): the scores of `table` after fits to so many
-            rows of each fold; empty without train_sizes.
+            Nadeau and Bengio 2003: folds are paired, and their training rows overlap).
+        curves: DataFrame indexed by (classifier, rows): the scores of `table` after fits to this
+            number of rows of each fold; empty without train_sizes.
         members: DataFrame indexed by (classifier, member): the mean over folds of the stacks'
-            `members_table()`. In a fold where a member was left out its weights are 0, and its
-            other columns do not count. Empty without stacks.
+            `members_table()`. If a member was left out of a fold, its weights there are 0 and its
+            other columns are ignored. Empty without stacks.
         classes: labels in the order of the columns of `probabilities`, shape (class,).
-        n_rows: rows compared on.
+        n_rows: number of rows compared on.
         n_missing_cells: cells of X without a value.
-        n_rows_with_missing: rows of X with at least one such cell.
+        n_rows_with_missing: number of rows of X with at least one such cell.
         folds: number of folds that ran.
         notes: remarks about the comparison as a whole.
         warnings: for each classifier the distinct warnings of its fits and predictions, in order.
-            Printed, those that differ in columns, classes and numbers only are one sentence.
+            When printed, warnings that differ only in columns, classes and numbers are merged.
         probabilities: for each classifier its out-of-fold probabilities, shape (row, class), the
             rows of the first fold first.
         y: class codes of these rows, shape (row,).
         rows: their positions in X, shape (row,).
         fold: the number of the fold that scored them, shape (row,).
-        train_size: rows that each fold fitted, drawn from those that it could; None: all of them.
+        train_size: number of rows fitted in each fold, drawn from its training rows; None: all of
+            them.
     """
 
     table: pd.DataFrame
@@ -83,8 +84,8 @@ class Comparison:
     ) -> tuple[calibrate.ReliabilityCurve, ...]:
         """Return the reliability curves of a classifier's out-of-fold probabilities.
 
-        One for each class against the rest (of two classes the second alone), and one for the top
-        label last; see `calibrate.reliability`.
+        One curve for each class against the rest (of two classes only the second), followed by one
+        for the top label; see `calibrate.reliability`.
 
         Args:
             name: of the classifier.
@@ -112,7 +113,7 @@ class Comparison:
 
         Args:
             name: of the classifier.
-            thresholds: the class is called where its probability is at least that.
+            thresholds: the class is called if its probability is at least the threshold.
             positive: the class to call; None: the second of two.
 
         Returns:
@@ -125,8 +126,8 @@ class Comparison:
 
         Args:
             name: of the classifier.
-            threshold: None decides for the most probable class; a number, of two classes, for the
-                second where its probability is at least that.
+            threshold: None decides for the most probable class; a number, for two classes only, for
+                the second if its probability is at least that.
         """
         proba = self._probabilities_of(name)
         return calibrate.confusion(self.y, proba, self.classes.tolist(), threshold=threshold)
@@ -184,7 +185,7 @@ class Comparison:
     def to_html(self, path: str | os.PathLike, *, title: str = "Comparison of classifiers") -> None:
         """Write the comparison as one self-contained HTML page.
 
-        Scores, differences to the first classifier, calibration, ROC curves of two classes,
+        Scores, differences from the first classifier, calibration, ROC curves of two classes,
         learning curves, members of stacks, notes and warnings.
 
         Args:

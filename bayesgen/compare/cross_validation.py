@@ -106,21 +106,23 @@ def compare(
             this library are fitted to all of them in every fold, unless unlabelled=None.
         cv: number of stratified, shuffled folds, or a scikit-learn splitter. A number is reduced,
             with a note, to the number of rows (or groups) of the smallest class.
-        groups: shape (row,), such as patients; no fold both fits and scores rows of one group.
-        train_size: fit only so many rows, or (up to 1.0) such a fraction, of each fold, drawn at
-            random with the classes in proportion. The folds then differ in the rows that they fit
-            and in those that they score, so that standard errors over many of them, cv=25, hold
-            both kinds of chance.
+        groups: shape (row,), such as patients; rows of one group are never both fitted and scored
+            in a fold.
+        train_size: fit only this number of rows, or (up to 1.0) this fraction, of each fold, drawn
+            at random with the classes in proportion. The folds then differ both in the rows that
+            are fitted and in those that are scored, so that standard errors over many folds, such
+            as cv=25, include both sources of variation.
         train_sizes: also fit to these numbers of rows, or (up to 1.0) fractions, of each fold:
             nested, stratified subsets; see `Comparison.curves`.
         random_state: seed of the shuffling. Seeds of the classifiers are their own.
-        n_jobs: parallel processes, -1 for one per core; timings are then those of competing fits.
+        n_jobs: parallel processes, -1 for one per core; timings then include competition between
+            fits.
         progress: "auto" shows a bar on stderr in a terminal; True or False force it. Stacks and
             samplers have a `progress` of their own.
 
     Raises:
-        BayesgenError: invalid arguments or rows. Errors of a fit carry a note of classifier and
-            fold.
+        BayesgenError: invalid arguments or rows. Errors raised by a fit carry a note with the
+            classifier and fold.
 
     Example:
         >>> import bayesgen as bg

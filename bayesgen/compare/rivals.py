@@ -1,4 +1,4 @@
-"""Classifiers of scikit-learn to compare with, in the form in which they are commonly used.
+"""scikit-learn classifiers to compare with, in their common configurations.
 
 Imported lazily, because the scikit-learn modules it needs would slow down every import.
 """
@@ -16,8 +16,8 @@ SMALLEST_LEAF = 5
 def rival(name: str, seed: int) -> BaseEstimator:
     """Return "frequencies", "logistic", "forest" or "boosting", not yet fitted.
 
-    `compare` imputes missing cells and encodes levels for those that do not take them; boosting
-    takes missing numbers as they are.
+    `compare` imputes missing cells and encodes levels for classifiers that do not support them;
+    boosting handles missing numbers itself.
     """
     if name == "frequencies":
         return class_frequencies()

@@ -2,7 +2,7 @@
 
 Every loader returns `(X, y)`: a pandas DataFrame of the features and a pandas Series of the
 classes, read from a CSV file inside the package. Text stays text, numbers stay numbers, an empty
-cell is missing (NaN). Licenses and origins are in SOURCES.md beside the files.
+cell is missing (NaN). Licenses and origins are in SOURCES.md next to the files.
 """
 
 from bayesgen.datasets.loaders import load_biopsy as load_biopsy

@@ -120,7 +120,7 @@ def load_bow4() -> tuple[DataFrame, Series]:
 def load_crabs() -> tuple[DataFrame, Series]:
     """Five body lengths of 200 Leptograpsus crabs; the class is color form and sex.
 
-    200 rows, 5 numeric columns in millimetres (FL frontal lobe, RW rear width, CL carapace length,
+    200 rows, 5 numeric columns in millimeters (FL frontal lobe, RW rear width, CL carapace length,
     CW carapace width, BD body depth), no missing values. Classes: BF, BM, OF, OM (blue or orange;
     female or male), 50 rows each. The columns are correlated above .88, so naive Bayes is
     overconfident here.
@@ -143,8 +143,8 @@ def load_crabs() -> tuple[DataFrame, Series]:
 def load_housevotes84() -> tuple[DataFrame, Series]:
     """Votes of the 435 members of the House of Representatives in 1984, and their party.
 
-    435 rows, 16 text columns (V1 to V16: y, n), 392 missing values where a member's stand is not
-    known.
+    435 rows, 16 text columns (V1 to V16: y, n), 392 missing values where a member's position is
+    unknown.
     Classes: democrat 267, republican 168.
 
     Source: Congressional Quarterly Almanac 98 (1985); Congressional Voting Records of the UCI
@@ -166,7 +166,7 @@ def load_housevotes84() -> tuple[DataFrame, Series]:
 def load_iris() -> tuple[DataFrame, Series]:
     """Sepal and petal sizes of 150 iris flowers of three species.
 
-    150 rows, 4 numeric columns in centimetres, no missing values. Classes: setosa, versicolor,
+    150 rows, 4 numeric columns in centimeters, no missing values. Classes: setosa, versicolor,
     virginica, 50 rows each. The numbers are Fisher's (the same as in R and scikit-learn; the copy
     in the UCI repository differs in two rows).
 
@@ -188,7 +188,7 @@ def load_iris() -> tuple[DataFrame, Series]:
 def load_penguins() -> tuple[DataFrame, Series]:
     """Island, sex and body measurements of 344 penguins of three species near Palmer Station.
 
-    344 rows; island and sex are text, two bill sizes and the flipper length are in millimetres, the
+    344 rows; island and sex are text, two bill sizes and the flipper length are in millimeters, the
     body mass is in grams. 19 missing values: 11 in sex, 2 in each number. Classes: Adelie 152,
     Chinstrap 68, Gentoo 124.
 
@@ -233,10 +233,11 @@ def load_play_tennis() -> tuple[DataFrame, Series]:
 def load_spam() -> tuple[DataFrame, Series]:
     """Frequencies of words and signs in 4601 e-mails of 1998, spam or not.
 
-    4601 rows, 57 numeric columns without missing values: 48 words and 6 signs in per cent of all
-    words or signs of the mail (three quarters of these cells are 0), and the mean, largest and
-    total length of runs of capital letters. Classes: nonspam 2788, spam 1813. The mails are those
-    of one person: `george` and `num650`, his name and telephone code, mark mails that are not spam.
+    4601 rows, 57 numeric columns without missing values: 48 words and 6 signs in percent of all
+    words or signs of the e-mail (three quarters of these cells are 0), and the mean, largest and
+    total length of runs of capital letters. Classes: nonspam 2788, spam 1813. The e-mails were
+    received by one person: `george` and `num650`, his name and area code, indicate e-mails that are
+    not spam.
 
     Source: M. Hopkins, E. Reeber, G. Forman and J. Suermondt (1999), Spambase, UCI repository, as
     `spam` in the R package kernlab.
@@ -306,7 +307,7 @@ def load_voters() -> tuple[DataFrame, Series]:
     Classes: Clinton 4, Johnson 1, Trump 3. The lecture's question is a voter with Voted2012 N,
     IncomeK 100, State NY.
 
-    Source: typed in from the rows that a lecture shows of a larger table.
+    Source: transcribed from the rows of a larger table shown in a lecture.
 
     Returns:
         X: pandas DataFrame, 8 rows, 3 columns.

@@ -9,7 +9,7 @@ _EXAMPLE = "'linear': bg.LDA()"
 
 
 class InvalidArgument(BayesgenError, ValueError):
-    """An argument has a value that is not among those allowed."""
+    """An argument has a value that is not allowed."""
 
     not_one_of = Sentence(
         "{name} is {value!r}; allowed: {allowed:listed 20}. Pass {name}={allowed[0]!r}."
@@ -54,7 +54,7 @@ class InvalidArgument(BayesgenError, ValueError):
 
 
 class MissingPackage(BayesgenError, ImportError):
-    """A package that is needed is not installed."""
+    """A required package is not installed."""
 
     named = Sentence(
         "{what} need the package {package}, which is not installed. Type: pip install "
@@ -64,7 +64,7 @@ class MissingPackage(BayesgenError, ImportError):
 
 
 class UnknownArgument(BayesgenError, TypeError):
-    """A constructor was given an argument that it does not have."""
+    """A constructor was called with an unknown argument."""
 
     @classmethod
     def named(cls, class_name: str, name: str, existing: Sequence[str]) -> "UnknownArgument":
@@ -128,7 +128,7 @@ def _meant(name: str, existing: Sequence[str]) -> str:
 
 
 class InvalidLoss(BayesgenError, ValueError):
-    """A loss, or a cost of rejecting, that determines no decision."""
+    """A loss, or a cost of rejecting, does not determine a decision."""
 
     wrong_shape = Sentence(
         "loss has the shape {shape}; the classes {labels:listed} need ({labels:len}, "
@@ -168,7 +168,7 @@ class InvalidLoss(BayesgenError, ValueError):
 
 
 class InvalidPrior(BayesgenError, ValueError):
-    """A guess, or the strength of a prior, that is not allowed."""
+    """A prior guess or a prior strength is not allowed."""
 
     not_positive = Sentence(
         "{family}: {name} is {value!r}; finite numbers above 0 are allowed. Pass a positive one; "
@@ -222,7 +222,7 @@ class InvalidPrior(BayesgenError, ValueError):
 
 
 class InvalidDistribution(BayesgenError, ValueError):
-    """Family takes densities of one number, with numbers as parameters."""
+    """A distribution, prior or fixed value is not usable in `Family`, which requires scalars."""
 
     @classmethod
     def not_a_class(cls, value: object) -> "InvalidDistribution":

@@ -18,7 +18,7 @@ from bayesgen.errors.base import (
 
 
 class NotNumeric(BayesgenError, ValueError):
-    """A likelihood of numbers was asked for a column of levels."""
+    """A likelihood of numbers was specified for a column of levels."""
 
     column = Sentence(
         "column {column!r} holds the levels {levels:listed}; its likelihood needs numbers. Give it "
@@ -40,7 +40,7 @@ class NotNumeric(BayesgenError, ValueError):
 
 
 class NotLevels(BayesgenError, ValueError):
-    """A likelihood of levels was asked for a column of numbers that are not whole."""
+    """A likelihood of levels was specified for a column of numbers that are not whole."""
 
     fractions = Sentence(
         "column {column!r} holds {value!r}; its likelihood needs levels, and only whole numbers, "
@@ -56,7 +56,7 @@ class NotLevels(BayesgenError, ValueError):
 
 
 class NotBinary(BayesgenError, ValueError):
-    """Bernoulli was asked for a column that does not have exactly two declared levels."""
+    """Bernoulli was specified for a column without exactly two declared levels."""
 
     number = Sentence(
         "column {column!r} holds {value!r}; Bernoulli takes booleans, the numbers 0 and 1, and "
@@ -71,7 +71,7 @@ class NotBinary(BayesgenError, ValueError):
 
 
 class NotCounts(BayesgenError, ValueError):
-    """A likelihood of counts was asked for numbers that are negative or not whole."""
+    """A likelihood of counts was specified for numbers that are negative or not whole."""
 
     @classmethod
     def number(cls, column: object, value: Real) -> "NotCounts":
@@ -85,7 +85,7 @@ class NotCounts(BayesgenError, ValueError):
 
 
 class MissingCells(BayesgenError, ValueError):
-    """Rows to fit miss cells, and their likelihood fits complete rows only."""
+    """Training rows have missing cells, but their likelihood requires complete rows."""
 
     at_fit = Sentence(
         "column {column!r} is missing (NaN) in {count:,} of {n_rows:rows}; {family} fits complete "
@@ -96,7 +96,7 @@ class MissingCells(BayesgenError, ValueError):
 
 
 class UnsupportedColumn(BayesgenError, TypeError):
-    """A column has a type, or a name, that the library does not read."""
+    """A column has an unsupported type or name."""
 
     date = Sentence(
         "column {column!r} holds dates or times ({found}); numbers and categories are allowed. "
@@ -215,7 +215,7 @@ _UNSEEN = (
 
 
 class UnseenLevelError(BayesgenError, ValueError):
-    """A level was never seen at fit, and unseen="error" was asked for."""
+    """A level is absent from the training rows, and unseen="error" was specified."""
 
     in_column = Sentence(
         f'{_UNSEEN} Declare it before fitting, {_DECLARE}, or pass unseen="missing".'
@@ -223,7 +223,7 @@ class UnseenLevelError(BayesgenError, ValueError):
 
 
 class UnseenLevel(BayesgenWarning):
-    """A level was never seen at fit; it counts as missing."""
+    """A level is absent from the training rows and is treated as missing."""
 
     in_column = Sentence(
         f"{_UNSEEN} These cells count as missing. Declare it before fitting, {_DECLARE}, or pass "
@@ -232,7 +232,7 @@ class UnseenLevel(BayesgenWarning):
 
 
 class AbsentColumns(BayesgenWarning):
-    """Rows lack columns of the fit; they count as missing."""
+    """Columns of the fit are absent from the rows and are treated as missing."""
 
     @classmethod
     def named(cls, absent: tuple, n_columns: Count) -> "AbsentColumns":
@@ -261,7 +261,7 @@ def _bullets(names: Iterable) -> str:
 
 
 class OutOfSupport(BayesgenError, ValueError):
-    """Fitted rows hold values that a distribution cannot give."""
+    """Training rows contain values outside the support of a distribution."""
 
     @classmethod
     def cell(
@@ -301,7 +301,7 @@ class UninformativeColumn(BayesgenWarning):
 
 
 class InformativePattern(BayesgenWarning):
-    """Which cells are missing predicts the class well by itself."""
+    """The missing pattern alone predicts the class well."""
 
     at_fit = Sentence(
         "which cells of {columns:named column} are missing predicts the class by itself (log loss "
@@ -312,7 +312,7 @@ class InformativePattern(BayesgenWarning):
 
 
 class TextNumbers(BayesgenWarning):
-    """A column of text holds numbers in almost all of its cells."""
+    """Almost all cells of a text column contain numbers."""
 
     @classmethod
     def cells(cls, column: object, cells: list[tuple[str, int]], observed: Count) -> "TextNumbers":

@@ -14,7 +14,7 @@ from bayesgen.errors.base import (
 
 
 class UnsupportedTable(BayesgenError, TypeError):
-    """X is of a type that the library does not read."""
+    """X is of an unsupported type."""
 
     @classmethod
     def of_type(cls, found: object) -> "UnsupportedTable":
@@ -68,7 +68,7 @@ class UnsupportedTable(BayesgenError, TypeError):
 
 
 class InvalidTable(BayesgenError, ValueError):
-    """X is a table of a wrong shape."""
+    """X is a table of the wrong shape."""
 
     @classmethod
     def not_two_dimensional(cls, n_dimensions: Count) -> "InvalidTable":
@@ -109,7 +109,7 @@ class InvalidTable(BayesgenError, ValueError):
 
 
 class InvalidValues(BayesgenError, ValueError):
-    """A column of numbers holds values that no likelihood can use."""
+    """A numeric column contains values that no likelihood can use."""
 
     infinite = Sentence(
         "column {column!r} holds infinity (inf or -inf) in {count:rows}; finite numbers and "
@@ -256,7 +256,7 @@ class MissingLabels(BayesgenError, ValueError):
 
 
 class MinusOneLabels(MissingLabels):
-    """-1 marks rows without a label, and was a class before."""
+    """-1 marks unlabeled rows, but was a class in earlier rows."""
 
     once_a_class = Sentence(
         "an earlier call read -1 in y as a class, but beside two or more labels of at least 0 it "
@@ -266,7 +266,7 @@ class MinusOneLabels(MissingLabels):
 
 
 class UnlabelledMark(BayesgenWarning):
-    """-1 among labels was taken for the mark of rows without one."""
+    """-1 among the labels was interpreted as the mark of unlabeled rows."""
 
     minus_one = Sentence(
         "y holds -1 in {count:,} of {n_rows:rows}, beside {others:listed}: these rows are read as "
@@ -276,7 +276,7 @@ class UnlabelledMark(BayesgenWarning):
 
 
 class UnlabelledHurts(BayesgenWarning):
-    """Rows without a label make worse predictions, or cannot be judged."""
+    """Unlabeled rows worsen predictions, or their effect cannot be assessed."""
 
     at_weight = Sentence(
         "with {count:,} unlabeled rows at weight {weight:g}, left-out labeled rows are predicted "

@@ -6,7 +6,7 @@ REPLACE_FILE = "Save the model again, or fetch the file again"
 
 
 class UnsavableModel(BayesgenError, TypeError):
-    """A part of a model is neither a number nor a name, and files hold nothing else."""
+    """A part of a model is neither a number nor a name, so it cannot be saved."""
 
     program = Sentence(
         "story={found!r} has no import path, and a file holds the import path of a program, not "
@@ -41,7 +41,7 @@ class UnwritableFile(BayesgenError, ValueError):
 
 
 class InvalidModelFile(BayesgenError, ValueError):
-    """A file holds no model that this version of the library can load; nothing in it was run."""
+    """A file contains no model that this version can load; nothing in it was executed."""
 
     unreadable = Sentence(
         "cannot read {path:path}: {reason}; a file that clf.save(path) wrote is needed. Check the "

@@ -12,7 +12,7 @@ from bayesgen.errors.base import (
 
 
 class UnsupportedInference(BayesgenError, ValueError):
-    """The inference that was asked for does not suit the likelihood or the table."""
+    """The requested inference does not support the likelihood or the table."""
 
     @classmethod
     def no_closed_form(cls, family: str, asked: object = None) -> "UnsupportedInference":
@@ -60,7 +60,7 @@ class UnsupportedInference(BayesgenError, ValueError):
 
 
 class NoClosedForm(BayesgenWarning):
-    """The exact posterior was asked for and had to be simulated."""
+    """The exact posterior was requested but had to be simulated."""
 
     missing_cells = Sentence(
         "some fitted rows have missing cells in a joint block, which has no closed form; the "
@@ -83,7 +83,7 @@ class NotConverged(BayesgenWarning):
 
 
 class LowSampleSize(BayesgenWarning):
-    """Predictions from draws rest on few of them."""
+    """Predictions have a small effective number of draws."""
 
     probabilities = Sentence(
         "the probabilities of {count:,} of {n_rows:rows} rest on too few draws, and may be off by "
@@ -96,7 +96,7 @@ class LowSampleSize(BayesgenWarning):
 
 
 class UnreliableLeaveOneOut(BayesgenWarning):
-    """Importance weights too variable to replace a fit without the row."""
+    """Importance weights are too variable to replace a refit without the row."""
 
     rows = Sentence(
         "loo() estimates the density of row {where:listed} given the others from a few draws of "
@@ -145,7 +145,7 @@ class DegenerateVariance(BayesgenWarning):
 
 
 class PooledEstimate(BayesgenWarning):
-    """A class has no observed cell in a column, so that the estimate of all classes stands in."""
+    """A class has no observed cell in a column, so the estimate of all classes is used."""
 
     pooled_block = Sentence(
         "the columns {columns:listed} are never observed in class {cls_!r}; the estimate over all "
@@ -180,7 +180,7 @@ class NoAttribute(BayesgenError, ValueError, AttributeError):
     """The fitted classifier has no such attribute.
 
     It is an AttributeError, so that hasattr, dir and the displays of scikit-learn and notebooks,
-    which ask a classifier for every attribute that it could have, take it for an answer.
+    which probe for optional attributes, work.
     """
 
     not_linear = Sentence(
@@ -209,7 +209,7 @@ class NoPosterior(NoAttribute):
 
 
 class NoEvidence(NoAttribute):
-    """The probability of the rows was asked of a model, or a fit, that has none."""
+    """The log evidence was requested from a model or a fit that has none."""
 
     plug_in = Sentence(
         "{family} has no evidence: its density is built from the rows themselves, and no parameter "
@@ -250,7 +250,7 @@ class NoEvidence(NoAttribute):
 
 
 class NoLabelDistributions(NoAttribute):
-    """The labels of fitted rows were asked of a classifier that keeps none of them."""
+    """The labels of fitted rows were requested from a classifier that keeps no rows."""
 
     without_rows = Sentence(
         "label_distributions_ and transduction_ describe the rows of the fit, and a classifier "

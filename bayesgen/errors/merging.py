@@ -4,7 +4,7 @@ from bayesgen.errors.base import BayesgenError, Sentence
 
 
 class DifferentModels(BayesgenError, ValueError):
-    """Statistics add only where both classifiers read the same columns by the same likelihoods."""
+    """Two classifiers cannot be merged, because their columns, likelihoods or arguments differ."""
 
     estimators = Sentence(
         "one classifier is of type {one} and the other of type {other}; merge needs two of the "

@@ -186,7 +186,7 @@ class InvalidProgram(BayesgenError, ValueError):
 
 
 class ProgramRefuses(BayesgenError, ValueError):
-    """A method that a program of the user's own does not support."""
+    """A method that a user program does not support."""
 
     statistics = Sentence(
         "{method} needs additive statistics, but a program of your own reads all rows at once. "
@@ -214,7 +214,7 @@ class ProgramRefuses(BayesgenError, ValueError):
 
 
 class InvalidProgramRows(BayesgenError, ValueError):
-    """Rows that cannot be handed to a program."""
+    """Rows that cannot be passed to a program."""
 
     text = Sentence(
         "column {name!r} does not hold numbers, and a program takes numbers. Pass a dict of arrays "
@@ -251,7 +251,7 @@ class InvalidProgramRows(BayesgenError, ValueError):
 
 
 class ProgramNotFinite(BayesgenError, ValueError):
-    """A program gives rows no usable density."""
+    """A program assigns no usable density to rows."""
 
     @classmethod
     def missing(cls, site: str, where: Iterable[int]) -> "ProgramNotFinite":

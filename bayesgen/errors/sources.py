@@ -7,7 +7,7 @@ from bayesgen.errors.base import BayesgenError, BayesgenWarning, Sentence, liste
 
 
 class InvalidSource(BayesgenError, ValueError):
-    """Rows cannot be read from a source, or not in the way that a method reads them."""
+    """Rows cannot be read from a source, or not in the way that a method requires."""
 
     unreadable = Sentence(
         "cannot read {source!r} as a table: {reason}. Write the file again, or leave it out."

@@ -47,13 +47,12 @@ class BagOfWords(Classifier):
 
     The length of a text carries no evidence. A text without any word of the vocabulary gets the
     class prior (binary=False); under binary=True absent words still count as evidence. Both cases
-    warn, with the number of such texts.
+    raise a warning with the number of such texts.
 
     Args:
-        binary: False models word counts (`Multinomial`), True word presence alone (`Bernoulli`).
-        probs: prior guess of the word probabilities; None: their fractions over all classes;
-            "uniform":
-            1 / number of words (binary: 1/2); or one per word.
+        binary: False models word counts (`Multinomial`), True only their presence (`Bernoulli`).
+        probs: prior guess of the word probabilities. None: their fractions over all classes;
+            "uniform": 1 / number of words (binary: 1/2); or one per word.
         rows: prior strength of the guess, in words (binary: in texts). None: 5 for each word of the
             vocabulary (binary: 4).
         rows_per_word: the same for each word of the vocabulary, instead of `rows`; with

@@ -93,27 +93,27 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             the original values; parameters and stated prior guesses refer to transformed values,
             which agree with the original ones near a column's mean. `loo` keeps the powers when it
             leaves a row out.
-        bins: numeric columns that a likelihood of levels reads are cut at quantiles of the rows
-            into so many levels, at most ("auto": the square root of the rows, between 4 and 24); a
-            value that many rows share, such as 0, ends one. None: each number is a level. Densities
-            are those of bins, and bins cannot be imputed. `loo` keeps the edges when it leaves a
-            row out (`bayesgen.schema.bins`).
-        missing: what it tells about the class that a cell is missing. "ignorable": nothing.
-            "informative": as much as one more likelihood, of the missing pattern: for each column
-            with missing values at fit, whether its cell is missing ~ Bernoulli given the class.
-            "learn": a power of it, averaged over 0, 1/4, 1/2 and 1 by leave-one-out score (under
-            temper="columns" weights as those of columns). A column absent from a whole table at
-            predict is marginalized. Both are wrong where the reason why cells are missing changes.
+        bins: the maximum number of levels into which numeric columns are cut, at quantiles, for
+            likelihoods of levels ("auto": the square root of the number of rows, between 4 and 24);
+            a value shared by many rows, such as 0, ends a bin. None: each number is a level.
+            Densities are those of bins, and bins cannot be imputed. `loo` keeps the edges when it
+            leaves a row out (`bayesgen.schema.bins`).
+        missing: how the missing pattern enters the model. "ignorable": it carries no information
+            about the class. "informative": it has a likelihood of its own: for each column with
+            missing values at fit, an indicator of a missing cell ~ Bernoulli given the class.
+            "learn": a power of that likelihood, averaged over 0, 1/4, 1/2 and 1 by leave-one-out
+            score (under temper="columns" it has weights like those of columns). A column absent
+            from a whole table at predict is marginalized. "informative" and "learn" are invalid if
+            the reason why cells are missing changes.
         temper: None, no tempering; a power > 0 of the likelihood; "learn": an average over powers
             from .1 to 2, extended where the rows favor an end, weighted by leave-one-out score (see
             `temperature_`); or "columns": a power of its own for each block, learned by penalized
             logistic regression on leave-one-out densities (`bayesgen.inference.pooling`). In
             NaiveBayes every column is then a block (see `weights_`).
-        unlabelled: how much rows without a label count (y is None, NaN or NA there; see `fit`).
-            "learn": a weight averaged over 0, .01, .03, .1, .3 and 1 by leave-one-out of the
-            labeled rows (see `unlabelled_weight_`); a number >= 0: the weight of each, 1 if the
-            model is right, 0 if they are to complete prior guesses alone; None: such rows are
-            refused.
+        unlabelled: the weight of rows without a label (y is None, NaN or NA; see `fit`). "learn":
+            averaged over 0, .01, .03, .1, .3 and 1 by leave-one-out of the labeled rows (see
+            `unlabelled_weight_`); a number >= 0: the weight of each such row, 1 if the model is
+            right, 0 to use them for prior guesses only; None: such rows are rejected.
         random_state: seed of simulated draws, fixed once per fit.
 
     Arguments of likelihoods are nested parameters: `likelihood__variance_rows` belongs to a single
@@ -218,7 +218,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         """Set arguments of the constructor, and nested arguments of likelihoods as above.
 
         Raises:
-            InvalidArgument: the likelihood has no such argument, or is no likelihood.
+            InvalidArgument: the likelihood has no such argument, or is not a likelihood.
         """
         settle(self)
         own = super().get_params(deep=False)
@@ -237,19 +237,19 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
 
         Args:
             X: DataFrame (pandas, polars, pyarrow) or array of shape (row, feature); NaN, None and
-                NA are missing cells. Where every likelihood reads sparse rows (Multinomial,
-                Bernoulli, Poisson) also a sparse matrix, in which an absent cell is 0. In later
-                calls columns of a DataFrame are matched by name: their order is free, absent ones
-                are treated as missing (with one warning that names them), and unknown ones are
-                rejected. Columns of an array are matched by position. With y="column" also rows
-                that are read part by part, and may be more than memory holds: a path of Parquet,
-                CSV or Arrow files, a pyarrow Dataset or RecordBatchReader, a polars LazyFrame, a
-                DuckDB relation, or an iterator of DataFrames.
-            y: one label for each row. None, NaN and NA mark rows without one, from which the fit
-                learns too (see `unlabelled`); so does -1 beside two other whole numbers, none of
-                them negative, or among text. Classes that no label names are not discovered:
-                `typicality` finds rows unlike every class. Or the name of the column of X that
-                holds the labels.
+                NA are missing cells. If every likelihood accepts sparse rows (Multinomial,
+                Bernoulli, Poisson), a sparse matrix is allowed too; its absent cells are 0. In
+                later calls columns of a DataFrame are matched by name: their order is free, absent
+                ones are treated as missing (with one warning that names them), and unknown ones are
+                rejected. Columns of an array are matched by position. With y="column" the rows may
+                also come from a source that is read part by part and may exceed memory: a path of
+                Parquet, CSV or Arrow files, a pyarrow Dataset or RecordBatchReader, a polars
+                LazyFrame, a DuckDB relation, or an iterator of DataFrames.
+            y: one label for each row, or the name of the column of X that holds the labels. None,
+                NaN and NA mark unlabeled rows, which the fit uses too (see `unlabelled`); -1 marks
+                them as well if the labels are text or include at least two other whole numbers,
+                none of them negative. Classes without a labeled row are not discovered;
+                `typicality` finds rows unlike every class.
             sample_weight: one non-negative number for each row: 2 counts the row twice, 0 ignores
                 it. With y="column" also the name of a column.
 
@@ -279,21 +279,21 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         New classes and levels may appear in later calls. `classes` declares classes before their
         rows arrive; labels outside these and the classes seen so far are rejected.
 
-        After the first call inference, with its errors and warnings, waits until its result is
-        asked for: by a prediction, a copy, a file, or `report_`.
+        After the first call, inference is deferred, with its errors and warnings, until its result
+        is needed: for a prediction, a copy, a saved file or `report_`.
 
         Args:
             X: rows, as `fit` takes them.
             y: their labels.
             classes: labels of classes, or None.
             sample_weight: as in `fit`.
-            discount: the weight of every row so far is multiplied by this number, above 0 and at
-                most 1, before these rows are added: where the population drifts, old rows fade.
-                With batches of m rows the statistics then count about m / (1 - discount) rows. 1
-                forgets nothing.
+            discount: factor, above 0 and at most 1, that multiplies the weights of all earlier rows
+                before these rows are added, so that the fit follows a drifting population. With
+                batches of m rows the effective number of rows approaches m / (1 - discount). 1
+                discounts nothing.
 
         Raises:
-            BayesgenError: as in `fit`, or the discount is not such a number.
+            BayesgenError: as in `fit`, or a discount outside (0, 1].
         """
         reset = not hasattr(self, "state_")
         rows = self._training_rows(X, y, sample_weight, reset=reset, classes=classes)
@@ -304,13 +304,13 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         return self._finish_fit(*found)
 
     def merge(self, other: Self) -> Self:
-        """Return a new classifier, fitted to the rows of both; neither of the two changes.
+        """Return a new classifier fitted to the rows of both; neither original changes.
 
-        Statistics add: the result equals the fit to both tables, up to rounding, in any order of
-        any number of classifiers, which may have been loaded from files. Classes and levels that
-        one of them alone has seen are added. Draws are made anew. Where something is learned from
-        all rows (power transforms, bins, a learned temper, rows without a label), both must have
-        kept theirs. The result keeps no rows for `loo`.
+        Statistics add: up to rounding, the result equals a fit to the concatenated tables, for any
+        number of classifiers in any order, including ones loaded from files. Classes and levels
+        known to only one of them are included. Posterior draws are generated anew. If something is
+        learned from all rows (power transforms, bins, a learned temper, unlabeled rows), both
+        classifiers must have kept their rows. The result keeps no rows for `loo`.
 
         Args:
             other: a classifier of the same type, with the same arguments, fitted to the same
@@ -318,7 +318,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
 
         Raises:
             DifferentModels: they differ in an argument, a column, a likelihood or a prior.
-            NoRows: something is learned from all rows, and one of them kept none.
+            NoRows: something is learned from all rows, and a classifier kept none.
 
         Example:
             >>> import bayesgen as bg
@@ -334,23 +334,23 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     def forget(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Remove rows from the fit, in place; returns self, which equals a fit to the other rows.
 
-        The statistics of the rows are subtracted: nothing of them is left, and no other row is
-        needed. Classes and levels without rows go, unless they were declared. Rows that cannot have
-        been in the fit are refused, for without them a count would be negative, a scatter not
-        positive semidefinite, or a level or class is unknown; other rows that were not in it cannot
-        be told from those that were, and the result is then meaningless. Where so few digits would
-        be left that the result could differ from that fit by 1e-9, nothing is forgotten. The rows
-        kept for `loo` are dropped.
+        The statistics of the rows are subtracted, so no trace of them remains and no other row is
+        needed. Classes and levels left without rows are dropped, unless they were declared. Rows
+        that cannot have been in the fit are rejected: subtracting them would make a count negative
+        or a scatter matrix not positive semidefinite, or a level or class is unknown. Other rows
+        that were not in the fit cannot be detected, and make the result meaningless. If
+        cancellation could make the result differ from that fit by 1e-9, nothing is forgotten. The
+        rows kept for `loo` are dropped.
 
         Args:
-            X: rows of the fit, each at most as often as there.
+            X: rows of the fit, each at most as often as it was fitted.
             y: their labels.
             sample_weight: their weights in the fit.
 
         Raises:
-            CannotForget: the rows cannot have been in the fit, too few digits would be left, or
+            CannotForget: the rows cannot have been in the fit, too much precision would be lost, or
                 something is learned from all rows.
-            TooFewClasses: fewer than two classes would be left.
+            TooFewClasses: fewer than two classes would remain.
 
         Example:
             >>> import bayesgen as bg
@@ -480,7 +480,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     # -- predictions -------------------------------------------------------------------------------
 
     def predict_joint_log_proba(self, X: object) -> Joint:
-        """Return log p(x, y = k given data), shape (row, class); -inf where impossible."""
+        """Return log p(x, y = k given data), shape (row, class); -inf for impossible rows."""
         return predict.log_joint(*self._encode_rows(X), densities=True)
 
     @answers_sources("probability")
@@ -490,10 +490,10 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         As in all methods, columns absent from a DataFrame are treated as missing, with one warning;
         a row that is impossible under every class gets the class prior, with a warning.
 
-        Rows that are read part by part (see `fit`) are answered by a pyarrow RecordBatchReader with
-        the columns probability_K, a LazyFrame by a LazyFrame; columns that the classifier does not
-        read are ignored. Intervals have the columns lower_K and upper_K; draws are lists, draws_K,
-        and weight.
+        For sources that are read part by part (see `fit`) the result is a pyarrow RecordBatchReader
+        with the columns probability_K, or a LazyFrame for a LazyFrame; columns that the classifier
+        does not use are ignored. Intervals have the columns lower_K and upper_K; draws are the list
+        columns draws_K and weight.
         """
         return class_probabilities(*predict.joint_and_prior(*self._encode_rows(X)))
 
@@ -510,7 +510,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     def score(self, X: object, y: object, sample_weight: object = None) -> float:
         """Return the accuracy: the fraction of rows whose most probable class is their label.
 
-        Rows without a label are left out.
+        Unlabeled rows are ignored.
         """
         from sklearn.metrics import accuracy_score
 
@@ -521,7 +521,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     def decision_function(self, X: object) -> Float[np.ndarray, "row ..."]:
         """Return log-odds of classes_[1], shape (row,), or of each class against the rest.
 
-        They are the logits of `predict_proba`: log P - log(1 - P).
+        These are the logits of `predict_proba`, log P - log(1 - P).
         """
         return log_odds(*predict.joint_and_prior(*self._encode_rows(X)))
 
@@ -554,13 +554,13 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         """Return n simulated rows, in the container type of the training table, and their labels.
 
         Each row has its own draw of the parameters, so rows follow the posterior predictive: p(x, y
-        given data), or p(x given y, data) where a class is stated. Where the missing pattern is
-        part of the model, the cells that it marks are missing.
+        given data), or p(x given y, data) if a class is stated. If the missing pattern is part of
+        the model, it is simulated too and its cells are missing.
 
         Args:
             n: number of rows.
-            y: the class of all rows, one of `classes_`; None: each row has a class of its own,
-                drawn from P(y given data).
+            y: the class of all rows, one of `classes_`; None: the class of each row is drawn from
+                P(y given data).
             random_state: seed.
 
         Raises:
@@ -589,11 +589,11 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     def sample_prior(
         self, n: int, X: object, y: object, *, random_state: object = None
     ) -> prior_model.PriorSample:
-        """Return n draws from the prior: parameters, and a row simulated from each; no fit.
+        """Draw n parameters from the prior and simulate a row from each; no fit is needed.
 
-        Rows X, y set the columns, classes and levels, and the prior guesses that are not stated
-        (None), such as the overall mean of a column; they have no other influence. Compare the
-        simulated rows with them (`plot_prior`): where simulated rows are absurd, state guesses.
+        X and y determine the columns, classes and levels, and the prior guesses left at None, such
+        as the overall mean of a column; they have no other influence. Compare the simulated rows
+        with X (`plot_prior`): if they are implausible, state guesses.
 
         Args:
             n: number of draws.
@@ -602,7 +602,8 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             random_state: seed.
 
         Raises:
-            UnsupportedInference: an improper prior, kernels around rows, or a stack.
+            UnsupportedInference: the prior is improper, the likelihood consists of kernels around
+                rows, or the classifier is a stack.
 
         Example:
             >>> import bayesgen as bg
@@ -638,19 +639,20 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         sample_weight: object = None,
         random_state: object = None,
     ) -> Prevalence:
-        """Return the class frequencies of a population from its rows, without labels.
+        """Estimate the class frequencies of a population from its unlabeled rows.
 
-        Under label shift only these differ from the rows of the fit; `check_label_shift` checks
-        that. The result has a mean, a mode, draws, intervals and a plot, and `with_class_prior`
-        takes it. Subpopulations: `X_new.groupby(...)`, a call for each.
+        Under label shift only these frequencies differ from those of the fit; `check_label_shift`
+        tests that assumption. The result has a mean, a mode, draws, intervals and a plot, and can
+        be passed to `with_class_prior`. For subpopulations, call it for each group of
+        `X_new.groupby(...)`.
 
-        method="density" draws frequencies given draws of the class densities, which are taken as
-        right and are not learned from X_new (the cut posterior, Plummer 2015; a point estimate or a
-        stack has one set of densities). method="left_out" counts into which classes rows are
-        assigned, and corrects by how labeled rows, each predicted without itself, are assigned
-        (Bayesian classify-and-count, Czyz and Stan 2023): intervals are right where densities are
-        not, and wider. "auto" is the latter from 50 labeled rows a class on where rows of the fit
-        can be left out exactly, else the former.
+        method="density" draws frequencies given draws of the class densities, which are assumed
+        correct and are not updated by X_new (the cut posterior, Plummer 2015; a point estimate or a
+        stack has one set of densities). method="left_out" counts the classes that rows are assigned
+        to and corrects the counts by the leave-one-out assignments of the labeled rows (Bayesian
+        classify-and-count, Czyz and Stan 2023): its intervals are wider, but valid even if the
+        densities are misspecified. "auto" chooses "left_out" if each class has at least 50 labeled
+        rows and exact leave-one-out is available, else "density".
 
         Args:
             X_new: rows.
@@ -662,7 +664,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             random_state: seed.
 
         Raises:
-            InvalidPrior, InvalidWeights, InvalidArgument: a prior, weights or a method not allowed.
+            InvalidPrior, InvalidWeights, InvalidArgument: an invalid prior, weight or method.
             NoRows, UnsupportedInference: method="left_out" without the rows of the fit, or without
                 a closed form.
 
@@ -685,15 +687,16 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         y: object = None,
         sample_weight: object = None,
     ) -> DataFrame:
-        """Return whether anything but the class frequencies of new rows differs, column by column.
+        """Test, column by column, whether more than the class frequencies of new rows differs.
 
-        A DataFrame with a line for each column, and one, "(density)", for log p(x): discrepancy,
-        the chi-square of the counts of new rows by cells (sixths, levels, missing) against those
-        expected at their prevalence, divided by its expected value; and p_value, which holds under
-        label shift whether or not the model is right. A small one in a single line: that column
-        moved. In "(density)" alone: rows became noisier, or depend otherwise. The smallest p_value
-        times the number of lines is that of the whole table. A shift of all columns towards another
-        class is not distinguishable from prevalence.
+        Returns a DataFrame with one line per column and a line "(density)" for log p(x):
+        discrepancy, the chi-square statistic of the counts of new rows by bin (sixths, levels,
+        missing) against those expected at their prevalence, divided by its expected value; and
+        p_value, which is valid under label shift even if the model is misspecified. A small p-value
+        in a single line indicates that this column shifted; in "(density)" alone, that rows became
+        noisier or their columns depend on each other differently. The smallest p_value times the
+        number of lines is the p-value of the whole table (Bonferroni). A shift of all columns
+        toward another class cannot be distinguished from a change in prevalence.
 
         Args:
             X_new: rows without labels.
@@ -759,10 +762,11 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             loss: None (a wrong class costs 1), a matrix (true class, decided class) in the order of
                 `classes_`, or {(true, decided): cost} for every pair of different labels. In a
                 mapping decisions may be actions of your own: {("ill", "treat"): 0, ...}.
-            reject: cost of leaving a row undecided, in the unit of loss; None: never.
-            novelty: rows of a `typicality` below this are rejected whatever their loss.
+            reject: cost of leaving a row undecided, in the unit of loss; None: no row is rejected.
+            novelty: rows whose `typicality` is below this are rejected regardless of their loss.
             reject_label: label of undecided rows; None: "reject", or -1 among numbers.
-            return_loss: also return expected losses; NaN where novelty rejects without a cost.
+            return_loss: also return expected losses; NaN for rows rejected by novelty if `reject`
+                is None.
 
         Raises:
             InvalidLoss: the loss does not determine a decision.
@@ -783,9 +787,9 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
 
         A posterior predictive p-value: the fraction of rows simulated from the posterior
         predictive, with the same cells missing, whose density is at most that of the row. For rows
-        from the model it is uniform on (0, 1) (or larger, where rows tie), so that a threshold of
-        .01 flags one in a hundred of them. The missing pattern itself does not count. The Monte
-        Carlo standard error is sqrt(t (1 - t) / draws).
+        from the model it is uniform on (0, 1), or larger if densities tie, so a threshold of .01
+        flags one in a hundred of them. The missing pattern itself is not scored. The Monte Carlo
+        standard error is sqrt(t (1 - t) / draws).
 
         Source: Box (1980), Journal of the Royal Statistical Society A 143, 383-430.
 
@@ -854,10 +858,10 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             X: rows.
             target: the class that evidence supports; None: the second of two, or all in turn, in
                 columns of pairs.
-            against: the alternative class; None: the other of two, or the mean of all.
+            against: the alternative class; None: the other of two classes, or the mean over all.
             order: "columns", or "shapley" for the mean over all orders of dependent columns.
-            interval: also return lower and upper ends, of this posterior share or over "orders".
-            return_error: also return, last, Monte Carlo standard errors; 0 where none was sampled.
+            interval: also return interval ends: of this posterior probability, or over "orders".
+            return_error: also return Monte Carlo standard errors, last; 0 if nothing was sampled.
             random_state: seed of sampled orders and draws.
 
         Raises:
@@ -884,14 +888,14 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
 
         The class of each row is drawn given its observed cells, then the missing cells given that
         class, with the parameters integrated out: rows are imputed independently, each from the
-        predictive distribution whose density is `score_samples`. Observed cells are returned bit
-        for bit, in the same container type with the same index and, where possible, the same types;
-        absent columns are added. Cells of columns that no likelihood reads, or that are
-        uninformative (constant or never observed at fit), stay missing.
+        predictive distribution whose density is `score_samples`. Observed cells are returned
+        unchanged, in the same container type with the same index and, if possible, the same dtypes;
+        absent columns are added. Cells stay missing in columns that no likelihood models or that
+        are uninformative (constant or never observed at fit).
 
         A user program (story=) marks missing cells by masks: each cell that
-        `dist.Normal(...).mask(observed)` excludes is drawn from the unmasked distribution, and read
-        from the (x, y) that the program returns (models/README.md).
+        `dist.Normal(...).mask(observed)` excludes is drawn from the unmasked distribution and taken
+        from the pair (x, y) that the program returns (models/README.md).
 
         Args:
             X: rows.
@@ -899,7 +903,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             random_state: seed.
 
         Raises:
-            UnsupportedInference: a likelihood whose cells cannot be imputed (words of a text).
+            UnsupportedInference: a likelihood whose cells cannot be imputed, such as word counts.
             ProgramRefuses: a missing cell that a user program does not mark.
 
         Example:
@@ -924,25 +928,25 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     ) -> DataFrame:
         """Return the distribution of each missing cell given the observed cells of its row.
 
-        A DataFrame with a line for each missing number: mean, and lower and upper end of a central
-        interval; and with a line for each level of each other missing cell: level and probability.
-        p(cell given observed cells, data) is a mixture over the classes and, like `impute`, which
-        draws from it, has the parameters integrated out. Only the columns that are needed are
-        there; cells that no likelihood reads have NaN.
+        Returns a DataFrame with one line per missing number (mean, and lower and upper ends of a
+        central interval) and one line per level of every other missing cell (level and
+        probability). p(cell given observed cells, data) is a mixture over the classes with the
+        parameters integrated out; `impute` draws from it. Columns that would be empty are omitted;
+        cells that no likelihood models have NaN.
 
-        Levels and counts, and numbers under Normal and MultivariateNormal likelihoods, are exact.
-        Other numbers (draws of NUTS, stacks, power transforms) are computed from `draws`
-        imputations, and `error` is the Monte Carlo standard error of the mean: 0 where exact.
+        Levels, counts and numbers under Normal and MultivariateNormal likelihoods are exact. Other
+        numbers (NUTS draws, stacks, power transforms) are computed from `draws` imputations;
+        `error` is the Monte Carlo standard error of the mean, 0 for exact results.
 
         Args:
             X: rows; an absent column is missing in all of them.
             prob: probability of the intervals.
-            draws: imputations for each class, where no closed form exists.
+            draws: imputations per class if no closed form exists.
             random_state: seed of these.
 
         Raises:
-            UnsupportedInference: a likelihood whose cells cannot be imputed, or a user program,
-                whose `impute` draws cells instead.
+            UnsupportedInference: a likelihood whose cells cannot be imputed, or a user program; use
+                `impute` for the latter.
 
         Example:
             >>> import bayesgen as bg
@@ -990,24 +994,24 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         return_error: bool = False,
         random_state: object = 0,
     ) -> DataFrame | tuple[DataFrame, DataFrame]:
-        """Return the value of information of each missing cell about the class.
+        """Return the expected value of observing each missing cell, for predicting the class.
 
-        A DataFrame (row, feature), NaN where a cell is observed, else at least 0: the expected
-        reduction in the entropy of the class, in nats (Lindley 1956), or with a loss, in the
-        minimum expected loss, in its unit (Raiffa and Schlaifer 1961). Values are not additive,
-        since cells may be redundant. Expectations over levels and counts are sums (up to a
-        probability of 1e-9), those over numbers simulations.
+        Returns a DataFrame (row, feature): NaN for observed cells, else the expected reduction, at
+        least 0, in the entropy of the class in nats (Lindley 1956) or, given a loss, in the minimum
+        expected loss in its unit (Raiffa and Schlaifer 1961). Values are not additive, since cells
+        may be redundant. Expectations over levels and counts are sums (up to a probability of
+        1e-9); those over numbers are simulated.
 
         Args:
             X: rows; an absent column is missing in all of them.
             loss: as in `decide`.
-            draws: simulated cells for each class, of each missing number, at least 2.
+            draws: number of simulated values per class of each missing number, at least 2.
             return_error: also return a DataFrame of Monte Carlo standard errors; 0 of sums.
             random_state: seed of simulated cells.
 
         Raises:
             InvalidLoss: the loss does not determine a decision.
-            UnsupportedInference: cells that cannot be imputed: words of a text, a user program.
+            UnsupportedInference: cells that cannot be imputed (word counts, user programs).
 
         Example:
             >>> import bayesgen as bg
@@ -1051,10 +1055,11 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         prior at the posterior's draws), and of the rows X, y: log_likelihood (log p(y given x,
         theta), which arviz's loo wants), log_likelihood_joint (log p(x, y given theta)),
         posterior_predictive and prior_predictive (tables simulated for the same labels),
-        observed_data and constant_data. Levels are stored as codes. Every row counts once, whatever
-        its weight at fit. The tree of a NumPyro program (story=) has no predictive groups; `sample`
-        simulates its rows. An improper prior has no groups; log_prior is also absent wherever the
-        whole prior has no density (maximum likelihood, learned prior strengths).
+        observed_data and constant_data. Levels are stored as codes. Every row counts once,
+        regardless of its weight at fit. The tree of a NumPyro program (story=) has no predictive
+        groups; `sample` simulates its rows. Prior groups are omitted for improper priors, and
+        log_prior also if the prior as a whole has no density (maximum likelihood, learned prior
+        strengths).
 
         Columns keep their names, except that an underscore is appended to a name that clashes with
         a dim (row, chain, draw, sample) and replaces a slash, which arviz does not allow.
@@ -1134,21 +1139,20 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         """Return leave-one-out log densities, a DataFrame with one line per row.
 
         Columns: log_proba, log p(y_i given x_i, D without i), and log_joint, log p(x_i, y_i given D
-        without i), in nats. Their sums score the classifier and the whole model out of sample. For
-        closed-form posteriors they are exact and need no refit: the statistics of the row are
-        subtracted from those of all rows. NUTS draws, including those of a user program (story=),
-        are reweighted by Pareto smoothed importance sampling, with a warning that names rows whose
-        weights vary too much (Pareto k); data-dependent prior guesses then remain those of all
-        rows.
+        without i), in nats. Their sums are out-of-sample scores of the classifier and of the whole
+        model. For closed-form posteriors they are exact and need no refit: the statistics of the
+        row are subtracted from those of all rows. NUTS draws, including those of a user program
+        (story=), are reweighted by Pareto smoothed importance sampling, with a warning that names
+        rows whose weights vary too much (Pareto k); data-dependent prior guesses then remain those
+        of all rows.
 
         kind="elpd" gives log_proba as arviz's ELPDData, for arviz's `compare`: elpd is its sum, se
-        the standard error of that, and p, the effective number of parameters, is sum of
-        log p(y_i given x_i, D) - elpd. Where nothing is estimated by importance sampling, n_samples
-        is 0, and pareto_k is None.
+        its standard error, and p, the effective number of parameters, the sum of log p(y_i given
+        x_i, D) minus elpd. Without importance sampling n_samples is 0 and pareto_k is None.
 
-        Rows without a label have no line, and their expected labels stay where a row is left out.
-        A row is left out with all of its weight. It has one line in the DataFrame whatever its
-        weight; in ELPDData a row of weight w counts w times, and rows of weight 0 are absent.
+        Unlabeled rows have no line, and their expected labels stay fixed when a row is left out. A
+        row is left out with its whole weight and has one line in the DataFrame, regardless of its
+        weight; in ELPDData a row of weight w counts w times, and rows of weight 0 are omitted.
 
         Args:
             X: the rows of the fit; by default those of the last one.
@@ -1200,7 +1204,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     def temperature_(self) -> float:
         """Divisor of the log-odds: 1 over the (geometric mean) power of the likelihood.
 
-        1 without tempering. At 2 features are so redundant that evidence counts half; the
+        It is 1 without tempering. At 2 the evidence is halved because features are redundant; the
         untempered probabilities would be overconfident.
         """
         return 1 / self._fitted_posterior().power
@@ -1215,9 +1219,9 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     def label_distributions_(self) -> Joint:
         """P(y_i = k given all rows) of every fitted row, shape (row, class).
 
-        A given label has probability 1. That of a row without one is the mean over the posterior of
-        P(y = k given x_i, theta), and not `predict_proba`: the row is part of the posterior. Rows
-        of weight 0 are absent. Not saved, and absent from a copy.
+        A given label has probability 1. For an unlabeled row it is the posterior mean of P(y = k
+        given x_i, theta), which differs from `predict_proba` because the row itself was fitted.
+        Rows of weight 0 are omitted. The attribute is neither saved nor copied.
         """
         self._fitted_posterior()
         return unlabelled_fit.distributions(self._training, self.classes_, self._labels_found())
@@ -1228,7 +1232,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
 
     @property
     def transduction_(self) -> Shaped[np.ndarray, " row"]:
-        """The label of every fitted row: as given, or the most probable one."""
+        """The label of every fitted row: the given one, or else the most probable one."""
         return self.classes_[np.argmax(self.label_distributions_, axis=1)]
 
     @property
@@ -1254,7 +1258,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             path: of the file, used as given; by convention it ends in .bgm.
 
         Raises:
-            UnsavableModel: part of the model is not data, such as a function.
+            UnsavableModel: part of the model is not data but, for example, a function.
             UnwritableFile: no file can be written to the path.
         """
         check_is_fitted(self)
@@ -1264,9 +1268,9 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     def report_html(self, path: str | os.PathLike, X: object, y: object, **options: Option) -> None:
         """Write a report of the fitted classifier as one self-contained HTML page.
 
-        Verdict, calibration, what drives the decision, confusion and costs, rows to look at, the
-        data, parameters, method and program, and how to reproduce the page. Scores and rows are out
-        of fold: clones of the classifier are fitted to folds of the rows.
+        Sections: verdict, calibration, drivers of the decision, confusion and costs, notable rows,
+        data, parameters, method and program, reproduction. Scores and rows are out of fold: clones
+        of the classifier are cross-validated on the rows.
 
         Args:
             path: of the file, which is replaced.
@@ -1277,7 +1281,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
                 date (today), a datetime.date.
 
         Raises:
-            BayesgenError: rows that cannot be compared on, or an unwritable path.
+            BayesgenError: rows that cannot be cross-validated, or an unwritable path.
 
         Example:
             >>> import tempfile, pathlib
@@ -1296,9 +1300,9 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
 
         Args:
             class_prior: "uniform", an array in the order of `classes_`, {class: probability}, or
-                the result of `estimate_prevalence`, whose spread widens intervals (as a Dirichlet
-                distribution of the same means and total variance). A class of probability 0 is
-                ruled out.
+                the result of `estimate_prevalence`, whose uncertainty widens intervals (as a
+                Dirichlet distribution with the same means and total variance). A class of
+                probability 0 is excluded.
         """
         posterior, other = self._fitted_posterior(), copy.copy(self)
         other.class_prior, prior = class_prior_of(class_prior, self.classes_)
@@ -1306,10 +1310,10 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         return other
 
     def with_parameters(self, parameters: Mapping[str, ArrayLike]) -> Self:
-        """Return a fitted copy with stated parameters: the Bayes rule where they are the truth.
+        """Return a fitted copy with stated parameters: the Bayes rule if they are the true ones.
 
-        Columns, classes and levels remain those of the fit; nothing else of its rows does. The
-        result is the gold standard that other classifiers of simulated rows are compared with.
+        Columns, classes and levels remain those of the fit; its rows have no other influence. In
+        simulation studies the result is the optimal classifier to compare others with.
 
         Args:
             parameters: every parameter by its name in `summary`, such as "class.probs" (class,),
@@ -1318,7 +1322,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
                 classes in the order of `classes_`, in the units of the columns.
 
         Raises:
-            InvalidArgument: a parameter is absent, unknown, or of another shape or range.
+            InvalidArgument: a parameter is absent or unknown, or has the wrong shape or range.
             UnsupportedInference: a stack, or a user program.
 
         Example:

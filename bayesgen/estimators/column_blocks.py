@@ -83,8 +83,8 @@ def with_pattern(
         temper: which must not learn a power of its own beside that of the pattern.
 
     Raises:
-        InvalidArgument, UnsupportedInference: `missing` is no such word, or does not go with
-            `temper`.
+        InvalidArgument, UnsupportedInference: an invalid `missing`, or one that is incompatible
+            with `temper`.
         UnsupportedTable: a sparse table, in which the pattern is not stored.
     """
     one_of("missing", missing, PATTERNS)

@@ -1,4 +1,4 @@
-"""A classifier's decisions about rows, and how typical rows are."""
+"""Decisions for rows, and the typicality of rows."""
 
 from typing import Any
 

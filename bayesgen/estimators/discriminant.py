@@ -42,9 +42,9 @@ class Discriminant(Classifier):
         prior: "conjugate", "reference" (improper, no guess is used) or "lkj" (for MAP and NUTS), as
             in `MultivariateNormal`.
         levels: "refuse" rejects columns of levels; "indicators" one-hot encodes them, without the
-            first level. A normal over indicators is a working model of the class, not of the rows:
-            linear in the levels, as logistic regression is. `partial_fit` keeps the levels of its
-            first batch; later ones are treated as missing.
+            first level. A normal density of indicators is a working model for the class, linear in
+            the levels as in logistic regression; it does not describe the rows. `partial_fit` keeps
+            the levels of its first batch; later ones are treated as missing.
     """
 
     _covariance: ClassVar[Covariance]
@@ -178,8 +178,8 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Discriminant):
     def transform(self, X: object) -> Float[np.ndarray, "row axis"]:
         """Return discriminant scores, scaled to within-class variance 1.
 
-        Computed at the center of the posterior. The origin is the weighted mean of the class means,
-        which also replaces missing cells.
+        They are computed at the center of the posterior. The origin is the weighted mean of the
+        class means, which also replaces missing cells.
         """
         posterior, encoded, n_rows = self._encode_rows(X)
         if BLOCK not in posterior.families:

@@ -1,4 +1,4 @@
-"""A classifier's answers about single cells: weight of evidence and value of information."""
+"""Explanations of cells: weight of evidence, conditional distributions, value of information."""
 
 from collections.abc import Hashable, Iterable
 from typing import Any, cast

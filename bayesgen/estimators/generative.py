@@ -185,7 +185,7 @@ class GenerativeClassifier(Classifier):
         return super().partial_fit(X, y, classes, sample_weight, discount=discount)
 
     def merge(self, other: Self) -> Self:
-        """Return the fit to the rows of both (see `Classifier`); not of user programs."""
+        """Return a fit to the rows of both (see `Classifier`); not available for a user program."""
         self._require_statistics("merge")
         return super().merge(other)
 

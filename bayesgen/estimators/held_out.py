@@ -1,4 +1,4 @@
-"""Predictions of held-out rows, by which a stack judges its members."""
+"""Predictions of held-out rows, which determine the weights of stack members."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ FOLDS = 10
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class HeldOut:
-    """What a member predicts of rows that it was not fitted to.
+    """Predictions of a member for rows that it was not fitted to.
 
     scores: of the rows. log_proba: log P(y = k given x_i, other rows), (row, class). able: the rows
     whose missing values the member integrates over.

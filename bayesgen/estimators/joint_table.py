@@ -24,7 +24,7 @@ class JointTable(Classifier):
     Every class has a probability for every combination of levels. Columns hold levels: text,
     booleans, categories or whole numbers; other numbers are rejected (bin them, or use another
     classifier). Missing cells are marginalized, at fit and at predict. The table may have at most
-    10,000 cells per class; it needs many rows per cell, so leave out unimportant columns.
+    10,000 cells per class; it needs many rows per cell, so omit unimportant columns.
 
     Args:
         probs: guess of the cells' probabilities. None: the product of the columns' overall

@@ -1,4 +1,4 @@
-"""The rows that judge a fit: each is predicted given all others."""
+"""Rows on which a fit is scored by leave-one-out."""
 
 import numpy as np
 from jaxtyping import Int

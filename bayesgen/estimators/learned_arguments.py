@@ -1,4 +1,4 @@
-"""Arguments that a fit learns from its rows, which are then kept for the next call."""
+"""Arguments learned from the rows of a fit, which are kept for the next call."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Leave-one-out log loss of a fit, and a warning where that of the class frequencies is lower."""
+"""Leave-one-out log loss of a fit, with a warning if that of the class frequencies is lower."""
 
 import numpy as np
 from jaxtyping import Int

@@ -13,19 +13,20 @@ def load(
 ) -> Classifier:
     """Load a fitted classifier from a file written by `clf.save(path)`.
 
-    Predictions are identical bit for bit, and partial_fit can continue. The file is data only:
-    nothing in it is executed, and it can name only the classes of bayesgen and those passed here.
+    Predictions are identical bit for bit, and partial_fit can continue. The file contains only
+    data: nothing in it is executed, and it can refer only to classes of bayesgen and those passed
+    here.
 
     Args:
         path: of the file.
-        classes: user-defined likelihoods and classifiers that the file may name.
+        classes: user-defined likelihoods and classifiers that the file may refer to.
         story: the NumPyro program, if the model is one. The file holds its draws and its import
             path, "module:name", which must match the program passed here; its code is not compared
             with that of the fit.
 
     Raises:
-        InvalidModelFile: the file is damaged, not a model file, newer than this version, or belongs
-            to another program.
+        InvalidModelFile: the file is damaged, not a model file, written by a newer version, or
+            belongs to another program.
 
     Example:
         >>> import pathlib, tempfile

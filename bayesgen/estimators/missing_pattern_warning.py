@@ -1,4 +1,4 @@
-"""How much the missing pattern tells about the class by itself, and a warning where it is much."""
+"""Predictive value of the missing pattern alone, with a warning if it is large."""
 
 import dataclasses
 

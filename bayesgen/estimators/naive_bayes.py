@@ -94,11 +94,11 @@ class NaiveBayes(Classifier):
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Fit to rows X and labels y; warn if class frequencies predict better; returns self.
 
-        The leave-one-out log loss of an exact fit, exact too, and that of the class frequencies
-        stand in `report_.details`, with the standard error of their difference and the number of
-        rows judged: at most 2,000, evenly spaced within classes, and fewer of wide tables. The
-        warning needs a difference of more than one standard error in at least 20 rows. Sparse
-        tables and fits with temper= or missing="learn" are not judged.
+        For exact fits `report_.details` holds the exact leave-one-out log loss and that of the
+        class frequencies, with the standard error of their difference and the number of scored
+        rows: at most 2,000, evenly spaced within classes, and fewer for wide tables. The warning
+        requires a difference of more than one standard error and at least 20 rows. Sparse tables
+        and fits with temper= or missing="learn" are not scored.
 
         Args:
             X: table of rows (see `Classifier.fit`).
@@ -145,8 +145,8 @@ class NaiveBayes(Classifier):
     def weights_(self) -> dict[Name, float]:
         """The learned weight of each column, by name; temper="columns" only.
 
-        1: the column counts in full, as in naive Bayes; 0: it is ignored. Columns that cannot tell
-        classes apart are absent.
+        A column of weight 1 counts in full, as in naive Bayes; one of weight 0 is ignored. Columns
+        that cannot discriminate between classes are omitted.
         """
         posterior = self._fitted_posterior()
         if not isinstance(posterior, PooledPosterior) or self.temper != "columns":

@@ -1,4 +1,4 @@
-"""A classifier's answers about a population of unlabeled rows: prevalence and label shift."""
+"""Inference about a population of unlabeled rows: prevalence and label shift."""
 
 import contextlib
 from typing import Any

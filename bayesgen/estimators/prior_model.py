@@ -41,13 +41,14 @@ class PriorSample:
     """Draws from the prior of a classifier: parameters, and a row simulated from each.
 
     Attributes:
-        X: the rows, a table of the kind that was passed; row i has the parameters of draw i.
+        X: the simulated rows, in the container type that was passed; row i has the parameters of
+            draw i.
         y: their labels, shape (draw,).
         parameters: parameters by name, each of shape (draw, ...), in the units of the columns.
         axes: of each parameter, the labels of its axes after the first.
         classes: the labels in sorted order, shape (class,).
-        observed: the rows and labels that the guesses came from.
-        model: the prior itself. draws: its draws by owner, as `model` reads them.
+        observed: the rows and labels from which open guesses were filled in.
+        model: the prior itself. draws: its draws by owner, in the form `model` uses.
 
     Example:
         >>> import bayesgen as bg

@@ -73,7 +73,7 @@ def save(estimator: BaseEstimator, path: str | os.PathLike) -> None:
 
     Raises:
         UnsavableModel: a part is not data.
-        UnwritableFile: the path takes no file.
+        UnwritableFile: no file can be written to the path.
     """
     records = Records(path, Registry(ROOTS))
     with replacing(path) as temporary:
@@ -137,7 +137,7 @@ class Records:
         """Return the estimator or the program of a record.
 
         Raises:
-            InvalidStructure: the record does not suit its class, or its parts are inconsistent.
+            InvalidStructure: the record does not match its class, or its parts are inconsistent.
             InvalidModelFile: another program is needed.
         """
         if record.name == PROGRAM:

@@ -99,29 +99,30 @@ class StackedClassifier(Classifier):
     P(y given x) is a mean of two pools of the members. The linear one is the weighted mean Q of
     their class probabilities, tempered: the mean over powers eta of Q^eta, normalized. The
     log-linear one is proportional to P(y) times a product of powers of the members' densities and
-    of those of single columns (`bayesgen.inference.pooling`); it can say that two columns repeat
-    each other. All weights and powers, and the share of both pools, maximize or are averaged by
-    the log probability of each row's class given its cells and the other rows. Members with a
-    closed form need no refit for this. With few rows the linear pool carries nearly all weight.
+    of those of single columns (`bayesgen.inference.pooling`); it can discount columns that repeat
+    each other. All weights, powers and the shares of the two pools are optimized, or averaged, by
+    leave-one-out log score: the log probability of each row's class given its cells and the other
+    rows. Members with a closed form need no refit for this. With few rows the linear pool has
+    nearly all the weight.
 
-    If a class has a single row, leaving it out leaves the class empty: its prior predictive, with
-    the guesses of the other rows, is used. (Under class_prior="empirical" every member rules the
-    class out, and the row does not affect the weights.) A row of weight 2 counts as two rows, one
-    of which is left out; a row without any observed cell gets the class prior, unless the missing
-    pattern tells more (missing=). Of more than 2,000 rows as many, evenly spaced within classes,
-    judge the members (fewer where there are more than 20 columns).
+    If a class has a single row, leaving it out leaves the class empty; its prior predictive, with
+    guesses from the other rows, is then used. (Under class_prior="empirical" every member excludes
+    the class, and the row does not affect the weights.) A row of weight 2 counts as two rows, and
+    one of the two is left out. A row without any observed cell gets the class prior, unless the
+    missing pattern is modeled (missing=). Members are scored on at most 2,000 rows, evenly spaced
+    within classes (fewer if there are more than 20 columns).
 
     A row with missing values is predicted by the members that integrate over them, with their
     weights renormalized, or by all if none does.
 
     A stack has every method of a classifier. Densities (`score_samples`), `sample`, `impute` and
     `feature_value` are those of the linear pool: each row is imputed by a member drawn with
-    probability proportional to its weight times p(observed cells given data). Members over
-    indicators, other columns or words of a text do not take part, and the others share their
-    weight. `loo` keeps the weights and powers learned from all rows.
+    probability proportional to its weight times p(observed cells given data). Members that model
+    indicators, other columns or words are excluded, and their weight is shared among the others.
+    `loo` keeps the weights and powers learned from all rows.
 
-    The price of both pools is coherence: the probabilities are no longer those of one generative
-    model. A power below 1 means that the model counts evidence more than once (`temperature_`).
+    Pooling sacrifices coherence: the probabilities are no longer those of a single generative
+    model. A power below 1 indicates that the model counts evidence more than once (`temperature_`).
 
     Sources: Yao, Vehtari, Simpson and Gelman (2018), Bayesian Analysis 13, 917-1007; Miller and
     Dunson (2019), Journal of the American Statistical Association 114, 1113-1125; Genest and Zidek
@@ -135,19 +136,19 @@ class StackedClassifier(Classifier):
             random_state from the stack; others have their own.
         temper: "learn", None (the weighted mean as it is), or a power above 0.
         pool: "learn" adds the log-linear pool; None: the linear one alone.
-        missing: what it tells about the class that a cell is missing: "ignorable", nothing;
-            "informative", as much to every member as one more likelihood; "learn", a power of that
-            likelihood, learned for each member by leave-one-out (see `NaiveBayes`). The last two
-            are wrong where the reason why cells are missing changes.
+        missing: how the missing pattern enters the members: "ignorable", not at all; "informative",
+            with a likelihood of its own in every member; "learn", with a power of that likelihood,
+            learned for each member by leave-one-out (see `NaiveBayes`). The last two are invalid if
+            the reason why cells are missing changes.
         class_prior, unseen, unlabelled, random_state: ...
         progress: "auto" shows a bar on stderr in a terminal, with the member that is being fitted,
-            where a fit takes more than a second; True or False force it.
+            if a fit takes more than a second; True or False overrides this.
 
     Attributes:
         members_: the fitted members by name.
-        left_out_: the reasons why other members were left out, by name: fitting failed, or the
-            table has more than 100 columns, for which structures of cubic cost are not tried (each
-            with a warning).
+        left_out_: the reasons why other members were left out, by name, each with a warning:
+            fitting failed, or the table has more than 100 columns, so that structures of cubic cost
+            were not tried.
         weights_: their weights by name in the linear pool, which sum to one.
         pool_share_: the share of the log-linear pool.
         temperature_: divisor of the log-odds (1: the stack was not overconfident).
@@ -200,10 +201,11 @@ class StackedClassifier(Classifier):
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Fit every member to rows X and labels y, then weight and temper them; returns self.
 
-        With y="column" and rows that are read part by part (see `Classifier.fit`), twice: members,
-        their power transforms, bins and kernels are chosen on 20,000 rows, drawn within classes,
-        and those with a closed form get the statistics of all rows. Weights, powers and the pool
-        are learned from the drawn rows, each left out (`report_.details["rows that weigh"]`).
+        With y="column", sources that are read part by part (see `Classifier.fit`) are read twice:
+        members, their power transforms, bins and kernels are chosen on a stratified random sample
+        of 20,000 rows, and members with a closed form then get the statistics of all rows. Weights,
+        powers and the pool are learned by leave-one-out on the sampled rows
+        (`report_.details["rows that weigh"]`).
 
         Raises:
             BayesgenError: invalid rows, or no member could be fitted.
@@ -247,8 +249,8 @@ class StackedClassifier(Classifier):
     def merge(self, other: Self) -> Self:
         """Return a new stack, fitted to the rows that both kept; see `Classifier.merge`.
 
-        Members add statistics. Weights and powers rest on predictions of single rows, so both
-        stacks must have kept theirs: a loaded or copied one has none.
+        Members add statistics. Weights and powers depend on predictions of single rows, so both
+        stacks must have kept their rows; a loaded or copied stack has none.
 
         Raises:
             DifferentModels: the stacks differ in an argument or a column.
@@ -257,7 +259,7 @@ class StackedClassifier(Classifier):
         return refitted(self, other, "the weighting of a stack")
 
     def forget(self, X: object, y: object, sample_weight: object = None) -> Self:
-        """Not available for a stack, whose weights rest on single rows: raises CannotForget."""
+        """Not available for a stack, whose weights depend on single rows; raises CannotForget."""
         raise CannotForget.stack()
 
     def _fit_source(self, source: LabelledSource) -> Self:
@@ -576,8 +578,8 @@ class StackedClassifier(Classifier):
     ) -> tuple[object, np.ndarray]:
         """Return n simulated rows, in the container type of the training table, and their labels.
 
-        Each row is simulated by one of the members with a density over the columns, drawn by
-        weight; where a class is stated, by weight times P(y given data) under the member.
+        Each row is simulated by a member with a density over the columns, drawn with probability
+        proportional to its weight, or, if a class is stated, to its weight times P(y given data).
 
         n, y, random_state: as in `Classifier.sample`.
         """
@@ -639,11 +641,11 @@ class StackedClassifier(Classifier):
     def members_table(self) -> DataFrame:
         """Return a DataFrame of the members: their scores, evidence and weights.
 
-        leave_one_out_log_loss: of each member alone, in nats. log_evidence: NaN where a member has
-        none, or reads bins or indicators, whose densities have other units; comparable between
-        members that read the same columns. weight: in the linear pool. log_linear_weight: in the
-        log-linear pool, averaged over its priors; NaN without one. The shares of the two pools are
-        1 - `pool_share_` and `pool_share_`.
+        leave_one_out_log_loss: of each member alone, in nats. log_evidence: NaN if a member has
+        none, or models bins or indicators, whose densities have other units; comparable between
+        members that model the same columns. weight: in the linear pool. log_linear_weight: in the
+        log-linear pool, averaged over its priors; NaN without that pool. The shares of the two
+        pools are 1 - `pool_share_` and `pool_share_`.
 
         Example:
             >>> import bayesgen as bg
@@ -664,7 +666,7 @@ class StackedClassifier(Classifier):
 
     @property
     def log_evidence_(self) -> float:
-        """Not available for a stack: raises AttributeError."""
+        """Not available for a stack; raises AttributeError."""
         check_is_fitted(self)
         raise NoEvidence(
             "log_evidence_ belongs to one model, but a stack combines several, weighted by "

@@ -1,4 +1,4 @@
-"""A classifier of stated parameters: the Bayes rule under densities that are known."""
+"""A classifier with stated parameters: the Bayes rule under known densities."""
 
 import copy
 import dataclasses

@@ -1,4 +1,4 @@
-"""Fits to rows of which some have no label: which inference runs, and what it needs of them."""
+"""Fits to labeled and unlabeled rows: choice of inference, and its inputs."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -64,7 +64,7 @@ HARM = 1.0
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class UnlabelledFit:
-    """The result of inference from rows of which some have no label.
+    """The result of inference from labeled and unlabeled rows.
 
     state: with what was made of the unlabeled rows. posterior: of all. labels: P(y = k given x_i)
     of the unlabeled rows, given all rows; None: every row has a label.

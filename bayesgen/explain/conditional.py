@@ -45,7 +45,7 @@ class Levels:
 
 @dataclasses.dataclass(frozen=True)
 class Question:
-    """prob: of intervals. draws: imputations of each class, where there is no closed form."""
+    """prob: of intervals. draws: imputations per class if there is no closed form."""
 
     prob: float
     draws: int
@@ -62,7 +62,7 @@ def conditional_table(
     """Return a line for each missing number or count, and one for each level of a missing cell.
 
     Args:
-        rows: whose missing cells are asked for.
+        rows: whose missing cells are described.
         question: level of the intervals and number of draws.
         rng: random numbers.
         labels: of the rows.

@@ -4,16 +4,16 @@ The chain rule splits log p(x, y = k) into log P(y = k) and one log p(x_j given 
 y = k) for each cell, so that the parts sum to the whole under every posterior. Where columns are
 independent given the class the order is irrelevant, and a part is the log Bayes factor of its cell.
 
-In joint blocks the order matters: "columns" reads them in the table's order; "shapley" averages
-over all orders in which a block's columns can be read, exactly in blocks of up to 8 columns, and by
-64 pairs of an order and its reverse beyond.
+In joint blocks the order matters: "columns" uses the order of the table; "shapley" averages over
+all orders of the columns of a block, exactly in blocks of up to 8 columns, and by 64 pairs of an
+order and its reverse in larger ones.
 
 In a stack the weighted mean over members makes features dependent: its columns are one block, shown
 to all members at once, and a cell adds log p(y = target given x_before and x_j) /
 p(y = against given the same) - the same without x_j, of the tempered mean. Draws are averaged
 before logarithms are taken, so that rows sum to log-odds for them too, and features are dependent
-by Monte Carlo error alone. A row that is impossible under every class has the prior and no
-more.
+by Monte Carlo error alone. A row that is impossible under every class has only the contribution of
+the prior.
 
 Of more than two classes without a target, rows summed by class and exponentiated are in proportion
 to `predict_proba`; cells are measured against the mean of the classes (of logs that are finite).
@@ -362,7 +362,7 @@ def contrast_of(classes: list, target: Hashable, against: Hashable) -> tuple[lis
     class, or `target`, against their mean, unless both classes are named.
 
     Raises:
-        InvalidArgument: no such class, one class against itself, or no target among several.
+        InvalidArgument: an unknown class, a class against itself, or no target among several.
     """
     for word, name in (("target", target), ("against", against)):
         others = [label for label in classes if label != against or word == "against"]

@@ -1,11 +1,11 @@
 """Value of information: the expected gain from measuring a missing cell.
 
 The value is the mutual information of cell and class given the observed cells of the row, sum over
-values v of p(v given x) KL(p(y given x, v) || p(y given x)), or with a loss the expected fall of
-the least expected loss. Both are averages of gains in hindsight over the probabilities, or the
-decision, before, which are never below 0. Under a mixture of posteriors, or one to a power, the
-probabilities before need not be the mean of those after the cell is observed; that mean replaces
-them.
+values v of p(v given x) KL(p(y given x, v) || p(y given x)), or with a loss the expected reduction
+of the minimum expected loss. Both are expectations of gains relative to the probabilities, or the
+decision, before the cell is observed; these gains are never negative. Under a mixture of posteriors
+or a power posterior, the probabilities before need not equal the mean of those after the cell is
+observed; that mean then replaces them.
 
 Source: Lindley (1956), Annals of Mathematical Statistics 27, 986-1005; Raiffa and Schlaifer (1961),
 Applied Statistical Decision Theory, chapter 4.
@@ -63,7 +63,7 @@ def information(before: Probs, after: Probs) -> np.ndarray:
 
 
 def saving(cost: np.ndarray) -> GainFn:
-    """Return the loss saved by a new decision, from costs (class, decision)."""
+    """Return the loss saved by a new decision, given costs (class, decision)."""
 
     def gain(before: Probs, after: Probs) -> np.ndarray:
         first, expected = (before @ cost).argmin(axis=-1), after @ cost

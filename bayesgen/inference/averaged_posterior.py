@@ -1,4 +1,4 @@
-"""A weighted mean of closed forms of one model, which rest on different statistics."""
+"""A weighted mean of closed-form posteriors of one model, given different statistics."""
 
 import dataclasses
 import math

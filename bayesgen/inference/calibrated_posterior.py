@@ -1,4 +1,4 @@
-"""Base class of posteriors whose class probabilities are calibrated, and nothing else."""
+"""Base class of posteriors that calibrate only their class probabilities."""
 
 import abc
 import dataclasses

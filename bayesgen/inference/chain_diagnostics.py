@@ -76,7 +76,7 @@ def smoothed_weights(
 
 
 def reliable_k(n_draws: int) -> float:
-    """Return the tail shape up to which averages over so many weighed draws are reliable."""
+    """Return the tail shape up to which averages over so many weighted draws are reliable."""
     return min(1 - 1 / np.log10(n_draws), 0.7)
 
 

@@ -1,4 +1,4 @@
-"""Draws of class probabilities, weighed by the density of a row.
+"""Draws of class probabilities, weighted by the density of a row.
 
 Draws of theta given the data serve all rows. For a row x, draw s stands for theta given the data
 and x with a weight proportional to p(x given theta_s): importance sampling, so that the weighted
@@ -20,7 +20,7 @@ CACHED_FLOATS = 1 << 17
 """Numbers worked on at once: 1 MB."""
 STORED = 250.0
 """Logarithms up to which exponentials are stored with all digits, and so are those of logarithms
-smaller by 450, of which a sum has no trace."""
+smaller by 450, which leaves no trace in a sum."""
 SORTED_FLOATS = 1 << 18
 """The same where each chunk costs a hundred calls, as the order of draws does: 2 MB."""
 PartWeights = Callable[[int], Float[np.ndarray, "draw part"]]

@@ -56,8 +56,8 @@ class Expected:
 
     Without missing values in joint blocks it equals `Exact`. With missing values it is a fast
     approximation (milliseconds), whose posterior is too narrow by the share of missing cells;
-    `"auto"` and `Augmentation` are exact but draw. Missing values in rows to predict are
-    marginalized exactly.
+    `"auto"` and `Augmentation` are exact up to Monte Carlo error. Missing values in rows to predict
+    are marginalized exactly.
 
     Args:
         draws: number of draws behind intervals.

@@ -105,7 +105,7 @@ class ExactPosterior(Posterior):
     def class_draws(
         self, encoded: Encoded, n_rows: int, *, weights: PartWeights | None = None
     ) -> Iterator[ClassDraws]:
-        """Yield draws of theta given the data, weighed by p(x given theta), or updated by the row.
+        """Yield draws of theta given the data, weighted by p(x given theta), or updated by the row.
 
         Shared draws cost one product for all rows. Where a row's weights leave too few of them
         effective, which is so of rows unlike all others, of few rows and of wide covariances, its

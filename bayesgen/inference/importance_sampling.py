@@ -22,7 +22,7 @@ PILOT = 250
 HOPELESS = 2.5
 """Standard deviation of the pilot's log weights from which Pareto k can no longer be below .7."""
 WEIGHED_FLOATS = 2_000_000
-"""Numbers in the parameters of draws weighed at once: 16 MB, small beside those of all draws."""
+"""Numbers in the parameters of draws weighted at once: 16 MB, a small part of all draws."""
 EM_STEPS = 30
 STILL = 1e-3
 """Relative change of every parameter at which EM stops: far below the width of any posterior."""

@@ -31,7 +31,7 @@ class IncompleteData(abc.ABC):
     No row is dropped, and none is imputed by a single value: maximum likelihood, mode and Gibbs
     steps are exact, under a conjugate prior or none.
 
-    likelihood: the completed prior. statistics: of rows some of which are incomplete.
+    likelihood: the completed prior. statistics: of rows, some incomplete.
     """
 
     likelihood: Likelihood

@@ -144,7 +144,7 @@ class IncompleteNormal(IncompleteData):
         return np.concatenate([x.reshape(*mean.shape[:2], -1) for x in entries], axis=-1)
 
     def expected(self) -> tuple[MultivariateNormalStatistics, OptimumReport]:
-        """Return expected moments at the mode under the conjugate prior, whatever the prior is."""
+        """Return expected moments at the mode under the conjugate prior, for any prior."""
         params, account = self._conjugate_mode
         return expected(self.statistics, params), account
 

@@ -17,7 +17,7 @@ any density: that of a Gamma whose shape is all concentrations, counts and weigh
 g_S the sum of g over S. With m the integer at or above w, (g_S)^w = (g_S)^m (g_S)^-(m - w). The
 first factor is a multinomial of m, the second the integral of u^(m - w - 1) exp(-u g_S) over u > 0
 up to a constant. Given the fillings and the u's, the g's are independent Gamma variates again: all
-steps are Gibbs steps, whatever the weights.
+steps are Gibbs steps, for any weights.
 
 Source: Dempster, Laird and Rubin (1977), section 4.1.1; Tanner and Wong (1987); Schafer, Analysis
 of Incomplete Multivariate Data (1997), 7.3. The form for weights is derived here.

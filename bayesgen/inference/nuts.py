@@ -1,4 +1,4 @@
-"""The No-U-Turn sampler (NUTS), for models of the library and for programs of users.
+"""The No-U-Turn sampler (NUTS), for the models of the library and for user programs.
 
 Models of the library are sampled given their statistics, so the cost of a leapfrog step does not
 depend on the number of rows.
@@ -164,26 +164,27 @@ class NUTS:
     Args:
         draws: kept draws of each chain.
         warmup: discarded draws of each chain, during which the sampler is tuned.
-        chains: independent chains, run side by side.
+        chains: number of independent chains, run simultaneously.
         target_accept: target acceptance rate; values nearer to 1 give smaller steps. Posteriors
-            close to normal need few: 0.65 took half as many as 0.8 for as many effective draws.
+            close to normal need few steps: 0.65 took half as many as 0.8 for the same number of
+            effective draws.
         progress: "auto" shows a bar on stderr in a terminal; True or False force it.
         checkpoint: path of a file, by convention ending in .bgm, that stores state and draws during
-            sampling. It is written at most once a second, at the end, and on Ctrl-C, atomically, so
-            that it is complete whenever the process is killed. Where the file exists, the same call
-            continues from it and returns the draws of an uninterrupted run, bit for bit; the file
-            of a finished run returns its draws at once. The file is kept. With random_state=None
-            its seed is used again. It holds the numbers of the density: the statistics of the rows,
-            and for a program of your own the rows themselves.
+            sampling. It is written atomically, at most once a second, at the end, and on Ctrl-C, so
+            that it is intact even if the process is killed. If the file exists, the same call
+            resumes from it and returns the draws of an uninterrupted run, bit for bit; a finished
+            run returns its draws immediately. The file is kept. With random_state=None its seed is
+            reused. It contains the data behind the density: the statistics of the rows, or, for a
+            user program, the rows themselves.
 
-    Given the labels blocks are independent. Where some have a closed form and others none, only the
-    others are sampled (conjugate joint blocks with missing cells among them); the rest and the
-    class probabilities are drawn independently from their closed forms, and `report_.verdict` names
-    both. Diagnostics and `sample_stats` are of what was sampled. A model that has a closed form
-    throughout is sampled as a whole, though inference="exact" gives independent draws of the same
-    posterior in a fraction of the time. With rows without a label everything is sampled.
+    Given the labels, blocks are independent. If only some have a closed form, NUTS samples the
+    others (including conjugate joint blocks with missing cells); the rest and the class
+    probabilities are drawn independently from their closed forms, and `report_.verdict` names both
+    groups. Diagnostics and `sample_stats` describe the sampled blocks. A model with a closed form
+    throughout is sampled as a whole, although inference="exact" gives independent draws from the
+    same posterior in a fraction of the time. With unlabeled rows everything is sampled.
 
-    If prior strengths are "learn", only these are sampled, with the parameters integrated out in
+    If prior strengths are "learn", only they are sampled, with the parameters integrated out in
     closed form, under priors uniform in their logarithms over the range of their grids (over log(1
     - correlation) for MultivariateNormal(scale="learn")). Predictions are then means of closed
     forms over at most 128 of the draws, as with inference="exact" over a grid, and
@@ -193,12 +194,12 @@ class NUTS:
     exception gives the number of draws so far.
 
     `report_.details` holds the largest "r_hat" and the smallest "ess" of the sampled coordinates,
-    which are unconstrained and whitened. `summary()` shows those of the parameters, functions of
-    the coordinates, so that its numbers are close but not equal.
+    which are unconstrained and whitened. `summary()` reports the diagnostics of the parameters,
+    which are functions of the coordinates, so its values are close but not equal.
 
     Raises:
-        InvalidCheckpoint: at fit, where the file is damaged, or belongs to other data, another
-            model, other arguments, another seed or other versions of jax and numpyro.
+        InvalidCheckpoint: at fit, if the file is damaged or belongs to other data, another model,
+            other arguments, another seed or other versions of jax and numpyro.
     """
 
     draws: int = 1000

@@ -1,8 +1,8 @@
 """Maximum likelihood and posterior mode (MAP), in closed form or else by SVI.
 
-Stochastic variational inference with a point mass (AutoDelta) serves any model. Adam's steps follow
-the sign of a gradient rather than its size, and so find the optimum from afar, along the flattest
-ridge too; a quasi-Newton descent ends on it.
+Stochastic variational inference with a point mass (AutoDelta) applies to any model. Adam's steps
+depend on the sign of a gradient rather than its size, so they approach the optimum from afar, even
+along flat ridges; a quasi-Newton method then converges to it.
 """
 
 import dataclasses
@@ -55,13 +55,13 @@ class MLE:
     """Maximum likelihood estimation; priors are ignored.
 
     Args:
-        bias_corrected: divide squares by n - 1 (own variances) or n - classes (shared ones) instead
-            of n. Needs solver="auto".
+        bias_corrected: divide sums of squares by n - 1 (class-specific variances) or n - classes
+            (shared ones) instead of n. Requires solver="auto".
         solver: "auto" takes closed forms, Newton's method where a joint block has missing values,
             and stochastic variational inference, ended by a quasi-Newton descent, for the rest;
             "svi" forces the last.
-        variance_floor: share of a column's variance that replaces a smaller variance within a
-            class; each replacement warns, naming column and class.
+        variance_floor: lower bound of a variance within a class, as a fraction of the column's
+            variance; each replacement raises a warning that names the column and the class.
     """
 
     name: ClassVar = "mle"

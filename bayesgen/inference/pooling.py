@@ -140,7 +140,7 @@ higher one with 24 rows."""
 
 
 def stack_priors(members: int, parts: int) -> dict[str, Float[np.ndarray, "prior part"]]:
-    """Return the priors of the weights of members, and of blocks beside them.
+    """Return the priors of the weights of members, and of the additional blocks.
 
     Members share a common power; blocks start from 0.
     """

@@ -92,7 +92,7 @@ class Posterior(abc.ABC):
 
     @property
     def closed(self) -> bool:
-        """Whether the model has a closed form, whatever inference was used."""
+        """Whether the model has a closed form, regardless of the inference used."""
         families = self.families.values()
         return bool(families) and all(family.conjugate for family in families)
 

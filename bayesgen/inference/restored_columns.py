@@ -1,4 +1,4 @@
-"""Columns that a posterior reads, put back among all columns of a block."""
+"""Restoration of the columns that a posterior uses among all columns of a block."""
 
 from collections.abc import Mapping
 

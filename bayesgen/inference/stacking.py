@@ -31,8 +31,8 @@ from bayesgen.typing import Encoded, Joint, Labels, Params, Traceable, Weights
 DRAWS, FEWEST_DRAWS = 1000, 50
 """Draws of all members together, and of a member at least, however small its weight."""
 PART_DRAWS = 100
-"""Draws of every member beside a log-linear pool: the ends of an interval of 90 % then have a
-standard error of .02 in probability."""
+"""Draws of every member in addition to a log-linear pool: the ends of an interval of 90 % then have
+a standard error of .02 in probability."""
 SMALL, FEW_DRAWS = 0.05, 20
 """Weight of a member below which it has so many draws instead: in the mean, if its weight there is
 below, and at all, if that in the pool is too. On seven tables the mean width of intervals changes
@@ -60,7 +60,7 @@ class MixturePosterior(Posterior):
 
     members: by name. weights: of the members. densities: whether each has a density over the same
     columns. imputers: whether each of these can draw missing cells. split: the members whose blocks
-    are parts of their own in a log-linear pool, beside all members.
+    are parts of their own in a log-linear pool, in addition to all members.
     """
 
     members: dict[str, Posterior]

@@ -1,4 +1,4 @@
-"""NUTS given rows without a label, whose classes are summed out of the density.
+"""NUTS given unlabeled rows, whose classes are summed out of the density.
 
 log p(theta) + log p(S given theta) + sum_i w_i log sum_k P(k) p(x_i given k, theta), S the
 statistics of labeled rows. Densities of rows are products of features and natural parameters
@@ -110,7 +110,7 @@ def _features(name: str, part: Likelihood, x: Traceable) -> np.ndarray:
     """Return the features of the rows of a block.
 
     Raises:
-        UnsupportedInference: their density is no product of features and parameters.
+        UnsupportedInference: their density is not a product of features and parameters.
     """
     linear = isinstance(part, ExponentialFamily) and len(part.components) == 1
     if linear and not (part.improper or issparse(x) or (part.joint and is_missing(x).any())):

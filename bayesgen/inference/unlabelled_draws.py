@@ -1,4 +1,4 @@
-"""Data augmentation of labels: Gibbs draws of the posterior given rows without a label.
+"""Data augmentation of labels: Gibbs draws of the posterior given unlabeled rows.
 
 A sweep draws the label of each row given theta, y_i ~ a_ik / sum_k a_ik, and theta given all
 labels. A row of whole weight w stands for w rows, each with a label of its own. For the fraction f

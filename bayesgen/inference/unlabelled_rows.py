@@ -1,4 +1,4 @@
-r"""Rows without a label: expectation-maximization, and statistics expected over their classes.
+r"""Unlabeled rows: expectation-maximization, and statistics expected over their classes.
 
 A row x_i of weight w_i without a label has the likelihood (sum over k of a_ik(theta))^w_i, where
 a_ik = P(k) p(x_i given k, theta), missing cells marginalized. Beside the statistics S of labeled
@@ -277,7 +277,7 @@ def log_likelihood(
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ExpectedLabels:
-    """What a fit made of rows without a label, beside the statistics of labeled rows.
+    """Expected labels and statistics of the unlabeled rows of a fit.
 
     guesses: statistics of all rows by which prior guesses are completed. added: expected statistics
     of the rows without a label, once for each of their weights, times that weight. shares: of these

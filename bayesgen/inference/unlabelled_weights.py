@@ -1,4 +1,4 @@
-"""The weight of rows without a label, averaged by leave-one-out of the labeled ones.
+"""The weight of unlabeled rows, averaged by leave-one-out of the labeled ones.
 
 Weight 1 is right under the model; under a wrong one unlabeled rows may pull classes away from
 their labels (Cozman, Cohen and Cirelo 2003). Each weight lambda of a grid gives a closed form after
@@ -60,7 +60,7 @@ FEWEST_DRAWS = 50
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class LabelledRows:
-    """Rows with a label, by which the others are weighed.
+    """Labeled rows, whose leave-one-out score determines the weight of the others.
 
     encoded: by block. y: class codes. weight: of each. away: the part of its weight that a row
     loses where it is left out.

@@ -1,4 +1,4 @@
-"""Quantiles of weighed draws: draws in the order of their values.
+"""Quantiles of weighted draws: draws in the order of their values.
 
 NumPy sorts numbers several times as fast as their positions, so a number carries the position of
 its draw in its last bits; and it sorts up to RUN numbers by a network of exchanges, twice (Intel)

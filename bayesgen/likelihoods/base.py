@@ -201,7 +201,7 @@ class Statistics(Arrays):
     def without(self: T, part: T, *, exact: bool) -> Remainder[T]:
         """Return the statistics without some rows, and where these cannot have been among them.
 
-        By default every array by class is a sum over rows that cannot be negative.
+        By default every array by class is taken to be a nonnegative sum over rows.
 
         exact: whether all weights are whole numbers.
         """

@@ -24,7 +24,7 @@ class Bernoulli(Columnwise):
     r"""x | class ~ Bernoulli(p) for each column, with p ~ Beta(rows * prob, rows * (1 - prob)).
 
     Update with s ones among n observed rows, per class and column: rows' = rows + n,
-    prob' = (rows prob + s) / rows'. The predictive of a one is prob'.
+    prob' = (rows prob + s) / rows'. The predictive probability of a 1 is prob'.
 
     Exact. Source: Gelman et al., Bayesian Data Analysis (3rd ed.), section 2.4.
 

@@ -83,9 +83,9 @@ class Categorical(Columnwise):
     r"""x | class ~ Categorical(p) for each column, with p ~ Dirichlet(rows * probs).
 
     Update with counts c of n observed rows, per class and column: rows' = rows + n,
-    probs' = (rows probs + c) / rows'. The predictive of a level is its probs'. Levels are those
-    declared or observed in any class; a level with neither a stated guess nor a row is
-    uninformative.
+    probs' = (rows probs + c) / rows'. The predictive probability of a level is its entry of probs'.
+    Levels are those declared or observed in any class; a level with neither a stated guess nor a
+    row is uninformative.
 
     Exact. Source: Gelman et al., Bayesian Data Analysis (3rd ed.), section 3.4.
 

@@ -1,7 +1,7 @@
 """Exponential families: log densities that are linear in statistics of a row.
 
 The density of rows and the likelihood of statistics both follow from `features` and `natural`, so
-the two cannot disagree.
+the two are always consistent.
 """
 
 import abc

@@ -32,8 +32,8 @@ class HyperparameterMixture(Likelihood[Statistics]):
     Exact. Source: MacKay (1992), Neural Computation 4, 415-447 (evidence for hyperparameters).
 
     Args:
-        members: the family under each prior; a tuple, since updates and evidence allow a leading
-            axis of priors in every family, but predictives and draws in none.
+        members: the family under each prior; a tuple, since every family allows a leading axis of
+            priors in updates and evidence, but not in predictives and draws.
         log_weight: log weights of the priors, shape (member,).
     """
 

@@ -179,13 +179,13 @@ class JointStatistics(VectorStatistics):
 class JointCategorical(DirichletVector[JointStatistics]):
     r"""x | class ~ Categorical(p) over all combinations of levels, p ~ Dirichlet(rows * probs).
 
-    Columns may depend on each other arbitrarily, at the cost of a table whose size multiplies with
+    Columns may depend on each other arbitrarily, at the cost of a table whose size is multiplied by
     every column. Update with counts c of n complete rows: rows' = rows + n, probs' = (rows probs +
-    c) / rows'. The predictive of a combination is its probs'; missing columns are summed out.
-    Incomplete rows at fit have no closed form: Newton's method finds the mode or maximum (MAP,
-    MLE), importance sampling, data augmentation or NUTS draws from the posterior; no row is dropped
-    or imputed by a single value. Levels are those declared or observed in any class, and every
-    combination of them is a cell.
+    c) / rows'. The predictive probability of a combination is its entry of probs'; missing columns
+    are summed out. With incomplete rows at fit there is no closed form: Newton's method finds the
+    mode or maximum (MAP, MLE), and importance sampling, data augmentation or NUTS draws from the
+    posterior; no row is dropped or imputed by a single value. Levels are those declared or observed
+    in any class, and every combination of them is a cell.
 
     Exact. Source: Gelman et al., Bayesian Data Analysis (3rd ed.), section 3.4.
 

@@ -112,9 +112,9 @@ def blur(name: str, rng: np.random.Generator, n: int) -> np.ndarray:
 def rule_of_thumb(rows: Values) -> Float[np.ndarray, "class feature"]:
     """Return .9 min(sd, IQR / 1.34) n^(-1/5) of each class and column, NaN where it is constant.
 
-    The standard deviation stands in where the interquartile range is 0, as in R. A class whose
-    values do not vary takes the spread of all classes together. (R takes |x[1]|, and 1 where that
-    is 0 too, which depend on the unit and the origin of the column.)
+    If the interquartile range is 0 the standard deviation is used, as in R. For a class of constant
+    values the spread of all classes together is used. (R uses |x[1]|, or 1 if that is 0 too, which
+    depends on the unit and the origin of the column.)
 
     Source: Silverman, Density Estimation (1986), equation 3.31.
     """
@@ -251,24 +251,24 @@ class _FittedValues(Likelihood[Values]):
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class KernelDensity(_FittedValues):
-    """x | class ~ a mean of kernels centered at the training values of that class and column.
+    """x | class ~ the mean of kernels centered at the training values of that class and column.
 
     The bandwidth is the standard deviation of the kernel for every kernel, as in R. A value of
     weight w counts as w values, missing cells are ignored, and a class without values in a column
     uses those of all classes.
 
     With a rule or a number as bandwidth the density is a plug-in estimate: inference is "exact"
-    because there is no parameter, intervals of class probabilities reflect the class prior alone,
-    and there is no evidence. Leave-one-out densities of Gaussian kernels, `loo()` among them, equal
-    those of refits. With bandwidth="posterior" each class and column has an unknown
-    bandwidth h, with
+    because there are no parameters, intervals of class probabilities reflect only the class prior,
+    and there is no evidence. Leave-one-out densities of Gaussian kernels, including `loo()`, equal
+    those of refits. With bandwidth="posterior" each class and column has an unknown bandwidth h,
+    with
 
         h^2 ~ InverseGamma(bandwidth_rows / 2, bandwidth_rows * guess^2 / 2),
 
     and each row is scored by the kernels of the other rows of its class (the leave-one-out
-    likelihood: a row's own kernel would call for h = 0). NUTS samples h, MAP maximizes. The prior
-    guess keeps h away from 0 where many values are tied (rounded); an isolated value requires an h
-    of about its distance from the others.
+    likelihood; including a row's own kernel would drive h to 0). NUTS samples h, MAP maximizes its
+    density. The prior guess keeps h away from 0 if many values are tied (rounded); an isolated
+    value pulls h toward its distance from the others.
 
     Source: John and Langley, UAI 1995; Silverman (1986), section 3.4; Zhang, King and Hyndman,
     Computational Statistics and Data Analysis 50 (2006) 3009-3031.
@@ -429,8 +429,8 @@ class LearnedKernelDensity(_FittedValues):
     """The family of `KernelDensity(bandwidth="posterior")`; see there.
 
     Fitting tabulates the leave-one-out likelihood of each class and column at 241 bandwidths, in
-    time quadratic in the number of distinct values of a class; samplers interpolate the table. A
-    class with a single row has no other center; that row uses those of all classes.
+    time quadratic in the number of distinct values of a class; samplers interpolate the table. The
+    single row of a class has no other center and uses those of all classes.
 
     Args:
         bandwidth_guess: guess of the bandwidth, > 0, in the column's unit; None: "nrd0".

@@ -29,7 +29,7 @@ from bayesgen.typing import Block, Kept, Labels, Params, Traceable, Weights
 
 ROWS_PER_WORD = 5.0  # chosen by log loss on texts, see `Multinomial`
 MOST_TRACED = 5000
-"""Words up to which NUTS and stochastic optimisers run: every draw holds all of them."""
+"""Words up to which NUTS and stochastic optimizers run: every draw holds all of them."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -91,8 +91,8 @@ class MultinomialStatistics(VectorStatistics):
 class Multinomial(DirichletVector[MultinomialStatistics]):
     r"""x | class, N ~ Multinomial(N, p): counts of words, with p ~ Dirichlet(rows * probs).
 
-    N is the length of the text, the sum of its counts. The model conditions on it: length carries
-    no evidence about the class, and densities are those of the counts given N, including the
+    N is the length of the text, the sum of its counts. The model conditions on N: length carries no
+    evidence about the class, and densities are those of the counts given N, including the
     multinomial coefficient. Update with counts c of n words, per class: rows' = rows + n, probs' =
     (rows probs + c) / rows'. The predictive is the Dirichlet-multinomial, N! / prod x_j! Gamma(A) /
     Gamma(A + N) prod Gamma(a_j + x_j) / Gamma(a_j) with a = rows' probs' and A their sum: all words
@@ -112,10 +112,10 @@ class Multinomial(DirichletVector[MultinomialStatistics]):
             a number (then words * probs must be 1); or one per word, or (class, feature).
         rows: prior strength of that guess in WORDS, > 0; a number or one per class.
         rows_per_word: unless `rows` is given, rows = rows_per_word * (number of words that have a
-            guess). The default is chosen by log loss: over 23 samples of 40 to 2,000 sentences,
-            paragraphs and whole docstrings of scikit-learn and SciPy, six classes each, the mean
+            guess). The default was chosen by log loss: its mean over 23 samples of 40 to 2,000
+            sentences, paragraphs and whole docstrings of scikit-learn and SciPy, six classes each,
             was 1.16 (1: 1.71, 2: 1.35, 10: 1.18, 30: 1.30). `laplace(1)` had 2.80, and its plug-in
-            (scikit-learn's MultinomialNB) 3.73.
+            estimate (scikit-learn's MultinomialNB) 3.73.
         length, length_weight: lengths of simulated texts and their weights, shape (entry,). None:
             those of the training texts.
 

@@ -115,14 +115,14 @@ class MultivariateStudentT(Likelihood[PatternedRows]):
     r"""x | class ~ t_v(mu, Sigma): a multivariate normal that is robust to outliers.
 
     Given a latent g ~ Gamma(v / 2, v / 2) per row, the row is normal with covariance Sigma / g: a
-    row at squared Mahalanobis distance d from mu has weight (v + p) / (v + d). Sigma is the
+    row at squared Mahalanobis distance d from mu has the weight (v + p) / (v + d). Sigma is the
     covariance times (v - 2) / v. The prior on mu and Sigma is that of `MultivariateNormal`, and v ~
-    Gamma(2, rate 0.1) is shared by all classes, since a class with heavier tails than the others
-    would claim every outlier.
+    Gamma(2, rate 0.1) is shared by all classes, since outliers would otherwise be assigned to the
+    class with the heaviest tails.
 
-    There is no closed form: use NUTS, or MAP and MLE by optimization; a gradient costs a pass over
-    the distinct rows. Incomplete rows have the exact marginal t of their observed cells, with the
-    same v.
+    There is no closed form: use NUTS, or MAP and MLE by optimization; each gradient requires a pass
+    over the distinct rows. Incomplete rows have the exact marginal t of their observed cells, with
+    the same v.
 
     Source: Lange, Little and Taylor, JASA 84 (1989) 881-896; the prior on v: Juarez and Steel,
     Journal of Business and Economic Statistics 28 (2010) 52-66.
@@ -133,7 +133,7 @@ class MultivariateStudentT(Likelihood[PatternedRows]):
         mean_rows: prior strength of that guess in rows, > 0; a number or one per class.
         scale: guess of Sigma; a number (times the identity), one square per column, or a positive
             definite matrix. None: the diagonal of squared median distances within classes, times
-            1.4826^2 (variances, were the columns normal).
+            1.4826^2 (which estimates the variances of normal columns).
         covariance_rows: prior strength of that guess in rows, > 0. None: as in
             `MultivariateNormal`.
         degrees: v, > 0, if fixed; 4 is a common choice. None: learned.

@@ -23,7 +23,7 @@ class Poisson(Columnwise):
     Exact. Source: Gelman et al., Bayesian Data Analysis (3rd ed.), section 2.6.
 
     Args:
-        rate: guess of the mean count, > 0, in counts a row; a number, one per column, or
+        rate: guess of the mean count, > 0, in counts per row; a number, one per column, or
             (class, feature). None: the column's overall mean.
         rows: prior strength of that guess in rows, > 0.
 

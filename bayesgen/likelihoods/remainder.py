@@ -1,4 +1,4 @@
-"""What is left of statistics when some of their rows are subtracted, and how far to trust it.
+"""Statistics after subtraction of some of their rows, with bounds on the rounding error.
 
 A difference of sums has the absolute rounding error of the sums, so its relative error grows as
 less is left. Sums of whole numbers are exact. Centered squares follow

@@ -30,7 +30,7 @@ with 24 rows and in 5-fold cross-validation, was .801 and .767 at 8 rows for own
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class SphericalNormal(ExponentialFamily[NormalStatistics]):
-    r"""x | class ~ N(mu, sigma2 I): the columns vary alike, and independently, within a class.
+    r"""x | class ~ N(mu, sigma2 I): columns are independent with equal variances within a class.
 
     mu_j given sigma2 ~ N(mean_j, sigma2 / mean_rows) and
     sigma2 ~ scaled-inverse-chi2(p * variance_rows, variance), p being the number of columns: a row
@@ -45,8 +45,8 @@ class SphericalNormal(ExponentialFamily[NormalStatistics]):
     matrix variance' diag(1 + 1 / mean_rows'). Cells are independent given the class and sigma2, so
     missing ones are simply left out, at fit and at predict, and the closed form still holds.
 
-    All columns must share one unit: rescaling all of them does not change class probabilities,
-    rescaling some of them does. Standardize columns of different units, or use `Normal`.
+    All columns must have the same unit: rescaling all of them leaves class probabilities unchanged,
+    but rescaling only some does not. Standardize columns of different units, or use `Normal`.
 
     Exact. Source: Gelman et al., Bayesian Data Analysis (3rd ed.), section 3.3, with more cells.
 

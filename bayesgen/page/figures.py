@@ -1,4 +1,4 @@
-"""Figures as SVG elements: the same bytes for the same picture, nothing fetched."""
+"""Figures as SVG elements: deterministic output without external resources."""
 
 import io
 import re

@@ -2,7 +2,7 @@
 
 `zipfile`, `unzip` and `numpy.load(path)` read it too. Members are stored, not compressed, and each
 is read once at most, so that the arrays of a file take no more memory than the file is large,
-whatever its headers claim (and once more the largest of them, while it is read).
+regardless of what its headers claim (and once more the largest of them, while it is read).
 
 The CRC-32 of every member detects accidental damage to its text or array. It does not cover the
 bytes between members, such as dates, which are not read. Nor does it detect tampering, since anyone
@@ -75,7 +75,7 @@ def replacing(path: str | os.PathLike) -> Generator[Path]:
 
 
 def leftovers(path: str | os.PathLike) -> list[Path]:
-    """Return the unfinished files beside `path` of writers that were killed."""
+    """Return the unfinished files next to `path` left by killed writers."""
     target = Path(os.path.realpath(path))
     return [
         file

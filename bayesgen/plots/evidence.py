@@ -28,7 +28,7 @@ class EvidenceDisplay:
     missing ones add nothing and are left out.
 
     Attributes:
-        prior: log-odds before anything was seen.
+        prior: log-odds before any cell is observed.
         names: "column = value" of each bar, the largest first.
         weights: of evidence, in nats, shape (bar,).
         ends: lower and upper ends of intervals, (bar, 2), or None.

@@ -31,10 +31,11 @@ class ColumnDensity:
 
 @dataclasses.dataclass(eq=False)
 class FeatureDisplay:
-    """Class by class the predictive density of each column, drawn over the rows.
+    """Predictive density of each column in every class, drawn over the observed values.
 
     Numbers: curves over histograms of area one. Levels: bars of P(level given class), with the
-    observed fractions as marks. Where curve and histogram disagree, the likelihood does not fit.
+    observed fractions as marks. A disagreement between curve and histogram indicates a likelihood
+    that does not fit.
 
     Example:
         >>> import bayesgen as bg

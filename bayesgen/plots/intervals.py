@@ -17,7 +17,7 @@ _BLACK = 7
 
 @dataclasses.dataclass(eq=False)
 class IntervalDisplay:
-    """P(class) of each row with its interval, sorted: certain rows at the ends, doubt between.
+    """P(class) of each row with its interval, sorted by probability.
 
     Attributes:
         probability: of the class, shape (row,), ascending. interval: lower and upper ends,

@@ -19,8 +19,8 @@ SHOWN = (0.01, 0.99)
 class PriorDisplay:
     """Histograms of rows simulated from the prior, and of the observed rows, column by column.
 
-    Where simulated values are impossible, or far wider or narrower than the observed ones, the
-    prior does not say what you know: state its guesses, or their strength in rows.
+    If simulated values are impossible, or far wider or narrower than the observed ones, the prior
+    does not reflect prior knowledge: state its guesses, or their strength in rows.
 
     Attributes:
         prior: what `sample_prior` returns.

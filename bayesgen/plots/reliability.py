@@ -19,9 +19,10 @@ class ReliabilityDisplay:
     """CORP reliability curves with consistency bands: of each class, and of the predicted class.
 
     The curve is the isotonic regression of the event on its stated probability, ties pooled (no
-    bins). On the diagonal a probability of .7 comes true 7 times in 10. The band is where the curve
-    would lie, `prob` of the time, if every stated probability were right. Below stand the numbers
-    of rows by stated probability, so that a curve over few rows is seen to be one.
+    bins). On the diagonal an event of stated probability .7 occurs 7 times in 10. The band holds
+    the curve with probability `prob`, pointwise, if every stated probability is correct. The
+    histogram below shows the number of rows by stated probability, so that curves based on few rows
+    are recognizable.
 
     Source: Dimitriadis, Gneiting and Jordan (2021), PNAS 118(8), e2016191118.
 
@@ -77,7 +78,7 @@ class ReliabilityDisplay:
             classes: labels in the order of its columns, sorted.
             ax: axes to draw on, one for each panel; None makes them.
             prob: level of the bands.
-            resamples: behind the bands.
+            resamples: number of simulated sets of events behind the bands.
             random_state: their seed.
         """
         pyplot()  # refuse before anything is computed

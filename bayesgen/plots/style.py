@@ -23,7 +23,7 @@ INK, FAINT = "#333333", "#999999"
 
 
 def color(k: int) -> str:
-    """Return the color of class k; they repeat after eight, markers and lines with them."""
+    """Return the color of class k; colors, markers and lines repeat after eight classes."""
     return COLORS[k % len(COLORS)]
 
 

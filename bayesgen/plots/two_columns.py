@@ -106,9 +106,9 @@ class RegionDisplay:
 
     A point has the color of its most probable class, paler as that probability approaches chance.
     Black lines are the decision boundaries. Hatching marks where the boundary is uncertain: the
-    intervals of the two most probable classes overlap. Far from all rows the colors stay strong,
-    since a probability compares classes and does not show that any of them fits; `novelty` outlines
-    where one does.
+    intervals of the two most probable classes overlap. Colors remain saturated far from all rows,
+    since a probability compares classes and does not show whether any of them fits; `novelty`
+    outlines the region of typical rows.
 
     Attributes:
         probability: on the grid, (class, up, across). unsure: (up, across), or None for a point

@@ -1,8 +1,8 @@
 """Prevalence: the class frequencies of an unlabeled population, and checks of what they assume.
 
 Under label shift only the class frequencies of a new population differ from those of the fit, while
-the distribution of a row given its class stays. Class frequencies are then estimated from rows
-without labels.
+the distribution of a row given its class is unchanged. Class frequencies can then be estimated from
+rows without labels.
 """
 
 from bayesgen.prevalence.estimate import Request as Request

@@ -1,4 +1,4 @@
-"""Estimation of prevalence: validation of what was requested, choice of the method, its report."""
+"""Estimation of prevalence: validation of the arguments, choice of the method, and its report."""
 
 import dataclasses
 import time
@@ -29,7 +29,7 @@ Counts = Float[np.ndarray, " class"]
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """What a user requests of an estimate; see `Classifier.estimate_prevalence`."""
+    """Arguments of an estimate; see `Classifier.estimate_prevalence`."""
 
     prior: object
     method: str

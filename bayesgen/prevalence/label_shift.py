@@ -1,4 +1,4 @@
-r"""Check of label shift: does anything but the class frequencies differ from the labeled rows?
+r"""Test of label shift: whether more than the class frequencies differs from the labeled rows.
 
 Under label shift any function t(x) of a row satisfies p_new(t) = sum_k pi_k p_fit(t given y = k),
 whether or not a model describes t well. For cells b of t, shares f_b of m new rows and phi_kb of
@@ -12,8 +12,8 @@ the same rows (Neyman 1959, in Probability and Statistics, 213-234: residuals or
 estimated). X2 is compared with that of replicates, adjusted likewise: a predictive check (Gelman,
 Meng and Stern 1996, Statistica Sinica 6, 733-807) that estimates again. Replicates that keep the
 estimate of the rows vary more than these do about what is expected: of pure shifts of prevalence
-.02 and less were found at .05. Rows simulated by the model are no yardstick: real tables differ
-from these whatever their class frequencies are.
+.02 and less were found at .05. Rows simulated by the model are not a suitable reference: real
+tables differ from them for any class frequencies.
 """
 
 import dataclasses

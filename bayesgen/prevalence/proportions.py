@@ -24,7 +24,7 @@ from bayesgen.likelihoods.base import row_chunks
 EM_STEPS, CONVERGED = 10_000, 1e-10
 """EM steps of the mode at most, and the change of every proportion that ends them."""
 NEWTON_STEPS, LONGEST_STEP = 8, 1.0
-"""Newton steps towards the mode of every draw, and the largest change of a logit in one."""
+"""Newton steps toward the mode of every draw, and the largest change of a logit in one."""
 TRAJECTORIES, LEAPS = 6, 5
 """Trajectories of each draw, each of five steps over a quarter of a period. With two trajectories
 the sd of an uninformed proportion is 3 % too small; with four or more, K = 2 to 10 and alpha = 1 or

@@ -18,7 +18,7 @@ from bayesgen.typing import DataFrame, Series
 class Prevalence:
     """The posterior distribution of the class frequencies of a population.
 
-    Returned by `estimate_prevalence`; `with_class_prior` takes it in place of probabilities.
+    Returned by `estimate_prevalence`; accepted by `with_class_prior` in place of probabilities.
 
     Attributes:
         classes: the labels in sorted order, shape (class,).
@@ -53,7 +53,7 @@ class Prevalence:
         return by_class(self.classes, self.draws.mean(axis=0))
 
     def interval(self, prob: float = 0.9) -> DataFrame:
-        """Return central intervals of probability `prob`: columns lower and upper, a row a class.
+        """Return central intervals of probability `prob`, one line per class: lower and upper.
 
         Example:
             >>> import bayesgen as bg
@@ -69,12 +69,12 @@ class Prevalence:
         return pd.DataFrame({"lower": lower, "upper": upper}, index=self.trained.index)
 
     def class_prior(self, classes: np.ndarray) -> ClassPrior:
-        """Return the Dirichlet distribution of the same means and the same total variance.
+        """Return the Dirichlet distribution with the same means and the same total variance.
 
-        classes: those of the classifier that it is for.
+        classes: those of the classifier that will use it.
 
         Raises:
-            InvalidPrior: these are others than those of the estimate.
+            InvalidPrior: they differ from the classes of the estimate.
         """
         if classes.tolist() != self.classes.tolist():
             raise InvalidPrior.wrong_classes(self.classes.tolist(), classes.tolist())

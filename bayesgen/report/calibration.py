@@ -1,4 +1,4 @@
-"""Calibration: do probabilities come true? Reliability curves and a test of overconfidence."""
+"""Calibration: reliability curves and a test of overconfidence."""
 
 import numpy as np
 from scipy.special import ndtr

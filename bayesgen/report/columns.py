@@ -1,4 +1,4 @@
-"""The data: classes, columns with their missing values, and columns that look odd."""
+"""The data: classes, columns with their missing values, and suspicious columns."""
 
 import numpy as np
 

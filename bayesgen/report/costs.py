@@ -1,4 +1,4 @@
-"""Confusion and costs: decisions of minimum expected loss, and rows left undecided."""
+"""Confusion and costs: decisions of minimum expected loss, and undecided rows."""
 
 import math
 

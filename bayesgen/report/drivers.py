@@ -1,4 +1,4 @@
-"""What drives the decision: weight of evidence of each column, alone and beside the others."""
+"""Drivers of the decision: weight of evidence of each column, alone and given the others."""
 
 import dataclasses
 from typing import Any
@@ -193,7 +193,7 @@ def _groups(column: TableColumn) -> list[tuple[str, np.ndarray]]:
 
 
 def _words(subject: Subject) -> list[Block]:
-    """Return the words that speak for each class; nothing where columns are no words."""
+    """Return the words that favor each class; nothing if columns are not words."""
     state, posterior = getattr(subject.clf, "state_", None), subject.clf.posterior_
     texts = [(n, f) for n, f in posterior.families.items() if isinstance(f, Multinomial)]
     if len(texts) != 1 or len(posterior.families) != 1 or posterior.point or state is None:

@@ -19,7 +19,7 @@ PACKAGES = ("bayesgen", "numpy", "scipy", "scikit-learn", "jax", "numpyro")
 
 @dataclasses.dataclass(frozen=True)
 class Origin:
-    """Where a report on the command line comes from.
+    """Origin of a report made on the command line.
 
     command: as it was typed. file: that was read, or None.
     """

@@ -1,4 +1,4 @@
-"""Rows to look at, out of fold: surprising labels, uncertain rows, rows unlike every class."""
+"""Notable rows, out of fold: surprising labels, uncertain rows, rows unlike every class."""
 
 import warnings
 

@@ -36,7 +36,7 @@ NAMES = {
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Subject:
-    """What a report is about.
+    """Subject of a report: classifier, rows and out-of-fold predictions.
 
     clf: the classifier, fitted to all rows. name: in words.
     X, table: the rows, and the same read. labels: one for each row, None where there is none.

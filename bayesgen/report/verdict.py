@@ -1,4 +1,4 @@
-"""Verdict in words: better than the class frequencies? calibrated? how often would it abstain?"""
+"""Verdict in words: gain over the class frequencies, calibration, and rate of abstention."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Numbers in words, the same way on the whole page."""
+"""Numbers in words, formatted consistently on the whole page."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Fits on a cluster: each partition becomes a training state where it lies, and states merge."""
+"""Fits on a cluster: each worker reduces its partitions to training states, which are merged."""
 
 import dataclasses
 from collections.abc import Iterable

@@ -65,7 +65,7 @@ def answers_sources(asked: str) -> Callable[[M], M]:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Answers:
-    """What a fitted classifier answers about rows.
+    """Predictions of a fitted classifier for parts of a source.
 
     asked: "predicted", "probability", LABELLED, "interval", "draws" or "log_density", each with the
     method of the classifier that answers a table.

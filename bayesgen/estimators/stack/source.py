@@ -106,7 +106,7 @@ def add_all_rows(stack: Any, labelled: LabelledSource, n_rows: int) -> None:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class AllRows:
-    """What all rows read so far add to a member that was fitted to some.
+    """Statistics of all rows read so far, for a member that was fitted to a sample.
 
     schema: with their levels; None: of a program of the user's own. state: of all of these rows;
     None: none was read yet, or the member keeps what it was fitted to.

@@ -1,1 +1,1 @@
-"""Fitted classifiers that change: rows added, merged in from another fit, or taken out."""
+"""Updates of fitted classifiers: rows added, merged in from another fit, or removed."""

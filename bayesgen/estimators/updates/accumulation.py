@@ -1,4 +1,4 @@
-"""Rows that come in several calls: the training state after each, and rows that are kept."""
+"""Rows passed in several calls: the training state after each call, and the rows that are kept."""
 
 import dataclasses
 from typing import Any

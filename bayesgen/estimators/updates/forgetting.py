@@ -1,4 +1,4 @@
-"""Rows taken out of a fit: the statistics of a classifier without those of some of its rows."""
+"""Removal of rows from a fit: their statistics are subtracted from those of the classifier."""
 
 import dataclasses
 import itertools

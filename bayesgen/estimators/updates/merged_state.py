@@ -1,4 +1,4 @@
-"""The training state of the rows of two others: statistics add, whatever their origins.
+"""The training state of the rows of two others: statistics add, even if their origins differ.
 
 Each state subtracts an origin of its own from its columns and numbers its own levels and classes.
 Statistics are first moved to the origins, levels and classes of the union, which changes means but

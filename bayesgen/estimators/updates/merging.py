@@ -1,4 +1,4 @@
-"""Two fitted classifiers as one: their statistics add, and rows that were kept are read again."""
+"""Merging of two fitted classifiers: statistics add, and rows that were kept are read again."""
 
 import copy
 from typing import Any

@@ -1,4 +1,4 @@
-"""Fitted attributes that are worked out when they are first asked for.
+"""Fitted attributes that are computed on first access.
 
 `partial_fit` adds statistics; of a hundred batches in a row nobody asks for ninety-nine posteriors.
 """

@@ -25,10 +25,10 @@ programs are compiled, and the last chunk is filled up."""
 class Family(Likelihood[Values]):
     r"""x | class ~ any univariate NumPyro distribution per column, such as `Family(dist.Gamma)`.
 
-    Each class and column has its own parameters. On the real line u is the logarithm of a positive
-    parameter, the log-odds of a probability, else the parameter itself. Where no prior is stated,
-    u ~ Normal(m, I^-1 / rows) with m the maximum likelihood estimate of all classes together and I
-    the information of one average row there: a guess of strength `rows`, whatever the unit.
+    Each class and column has its own parameters. Let u be the unconstrained parameter: the
+    logarithm of a positive parameter, the log-odds of a probability, else the parameter itself. By
+    default u ~ Normal(m, I^-1 / rows), where m is the maximum likelihood estimate of all classes
+    together and I the information of one average row at m: a guess of strength `rows` in any unit.
     Standard deviations of logarithms and log-odds are at most 2.
 
     There is no closed form: use NUTS, MAP or MLE. Fitting keeps the distinct values of each class
@@ -39,8 +39,8 @@ class Family(Likelihood[Values]):
     Args:
         distribution: a class of numpyro.distributions, or its name, whose draws and parameters are
             single numbers: Gamma, LogNormal, StudentT, Weibull, Beta, VonMises (angles from -pi to
-            pi), NegativeBinomial2, ZeroInflatedPoisson, ... Discrete ones read counts. Which
-            values are possible must not depend on a free parameter.
+            pi), NegativeBinomial2, ZeroInflatedPoisson, ... Discrete distributions model counts.
+            The support must not depend on a free parameter.
         priors: parameter -> distribution of it on its own scale, the same for every class and
             column, in place of the default: {"df": dist.Gamma(2, 0.1)}.
         rows: strength of the default prior in rows, > 0.

@@ -1,4 +1,4 @@
-"""Kernel discriminant: a normal kernel at every training row, beside a broad Student t."""
+"""Kernel discriminant: a normal kernel at every training row, mixed with a broad Student t."""
 
 from bayesgen.likelihoods.kernel_discriminant.likelihood import (
     KernelDiscriminant as KernelDiscriminant,

@@ -42,7 +42,7 @@ NEGLIGIBLE = 1e-9
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class KernelDiscriminant(Likelihood[Rows]):
-    r"""x | class ~ normal kernels around the class's training rows, beside a broad Student t.
+    r"""x | class ~ a mixture of normal kernels at the class's training rows and a broad Student t.
 
     With n rows x_i of the class, of weights w_i that sum to n, and p columns,
 
@@ -51,29 +51,29 @@ class KernelDiscriminant(Likelihood[Rows]):
     W is the covariance within classes, pooled over the classes: the columns' variances, and their
     correlations times v / (v + p + 1), where v is the number of rows less that of the classes. t is
     the predictive of a `MultivariateNormal` of the class whose guess of the covariance is W, with
-    covariance_rows=16: it carries the density where no training row is near. Classes may have any
-    shape: curved, or in several clusters.
+    covariance_rows=16: it dominates far from all training rows. Classes may have any shape, such as
+    curves or several clusters.
 
     Under bandwidth="learn" the density is averaged over h = 1, 1 / sqrt 2, ..., .088, with weights
     proportional to prod_i p_h(x_i given y_i and the other rows)^min(w_i, 1) over distinct rows,
     each scored without its own kernel and without its part in W and in t, in closed form. (Equal
-    rows are scored once, by the rows that differ: copies would call for h = 0.) Leave-one-out
-    densities, `loo()` among them, equal those of refits for every h; the weight of h without row i
-    is its weight divided by the row's factor.
+    rows are scored once, by the rows that differ from them; copies would drive h to 0.)
+    Leave-one-out densities, including `loo()`, equal those of refits for every h; the weight of h
+    without row i is its weight divided by the row's factor.
 
     Missing cells of rows to predict are integrated out exactly, in every kernel and in t. Those of
     training rows are replaced by their expectation given the observed cells, under class means and
-    one covariance W (EM); where a row is left out, the expectations of the others stay. With more
-    distinct rows than `centers`, that many of them, evenly spaced within each class in the order of
-    their values, have kernels, and stand for all: they have the weight of all, and weigh the
-    bandwidths.
+    one covariance W (EM); when a row is left out, the expectations of the others are kept. If there
+    are more distinct rows than `centers`, only that many have kernels: rows evenly spaced within
+    each class in the order of their values, which carry the weight of all rows and determine the
+    weights of the bandwidths.
 
-    Predictions of 200 and more rows of a single column interpolate its log density, within 1e-11
+    Predictions of 200 or more rows of a single column interpolate its log density, within 1e-11
     of its absolute value, or of 1 if that is larger.
 
-    The posterior of the parameters is that of Dirichlet weights of rows (w_i each) and of t
-    (base_rows), and of h; the centers, W and t are given, so intervals cover the probability under
-    smoothed classes. There is no evidence.
+    The parameters are h and the Dirichlet weights of the rows (w_i each) and of t (base_rows); the
+    centers, W and t are fixed, so intervals refer to the probability under the smoothed densities.
+    There is no evidence.
 
     Source: Silverman, Density Estimation (1986), section 4.2 and 6.1 (kernels whitened by the
     covariance, discrimination); Ferguson (1973), Annals of Statistics 1, 209-230 (base measure);
@@ -81,12 +81,12 @@ class KernelDiscriminant(Likelihood[Rows]):
 
     Args:
         bandwidth: h, > 0, in standard deviations within classes, or "learn".
-        base_rows: how many rows t counts for, > 0.
+        base_rows: prior strength of t in rows, > 0.
         centers: the largest number of kernels.
 
     Raises:
         InvalidPrior: a bandwidth or base_rows not above 0.
-        InvalidArgument: centers below 1, or another word than "learn".
+        InvalidArgument: centers below 1, or a string other than "learn".
 
     Example:
         >>> import numpy as np

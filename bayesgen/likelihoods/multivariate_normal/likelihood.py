@@ -54,9 +54,9 @@ class MultivariateNormal(density.NormalDensity):
     covariance_rows' scale' = covariance_rows scale + S + mean_rows n / mean_rows' d d', where
     d = xbar - mean.
     The predictive is the multivariate t with covariance_rows' degrees of freedom around mean' with
-    matrix scale' (1 + 1 / mean_rows'). Every column by itself has the `Normal` prior. An incomplete
-    row is scored by the marginal of its observed cells: the other rows and columns of the matrix
-    are dropped, prior strengths unchanged.
+    matrix scale' (1 + 1 / mean_rows'). The marginal prior of each column is that of `Normal`. An
+    incomplete row is scored by the marginal density of its observed cells: the other rows and
+    columns of the matrix are dropped, and prior strengths are unchanged.
 
     Exact. Source: Gelman et al., Bayesian Data Analysis (3rd ed.), section 3.6.
 

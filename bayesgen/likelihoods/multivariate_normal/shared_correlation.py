@@ -39,10 +39,10 @@ class SharedCorrelationNormal(density.NormalDensity):
 
     There is no closed form: use NUTS, or MAP and MLE by optimization. The maximum of the likelihood
     solves, with S_k the covariance of class k divided by n_k, diag(R^-1 D_k^-1 S_k D_k^-1) = 1 for
-    every class and R = sum_k n_k D_k^-1 S_k D_k^-1 / n; s differs from the class's standard
-    deviations, because correlated columns inform each other's spread. It exists if every class has
-    more than one row and no column is a linear combination of others. Missing cells are integrated
-    out.
+    every class and R = sum_k n_k D_k^-1 S_k D_k^-1 / n; s differs from the standard deviations of
+    the class, because correlated columns carry information about each other's variance. The maximum
+    exists if every class has more than one row and no column is a linear combination of others.
+    Missing cells are integrated out.
 
     Source: Manly and Rayner, Biometrika 74 (1987) 841-847 (equal correlations); Lewandowski,
     Kurowicka and Joe, Journal of Multivariate Analysis 100 (2009) 1989-2001.

@@ -1,4 +1,4 @@
-"""Streams of answers: one row of numbers for each row of a source, computed part by part."""
+"""Streams of predictions: one row of numbers for each row of a source, computed part by part."""
 
 import itertools
 import threading

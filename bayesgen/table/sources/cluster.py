@@ -1,4 +1,4 @@
-"""`Cluster`: a dataframe whose partitions are reduced, and answered, by the workers they lie on.
+"""`Cluster`: a dataframe whose partitions are reduced and predicted by the workers that hold them.
 
 An engine runs a task again if its worker dies, and counts what it returned once. No engine is
 imported here: their dataframes have the methods.

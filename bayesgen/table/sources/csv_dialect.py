@@ -1,4 +1,4 @@
-"""How a CSV file is written: the separator of its cells and the decimal mark of its numbers."""
+"""Dialect of a CSV file: separator of cells and decimal mark of numbers."""
 
 import dataclasses
 import re

@@ -1,4 +1,4 @@
-"""`Part`: some rows of a source, an eager frame of any kind."""
+"""`Part`: some rows of a source, as an eager frame of any kind."""
 
 import contextlib
 import dataclasses
