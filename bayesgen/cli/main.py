@@ -3,6 +3,7 @@
 import _thread
 import itertools
 import os
+import signal
 import sys
 import threading
 import warnings
@@ -62,8 +63,8 @@ INTERRUPTED = 130
 """Exit code of a process that Ctrl-C has ended: 128 and the number of SIGINT."""
 
 
-AGAIN_SECONDS = 0.05
-"""After which a forgotten Ctrl-C is repeated."""
+AGAIN_SECONDS = 0.25
+"""After which a Ctrl-C that was lost is repeated."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -110,27 +111,44 @@ def _exit_code(arguments: list[str]) -> int:
 
 @contextmanager
 def _interruptible() -> Generator[None]:
-    """Let Ctrl-C end the command also where Python would ignore it.
+    """Repeat Ctrl-C until it has ended the command.
 
-    An exception in a callback from C++, from the garbage collector or from a weak reference, of
-    which JAX has many, is printed and forgotten, and so is a KeyboardInterrupt that falls into one.
+    A KeyboardInterrupt is lost where Python can only print it (in callbacks from C++, from the
+    garbage collector or from weak references, of which JAX has many) and where a library catches
+    every exception, as some do while they are imported. It is not repeated while it unwinds.
     """
-    before = sys.unraisablehook
+    handler, hook = signal.getsignal(signal.SIGINT), sys.unraisablehook
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    if not in_main_thread or handler is not signal.default_int_handler:
+        yield
+        return
+    ended = threading.Event()
 
-    def hook(unraisable: Any) -> None:
-        if issubclass(unraisable.exc_type, KeyboardInterrupt):
-            # once the callback has ended; raised now, it would be forgotten again
-            again = threading.Timer(AGAIN_SECONDS, _thread.interrupt_main)
-            again.daemon = True
-            again.start()
-        else:
-            before(unraisable)
+    def repeat() -> None:
+        while not ended.wait(AGAIN_SECONDS):
+            _thread.interrupt_main()
 
-    sys.unraisablehook = hook
+    def interrupt(*_: object) -> None:
+        signal.signal(signal.SIGINT, again)
+        threading.Thread(target=repeat, daemon=True).start()
+        raise KeyboardInterrupt
+
+    def again(*_: object) -> None:
+        if not ended.is_set() and not isinstance(sys.exception(), KeyboardInterrupt):
+            raise KeyboardInterrupt
+
+    def silent(unraisable: Any) -> None:
+        if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+            hook(unraisable)
+
+    signal.signal(signal.SIGINT, interrupt)
+    sys.unraisablehook = silent
     try:
         yield
     finally:
-        sys.unraisablehook = before
+        ended.set()
+        signal.signal(signal.SIGINT, handler)
+        sys.unraisablehook = hook
 
 
 def application() -> App:

@@ -455,7 +455,7 @@ def test_report_of_a_saved_stack(rows, fitted, capsys):
     arguments = ("report", rows, "--target", "survived", "--html", page)
     assert run(*arguments, "--fitted", fitted) == 0
     text = page.read_text(encoding="utf-8")
-    assert "Weights of the members" in text and "A point estimate" not in text
+    assert "<h2>Verdict</h2>" in text and "A point estimate" not in text
     assert all(name in text for name in bg.load(fitted).members_)
 
 
@@ -465,7 +465,7 @@ def test_report_of_a_stack_with_comparison(rows, capsys):
     arguments = ("report", rows, "--target", "survived", "--html", page, "--cv", "2")
     assert run(*arguments) == 0
     text = page.read_text(encoding="utf-8")
-    assert "Reliability of stack, out of fold" in text and "exact Bayes" in text
+    assert "<h2>Calibration</h2>" in text and "class frequencies" in text
 
 
 def test_stack_refuses_other_inference(rows, tmp_path, capsys):

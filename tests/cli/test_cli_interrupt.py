@@ -1,5 +1,6 @@
 """Ctrl-C ends a command at any moment, and leaves nothing half written."""
 
+import contextlib
 import gc
 import signal
 import subprocess
@@ -57,7 +58,7 @@ class SwallowedOnce:
     def __call__(self, *_):
         self.calls += 1
         if self.calls == 1:
-            raise KeyboardInterrupt
+            signal.raise_signal(signal.SIGINT)
 
 
 def test_ctrl_c_in_a_callback_is_repeated(monkeypatch, capsys):
@@ -76,6 +77,21 @@ def test_ctrl_c_in_a_callback_is_repeated(monkeypatch, capsys):
     finally:
         gc.callbacks.remove(callback)
     assert callback.calls > 1
+    assert capsys.readouterr().err.splitlines()[-1] == "interrupted; nothing written"
+
+
+def test_ctrl_c_that_a_library_catches_is_repeated(monkeypatch, capsys):
+    def works():
+        with contextlib.suppress(BaseException):
+            signal.raise_signal(signal.SIGINT)
+        for _ in range(100):
+            time.sleep(0.05)
+        return []
+
+    monkeypatch.setattr(datasets.datasets, "names", works)
+    before = signal.getsignal(signal.SIGINT)
+    assert main(["datasets"]) == 130
+    assert signal.getsignal(signal.SIGINT) is before
     assert capsys.readouterr().err.splitlines()[-1] == "interrupted; nothing written"
 
 
