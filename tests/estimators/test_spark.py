@@ -153,7 +153,7 @@ def test_data_that_cannot_be_fitted_are_refused(rng, spark):
         clf.fit(rows, y="yy")
     with pytest.raises(errors.TooFewClasses, match=r"^y has 1 class, 'no'"):
         clf.fit(rows.filter("y = 'no'"), y="y")
-    with pytest.raises(errors.InvalidSource, match="has no rows"):
+    with pytest.raises(errors.InvalidSource, match="but no rows"):
         clf.fit(rows.filter("y = 'none'"), y="y")
 
 
