@@ -138,24 +138,32 @@ def predict_rows(
                     labels.add(rows)
                 count += counted(rows.column("predicted"))
                 write(rows.drop_columns(hidden))
-    facts = {
-        "model": str(model),
-        "classifier": type(classifier).__name__,
-        "inference": classifier.inference_,
-        "data": data,
-        "rows": count.total(),
-        "predicted": {str(label): count[label] for label in classifier.classes_.tolist()},
-        "out": str(out),
-        "columns": schema.names,
-    }
+    _print_summary(
+        {
+            "model": str(model),
+            "classifier": type(classifier).__name__,
+            "inference": classifier.inference_,
+            "data": data,
+            "rows": count.total(),
+            "predicted": {str(label): count[label] for label in classifier.classes_.tolist()},
+            "out": str(out),
+            "columns": schema.names,
+        },
+        labels,
+        json=json,
+    )
+
+
+def _print_summary(facts: dict[str, Any], labels: ScoredLabels | None, *, json: bool) -> None:
+    """Print what was predicted, where it is and, if the file holds the classes, its scores."""
     lines = {
-        "model": f"{model}: {facts['classifier']}, {facts['inference']}",
-        "data": f"{data}: {facts['rows']:,} rows",
+        "model": f"{facts['model']}: {facts['classifier']}, {facts['inference']}",
+        "data": f"{facts['data']}: {facts['rows']:,} rows",
         "predicted": printing.name_counts(facts["predicted"]),
-        "out": f"{out}: {', '.join(schema.names)}",
+        "out": f"{facts['out']}: {', '.join(facts['columns'])}",
     }
     if labels:
-        facts["scores"], lines["scores"] = labels.facts(), labels.in_words()
+        facts, lines = facts | {"scores": labels.facts()}, lines | {"scores": labels.in_words()}
     if json:
         print(printing.to_json(facts))
     else:
