@@ -1,16 +1,12 @@
-"""The command line application: its commands, examples, exit codes, errors and interruption."""
+"""The command line application: its commands, examples, exit codes and errors."""
 
-import _thread
 import itertools
 import os
-import signal
 import sys
 import threading
 import warnings
-from collections.abc import Generator, Iterable, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from importlib.metadata import version
-from typing import Any
 
 from cyclopts import App, CycloptsError
 from rich.console import Console
@@ -23,6 +19,7 @@ from bayesgen.cli.commands.merge import merge_models
 from bayesgen.cli.commands.predict import predict_rows
 from bayesgen.cli.commands.report import report_page
 from bayesgen.cli.cures import in_options
+from bayesgen.cli.interruption import interruptible
 from bayesgen.cli.typed import typed
 from bayesgen.errors import BayesgenError
 from bayesgen.errors.base import merge_sentences
@@ -63,10 +60,6 @@ INTERRUPTED = 130
 """Exit code of a process that Ctrl-C has ended: 128 and the number of SIGINT."""
 
 
-AGAIN_SECONDS = 0.25
-"""After which a Ctrl-C that was lost is repeated."""
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code.
 
@@ -78,15 +71,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments are wrong, 130 when interrupted.
     """
     own = list(sys.argv[1:] if arguments is None else arguments)
-    with warnings.catch_warnings(record=True) as caught, _interruptible():
+    with warnings.catch_warnings(record=True) as caught, interruptible() as ended:
         typed.set(tuple(own))
-        code = _exit_code(own)
+        code = _exit_code(own, ended)
     if code != INTERRUPTED:
         printing.print_notes(merge_sentences(str(warning.message) for warning in caught))
     return code
 
 
-def _exit_code(arguments: list[str]) -> int:
+def _exit_code(arguments: list[str], ended: threading.Event) -> int:
     errors = Console(stderr=True)
     try:
         application()(
@@ -100,6 +93,7 @@ def _exit_code(arguments: list[str]) -> int:
         print(f"bayesgen: {in_options(str(error))}{where}", file=sys.stderr)
         return 1
     except KeyboardInterrupt as stop:
+        ended.set()
         kept = [note for note in getattr(stop, "__notes__", ()) if "are kept in" in note]
         print(f"interrupted; {kept[0] if kept else 'nothing written'}", file=sys.stderr)
         return INTERRUPTED
@@ -107,48 +101,6 @@ def _exit_code(arguments: list[str]) -> int:
         # the reader, such as `head`, has closed the pipe; nothing is left to flush
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
-
-
-@contextmanager
-def _interruptible() -> Generator[None]:
-    """Repeat Ctrl-C until it has ended the command.
-
-    A KeyboardInterrupt is lost where Python can only print it (in callbacks from C++, from the
-    garbage collector or from weak references, of which JAX has many) and where a library catches
-    every exception, as some do while they are imported. It is not repeated while it unwinds.
-    """
-    handler, hook = signal.getsignal(signal.SIGINT), sys.unraisablehook
-    in_main_thread = threading.current_thread() is threading.main_thread()
-    if not in_main_thread or handler is not signal.default_int_handler:
-        yield
-        return
-    ended = threading.Event()
-
-    def repeat() -> None:
-        while not ended.wait(AGAIN_SECONDS):
-            _thread.interrupt_main()
-
-    def interrupt(*_: object) -> None:
-        signal.signal(signal.SIGINT, again)
-        threading.Thread(target=repeat, daemon=True).start()
-        raise KeyboardInterrupt
-
-    def again(*_: object) -> None:
-        if not ended.is_set() and not isinstance(sys.exception(), KeyboardInterrupt):
-            raise KeyboardInterrupt
-
-    def silent(unraisable: Any) -> None:
-        if not issubclass(unraisable.exc_type, KeyboardInterrupt):
-            hook(unraisable)
-
-    signal.signal(signal.SIGINT, interrupt)
-    sys.unraisablehook = silent
-    try:
-        yield
-    finally:
-        ended.set()
-        signal.signal(signal.SIGINT, handler)
-        sys.unraisablehook = hook
 
 
 def application() -> App:

@@ -95,6 +95,23 @@ def test_ctrl_c_that_a_library_catches_is_repeated(monkeypatch, capsys):
     assert capsys.readouterr().err.splitlines()[-1] == "interrupted; nothing written"
 
 
+def test_ctrl_c_waits_for_the_end_of_an_import(monkeypatch, tmp_path):
+    (tmp_path / "makes_enumerations.py").write_text(
+        "import signal\nsignal.raise_signal(signal.SIGINT)\nimported = True\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def works():
+        __import__("makes_enumerations")
+        for _ in range(100):
+            time.sleep(0.05)
+        return []
+
+    monkeypatch.setattr(datasets.datasets, "names", works)
+    assert main(["datasets"]) == 130
+    assert sys.modules.pop("makes_enumerations").imported
+
+
 def test_ctrl_c_prints_one_line(monkeypatch, capsys):
     def stops():
         raise KeyboardInterrupt
