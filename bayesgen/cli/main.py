@@ -1,5 +1,6 @@
 """The command line application: its commands, examples, exit codes and errors."""
 
+import contextlib
 import itertools
 import os
 import sys
@@ -7,6 +8,7 @@ import threading
 import warnings
 from collections.abc import Iterable, Sequence
 from importlib.metadata import version
+from typing import NoReturn
 
 from cyclopts import App, CycloptsError
 from rich.console import Console
@@ -58,6 +60,20 @@ EXAMPLES = {
 }
 INTERRUPTED = 130
 """Exit code of a process that Ctrl-C has ended: 128 and the number of SIGINT."""
+
+
+def run() -> NoReturn:
+    """Run the command line and end the process with its exit code.
+
+    After Ctrl-C the process ends without waiting for threads of other libraries, which an
+    interruption may have left waiting for each other.
+    """
+    code = main()
+    if code == INTERRUPTED:
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()
+        os._exit(code)
+    sys.exit(code)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

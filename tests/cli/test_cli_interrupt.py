@@ -14,9 +14,9 @@ from bayesgen.cli.commands import datasets
 
 CODE = """
 import sys
-from bayesgen.cli import main
+from bayesgen.cli import run
 print("ready", file=sys.stderr, flush=True)
-sys.exit(main())
+run()
 """
 COMMANDS = (
     ("compare", "titanic_passengers", "--methods", "stacked,nuts", "--draws", "9999"),
