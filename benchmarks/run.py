@@ -20,33 +20,43 @@ SCRIPTS = {
     "cold": "cold_start.py",
     "text": "text_speed.py",
     "growth": "scaling.py",
-    "scale": "out_of_core.py",
+    "parquet": "out_of_core.py",
+    "clusters": "clusters.py",
 }
+TABLES = {"scale": ("fit", "draws", "text", "pymc", "parquet", "clusters")}
+"""Names of several scripts: what many rows cost, batch by batch, file by file and by draws."""
+ABSENT = {
+    "scale": [Result("GPU: NUTS, 1,000 draws of 1e7 rows", None, None, note="not measured")],
+}
+"""Lines that no script can fill: nothing in the library asks for a device."""
 
 
 def main() -> int:
     """Run scripts one after the other; a script that fails costs its lines and the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"any of: {', '.join(SCRIPTS)}")
+    every = ", ".join([*SCRIPTS, *TABLES])
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"any of: {every}")
     parser.add_argument("--quick", action="store_true", help="small sizes: does everything run?")
     parser.add_argument("--repeats", type=int, help="pairs of timings (7; 1 when quick)")
     parser.add_argument("--threads", choices=("each", "one", "default"), default="each")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write figures and machine here")
     arguments = parser.parse_args()
-    unknown = set(arguments.names) - set(SCRIPTS)
+    unknown = set(arguments.names) - {*SCRIPTS, *TABLES}
     if unknown:
-        parser.error(f"unknown: {', '.join(sorted(unknown))}; there are {', '.join(SCRIPTS)}")
+        parser.error(f"unknown: {', '.join(sorted(unknown))}; there are {every}")
+    chosen = [one for name in arguments.names for one in TABLES.get(name, [name])]
     passed = ["--threads", arguments.threads, *["--quick"] * arguments.quick]
     if arguments.repeats:
         passed += ["--repeats", str(arguments.repeats)]
     machine = describe(quick=arguments.quick, repeats=arguments.repeats)
     print(machine_lines(machine), flush=True)
     results, failed = [], []
-    for name in arguments.names or SCRIPTS:
+    for name in dict.fromkeys(chosen or SCRIPTS):
         print(f"running {name} ...", file=sys.stderr, flush=True)
         lines = _lines(SCRIPTS[name], passed)
         results += lines
         failed += [name] * (not lines)
+    results += [line for name in arguments.names for line in ABSENT.get(name, [])]
     print("", table(results, quick=arguments.quick), sep="\n")
     if arguments.json:
         write(arguments.json, results, machine=machine, failed=failed)

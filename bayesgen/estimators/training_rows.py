@@ -55,12 +55,12 @@ class TableEncoder:
         """Return the result of `Schema.encode`; the arrays are shared and must not be modified."""
         if not schema.blocks:  # of a program of the user's own
             return schema.encode(self.table, unseen, estimator=estimator)
-        found = {
-            block: self._encoded.get((columns, unseen)) for block, columns in schema.blocks.items()
-        }
+        found = dict.fromkeys(schema.blocks)
+        if self._encoded:  # else columns are hashed in vain, a thirtieth of a small batch
+            found = {b: self._encoded.get((part, unseen)) for b, part in schema.blocks.items()}
         new = {block: schema.blocks[block] for block, rows in found.items() if rows is None}
         if new:
-            part = dataclasses.replace(schema, blocks=new)
+            part = schema if len(new) == len(found) else dataclasses.replace(schema, blocks=new)
             encoded = part.encode(self.table, unseen, estimator=estimator)
             self._encoded |= {(new[block], unseen): rows for block, rows in encoded.items()}
             found |= encoded

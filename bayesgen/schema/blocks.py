@@ -287,7 +287,7 @@ def encoded_block(
     if matrix is None or kind == "binary":
         numbers = _encoded_numbers(columns, cells, n_rows, unseen)
     else:
-        origin = np.nan_to_num([column.origin for column in columns])
+        origin = offsets(columns)
         shifted = kind == "numbers" and origin.any()
         numbers = less(matrix, origin) if shifted else matrix.astype(float, copy=False)
     if kind == "counts":
@@ -399,6 +399,12 @@ def origins(columns: list[TableColumn]) -> Float[np.ndarray, " feature"]:
             return rows[complete.argmax()].astype(float).astype(np.float64)
         start, size = start + size, min(2 * size, MOST_ROWS)
     return np.array([first_observed(column.values) for column in columns])
+
+
+def offsets(columns: Columns) -> Float[np.ndarray, " feature"]:
+    """Return what encoding subtracts from the columns of a block; 0 of those without an origin."""
+    origin = np.array([column.origin for column in columns])
+    return np.where(np.isnan(origin), 0.0, origin)
 
 
 def less(

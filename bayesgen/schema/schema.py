@@ -20,6 +20,7 @@ from bayesgen.schema.blocks import (
     encoded_block,
     learned_block,
     merged_block,
+    offsets,
     power_transforms_of,
     united_block,
 )
@@ -251,7 +252,7 @@ class Schema:
         columns = self.blocks[block]
         if isinstance(columns, NumericColumns):
             return np.zeros(len(columns))
-        return np.nan_to_num(np.array([column.origin for column in columns]))
+        return offsets(columns)
 
     def origins(self) -> dict[str, Float[np.ndarray, " feature"]]:
         """Return the same of every block."""

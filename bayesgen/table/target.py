@@ -240,10 +240,9 @@ def codes_of(labels: np.ndarray, classes: np.ndarray) -> Labels:
 
 def check_declared(labels: np.ndarray, declared: np.ndarray) -> None:
     """Reject labels outside the classes, sorted, that the same call of partial_fit declares."""
-    found = distinct(labels)
-    if found.dtype == declared.dtype and np.array_equal(found, declared):
+    if labels.dtype == declared.dtype and np.array_equal(labels, declared):
         return
-    strange = np.setdiff1d(found, declared)
+    strange = np.setdiff1d(distinct(labels), declared)
     if len(strange):
         raise InvalidTarget.undeclared(strange.tolist(), declared.tolist())
 

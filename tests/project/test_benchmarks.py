@@ -28,7 +28,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess:
 def test_every_benchmark_runs_and_reports_its_figures(tmp_path):
     path = tmp_path / "figures.json"
     # the others compile for minutes, and what they run is tested elsewhere
-    names = ("fit", "predict", "draws", "checkpoint", "cold", "text", "growth", "scale")
+    names = ("predict", "checkpoint", "cold", "growth", "scale")
     done = run("run.py", *names, "--quick", "--threads", "one", "--json", str(path))
     assert done.returncode == 0, done.stderr
     report = json.loads(path.read_text(encoding="utf-8"))
@@ -47,11 +47,13 @@ def test_every_benchmark_runs_and_reports_its_figures(tmp_path):
         "scaling with rows",
         "out of core, fit",
         "out of core, predict_proba",
+        "fit 20,000 x 20, QDA, Dask, 2 workers",
     )
     for topic in topics:
         lines = [line for line in report["results"] if line["work"].startswith(topic)]
         assert lines, topic
-        measured = [line["measured"] for line in lines if line["note"] != "not installed"]
+        # None: a peer, or Java, is not installed
+        measured = [line["measured"] for line in lines if line["measured"] is not None]
         assert measured and all(math.isfinite(figure) for figure in measured)
         assert all(line["work"] in done.stdout for line in lines)
 
