@@ -4,6 +4,7 @@ import dataclasses
 import difflib
 import functools
 import glob
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -116,10 +117,10 @@ class DataFile:
             if self.csv.decimal is None and dialect.decimal != ".":
                 words.append("decimal commas")
             if words:
-                typed = "tab" if cells == "\t" else cells
+                sep = "tab" if cells == "\t" else shlex.quote(cells)
                 notes.append(
                     f"{self.name!r} is read with {' and '.join(words)}, as its first rows show; "
-                    f"--sep '{typed}' --decimal '{dialect.decimal}' state it."
+                    f"--sep {sep} --decimal {dialect.decimal} makes sure of it."
                 )
         return notes
 

@@ -34,11 +34,9 @@ INFERENCE_HELP = (
     "where that exists, else it samples. A stack has only auto."
 )
 MISSING_HELP = 'One more text that means "missing" in a CSV file, such as "?"; may be repeated.'
-SEP_HELP = "Separator of the cells of a CSV file; without it, the first line shows it."
-DECIMAL_HELP = (
-    "Character before the decimals of numbers in a CSV file; without it, the first rows show it."
-)
-DROP_HELP = "Columns that are no features, such as patient_id, separated by commas."
+SEP_HELP = "Separator of the cells of a CSV file; by default recognized from its first line."
+DECIMAL_HELP = "Decimal mark of numbers in a CSV file; by default recognized from its first rows."
+DROP_HELP = "Columns that are not features, such as patient_id, separated by commas."
 COLUMNS_HELP = "The only columns to use as features, separated by commas."
 FOLDS_HELP = "Number of stratified folds; lowered to the rows of the smallest class."
 UNLABELLED_HELP = (
@@ -102,9 +100,7 @@ AnyModel = Annotated[AnyModelName, Parameter(help=f"{STACKED_HELP}; {MODEL_HELP}
 FittedFile = Annotated[Path, Parameter(help="A file that `bayesgen fit` or clf.save(path) wrote.")]
 Inference = Annotated[InferenceName, Parameter(help=INFERENCE_HELP)]
 Folds = Annotated[int, Parameter(validator=validators.Number(gte=2), help=FOLDS_HELP)]
-Seed = Annotated[
-    int, Parameter(validator=validators.Number(gte=0, lt=2**32), help="Seed of everything random.")
-]
+Seed = Annotated[int, Parameter(validator=validators.Number(gte=0, lt=2**32), help="Random seed.")]
 Words = Annotated[tuple[str, ...], Parameter(negative="", show_default=False)]
 Listed = Annotated[
     tuple[str, ...],

@@ -36,7 +36,7 @@ def scores_as_text(table: pd.DataFrame) -> pd.DataFrame:
     }
     columns = {"log loss": scores.pop("log loss"), "vs first": _against_first(table), **scores}
     columns["fit + predict s"] = [
-        f"{a:.2g} + {b:.2g}"
+        f"{_seconds(a)} + {_seconds(b)}"
         for a, b in zip(table["fit_seconds"], table["predict_seconds"], strict=True)
     ]
     columns["ran"] = table["method"].to_list()
@@ -58,6 +58,10 @@ def members_as_text(table: pd.DataFrame) -> pd.DataFrame:
         for name, (head, form) in heads.items()
     }
     return pd.DataFrame(columns, index=table.index)
+
+
+def _seconds(value: float) -> str:
+    return "<.001" if value < 0.001 else f"{value:.2g}"
 
 
 def _against_first(table: pd.DataFrame) -> list[str]:

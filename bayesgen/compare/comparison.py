@@ -13,6 +13,7 @@ from bayesgen.calibrate.thresholds import THRESHOLDS
 from bayesgen.compare.as_text import LEGEND, MEMBERS_LEGEND, members_as_text, scores_as_text
 from bayesgen.errors import InvalidArgument
 from bayesgen.errors.base import merge_warnings
+from bayesgen.errors.base import rows as in_rows
 from bayesgen.plots.style import Axes, pyplot
 from bayesgen.typing import Joint, Labels
 
@@ -245,7 +246,10 @@ class Comparison:
     @property
     def heading(self) -> str:
         """Folds, rows and missing cells in words."""
-        missing = f"{self.n_missing_cells:,} missing cells in {self.n_rows_with_missing:,} rows"
+        missing = "no missing cells"
+        if count := self.n_missing_cells:
+            cells = "1 missing cell" if count == 1 else f"{count:,} missing cells"
+            missing = f"{cells} in {in_rows(self.n_rows_with_missing)}"
         drawn = "" if self.train_size is None else f", {self.train_size:,} rows drawn for each fit"
         return f"{self.folds} folds over {self.n_rows:,} rows{drawn}, {missing}"
 

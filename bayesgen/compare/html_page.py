@@ -55,7 +55,13 @@ def _sections(comparison: Comparison) -> Iterator[Section]:
 
 
 def _scores(comparison: Comparison) -> Section:
-    return Section("Scores", [_verdict(comparison), score_grid(comparison), Text(LEGEND, "muted")])
+    table = comparison.table
+    words = f"{LEGEND} ★: the best of its column." if len(table) > 1 else LEGEND
+    steps = {name: step for name, step in table["prepared_by"].items() if step}
+    if steps:
+        prepared = "; ".join(f"{name} by {step}" for name, step in steps.items())
+        words += f" The table was prepared for {prepared}."
+    return Section("Scores", [_verdict(comparison), score_grid(comparison), Text(words, "muted")])
 
 
 def _verdict(comparison: Comparison) -> Text:
@@ -63,7 +69,8 @@ def _verdict(comparison: Comparison) -> Text:
     best, value = loss.idxmin(), loss.min()
     if not math.isfinite(value):
         return Text("Every classifier gave some true class the probability 0.", "warning")
-    words = f"{best} has the lowest log loss of {len(loss)}, {value:.3f} nats a row."
+    words = f"{best} has the lowest log loss, {value:.3f} nats a row"
+    words = f"Of {len(loss)} classifiers, {words}." if len(loss) > 1 else f"{words}."
     first = loss.index[0]
     if best == first or (best, "log_loss") not in comparison.differences.index:
         return Text(words)
@@ -79,7 +86,8 @@ def _verdict(comparison: Comparison) -> Text:
 
 def score_grid(comparison: Comparison) -> Grid:
     """Return the table of scores; best ones are marked by a star."""
-    text, table = scores_as_text(comparison.table), comparison.table
+    table = comparison.table
+    text = scores_as_text(table).drop(columns="prepared by", errors="ignore")
     if len(table) > 1:
         for name, head in HEADS.items():
             higher = name in ("accuracy", "auc", "discrimination")

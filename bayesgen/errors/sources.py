@@ -32,12 +32,12 @@ class InvalidSource(BayesgenError, ValueError):
     )
     not_text = Sentence(
         "column {column!r} of {source!r} holds bytes that are not UTF-8 text. Convert the file: "
-        "iconv -f latin1 -t utf-8."
+        "iconv -f latin1 -t utf-8 {source!r} > utf8.csv."
     )
 
     utf_16 = Sentence(
         "{source!r} is text in UTF-16; CSV files are read as UTF-8. Convert the file: iconv -f "
-        "utf-16 -t utf-8."
+        "utf-16 -t utf-8 {source!r} > utf8.csv."
     )
     workbook = Sentence(
         "{source!r} is an Excel workbook or another archive, and no CSV file. Save its sheet as "

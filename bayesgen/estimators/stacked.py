@@ -713,8 +713,8 @@ def _verdict(posteriors: Mapping[str, Posterior]) -> str:
     if not names:
         return VERDICT
     return (
-        f"{VERDICT} Rows are answered without {', '.join(map(repr, names))} where these do not "
-        "integrate over the missing values, unless no other member is left."
+        f"{VERDICT} Rows whose missing values {', '.join(map(repr, names))} cannot integrate over "
+        "are predicted by the other members, if there are any."
     )
 
 

@@ -7,10 +7,20 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 
 from bayesgen.plots import probing
-from bayesgen.plots.style import Axes, Fitted, color, line, panels, pyplot, tidy
+from bayesgen.plots.style import (
+    Axes,
+    Fitted,
+    color,
+    line,
+    names_beside,
+    panels,
+    pyplot,
+    say_shown,
+    tidy,
+)
 from bayesgen.table import Table, TableColumn
 
-POINTS = 200
+POINTS, FIRST = 200, 12
 BINS = 25
 
 
@@ -72,9 +82,12 @@ class FeatureDisplay:
         """
         pyplot()  # refuse before anything is computed
         table = probing.read(X)
-        names = table.names[:12] if features is None else features
+        names = table.names[:FIRST] if features is None else features
         found = [_density(clf, table, probing.named(table, name)) for name in names]
-        return cls(found, clf.classes_.tolist(), np.asarray(y)).plot(ax=ax)
+        display = cls(found, clf.classes_.tolist(), np.asarray(y)).plot(ax=ax)
+        if ax is None and features is None:
+            say_shown(display.figure_, len(found), len(table.names))
+        return display
 
     def plot(self, ax: Axes = None) -> "FeatureDisplay":
         """Draw; returns self."""
@@ -85,7 +98,8 @@ class FeatureDisplay:
             axes.set_xlabel(str(column.name))
             axes.set_ylim(bottom=0)
             tidy(axes)
-        self.axes_[0].legend(frameon=False, fontsize="small")
+        look = {"frameon": False, "fontsize": "small"}
+        names_beside(self.axes_[0], self.figure_, own=ax is None, **look)
         return self
 
     def _numbers(self, ax: Axes, column: ColumnDensity) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from bayesgen.plots import probing
-from bayesgen.plots.style import INK, Axes, color, panels, pyplot, tidy
+from bayesgen.plots.style import INK, Axes, color, names_beside, panels, pyplot, say_shown, tidy
 from bayesgen.table import TableColumn
 
 BINS, FIRST = 30, 12
@@ -53,7 +53,10 @@ class PriorDisplay:
         table = probing.read(prior.observed[0])
         some = table.names[:FIRST] if features is None else features
         names = [probing.named(table, name).name for name in some]
-        return cls(prior, names).plot(ax=ax)
+        display = cls(prior, names).plot(ax=ax)
+        if ax is None and features is None:
+            say_shown(display.figure_, len(names), len(table.names))
+        return display
 
     def plot(self, ax: Axes = None) -> "PriorDisplay":
         """Draw; returns self."""
@@ -65,7 +68,8 @@ class PriorDisplay:
             draw(axes, simulated, observed)
             axes.set_xlabel(str(name))
             tidy(axes)
-        self.axes_[0].legend(frameon=False, fontsize="small")
+        look = {"frameon": False, "fontsize": "small"}
+        names_beside(self.axes_[0], self.figure_, own=ax is None, **look)
         return self
 
 

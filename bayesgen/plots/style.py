@@ -71,6 +71,22 @@ def panels(ax: Axes, n: int, *, columns: int = 3, size: tuple[float, float] = (4
     return figure, list(axes.ravel()[:n])
 
 
+def names_beside(ax: Axes, figure: Any, *, own: bool, **look: Option) -> None:
+    """Draw the legend of axes: beside all panels of a figure of our own, else within them."""
+    if own:
+        figure.legend(*ax.get_legend_handles_labels(), loc="outside right upper", frameon=False)
+    else:
+        ax.legend(**look)
+
+
+def say_shown(figure: Any, shown: int, whole: int) -> None:
+    """Say above the panels of a figure of our own how many columns it shows, if not all."""
+    if shown < whole:
+        figure.suptitle(
+            f"{shown} of {whole:,} columns (features= chooses others)", fontsize="medium"
+        )
+
+
 def tidy(ax: Axes) -> None:
     """Remove the upper and right spines and lighten the others."""
     ax.spines[["top", "right"]].set_visible(False)

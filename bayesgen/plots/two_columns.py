@@ -20,6 +20,7 @@ from bayesgen.plots.style import (
     color,
     line,
     marker,
+    names_beside,
     panels,
     pyplot,
     rgb,
@@ -96,7 +97,7 @@ class DensityDisplay:
             plane = (self.across, self.up, log_density)
             self.ax_.contour(*plane, levels=heights, linewidths=widths, **look)
         title = "contours hold 10, 50 and 90 % of a class"
-        _finish(self, title, size="medium", legend={"frameon": False})
+        _finish(self, title, own=ax is None, size="medium", legend={"frameon": False})
         return self
 
 
@@ -198,7 +199,7 @@ class RegionDisplay:
             title.append(f"dotted: beyond, typicality < {self.novelty:g}")
             look = {"colors": INK, "linestyles": "dotted", "linewidths": 1.8}
             self.ax_.contour(*plane, self.typical, levels=[self.novelty], **look)
-        _finish(self, "\n".join(title), size="small", legend={"framealpha": 0.8})
+        _finish(self, "\n".join(title), own=ax is None, size="small", legend={"framealpha": 0.8})
         return self
 
 
@@ -218,7 +219,12 @@ def _plane(
 
 
 def _finish(
-    display: DensityDisplay | RegionDisplay, title: str, *, size: str, legend: dict[str, Any]
+    display: DensityDisplay | RegionDisplay,
+    title: str,
+    *,
+    own: bool,
+    size: str,
+    legend: dict[str, Any],
 ) -> None:
     """Draw the rows of each class, gray ones without a label, and names, title and legend."""
     ax: Axes = display.ax_
@@ -232,7 +238,7 @@ def _finish(
         ax.plot(*display.rows[display.labels == name].T, markersize=4.5, alpha=0.85, **look, **edge)
     ax.set(xlabel=str(display.names[0]), ylabel=str(display.names[1]), title=title)
     ax.title.set_fontsize(size)
-    ax.legend(**legend)
+    names_beside(ax, display.figure_, own=own, **legend)
     tidy(ax)
 
 

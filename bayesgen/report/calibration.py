@@ -4,7 +4,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from bayesgen import page
-from bayesgen.calibrate import ReliabilityCurve
+from bayesgen.calibrate import TOP_LABEL, ReliabilityCurve
 from bayesgen.page import Block, Details, Figures, Grid, Section, Text
 from bayesgen.plots import ReliabilityDisplay
 from bayesgen.plots.style import Axes
@@ -80,7 +80,8 @@ def section(subject: Subject) -> Section:
 def _figure(curve: ReliabilityCurve) -> str:
     def draw(ax: Axes) -> None:
         ReliabilityDisplay((curve,)).plot(ax)
-        ax.set_title(f"{curve.name}", fontsize="medium")
+        top = "the most probable class" if curve.name == TOP_LABEL else f"{curve.name}"
+        ax.set_title(top, fontsize="medium")
 
     return page.svg(draw)
 
@@ -93,6 +94,10 @@ def _parts(subject: Subject) -> Grid:
         ["discrimination", f"{line['discrimination']:.3f}", "how far classes are told apart"],
         ["uncertainty", f"{line['uncertainty']:.3f}", "Brier score of the class frequencies"],
         ["calibration error", f"{line['calibration_error']:.3f}", "mean distance to the diagonal"],
-        ["overconfidence", f"{z:+.1f}", "standard errors; beyond ±2 is a sign (Spiegelhalter)"],
+        [
+            "overconfidence",
+            f"{z:+.1f}",
+            "standard errors; beyond ±2, the probabilities are off (Spiegelhalter)",
+        ],
     ]
     return Grid(["", "value", ""], rows, right=(1,))

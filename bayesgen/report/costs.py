@@ -56,8 +56,9 @@ def _confusion(subject: Subject) -> Grid:
 def _cost_words(subject: Subject) -> Text:
     if subject.loss is None:
         return Text(
-            "Costs: every error counts 1. State your own with loss={(true, decided): cost}; the "
-            "decisions of least expected cost then differ from the most probable classes."
+            "Costs: every error counts 1. Other costs can be stated in Python, "
+            "clf.report_html(path, X, y, loss={(true, decided): cost}); the decisions of least "
+            "expected cost then differ from the most probable classes."
         )
     return Text("Costs as stated. The best decision is that of least expected cost for each row.")
 

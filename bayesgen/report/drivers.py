@@ -46,12 +46,13 @@ class Driver:
 def section(subject: Subject) -> tuple[Section, tuple[str, ...]]:
     """Return the columns by the weight of evidence that they add for the true class.
 
-    Beside the section the names of the columns, the strongest first; none where they are words, or
-    cannot be left out.
+    Beside the section the names of the columns, the strongest first; none where they cannot be
+    left out.
     """
     title = "What drives the decision"
-    if words := _words(subject):
-        return Section(title, words), ()
+    words, names = _words(subject)
+    if words:
+        return Section(title, words), names
     if len(subject.columns) > MOST_COLUMNS:
         about = f"The table has {len(subject.columns):,} columns; evidence is computed one by one "
         about += f"for up to {MOST_COLUMNS}. clf.evidence(X) has that of single cells."
@@ -192,12 +193,15 @@ def _groups(column: TableColumn) -> list[tuple[str, np.ndarray]]:
 # -- words of texts --------------------------------------------------------------------------------
 
 
-def _words(subject: Subject) -> list[Block]:
-    """Return the words that favor each class; nothing if columns are not words."""
+def _words(subject: Subject) -> tuple[list[Block], tuple[str, ...]]:
+    """Return the words that favor each class, and all words, the strongest first.
+
+    Nothing if columns are not words.
+    """
     state, posterior = getattr(subject.clf, "state_", None), subject.clf.posterior_
     texts = [(n, f) for n, f in posterior.families.items() if isinstance(f, Multinomial)]
     if len(texts) != 1 or len(posterior.families) != 1 or posterior.point or state is None:
-        return []
+        return [], ()
     block, family = texts[0]
     names = state.columns(posterior.reader, block)
     log = np.log(np.maximum(family.probs, np.finfo(float).tiny))
@@ -214,7 +218,9 @@ def _words(subject: Subject) -> list[Block]:
         "probability of the class against the (geometric) mean of all classes, under the fit to "
         "all rows."
     )
-    return [Text(about), Grid(["class", "words"], lines), Text(_read(subject), "muted")]
+    strongest = np.argsort(-gain.max(axis=0), kind="stable")
+    blocks: list[Block] = [Text(about), Grid(["class", "words"], lines)]
+    return [*blocks, Text(_read(subject), "muted")], tuple(str(names[j]) for j in strongest)
 
 
 def _read(subject: Subject) -> str:

@@ -28,6 +28,11 @@ FAMILIES = {
     "KernelDiscriminant": "kernel discriminant: classes of similar rows, weighted",
 }
 """Likelihoods in words."""
+NO_PROGRAM = {
+    "KernelDiscriminant": "Its kernels are the rows of the fit; their weights have a posterior in "
+    "closed form, and no program.",
+}
+"""Likelihoods whose parameters no program draws."""
 INFERENCES = {
     "exact": "closed form (exact)",
     "expected": "closed form, missing cells by their expectations",
@@ -186,12 +191,18 @@ def programs(clf: Fitted) -> list[Block]:
     seen = set()
     for part in getattr(clf, "members_", {"": clf}).values():
         for family, names in likelihoods(part):
-            kind = type(family)
+            kind = type(getattr(family, "members", (family,))[0])
             # families with independent columns share one program, and differ in their priors
-            program = _source(getattr(kind, "parameter_priors", kind.story))
-            if program not in seen:
-                seen.add(program)
-                blocks += [Text(f"{listed(names)}: {in_words(family)}"), Code(program)]
+            functions = [getattr(kind, "parameter_priors", None), kind.story]
+            program = [_source(function) for function in functions if function is not None]
+            if (key := tuple(program)) in seen:
+                continue
+            seen.add(key)
+            blocks.append(Text(f"{listed(names)}: {in_words(family)}"))
+            if why := NO_PROGRAM.get(kind.__name__):
+                blocks.append(Text(why))
+            else:
+                blocks.append(Code("\n".join(program)))
     return blocks
 
 

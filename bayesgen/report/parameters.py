@@ -46,12 +46,16 @@ def section(subject: Subject) -> Section:
             "A stack has the parameters of its members, each fitted to all rows; below, those of "
             "every member, first the ones that differ most between classes."
         )
-        parts = [Details(name, _blocks(member)) for name, member in members.items()]
+        parts = []
+        for name, member in members.items():
+            n, blocks = _blocks(member)
+            parts.append(Details(f"{name}: {n:,} parameters", blocks))
         return Section("Parameters", [Text(words), *parts])
-    return Section("Parameters", _blocks(clf))
+    return Section("Parameters", _blocks(clf)[1])
 
 
-def _blocks(clf: Fitted) -> list[Block]:
+def _blocks(clf: Fitted) -> tuple[int, list[Block]]:
+    """Return how many parameters there are, and their tables."""
     posterior = clf.posterior_
     if posterior.point:
         lines, heads = _point(clf), ["estimate"]
@@ -65,7 +69,7 @@ def _blocks(clf: Fitted) -> list[Block]:
     first = f"Shown: {some_of(min(SHOWN, n), n, 'parameters')}"
     order = ", those that differ most between classes first." if n > SHOWN else "."
     blocks: list[Block] = [Text(words), _grid(heads, lines[:SHOWN]), Text(first + order, "muted")]
-    return blocks + _all(n, _grid(heads, lines[:MOST])) if n > SHOWN else blocks
+    return n, blocks + _all(n, _grid(heads, lines[:MOST])) if n > SHOWN else blocks
 
 
 def _all(n: int, grid: Grid) -> list[Block]:
@@ -207,7 +211,7 @@ def _point(clf: Fitted) -> list[Line]:
     return [dataclasses.replace(line, numbers=line.numbers[:1]) for line in lines]
 
 
-def _drawn(clf: Fitted) -> list[Block]:
+def _drawn(clf: Fitted) -> tuple[int, list[Block]]:
     """Return the parameters of a sampler, with its diagnostics."""
     with warnings.catch_warnings():
         # entries of a covariance that no draw moves have no effective sample size
@@ -230,4 +234,4 @@ def _drawn(clf: Fitted) -> list[Block]:
         words += f" The largest r_hat is {worst:.3f}."
     shown = Text(f"Shown: {some_of(min(SHOWN, n), n, 'parameters')}.", "muted")
     blocks: list[Block] = [Text(words), Grid(heads, rows[:SHOWN], right), shown]
-    return blocks + _all(n, Grid(heads, rows[:MOST], right)) if n > SHOWN else blocks
+    return n, blocks + _all(n, Grid(heads, rows[:MOST], right)) if n > SHOWN else blocks

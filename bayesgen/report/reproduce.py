@@ -58,7 +58,7 @@ def _versions() -> list[str]:
 def _python(subject: Subject) -> str:
     options = [f"cv={subject.cv}", f"random_state={subject.seed}"]
     if subject.loss is not None:
-        options.append("loss=loss")
+        options.append(f"loss={_typed(subject.loss)}")
     options.append(f"reject={subject.reject:g}")
     call = f'clf.report_html("report.html", X, y, {", ".join(options)})'
     return f"import bayesgen as bg\n\nclf = {call_of(subject.clf)}.fit(X, y)\n{call}"

@@ -77,8 +77,8 @@ def _interval(low: float, high: float) -> str:
 
 def _abstains(subject: Subject) -> Text:
     cost, rows, right = abstaining(subject, subject.reject)
-    unit = "an error" if subject.loss is None else "a unit of the stated costs"
-    words = f"If leaving a row undecided costs {cost:g} of {unit}, it abstains on "
+    unit = " of an error" if subject.loss is None else ", in the unit of the stated costs"
+    words = f"If leaving a row undecided costs {cost:g}{unit}, it abstains on "
     words += f"{rows:,} of {len(subject.codes):,} rows ({share(rows / len(subject.codes))})"
     if not math.isnan(right):
         words += f" and is right in {share(right)} of the others"

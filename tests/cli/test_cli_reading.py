@@ -69,7 +69,7 @@ def test_one_line_says_what_was_recognized(semicolons, tmp_path, capsys):
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 1
     assert "cells separated by semicolons and decimal commas" in lines[0]
-    assert "--sep ';' --decimal ','" in lines[0]
+    assert "--sep ';' --decimal , makes sure of it" in lines[0]
     assert main([*arguments, *out, "--drop", "id", "--sep", ";", "--decimal", ","]) == 0
     assert capsys.readouterr().err == ""
 

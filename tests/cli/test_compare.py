@@ -256,7 +256,7 @@ def test_it_shows_its_table_its_missing_cells_and_its_warnings(met, iris):
     X, y = iris
     X[0, 0] = np.nan
     found = compare({"loud": Probe(texts=("odd <row>",))}, X, y, cv=2)
-    assert "2 folds over 150 rows, 1 missing cells in 1 rows" in repr(found)
+    assert "2 folds over 150 rows, 1 missing cell in 1 row" in repr(found)
     assert "loud: odd <row>" in repr(found)
     assert "odd &lt;row&gt;" in found._repr_html_()
     assert "log loss" in found._repr_html_()

@@ -49,6 +49,11 @@ def test_page_states_the_scores(comparison, page):
     assert f"{best} has the lowest log loss".replace("<", "&lt;").replace(">", "&gt;") in page
 
 
+def test_page_says_for_whom_the_table_was_prepared(page):
+    assert re.search(r"The table was prepared for logistic by [^;<]*Imputer", page)
+    assert "<th>prepared" not in page
+
+
 def test_page_is_the_same_twice(comparison, page, tmp_path):
     comparison.to_html(tmp_path / "again.html", title="who <survived>")
     assert (tmp_path / "again.html").read_text(encoding="utf-8") == page

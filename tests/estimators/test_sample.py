@@ -107,7 +107,7 @@ def test_plot_of_the_prior():
     assert display.features == list(X)
     sex, age, _ = display.axes_
     assert [tick.get_text() for tick in sex.get_xticklabels()] == ["female", "male"]
-    assert [text.get_text() for text in sex.get_legend().get_texts()] == ["prior", "observed"]
+    assert [text.get_text() for text in sex.figure.legends[0].get_texts()] == ["prior", "observed"]
     for label in ("prior", "observed"):
         bars = [p for p in age.patches if p.get_label() == label or label == "prior"]
         assert bars

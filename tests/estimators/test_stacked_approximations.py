@@ -42,7 +42,7 @@ def three():
 
 def test_reports_name_the_approximation(three):
     stack, X, y = three
-    assert f"answered without '{NAME}' where" in stack.report_.verdict
+    assert f"Rows whose missing values '{NAME}' cannot integrate over" in stack.report_.verdict
     assert Approximate.caveat in member().fit(X, y).report_.verdict
     assert "nothing approximated" in bg.QDA().fit(X, y).report_.verdict
 

@@ -34,7 +34,7 @@ def titanic():
 
 
 def words(axes):
-    legend = axes.get_legend()
+    legend = axes.get_legend() or next(iter(axes.figure.legends), None)
     return [] if legend is None else [text.get_text() for text in legend.get_texts()]
 
 
@@ -100,6 +100,17 @@ def test_features_are_predictive_densities(titanic):
     assert (area > 0.95).all() and (area < 1).all()
     assert [axes.get_xlabel() for axes in shown.axes_] == list(X.columns)
     assert words(shown.axes_[0]) == ["no", "yes"]
+
+
+def test_columns_that_are_not_drawn_are_counted():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 30)), np.repeat([0, 1], 10)
+    clf = bg.NaiveBayes().fit(X, y)
+    for shown in (clf.plot_features(X, y), bg.NaiveBayes().plot_prior(X, y)):
+        assert len(shown.axes_) == 12
+        assert shown.figure_.get_suptitle().startswith("12 of 30 columns")
+    whole = clf.plot_features(X, y, features=[0, 29])
+    assert len(whole.axes_) == 2 and whole.figure_.get_suptitle() == ""
 
 
 def test_counts_are_looked_at_where_they_can_lie():

@@ -14,6 +14,8 @@ from sklearn.model_selection import StratifiedKFold
 import bayesgen as bg
 from bayesgen.cli import main
 from bayesgen.errors import InvalidTarget
+from bayesgen.page import Text
+from bayesgen.report.method import programs
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 QUIET = (
@@ -37,7 +39,7 @@ ORDER = [
 class Page(HTMLParser):
     """Words, tables, paragraphs by tone and addresses of a page; its tags must match."""
 
-    VOID = ("meta", "br", "hr", "img", "link", "input")
+    VOID = ("meta", "br", "hr", "img", "link", "input", "wbr")
 
     def __init__(self, text):
         super().__init__()
@@ -192,7 +194,9 @@ def test_abstaining_rows_are_counted(html, out_of_fold):
 
 def test_costs_are_those_of_the_decisions(titanic, out_of_fold, tmp_path):
     loss = {("yes", "no"): 5, ("no", "yes"): 1}
-    rows = Page(written(*titanic, tmp_path, loss=loss)).table("decision", "cost a row")
+    page = Page(written(*titanic, tmp_path, loss=loss))
+    assert "loss={('yes', 'no'): 5, ('no', 'yes'): 1}" in page.code[-1]
+    rows = page.table("decision", "cost a row")
     proba, codes = out_of_fold
     cost = np.array([[0, 1], [5, 0]])
     best = (proba @ cost).argmin(axis=1)
@@ -206,7 +210,9 @@ def test_actions_of_the_user_are_decided(titanic, tmp_path):
     loss = {("yes", "treat"): 0, ("yes", "wait"): 50, ("no", "treat"): 10, ("no", "wait"): 0}
     page = Page(written(*titanic, tmp_path, loss=loss))
     assert page.table("decision", "cost a row")[1][0] in ("always treat", "always wait")
-    assert "costs 10 of a unit" in " ".join(text for _, text in page.paragraphs)
+    assert "costs 10, in the unit of the stated costs" in " ".join(
+        text for _, text in page.paragraphs
+    )
     assert [row[0] for row in page.table("cost of leaving undecided")] == [
         "2.5",
         "5",
@@ -291,6 +297,26 @@ def test_counts_are_stated_where_parameters_are_cut(tmp_path):
     assert not any("r_hat" in head for t in page.tables for head in t[0])
 
 
+def test_program_is_shown_whole_or_said_not_to_exist(html):
+    """The mean of a normal is drawn given its variance; kernels have no program."""
+    normal = next(code for code in Page(html).code if "InverseGamma" in code)
+    assert 'numpyro.sample(f"{name}.mean"' in normal and "parameter_priors(self)" in normal
+    X, y = bg.datasets.load_iris()
+    clf = bg.GenerativeClassifier(bg.likelihoods.KernelDiscriminant()).fit(X, y)
+    *_, last = programs(clf)
+    assert isinstance(last, Text) and "no program" in last.words
+
+
+def test_rows_of_words_show_the_strongest_first(tmp_path):
+    rng = np.random.default_rng(0)
+    y = np.repeat(["a", "b"], 20)
+    rate = np.where((y == "a")[:, None], [1.0] * 9 + [4.0], [1.0] * 9 + [0.5])
+    X = pd.DataFrame(rng.poisson(rate), columns=[*"ghijklmno", "told"])
+    page = Page(written(bg.BagOfWords().fit(X, y), X, y, tmp_path, cv=2))
+    assert next(t[0] for t in page.tables if t[0][0] == "row")[5] == "told"
+    assert any("Shown: 8 of 10 columns, those that drive" in text for _, text in page.paragraphs)
+
+
 def test_point_estimate_has_no_intervals(titanic, tmp_path):
     _, X, y = titanic
     page = Page(written(bg.NaiveBayes(inference="mle").fit(X, y), X, y, tmp_path))
@@ -314,7 +340,12 @@ def test_page_of_a_stack_names_structures_and_weights(stack, titanic, tmp_path):
         assert loss == f"{table.loc[name, 'leave_one_out_log_loss']:.3f}"
         assert weight == f"{table.loc[name, 'weight']:.2f}"
         assert words.startswith(("naive", "linear"))
-    assert set(table.index) <= set(page.summaries)
+    counts = dict(
+        re.fullmatch(r"(.*): ([\d,]+) parameters", s).groups()
+        for s in page.summaries
+        if s.endswith("parameters") and ": " in s
+    )
+    assert set(table.index) == set(counts)
     # no repr: neither calls of constructors nor addresses of objects
     assert not re.search(r"Classifier\(|Normal\(|Categorical\(|0x[0-9a-f]{6}|array\(", page.words())
 

@@ -183,7 +183,7 @@ def test_pictures_of_rows_without_a_label():
     clf = bg.NaiveBayes().fit(X, WORDS)
     for y in (WORDS, np.where(BLANK, np.nan, 0)):
         shown = clf.plot_regions(X, y, points=10)
-        assert "no label" in [text.get_text() for text in shown.ax_.get_legend().get_texts()]
+        assert "no label" in [text.get_text() for text in shown.figure_.legends[0].get_texts()]
     clf.plot_features(X, WORDS)
     clf.plot_densities(X, WORDS, points=10)
     some = clf.plot_reliability(X, WORDS, resamples=5)

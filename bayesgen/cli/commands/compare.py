@@ -93,7 +93,7 @@ METHODS_HELP = (
     "from the posterior that exact has in closed form; nuts too where there is none."
 )
 RIVALS_HELP = (
-    "Which classifiers of scikit-learn to compare with, separated by commas: frequencies (of the "
+    "scikit-learn classifiers to compare with, separated by commas: frequencies (of the "
     "classes), logistic (regression, scaled), forest (300 trees), boosting (of histograms); "
     "missing cells are imputed and categories encoded where they have to be. Or none."
 )
@@ -189,7 +189,7 @@ def compare_methods(
     # the tables end with the one of most rows, which the pages and notes are about
     comparison = runs.get("all") or runs[max(runs)]
     if html is not None:
-        comparison.to_html(html)
+        comparison.to_html(html, title=f"{data}: {rows.target.name}")
     words = in_words(new_classifier(model, "auto", seed), table)
     facts = printing.facts_of_data(data, rows.target, table) | {
         "missing_cells": comparison.n_missing_cells,
@@ -271,5 +271,5 @@ def _notes_of_few(comparison: Comparison) -> str:
     warnings = "1 further warning" if count == 1 else f"{count:,} further warnings"
     return (
         f"fits to {comparison.train_size:,} rows gave {warnings}, of constant columns and the "
-        f"like; --train-rows {comparison.train_size} shows them."
+        f"like; --train-rows {comparison.train_size} shows {'it' if count == 1 else 'them'}."
     )

@@ -99,6 +99,8 @@ def fit_model(
     if left_out is not None:
         facts["leave_one_out"] = left_out.facts()
         lines["left out"] = left_out.in_words()
+    else:
+        lines["left out"] = "not scored for this fit; bayesgen compare scores rows left out"
     members = None
     if isinstance(classifier, StackedClassifier):
         members, share = classifier.members_table(), classifier.pool_share_

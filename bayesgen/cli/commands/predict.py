@@ -38,7 +38,7 @@ class UnusableOutput(BayesgenError, ValueError):
 
 def _require_table_name(_: object, path: Path | None) -> None:
     if path is not None and path.suffix not in (".csv", ".parquet", ".pq"):
-        raise ValueError("name a file that ends in .parquet, .pq or .csv.")
+        raise ValueError("Name a file that ends in .parquet, .pq or .csv.")
 
 
 def predict_rows(
