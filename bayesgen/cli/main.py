@@ -83,8 +83,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: None takes those of the process.
 
     Returns:
-        0 when done, 1 when the data or the model were refused (one sentence on stderr), 2 when the
-        arguments are wrong, 130 when interrupted.
+        0 when done, 1 when the data or the model were refused or the output cannot be written (one
+        sentence on stderr), 2 when the arguments are wrong, 130 when interrupted.
     """
     own = list(sys.argv[1:] if arguments is None else arguments)
     with warnings.catch_warnings(record=True) as caught, interruptible() as ended:
@@ -113,9 +113,16 @@ def _exit_code(arguments: list[str], ended: threading.Event) -> int:
         kept = [note for note in getattr(stop, "__notes__", ()) if "are kept in" in note]
         print(f"interrupted; {kept[0] if kept else 'nothing written'}", file=sys.stderr)
         return INTERRUPTED
-    except BrokenPipeError:
-        # the reader, such as `head`, has closed the pipe; nothing is left to flush
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        # of stdout, which Python would flush at its end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # the reader, such as `head`, has closed the pipe
+        if isinstance(error, BrokenPipeError):
+            return 0
+        print(f"bayesgen: cannot write the output: {error.strerror or error}.", file=sys.stderr)
+        return 1
     return 0
 
 

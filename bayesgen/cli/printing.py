@@ -87,8 +87,11 @@ def print_members(table: DataFrame, head: str = "member") -> None:
     print_text(MEMBERS_LEGEND)
 
 
-def show_progress(batches: Iterable[B], words: str, already: int = 0) -> Iterator[B]:
-    """Yield batches; a terminal counts their rows on stderr, on from `already`."""
+def show_progress(
+    batches: Iterable[B], words: str, already: int = 0, total: int | None = None
+) -> Iterator[B]:
+    """Yield batches; a terminal counts their rows on stderr, on from `already`, of `total`."""
+    words = words if total is None else f"of {total:,} {words}"
     console = Console(stderr=True)
     columns = (TextColumn("{task.completed:,.0f} " + words), TimeElapsedColumn())
     quiet = not console.is_terminal

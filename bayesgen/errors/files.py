@@ -38,6 +38,7 @@ class UnwritableFile(BayesgenError, ValueError):
         "cannot write {path:path}: {reason}; a file in an existing folder is needed. Choose "
         "another path."
     )
+    full = Sentence("cannot write {path:path}: {reason}. Free some space, or choose another path.")
 
 
 class InvalidModelFile(BayesgenError, ValueError):

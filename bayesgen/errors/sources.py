@@ -6,11 +6,21 @@ from collections.abc import Sequence
 from bayesgen.errors.base import BayesgenError, BayesgenWarning, Sentence, listed, shown
 
 
+def reason(error: Exception) -> str:
+    """Return the first line of an error of an engine, which may quote bytes of a file."""
+    text = str(error).split("Is this a 'parquet' file?: ")[-1].strip().split("\n")[0]
+    return "".join(filter(str.isprintable, text))[:300].rstrip(". ")
+
+
 class InvalidSource(BayesgenError, ValueError):
     """Rows cannot be read from a source, or not in the way that a method requires."""
 
     unreadable = Sentence(
         "cannot read {source!r} as a table: {reason}. Write the file again, or leave it out."
+    )
+    engine = Sentence(
+        "cannot read {source!r}: {reason}. If these are rows of files, pass the path of the files, "
+        "fit('rows/*.parquet', y=...): errors then name the file and the column."
     )
     no_file = Sentence(
         "there is no file at {source!r}. Pass the path of a Parquet, CSV or Arrow file, of a "
@@ -35,6 +45,10 @@ class InvalidSource(BayesgenError, ValueError):
         "iconv -f latin1 -t utf-8 {source!r} > utf8.csv."
     )
 
+    open_quote = Sentence(
+        "a quotation mark in the row that begins in line {line:,} of {source!r} is not closed, and "
+        "the lines below would be read as part of it. Close it there, or write the file again."
+    )
     utf_16 = Sentence(
         "{source!r} is text in UTF-16; CSV files are read as UTF-8. Convert the file: iconv -f "
         "utf-16 -t utf-8 {source!r} > utf8.csv."
@@ -87,6 +101,10 @@ class InvalidSource(BayesgenError, ValueError):
     marked = Sentence(
         "column {column!r} holds -1 beside {others:listed}: -1 marks a row without a class, and "
         "every row needs one. Remove these rows, or, if -1 is a class, write it as a word."
+    )
+    new_columns = Sentence(
+        "{part} has the {columns:named column}, which the first part lacks. Leave these out here, "
+        "X.drop(columns={columns}), or add them to the first part, with missing values."
     )
     taken = Sentence(
         "{source!r} already has the {columns:named column}, and predictions of the same name "

@@ -243,8 +243,9 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
                 ones are treated as missing (with one warning that names them), and unknown ones are
                 rejected. Columns of an array are matched by position. With y="column" the rows may
                 also come from a source that is read part by part and may exceed memory: a path of
-                Parquet, CSV or Arrow files, a pyarrow Dataset or RecordBatchReader, a polars
-                LazyFrame, a DuckDB relation, or an iterator of DataFrames.
+                Parquet, CSV or Arrow files, a pyarrow Dataset, RecordBatchReader or other Arrow
+                stream, a polars LazyFrame, a DuckDB relation, an iterator of DataFrames, or a Dask
+                or Spark DataFrame.
             y: one label for each row, or the name of the column of X that holds the labels. None,
                 NaN and NA mark unlabeled rows, which the fit uses too (see `unlabelled`); -1 marks
                 them as well if the labels are text or include at least two other whole numbers,

@@ -12,6 +12,7 @@ who changes a file can update the checksum; the contents are therefore validated
 import codecs
 import contextlib
 import dataclasses
+import errno
 import json
 import math
 import os
@@ -39,6 +40,9 @@ FOREIGN = {
     b"PAR1": "a Parquet file",
 }
 """The first bytes of other files."""
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""Errors of a disk, a quota or a limit that takes no more bytes."""
 
 UNFINISHED = re.compile(r"[0-9a-f]{8}\.tmp")
 """Ending of the names of unfinished files, after a dot, the name of the file and a dot."""
@@ -68,7 +72,9 @@ def replacing(path: str | os.PathLike) -> Generator[Path]:
         temporary.replace(target)
         _settle(target.parent)
     except OSError as error:
-        raise UnwritableFile.because(path, error.strerror or str(error)) from error
+        full = error.errno in FULL
+        reason = os.strerror(error.errno) if full else error.strerror or str(error)
+        raise (UnwritableFile.full if full else UnwritableFile.because)(path, reason) from error
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)

@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,6 +14,8 @@ import bayesgen as bg
 from bayesgen.calibrate import brier, log_loss
 from bayesgen.cli import main, partial_output
 from bayesgen.cli.commands import predict
+
+FULL = Path("/dev/full")
 
 
 def run(*arguments):
@@ -72,6 +76,49 @@ def test_stated_class_probabilities_are_those_of_the_library(model, rows, tmp_pa
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
+def test_progress_counts_rows_of_the_total(model, rows, tmp_path, monkeypatch, capsys):
+    frame = pd.read_csv(rows)
+    frame.to_parquet(tmp_path / "rows.parquet")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    out = ("--out", tmp_path / "a.parquet")
+    assert run("predict", model, tmp_path / "rows.parquet", *out) == 0
+    error = capsys.readouterr().err
+    assert "of 150 rows answered" in error
+    assert "of 150 rows written" in error
+
+
+def test_full_disk_leaves_no_output_and_is_resumed(model, rows, tmp_path, monkeypatch, capsys):
+    resource = pytest.importorskip("resource")
+    monkeypatch.setattr(partial_output, "PART_ROWS", 40)
+    arguments = ("predict", model, rows, "--out", tmp_path / "a.csv", "--batch", 40)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    # bytes of a file: a part has fewer, the output more
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, before[1]))
+    try:
+        assert run(*arguments) == 1
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    error = capsys.readouterr().err
+    assert "a.csv': File too large. Free some space, or choose another path. [150 rows" in error
+    assert not (tmp_path / "a.csv").exists()
+    assert run(*arguments) == 0
+    found = pd.read_csv(tmp_path / "a.csv").filter(like="probability_")
+    expected = bg.load(model).predict_proba(bg.datasets.load_iris()[0])
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.csv", "iris.bgm", "rows.csv"]
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="a device of Linux")
+@pytest.mark.parametrize("json", [(), ("--json",)])
+def test_full_disk_below_stdout_is_one_sentence(json, model, rows, monkeypatch, capsys):
+    with FULL.open("w") as full, monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", full)
+        assert run("predict", model, rows, *json) == 1
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last == "bayesgen: cannot write the output: No space left on device."
+
+
 @pytest.fixture
 def interrupted(model, rows, tmp_path, monkeypatch, capsys):
     """Stop a run after two parts of 40 rows, and return its arguments."""
@@ -79,8 +126,8 @@ def interrupted(model, rows, tmp_path, monkeypatch, capsys):
     arguments = ("predict", model, rows, "--out", tmp_path / "a.parquet", "--batch", 40)
     real, calls = predict.printing.show_progress, []
 
-    def stops(batches, words, already=0):
-        for batch in real(batches, words, already):
+    def stops(batches, words, *counts, **total):
+        for batch in real(batches, words, *counts, **total):
             calls.append(words)
             if len(calls) == 3:
                 raise KeyboardInterrupt

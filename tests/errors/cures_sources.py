@@ -9,6 +9,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 from cures_tables import table
+from pyarrow import dataset
 
 import bayesgen as bg
 
@@ -81,6 +82,11 @@ SOURCES = {
         lambda: fit(folder() / "short.parquet"),
         "Write the file again",
         lambda: fit(folder() / "good" / "a.parquet"),
+    ),
+    "InvalidSource.engine": (
+        lambda: fit(dataset.dataset(folder() / "types")),
+        "pass the path of the files",
+        lambda: fit(str(folder() / "good" / "*.parquet"), y="y"),
     ),
     "InvalidSource.no_file": (
         lambda: fit(folder() / "goode"),
@@ -162,6 +168,11 @@ SOURCES = {
         "Cast it to text",
         lambda: fit(parts(y=["0", "1"] * 3)),
     ),
+    "InvalidSource.open_quote": (
+        lambda: fit(written(b'x,y\n1,a\n2,"b\n3,a\n4,b\n')),
+        "Close it there",
+        lambda: fit(written(b'x,y\n1,a\n2,"b"\n3,a\n4,b\n')),
+    ),
     "InvalidSource.utf_16": (
         lambda: fit(written("x,y\n1,a\n2,b\n".encode("utf-16"))),
         "iconv -f utf-16 -t utf-8",
@@ -171,6 +182,11 @@ SOURCES = {
         lambda: fit(written(b"PK\x03\x04")),
         "Save its sheet as CSV",
         lambda: fit(written(b"x,y\n1,a\n2,b\n3,a\n4,b\n")),
+    ),
+    "InvalidSource.new_columns": (
+        lambda: fit(parts(z=1.0)),
+        "X.drop(columns=['z'])",
+        lambda: fit([good(), good(z=1.0).drop(columns=["z"])]),
     ),
     "InvalidSource.frame": (
         lambda: fit([good(), [[1, 2]]]),

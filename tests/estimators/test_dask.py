@@ -143,7 +143,7 @@ BAD = {
         "partition 1, row 7: column 'y' is missing",
     ),
     "other labels": ({"y": 1}, errors.InvalidSource, "partition 1, .*label 1 here, and 'p'"),
-    "another column": ({"z": 1}, errors.UnknownColumns, "partition 1, rows 0 to 119: The feature"),
+    "another column": ({"z": 1}, errors.InvalidSource, "partition 1 has the column 'z', which"),
     "weights": ({"w": -1.0}, errors.InvalidWeights, "partition 1, rows 0 to 119: sample_weight is"),
 }
 

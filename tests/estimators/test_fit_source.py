@@ -135,7 +135,11 @@ BAD = {
     "infinity": ({"a": [1, 2, np.inf, 4]}, errors.InvalidValues, "part 1, row 2: column 'a' holds"),
     "text": ({"a": list("wxyz")}, errors.NotNumeric, "part 1, rows 0 to 3: column 'a' holds"),
     "numbers": ({"s": [1, 2, 3, 4]}, errors.NotLevels, "part 1, rows 0 to 3: column 's' holds"),
-    "another column": ({"z": 1}, errors.UnknownColumns, "part 1, rows 0 to 3: .*feature names"),
+    "another column": (
+        {"z": 1},
+        errors.InvalidSource,
+        "part 1 has the column 'z', which the first",
+    ),
     "no label": ({"y": ["p", None, "q", "q"]}, errors.InvalidSource, "part 1, row 1: column 'y'"),
     "other labels": ({"y": [1, 2, 1, 2]}, errors.InvalidSource, "part 1, .*label 1 here, and 'p'"),
 }

@@ -169,6 +169,29 @@ def test_only_the_columns_that_are_asked_for_are_read(name, tmp_path):
         assert sorted(part.names) == ["b", "c"]
 
 
+@pytest.mark.parametrize(
+    ("rows", "line"),
+    [
+        ('1,p\n2,"q\n3,p\n4,q\n', 3),
+        ('1,p\n2,"vir', 3),
+        ('1,"p\n\n2,"q"\n3,p\n', 2),
+        ('"1\n",p\n5,"q"\n2,"p\n3,q\n', 5),
+        ('1,p\n5",q\n3,"p ""q"""\n', None),
+        ('1,"p"\n2,"5" pipe"\n3,q', None),
+        ('1,"p\n\n"\n2,q\n3,"r"', None),
+    ],
+)
+@pytest.mark.parametrize("kinds", [None, {"a": "text"}])
+def test_quoted_cells_swallow_no_rows(rows, line, kinds, tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text(f"a,y\n{rows}")
+    if line is None:
+        assert sum(map(len, source_of(path).parts(kinds))) == 3
+        return
+    with pytest.raises(InvalidSource, match=f"that begins in line {line} of .*rows.csv"):
+        list(source_of(path).parts(kinds))
+
+
 def test_damaged_files_are_named(tmp_path):
     whole = tmp_path / "0.parquet"
     parquet.write_table(ARROW, whole)
@@ -181,6 +204,35 @@ def test_damaged_files_are_named(tmp_path):
     short.write_bytes(pages)
     with pytest.raises(InvalidSource, match=re.escape(repr(str(short)))):
         list(source_of(tmp_path).parts())
+
+
+def test_errors_of_engines_are_sentences(tmp_path):
+    parquet.write_table(pa.table({"a": [1, 2], "y": ["p", "q"]}), tmp_path / "0.parquet")
+    text = tmp_path / "1.parquet"
+    parquet.write_table(pa.table({"a": ["one", "two"], "y": ["p", "q"]}), text)
+    files = str(tmp_path / "*.parquet")
+
+    def breaks():
+        yield ARROW.to_batches()[0]
+        raise OSError("the network is gone")
+
+    for made, sentence in (
+        (lambda: dataset.dataset(tmp_path), "the Dataset.*: .* as a scalar of type int64"),
+        (lambda: pl.scan_parquet(files), "the LazyFrame.*: .*column a"),
+        (lambda: duckdb.connect().read_parquet(files), 'the relation.*: .*column "a"'),
+        (
+            lambda: pa.RecordBatchReader.from_batches(ARROW.schema, breaks()),
+            "the RecordBatchReader after 500 rows: the network is gone. If these",
+        ),
+    ):
+        with pytest.raises(InvalidSource, match=f"^cannot read {sentence}") as caught:
+            list(source_of(made()).parts())
+        assert "\n" not in str(caught.value)
+        assert caught.value.__cause__ is not None
+    text.write_bytes(text.read_bytes()[:300])
+    for made in (lambda: dataset.dataset(tmp_path), lambda: pl.scan_parquet(text)):
+        with pytest.raises(InvalidSource, match=r"^cannot read the \w+: .*(magic bytes|PAR1)"):
+            source_of(made())
 
 
 def test_repeated_names_are_refused(tmp_path):

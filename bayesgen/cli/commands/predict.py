@@ -114,7 +114,8 @@ def predict_rows(
     if out is None:
         stream = _Stream.of(answers, file.source, beside)
         with printing.table_writer(None, _without(stream.schema, hidden), lines=json) as write:
-            for rows in printing.show_progress(stream.tables, "rows answered"):
+            total = file.source.n_rows
+            for rows in printing.show_progress(stream.tables, "rows answered", total=total):
                 if labels:
                     labels.add(rows)
                 write(rows.drop_columns(hidden))
@@ -130,10 +131,12 @@ def predict_rows(
     with _kept_parts(out, run) as parts:
         source = _after(file.source, parts.n_rows)
         stream = _Stream.of(answers, source, beside, parts)
-        parts.write(printing.show_progress(stream.tables, "rows answered", parts.n_rows))
+        counts = parts.n_rows, source.n_rows
+        parts.write(printing.show_progress(stream.tables, "rows answered", *counts))
         count, schema = Counter(), _without(stream.schema, hidden)
         with printing.table_writer(out, schema, lines=False) as write:
-            for rows in printing.show_progress(parts.tables(), "rows written"):
+            written = printing.show_progress(parts.tables(), "rows written", total=parts.n_written)
+            for rows in written:
                 if labels:
                     labels.add(rows)
                 count += counted(rows.column("predicted"))
@@ -243,7 +246,7 @@ def _kept_parts(out: Path, run: dict) -> Generator[PartialOutput]:
     """Give the finished parts of an output, which stay if it cannot be completed now."""
     parts = PartialOutput.beside(out, run)
     if parts.n_rows:
-        printing.print_notes([f"resumed at row {parts.n_rows + 1:,}, after {parts.folder}"])
+        printing.print_notes([f"resumed at row {parts.n_rows + 1:,} from {parts.folder}"])
     elif parts.begun_again:
         printing.print_notes(
             [f"{parts.folder} was of another model, input or command; all rows are answered anew"]

@@ -11,6 +11,7 @@ from bayesgen.estimators.sources.fit import (
     add,
     forget_fit,
     reduced,
+    refuse_new_columns,
     require_statistics,
 )
 from bayesgen.estimators.training import TrainingState
@@ -88,13 +89,14 @@ class PartitionState:
         """Return the state of the rows of a partition.
 
         Raises:
-            InvalidSource: the partition lacks a column.
+            InvalidSource: the partition lacks a column, or has another.
         """
         classifier, start = with_its_rows(self.prototype), 0
         for frame in frames:
             whole = Part(name, start, frame)
-            lacks = [n for n in self.labelled.source.names or () if n not in whole.names]
-            if lacks:
+            names = self.labelled.source.names or ()
+            refuse_new_columns(whole, names)
+            if lacks := [n for n in names if n not in whole.names]:
                 raise InvalidSource.no_column(Code(name), lacks[0], whole.names)
             for first in range(0, len(whole), PART_ROWS):
                 add(classifier, self.labelled, whole.rows(first, first + PART_ROWS))

@@ -3,7 +3,7 @@
 import contextlib
 import dataclasses
 import functools
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -90,6 +90,7 @@ class LabelledSource:
                     found = part.names
                     self.require_columns(Code(part.name), found)
                     names = names or found
+                    refuse_new_columns(part, names)
                     lacks = [n for n in names if n not in found and n not in warned]
                     if lacks:
                         warned.update(lacks)
@@ -144,6 +145,15 @@ class LabelledSource:
         if read_marked_target(every, silent=True).there is not None:
             others = [label for label in every.tolist() if label != -1]
             raise InvalidSource.marked(self.target, others)
+
+
+def refuse_new_columns(part: Part, names: Sequence) -> None:
+    """Raise if a part has columns that the first one lacks.
+
+    names: of the columns of the first part.
+    """
+    if new := [name for name in part.names if name not in names]:
+        raise InvalidSource.new_columns(Code(part.name), new)
 
 
 def _kind(labels: np.ndarray) -> str:

@@ -11,8 +11,10 @@ import pyarrow as pa
 from pyarrow import csv
 
 from bayesgen.errors import IncompletePart, InvalidSource, InvalidTable, warn
+from bayesgen.errors.sources import reason
 from bayesgen.table.columns import Name
 from bayesgen.table.sources.csv_dialect import CsvDialect, require_text
+from bayesgen.table.sources.csv_quotes import require_closed_quotes
 
 NULLS = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None", "none")
 """Cells of a CSV file that mean "missing", quoted or not."""
@@ -51,12 +53,15 @@ class CsvFiles:
         """How each file is written.
 
         Raises:
-            InvalidSource: a file is no text in UTF-8.
+            InvalidSource: a file is no text in UTF-8, or cannot be opened.
         """
         found = {}
         for path in self.paths:
-            require_text(path)
-            found[path] = CsvDialect.of(path, self.separator, self.decimal)
+            try:
+                require_text(path)
+                found[path] = CsvDialect.of(path, self.separator, self.decimal)
+            except OSError as error:
+                raise InvalidSource.unreadable(path, reason(error)) from error
         return found
 
     def names(self) -> tuple[str, ...]:
@@ -85,7 +90,8 @@ class CsvFiles:
                 for all rows; None: all columns, of such types.
 
         Raises:
-            InvalidSource: a file is not a table, or a cell is not of its column's kind.
+            InvalidSource: a file is not a table, a quoted cell is not closed, or a cell is not of
+                its column's kind.
         """
         if kinds is None:
             types = self.types
@@ -95,6 +101,7 @@ class CsvFiles:
             absent = [name for name in types if name not in self._columns[path]]
             if absent and kinds is None:
                 warn(IncompletePart.lacks(f"file {path!r}", absent))
+            require_closed_quotes(path, self.dialects[path].separator)
             start = 0
             with self._opened(path, types, list(types)) as reader:
                 for batch in reader:
@@ -222,12 +229,6 @@ def common(kinds: set[pa.DataType]) -> pa.DataType:
     if observed == {pa.int64(), pa.float64()}:
         return pa.float64()
     return pa.bool_() if observed == {pa.int64(), pa.bool_()} else pa.string()
-
-
-def reason(error: Exception) -> str:
-    """Return the first line of an error of pyarrow; it may quote bytes of a file."""
-    text = str(error).split("Is this a 'parquet' file?: ")[-1].strip().split("\n")[0]
-    return "".join(filter(str.isprintable, text))[:200].rstrip(". ")
 
 
 def _distinct(schema: pa.Schema) -> Types:

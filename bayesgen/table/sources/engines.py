@@ -3,14 +3,19 @@
 Engines are recognized by the module of a type, so that none is imported that the caller has not.
 """
 
+import contextlib
 import functools
+import itertools
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
-from bayesgen.errors.base import Code
+from bayesgen.errors import BayesgenError, InvalidSource
+from bayesgen.errors.base import Code, rows
+from bayesgen.errors.sources import reason
+from bayesgen.table.columns import Names
 from bayesgen.table.reading import is_frame
 from bayesgen.table.sources.cluster import Cluster
 from bayesgen.table.sources.dask_frame import DaskFrame
@@ -73,7 +78,9 @@ def _lazy_frame_source(X: Any) -> Source:
     def batches() -> Iterator[object]:
         return X.collect_batches(chunk_size=PART_ROWS, maintain_order=True)
 
-    return Source(Code("the LazyFrame"), _numbered(batches), tuple(X.collect_schema().names()))
+    with _refusals("the LazyFrame"):
+        names = tuple(X.collect_schema().names())
+    return _numbered("the LazyFrame", batches, names)
 
 
 def _relation_source(X: Any) -> Source:
@@ -83,7 +90,7 @@ def _relation_source(X: Any) -> Source:
         read = getattr(again, "to_arrow_reader", None) or again.fetch_record_batch
         return read(PART_ROWS)
 
-    return Source(Code("the relation"), _numbered(batches), tuple(X.columns))
+    return _numbered("the relation", batches, tuple(X.columns))
 
 
 def _dataset_source(X: Any) -> Source:
@@ -92,13 +99,13 @@ def _dataset_source(X: Any) -> Source:
         options = {"use_threads": False, "batch_readahead": 0, "fragment_readahead": 0}
         return X.to_batches(batch_size=PART_ROWS, **options)
 
-    return Source(Code("the Dataset"), _numbered(batches), tuple(X.schema.names), X.count_rows())
+    with _refusals("the Dataset"):
+        n_rows = X.count_rows()
+    return _numbered("the Dataset", batches, tuple(X.schema.names), n_rows=n_rows)
 
 
 def _reader_source(X: Any) -> Source:
-    return Source(
-        Code("the RecordBatchReader"), _numbered(lambda: X), tuple(X.schema.names), once=True
-    )
+    return _numbered("the RecordBatchReader", lambda: X, tuple(X.schema.names), once=True)
 
 
 def _stream_source(X: Any) -> Source:
@@ -107,12 +114,12 @@ def _stream_source(X: Any) -> Source:
 
         return pa.RecordBatchReader.from_stream(X)
 
-    return Source(Code(f"the {type(X).__name__}"), _numbered(batches))
+    return _numbered(f"the {type(X).__name__}", batches)
 
 
 def _cluster_source(kind: Callable[[Any], Cluster], name: str, X: Any) -> Source:
     cluster = kind(X)
-    return Source(Code(name), _numbered(cluster.frames), tuple(X.columns), cluster=cluster)
+    return _numbered(name, cluster.frames, tuple(X.columns), cluster=cluster)
 
 
 ADAPTERS: dict[tuple[str, str], Callable[[Any], Source]] = {
@@ -126,17 +133,36 @@ ADAPTERS: dict[tuple[str, str], Callable[[Any], Source]] = {
 """Package and name of a type -> what makes a source of it."""
 
 
-def _numbered(batches: Callable[[], Iterable]) -> Callable[[Kinds | None], Iterator[Part]]:
-    """Return the function that reads batches of one stream, whose rows are numbered through."""
+def _numbered(
+    name: str, batches: Callable[[], Iterable], names: Names | None = None, **about: Any
+) -> Source:
+    """Return the source of the batches of one stream, whose rows are numbered through."""
 
     def read(_: Kinds | None) -> Iterator[Part]:
-        start = 0
-        for i, batch in enumerate(batches()):
+        with _refusals(name):
+            stream, start = iter(batches()), 0
+        for i in itertools.count():
+            # engines read ahead, so that the rows that fail may be later ones
+            with _refusals(f"{name} after {rows(start)}" if start else name):
+                batch = next(stream, None)
+            if batch is None:
+                return
             part = Part(f"part {i}", start, _table(batch))
             yield part
             start += len(part)
 
-    return read
+    return Source(Code(name), read, names, **about)
+
+
+@contextlib.contextmanager
+def _refusals(what: str) -> Generator[None]:
+    """Turn errors of an engine, of any class, into sentences; what: it was reading."""
+    try:
+        yield
+    except (BayesgenError, MemoryError):
+        raise
+    except Exception as error:
+        raise InvalidSource.engine(Code(what), reason(error)) from error
 
 
 def _table(batch: Any) -> object:

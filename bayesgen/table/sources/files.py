@@ -10,7 +10,8 @@ import pyarrow as pa
 from pyarrow import dataset, fs, parquet
 
 from bayesgen.errors import IncompletePart, InvalidSource, InvalidTable, warn
-from bayesgen.table.sources.csv_files import CsvFiles, reason
+from bayesgen.errors.sources import reason
+from bayesgen.table.sources.csv_files import CsvFiles
 from bayesgen.table.sources.part import PART_ROWS, Part
 from bayesgen.table.sources.source import Kinds, Source
 
