@@ -351,9 +351,9 @@ class NoRows(BayesgenError, ValueError):
         "y=y)."
     )
     others = Sentence(
-        "loo leaves out each row of the fit in turn, but class {label!r} has {found:g} rows here "
-        "(sum of weights) and had {fitted:g} in the fit. Pass exactly the rows, labels and "
-        "weights of the fit; for other rows use predict_log_proba."
+        "each row of the fit is left out in turn, but class {label!r} has {found:g} rows here (sum "
+        "of weights) and had {fitted:g} in the fit. Pass exactly the rows, labels and weights of "
+        "the fit; for other rows use predict_log_proba."
     )
     without_columns = Sentence(
         "loo leaves out each row of the fit in turn, but X lacks the {absent:named column} of "

@@ -111,9 +111,9 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             logistic regression on leave-one-out densities (`bayesgen.inference.pooling`). In
             NaiveBayes every column is then a block (see `weights_`).
         unlabelled: the weight of rows without a label (y is None, NaN or NA; see `fit`). "learn":
-            averaged over 0, .01, .03, .1, .3 and 1 by leave-one-out of the labeled rows (see
-            `unlabelled_weight_`); a number >= 0: the weight of each such row, 1 if the model is
-            right, 0 to use them for prior guesses only; None: such rows are rejected.
+            averaged over 0, .01, .03, .1, .3 and 1, stacked by leave-one-out of the labeled rows
+            (see `unlabelled_weight_`); a number >= 0: the weight of each such row, 1 if the model
+            is right, 0 to use them for prior guesses only; None: such rows are rejected.
         random_state: seed of simulated draws, fixed once per fit.
 
     Arguments of likelihoods are nested parameters: `likelihood__variance_rows` belongs to a single

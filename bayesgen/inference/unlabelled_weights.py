@@ -1,13 +1,18 @@
 """The weight of unlabeled rows, averaged by leave-one-out of the labeled ones.
 
 Weight 1 is right under the model; under a wrong one unlabeled rows may pull classes away from
-their labels (Cozman, Cohen and Cirelo 2003). Each weight lambda of a grid gives a closed form after
-EM; its score is the sum over labeled rows of log P(y_i given x_i, the other rows). Answers are the
-mean of the class probabilities over lambda, weighted by prior times exp(score).
+their labels (Cozman, Cohen and Cirelo 2003). Each weight lambda_l of a grid gives a closed form
+after EM. Answers are the mean of their class probabilities P_l, weighted by the mode w of
+
+    sum_i log sum_l w_l P_l(y_i given x_i, the other rows) + sum_l c_l log w_l
+
+over labeled rows i: stacking, as of the members of a `StackedClassifier`.
 
 Responsibilities that EM found with row i hold its label: unlabeled rows near it were assigned to
 its class, and would predict it well under a wrong model too. So EM runs on without the labeled rows
 of a fold before these are predicted; each row is then left out of the statistics on its own.
+
+Source: Yao, Vehtari, Simpson and Gelman (2018), Bayesian Analysis 13, 917-1007.
 """
 
 import dataclasses
@@ -22,6 +27,7 @@ from bayesgen.inference.incomplete_data import missing_cells
 from bayesgen.inference.point_estimates import MAP
 from bayesgen.inference.posterior import take_rows
 from bayesgen.inference.scores import Scores, log_class_probabilities
+from bayesgen.inference.stacking import weights_of
 from bayesgen.inference.unlabelled_rows import (
     WEIGHT,
     ExpectedLabels,
@@ -39,10 +45,13 @@ from bayesgen.model import Model, ModelStatistics, Reader
 from bayesgen.typing import Encoded, Joint, Labels, Weights
 
 GRID = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)
-PRIOR = np.array([0.5, 0.1, 0.1, 0.1, 0.1, 0.1])
-"""Weights of unlabeled rows, and their prior: half at none, which cannot hurt. Over iris, wine,
-votes, cancer and titanic an even prior is .01 to .02 better where unlabeled rows help, and worse
-where they hurt."""
+PRIOR_ROWS = np.array([2.4, 0.12, 0.12, 0.12, 0.12, 0.12])
+"""Weights of unlabeled rows, and the strength of their prior in rows: most at none, which cannot
+hurt. The mean log loss of 74 pairs of a table and a model, with 3, 10 or 30 labels a class, is .661
+and .570 on the halves of the tables, and .668 and .591 at weight 0; 3 to 8 rows, .7 to .9 of them
+at none, differ by at most .004. Weights in proportion to prior times exp(score) of each lambda, as
+in Bayesian model averaging, trust one of them too soon: .684 and .568, and on one of 43 pairs with
+10 labels or more .11 worse than weight 0 (here .022)."""
 NEGLIGIBLE = 1e-3
 """Share of a weight below which it is left out."""
 TOLERANCE = 1e-4
@@ -123,12 +132,11 @@ def learned(
             found.append(maximize(MAP(), model, statistics, reader, some, begin, TOLERANCE))
         added.append(some.statistics(likelihoods, found[-1].shares))
     parts = model, statistics, reader, labelled
-    scores = np.array([_score(*parts, part) for part in added])
+    logs = np.array([_logs(*parts, part) for part in added])
     # known labels flatter a weight: one that is negligible with them would be so without
-    for i in np.flatnonzero(scores[1:] > scores[0] + np.log(NEGLIGIBLE)) + 1:
-        scores[i] = _score_without(*parts, rows.times(GRID[i]), found[i].shares)
-    share = PRIOR * np.exp(scores - scores.max())
-    share /= share.sum()
+    for i in np.flatnonzero(_stacked(logs, labelled)[1:] > NEGLIGIBLE) + 1:
+        logs[i] = _logs_without(*parts, rows.times(GRID[i]), found[i].shares)
+    share = _stacked(logs, labelled)
     large = np.flatnonzero(share > NEGLIGIBLE)
     share = share[large] / share[large].sum()
     members = []
@@ -140,12 +148,12 @@ def learned(
     last = found[int(large[-1])]
     total = float(labelled.weight.sum())
     report = reported(members[-1], rows.n_rows, last)
-    with_all = float(np.log(PRIOR @ np.exp(scores - scores.max())) + scores.max())
+    with_all = np.logaddexp.reduce(np.log(share)[:, None] + logs[large])
     report.details.update(
         {
             WEIGHT: float(share @ np.array(GRID)[large]),
-            "unlabelled.loo_without": float(scores[0]) / total,
-            "unlabelled.loo_with": with_all / total,
+            "unlabelled.loo_without": float(logs[0] @ labelled.weight) / total,
+            "unlabelled.loo_with": float(with_all @ labelled.weight) / total,
         }
     )
     posterior = AveragedPosterior(reader, report, tuple(members), share)
@@ -155,43 +163,50 @@ def learned(
     return Learned(posterior, expected, labels)
 
 
-def _score(
+def _stacked(
+    logs: Float[np.ndarray, "weight row"], labelled: LabelledRows
+) -> Float[np.ndarray, " weight"]:
+    """Return the weight in the average of each weight of the grid."""
+    return weights_of(logs, labelled.weight, prior_rows=PRIOR_ROWS)
+
+
+def _logs(
     model: Model,
     statistics: ModelStatistics,
     reader: Reader,
     labelled: LabelledRows,
     added: ModelStatistics,
-) -> float:
-    """Return the sum over labeled rows of log P(y_i given x_i, the other rows).
+) -> Float[np.ndarray, " row"]:
+    """Return log P(y_i given x_i, the other rows) of labeled rows.
 
     added: expected statistics of the rows without a label, whose responsibilities stay.
     """
     scores = left_out(model, statistics + kept(reader, added), reader, labelled)
-    return float(own_logs(scores, labelled) @ labelled.weight)
+    return own_logs(scores, labelled)
 
 
-def _score_without(
+def _logs_without(
     model: Model,
     statistics: ModelStatistics,
     reader: Reader,
     labelled: LabelledRows,
     rows: UnlabelledRows,
     shares: Joint,
-) -> float:
-    """Return the sum over labeled rows of log P(y_i given x_i, the other rows), EM without i.
+) -> Float[np.ndarray, " row"]:
+    """Return log P(y_i given x_i, the other rows) of labeled rows, EM without i.
 
     rows: without a label, at the weight that is scored. shares: responsibilities at the end of EM
     with all labels.
     """
-    total = 0.0
+    out = np.empty(len(labelled.y))
     for fold in _folds(left_out(model, statistics, reader, labelled), labelled):
         some = labelled.at(fold)
         away = dataclasses.replace(rows, encoded=some.encoded, weight=some.away)
         rest = statistics - kept(reader, away.labelled(reader.full, some.y))
         found = maximize(MAP(), model, rest, reader, rows, shares, TOLERANCE, STEPS)
         again = rows.statistics(reader.full, found.shares)
-        total += _score(model, statistics, reader, some, again)
-    return total
+        out[fold] = _logs(model, statistics, reader, some, again)
+    return out
 
 
 def _folds(scores: Scores, rows: LabelledRows) -> list[Int[np.ndarray, " fold"]]:
