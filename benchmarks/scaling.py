@@ -111,7 +111,7 @@ def draw(lines: list[Line], path: Path) -> None:
     panels[0].set_ylabel("seconds")
     panels[0].legend(fontsize=7, frameon=False)
     panels[3].legend(fontsize=7, frameon=False)
-    figure.savefig(path, dpi=80)
+    figure.savefig(path, dpi=130)
     plt.close(figure)
 
 

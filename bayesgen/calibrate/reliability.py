@@ -73,6 +73,16 @@ def reliability(
         rng: draws the events.
         prob: level of the bands.
         resamples: number of sets of events behind a band.
+
+    Examples:
+        >>> import numpy as np
+        >>> from bayesgen.calibrate import reliability
+        >>> p = np.array([[0.9, 0.1], [0.6, 0.4], [0.3, 0.7]])
+        >>> curves = reliability(
+        ...     np.array([0, 0, 1]), p, ["dry", "rain"], rng=np.random.default_rng(0)
+        ... )
+        >>> [curve.name for curve in curves]
+        ['rain', 'top label']
     """
     shown = range(1, 2) if len(classes) == 2 else range(len(classes))
     events = {classes[k]: (y == k, probability[:, k]) for k in shown}
@@ -111,8 +121,17 @@ def reliability_curve(
     Raises:
         InvalidArgument: an invalid level or number of resamples.
 
-    Source: Dimitriadis, Gneiting and Jordan (2021), PNAS 118(8), e2016191118; consistency bands:
+    Source: Dimitriadis, Gneiting and Jordan (2021), PNAS 118(8), e2016191118; for the bands
         Bröcker and Smith (2007), Weather and Forecasting 22, 651-661.
+
+    Examples:
+        >>> import numpy as np
+        >>> from bayesgen.calibrate import reliability_curve
+        >>> rng = np.random.default_rng(0)
+        >>> stated = rng.random(1000)
+        >>> curve = reliability_curve(rng.random(1000) < stated, stated, name="rain", rng=rng)
+        >>> curve.rows, curve.decomposition.miscalibration < 0.01
+        (1000, True)
     """
     arguments.share("prob", prob)
     arguments.count("resamples", resamples, default=500)

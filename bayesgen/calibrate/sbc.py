@@ -61,7 +61,7 @@ class SimulationBasedCalibration:
 
     @property
     def uniformity(self) -> pd.DataFrame:
-        """P-values of each quantity: chi_square and ecdf."""
+        """The p-values, chi_square and ecdf, of each quantity."""
         return uniformity({str(name): self.ranks[name].to_numpy() for name in self.ranks})
 
     @property

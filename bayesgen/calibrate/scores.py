@@ -43,6 +43,12 @@ def brier(y: Labels, probability: Joint) -> float:
         probability: class probabilities, shape (row, class).
 
     Source: Brier (1950), Monthly Weather Review 78, 1-3.
+
+    Examples:
+        >>> import numpy as np
+        >>> from bayesgen.calibrate import brier
+        >>> brier(np.array([0, 1]), np.array([[0.5, 0.5], [1.0, 0.0]]))
+        1.25
     """
     true = np.equal.outer(y, np.arange(probability.shape[1]))
     return float(np.square(probability - true).sum(axis=1).mean())
@@ -54,6 +60,12 @@ def accuracy(y: Labels, probability: Joint) -> float:
     Args:
         y: class codes, shape (row,).
         probability: class probabilities, shape (row, class).
+
+    Examples:
+        >>> import numpy as np
+        >>> from bayesgen.calibrate import accuracy
+        >>> accuracy(np.array([0, 1]), np.array([[0.5, 0.5], [1.0, 0.0]]))
+        0.5
     """
     return float(np.mean(probability.argmax(axis=1) == y))
 
@@ -77,6 +89,14 @@ def calibration_error(y: Labels, probability: Joint, bins: int = BINS) -> float:
         bins: number of bins, at least 1.
 
     Source: Guo, Pleiss, Sun and Weinberger (2017), ICML, equation 3.
+
+    Examples:
+        Two rows with confidence .75, and the label of one of them:
+
+        >>> import numpy as np
+        >>> from bayesgen.calibrate import calibration_error
+        >>> calibration_error(np.array([0, 1]), np.array([[0.75, 0.25], [0.75, 0.25]]))
+        0.25
     """
     confidence = probability.max(axis=1)
     gap = (probability.argmax(axis=1) == y) - confidence
@@ -127,11 +147,13 @@ def _higher(event: Bool[np.ndarray, " row"], probability: Float[np.ndarray, " ro
 
 @dataclasses.dataclass(frozen=True)
 class BrierDecomposition:
-    """brier = miscalibration - discrimination + uncertainty; each is at least 0.
+    """Parts of a Brier score, which is miscalibration - discrimination + uncertainty.
 
-    miscalibration (MCB): what recalibration would gain. discrimination (DSC): what the recalibrated
-    probabilities gain over the overall class fractions. uncertainty (UNC): the Brier score of those
-    fractions.
+    Attributes:
+        miscalibration: what recalibration would gain (MCB), at least 0.
+        discrimination: what the recalibrated probabilities gain over the overall class fractions
+            (DSC), at least 0.
+        uncertainty: the Brier score of those fractions (UNC).
     """
 
     miscalibration: float
@@ -151,6 +173,14 @@ def brier_decomposition(y: Labels, probability: Joint) -> BrierDecomposition:
         probability: class probabilities, shape (row, class).
 
     Source: Dimitriadis, Gneiting and Jordan (2021), PNAS 118(8), e2016191118, equations 4 and 5.
+
+    Examples:
+        >>> import numpy as np
+        >>> from bayesgen.calibrate import brier_decomposition
+        >>> p = np.array([[0.75, 0.25], [0.75, 0.25], [0.25, 0.75]])
+        >>> parts = brier_decomposition(np.array([0, 0, 1]), p)
+        >>> round(parts.miscalibration, 3), round(parts.discrimination, 3)
+        (0.125, 0.444)
     """
     classes = range(probability.shape[1])
     parts = [event_decomposition(y == k, probability[:, k]) for k in classes]
@@ -175,6 +205,12 @@ def event_decomposition(
         probability: its stated probability, shape (row,).
 
     Source: Dimitriadis, Gneiting and Jordan (2021), PNAS 118(8), e2016191118, equations 4 and 5.
+
+    Examples:
+        >>> import numpy as np
+        >>> from bayesgen.calibrate import event_decomposition
+        >>> event_decomposition(np.array([False, True]), np.array([0.5, 0.5]))
+        BrierDecomposition(miscalibration=0.0, discrimination=0.0, uncertainty=0.25)
     """
     happened = event.astype(float)
     stated = np.square(probability - happened).mean()
@@ -196,6 +232,12 @@ def recalibrated(
         probability: its stated probability, shape (row,).
 
     Source: Dimitriadis, Gneiting and Jordan (2021), PNAS 118(8), e2016191118.
+
+    Examples:
+        >>> import numpy as np
+        >>> from bayesgen.calibrate import recalibrated
+        >>> recalibrated(np.array([0.0, 1.0, 0.0, 1.0]), np.array([0.1, 0.4, 0.6, 0.9]))
+        array([0. , 0.5, 0.5, 1. ])
     """
     from scipy.optimize import isotonic_regression
 

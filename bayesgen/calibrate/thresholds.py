@@ -82,6 +82,13 @@ def threshold_table(
 
     Raises:
         InvalidArgument: a threshold below 0 or above 1.
+
+    Examples:
+        >>> import numpy as np
+        >>> from bayesgen.calibrate import threshold_table
+        >>> ill, stated = np.array([False, True, True]), np.array([0.2, 0.4, 0.9])
+        >>> threshold_table(ill, stated, (0.3, 0.5))["sensitivity"].to_dict()
+        {0.3: 1.0, 0.5: 0.5}
     """
     for threshold in thresholds:
         if not (arguments.is_number(threshold) and 0 <= threshold <= 1):

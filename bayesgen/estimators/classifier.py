@@ -295,6 +295,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
 
         Raises:
             BayesgenError: as in `fit`, or a discount outside (0, 1].
+            ProgramRefuses: a user program, which has no additive statistics.
         """
         reset = not hasattr(self, "state_")
         rows = self._training_rows(X, y, sample_weight, reset=reset, classes=classes)
@@ -320,6 +321,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         Raises:
             DifferentModels: they differ in an argument, a column, a likelihood or a prior.
             NoRows: something is learned from all rows, and a classifier kept none.
+            ProgramRefuses: a user program, which has no additive statistics.
 
         Example:
             >>> import bayesgen as bg
@@ -352,6 +354,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             CannotForget: the rows cannot have been in the fit, too much precision would be lost, or
                 something is learned from all rows.
             TooFewClasses: fewer than two classes would remain.
+            ProgramRefuses: a user program, which has no additive statistics.
 
         Example:
             >>> import bayesgen as bg

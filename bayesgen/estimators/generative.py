@@ -1,7 +1,7 @@
 """The general classifier: one likelihood per block of columns, or a user's NumPyro program."""
 
 from collections.abc import Callable
-from typing import cast
+from typing import cast, override
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -171,6 +171,7 @@ class GenerativeClassifier(Classifier):
         tables = program.impute(X, table, draws, rng)
         return tables[0] if draws == 1 else tables
 
+    @override
     def partial_fit(
         self,
         X: object,
@@ -180,17 +181,16 @@ class GenerativeClassifier(Classifier):
         *,
         discount: float = 1.0,
     ) -> Self:
-        """Add rows to the fit (see `Classifier`); not available for a user program."""
         self._require_statistics("partial_fit")
         return super().partial_fit(X, y, classes, sample_weight, discount=discount)
 
+    @override
     def merge(self, other: Self) -> Self:
-        """Return a fit to the rows of both (see `Classifier`); not available for a user program."""
         self._require_statistics("merge")
         return super().merge(other)
 
+    @override
     def forget(self, X: object, y: object, sample_weight: object = None) -> Self:
-        """Remove rows from the fit (see `Classifier`); not available for a user program."""
         self._require_statistics("forget")
         return super().forget(X, y, sample_weight)
 

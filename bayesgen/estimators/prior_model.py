@@ -48,7 +48,8 @@ class PriorSample:
         axes: of each parameter, the labels of its axes after the first.
         classes: the labels in sorted order, shape (class,).
         observed: the rows and labels from which open guesses were filled in.
-        model: the prior itself. draws: its draws by owner, in the form `model` uses.
+        model: the prior itself.
+        draws: its draws by owner, in the form `model` uses.
 
     Example:
         >>> import bayesgen as bg

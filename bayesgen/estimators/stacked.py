@@ -581,7 +581,22 @@ class StackedClassifier(Classifier):
         Each row is simulated by a member with a density over the columns, drawn with probability
         proportional to its weight, or, if a class is stated, to its weight times P(y given data).
 
-        n, y, random_state: as in `Classifier.sample`.
+        Args:
+            n: number of rows.
+            y: the class of all rows, one of `classes_`; None: the class of each row is drawn from
+                P(y given data).
+            random_state: seed.
+
+        Raises:
+            InvalidArgument: n is not a count, or y is not a class.
+
+        Example:
+            >>> import bayesgen as bg
+            >>> X, y = bg.datasets.load_iris()
+            >>> stack = bg.StackedClassifier([bg.LDA(), bg.NaiveBayes()], random_state=0)
+            >>> rows, labels = stack.fit(X, y).sample(2, y="setosa", random_state=0)
+            >>> rows.shape, labels.tolist()
+            ((2, 4), ['setosa', 'setosa'])
         """
         return self._sampled(n, random_state, gaps=True, own=y)
 

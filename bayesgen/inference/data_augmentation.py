@@ -25,6 +25,14 @@ class Augmentation:
         draws: kept draws per chain.
         warmup: discarded draws per chain.
         chains: independent chains.
+
+    Examples:
+        >>> import bayesgen as bg
+        >>> X, y = bg.datasets.load_iris()
+        >>> X.loc[0, "petal_length"] = None
+        >>> method = bg.Augmentation(draws=100, warmup=50)
+        >>> bg.LDA(inference=method, random_state=0).fit(X, y).inference_
+        'augmentation'
     """
 
     draws: int = 1000

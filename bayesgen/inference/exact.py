@@ -24,6 +24,13 @@ class Exact:
     Args:
         draws: number of independent draws behind intervals; the Monte Carlo standard error of a
             mean class probability is at most 0.5 / sqrt(draws).
+
+    Examples:
+        >>> import bayesgen as bg
+        >>> X, y = bg.datasets.load_iris()
+        >>> clf = bg.NaiveBayes(inference=bg.Exact(draws=4000), random_state=0).fit(X, y)
+        >>> clf.predict_interval(X[50:51]).shape  # (row, class, end)
+        (1, 3, 2)
     """
 
     draws: int = 1000
@@ -61,6 +68,13 @@ class Expected:
 
     Args:
         draws: number of draws behind intervals.
+
+    Examples:
+        >>> import bayesgen as bg
+        >>> X, y = bg.datasets.load_iris()
+        >>> X.loc[0, "petal_length"] = None
+        >>> bg.LDA(inference=bg.Expected()).fit(X, y).inference_
+        'expected'
     """
 
     draws: int = 1000

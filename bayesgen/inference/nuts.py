@@ -200,6 +200,14 @@ class NUTS:
     Raises:
         InvalidCheckpoint: at fit, if the file is damaged or belongs to other data, another model,
             other arguments, another seed or other versions of jax and numpyro.
+
+    Examples:
+        >>> import bayesgen as bg
+        >>> X, y = bg.datasets.load_iris()
+        >>> method = bg.NUTS(draws=500, warmup=300, progress=False)
+        >>> sampled = bg.NaiveBayes(inference=method, random_state=0).fit(X[["petal_width"]], y)
+        >>> sampled.inference_
+        'nuts'
     """
 
     draws: int = 1000

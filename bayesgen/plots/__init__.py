@@ -1,7 +1,4 @@
-"""Plots in scikit-learn's style: a display holds the data, `.plot()` draws them.
-
-matplotlib is imported nowhere else, and only when something is drawn.
-"""
+"""Plots in scikit-learn's style: a display holds the data, and its method `plot` draws them."""
 
 from bayesgen.plots.comparison import ConfusionDisplay as ConfusionDisplay
 from bayesgen.plots.comparison import LearningCurveDisplay as LearningCurveDisplay

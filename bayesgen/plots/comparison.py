@@ -24,6 +24,13 @@ class RocDisplay:
     Args:
         curves: name -> DataFrame of `calibrate.roc`.
         event: the class that is called.
+
+    Examples:
+        >>> import numpy as np
+        >>> import bayesgen as bg
+        >>> ill, stated = np.array([False, True, True]), np.array([0.2, 0.4, 0.9])
+        >>> curves = {"test": bg.calibrate.roc(ill, stated)}
+        >>> display = bg.plots.RocDisplay(curves, event="ill").plot()
     """
 
     curves: Mapping[str, Any]
@@ -56,6 +63,13 @@ class ConfusionDisplay:
 
     Args:
         table: DataFrame of `calibrate.confusion`, true classes down, decided ones across.
+
+    Examples:
+        >>> import numpy as np
+        >>> import bayesgen as bg
+        >>> p = np.array([[0.9, 0.1], [0.4, 0.6], [0.2, 0.8]])
+        >>> table = bg.calibrate.confusion(np.array([0, 0, 1]), p, ["ill", "well"])
+        >>> display = bg.plots.ConfusionDisplay(table).plot()
     """
 
     table: Any
@@ -88,6 +102,13 @@ class LearningCurveDisplay:
         curves: `Comparison.curves`, a DataFrame of scores and standard errors indexed by
             (classifier, rows).
         score: one of its columns.
+
+    Examples:
+        >>> import bayesgen as bg
+        >>> X, y = bg.datasets.load_iris()
+        >>> classifiers = {"naive": bg.NaiveBayes(), "LDA": bg.LDA()}
+        >>> found = bg.compare(classifiers, X, y, cv=3, train_sizes=[12, 60], progress=False)
+        >>> display = bg.plots.LearningCurveDisplay(found.curves).plot()
     """
 
     curves: Any

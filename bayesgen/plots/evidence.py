@@ -163,6 +163,7 @@ class EvidenceDisplay:
     def _widen(self) -> None:
         """Widen the axis until each number, whose width is fixed in points, lies within it."""
         for _ in range(PASSES):
+            self.ax_.figure.draw_without_rendering()  # the layout makes room for names of columns
             low, high = self.ax_.get_xlim()
             boxes = [text.get_window_extent() for text in self.ax_.texts]
             inside = self.ax_.transData.inverted()

@@ -28,8 +28,12 @@ BINS = 25
 class ColumnDensity:
     """Density of one column: evaluation points, p(x given y = k) there, and observed values.
 
-    at: numbers, or positions of levels, (point,). density: (point, class), per unit of the column,
-    or probabilities of levels. seen: values (row,), NaN missing. ticks: names of levels or ().
+    Attributes:
+        name: of the column.
+        at: numbers, or positions of levels, (point,).
+        density: (point, class), per unit of the column, or probabilities of levels.
+        seen: values (row,), NaN where missing.
+        ticks: names of levels, or ().
     """
 
     name: object

@@ -20,10 +20,14 @@ class IntervalDisplay:
     """P(class) of each row with its interval, sorted by probability.
 
     Attributes:
-        probability: of the class, shape (row,), ascending. interval: lower and upper ends,
-        (row, 2). positions: of the rows in X, (row,). truth: their labels, or None.
-        name: the class. prob: level of the intervals. looks: number of the color and marker of
-        rows of the class, and of the others: those that the classes have in all pictures.
+        probability: of the class, shape (row,), ascending.
+        interval: lower and upper ends, (row, 2).
+        positions: of the rows in X, (row,).
+        truth: their labels, or None.
+        name: the class.
+        prob: level of the intervals.
+        looks: number of the color and marker of rows of the class, and of the others: those that
+            the classes have in all pictures.
 
     Example:
         >>> import bayesgen as bg

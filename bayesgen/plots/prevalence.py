@@ -14,8 +14,10 @@ class PrevalenceDisplay:
     """Means and intervals of class frequencies, and the class probabilities of the fit.
 
     Attributes:
-        names: of the classes. mean, trained: of the population and at fit, shape (class,).
-        interval: lower and upper ends, (class, 2). prob: level of the intervals.
+        names: of the classes.
+        mean, trained: of the population and at fit, shape (class,).
+        interval: lower and upper ends, (class, 2).
+        prob: level of the intervals.
 
     Example:
         >>> import bayesgen as bg

@@ -18,8 +18,9 @@ class RankDisplay:
     """ECDF of the ranks of each quantity minus the uniform law, and the band that holds all curves.
 
     Attributes:
-        ranks: of each quantity, fractions from 0 to 1, shape (fit,). title: of the model and the
-            inference. false_alarm: probability that any curve of a correct method leaves the band.
+        ranks: of each quantity, fractions from 0 to 1, shape (fit,).
+        title: of the model and the inference.
+        false_alarm: probability that any curve of a correct method leaves the band.
 
     Example:
         >>> import bayesgen as bg

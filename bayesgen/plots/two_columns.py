@@ -38,7 +38,9 @@ class DensityDisplay:
 
     Attributes:
         log_density: log p(x given y = k, data) on the grid, shape (class, up, across).
-        across, up: points of the grid. names: the two columns. classes: labels.
+        across, up: points of the grid.
+        names: the two columns.
+        classes: labels.
         rows: the rows drawn, (row, 2), and their labels.
 
     Example:
@@ -112,9 +114,14 @@ class RegionDisplay:
     outlines the region of typical rows.
 
     Attributes:
-        probability: on the grid, (class, up, across). unsure: (up, across), or None for a point
-        estimate. typical: typicality, (up, across), or None. across, up: points of the grid.
-        names: the two columns. classes: labels. rows: the rows drawn, (row, 2), and their labels.
+        probability: on the grid, (class, up, across).
+        unsure: whether the intervals of the two most probable classes overlap, (up, across); None
+            for a point estimate.
+        typical: typicality, (up, across), or None.
+        across, up: points of the grid.
+        names: the two columns.
+        classes: labels.
+        rows: the rows drawn, (row, 2), and their labels.
 
     Example:
         >>> import bayesgen as bg

@@ -10,6 +10,8 @@ CODE = re.compile(r"(`[^`]*`)")
 MARK = re.compile(r"(\*|\||(?<=[A-Za-z0-9])_(?!\w))")
 HEAD = re.compile(r"^\s+[\w, ]+_:(?= )")
 """An attribute at the start of its entry, whose name napoleon escapes itself."""
+SHORT = 22
+"""Letters of code in a table that stay together."""
 
 
 def escape_marks(
@@ -50,9 +52,17 @@ def typeset_dashes(_: Sphinx, page: nodes.document) -> None:
             text.parent.replace(text, nodes.Text(" \N{EN DASH} " + text[4:]))
 
 
+def mark_short_code(_: Sphinx, page: nodes.document) -> None:
+    """Give code that fits into a column of a table a class of its own, so that it is not broken."""
+    for code in page.findall(nodes.literal):
+        if len(code.astext()) <= SHORT:
+            code["classes"].append("short")
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the step."""
     app.connect("autodoc-process-docstring", escape_marks, priority=100)
     app.connect("autodoc-process-signature", constructor_signature)
     app.connect("doctree-read", typeset_dashes)
+    app.connect("doctree-read", mark_short_code)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

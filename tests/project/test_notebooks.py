@@ -4,6 +4,7 @@ That they still run, and that their text is true, is what `pytest --nbmake -n 2 
 Cells that check the text are tagged, so that the documentation site leaves them out.
 """
 
+import ast
 import base64
 import json
 import re
@@ -64,6 +65,20 @@ def test_hides_what_is_not_for_readers(path):
 
 
 @every_tagged_notebook
+def test_readers_see_every_name_defined(path):
+    assert not names_from_hidden_cells(cells(path))
+
+
+def test_names_from_hidden_cells():
+    hide = {"tags": ["remove-cell"]}
+    rows, use = {"metadata": {}, "source": "rows = []"}, {"metadata": {}, "source": "len(rows)"}
+    hidden = {"metadata": hide, "source": "rows = list(rows)"}
+    assert not names_from_hidden_cells([rows, use])
+    assert not names_from_hidden_cells([hidden, rows, use])
+    assert names_from_hidden_cells([rows, hidden, use]) == {"rows"}
+
+
+@every_tagged_notebook
 def test_pictures_are_sharp(path):
     pictures = [o["data"]["image/png"] for o in outputs(path) if "image/png" in o.get("data", {})]
     assert all(dots_per_inch(base64.b64decode(picture)) >= DPI for picture in pictures)
@@ -99,6 +114,20 @@ def test_says_nothing_of_the_machine_or_the_hour(path):
     assert set(notebook["metadata"]) == {"kernelspec", "language_info"}
     texts = json.dumps([o for o in outputs(path) if "image/png" not in o.get("data", {})])
     assert not re.search(r"/(home|root|tmp|Users|usr|work)/| at 0x[0-9a-f]{6}", texts)
+
+
+def names_from_hidden_cells(cells: list[dict]) -> set[str]:
+    """Return the names that shown cells use and only hidden ones, or hidden ones last, assign."""
+    hidden, found = set(), set()
+    for cell in cells:
+        names = [n for n in ast.walk(ast.parse(source(cell))) if isinstance(n, ast.Name)]
+        assigned = {name.id for name in names if isinstance(name.ctx, ast.Store)}
+        if "remove-cell" in cell["metadata"].get("tags", []):
+            hidden |= assigned
+        else:
+            found |= {name.id for name in names} & hidden - assigned
+            hidden -= assigned
+    return found
 
 
 def dots_per_inch(png: bytes) -> float:

@@ -51,3 +51,25 @@ def test_docstring_describes_every_argument(cls):
 )
 def test_docstring_describes_what_a_fit_sets(cls):
     assert {"classes_", "inference_", "report_", "n_features_in_"} <= entries(cls, "Attributes")
+
+
+def test_every_entry_of_a_docstring_is_one_name():
+    modules = (bg, bg.calibrate, bg.plots, bg.datasets)
+    found = {v for module in modules for v in vars(module).values() if inspect.isclass(v)}
+    classes = [cls for cls in found if cls.__module__.startswith("bayesgen.")]
+    assert len(classes) > 40
+    assert {cls.__name__: faults for cls in classes if (faults := crammed(cls.__doc__))} == {}
+    assert crammed("Rows.\n\nArgs:\n    rows: their number. names: theirs.\n    All are positive.")
+
+
+def crammed(docstring):
+    """Return the entries of a docstring that napoleon would not read as one name each."""
+    faults, inside = [], False
+    for line in inspect.cleandoc(docstring or "").splitlines():
+        inside = line in {"Args:", "Attributes:"} or (inside and line.startswith("    "))
+        entry = inside and re.match(r"    \S", line)
+        if entry and not re.match(r"    ((\w+, )*\w+): ", line):
+            faults.append(line)
+        if inside and re.search(r"\. [a-z_]+(, [a-z_]+)*: ", line):
+            faults.append(line)
+    return faults

@@ -58,6 +58,9 @@ class MultivariateNormal(density.NormalDensity):
     incomplete row is scored by the marginal density of its observed cells: the other rows and
     columns of the matrix are dropped, and prior strengths are unchanged.
 
+    Prior strengths may be "learn", and so may the scale, which is then between diagonal and pooled:
+    naive Bayes, LDA and QDA are limiting cases of one model.
+
     Exact. Source: Gelman et al., Bayesian Data Analysis (3rd ed.), section 3.6.
 
     Args:
@@ -80,8 +83,6 @@ class MultivariateNormal(density.NormalDensity):
         concentration: of the LKJ prior; 1 is uniform over correlation matrices.
         correlation: the share of the columns' correlations within classes in the guess scale=None,
             from 0 (diagonal) up to, but not including, 1 (the pooled covariance).
-        Prior strengths may be "learn", and so may the scale, which is then between diagonal and
-        pooled: naive Bayes, LDA and QDA are limiting cases of one model.
 
     Raises:
         InvalidPrior: a prior strength not above 0, a scale that is not symmetric positive definite.
