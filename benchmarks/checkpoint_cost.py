@@ -11,7 +11,8 @@ import tempfile
 import warnings
 from pathlib import Path
 
-from measure import Options, Result, compared, in_turn, main, ratio
+from measure import Options, compared, in_turn, main, ratio
+from results import Result
 from tables import normal_rows
 
 import bayesgen as bg

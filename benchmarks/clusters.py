@@ -17,18 +17,10 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from measure import (
-    Result,
-    assert_close,
-    compared,
-    environment,
-    in_turn,
-    parser,
-    ratio,
-    write,
-)
+from measure import assert_close, compared, environment, in_turn, parser, ratio
 from out_of_core import COLUMNS, generate
 from reporting import describe, machine_lines, table
+from results import Result, write
 
 MODELS = {"naive Bayes": "NaiveBayes", "QDA": "QDA"}
 GOALS = {"Dask, 2 workers": ">= 1.6", "Spark local[2]": ">= 1.2"}

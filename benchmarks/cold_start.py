@@ -14,7 +14,8 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from measure import Options, Result, compared, in_turn, main, ratio
+from measure import Options, compared, in_turn, main, ratio
+from results import Result
 
 import bayesgen as bg
 

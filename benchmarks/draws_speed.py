@@ -17,7 +17,8 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from measure import Options, Result, assert_close, compared, in_turn, main, ratio, seconds
+from measure import Options, assert_close, compared, in_turn, main, ratio, seconds
+from results import Result
 from tables import normal_rows
 
 import bayesgen as bg

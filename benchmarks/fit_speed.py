@@ -10,7 +10,8 @@ the same rows complete.
 from functools import partial
 
 import numpy as np
-from measure import Options, Result, assert_close, compared, in_turn, main, ratio
+from measure import Options, assert_close, compared, in_turn, main, ratio
+from results import Result
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from sklearn.naive_bayes import CategoricalNB, GaussianNB
 from tables import level_rows, normal_rows

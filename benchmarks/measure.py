@@ -7,7 +7,6 @@ library reads the setting when it is loaded.
 
 import argparse
 import dataclasses
-import json
 import os
 import subprocess
 import sys
@@ -18,6 +17,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from reporting import describe, table
+from results import Result, read, write
 
 THREAD_VARIABLES = (
     "OPENBLAS_NUM_THREADS",
@@ -54,35 +55,6 @@ class Ratio:
     high: float
     ours: float
     theirs: float
-
-
-@dataclasses.dataclass(frozen=True)
-class Result:
-    """One line of the table.
-
-    goal: such as ">= 4" or "<= 1.2"; None where a figure is for information.
-    measured: None where a peer is not installed, which the note says. unit: "x" for ratios.
-    low, high: extremes over repeats. ours, theirs: seconds, where timed.
-    """
-
-    work: str
-    goal: str | None
-    measured: float | None
-    unit: str = "x"
-    low: float | None = None
-    high: float | None = None
-    ours: float | None = None
-    theirs: float | None = None
-    note: str = ""
-    threads: str = ""
-
-    @property
-    def met(self) -> bool | None:
-        """Whether the figure is on the right side of its goal; None without a goal or figure."""
-        if self.goal is None or self.measured is None:
-            return None
-        sign, bound = self.goal.split()
-        return self.measured >= float(bound) if sign == ">=" else self.measured <= float(bound)
 
 
 def in_turn(ours: Callable, theirs: Callable, repeats: int) -> np.ndarray:
@@ -131,9 +103,6 @@ def main(
     threads: tuple[str, ...] = ("one", "default"),
 ) -> None:
     """Run a benchmark script from the command line: print its table, write JSON if asked to."""
-    # imported here: reporting imports Result from this module
-    from reporting import describe, table
-
     arguments = parser(doc, threads).parse_args()
     options = Options(arguments.quick, arguments.repeats or (1 if arguments.quick else 7))
     if arguments.here:
@@ -166,18 +135,6 @@ def parser(doc: str, threads: tuple[str, ...]) -> argparse.ArgumentParser:
     # this process measures; without it, children do
     out.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     return out
-
-
-def write(path: Path, results: list[Result], **more: object) -> None:
-    """Write results as JSON."""
-    lines = [{**dataclasses.asdict(line), "met": line.met} for line in results]
-    path.write_text(json.dumps({**more, "results": lines}, indent=2) + "\n", encoding="utf-8")
-
-
-def read(path: Path) -> list[Result]:
-    """Return the results that `write` wrote."""
-    lines = json.loads(path.read_text(encoding="utf-8"))["results"]
-    return [Result(**{k: v for k, v in line.items() if k != "met"}) for line in lines]
 
 
 def environment(threads: str) -> dict[str, str]:

@@ -13,8 +13,9 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from measure import Options, Result, compared, main, ratio, seconds
+from measure import Options, compared, main, ratio, seconds
 from numpyro_mcmc import numpyro_mcmc
+from results import Result
 from tables import normal_rows
 
 import bayesgen as bg

@@ -20,8 +20,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from measure import Options, Result, assert_close, compared, environment, parser, ratio, write
+from measure import Options, assert_close, compared, environment, parser, ratio
 from memory import megabytes
+from reporting import describe, table
+from results import Result, write
 
 COLUMNS = [f"x{j}" for j in range(20)]
 CLASSES = ["high", "low", "medium"]
@@ -233,8 +235,6 @@ def beside(
 
 def main() -> None:
     """Generate files, run both sides, print a table."""
-    from reporting import describe, table
-
     options = parser(__doc__, ("one",))
     options.add_argument("--rows", type=int, default=None, help="rows (10,000,000)")
     options.add_argument("--folder", type=Path, help="of the files, which stay (a temporary one)")

@@ -8,7 +8,8 @@ A stack's fit is in seconds, leave-one-out of all members included.
 from functools import partial
 
 import numpy as np
-from measure import Options, Result, compared, in_turn, main, ratio, seconds
+from measure import Options, compared, in_turn, main, ratio, seconds
+from results import Result
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from tables import normal_rows
 

@@ -6,7 +6,7 @@ import platform
 from pathlib import Path
 
 import numpy as np
-from measure import Result
+from results import Result
 
 PEERS = (
     *("bayesgen", "numpy", "scipy", "scikit-learn", "jax", "jaxlib", "numpyro", "pandas"),

@@ -6,8 +6,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from measure import Result, read, write
 from reporting import describe, machine_lines, table
+from results import Result, read, write
 
 SCRIPTS = {
     "fit": "fit_speed.py",

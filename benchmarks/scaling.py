@@ -11,7 +11,8 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from measure import Options, Result, main, seconds
+from measure import Options, main, seconds
+from results import Result
 from tables import normal_rows
 
 import bayesgen as bg

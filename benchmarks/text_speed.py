@@ -13,7 +13,8 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from measure import Options, Result, assert_close, compared, in_turn, main, ratio
+from measure import Options, assert_close, compared, in_turn, main, ratio
+from results import Result
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.metrics import accuracy_score, log_loss
 from sklearn.naive_bayes import BernoulliNB, MultinomialNB

@@ -11,8 +11,9 @@ mean or covariance, gradients the leapfrog steps of the kept draws: no clock is 
 import warnings
 
 import numpy as np
-from measure import Options, Result, main
+from measure import Options, main
 from numpyro_mcmc import numpyro_mcmc
+from results import Result
 from sklearn.datasets import load_breast_cancer, load_wine
 
 import bayesgen as bg
