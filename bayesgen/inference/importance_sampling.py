@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 
 from bayesgen.inference.chain_diagnostics import reliable_k, smoothed_weights
 from bayesgen.inference.data_augmentation import Augmentation
-from bayesgen.inference.incomplete_data import IncompleteData, missing_cells
+from bayesgen.inference.incomplete_data import IncompleteData, em, missing_cells
 from bayesgen.inference.posterior import CHAINS, DrawsPosterior, Report, chained
 from bayesgen.likelihoods.base import row_chunks
 from bayesgen.model import Model, ModelStatistics, Reader
@@ -24,8 +24,7 @@ HOPELESS = 2.5
 WEIGHED_FLOATS = 2_000_000
 """Numbers in the parameters of draws weighted at once: 16 MB, a small part of all draws."""
 EM_STEPS = 30
-STILL = 1e-3
-"""Relative change of every parameter at which EM stops: far below the width of any posterior."""
+"""Steps of EM at most; few missing cells need few, and weights are right wherever it stops."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,7 +95,7 @@ def importance_sample(
     data: IncompleteData, rng: np.random.Generator, n: int
 ) -> WeighedDraws | None:
     """Return n draws of equal weight; None if the weights vary too much to be trusted."""
-    centre = em(data)
+    centre = em(data, data.likelihood.initial_params(data.statistics), EM_STEPS)
     size = max(n, LEAST_DRAWS)
     proposal = data.likelihood.posterior(data.filled(centre))
     draws = proposal.draw(rng, size)
@@ -120,19 +119,6 @@ def _others(draws: Params, size: int) -> Iterator[slice]:
     width = sum(value[0].size for value in draws.values())
     for part in row_chunks(size - PILOT, max(PILOT, WEIGHED_FLOATS // width)):
         yield slice(PILOT + part.start, PILOT + part.stop)
-
-
-def em(data: IncompleteData) -> Params:
-    """Return about the mode of the posterior by EM, which few missing cells leave in few steps.
-
-    Weights are right wherever it stops.
-    """
-    params = data.likelihood.initial_params(data.statistics)
-    for _ in range(EM_STEPS):
-        before, params = params, data.likelihood.posterior(data.filled(params)).mode()
-        if all(np.allclose(v, before[name], rtol=STILL, atol=0.0) for name, v in params.items()):
-            break
-    return params
 
 
 def resampled(

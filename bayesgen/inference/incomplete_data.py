@@ -20,6 +20,9 @@ from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture
 from bayesgen.model import Model, ModelStatistics
 from bayesgen.typing import Block, Labels, Params, Weights
 
+STILL = 1e-3
+"""Relative change of every parameter at which EM stops: far below the width of any posterior."""
+
 LogWeights = Callable[[Params], Float[np.ndarray, "draw independent"]]
 """The log importance weights of draws of the parameters."""
 
@@ -71,6 +74,11 @@ class IncompleteData(abc.ABC):
     def expected(self) -> tuple[Statistics, OptimumReport]:
         """Return expected statistics of the filled rows, given the observed cells and the mode."""
 
+    @property
+    def center(self) -> Params:
+        """The parameters at which `expected` fills rows: the mode."""
+        return self.mode()[0]
+
     @abc.abstractmethod
     def filled(self, params: Params) -> Statistics:
         """Return expected statistics of the filled rows, given the observed cells and params."""
@@ -84,11 +92,23 @@ class IncompleteData(abc.ABC):
         parameters: what is independent a posteriori has weights of its own.
         """
 
-    def expected_statistics_per_row(self, x: Block, y: Labels, weight: Weights) -> Statistics:
-        """Return the terms of `expected` for each of some rows, with rows in place of classes."""
+    def expected_statistics_per_row(
+        self, x: Block, y: Labels, weight: Weights, params: Params
+    ) -> Statistics:
+        """Return the terms of `filled` for each of some rows, with rows in place of classes."""
         raise UnsupportedInference.because(
             "leave-one-out", "incomplete rows of this family have no expected part", "Leave it out."
         )
+
+
+def em(data: IncompleteData, start: Params, steps: int) -> Params:
+    """Return the parameters after some steps of EM toward the mode, fewer if these come to rest."""
+    params = start
+    for _ in range(steps):
+        before, params = params, data.likelihood.posterior(data.filled(params)).mode()
+        if all(np.allclose(v, before[name], rtol=STILL, atol=0.0) for name, v in params.items()):
+            break
+    return params
 
 
 @functools.singledispatch

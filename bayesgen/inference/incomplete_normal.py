@@ -148,6 +148,11 @@ class IncompleteNormal(IncompleteData):
         params, account = self._conjugate_mode
         return expected(self.statistics, params), account
 
+    @property
+    def center(self) -> Params:
+        """The mode under the conjugate prior, for any prior."""
+        return self._conjugate_mode[0]
+
     @functools.cached_property
     def _conjugate_mode(self) -> tuple[Params, OptimumReport]:
         conjugate = self.likelihood.with_arrays({"prior": "conjugate"})
@@ -170,13 +175,12 @@ class IncompleteNormal(IncompleteData):
         return lambda draws: by_class(draws).sum(axis=1, keepdims=True)
 
     def expected_statistics_per_row(
-        self, x: Block, y: Labels, weight: Weights
+        self, x: Block, y: Labels, weight: Weights, params: Params
     ) -> MultivariateNormalStatistics:
         """Return the expected moments of each row, shape (row, ...)."""
         some = np.flatnonzero(np.isnan(x).any(axis=1))
         alone = gather(x[some], np.arange(len(some)), weight[some], len(some))
-        mode, _ = self._conjugate_mode
-        mean, factor = mode["mean"][y[some]], mode["cholesky"]
+        mean, factor = params["mean"][y[some]], params["cholesky"]
         own = {"mean": mean, "cholesky": factor if len(factor) == 1 else factor[y[some]]}
         found = expected(alone, own)
         count, moments, scatter = weight.copy(), x.copy(), np.zeros((*x.shape, x.shape[1]))

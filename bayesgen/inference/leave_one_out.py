@@ -8,12 +8,14 @@ many rows at once; the others score row by row, equal rows once.
 import dataclasses
 import functools
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 
 from bayesgen.classes import ClassPrior
 from bayesgen.inference.incomplete_data import expected_statistics, missing_cells
+from bayesgen.inference.incomplete_left_out import IncompleteLeftOut
 from bayesgen.likelihoods import Likelihood, Statistics
 from bayesgen.likelihoods.normal_statistics import class_moments
 from bayesgen.model import ModelStatistics, complete_model
@@ -99,7 +101,7 @@ def leave_one_out(
     if getattr(statistics, "has_missing", False):
         statistics, x = _zero_filled(statistics, rows.x, full, uninformative)
         rows = dataclasses.replace(rows, x=x)
-        score = _with_missing(statistics, full, uninformative)
+        score = _with_missing(likelihood, statistics, full, uninformative, rows)
     if score is None:
         score = functools.partial(_batch, likelihood, statistics, full, uninformative)
         apart = _indispensable(rows) if likelihood.kind == "numbers" else np.empty(0, dtype=int)
@@ -168,28 +170,35 @@ def _zero_filled(
 
 
 def _with_missing(
-    statistics: Statistics, full: Likelihood, uninformative: np.ndarray
+    likelihood: Likelihood,
+    statistics: Statistics,
+    full: Likelihood,
+    uninformative: np.ndarray,
+    rows: Rows,
 ) -> Score | None:
     """Return the score of rows where missing values rule out the closed form; None otherwise.
 
-    Rows give their expected statistics at the mode of all rows, whose guesses are kept too: an
-    approximation, like the posterior (see `Expected`).
+    Rows give their expected statistics: an approximation, like the posterior (see `Expected`).
     """
-    prior, kept, axis = full, np.flatnonzero(~uninformative), full.subset_axis
-    if uninformative.any():
-        prior, statistics = full.take(axis, kept), statistics.take(axis, kept)
-    found = missing_cells(prior, statistics)
+    kept = np.flatnonzero(~uninformative) if uninformative.any() else None
+
+    def part(whole: Statistics | Likelihood) -> Any:
+        return whole if kept is None else whole.take(full.subset_axis, kept)
+
+    def completed(some: np.ndarray, weight: Weights) -> tuple[Likelihood, Statistics]:
+        found = rows.at(some)._statistics(likelihood, weight)
+        prior = likelihood.complete(found)
+        constant = prior.uninformative()
+        # without some rows another column may be constant: its guess needs them
+        same = constant is None or np.array_equal(constant, uninformative)
+        return part(prior if same else full), part(found)
+
+    prior, found = part(full), missing_cells(part(full), part(statistics))
     if found is None:
         return None
-    whole, _ = found.expected()
-
-    def score(rows: Rows, some: np.ndarray) -> Joint:
-        part = rows.at(some)
-        x = part.x if prior is full else full.select(part.x, kept)
-        alone = found.expected_statistics_per_row(x, part.y, part.away)
-        return prior.log_predictive_updated(whole.without_each(alone, part.y), x)
-
-    return score
+    x = rows.x if kept is None else full.select(rows.x, kept)
+    left_out = IncompleteLeftOut(prior, found, x, rows.y, rows.weight, completed)
+    return lambda rows, some: left_out.scores(some, rows.away[some])
 
 
 def _batch(

@@ -295,7 +295,8 @@ def _block_left_out(
         if incomplete is None:
             alone = part.statistics_per_row(x[some], away[some], n_levels)
         else:
-            alone = incomplete.expected_statistics_per_row(x[some], y[some], away[some])
+            own = x[some], y[some], away[some]
+            alone = incomplete.expected_statistics_per_row(*own, incomplete.center)
         rest = whole.without_each(alone, y[some])
         out[some] = part.log_predictive_updated(rest, x[some])
     return out

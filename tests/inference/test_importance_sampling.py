@@ -15,8 +15,8 @@ from test_data_augmentation import LIMIT, P, closed_form, prior_of, worst_deviat
 import bayesgen as bg
 from bayesgen.inference import importance_sampling, incomplete_normal_weights
 from bayesgen.inference.data_augmentation import augment
-from bayesgen.inference.importance_sampling import em, importance_sample, resampled
-from bayesgen.inference.incomplete_data import missing_cells
+from bayesgen.inference.importance_sampling import EM_STEPS, importance_sample, resampled
+from bayesgen.inference.incomplete_data import em, missing_cells
 from bayesgen.likelihoods import JointCategorical, MultivariateNormal
 
 LEVELS = (2, 3, 2)
@@ -57,9 +57,13 @@ DATA = {
 # -- weights -------------------------------------------------------------------------------------
 
 
+def start(data):
+    return em(data, data.likelihood.initial_params(data.statistics), EM_STEPS)
+
+
 def weight_gap(data, rng):
     """Return the range of the differences to the weights that two log likelihoods define."""
-    centre = em(data)
+    centre = start(data)
     filled = data.filled(centre)
     draws = data.likelihood.posterior(filled).draw(rng, 30)
     found = data.log_importance(centre)(draws)
@@ -88,8 +92,8 @@ def test_a_lost_pattern_changes_the_weights(rng, monkeypatch):
 @pytest.mark.parametrize(("name", "parts"), [("per class", 2), ("shared", 1), ("table", 2)])
 def test_what_is_independent_has_weights_of_its_own(rng, name, parts):
     data = DATA[name](rng)
-    draws = data.likelihood.posterior(data.filled(em(data))).draw(rng, 5)
-    assert data.log_importance(em(data))(draws).shape == (5, parts)
+    draws = data.likelihood.posterior(data.filled(start(data))).draw(rng, 5)
+    assert data.log_importance(start(data))(draws).shape == (5, parts)
 
 
 # -- draws ---------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from bayesgen.likelihoods import MultivariateNormal
 from bayesgen.likelihoods.multivariate_normal import statistics
 
 K, P = 3, 4
@@ -107,3 +108,35 @@ def test_products_are_symmetric_and_alike_on_both_ways(rng, p):
     found = statistics._squares(x, None)
     np.testing.assert_allclose(found, x.T @ x, rtol=1e-13, atol=1e-13)
     np.testing.assert_allclose(found, statistics._squares(x, np.ones(50)), rtol=1e-13, atol=1e-13)
+
+
+def test_pooled_scatter_of_incomplete_rows_has_missing_cells_at_the_means_of_classes(rng):
+    x, y = rows_of("near", rng)
+    x[rng.random(x.shape) < 0.3] = np.nan
+    weight = rng.integers(1, 4, len(y)).astype(float)
+    found = statistics.gather(x, y, weight, K).pooled_observed_scatter
+    expected = np.zeros((P, P))
+    for k in range(K):
+        own, w = x[y == k], weight[y == k]
+        seen = ~np.isnan(own)
+        mean = (w[:, None] * np.where(seen, own, 0.0)).sum(axis=0) / (w[:, None] * seen).sum(axis=0)
+        centered = np.where(seen, own - mean, 0.0)
+        expected += (w[:, None] * centered).T @ centered
+    np.testing.assert_allclose(found[0], expected, rtol=0, atol=1e-12 * np.trace(expected))
+    assert (np.linalg.eigvalsh(found) > 0).all()
+
+
+def test_guessed_correlations_do_not_rest_on_a_few_complete_rows(rng):
+    """Of 20 columns one row in eight is complete: correlations of these are nearly singular."""
+    y = rng.integers(K, size=200)
+    x = rng.standard_normal((200, 20))
+    x[rng.random(x.shape) < 0.1] = np.nan
+    found = statistics.gather(x, y, np.ones(200), K)
+
+    def narrowest(scatter):
+        sd = np.sqrt(np.diagonal(scatter[0]))
+        return np.linalg.eigvalsh(scatter[0] / sd / sd[:, None])[0]
+
+    assert narrowest(found.pooled_scatter) < 0.02
+    scale = MultivariateNormal(correlation=0.99).complete(found).scale
+    assert narrowest(scale[:1]) > 0.2

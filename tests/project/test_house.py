@@ -34,8 +34,8 @@ MOST_CODE = 500
 """Lines of code of one file; docstrings, overloads, comments and blank lines left out."""
 MOST_ANCESTORS = {"likelihoods": 4}
 """Ancestors of ours that a class may have, by folder; 2 elsewhere."""
-ELSEWHERE = {"_repr_html_", "_mask"}
-"""IPython's display; numpyro's masks, which have no public accessor."""
+ELSEWHERE = {"_repr_html_", "_mask", "_exit"}
+"""IPython's display; numpyro's masks, which have no public accessor; os._exit, which is public."""
 NAMES = frozenset(
     {"hole", "holes", "bend", "bends", "bent", "inert", "worth", "worths", "told", "said"}
     | {"climb", "leap", "peak", "made", "plain", "known", "learnt"}

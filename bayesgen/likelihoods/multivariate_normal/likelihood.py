@@ -82,7 +82,8 @@ class MultivariateNormal(density.NormalDensity):
             MAP and NUTS.
         concentration: of the LKJ prior; 1 is uniform over correlation matrices.
         correlation: the share of the columns' correlations within classes in the guess scale=None,
-            from 0 (diagonal) up to, but not including, 1 (the pooled covariance).
+            from 0 (diagonal) up to, but not including, 1 (the pooled covariance). Missing cells
+            count as at the means of their classes, and so shrink them.
 
     Raises:
         InvalidPrior: a prior strength not above 0, a scale that is not symmetric positive definite.
@@ -389,9 +390,10 @@ class MultivariateNormal(density.NormalDensity):
 def correlations(share: float | np.ndarray, statistics: MultivariateNormalStatistics) -> np.ndarray:
     """Return matrices with 1 on the diagonal and a share of the columns' correlations beside it.
 
-    Correlations are those of complete rows within classes, shape (..., 1, feature, feature).
+    Correlations are those within classes, shape (..., 1, feature, feature); missing cells shrink
+    them toward 0.
     """
-    scatter = statistics.pooled_scatter
+    scatter = statistics.pooled_observed_scatter
     # subtracting rows leaves rounding error where nothing varies: variances below 0, correlations
     # beyond 1
     spread = np.sqrt(np.maximum(np.diagonal(scatter, axis1=-2, axis2=-1), 0.0))

@@ -143,6 +143,21 @@ class MultivariateNormalStatistics(SufficientStatistics):
         """The scatter of all classes, each around its mean, shape (1, feature, feature)."""
         return self.scatter.sum(axis=-3, keepdims=True)
 
+    @functools.cached_property
+    def pooled_observed_scatter(self) -> Traceable:
+        """The same with incomplete rows, whose missing cells are at the means of their classes.
+
+        Positive semidefinite; covariances are too small by about the share of missing pairs.
+        """
+        if not self.has_missing:
+            return self.pooled_scatter
+        mean = self.marginal().mean
+        complete = self.mean - mean
+        cells = np.where(self.cell_observed, self.cell_mean - mean[self.cell_class], 0.0)
+        between = (self.count[:, None] * complete).T @ complete
+        between += (self.cell_count[:, None] * cells).T @ cells
+        return self.pooled_scatter + self.cell_scatter.sum(axis=0) + between
+
     @property
     def has_missing(self) -> bool:
         """Whether any row is incomplete."""
