@@ -4,7 +4,7 @@ Statistics are kept by cell, one class and one pattern of observed columns: coun
 No step needs the rows.
 
 Modes: Newton's method (`newton`) maximizes the density of the observed cells, starting from one
-step of EM (`incomplete_normal_moments`) after the columns' own moments. Gibbs steps: moments of the
+step of EM (`expected_moments`) after the columns' own moments. Gibbs steps: moments of the
 filled rows are drawn given the parameters, then parameters given those.
 
 Source: Dempster, Laird and Rubin (1977); Little and Rubin, Statistical Analysis with Missing Data
@@ -20,17 +20,17 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from bayesgen.inference.incomplete_data import IncompleteData, LogWeights, missing_cells
-from bayesgen.inference.incomplete_normal_moments import (
-    cell_means,
-    expected,
-    merge_cells,
-    regression,
-)
 from bayesgen.inference.incomplete_normal_weights import log_importance
 from bayesgen.inference.newton import Flat, OptimumReport, Point, maximise
 from bayesgen.likelihoods import MultivariateNormal, Repair
 from bayesgen.likelihoods.multivariate_normal import MultivariateNormalStatistics
 from bayesgen.likelihoods.multivariate_normal.density import cells_log_likelihood
+from bayesgen.likelihoods.multivariate_normal.expected_moments import (
+    cell_means,
+    expected,
+    merge_cells,
+    regression,
+)
 from bayesgen.likelihoods.multivariate_normal.likelihood import EIGENVALUE_FLOOR, repaired_factor
 from bayesgen.likelihoods.multivariate_normal.statistics import all_cells, complete_rows, gather
 from bayesgen.typing import Block, Labels, Params, Weights

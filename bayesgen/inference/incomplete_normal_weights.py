@@ -19,8 +19,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from jaxtyping import Float, Int
 
-from bayesgen.inference.incomplete_normal_moments import cell_means, regression
 from bayesgen.likelihoods.base import row_chunks
+from bayesgen.likelihoods.multivariate_normal.expected_moments import cell_means, regression
 from bayesgen.likelihoods.multivariate_normal.lkj_and_wishart import divided
 from bayesgen.likelihoods.multivariate_normal.statistics import MultivariateNormalStatistics
 from bayesgen.typing import Params

@@ -19,9 +19,10 @@ from incomplete_rows import (
 )
 from scipy.stats import invwishart, multivariate_normal
 
-from bayesgen.inference import incomplete_normal, incomplete_normal_moments, newton
+from bayesgen.inference import incomplete_normal, newton
 from bayesgen.inference.incomplete_normal import IncompleteNormal
 from bayesgen.likelihoods import MultivariateNormal, Repair
+from bayesgen.likelihoods.multivariate_normal import expected_moments
 
 
 def maximum_likelihood(likelihood, statistics, **options):
@@ -97,13 +98,13 @@ def test_prior_of_the_oracle_is_that_of_scipy(rng):
 
 def test_dropping_the_conditional_covariance_is_found(case, covariance, monkeypatch):
     _, _, _, prior, statistics = case
-    right = incomplete_normal_moments.regression
+    right = expected_moments.regression
 
     def without_noise(statistics, params):
         slope, root = right(statistics, params)
         return slope, 0.0 * root
 
-    monkeypatch.setattr(incomplete_normal_moments, "regression", without_noise)
+    monkeypatch.setattr(expected_moments, "regression", without_noise)
     params, _, _ = maximum_likelihood(prior, statistics)
     assert not agrees(params, *highest_likelihood(covariance))
 

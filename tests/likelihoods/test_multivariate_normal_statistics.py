@@ -5,6 +5,7 @@ import pytest
 
 from bayesgen.likelihoods import MultivariateNormal
 from bayesgen.likelihoods.multivariate_normal import statistics
+from bayesgen.likelihoods.multivariate_normal.likelihood import correlations
 
 K, P = 3, 4
 
@@ -140,3 +141,19 @@ def test_guessed_correlations_do_not_rest_on_a_few_complete_rows(rng):
     assert narrowest(found.pooled_scatter) < 0.02
     scale = MultivariateNormal(correlation=0.99).complete(found).scale
     assert narrowest(scale[:1]) > 0.2
+
+
+def test_guessed_correlations_of_incomplete_rows_are_expected_ones(rng):
+    """Within .01 of those of the same rows when complete; missing cells at means lose .1."""
+    y = rng.integers(K, size=2000)
+    x = rng.standard_normal((2000, 1)) + 0.3 * rng.standard_normal((2000, P)) + y[:, None]
+    x[:, 2] = 5.0
+    complete = statistics.gather(x.copy(), y, np.ones(2000), K)
+    x[rng.random(x.shape) < 0.2] = np.nan
+    found = statistics.gather(x, y, np.ones(2000), K)
+    assert found.has_missing
+    truth, guess = correlations(1.0, complete), correlations(1.0, found)
+    np.testing.assert_allclose(guess, truth, atol=0.01)
+    assert (guess[0, 2] == np.eye(P)[2]).all()
+    observed = found.pooled_observed_scatter[0]
+    assert truth[0, 0, 1] - observed[0, 1] / np.sqrt(observed[0, 0] * observed[1, 1]) > 0.1

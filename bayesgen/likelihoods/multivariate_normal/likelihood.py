@@ -18,6 +18,7 @@ from bayesgen.likelihoods.base import (
     require_positive,
 )
 from bayesgen.likelihoods.multivariate_normal import density, lkj_and_wishart
+from bayesgen.likelihoods.multivariate_normal.expected_moments import pooled_scatter
 from bayesgen.likelihoods.multivariate_normal.shared_correlation import SharedCorrelationNormal
 from bayesgen.likelihoods.multivariate_normal.statistics import MultivariateNormalStatistics
 from bayesgen.likelihoods.normal import Normal
@@ -82,8 +83,8 @@ class MultivariateNormal(density.NormalDensity):
             MAP and NUTS.
         concentration: of the LKJ prior; 1 is uniform over correlation matrices.
         correlation: the share of the columns' correlations within classes in the guess scale=None,
-            from 0 (diagonal) up to, but not including, 1 (the pooled covariance). Missing cells
-            count as at the means of their classes, and so shrink them.
+            from 0 (diagonal) up to, but not including, 1 (the pooled covariance). Incomplete rows
+            count by their expected correlations.
 
     Raises:
         InvalidPrior: a prior strength not above 0, a scale that is not symmetric positive definite.
@@ -390,10 +391,9 @@ class MultivariateNormal(density.NormalDensity):
 def correlations(share: float | np.ndarray, statistics: MultivariateNormalStatistics) -> np.ndarray:
     """Return matrices with 1 on the diagonal and a share of the columns' correlations beside it.
 
-    Correlations are those within classes, shape (..., 1, feature, feature); missing cells shrink
-    them toward 0.
+    Correlations are those within classes, shape (..., 1, feature, feature).
     """
-    scatter = statistics.pooled_observed_scatter
+    scatter = pooled_scatter(statistics)
     # subtracting rows leaves rounding error where nothing varies: variances below 0, correlations
     # beyond 1
     spread = np.sqrt(np.maximum(np.diagonal(scatter, axis1=-2, axis2=-1), 0.0))

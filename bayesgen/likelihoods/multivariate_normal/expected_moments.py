@@ -9,12 +9,19 @@ Source: Dempster, Laird and Rubin (1977); Little and Rubin, Statistical Analysis
 """
 
 import numpy as np
+from jaxtyping import Float
 
 from bayesgen.likelihoods.multivariate_normal.statistics import (
     MultivariateNormalStatistics,
     complete_rows,
 )
-from bayesgen.typing import Params
+from bayesgen.typing import Params, Traceable
+
+POOLED_STEPS = 10
+"""Steps of EM toward the covariance that classes share. Without them the correlations of crabs with
+20 % of the cells missing are so much too small that a stack loses .02 nats."""
+RIDGE = 1e-6
+"""Share of its variance that is added to that of a column, since columns may repeat each other."""
 
 
 def expected(
@@ -29,6 +36,44 @@ def expected(
     scatter = slope @ statistics.cell_scatter @ slope.mT
     scatter += statistics.cell_count[:, None, None] * (root @ root.mT)
     return complete_rows(*merge_cells(statistics, filled, scatter))
+
+
+def pooled_scatter(
+    statistics: MultivariateNormalStatistics,
+) -> Traceable:
+    """Return the scatter of all classes around their means, that of incomplete rows expected.
+
+    Cells are expected under means by class and one covariance, after a few steps of EM. The shape
+    is (*lead, 1, feature, feature), *lead that of statistics of complete rows.
+    """
+    if not statistics.has_missing:
+        return statistics.pooled_scatter
+    # kept with the statistics: every prior that they complete asks for it
+    known = vars(statistics).setdefault("_pooled", [])
+    if not known:
+        known.append(_pooled(statistics))
+    return known[0]
+
+
+def _pooled(
+    statistics: MultivariateNormalStatistics,
+) -> Float[np.ndarray, "1 feature feature"]:
+    scatter = statistics.pooled_observed_scatter.copy()
+    live = np.flatnonzero(scatter[0].diagonal() > 0)
+    part, found = statistics.take("feature", live), scatter[:, live[:, None], live]
+    columns = part.marginal()
+    # missing cells at the means of their classes: correlations are too small at first
+    spread = np.sqrt(found[0].diagonal())
+    unit = np.sqrt(columns.scatter.sum(axis=0) / columns.count.sum(axis=0)) / spread
+    mean, covariance = columns.mean, found * unit[:, None] * unit
+    for _ in range(POOLED_STEPS):
+        ridge = RIDGE * covariance[0].diagonal() * np.eye(len(live))
+        factor = np.linalg.cholesky(covariance + ridge)
+        filled = expected(part, {"mean": mean, "cholesky": factor})
+        mean, found = filled.mean, filled.pooled_scatter
+        covariance = found / filled.count.sum()
+    scatter[:, live[:, None], live] = found
+    return scatter
 
 
 def regression(
