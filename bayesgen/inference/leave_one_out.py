@@ -193,11 +193,11 @@ def _with_missing(
         same = constant is None or np.array_equal(constant, uninformative)
         return part(prior if same else full), part(found)
 
-    prior, found = part(full), missing_cells(part(full), part(statistics))
+    found = missing_cells(part(full), part(statistics))
     if found is None:
         return None
     x = rows.x if kept is None else full.select(rows.x, kept)
-    left_out = IncompleteLeftOut(prior, found, x, rows.y, rows.weight, completed)
+    left_out = IncompleteLeftOut(found, x, rows.y, rows.weight, completed)
     return lambda rows, some: left_out.scores(some, rows.away[some])
 
 
