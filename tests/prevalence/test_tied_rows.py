@@ -48,7 +48,7 @@ def test_size_where_rows_tie():
     law_size(10, tied=True)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("tied", [True, False])
 def test_size_of_more_runs(tied):
     """At most .08, and 2 standard errors of 300 runs; the density of few distinct rows has less."""
