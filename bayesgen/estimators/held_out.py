@@ -11,6 +11,7 @@ from sklearn.base import clone
 from bayesgen import predict
 from bayesgen.errors import UnsupportedInference
 from bayesgen.estimators.classifier import Classifier
+from bayesgen.estimators.judged_rows import JudgedRows
 from bayesgen.estimators.training_rows import TrainingRows, joined, one_each, together
 from bayesgen.inference import Posterior, class_probabilities
 from bayesgen.inference.posterior import take_rows
@@ -43,7 +44,7 @@ class Attempt:
 
     members: dict[str, Classifier]
     held_out: dict[str, HeldOut]
-    judged: Int[np.ndarray, " judged"]
+    judged: JudgedRows
     failed: dict[str, str]
 
 

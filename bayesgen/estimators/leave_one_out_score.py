@@ -11,9 +11,11 @@ from bayesgen.estimators.training_rows import TrainingRows, one_each
 from bayesgen.inference import Posterior, log_class_probabilities
 from bayesgen.inference.posterior import take_rows
 from bayesgen.likelihoods.normal_statistics import class_moments
-from bayesgen.table import SparseTable
+from bayesgen.table import SparseTable, few_by_content
 from bayesgen.typing import Encoded, Labels
 
+FEW = 20_000
+"""Rows of a large table from which those that are scored are chosen."""
 ENOUGH, ERRORS = 20, 1.0
 """Rows, and standard errors by which the class frequencies must be better, for a warning. In the
 lectures' tables of 14 and 8 rows (play tennis, voters) they are better by .1 to 1.8 of them by
@@ -41,26 +43,31 @@ def scored(
     n = len(rows.codes)
     codes = rows.codes_among(state.classes)
     # its fit reads every cell once, and a row left out costs many times as much, in every class
-    judged = judged_rows(codes, 2 * len(state.classes) * len(state.schema.used()))
+    cells = 2 * len(state.classes) * len(state.schema.used())
+    few = few_by_content(rows.table, FEW)
+    some = rows if len(few) == n else rows.only(few)
+    found = judged_rows([some], state.classes, cells)
+    judged = few[found.rows]
     if len(judged) < n:
         encoded = state.schema.encode(rows.table.take(judged), unseen)
         safe = _subtractable(state, encoded, codes[judged])
         if not len(safe):
             return None
-        encoded, judged = take_rows(encoded, safe), judged[safe]
+        encoded, judged, found = take_rows(encoded, safe), judged[safe], found.only(safe)
     else:
         encoded = rows.encode(state.schema, unseen)
-    y, weight = codes[judged], rows.weight[judged]
+    y, weight = codes[judged], found.weight
     # each judged row stands for its share of the table: none is then the last of its kind
-    share = weight * (n / len(judged))
+    own = rows.weight[judged]
+    share = own * (n / len(judged))
     counts = prior if isinstance(prior, int | float | np.number) else 1.0
     try:
-        scores = state.leave_one_out(counts, posterior.reader, encoded, y, share, one_each(weight))
+        scores = state.leave_one_out(counts, posterior.reader, encoded, y, share, one_each(own))
     except BayesgenError:  # a class is too small to lose a row under an improper prior
         return None
-    own = np.arange(len(y)), y
-    loss = -log_class_probabilities(scores.joint, scores.log_classes)[own]
-    frequencies = -scores.log_classes[own]
+    place = np.arange(len(y)), y
+    loss = -log_class_probabilities(scores.joint, scores.log_classes)[place]
+    frequencies = -scores.log_classes[place]
     mean, gap = float(loss @ weight / weight.sum()), loss - frequencies
     excess = float(gap @ weight / weight.sum())
     return {

@@ -34,7 +34,8 @@ def warn_of(state: TrainingState, prior: Spec, reader: Reader, rows: TrainingRow
     blocks = [name for name in state.pattern_blocks() if name in reader.kept]
     if not blocks:
         return
-    judged = judged_rows(rows.codes)
+    chosen = judged_rows([rows], state.classes)
+    judged = chosen.rows
     schema = dataclasses.replace(state.schema, blocks={n: state.schema.blocks[n] for n in blocks})
     encoded = schema.encode(rows.table.take(judged))
     y, weight = rows.codes_among(state.classes)[judged], rows.weight[judged]
@@ -52,7 +53,7 @@ def warn_of(state: TrainingState, prior: Spec, reader: Reader, rows: TrainingRow
             parts.append(loo.leave_one_out(state.likelihoods[name], *whole, found)[which.ravel()])
             names.append(state.schema.blocks[name][j].reads)
     log_classes = state.classes_without(prior, y, one_each(weight))
-    doubt = warning(names, np.stack(parts, axis=1), log_classes, y, weight)
+    doubt = warning(names, np.stack(parts, axis=1), log_classes, y, chosen.weight)
     if doubt is not None:
         warn(doubt)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import check_random_state
@@ -34,7 +34,7 @@ from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import PATTERNS, Blocks
 from bayesgen.estimators.diagnostics import Fitted
 from bayesgen.estimators.held_out import Attempt, HeldOut, fitted_posterior, held_out
-from bayesgen.estimators.judged_rows import ROWS_JUDGED, judged_rows
+from bayesgen.estimators.judged_rows import ROWS_JUDGED, JudgedRows, judged_rows
 from bayesgen.estimators.prior_model import PriorModel
 from bayesgen.estimators.restored_on_failure import restored_on_failure
 from bayesgen.estimators.sources.fit import LabelledSource, labels_in_column
@@ -320,7 +320,7 @@ class StackedClassifier(Classifier):
         first: bool,
     ) -> Attempt:
         """Return the members that could be fitted, with their leave-one-out predictions."""
-        judged = judged_rows(together(seen, classes)[0], len(seen[0].table.names))
+        judged = judged_rows(seen, classes, _width(seen[0].table))
 
         def attempt(member: Classifier) -> HeldOut:
             own = self._fit_member(member, seen, classes, first=first)
@@ -356,10 +356,10 @@ class StackedClassifier(Classifier):
         seen: Sequence[TrainingRows],
         own: Sequence[TrainingRows],
         classes: np.ndarray,
-        judged: Int[np.ndarray, " judged"],
+        judged: JudgedRows,
     ) -> HeldOut:
         """Return what a member predicts of held-out rows, its missing pattern with its power."""
-        one = held_out(member, seen, own, classes, judged)
+        one = held_out(member, seen, own, classes, judged.rows)
         if self.missing == "learn" and isinstance(self.members, str):
             learned = pattern_power(member, one.scores, own, judged)
             one = dataclasses.replace(one, log_proba=learned.log_proba(one.scores))
@@ -402,7 +402,7 @@ class StackedClassifier(Classifier):
         before: dict[str, str],
     ) -> Self:
         """Weight the members by their leave-one-out predictions; set all fitted attributes."""
-        codes, weight = (part[fitted.judged] for part in together(seen, classes))
+        codes, weight = together(seen, classes)[0][fitted.judged.rows], fitted.judged.weight
         members, own = fitted.members, (np.arange(len(codes)), codes)
         log_proba = np.stack([one.log_proba for one in fitted.held_out.values()])
         able = np.stack([one.able for one in fitted.held_out.values()], axis=1)
@@ -720,6 +720,11 @@ class StackedClassifier(Classifier):
 
 
 # -- members ---------------------------------------------------------------------------------------
+
+
+def _width(table: Table) -> int:
+    """Return the number of columns with an observed cell."""
+    return sum(not column.is_missing for column in table.columns)
 
 
 def _verdict(posteriors: Mapping[str, Posterior]) -> str:

@@ -26,7 +26,7 @@ from bayesgen.errors import (
     warn,
 )
 from bayesgen.estimators.column_blocks import Blocks
-from bayesgen.estimators.judged_rows import ROWS_JUDGED, judged_rows
+from bayesgen.estimators.judged_rows import ROWS_JUDGED, JudgedRows, judged_rows
 from bayesgen.estimators.likelihood_checks import check_cells, check_encoded, check_sparse
 from bayesgen.estimators.training_rows import (
     TrainingRows,
@@ -379,7 +379,10 @@ class TrainingState:
         encoded = joined([rows.labelled.encode(self.schema, unseen) for rows in seen])
         codes, weight = together(seen, self.classes)
         width = len(self.schema.used())
-        judged = np.arange(len(codes)) if temper is not None else judged_rows(codes, width)
+        chosen = JudgedRows(np.arange(len(codes)), weight)
+        if temper is None:
+            chosen = judged_rows(seen, self.classes, width)
+        judged = chosen.rows
         report = posterior.report
         details = report.details | {ROWS_JUDGED: float(len(judged))}
         whole = posterior.reader, dataclasses.replace(report, details=details), posterior
@@ -390,7 +393,7 @@ class TrainingState:
             return PowerPosterior(*whole, *powers)
         pattern = np.isin(list(posterior.reader.full), self.pattern_blocks())
         priors = pattern_priors(pattern) if temper is None else column_priors(scores.parts)
-        some = scores.parts, scores.log_classes, codes[judged], weight[judged]
+        some = scores.parts, scores.log_classes, codes[judged], chosen.weight
         return PooledPosterior(*whole, learned_pool(*some, **priors)[0])
 
 

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import NoReturn, cast
 
 import numpy as np
-from jaxtyping import Int
 
 from bayesgen.arguments import is_number
 from bayesgen.classes import Spec, class_prior, require_possible
@@ -18,7 +17,7 @@ from bayesgen.errors import (
     warn,
 )
 from bayesgen.estimators import missing_pattern_warning
-from bayesgen.estimators.judged_rows import judged_rows
+from bayesgen.estimators.judged_rows import JudgedRows, judged_rows
 from bayesgen.estimators.likelihood_checks import check_encoded
 from bayesgen.estimators.training import TrainingState, raise_singular
 from bayesgen.estimators.training_rows import UNLABELLED, TrainingRows, joined, one_each, together
@@ -356,12 +355,12 @@ class _Inference:
 
     def _judges(self) -> LabelledRows:
         """Return the labeled rows that judge, at most as many as judge the missing pattern."""
-        return self._labelled().at(self._judged())
+        chosen = self._judged()
+        return dataclasses.replace(self._labelled().at(chosen.rows), weight=chosen.weight)
 
-    def _judged(self) -> Int[np.ndarray, " judged"]:
-        """Return the positions of these rows among the labeled ones."""
-        codes, _ = together(self.seen, self.state.classes)
-        return judged_rows(codes, len(self.state.schema.used()))
+    def _judged(self) -> JudgedRows:
+        """Return these rows, by their positions among the labeled ones."""
+        return judged_rows(self.seen, self.state.classes, len(self.state.schema.used()))
 
     def _labelled(self) -> LabelledRows:
         """Return all labeled rows."""

@@ -1,7 +1,7 @@
 """Bins of numeric columns: levels between quantiles, for likelihoods of levels.
 
-A column is cut at the smallest values with at least 1/n, 2/n, ... of the rows at or below them. A
-quantile that repeats is one cut, so a value that many rows share, such as 0, is the end of a bin.
+A column is cut halfway between the two neighboring values that come nearest to having 1/n, 2/n, ...
+of the rows below: x and -x have the same bins. A cut that repeats is one cut.
 By default n is the square root of the number of rows with a value, as Yang and Webb advise.
 
 Source: Dougherty, Kohavi and Sahami (1995), Proceedings of ICML 12, 194-202; Yang and Webb (2009),
@@ -40,9 +40,15 @@ def quantile_edges(
         return ()
     below = np.bincount(place, weight[seen]).cumsum()
     n = int(np.clip(np.sqrt(below[-1]), FEWEST, MOST)) if isinstance(bins, str) else bins
-    wanted = np.arange(1, n) / n * (1 - ROUNDING) * below[-1]
-    at = np.unique(np.searchsorted(below, wanted))
-    return tuple(values[at[at < len(values) - 1]].tolist())
+    wanted = np.arange(1, n) / n * below[-1]
+    # the gaps between values before and after each quantile; the nearest, or both of a tie
+    after = np.clip(np.searchsorted(below, wanted), 0, len(values) - 2)
+    pair = np.stack([np.maximum(after - 1, 0), after])
+    away = np.abs(below[pair] - wanted)
+    at = np.unique(pair[away <= away.min(axis=0) + ROUNDING * below[-1]])
+    middle = values[at] / 2 + values[at + 1] / 2
+    # between adjacent numbers there is none
+    return tuple(np.where(middle < values[at + 1], middle, values[at]).tolist())
 
 
 def with_edges(column: Column, edges: tuple[float, ...]) -> Column:

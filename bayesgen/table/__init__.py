@@ -9,6 +9,9 @@ from bayesgen.table.columns import free as free
 from bayesgen.table.columns import free_names as free_names
 from bayesgen.table.columns import is_number as is_number
 from bayesgen.table.columns import with_column as with_column
+from bayesgen.table.content import few_by_content as few_by_content
+from bayesgen.table.content import row_keys as row_keys
+from bayesgen.table.content import uniform as uniform
 from bayesgen.table.one_hot import indicators as indicators
 from bayesgen.table.one_hot import levels_of as levels_of
 from bayesgen.table.reading import is_frame as is_frame

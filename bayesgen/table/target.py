@@ -274,13 +274,24 @@ def _missing(labels: np.ndarray) -> Bool[np.ndarray, " row"] | None:
 
 
 def _as_array(y: object) -> np.ndarray:
+    import pandas as pd
+    import pyarrow as pa
+    from pandas.api.extensions import ExtensionArray
+
     if isinstance(y, np.ma.MaskedArray):
         labels = np.array(y.data, dtype=object)
         labels[np.ma.getmaskarray(y)] = None
         return labels
     if isinstance(y, np.ndarray):
         return np.asarray(y)
+    if hasattr(y, "__arrow_c_array__") or isinstance(y, ExtensionArray):
+        y = pd.Series(y) if isinstance(y, ExtensionArray) else pa.chunked_array([y])
     y = nw.from_native(y, eager_only=True, allow_series=True, pass_through=True)
+    if isinstance(y, nw.DataFrame) and y.shape[1] == 1:
+        y = y[y.columns[0]]
+    if isinstance(y, nw.Series) and y.dtype.is_integer() and y.is_null().any():
+        # beside nulls NumPy has whole numbers as fractions
+        return np.array([None if label is None else label for label in y.to_list()], dtype=object)
     if isinstance(y, nw.Series | nw.DataFrame):
         return np.asarray(y.to_numpy())
     if isinstance(y, list | tuple):

@@ -2,7 +2,6 @@
 
 import math
 
-import numpy as np
 from sklearn.base import clone
 
 from bayesgen.classes import Spec as ClassPriorSpec
@@ -70,31 +69,39 @@ def automatic(
     of the levels. With levels: all combinations of them, if these are few, and linear discriminants
     over their indicators.
     """
-    numbers = tuple(c.name for c in table.columns if c.kind == "number")
-    levels = tuple(c.name for c in table.columns if c.kind == "level")
-    incomplete = any(c.kind == "number" and np.isnan(c.values).any() for c in table.columns)
+    observed = [column for column in table.columns if not column.is_missing]
+    numbers = tuple(c.name for c in observed if c.kind == "number")
+    levels = tuple(c.name for c in observed if c.kind == "level")
+    incomplete = any(c.kind == "number" and c.missing.any() for c in observed)
     options: dict = {"class_prior": class_prior, "unseen": unseen, "random_state": random_state}
     options |= {"inference": "expected", "missing": missing, "unlabelled": unlabelled}
     columns: dict = {(name,): Normal() for name in numbers}
     columns |= {(name,): Categorical(rows="learn") for name in levels}
+    never = {(c.name,): Normal() for c in table.columns if c.kind == "number" and c.is_missing}
+    never |= {
+        (c.name,): Categorical(rows="learn")
+        for c in table.columns
+        if c.kind == "level" and c.is_missing
+    }
+    drop: dict = options | {"remainder": "drop"}
     members: dict[str, Classifier] = {
-        "naive": GenerativeClassifier(columns, power_transform=bool(numbers), **options)
+        "naive": GenerativeClassifier(columns | never, power_transform=bool(numbers), **options)
     }
     beside = {levels: Categorical(rows="learn")} if levels else {}
     for name, likelihood in _of_numbers(len(numbers), missing=incomplete).items():
         transform = name.endswith(TRANSFORMED)
         blocks = {numbers: likelihood, **beside}
-        members[name] = GenerativeClassifier(blocks, power_transform=transform, **options)
+        members[name] = GenerativeClassifier(blocks, power_transform=transform, **drop)
     if numbers:
         kernels: dict = {(name,): KernelDiscriminant(centers=COLUMN_CENTERS) for name in numbers}
-        members["naive kernels"] = GenerativeClassifier(kernels | beside, **options)
+        members["naive kernels"] = GenerativeClassifier(kernels | beside, **drop)
         bins: dict = {(name,): Categorical(rows=BIN_ROWS) for name in numbers}
-        members["naive bins"] = GenerativeClassifier(bins | beside, bins="auto", **options)
+        members["naive bins"] = GenerativeClassifier(bins | beside, bins="auto", **drop)
     cells = math.prod(len(c.levels) for c in table.columns if c.kind == "level")
     if len(levels) > 1 and cells <= table.n_rows / ROWS_PER_CELL:
         joint: dict = {numbers: Normal()} if numbers else {}
         joint[levels] = JointCategorical()
-        whole = GenerativeClassifier(joint, power_transform=bool(numbers), **options)
+        whole = GenerativeClassifier(joint, power_transform=bool(numbers), **drop)
         members["naive, joint levels"] = whole
     if levels and _width(table) <= min(WIDEST, table.n_rows / ROWS_PER_INDICATOR):
         whole = LDA(covariance_rows="learn", levels="indicators", **options)

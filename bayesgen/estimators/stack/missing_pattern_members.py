@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 import numpy as np
-from jaxtyping import Int
 
 from bayesgen import explain
 from bayesgen.estimators.classifier import Classifier
+from bayesgen.estimators.judged_rows import JudgedRows
 from bayesgen.estimators.training_rows import TrainingRows, together
 from bayesgen.inference import PooledPosterior, Posterior
 from bayesgen.inference.pooling import learned_pool, pattern_priors
@@ -19,7 +19,7 @@ def pattern_power(
     member: Classifier,
     scores: Scores,
     seen: Sequence[TrainingRows],
-    judged: Int[np.ndarray, " judged"],
+    judged: JudgedRows,
 ) -> Posterior:
     """Return the posterior of a fitted member, its missing pattern with a learned power.
 
@@ -27,14 +27,14 @@ def pattern_power(
         member: fitted to the rows.
         scores: of the judged rows, each given all others.
         seen: the rows of each call of fit or partial_fit, as the member reads them.
-        judged: positions of the rows that the power is learned from.
+        judged: the rows that the power is learned from.
     """
     posterior = cast(Posterior, member._posterior)
     pattern = np.isin(list(posterior.reader.full), member.state_.pattern_blocks())
     if not pattern.any():
         return posterior
-    codes, weight = (part[judged] for part in together(seen, member.classes_))
-    parts = scores.parts, scores.log_classes, codes, weight
+    codes = together(seen, member.classes_)[0][judged.rows]
+    parts = scores.parts, scores.log_classes, codes, judged.weight
     pool, _ = learned_pool(*parts, **pattern_priors(pattern))
     return PooledPosterior(posterior.reader, posterior.report, posterior, pool)
 

@@ -49,7 +49,7 @@ def fit_stack(stack: Any, labelled: LabelledSource) -> Any:
     stack.members_ = {name: members[name] for name in own}
     stack.classes_, stack.left_out_ = classes, wide | failed
     add_all_rows(stack, labelled, sample.n_rows)
-    judged = judged_rows(rows.codes_among(classes), len(rows.table.names))
+    judged = judged_rows(seen, classes, len(rows.table.names))
     # a row is left out with the weight that it has in the statistics of all rows
     whole = dataclasses.replace(rows, weight=sample.own)
 

@@ -1,0 +1,44 @@
+"""Laws of the automatic stack: order of rows and columns, signs, and columns never observed."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayesgen as bg
+from bayesgen.estimators import judged_rows
+
+
+def table(n, rng):
+    y = rng.integers(0, 2, n)
+    X = pd.DataFrame(np.exp(0.7 * rng.normal(size=(n, 3))) + 0.6 * y[:, None], columns=[*"abc"])
+    return X, y
+
+
+def proba(X, y, rows):
+    return bg.StackedClassifier(random_state=0, progress=False).fit(X, y).predict_proba(rows)
+
+
+@pytest.fixture
+def few_judged(monkeypatch):
+    monkeypatch.setattr(judged_rows, "JUDGED", 60)
+    monkeypatch.setattr(judged_rows, "FEWEST", 60)
+
+
+def test_rows_and_columns_may_stand_in_any_order(rng, few_judged):
+    X, y = table(150, rng)
+    whole, turned = proba(X, y, X), rng.permutation(150)
+    np.testing.assert_allclose(proba(X.iloc[turned], y[turned], X), whole, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(proba(X[["c", "a", "b"]], y, X), whole, rtol=0, atol=1e-9)
+
+
+def test_the_sign_of_a_column_does_not_matter(rng):
+    X, y = table(150, rng)
+    other = X.assign(a=-X["a"])
+    np.testing.assert_allclose(proba(other, y, other), proba(X, y, X), rtol=0, atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.UninformativeColumn")
+def test_a_column_that_is_never_observed_changes_nothing(rng):
+    X, y = table(60, rng)
+    other = X.assign(z=np.nan)
+    np.testing.assert_allclose(proba(other, y, other), proba(X, y, X), rtol=0, atol=1e-12)
