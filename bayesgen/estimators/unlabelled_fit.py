@@ -282,8 +282,8 @@ class _Inference:
         parts = alone.complete(self.prior, frequencies=False)
         own = self._labelled()
         rows, reader = (own.encoded, own.y, own.weight, own.away), parts[2]
-        judges = own.at(judged)
-        scores = alone.leave_one_out(self.prior, reader, *rows, judged=judged)
+        judges = dataclasses.replace(own.at(judged.rows), weight=judged.weight)
+        scores = alone.leave_one_out(self.prior, reader, *rows, judged=judged.rows)
         other = weights.left_out(self.model, self.statistics, self.reader, judges)
         gain = weights.own_logs(scores, judges) - weights.own_logs(other, judges)
         if gain @ judges.weight <= STRONG:

@@ -10,6 +10,8 @@ import pytest
 import bayesgen as bg
 from bayesgen.errors import WorseThanFrequencies
 from bayesgen.estimators import judged_rows, leave_one_out_score
+from bayesgen.estimators.validation import training_rows
+from bayesgen.table import read_table
 
 OWN, FREQUENCIES = "leave-one-out log loss", "log loss of class frequencies"
 ERROR, JUDGED = "standard error of their difference", "rows judged"
@@ -38,7 +40,12 @@ def mixed(n, seed=1):
     return X, y, rng.integers(1, 3, n).astype(float)
 
 
-def refitted(X, y, weight, judged, **params):
+def chosen(X, y, weight):
+    rows = training_rows(read_table(X), X, y, weight)
+    return judged_rows.judged_rows([rows], rows.classes)
+
+
+def refitted(X, y, weight, judged, shares, **params):
     """Return both log losses by a fit without each row, or without one of those it stands for."""
     own, frequencies = [], []
     for i in judged:
@@ -49,13 +56,13 @@ def refitted(X, y, weight, judged, **params):
         own.append(-clf.predict_log_proba(row)[0, list(clf.classes_).index(y[i])])
         size = len(clf.classes_)
         frequencies.append(-math.log((rest[y == y[i]].sum() + 1) / (rest.sum() + size)))
-    return tuple(np.average(v, weights=weight[judged]) for v in (own, frequencies))
+    return tuple(np.average(v, weights=shares) for v in (own, frequencies))
 
 
 def test_scores_are_those_of_refits():
     X, y, weight = mixed(40)
     details = quiet(X, y, weight).report_.details
-    wanted = refitted(X, y, weight, np.arange(40))
+    wanted = refitted(X, y, weight, np.arange(40), weight)
     np.testing.assert_allclose((details[OWN], details[FREQUENCIES]), wanted, rtol=1e-9)
     assert details[JUDGED] == 40
 
@@ -64,8 +71,8 @@ def test_some_rows_are_judged_given_all_others(monkeypatch):
     X, y, weight = mixed(60)
     monkeypatch.setattr(judged_rows, "JUDGED", 7)
     details = quiet(X, y, weight).report_.details
-    judged = judged_rows.judged_rows(y)
-    wanted = refitted(X, y, weight, judged)
+    judged = chosen(X, y, weight)
+    wanted = refitted(X, y, weight, judged.rows, judged.weight)
     np.testing.assert_allclose((details[OWN], details[FREQUENCIES]), wanted, rtol=1e-9)
     assert details[JUDGED] == 7
 
@@ -76,9 +83,10 @@ def test_a_row_that_alone_varies_is_not_judged_where_others_are_not_read(monkeyp
     X[0, 1] = 1e6
     monkeypatch.setattr(judged_rows, "JUDGED", 10)
     details = quiet(X, y).report_.details
-    judged = judged_rows.judged_rows(y)[1:]
-    wanted = refitted(X, y, np.ones(50), judged)
-    assert details[JUDGED] == 9
+    judged = chosen(X, y, np.ones(50))
+    judged = judged.only(judged.rows > 0)
+    wanted = refitted(X, y, np.ones(50), judged.rows, judged.weight)
+    assert details[JUDGED] == len(judged.rows) >= 9
     np.testing.assert_allclose((details[OWN], details[FREQUENCIES]), wanted, rtol=1e-6)
 
 

@@ -77,7 +77,9 @@ def automatic(
     options |= {"inference": "expected", "missing": missing, "unlabelled": unlabelled}
     columns: dict = {(name,): Normal() for name in numbers}
     columns |= {(name,): Categorical(rows="learn") for name in levels}
-    never = {(c.name,): Normal() for c in table.columns if c.kind == "number" and c.is_missing}
+    never: dict = {
+        (c.name,): Normal() for c in table.columns if c.kind == "number" and c.is_missing
+    }
     never |= {
         (c.name,): Categorical(rows="learn")
         for c in table.columns
