@@ -109,8 +109,8 @@ class StackedClassifier(Classifier):
     guesses from the other rows, is then used. (Under class_prior="empirical" every member excludes
     the class, and the row does not affect the weights.) A row of weight 2 counts as two rows, and
     one of the two is left out. A row without any observed cell gets the class prior, unless the
-    missing pattern is modeled (missing=). Members are scored on at most 2,000 rows, evenly spaced
-    within classes (fewer if there are more than 20 columns).
+    missing pattern is modeled (missing=). Members are scored on at most 2,000 rows (fewer
+    if there are more than 20 columns), chosen within classes by content, not by their order.
 
     A row with missing values is predicted by the members that integrate over them, with their
     weights renormalized, or by all if none does.
