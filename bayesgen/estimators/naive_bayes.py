@@ -96,7 +96,7 @@ class NaiveBayes(Classifier):
 
         For exact fits `report_.details` holds the exact leave-one-out log loss and that of the
         class frequencies, with the standard error of their difference and the number of scored
-        rows: at most 2,000, chosen within classes by content, and fewer for wide tables. The warning
+        rows: at most 2,000, chosen by content, and fewer for wide tables. The warning
         requires a difference of more than one standard error and at least 20 rows. Sparse tables
         and fits with temper= or missing="learn" are not scored.
 

@@ -27,7 +27,7 @@ def quantile_edges(
 ) -> tuple[float, ...]:
     """Return the upper ends of all bins but the last; NaN cells are left out.
 
-    bins: how many at most; "auto": the square root of the number of rows, between 4 and 24.
+    bins: how many at most, and one more where two cuts are equally near to the median; "auto": the square root of the number of rows, between 4 and 24.
 
     Examples:
         >>> x = np.array([0.0, 0.0, 0.0, 1.0, 2.0, 3.0, 4.0, np.nan])
@@ -41,11 +41,16 @@ def quantile_edges(
     below = np.bincount(place, weight[seen]).cumsum()
     n = int(np.clip(np.sqrt(below[-1]), FEWEST, MOST)) if isinstance(bins, str) else bins
     wanted = np.arange(1, n) / n * below[-1]
-    # the gaps between values before and after each quantile; the nearest, or both of a tie
-    after = np.clip(np.searchsorted(below, wanted), 0, len(values) - 2)
-    pair = np.stack([np.maximum(after - 1, 0), after])
-    away = np.abs(below[pair] - wanted)
-    at = np.unique(pair[away <= away.min(axis=0) + ROUNDING * below[-1]])
+    # of the gaps between values before and after each quantile the nearest, of a tie the outer one
+    after = np.clip(np.searchsorted(below, wanted * (1 - ROUNDING)), 0, len(values) - 2)
+    before = np.maximum(after - 1, 0)
+    farther = np.abs(below[after] - wanted) - np.abs(below[before] - wanted)
+    tie = np.abs(farther) <= ROUNDING * below[-1]
+    side = np.where(tie, below[-1] / 2 - wanted, farther)
+    at = np.where(side > 0, before, after)
+    # a tie in the middle has no outer gap: both are cuts
+    both = tie & (np.abs(side) <= ROUNDING * below[-1])
+    at = np.unique(np.concatenate([at[~both], before[both], after[both]]))
     middle = values[at] / 2 + values[at + 1] / 2
     # between adjacent numbers there is none
     return tuple(np.where(middle < values[at + 1], middle, values[at]).tolist())
