@@ -27,7 +27,8 @@ def quantile_edges(
 ) -> tuple[float, ...]:
     """Return the upper ends of all bins but the last; NaN cells are left out.
 
-    bins: how many at most, and one more where two cuts are equally near to the median; "auto": the square root of the number of rows, between 4 and 24.
+    bins: how many at most, and one more where two cuts are equally near to the median;
+        "auto": the square root of the number of rows, between 4 and 24.
 
     Examples:
         >>> x = np.array([0.0, 0.0, 0.0, 1.0, 2.0, 3.0, 4.0, np.nan])
