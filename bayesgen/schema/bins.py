@@ -33,7 +33,7 @@ def quantile_edges(
     Examples:
         >>> x = np.array([0.0, 0.0, 0.0, 1.0, 2.0, 3.0, 4.0, np.nan])
         >>> quantile_edges(x, np.ones(8), 4)
-        (0.0, 1.0, 3.0)
+        (0.5, 1.5, 2.5)
     """
     seen = ~np.isnan(x)
     values, place = np.unique(x[seen], return_inverse=True)
