@@ -37,7 +37,6 @@ from bayesgen.inference.closed_blocks import (
     without_closed,
 )
 from bayesgen.inference.exact_posterior import ExactPosterior
-from bayesgen.inference.incomplete_data import complete_statistics
 from bayesgen.inference.log_density import (
     NUTS_TERMS,
     LogDensity,
@@ -46,6 +45,7 @@ from bayesgen.inference.log_density import (
     nested,
     total,
 )
+from bayesgen.inference.missing import complete_statistics
 from bayesgen.inference.posterior import DrawsPosterior, Report
 from bayesgen.model import Model, ModelStatistics, Reader
 from bayesgen.progress_bar import progress_bar, status_line

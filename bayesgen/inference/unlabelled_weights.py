@@ -23,7 +23,7 @@ from scipy.sparse import issparse
 
 from bayesgen.inference.averaged_posterior import AveragedPosterior, averaged_scores
 from bayesgen.inference.exact import Expected
-from bayesgen.inference.incomplete_data import missing_cells
+from bayesgen.inference.missing import missing_cells
 from bayesgen.inference.point_estimates import MAP
 from bayesgen.inference.posterior import take_rows
 from bayesgen.inference.scores import Scores, log_class_probabilities
