@@ -303,6 +303,7 @@ def test_a_refused_fit_leaves_the_estimator_as_it_was():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("ctrl_c_is_heard")
 def test_the_signal_itself(apart, tmp_path):
     done = apart(tmp_path / "run.bgm", "int:0.1")
     assert done.returncode == 0, done.stderr
