@@ -141,8 +141,8 @@ class StackedClassifier(Classifier):
             learned for each member by leave-one-out (see `NaiveBayes`). The last two are invalid if
             the reason why cells are missing changes.
         class_prior, unseen, unlabelled, random_state: ...
-        progress: "auto" shows a bar on stderr in a terminal, with the member that is being fitted,
-            if a fit takes more than a second; True or False overrides this.
+        progress: "auto" shows a bar in a terminal or a notebook, with the member that is being
+            fitted, if a fit takes more than a second; True or False overrides this.
 
     Attributes:
         members_: the fitted members by name.
