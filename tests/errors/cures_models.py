@@ -342,7 +342,18 @@ INFERENCE = {
         "members={'linear': bg.LDA(), ...}",
         lambda: stack({"linear": bg.LDA()}, X=many()),
     ),
+    "LeftOut.too_many_levels": (
+        lambda: stack(X=wordy()),
+        "members={'linear': bg.LDA(levels='indicators'), ...}",
+        lambda: stack({"linear": bg.LDA(levels="indicators")}, X=wordy()),
+    ),
 }
+
+
+def wordy():
+    """Return six rows of 21 columns of six levels each, 105 indicators."""
+    levels = pd.Categorical(list("abcdef"))
+    return pd.DataFrame({f"c{i}": levels for i in range(21)})
 
 
 def many():
