@@ -29,15 +29,30 @@ from sklearn.feature_extraction.text import CountVectorizer
 import bayesgen as bg
 
 PRIORS = {
-    "InvalidPrior.not_positive": (
+    "InvalidPrior.outside": (
         lambda: naive(NUMBERS, likelihood=bg.Normal(mean_rows=0)),
         "inference='mle'",
         lambda: naive(NUMBERS, likelihood=bg.Normal(), inference="mle"),
     ),
-    "InvalidPrior.not_probabilities": (
+    "InvalidPrior.outside numbers": (
+        lambda: lda(mean=np.full(2, np.nan)),
+        "Pass mean=None",
+        lambda: lda(mean=None),
+    ),
+    "InvalidPrior.outside probabilities": (
         lambda: bg.Bernoulli(prob=1.5),
-        "above 0 and below 1",
-        lambda: bg.Bernoulli(prob=0.5),
+        "Pass prob=None",
+        lambda: bg.Bernoulli(prob=None),
+    ),
+    "InvalidPrior.outside levels": (
+        lambda: bg.Categorical(probs=[2.0, 3.0]),
+        "Divide positive numbers by their sum",
+        lambda: bg.Categorical(probs=[2.0 / 5.0, 3.0 / 5.0]),
+    ),
+    "InvalidPrior.outside correlations": (
+        lambda: bg.MultivariateNormal(correlation=1.5),
+        "Pass correlation=0.0",
+        lambda: bg.MultivariateNormal(correlation=0.0),
     ),
     "InvalidPrior.impossible_class": (
         lambda: naive(class_prior=[1.0, 0.0]),

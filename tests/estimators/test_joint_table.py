@@ -239,7 +239,7 @@ REFUSED = [
         "a probability of zero",
         lambda: bg.JointTable(probs=[0.5, 0.5, 0.0]).fit(NUMBERS, Y),
         bg.errors.InvalidPrior,
-        "JointTable: probs is",
+        "JointTable: probs has the entry 0.0; probabilities above 0",
     ),
     (
         "probabilities that sum to two",
