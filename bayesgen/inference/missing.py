@@ -202,7 +202,7 @@ class LeftOut:
             for chunk in row_chunks(len(members), max(1, LEFT_OUT_FLOATS // width)):
                 some = members[chunk]
                 rows = self.judged[some]
-                out[some] = _left_out(prior, filled, self.x[rows], self.y[rows], away[rows])
+                out[some] = scored_without(prior, filled, self.x[rows], self.y[rows], away[rows])
         return out
 
     def folds(self) -> Int[np.ndarray, " judged"]:
@@ -233,7 +233,9 @@ class LeftOut:
         return prior, self.data.filled(em(data, self.data.center, STEPS_WITHOUT)[0])
 
 
-def _left_out(prior: Likelihood, filled: Statistics, x: Block, y: Labels, away: Weights) -> Joint:
+def scored_without(
+    prior: Likelihood, filled: Statistics, x: Block, y: Labels, away: Weights
+) -> Joint:
     """Return the log predictive of each row by the others.
 
     Missing cells are integrated out, and so what a row loses there does not matter to it.
