@@ -9,6 +9,7 @@ from jaxtyping import Float, Int
 from scipy.special import gammaln
 
 from bayesgen.errors import InvalidPrior
+from bayesgen.likelihoods import supports
 from bayesgen.likelihoods.base import Arrays
 from bayesgen.likelihoods.dirichlet import (
     dirichlets,
@@ -142,8 +143,7 @@ def class_prior(spec: Spec, classes: np.ndarray, count: Counts, *, frequencies: 
         probs = np.full(size, 1 / size) if spec == "uniform" else count / count.sum()
         return ClassPrior(probs, np.inf)
     if isinstance(spec, int | float | np.number):
-        if isinstance(spec, bool) or not (np.isfinite(spec) and spec > 0):
-            raise InvalidPrior.not_positive("class_prior", "rows per class", spec)
+        supports.require("class_prior", "rows per class", spec, "positive")
         if frequencies:
             return ClassPrior(count / count.sum(), np.inf)
         return ClassPrior(np.full(size, 1 / size), float(spec) * size)
@@ -167,8 +167,7 @@ def given_probabilities(spec: Spec, classes: np.ndarray) -> Counts:
     probs = np.asarray(spec, dtype=float)
     if probs.shape != (len(classes),):
         raise InvalidPrior.wrong_shape("class_prior", "probabilities", probs.shape, (len(classes),))
-    if not (np.isfinite(probs).all() and (probs >= 0).all()):
-        raise InvalidPrior.not_probabilities("class_prior", "probabilities", spec, "from 0 to 1")
+    supports.require("class_prior", "probabilities", probs, "fraction")
     if abs(probs.sum() - 1) > 1e-8:
         raise InvalidPrior.does_not_sum_to_one("class_prior", probs.sum())
     return probs

@@ -1,19 +1,17 @@
 """Progress bar of samplers, stacks and comparisons; the library prints nothing else."""
 
+import importlib.util
 import sys
 from contextlib import AbstractContextManager
-from typing import Literal
+from typing import Any, Literal
 
 Progress = bool | Literal["auto"]
-"""Whether a bar is shown; "auto": where stderr is a terminal."""
+"""Whether a bar is shown; "auto": where stderr is a terminal, and in notebooks."""
 
 
 def status_line(text: str, progress: Progress) -> AbstractContextManager:
-    """Return a line on stderr without a count, which is cleared at the end."""
-    from tqdm import tqdm
-
-    hidden = None if progress == "auto" else not progress
-    return tqdm(desc=text, bar_format="{desc}", disable=hidden, leave=False, file=sys.stderr)
+    """Return a line without a count, which is cleared at the end."""
+    return _bar(progress, desc=text, bar_format="{desc}")
 
 
 def progress_bar(
@@ -25,7 +23,7 @@ def progress_bar(
     already: int = 0,
     delay: float = 0.0,
 ) -> AbstractContextManager:
-    """Return a tqdm bar on stderr, which is cleared at the end.
+    """Return a tqdm bar, which is cleared at the end: on stderr, or a widget of a notebook.
 
     Args:
         total: steps of the whole; None: unknown.
@@ -35,19 +33,35 @@ def progress_bar(
         already: steps completed before.
         delay: seconds that work must last for "auto" to show a bar.
     """
-    from tqdm import tqdm
-
-    return tqdm(
+    return _bar(
+        progress,
         total=total,
         initial=already,
         desc=title or None,
         unit=unit,
-        # None: only where stderr is a terminal
-        disable=None if progress == "auto" else not progress,
         delay=delay if progress == "auto" else 0,
         # drawn at every step: steps are few, and of unequal length
         mininterval=0,
         miniters=0,
-        leave=False,
-        file=sys.stderr,
     )
+
+
+def _bar(progress: Progress, **options: Any) -> AbstractContextManager:
+    """Return a bar of tqdm: its widget where a notebook has widgets, else one on stderr."""
+    notebook = _in_notebook()
+    if notebook and importlib.util.find_spec("ipywidgets"):  # without them tqdm.auto warns
+        from tqdm.auto import tqdm
+    else:
+        from tqdm import tqdm
+
+    if progress != "auto":
+        options["disable"] = not progress
+    elif not notebook:  # where tqdm's own setting holds: shown, unless TQDM_DISABLE=1
+        options["disable"] = None  # only where stderr is a terminal
+    return tqdm(**options, leave=False, file=sys.stderr)
+
+
+def _in_notebook() -> bool:
+    """Return whether a Jupyter kernel runs this process."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return shell is not None and "IPKernelApp" in shell.config

@@ -14,7 +14,7 @@ PICTURE = PAGE.with_name("missing-cells.png")
 SHARES = {"0 % missing (8)": 0, "20 %": 20, "40 %": 40, "60 %": 60}
 SHOWN = {
     "stack": ("bayesgen", "C0", "-"),
-    "logistic": ("logistic regression, imputed", "C1", "--"),
+    "logistic, iterative imputer": ("logistic regression, imputed", "C1", "--"),
     "forest": ("random forest", "C2", "-."),
     "CatBoost": ("CatBoost", "C3", ":"),
 }

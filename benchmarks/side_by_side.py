@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from bayesgen.inference import hyperparameter_sampling
-from bayesgen.inference.incomplete_data import complete_statistics
 from bayesgen.inference.log_density import LogDensity, arrays, model_log_density
+from bayesgen.inference.missing import complete_statistics
 from bayesgen.inference.nuts import CHUNK, CompiledNUTS, compiled
 from bayesgen.model import Model, ModelStatistics
 

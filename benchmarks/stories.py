@@ -205,7 +205,7 @@ def bundled(name: str) -> Table:
 
 def of_folder(folder: Path, name: str) -> Table:
     """Return a table of a folder with schema.json."""
-    kinds = json.loads((folder / "schema.json").read_text())[name]["features"]
+    kinds = json.loads((folder / "schema.json").read_text(encoding="utf-8"))[name]["features"]
     X = pd.read_csv(folder / f"{name}.csv")
     y = X.pop("class").astype(str).to_numpy()
     return Table(name, _declared(X, [c for c in X if kinds[c] == "numeric"]), y)

@@ -1,6 +1,7 @@
 """Fixtures that more than one test file uses."""
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -97,3 +98,14 @@ def no_type_checks() -> Iterator[None]:
 def rng() -> np.random.Generator:
     """A generator with a fixed seed, fresh for each test."""
     return np.random.default_rng(20261121)
+
+
+@pytest.fixture
+def ctrl_c_is_heard() -> Iterator[None]:
+    """For tests that send SIGINT, which jobs in the background of a script are started to ignore.
+
+    Processes that such a job starts ignore it as well.
+    """
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

@@ -25,7 +25,7 @@ BAND_POINTS = 400
 HISTOGRAM_BINS = 20
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class ReliabilityCurve:
     """Frequency of an event, given its stated probability.
 
@@ -51,6 +51,11 @@ class ReliabilityCurve:
     decomposition: BrierDecomposition
     prob: float
     rows: int
+
+    def __repr__(self) -> str:
+        """Return the event and its miscalibration in one line."""
+        part = self.decomposition.miscalibration
+        return f"ReliabilityCurve({self.name!r}, {self.rows:,} rows, miscalibration {part:.3f})"
 
 
 def reliability(

@@ -137,7 +137,7 @@ def sbc(
         rows: of each table; None: as many as X has.
         draws: posterior draws, evenly spaced, among which a parameter is ranked.
         random_state: seed.
-        progress: "auto" shows a bar on stderr in a terminal; True or False force it.
+        progress: "auto" shows a bar in a terminal and in a notebook; True or False force it.
 
     Raises:
         UnsupportedInference: the prior is improper and cannot be drawn from.

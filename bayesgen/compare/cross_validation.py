@@ -117,8 +117,8 @@ def compare(
         random_state: seed of the shuffling. Seeds of the classifiers are their own.
         n_jobs: parallel processes, -1 for one per core; timings then include competition between
             fits.
-        progress: "auto" shows a bar on stderr in a terminal; True or False force it. Stacks and
-            samplers have a `progress` of their own.
+        progress: "auto" shows a bar in a terminal and in a notebook; True or False force it. Stacks
+            and samplers have a `progress` of their own.
 
     Raises:
         BayesgenError: invalid arguments or rows. Errors raised by a fit carry a note with the

@@ -170,16 +170,8 @@ class InvalidLoss(BayesgenError, ValueError):
 class InvalidPrior(BayesgenError, ValueError):
     """A prior guess or a prior strength is not allowed."""
 
-    not_positive = Sentence(
-        "{family}: {name} is {value!r}; finite numbers above 0 are allowed. Pass a positive one; "
-        "for no prior at all use inference='mle'."
-    )
+    outside = Sentence("{family}: {name} {holds} {value!r}; {allowed} are allowed. {cure}.")
     not_used = Sentence("{family} has no {name}, so stating it would have no effect. {cure}.")
-    not_probabilities = Sentence(
-        "{family}: {name} is {value!r}; probabilities {allowed} are allowed. Divide positive "
-        "numbers by their sum.",
-        allowed="above 0 and below 1",
-    )
     impossible_class = Sentence(
         "class_prior is {value!r}; y has rows of class {labels:listed}, which needs a probability "
         "above 0 to be fitted. Pass class_prior='empirical'; after the fit "

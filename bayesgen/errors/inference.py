@@ -109,10 +109,11 @@ class WorseThanFrequencies(BayesgenWarning):
     """The class frequencies alone predict the rows of the fit better than the model does."""
 
     at_fit = Sentence(
-        "{estimator}: the leave-one-out log loss {own:.4g} is above {frequencies:.4g}, that of "
-        "the class frequencies, which therefore predict better than this model. Use "
+        "{estimator}: the class frequencies alone predict the rows of the fit, each left out, "
+        "better than this model does (report_.details has both log losses). Use "
         "bg.StackedClassifier(), or {estimator}(temper='columns')."
     )
+    """Without numbers, so that many fits of one search warn once."""
 
 
 class ImpossibleRows(BayesgenWarning):
@@ -262,10 +263,14 @@ class LeftOut(BayesgenWarning):
     """A stack member is not fitted, or could not be; the stack proceeds without it."""
 
     too_wide = Sentence(
-        "the table has {columns:,} columns, and the cost of {names:listed 20} grows with their "
-        "cube: above {widest:,} columns they are left out of the stack. Pass members={{'linear': "
-        "bg.LDA(), ...}} to fit them anyway.",
-        order="names columns widest",
+        "the table has {columns:,} numeric columns, and the cost of {names:listed 20} grows with "
+        "their cube: above {widest:,} they are left out of the stack. Pass members={{'linear': "
+        "bg.LDA(), ...}} to fit them anyway."
+    )
+    too_many_levels = Sentence(
+        "with levels as indicators the table has {columns:,} columns, and the cost of "
+        "{names:listed 20} grows with their cube: above {widest:,} it is left out of the stack. "
+        "Pass members={{'linear': bg.LDA(levels='indicators'), ...}} to fit it anyway."
     )
 
     @classmethod

@@ -43,7 +43,7 @@ from bayesgen.estimators.diagnostics import DRAWS, REPLICATES, Fitted
 from bayesgen.estimators.learned_arguments import learned_from_rows
 from bayesgen.estimators.likelihood_checks import check_sparse
 from bayesgen.estimators.linear import linear_discriminant
-from bayesgen.estimators.restored_on_failure import restored_on_failure
+from bayesgen.estimators.restored_on_failure import restored_on_failure, timed
 from bayesgen.estimators.saving import save
 from bayesgen.estimators.sources.cluster import fit_source
 from bayesgen.estimators.sources.fit import LabelledSource, labels_in_column
@@ -231,6 +231,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     # -- fitting -----------------------------------------------------------------------------------
 
     @restored_on_failure
+    @timed
     @labels_in_column
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Fit to rows X and labels y; returns self.
@@ -266,6 +267,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         return fit_source(self, source)
 
     @restored_on_failure
+    @timed
     def partial_fit(
         self,
         X: object,
@@ -305,6 +307,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             return self
         return self._finish_fit(*found)
 
+    @timed
     def merge(self, other: Self) -> Self:
         """Return a new classifier fitted to the rows of both; neither original changes.
 
@@ -334,6 +337,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         return merging.merge(self, other)
 
     @restored_on_failure
+    @timed
     def forget(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Remove rows from the fit, in place; returns self, which equals a fit to the other rows.
 

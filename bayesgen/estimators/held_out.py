@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
 from sklearn.base import clone
 
 from bayesgen import predict
@@ -16,7 +16,7 @@ from bayesgen.estimators.training_rows import TrainingRows, joined, one_each, to
 from bayesgen.inference import Posterior, class_probabilities
 from bayesgen.inference.posterior import take_rows
 from bayesgen.inference.scores import Scores, likelihood_of
-from bayesgen.typing import Joint
+from bayesgen.typing import Joint, Labels
 
 FOLDS = 10
 """Folds of rows by which members without a closed form are judged."""
@@ -93,23 +93,43 @@ def held_out(
             "Call fit with all rows.",
         )
     rows = seen[0].labelled if own[0].unlabelled is None else seen[0]
-    log_proba, log_classes = _by_folds(member, rows, classes)[judged], posterior.log_classes()
+    codes = together(own, member.classes_)[0]
+    joint = posterior.log_joint(encoded, len(codes))
+    proba = class_probabilities(joint, posterior.log_classes())
+    folds = folds_of(codes, proba[np.arange(len(codes)), codes])
+    log_proba = _by_folds(member, rows, classes, folds)[judged]
+    log_classes = posterior.log_classes()
     parts = likelihood_of(log_proba, log_classes)[:, None]
     return HeldOut(Scores(log_proba, log_classes, parts), log_proba, able)
 
 
-def _by_folds(member: Classifier, rows: TrainingRows, classes: np.ndarray) -> Joint:
-    # imported lazily: a third of all that a fresh process loads for an exact fit, which needs none
-    # of it
-    from sklearn.model_selection import KFold
+def folds_of(codes: Labels, proba: Float[np.ndarray, " row"]) -> Int[np.ndarray, " row"]:
+    """Return the fold of each row: rows of a class in turn, by how well the fit predicts them.
 
-    labelled, rest = (np.flatnonzero(a) for a in (rows.codes >= 0, rows.codes < 0))
-    size = len(labelled)
-    out = np.full((size, len(classes)), -np.inf)
-    folds = KFold(min(FOLDS, size), shuffle=True, random_state=0)
-    for others, fold in folds.split(labelled):
+    It depends neither on the order of rows nor on units.
+
+    Args:
+        codes: class codes.
+        proba: P(y_i given x_i and all rows).
+    """
+    folds = np.empty(len(codes), dtype=int)
+    folds[np.lexsort((np.round(proba, 9), codes))] = np.arange(len(codes)) % FOLDS
+    return folds
+
+
+def _by_folds(
+    member: Classifier,
+    rows: TrainingRows,
+    classes: np.ndarray,
+    folds: Int[np.ndarray, " row"],
+) -> Joint:
+    """Return log P(y = k given x_i and the rows of the other folds), shape (row, class)."""
+    labelled, unlabelled = (np.flatnonzero(a) for a in (rows.codes >= 0, rows.codes < 0))
+    out = np.full((len(labelled), len(classes)), -np.inf)
+    for number in np.unique(folds).tolist():
+        fold, others = np.flatnonzero(folds == number), np.flatnonzero(folds != number)
         again = clone(member)
-        fitted = again._own_rows(rows.only(np.union1d(labelled[others], rest)), reset=True)
+        fitted = again._own_rows(rows.only(np.union1d(labelled[others], unlabelled)), reset=True)
         again._fit_rows(fitted, fitted.classes)
         tested = again._own_rows(rows.only(labelled[fold]), reset=False)
         encoded = tested.encode(again.state_.schema, again.unseen)

@@ -104,4 +104,4 @@ def warn_of(estimator: str, found: dict[str, float]) -> None:
     own, frequencies = found["leave-one-out log loss"], found["log loss of class frequencies"]
     chance = ERRORS * found["standard error of their difference"]
     if found[ROWS_JUDGED] >= ENOUGH and own - frequencies > chance:
-        warn(WorseThanFrequencies.at_fit(estimator, own, frequencies))
+        warn(WorseThanFrequencies.at_fit(estimator))

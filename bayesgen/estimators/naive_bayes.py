@@ -7,7 +7,7 @@ from bayesgen.errors import UnsupportedInference
 from bayesgen.estimators import leave_one_out_score
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import Blocks, Spec, assign, reads_sparse, split
-from bayesgen.estimators.restored_on_failure import restored_on_failure
+from bayesgen.estimators.restored_on_failure import restored_on_failure, timed
 from bayesgen.estimators.sources.fit import labels_in_column
 from bayesgen.estimators.training import Temper
 from bayesgen.estimators.training_rows import TrainingRows
@@ -90,6 +90,7 @@ class NaiveBayes(Classifier):
         self.random_state = random_state
 
     @restored_on_failure
+    @timed
     @labels_in_column
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Fit to rows X and labels y; warn if class frequencies predict better; returns self.

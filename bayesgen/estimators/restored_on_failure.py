@@ -1,7 +1,9 @@
-"""Fits that leave an estimator as it was if they fail."""
+"""What every fit does: leave the estimator as it was if it fails, and report its time."""
 
+import dataclasses
 import functools
 import re
+import time
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
@@ -30,5 +32,20 @@ def restored_on_failure(method: M) -> M:
                 inner, own = "|".join(self._likelihood_names), type(self).__name__
                 error.args = (re.sub(rf"\b({inner})\b", own, str(error)),)
             raise
+
+    return cast(M, fit)
+
+
+def timed(method: M) -> M:
+    """Report the wall-clock seconds of the whole call: reading, compiling, inference, scoring."""
+
+    @functools.wraps(method)
+    def fit(self: Any, *args: object, **kwargs: object) -> Any:
+        start = time.perf_counter()
+        fitted = method(self, *args, **kwargs)
+        if "report_" in vars(fitted):  # else inference runs later
+            seconds = time.perf_counter() - start
+            fitted.report_ = dataclasses.replace(fitted.report_, seconds=seconds)
+        return fitted
 
     return cast(M, fit)

@@ -40,7 +40,7 @@ from bayesgen.estimators.restored_on_failure import restored_on_failure
 from bayesgen.estimators.sources.fit import LabelledSource, labels_in_column
 from bayesgen.estimators.stack.fitted import FittedStack
 from bayesgen.estimators.stack.left_out import left_out_rows
-from bayesgen.estimators.stack.members import WIDEST, automatic, reads_unlabelled, too_wide
+from bayesgen.estimators.stack.members import automatic, reads_unlabelled, too_wide
 from bayesgen.estimators.stack.missing_pattern_members import pattern_cells, pattern_power
 from bayesgen.estimators.stack.posterior import mixture_of, pooled, tempered
 from bayesgen.estimators.stack.rows import StackEncoder, StackRows
@@ -141,14 +141,14 @@ class StackedClassifier(Classifier):
             learned for each member by leave-one-out (see `NaiveBayes`). The last two are invalid if
             the reason why cells are missing changes.
         class_prior, unseen, unlabelled, random_state: ...
-        progress: "auto" shows a bar on stderr in a terminal, with the member that is being fitted,
-            if a fit takes more than a second; True or False overrides this.
+        progress: "auto" shows a bar in a terminal or a notebook, with the member that is being
+            fitted, if a fit takes more than a second; True or False overrides this.
 
     Attributes:
         members_: the fitted members by name.
         left_out_: the reasons why other members were left out, by name, each with a warning:
-            fitting failed, or the table has more than 100 columns, so that structures of cubic cost
-            were not tried.
+            fitting failed, or the table has more than 100 numeric columns or indicators of levels,
+            so that structures of cubic cost were not tried.
         weights_: their weights by name in the linear pool, which sum to one.
         pool_share_: the share of the log-linear pool.
         temperature_: divisor of the log-odds (1: the stack was not overconfident).
@@ -303,13 +303,11 @@ class StackedClassifier(Classifier):
         return {f"{type(m).__name__} {i}": _own(m) for i, m in enumerate(self.members, start=1)}
 
     def _without_wide(self, table: Table) -> dict[str, str]:
-        """Return the structures skipped for a table with too many columns, with a warning."""
-        names = too_wide(table) if isinstance(self.members, str) else []
-        if not names:
-            return {}
-        warning = LeftOut.too_wide(names, len(table.names), WIDEST)
-        warn(warning)
-        return dict.fromkeys(names, str(warning))
+        """Return the structures skipped for a table with too many columns, with warnings."""
+        reasons = too_wide(table) if isinstance(self.members, str) else {}
+        for warning in dict.fromkeys(reasons.values()):
+            warn(warning)
+        return {name: str(warning) for name, warning in reasons.items()}
 
     def _attempted(
         self,
@@ -407,8 +405,8 @@ class StackedClassifier(Classifier):
         log_proba = np.stack([one.log_proba for one in fitted.held_out.values()])
         able = np.stack([one.able for one in fitted.held_out.values()], axis=1)
         share = stacking.weights_of(log_proba[:, *own], weight, able)
-        parts = {name: fitted_posterior(member) for name, member in members.items()}
-        report = Report("stacked", 0.0, converged=True, verdict=_verdict(parts))
+        unable = [name for name, one in fitted.held_out.items() if not one.able.all()]
+        report = Report("stacked", 0.0, converged=True, verdict=_verdict(unable))
         mixture = mixture_of(members, share, report)
         scores = mixture.scores_from(
             {name: one.scores for name, one in fitted.held_out.items()}, log_proba, able
@@ -727,9 +725,8 @@ def _width(table: Table) -> int:
     return sum(not column.is_missing for column in table.columns)
 
 
-def _verdict(posteriors: Mapping[str, Posterior]) -> str:
-    """Return a sentence on how members are weighted, and which do not predict some rows."""
-    names = [name for name, posterior in posteriors.items() if posterior.caveat]
+def _verdict(names: Sequence[str]) -> str:
+    """Return a sentence on how members are weighted, and which cannot read some missing cells."""
     if not names:
         return VERDICT
     return (

@@ -6,9 +6,9 @@ from bayesgen.inference.exact import Exact as Exact
 from bayesgen.inference.exact import Expected as Expected
 from bayesgen.inference.exact_posterior import ExactPosterior as ExactPosterior
 from bayesgen.inference.importance_sampling import ImportanceSampling
-from bayesgen.inference.incomplete_data import any_missing as any_missing
 from bayesgen.inference.incomplete_normal import IncompleteNormal as IncompleteNormal
 from bayesgen.inference.incomplete_table import IncompleteTable as IncompleteTable
+from bayesgen.inference.missing import any_missing as any_missing
 from bayesgen.inference.nuts import NUTS as NUTS
 from bayesgen.inference.point_estimates import MAP as MAP
 from bayesgen.inference.point_estimates import MLE as MLE

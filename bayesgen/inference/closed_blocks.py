@@ -16,7 +16,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from bayesgen.inference.incomplete_data import missing_cells
+from bayesgen.inference.missing import missing_cells
 from bayesgen.model import Model, ModelStatistics
 from bayesgen.typing import Params
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from bayesgen import arguments
 from bayesgen.inference.chain_diagnostics import chain_diagnostics, disagreement, has_converged
-from bayesgen.inference.incomplete_data import IncompleteData, missing_cells
+from bayesgen.inference.missing import IncompleteData, missing_cells
 from bayesgen.inference.posterior import DrawsPosterior, Report
 from bayesgen.model import Model, ModelStatistics, Reader
 from bayesgen.typing import Params

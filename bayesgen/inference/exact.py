@@ -5,7 +5,7 @@ import time
 
 from bayesgen import arguments
 from bayesgen.inference.exact_posterior import ExactPosterior
-from bayesgen.inference.incomplete_data import expected_statistics
+from bayesgen.inference.missing import expected_statistics
 from bayesgen.inference.newton import STOPPED
 from bayesgen.inference.posterior import Report
 from bayesgen.model import Model, ModelStatistics, Reader

@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from bayesgen.errors import UnsupportedInference
-from bayesgen.inference.incomplete_data import missing_cells
 from bayesgen.inference.log_density import Structure
+from bayesgen.inference.missing import missing_cells
 from bayesgen.likelihoods import Likelihood, Statistics
 from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture
 from bayesgen.model import Model, ModelStatistics

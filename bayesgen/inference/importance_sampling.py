@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 
 from bayesgen.inference.chain_diagnostics import reliable_k, smoothed_weights
 from bayesgen.inference.data_augmentation import Augmentation
-from bayesgen.inference.incomplete_data import IncompleteData, em, missing_cells
+from bayesgen.inference.missing import IncompleteData, em, missing_cells
 from bayesgen.inference.posterior import CHAINS, DrawsPosterior, Report, chained
 from bayesgen.likelihoods.base import row_chunks
 from bayesgen.model import Model, ModelStatistics, Reader
@@ -95,7 +95,7 @@ def importance_sample(
     data: IncompleteData, rng: np.random.Generator, n: int
 ) -> WeighedDraws | None:
     """Return n draws of equal weight; None if the weights vary too much to be trusted."""
-    centre = em(data, data.likelihood.initial_params(data.statistics), EM_STEPS)
+    centre, _, _ = em(data, data.likelihood.initial_params(data.statistics), EM_STEPS)
     size = max(n, LEAST_DRAWS)
     proposal = data.likelihood.posterior(data.filled(centre))
     draws = proposal.draw(rng, size)

@@ -19,8 +19,14 @@ from collections.abc import Iterator
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from bayesgen.inference.incomplete_data import IncompleteData, LogWeights, missing_cells
 from bayesgen.inference.incomplete_normal_weights import log_importance
+from bayesgen.inference.missing import (
+    STILL,
+    IncompleteData,
+    LogWeights,
+    em,
+    missing_cells,
+)
 from bayesgen.inference.newton import Flat, OptimumReport, Point, maximise
 from bayesgen.likelihoods import MultivariateNormal, Repair
 from bayesgen.likelihoods.multivariate_normal import MultivariateNormalStatistics
@@ -32,11 +38,13 @@ from bayesgen.likelihoods.multivariate_normal.expected_moments import (
     regression,
 )
 from bayesgen.likelihoods.multivariate_normal.likelihood import EIGENVALUE_FLOOR, repaired_factor
-from bayesgen.likelihoods.multivariate_normal.statistics import all_cells, complete_rows, gather
-from bayesgen.typing import Block, Labels, Params, Weights
+from bayesgen.likelihoods.multivariate_normal.statistics import all_cells, complete_rows
+from bayesgen.typing import Params
 
 ROUNDED = 1e-6
 """Distance to the narrowest deviation, in logarithms, that counts as rounding."""
+STEPS = 60
+"""Steps of EM before Newton's method goes on."""
 RANK_TOLERANCE = 1e-10
 """Smallest eigenvalue, of columns scaled to 1, that counts if weights leave the rank open."""
 LARGEST_EXCESS = 2.0
@@ -89,14 +97,16 @@ class IncompleteNormal(IncompleteData):
             findings += [finding for finding in more if finding not in findings]
         return params, findings, self._report(found, params)
 
-    def mode(self) -> tuple[Params, OptimumReport]:
+    def mode(self, start: Params | None = None) -> tuple[Params, OptimumReport]:
         """Return the mode of the posterior against |Sigma|^-(p+1)/2 given the observed cells.
 
         A class without rows ends at the mode of its prior.
         """
         prior, statistics = self.likelihood, self.statistics
         cells = observed_normal(prior, statistics, prior=True)
-        start = prior.posterior(expected(statistics, prior.initial_params(statistics))).mode()
+        if start is None:
+            first = expected(statistics, prior.initial_params(statistics))
+            start = prior.posterior(first).mode()
         found = maximise(NormalPoint(cells, start))
         return found[0].params, self._report(found, found[0].params)
 
@@ -145,8 +155,8 @@ class IncompleteNormal(IncompleteData):
 
     def expected(self) -> tuple[MultivariateNormalStatistics, OptimumReport]:
         """Return expected moments at the mode under the conjugate prior, for any prior."""
-        params, account = self._conjugate_mode
-        return expected(self.statistics, params), account
+        params, report = self._conjugate_mode
+        return expected(self.statistics, params), report
 
     @property
     def center(self) -> Params:
@@ -160,8 +170,20 @@ class IncompleteNormal(IncompleteData):
         known = vars(self.statistics).setdefault("_modes", {})
         key = tuple((name, array.tobytes()) for name, array in conjugate.arrays().items())
         if key not in known:
-            known[key] = IncompleteNormal(conjugate, self.statistics).mode()
+            known[key] = IncompleteNormal(conjugate, self.statistics)._settled()
         return known[key]
+
+    def _settled(self) -> tuple[Params, OptimumReport]:
+        """Return the mode: EM comes to rest there, and Newton's method goes on where it is slow."""
+        start = self.likelihood.initial_params(self.statistics)
+        params, steps, change = em(self, start, STEPS)
+        if change > STILL:
+            return self.mode(params)
+        one_draw = {name: value[None] for name, value in params.items()}
+        height = float(self.likelihood.log_likelihood(one_draw, self.statistics)[0])
+        return params, OptimumReport(
+            converged=True, iterations=steps, gradient_norm=change, log_likelihood=height
+        )
 
     def filled(self, params: Params) -> MultivariateNormalStatistics:
         """Return expected moments at given parameters."""
@@ -174,18 +196,12 @@ class IncompleteNormal(IncompleteData):
             return by_class
         return lambda draws: by_class(draws).sum(axis=1, keepdims=True)
 
-    def expected_statistics_per_row(
-        self, x: Block, y: Labels, weight: Weights, params: Params
-    ) -> MultivariateNormalStatistics:
-        """Return the expected moments of each row, shape (row, ...)."""
-        some = np.flatnonzero(np.isnan(x).any(axis=1))
-        alone = gather(x[some], np.arange(len(some)), weight[some], len(some))
-        mean, factor = params["mean"][y[some]], params["cholesky"]
-        own = {"mean": mean, "cholesky": factor if len(factor) == 1 else factor[y[some]]}
-        found = expected(alone, own)
-        count, moments, scatter = weight.copy(), x.copy(), np.zeros((*x.shape, x.shape[1]))
-        count[some], moments[some], scatter[some] = found.count, found.mean, found.scatter
-        return complete_rows(count, moments, scatter)
+    def change(self, before: Params, after: Params) -> float:
+        """Return the largest change of a mean or a factor, in deviations of the column."""
+        size = np.linalg.norm(after["cholesky"], axis=-1)
+        moved = np.abs(after["mean"] - before["mean"]) / size
+        turned = np.abs(after["cholesky"] - before["cholesky"]) / size[..., None]
+        return float(max(moved.max(), turned.max()))
 
 
 @missing_cells.register(MultivariateNormal)

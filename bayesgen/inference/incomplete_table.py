@@ -24,13 +24,14 @@ of Incomplete Multivariate Data (1997), 7.3. The form for weights is derived her
 """
 
 import dataclasses
+import functools
 from collections.abc import Iterator
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from bayesgen.errors import UnsupportedInference
-from bayesgen.inference.incomplete_data import IncompleteData, LogWeights, missing_cells
+from bayesgen.inference.missing import IncompleteData, LogWeights, missing_cells
 from bayesgen.inference.newton import Flat, OptimumReport, Point, maximise
 from bayesgen.likelihoods import JointCategorical, Repair
 from bayesgen.likelihoods import contingency_tables as tables
@@ -70,10 +71,11 @@ class IncompleteTable(IncompleteData):
         params, findings = self.likelihood.maximum_likelihood(self.filled(params))
         return params, findings, report
 
-    def mode(self) -> tuple[Params, OptimumReport]:
+    def mode(self, start: Params | None = None) -> tuple[Params, OptimumReport]:
         """Return the mode of the posterior in log-odds."""
-        start = self.likelihood.initial_params(self.statistics)
-        start = self.likelihood.posterior(self.filled(start)).mode()
+        if start is None:
+            start = self.likelihood.initial_params(self.statistics)
+            start = self.likelihood.posterior(self.filled(start)).mode()
         return self._iterate(start, self.likelihood.concentration())
 
     def gibbs(self, rng: np.random.Generator, chains: int) -> Iterator[Params]:
@@ -113,10 +115,23 @@ class IncompleteTable(IncompleteData):
         probs = params["probs"]
         return _varied(probs.reshape(*probs.shape[:2], -1), _gaps(self.statistics))
 
+    def change(self, before: Params, after: Params) -> float:
+        """Return the largest relative change of a probability."""
+        return float(np.max(np.abs(after["probs"] / before["probs"] - 1)))
+
+    @functools.cached_property
+    def _mode(self) -> tuple[Params, OptimumReport]:
+        return self.mode()
+
+    @property
+    def center(self) -> Params:
+        """The mode."""
+        return self._mode[0]
+
     def expected(self) -> tuple[JointStatistics, OptimumReport]:
         """Return expected counts at the mode."""
-        params, account = self.mode()
-        return self.filled(params), account
+        params, report = self._mode
+        return self.filled(params), report
 
     def filled(self, params: Params) -> JointStatistics:
         """Return expected counts at given parameters."""

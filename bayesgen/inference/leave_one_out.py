@@ -6,16 +6,13 @@ many rows at once; the others score row by row, equal rows once.
 """
 
 import dataclasses
-import functools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 
 from bayesgen.classes import ClassPrior
-from bayesgen.inference.incomplete_data import expected_statistics, missing_cells
-from bayesgen.inference.incomplete_left_out import IncompleteLeftOut
+from bayesgen.inference.missing import LeftOut, expected_statistics, missing_cells
 from bayesgen.likelihoods import Likelihood, Statistics
 from bayesgen.likelihoods.normal_statistics import class_moments
 from bayesgen.model import ModelStatistics, complete_model
@@ -61,10 +58,6 @@ class Rows:
         return likelihood.statistics(self.x, self.y, weight, **sizes)
 
 
-Score = Callable[[Rows, np.ndarray], Joint]
-"""(all rows, which of them) -> log p(x_i given y = k, the rows without i), shape (row, class)."""
-
-
 def leave_one_out(
     likelihood: Likelihood,
     full: Likelihood,
@@ -97,16 +90,13 @@ def leave_one_out(
         return own
     if not likelihood.vectorised or issparse(rows.x):
         return one_by_one(likelihood, statistics, rows, judged)
-    score = None
     if getattr(statistics, "has_missing", False):
         statistics, x = _zero_filled(statistics, rows.x, full, uninformative)
         rows = dataclasses.replace(rows, x=x)
-        score = _with_missing(likelihood, statistics, full, uninformative, rows)
-    if score is None:
-        score = functools.partial(_batch, likelihood, statistics, full, uninformative)
-        apart = _indispensable(rows) if likelihood.kind == "numbers" else np.empty(0, dtype=int)
-    else:
-        apart = np.empty(0, dtype=int)
+        incomplete = _incomplete(likelihood, statistics, full, uninformative, rows, judged)
+        if incomplete is not None:
+            return incomplete.scores(rows.away)
+    apart = _indispensable(rows) if likelihood.kind == "numbers" else np.empty(0, dtype=int)
     out = np.empty((len(rows.y), rows.n_classes))
     width = sum(np.size(getattr(statistics, name)) for name in statistics.axes)
     apart = np.intersect1d(apart, judged)
@@ -114,7 +104,7 @@ def leave_one_out(
     size = max(1, BATCH_FLOATS // max(width, 1))
     for start in range(0, len(usual), size):
         some = usual[start : start + size]
-        out[some] = score(rows, some)
+        out[some] = _batch(likelihood, statistics, full, uninformative, rows, some)
     for i in apart.tolist():
         out[i] = scored(likelihood, rows.without(likelihood, i), rows.x[i : i + 1], rows.n_classes)
     return out[judged]
@@ -169,36 +159,36 @@ def _zero_filled(
     return part.reindex("feature", kept, x.shape[1]), np.where(uninformative, 0.0, x)
 
 
-def _with_missing(
+def _incomplete(
     likelihood: Likelihood,
     statistics: Statistics,
     full: Likelihood,
     uninformative: np.ndarray,
     rows: Rows,
-) -> Score | None:
-    """Return the score of rows where missing values rule out the closed form; None otherwise.
+    judged: np.ndarray,
+) -> LeftOut | None:
+    """Return the rows left out where missing values rule out the closed form; None otherwise.
 
     Rows give their expected statistics: an approximation, like the posterior (see `Expected`).
     """
     kept = np.flatnonzero(~uninformative) if uninformative.any() else None
 
-    def part(whole: Statistics | Likelihood) -> Any:
-        return whole if kept is None else whole.take(full.subset_axis, kept)
+    def informative(every: Statistics | Likelihood) -> Any:
+        return every if kept is None else every.take(full.subset_axis, kept)
 
     def completed(some: np.ndarray, weight: Weights) -> tuple[Likelihood, Statistics]:
-        found = rows.at(some)._statistics(likelihood, weight)
-        prior = likelihood.complete(found)
+        others = rows.at(some)._statistics(likelihood, weight)
+        prior = likelihood.complete(others)
         constant = prior.uninformative()
         # without some rows another column may be constant: its guess needs them
         same = constant is None or np.array_equal(constant, uninformative)
-        return part(prior if same else full), part(found)
+        return informative(prior if same else full), informative(others)
 
-    found = missing_cells(part(full), part(statistics))
-    if found is None:
+    data = missing_cells(informative(full), informative(statistics))
+    if data is None:
         return None
     x = rows.x if kept is None else full.select(rows.x, kept)
-    left_out = IncompleteLeftOut(found, x, rows.y, rows.weight, completed)
-    return lambda rows, some: left_out.scores(some, rows.away[some])
+    return LeftOut(data, x, rows.y, rows.weight, judged, rows.n_classes, completed)
 
 
 def _batch(

@@ -37,7 +37,6 @@ from bayesgen.inference.closed_blocks import (
     without_closed,
 )
 from bayesgen.inference.exact_posterior import ExactPosterior
-from bayesgen.inference.incomplete_data import complete_statistics
 from bayesgen.inference.log_density import (
     NUTS_TERMS,
     LogDensity,
@@ -46,6 +45,7 @@ from bayesgen.inference.log_density import (
     nested,
     total,
 )
+from bayesgen.inference.missing import complete_statistics
 from bayesgen.inference.posterior import DrawsPosterior, Report
 from bayesgen.model import Model, ModelStatistics, Reader
 from bayesgen.progress_bar import progress_bar, status_line
@@ -168,7 +168,7 @@ class NUTS:
         target_accept: target acceptance rate; values nearer to 1 give smaller steps. Posteriors
             close to normal need few steps: 0.65 took half as many as 0.8 for the same number of
             effective draws.
-        progress: "auto" shows a bar on stderr in a terminal; True or False force it.
+        progress: "auto" shows a bar in a terminal and in a notebook; True or False force it.
         checkpoint: path of a file, by convention ending in .bgm, that stores state and draws during
             sampling. It is written atomically, at most once a second, at the end, and on Ctrl-C, so
             that it is intact even if the process is killed. If the file exists, the same call
@@ -400,6 +400,7 @@ def _report(coordinates: np.ndarray, stats: Values, seconds: float, warmup: int)
     details = chain_diagnostics(coordinates)
     divergences = int(stats["diverging"].sum())
     details |= {"divergences": float(divergences), "steps": float(stats["n_steps"].sum())}
+    details["sampling_seconds"] = seconds
     found = f"r_hat {details['r_hat']:.3f}, {details['ess']:.0f} effective draws"
     if divergences:
         verdict = (

@@ -16,7 +16,6 @@ import numpy as np
 from bayesgen import arguments
 from bayesgen.classes import ClassPrior
 from bayesgen.errors import UnsupportedInference
-from bayesgen.inference.incomplete_data import complete_statistics, missing_cells
 from bayesgen.inference.laplace import Flat, lowest
 from bayesgen.inference.log_density import (
     MAP_TERMS,
@@ -27,6 +26,7 @@ from bayesgen.inference.log_density import (
     nested,
     total,
 )
+from bayesgen.inference.missing import complete_statistics, missing_cells
 from bayesgen.inference.newton import STOPPED, OptimumReport
 from bayesgen.inference.posterior import DrawsPosterior, Report, point_estimate
 from bayesgen.likelihoods import Likelihood, Repair, Statistics

@@ -5,15 +5,17 @@ import dataclasses
 from bayesgen.likelihoods import Repair
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Report:
     """Report of one inference run.
 
     method: "exact", "expected", "mle", "map", "nuts", "importance" or "augmentation".
-    seconds: wall-clock seconds of inference alone (for NUTS: of sampling, without compiling).
+    seconds: wall-clock seconds of the call that fitted, compilation included; where inference runs
+        later than that call (after `partial_fit`), of inference alone.
     converged: whether the method converged.
     verdict: one sentence, which includes a remedy if converged is False.
-    details: numbers of the method, by name (gradient_norm, r_hat, ess, divergences, ...).
+    details: numbers of the method, by name (gradient_norm, r_hat, ess, divergences,
+        sampling_seconds, ...).
     findings: repairs of degenerate estimates, as (block, finding).
     """
 
@@ -23,3 +25,16 @@ class Report:
     verdict: str
     details: dict[str, float] = dataclasses.field(default_factory=dict)
     findings: tuple[tuple[str, Repair], ...] = ()
+
+    def __repr__(self) -> str:
+        """Return the outcome in one line."""
+        ended = "" if self.converged else ", not converged"
+        return f"Report({self.method}, {self.seconds:.2g} s{ended}: {self.verdict})"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        lines = {"method": self.method, "seconds": f"{self.seconds:.3g}", "verdict": self.verdict}
+        lines |= {name: f"{value:,.4g}" for name, value in self.details.items()}
+        cells = (f"<tr><th>{escape(n)}</th><td>{escape(v)}</td></tr>" for n, v in lines.items())
+        return f"<table>{''.join(cells)}</table>"

@@ -13,8 +13,8 @@ import numpy as np
 from scipy.sparse import issparse
 
 from bayesgen.errors import UnsupportedInference
-from bayesgen.inference.incomplete_data import complete_statistics
 from bayesgen.inference.log_density import ModelLogDensity, arrays, model_log_density, nested
+from bayesgen.inference.missing import complete_statistics
 from bayesgen.inference.nuts import NUTS
 from bayesgen.inference.posterior import DrawsPosterior, take_rows
 from bayesgen.inference.scores import class_probabilities

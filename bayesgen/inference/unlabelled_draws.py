@@ -24,7 +24,7 @@ from jaxtyping import Float, Int
 
 from bayesgen.inference.chain_diagnostics import chain_diagnostics, disagreement, has_converged
 from bayesgen.inference.data_augmentation import Augmentation
-from bayesgen.inference.incomplete_data import expected_statistics, missing_cells
+from bayesgen.inference.missing import expected_statistics, missing_cells
 from bayesgen.inference.posterior import DrawsPosterior, Report
 from bayesgen.inference.unlabelled_rows import ROWS, UnlabelledRows, kept
 from bayesgen.model import Model, ModelStatistics, Reader

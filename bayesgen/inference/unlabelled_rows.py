@@ -27,7 +27,7 @@ from bayesgen.classes import ClassPrior
 from bayesgen.errors import UnsupportedInference
 from bayesgen.inference.exact import Expected
 from bayesgen.inference.exact_posterior import ExactPosterior
-from bayesgen.inference.incomplete_data import expected_statistics
+from bayesgen.inference.missing import expected_statistics
 from bayesgen.inference.point_estimates import MAP, MLE
 from bayesgen.inference.posterior import DrawsPosterior, Report, point_estimate, take_rows
 from bayesgen.inference.scores import class_probabilities

@@ -23,7 +23,7 @@ from scipy.sparse import issparse
 
 from bayesgen.inference.averaged_posterior import AveragedPosterior, averaged_scores
 from bayesgen.inference.exact import Expected
-from bayesgen.inference.incomplete_data import missing_cells
+from bayesgen.inference.missing import missing_cells, scored_without
 from bayesgen.inference.point_estimates import MAP
 from bayesgen.inference.posterior import take_rows
 from bayesgen.inference.scores import Scores, log_class_probabilities
@@ -292,11 +292,10 @@ def _block_left_out(
     whole = statistics if incomplete is None else incomplete.expected()[0]
     width = sum(np.size(getattr(whole, name)) for name in whole.axes)
     for some in row_chunks(len(y), max(1, BATCH_FLOATS // max(width, 1))):
-        if incomplete is None:
-            alone = part.statistics_per_row(x[some], away[some], n_levels)
-        else:
-            own = x[some], y[some], away[some]
-            alone = incomplete.expected_statistics_per_row(*own, incomplete.center)
+        if incomplete is not None:
+            out[some] = scored_without(part, whole, x[some], y[some], away[some])
+            continue
+        alone = part.statistics_per_row(x[some], away[some], n_levels)
         rest = whole.without_each(alone, y[some])
         out[some] = part.log_predictive_updated(rest, x[some])
     return out

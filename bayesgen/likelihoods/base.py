@@ -56,31 +56,10 @@ def is_learned(value: object) -> bool:
     return isinstance(value, str) and value == LEARN
 
 
-def require_positive(owner: "Likelihood", *names: str) -> None:
-    """Validate that a prior strength or scale is a positive finite number."""
-    for name in names:
-        value = getattr(owner, name)
-        if isinstance(value, str):
-            valid = is_learned(value) and name in owner.hyperparameter_grid
-        else:
-            valid = value is None or (np.isfinite(value).all() and (np.asarray(value) > 0).all())
-        if not valid:
-            raise InvalidPrior.not_positive(type(owner).__name__, name, value)
-
-
 def require_one_of(owner: object, name: str, allowed: tuple[str, ...]) -> None:
     """Validate that an argument is one of the allowed options."""
     if getattr(owner, name) not in allowed:
         raise InvalidArgument.not_one_of(name, getattr(owner, name), allowed)
-
-
-def require_probabilities(family: str, probs: object) -> None:
-    """Validate that a guess is None, "uniform" or positive numbers."""
-    if probs is None or (isinstance(probs, str) and probs == "uniform"):
-        return
-    numbers = np.zeros(1) if isinstance(probs, str) else np.asarray(probs, dtype=float)
-    if not np.isfinite(numbers).all() or (numbers <= 0).any():
-        raise InvalidPrior.not_probabilities(family, "probs", probs)
 
 
 def require_unit_sums(family: str, sums: np.ndarray) -> None:
@@ -299,6 +278,10 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
     """A sentence on what the closed form only approximates."""
     has_closed_form_mle: ClassVar[bool] = True
     """Whether maximum likelihood has a closed form."""
+    hyperparameters: ClassVar[Mapping[str, str]] = {}
+    """The range of each prior guess and strength (see `supports.RANGES`), checked here alone."""
+    words: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """The words that may stand for a hyperparameter, beside "learn" (see `hyperparameter_grid`)."""
     hyperparameter_grid: ClassVar[Mapping[str, tuple]] = {}
     """Settings that may be "learn", and the values that they are then averaged over."""
     vectorised: ClassVar[bool] = False
@@ -309,6 +292,19 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
     `log_scale_free_jacobian` follow."""
     param_axes: ClassVar[Axes] = {}
     """The axes of each parameter after the draw axes."""
+
+    def __post_init__(self) -> None:
+        """Validate that every stated guess and prior strength lies in its declared range.
+
+        Raises:
+            InvalidPrior: names the likelihood, the argument, the value and what is allowed.
+        """
+        for name, wanted in self.hyperparameters.items():
+            value, words = getattr(self, name), self.words.get(name, ())
+            if name in self.hyperparameter_grid:
+                words = (*words, LEARN)
+            if value is not None and not (isinstance(value, str) and value in words):
+                supports.require(type(self).__name__, name, value, wanted)
 
     @property
     def conjugate(self) -> bool:

@@ -8,8 +8,7 @@ import numpy as np
 from jaxtyping import Num
 from scipy.special import expit
 
-from bayesgen.errors import InvalidPrior
-from bayesgen.likelihoods.base import Guess, require_positive
+from bayesgen.likelihoods.base import Guess
 from bayesgen.likelihoods.columnwise import CELLS, Cell, CellSums, Columnwise
 from bayesgen.likelihoods.dirichlet import log_gammas
 from bayesgen.likelihoods.special_functions import log_rising_factorial
@@ -57,13 +56,10 @@ class Bernoulli(Columnwise):
     hyperparameter_grid: ClassVar = {"rows": (0.25, 1.0, 4.0, 16.0, 64.0, 256.0)}
 
     def __post_init__(self) -> None:
-        """Validate that strengths are positive and guesses in (0, 1)."""
-        require_positive(self, "rows")
-        prob = np.asarray(0.5 if self.prob is None else self.prob)
-        if not ((prob > 0) & (prob < 1)).all():
-            raise InvalidPrior.not_probabilities("Bernoulli", "prob", self.prob)
+        """Validate the guess and its strength; store 1 - prob."""
+        super().__post_init__()
         if self.prob is not None and self.other is None:
-            object.__setattr__(self, "other", 1 - prob.astype(float))
+            object.__setattr__(self, "other", 1 - np.asarray(self.prob, dtype=float))
 
     def cell(self, x: Cell) -> tuple[Cell, ...]:
         """Return the indicators of 1 and of 0."""

@@ -9,8 +9,6 @@ from jaxtyping import Float, Num
 
 from bayesgen.likelihoods.base import (
     Guess,
-    require_positive,
-    require_probabilities,
     require_unit_sums,
     row_chunks,
 )
@@ -123,13 +121,13 @@ class Categorical(Columnwise):
     axes: ClassVar = {"probs": ("class", "level"), "rows": ("class", "feature")}
     supports: ClassVar = {"probs": "simplex"}
     param_axes: ClassVar = {"probs": ("class", "level")}
+    hyperparameters: ClassVar = {
+        "probs": "simplex",
+        **dict.fromkeys(("rows", "rows_per_level"), "positive"),
+    }
+    words: ClassVar = {"probs": ("uniform",)}
     subset_axis: ClassVar[str] = "level"
     hyperparameter_grid: ClassVar = {"rows": (0.25, 1.0, 4.0, 16.0, 64.0, 256.0)}
-
-    def __post_init__(self) -> None:
-        """Validate that strengths are positive and guesses are probabilities."""
-        require_positive(self, "rows", "rows_per_level")
-        require_probabilities("Categorical", self.probs)
 
     @classmethod
     def laplace(cls, count: float | int = 1) -> "Categorical":

@@ -22,7 +22,6 @@ from bayesgen.likelihoods.base import (
     broadcast_guess,
     one_hot,
     require_one_of,
-    require_positive,
     row_chunks,
 )
 from bayesgen.likelihoods.exponential_family import ExponentialFamily, SufficientStatistics
@@ -116,10 +115,16 @@ class Columnwise(ExponentialFamily[CellSums]):
     """Settings that are words, and the words that they may be."""
 
     def __post_init__(self) -> None:
-        """Validate that strengths and scales are positive, and options known."""
-        require_positive(self, *(name for name in self.axes if name not in self.location_params))
+        """Validate the ranges of guesses and strengths, and that options are known."""
+        super().__post_init__()
         for name, allowed in self.options.items():
             require_one_of(self, name, allowed)
+
+    @property
+    def hyperparameters(self) -> dict[str, str]:
+        """The range of a guess is the support of its parameter; strengths are positive."""
+        stated = [f.name for f in dataclasses.fields(self) if f.init and f.name in self.axes]
+        return {name: self.supports.get(name, "positive") for name in stated}
 
     @property
     def param_axes(self) -> dict[str, tuple[str, ...]]:

@@ -14,8 +14,6 @@ from bayesgen.likelihoods import contingency_tables as tables
 from bayesgen.likelihoods import distinct_rows
 from bayesgen.likelihoods.base import (
     broadcast_guess,
-    require_positive,
-    require_probabilities,
     require_unit_sums,
 )
 from bayesgen.likelihoods.contingency_tables import Levels, Pattern
@@ -229,12 +227,12 @@ class JointCategorical(DirichletVector[JointStatistics]):
     axes: ClassVar = {"probs": ("class", "cell"), "rows": ("class",)}
     supports: ClassVar = {"probs": "simplex"}
     param_axes: ClassVar = {"probs": ("class", "cell")}
+    hyperparameters: ClassVar = {
+        "probs": "simplex",
+        **dict.fromkeys(("rows", "rows_per_cell"), "positive"),
+    }
+    words: ClassVar = {"probs": ("uniform",)}
     subset_axis: ClassVar[str] = "level"
-
-    def __post_init__(self) -> None:
-        """Validate that strengths are positive and guesses are probabilities."""
-        require_positive(self, "rows", "rows_per_cell")
-        require_probabilities(FAMILY, self.probs)
 
     @classmethod
     def laplace(cls, count: float | int = 1) -> "JointCategorical":

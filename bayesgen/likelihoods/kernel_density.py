@@ -21,7 +21,6 @@ from bayesgen.likelihoods.base import (
     Repair,
     broadcast_guess,
     require_one_of,
-    require_positive,
     row_chunks,
 )
 from bayesgen.likelihoods.distinct_rows import ROUNDING, Values, distinct_values
@@ -300,24 +299,27 @@ class KernelDensity(_FittedValues):
     bandwidth_guess: Guess = None
 
     axes: ClassVar = {"width": ("class", "feature"), **Values.axes}
+    hyperparameters: ClassVar = {
+        **dict.fromkeys(("bandwidth", "bandwidth_guess"), "width"),
+        "bandwidth_rows": "positive",
+    }
+    words: ClassVar = {"bandwidth": ("nrd0", "posterior")}
 
     def __post_init__(self) -> None:
-        """Validate kernel, rule, bandwidths and prior strength."""
+        """Validate kernel and rule, and the ranges of bandwidths and prior strength."""
         require_one_of(self, "kernel", tuple(KERNELS))
-        if not isinstance(self.bandwidth, str):
-            require_positive(self, "bandwidth")
-        elif self.bandwidth not in ("nrd0", "posterior"):
-            allowed = ["nrd0", "posterior", 0.5]
-            raise InvalidArgument.not_one_of("bandwidth", self.bandwidth, allowed)
-        if isinstance(self.bandwidth, str) and self.bandwidth == "posterior":
-            require_positive(self, "bandwidth_rows", "bandwidth_guess")
-            if self.kernel != "gaussian":
-                raise UnsupportedInference.because(
-                    f"KernelDensity(kernel={self.kernel!r}, bandwidth='posterior')",
-                    "a value that no other value's kernel reaches has probability 0, and the "
-                    "bandwidth's density ends there without a slope",
-                    "Use kernel='gaussian', or bandwidth='nrd0'.",
-                )
+        rules = self.words["bandwidth"]
+        if isinstance(self.bandwidth, str) and self.bandwidth not in rules:
+            raise InvalidArgument.not_one_of("bandwidth", self.bandwidth, [*rules, 0.5])
+        super().__post_init__()
+        learned = isinstance(self.bandwidth, str) and self.bandwidth == "posterior"
+        if learned and self.kernel != "gaussian":
+            raise UnsupportedInference.because(
+                f"KernelDensity(kernel={self.kernel!r}, bandwidth='posterior')",
+                "a value that no other value's kernel reaches has probability 0, and the "
+                "bandwidth's density ends there without a slope",
+                "Use kernel='gaussian', or bandwidth='nrd0'.",
+            )
 
     def equivalent_family(self) -> Likelihood:
         """Return the family of unknown bandwidths if bandwidth="posterior"."""
@@ -463,10 +465,7 @@ class LearnedKernelDensity(_FittedValues):
     }
     supports: ClassVar = {"bandwidth": "positive"}
     param_axes: ClassVar = {"bandwidth": ("class", "feature")}
-
-    def __post_init__(self) -> None:
-        """Validate that the guess and the prior strength are positive."""
-        require_positive(self, *PRIOR)
+    hyperparameters: ClassVar = {"bandwidth_guess": "width", "bandwidth_rows": "positive"}
 
     @property
     def conjugate(self) -> bool:

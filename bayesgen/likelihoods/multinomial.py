@@ -12,8 +12,6 @@ from bayesgen.errors import UnsupportedInference
 from bayesgen.likelihoods.base import (
     Guess,
     broadcast_guess,
-    require_positive,
-    require_probabilities,
     require_unit_sums,
 )
 from bayesgen.likelihoods.dirichlet_vector import DirichletVector, VectorStatistics
@@ -151,11 +149,12 @@ class Multinomial(DirichletVector[MultinomialStatistics]):
     }
     supports: ClassVar = {"probs": "simplex"}
     param_axes: ClassVar = {"probs": ("class", "feature")}
-
-    def __post_init__(self) -> None:
-        """Validate that strengths are positive and guesses are probabilities."""
-        require_positive(self, "rows", "rows_per_word")
-        require_probabilities("Multinomial", self.probs)
+    hyperparameters: ClassVar = {
+        "probs": "simplex",
+        **dict.fromkeys(("rows", "rows_per_word"), "positive"),
+        **dict.fromkeys(("length", "length_weight"), "weight"),
+    }
+    words: ClassVar = {"probs": ("uniform",)}
 
     @classmethod
     def laplace(cls, count: float | int = 1) -> "Multinomial":

@@ -12,7 +12,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from jaxtyping import Float
 
-from bayesgen.likelihoods.base import Guess, Likelihood, require_one_of, require_positive
+from bayesgen.likelihoods.base import Guess, Likelihood, require_one_of
 from bayesgen.likelihoods.distinct_rows import Rows, gather
 from bayesgen.likelihoods.multivariate_normal import MultivariateNormal, lkj_and_wishart
 from bayesgen.likelihoods.multivariate_normal.density import (
@@ -167,11 +167,12 @@ class MultivariateStudentT(Likelihood[PatternedRows]):
     axes: ClassVar = lkj_and_wishart.PRIOR_AXES
     param_axes: ClassVar = {**lkj_and_wishart.PARAM_AXES, "degrees": ()}
     supports: ClassVar = {**lkj_and_wishart.PARAM_SUPPORTS, "degrees": "positive"}
+    hyperparameters: ClassVar = {**lkj_and_wishart.PRIOR_RANGES, "degrees": "positive"}
 
     def __post_init__(self) -> None:
-        """Reject an unknown structure, and prior strengths and degrees that are not positive."""
+        """Validate the structure, and the ranges of guesses and strengths."""
         require_one_of(self, "covariance", ("per_class", "shared"))
-        require_positive(self, "mean_rows", "covariance_rows", "degrees")
+        super().__post_init__()
 
     @property
     def conjugate(self) -> bool:

@@ -13,7 +13,6 @@ from bayesgen.likelihoods.base import (
     Repair,
     broadcast_guess,
     require_one_of,
-    require_positive,
 )
 from bayesgen.likelihoods.exponential_family import ExponentialFamily
 from bayesgen.likelihoods.normal import Normal
@@ -96,10 +95,14 @@ class SphericalNormal(ExponentialFamily[NormalStatistics]):
     }
     supports: ClassVar = {"mean": "real", "variance": "positive"}
     param_axes: ClassVar = {"mean": ("class", "feature"), "variance": ("class",)}
+    hyperparameters: ClassVar = {
+        "mean": "real",
+        **dict.fromkeys(("mean_rows", "variance", "variance_rows", "columns"), "positive"),
+    }
 
     def __post_init__(self) -> None:
-        """Reject strengths and variances that are not positive, and unknown words."""
-        require_positive(self, "mean_rows", "variance", "variance_rows", "columns")
+        """Validate the ranges of guesses and strengths, and that options are known."""
+        super().__post_init__()
         for name, allowed in Normal.options.items():
             require_one_of(self, name, allowed)
 

@@ -1,8 +1,10 @@
-"""Supports of parameters: bijectors from unconstrained values, with their Jacobians.
+"""Supports of parameters, with bijectors and their Jacobians, and ranges of hyperparameters.
 
 A family that declares `supports = {"rate": "positive"}` gets its bijector, scale-free Jacobian and
 whitening from here; parameters of a user's program get theirs from their NumPyro constraint.
 Source: NumPyro and Stan, constraint transforms.
+
+The guesses and strengths of priors are numbers of a range, which a family declares too.
 """
 
 import dataclasses
@@ -11,11 +13,15 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from bayesgen.errors import InvalidPrior
 from bayesgen.likelihoods.dirichlet import simplexes_transform
+from bayesgen.table.columns import LARGEST
 from bayesgen.typing import Params, Traceable, Transform
 
 EDGE = 1e-300
 """Draws closer than this to the end of their support are moved there before a logarithm."""
+LARGEST_SQUARE = 1e300
+"""Square of the largest number that a table may hold."""
 LOWER, UPPER = 0.15865525393145707, 0.8413447460685429
 """Probabilities of a normal variate below -1 and below 1: half the distance between these quantiles
 is the standard deviation of a normal, and finite where a variance is not."""
@@ -160,6 +166,102 @@ they are positive. Factors of covariances and correlations are lower triangular.
 prod L_ii^2: the Jacobian is prod L_ii^(i + 1). Sigma = D R D with deviations that are scale-free in
 their logarithms leaves |R|^-(p+1)/2 dR, where R = C C' has dR = prod C_ii^(p - 1 - i) dC: the
 Jacobian is prod C_ii^(i + 2)."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Range:
+    """The values that every entry of a hyperparameter may take.
+
+    words: what is allowed. cure: what to pass instead. contains: entries -> which are allowed.
+    """
+
+    words: str
+    cure: str
+    contains: Callable[[np.ndarray], np.ndarray]
+
+
+POSITIVE = "Pass a positive one; for no prior at all use inference='mle'"
+RANGES: Mapping[str, Range] = {
+    "real": Range(
+        "finite numbers (up to 1e150 in size)",
+        "Pass {name}=None for the guess from the columns",
+        lambda entries: np.abs(entries) <= LARGEST,
+    ),
+    "positive": Range(
+        "finite numbers above 0 (up to 1e300)",
+        POSITIVE,
+        lambda entries: (entries > 0) & (entries <= LARGEST_SQUARE),
+    ),
+    "width": Range(
+        "finite numbers above 0 (1e-150 to 1e150)",
+        POSITIVE,
+        lambda entries: (entries >= 1 / LARGEST) & (entries <= LARGEST),
+    ),
+    "covariance": Range(
+        "finite numbers (up to 1e300 in size)",
+        "Pass {name}=None for that of the columns",
+        lambda entries: np.abs(entries) <= LARGEST_SQUARE,
+    ),
+    "probability": Range(
+        "probabilities above 0 and below 1",
+        "Pass {name}=None for the fractions of the columns",
+        lambda entries: (entries > 0) & (entries < 1),
+    ),
+    "simplex": Range(
+        "probabilities above 0",
+        "Divide positive numbers by their sum",
+        lambda entries: (entries > 0) & (entries <= 1),
+    ),
+    "share": Range(
+        "numbers from 0 up to, but not including, 1",
+        "Pass {name}=0.0",
+        lambda entries: (entries >= 0) & (entries < 1),
+    ),
+    "fraction": Range(
+        "probabilities from 0 to 1",
+        "Divide positive numbers by their sum",
+        lambda entries: (entries >= 0) & (entries <= 1),
+    ),
+    "weight": Range(
+        "finite numbers of at least 0",
+        "Pass {name}=None for those of the rows",
+        lambda entries: (entries >= 0) & (entries <= LARGEST),
+    ),
+}
+"""The ranges that a family may declare for a hyperparameter; "covariance" is that of the entries of
+a matrix (see `require`). Numbers and widths end where the table's do, because squares of larger
+ones overflow float64; variances are such squares."""
+
+
+def require(family: str, name: str, value: object, wanted: str) -> None:
+    """Validate a hyperparameter.
+
+    Args:
+        family: named in the error.
+        name: of the hyperparameter.
+        value: a number, or an array or sequence of such.
+        wanted: a key of `RANGES`; a "covariance" is one positive variance, one a column, or
+            symmetric positive definite matrices.
+
+    Raises:
+        InvalidPrior: it is not of numbers, or has an entry outside the range, or is no covariance.
+    """
+    try:
+        boolean = np.asarray(value).dtype.kind == "b"
+        entries = np.asarray(np.nan if boolean else value, dtype=float)
+    except (TypeError, ValueError):
+        entries = np.asarray(np.nan)
+    matrices = wanted == "covariance" and entries.ndim > 1
+    allowed = RANGES["positive" if wanted == "covariance" and not matrices else wanted]
+    outside = entries[~allowed.contains(entries)]
+    if outside.size:
+        found = ("has the entry", outside[0]) if entries.ndim else ("is", value)
+        cure = allowed.cure.format(name=name)
+        raise InvalidPrior.outside(family, name, *found, allowed.words, cure)
+    if matrices and entries.shape[-1] == entries.shape[-2]:
+        symmetric = np.allclose(entries, entries.mT, rtol=1e-10, atol=0)
+        if not symmetric or not (np.linalg.eigvalsh(entries)[..., 0] > 0).all():
+            raise InvalidPrior.not_positive_definite(family, name)
 
 
 def onto(bijection: Transform) -> Support:

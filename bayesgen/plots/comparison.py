@@ -33,10 +33,10 @@ class RocDisplay:
         >>> display = bg.plots.RocDisplay(curves, event="ill").plot()
     """
 
-    curves: Mapping[str, Any]
+    curves: Mapping[str, Any] = dataclasses.field(repr=False)
     event: object
-    figure_: object = None
-    ax_: object = None
+    figure_: object = dataclasses.field(default=None, repr=False)
+    ax_: object = dataclasses.field(default=None, repr=False)
 
     def plot(self, ax: Axes = None) -> "RocDisplay":
         """Draw; returns self."""
@@ -72,9 +72,9 @@ class ConfusionDisplay:
         >>> display = bg.plots.ConfusionDisplay(table).plot()
     """
 
-    table: Any
-    figure_: object = None
-    ax_: object = None
+    table: Any = dataclasses.field(repr=False)
+    figure_: object = dataclasses.field(default=None, repr=False)
+    ax_: object = dataclasses.field(default=None, repr=False)
 
     def plot(self, ax: Axes = None) -> "ConfusionDisplay":
         """Draw; returns self."""
@@ -111,10 +111,10 @@ class LearningCurveDisplay:
         >>> display = bg.plots.LearningCurveDisplay(found.curves).plot()
     """
 
-    curves: Any
+    curves: Any = dataclasses.field(repr=False)
     score: str = "log_loss"
-    figure_: object = None
-    ax_: object = None
+    figure_: object = dataclasses.field(default=None, repr=False)
+    ax_: object = dataclasses.field(default=None, repr=False)
 
     def plot(self, ax: Axes = None) -> "LearningCurveDisplay":
         """Draw means over folds with one standard error; returns self."""

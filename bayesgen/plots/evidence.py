@@ -46,13 +46,13 @@ class EvidenceDisplay:
 
     prior: float
     names: list[str]
-    weights: Float[np.ndarray, " bar"]
-    ends: Float[np.ndarray, "bar 2"] | None
+    weights: Float[np.ndarray, " bar"] = dataclasses.field(repr=False)
+    ends: Float[np.ndarray, "bar 2"] | None = dataclasses.field(repr=False)
     target: Hashable
     against: Hashable
     classes: int = 2
-    figure_: object = None
-    ax_: Axes = None
+    figure_: object = dataclasses.field(default=None, repr=False)
+    ax_: Axes = dataclasses.field(default=None, repr=False)
 
     @classmethod
     def from_estimator(

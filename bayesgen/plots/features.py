@@ -37,10 +37,10 @@ class ColumnDensity:
     """
 
     name: object
-    at: Float[np.ndarray, " point"]
-    density: Float[np.ndarray, "point class"]
-    seen: Float[np.ndarray, " row"]
-    ticks: tuple = ()
+    at: Float[np.ndarray, " point"] = dataclasses.field(repr=False)
+    density: Float[np.ndarray, "point class"] = dataclasses.field(repr=False)
+    seen: Float[np.ndarray, " row"] = dataclasses.field(repr=False)
+    ticks: tuple = dataclasses.field(default=(), repr=False)
 
 
 @dataclasses.dataclass(eq=False)
@@ -61,9 +61,9 @@ class FeatureDisplay:
 
     columns: list[ColumnDensity]
     classes: list
-    labels: np.ndarray
-    figure_: object = None
-    axes_: object = None
+    labels: np.ndarray = dataclasses.field(repr=False)
+    figure_: object = dataclasses.field(default=None, repr=False)
+    axes_: object = dataclasses.field(default=None, repr=False)
 
     @classmethod
     def from_estimator(

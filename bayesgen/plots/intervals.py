@@ -38,15 +38,15 @@ class IntervalDisplay:
         (40,)
     """
 
-    probability: Float[np.ndarray, " row"]
-    interval: Float[np.ndarray, "row 2"]
-    positions: Shaped[np.ndarray, " row"]
-    truth: np.ndarray | None
+    probability: Float[np.ndarray, " row"] = dataclasses.field(repr=False)
+    interval: Float[np.ndarray, "row 2"] = dataclasses.field(repr=False)
+    positions: Shaped[np.ndarray, " row"] = dataclasses.field(repr=False)
+    truth: np.ndarray | None = dataclasses.field(repr=False)
     name: Hashable
     prob: float
-    looks: tuple[int, int] = (0, 1)
-    figure_: object = None
-    ax_: object = None
+    looks: tuple[int, int] = dataclasses.field(default=(0, 1), repr=False)
+    figure_: object = dataclasses.field(default=None, repr=False)
+    ax_: object = dataclasses.field(default=None, repr=False)
 
     @classmethod
     def from_estimator(

@@ -28,12 +28,12 @@ class PrevalenceDisplay:
     """
 
     names: list[str]
-    mean: Float[np.ndarray, " class"]
-    interval: Float[np.ndarray, "class 2"]
-    trained: Float[np.ndarray, " class"]
+    mean: Float[np.ndarray, " class"] = dataclasses.field(repr=False)
+    interval: Float[np.ndarray, "class 2"] = dataclasses.field(repr=False)
+    trained: Float[np.ndarray, " class"] = dataclasses.field(repr=False)
     prob: float
-    figure_: object = None
-    ax_: Axes = None
+    figure_: object = dataclasses.field(default=None, repr=False)
+    ax_: Axes = dataclasses.field(default=None, repr=False)
 
     @classmethod
     def from_prevalence(

@@ -33,10 +33,10 @@ class PriorDisplay:
         ['sex', 'age', 'passengerClass']
     """
 
-    prior: Any
+    prior: Any = dataclasses.field(repr=False)
     features: list
-    figure_: object = None
-    axes_: object = None
+    figure_: object = dataclasses.field(default=None, repr=False)
+    axes_: object = dataclasses.field(default=None, repr=False)
 
     @classmethod
     def from_prior(

@@ -30,11 +30,11 @@ class RankDisplay:
         ['class.probs[setosa]', 'class.probs[versicolor]']
     """
 
-    ranks: Mapping[str, Float[np.ndarray, " fit"]]
+    ranks: Mapping[str, Float[np.ndarray, " fit"]] = dataclasses.field(repr=False)
     title: str
     false_alarm: float
-    figure_: object = None
-    ax_: Axes = None
+    figure_: object = dataclasses.field(default=None, repr=False)
+    ax_: Axes = dataclasses.field(default=None, repr=False)
 
     @classmethod
     def from_ranks(

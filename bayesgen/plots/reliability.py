@@ -39,8 +39,8 @@ class ReliabilityDisplay:
     """
 
     curves: tuple[ReliabilityCurve, ...]
-    figure_: object = None
-    axes_: object = None
+    figure_: object = dataclasses.field(default=None, repr=False)
+    axes_: object = dataclasses.field(default=None, repr=False)
 
     @classmethod
     def from_estimator(

@@ -52,15 +52,15 @@ class DensityDisplay:
         (3, 120, 120)
     """
 
-    log_density: Float[np.ndarray, "class up across"]
-    across: Float[np.ndarray, " across"]
-    up: Float[np.ndarray, " up"]
+    log_density: Float[np.ndarray, "class up across"] = dataclasses.field(repr=False)
+    across: Float[np.ndarray, " across"] = dataclasses.field(repr=False)
+    up: Float[np.ndarray, " up"] = dataclasses.field(repr=False)
     names: tuple
     classes: list
-    rows: Float[np.ndarray, "row 2"]
-    labels: np.ndarray
-    figure_: object = None
-    ax_: object = None
+    rows: Float[np.ndarray, "row 2"] = dataclasses.field(repr=False)
+    labels: np.ndarray = dataclasses.field(repr=False)
+    figure_: object = dataclasses.field(default=None, repr=False)
+    ax_: object = dataclasses.field(default=None, repr=False)
 
     @classmethod
     def from_estimator(
@@ -133,18 +133,18 @@ class RegionDisplay:
         (3, 20, 20)
     """
 
-    probability: Float[np.ndarray, "class up across"]
-    unsure: Bool[np.ndarray, "up across"] | None
-    typical: Float[np.ndarray, "up across"] | None
-    across: Float[np.ndarray, " across"]
-    up: Float[np.ndarray, " up"]
+    probability: Float[np.ndarray, "class up across"] = dataclasses.field(repr=False)
+    unsure: Bool[np.ndarray, "up across"] | None = dataclasses.field(repr=False)
+    typical: Float[np.ndarray, "up across"] | None = dataclasses.field(repr=False)
+    across: Float[np.ndarray, " across"] = dataclasses.field(repr=False)
+    up: Float[np.ndarray, " up"] = dataclasses.field(repr=False)
     names: tuple
     classes: list
-    rows: Float[np.ndarray, "row 2"]
-    labels: np.ndarray
+    rows: Float[np.ndarray, "row 2"] = dataclasses.field(repr=False)
+    labels: np.ndarray = dataclasses.field(repr=False)
     novelty: float | None = None
-    figure_: object = None
-    ax_: object = None
+    figure_: object = dataclasses.field(default=None, repr=False)
+    ax_: object = dataclasses.field(default=None, repr=False)
 
     @classmethod
     def from_estimator(

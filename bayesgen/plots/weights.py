@@ -33,13 +33,13 @@ class WeightDisplay:
     """
 
     names: list[str]
-    weights: Float[np.ndarray, " member"]
+    weights: Float[np.ndarray, " member"] = dataclasses.field(repr=False)
     temperature: float
     out: list[str]
     columns: bool = False
     pool_share: float = 0.0
-    figure_: object = None
-    ax_: Axes = None
+    figure_: object = dataclasses.field(default=None, repr=False)
+    ax_: Axes = dataclasses.field(default=None, repr=False)
 
     @classmethod
     def from_estimator(cls, clf: Fitted, *, ax: Axes = None) -> "WeightDisplay":

@@ -11,9 +11,10 @@ Machine Learning, 3-28.
 from collections.abc import Iterator
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from bayesgen.inference import Posterior
+from bayesgen.inference.posterior import take_rows
 from bayesgen.inference.scores import add_weighed
 from bayesgen.likelihoods.base import row_chunks
 from bayesgen.prevalence import proportions
@@ -22,6 +23,10 @@ from bayesgen.typing import Encoded, Joint
 
 PARAMETER_FLOATS = 10_000_000
 """Parameters drawn at once: 80 MB."""
+STACK_DRAWS = 100
+"""Sets of densities drawn of a stack, each scored by all members."""
+SCORED_FLOATS = 3_000_000
+"""Log densities of a stack's members and blocks held at once, about: 24 MB."""
 
 
 def cut_draws(
@@ -49,19 +54,54 @@ def cut_draws(
         rng: random numbers.
     """
     able, n_rows = alpha > 0, len(weight)
-    some = max(1, proportions.DENSITY_FLOATS // (n_rows * int(able.sum())))
-    powers = posterior.part_powers(rng, n_draws)
-    if powers is None:
+    if posterior.point:
         density = relative(np.ascontiguousarray(log_proba.T[None, able]))
-        parts = [drawn(density, weight, alpha[able], start[able], rng, n_draws)]
+        pieces = [drawn(density, weight, alpha[able], start[able], rng, n_draws)]
     else:
-        parts = [
-            drawn(relative(logs[:, able]), weight, alpha[able], start[able], rng)
-            for logs in log_densities(posterior, encoded, n_rows, powers, some, rng)
+        pieces = [
+            drawn(relative(logs), weight, alpha[able], start[able], rng)
+            for logs in densities_of_fit(posterior, encoded, n_rows, able, n_draws, rng)
         ]
     out = np.zeros((n_draws, len(alpha)))
-    out[:, able] = np.concatenate([draws for draws, _ in parts])
-    return out, float(np.mean([rate for _, rate in parts]))
+    out[:, able] = np.concatenate([draws for draws, _ in pieces])
+    return out, float(np.mean([rate for _, rate in pieces]))
+
+
+def densities_of_fit(
+    posterior: Posterior,
+    encoded: Encoded,
+    n_rows: int,
+    able: Bool[np.ndarray, " class"],
+    n_draws: int,
+    rng: np.random.Generator,
+) -> Iterator[Float[np.ndarray, "some class row"]]:
+    """Yield log densities of all rows under draws of the fit, some draws at a time.
+
+    The only place where prevalence asks for draws of a fit. A classifier with one likelihood a
+    column draws its parameters anew for each of n_draws. A stack has STACK_DRAWS sets of densities,
+    each repeated: under a draw of the parameters of one member, as many of them as its weight
+    says, or under a draw of the pool's weights and of the parameters of all members. Log densities
+    are up to constants of rows.
+
+    able: classes whose densities are wanted.
+    """
+    some = max(1, proportions.DENSITY_FLOATS // (n_rows * int(able.sum())))
+    powers = posterior.part_powers(rng, n_draws)
+    if powers is not None:
+        for logs in log_densities(posterior, encoded, n_rows, powers, some, rng):
+            yield logs[:, able]
+        return
+    n_sets = STACK_DRAWS
+    draws = posterior.log_joint_draws(rng, n_sets, exactly=True)
+    joint = np.empty((n_sets, int(able.sum()), n_rows))
+    width = n_sets * len(able) * max(1, len(posterior.families))
+    for rows in row_chunks(n_rows, max(1, SCORED_FLOATS // width)):
+        scores = draws.score(take_rows(encoded, rows), rows.stop - rows.start)
+        joint[..., rows] = np.moveaxis(scores[..., able], 0, 2)
+    joint *= np.broadcast_to(draws.powers, n_sets)[:, None, None]
+    order = np.arange(n_draws) * n_sets // n_draws
+    for repeats in row_chunks(n_draws, some):
+        yield joint[order[repeats]]
 
 
 def log_densities(

@@ -1,7 +1,7 @@
 """Bins of numeric columns: levels between quantiles, for likelihoods of levels.
 
-A column is cut halfway between the two neighboring values that come nearest to having 1/n, 2/n, ...
-of the rows below: x and -x have the same bins. A cut that repeats is one cut.
+A column is cut at the smallest values with at least 1/n, 2/n, ... of the rows at or below them. A
+quantile that repeats is one cut, so a value that many rows share, such as 0, is the end of a bin.
 By default n is the square root of the number of rows with a value, as Yang and Webb advise.
 
 Source: Dougherty, Kohavi and Sahami (1995), Proceedings of ICML 12, 194-202; Yang and Webb (2009),
@@ -27,13 +27,12 @@ def quantile_edges(
 ) -> tuple[float, ...]:
     """Return the upper ends of all bins but the last; NaN cells are left out.
 
-    bins: how many at most, and one more where two cuts are equally near to the median;
-        "auto": the square root of the number of rows, between 4 and 24.
+    bins: how many at most; "auto": the square root of the number of rows, between 4 and 24.
 
     Examples:
         >>> x = np.array([0.0, 0.0, 0.0, 1.0, 2.0, 3.0, 4.0, np.nan])
         >>> quantile_edges(x, np.ones(8), 4)
-        (0.5, 1.5, 2.5)
+        (0.0, 1.0, 3.0)
     """
     seen = ~np.isnan(x)
     values, place = np.unique(x[seen], return_inverse=True)
@@ -41,20 +40,9 @@ def quantile_edges(
         return ()
     below = np.bincount(place, weight[seen]).cumsum()
     n = int(np.clip(np.sqrt(below[-1]), FEWEST, MOST)) if isinstance(bins, str) else bins
-    wanted = np.arange(1, n) / n * below[-1]
-    # of the gaps between values before and after each quantile the nearest, of a tie the outer one
-    after = np.clip(np.searchsorted(below, wanted * (1 - ROUNDING)), 0, len(values) - 2)
-    before = np.maximum(after - 1, 0)
-    farther = np.abs(below[after] - wanted) - np.abs(below[before] - wanted)
-    tie = np.abs(farther) <= ROUNDING * below[-1]
-    side = np.where(tie, below[-1] / 2 - wanted, farther)
-    at = np.where(side > 0, before, after)
-    # a tie in the middle has no outer gap: both are cuts
-    both = tie & (np.abs(side) <= ROUNDING * below[-1])
-    at = np.unique(np.concatenate([at[~both], before[both], after[both]]))
-    middle = values[at] / 2 + values[at + 1] / 2
-    # between adjacent numbers there is none
-    return tuple(np.where(middle < values[at + 1], middle, values[at]).tolist())
+    wanted = np.arange(1, n) / n * (1 - ROUNDING) * below[-1]
+    at = np.unique(np.searchsorted(below, wanted))
+    return tuple(values[at[at < len(values) - 1]].tolist())
 
 
 def with_edges(column: Column, edges: tuple[float, ...]) -> Column:

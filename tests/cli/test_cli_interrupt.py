@@ -1,6 +1,7 @@
 """Ctrl-C ends a command at any moment, and leaves nothing half written."""
 
 import contextlib
+import functools
 import gc
 import signal
 import subprocess
@@ -11,6 +12,8 @@ import pytest
 
 from bayesgen.cli import main
 from bayesgen.cli.commands import datasets
+
+pytestmark = pytest.mark.usefixtures("ctrl_c_is_heard")
 
 CODE = """
 import sys
@@ -119,3 +122,22 @@ def test_ctrl_c_prints_one_line(monkeypatch, capsys):
     monkeypatch.setattr(datasets.datasets, "names", stops)
     assert main(["datasets"]) == 130
     assert capsys.readouterr() == ("", "interrupted; nothing written\n")
+
+
+def test_a_command_in_the_background_ignores_ctrl_c(monkeypatch):
+    def works():
+        signal.raise_signal(signal.SIGINT)
+        return []
+
+    monkeypatch.setattr(datasets.datasets, "names", works)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    assert main(["datasets"]) == 0
+    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+
+
+@pytest.mark.slow
+def test_these_tests_pass_in_the_background_of_a_script():
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", __file__]
+    ignore = functools.partial(signal.signal, signal.SIGINT, signal.SIG_IGN)
+    run = subprocess.run(command, preexec_fn=ignore, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout

@@ -79,8 +79,9 @@ def test_stated_class_probabilities_are_those_of_the_library(model, rows, tmp_pa
 def test_progress_counts_rows_of_the_total(model, rows, tmp_path, monkeypatch, capsys):
     frame = pd.read_csv(rows)
     frame.to_parquet(tmp_path / "rows.parquet")
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    terminal = {"FORCE_COLOR": "1", "TTY_COMPATIBLE": "1", "TERM": "xterm"}
+    for name, value in terminal.items():
+        monkeypatch.setenv(name, value)
     out = ("--out", tmp_path / "a.parquet")
     assert run("predict", model, tmp_path / "rows.parquet", *out) == 0
     error = capsys.readouterr().err

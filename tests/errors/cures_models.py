@@ -29,15 +29,30 @@ from sklearn.feature_extraction.text import CountVectorizer
 import bayesgen as bg
 
 PRIORS = {
-    "InvalidPrior.not_positive": (
+    "InvalidPrior.outside": (
         lambda: naive(NUMBERS, likelihood=bg.Normal(mean_rows=0)),
         "inference='mle'",
         lambda: naive(NUMBERS, likelihood=bg.Normal(), inference="mle"),
     ),
-    "InvalidPrior.not_probabilities": (
+    "InvalidPrior.outside numbers": (
+        lambda: lda(mean=np.full(2, np.nan)),
+        "Pass mean=None",
+        lambda: lda(mean=None),
+    ),
+    "InvalidPrior.outside probabilities": (
         lambda: bg.Bernoulli(prob=1.5),
-        "above 0 and below 1",
-        lambda: bg.Bernoulli(prob=0.5),
+        "Pass prob=None",
+        lambda: bg.Bernoulli(prob=None),
+    ),
+    "InvalidPrior.outside levels": (
+        lambda: bg.Categorical(probs=[2.0, 3.0]),
+        "Divide positive numbers by their sum",
+        lambda: bg.Categorical(probs=[2.0 / 5.0, 3.0 / 5.0]),
+    ),
+    "InvalidPrior.outside correlations": (
+        lambda: bg.MultivariateNormal(correlation=1.5),
+        "Pass correlation=0.0",
+        lambda: bg.MultivariateNormal(correlation=0.0),
     ),
     "InvalidPrior.impossible_class": (
         lambda: naive(class_prior=[1.0, 0.0]),
@@ -342,7 +357,18 @@ INFERENCE = {
         "members={'linear': bg.LDA(), ...}",
         lambda: stack({"linear": bg.LDA()}, X=many()),
     ),
+    "LeftOut.too_many_levels": (
+        lambda: stack(X=wordy()),
+        "members={'linear': bg.LDA(levels='indicators'), ...}",
+        lambda: stack({"linear": bg.LDA(levels="indicators")}, X=wordy()),
+    ),
 }
+
+
+def wordy():
+    """Return six rows of 21 columns of six levels each, 105 indicators."""
+    levels = pd.Categorical(list("abcdef"))
+    return pd.DataFrame({f"c{i}": levels for i in range(21)})
 
 
 def many():

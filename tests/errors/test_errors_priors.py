@@ -87,7 +87,7 @@ REFUSED = [
         "a negative guess of a probability",
         lambda: bg.Categorical(probs=[-0.5, 1.5]),
         errors.InvalidPrior,
-        "Categorical: probs is",
+        "Categorical: probs has the entry -0.5; probabilities above 0",
     ),
     (
         "a negative worth of a mean",
@@ -112,6 +112,42 @@ REFUSED = [
         lambda: bg.QDA(covariance_rows=-1.0).fit(NUMBERS, Y),
         errors.InvalidPrior,
         "QDA: covariance_rows is -1.0",
+    ),
+    (
+        "an infinite guess of a mean",
+        lambda: bg.Normal(mean=np.inf),
+        errors.InvalidPrior,
+        "Normal: mean is inf; finite numbers .*mean=None",
+    ),
+    (
+        "guesses of means that are no numbers, told at fit",
+        lambda: bg.LDA(mean=np.full(2, np.nan)).fit(NUMBERS, Y),
+        errors.InvalidPrior,
+        "LDA: mean has the entry nan; finite numbers",
+    ),
+    (
+        "a guess whose squares overflow",
+        lambda: bg.Normal(mean=[1.0, -1e200]),
+        errors.InvalidPrior,
+        "Normal: mean has the entry -1e\\+200; .*1e150",
+    ),
+    (
+        "a negative guess of variances",
+        lambda: bg.LDA(scale=np.array([1.0, -2.0])).fit(NUMBERS, Y),
+        errors.InvalidPrior,
+        "LDA: scale has the entry -2.0; finite numbers above 0",
+    ),
+    (
+        "a guess that is text",
+        lambda: bg.Normal(mean="high"),
+        errors.InvalidPrior,
+        "Normal: mean is 'high'; finite numbers",
+    ),
+    (
+        "a bandwidth whose square is 0",
+        lambda: bg.KernelDiscriminant(bandwidth=1e-200),
+        errors.InvalidPrior,
+        "KernelDiscriminant: bandwidth is 1e-200; .*1e-150 to 1e150",
     ),
     (
         "a guess outside (0, 1)",

@@ -41,7 +41,7 @@ def assert_meets(clf, X, name, atol):
 def standardised_crabs():
     """Return scaled log lengths, labels and the training rows of the small set-up."""
     X, y = table("crabs4class")
-    setup = json.loads((ORACLES / "crabs4_niw_setup.json").read_text())
+    setup = json.loads((ORACLES / "crabs4_niw_setup.json").read_text(encoding="utf-8"))
     X = (X - pd.Series(setup["center"])) / pd.Series(setup["scale"])
     return X, y, np.array(setup["small_train_rows_1based"]) - 1
 

@@ -8,6 +8,8 @@ import contextlib
 import copy
 import functools
 import pickle
+import sys
+import types
 
 import numpy as np
 import numpyro.distributions as dist
@@ -21,6 +23,7 @@ from sklearn.pipeline import make_pipeline
 
 import bayesgen as bg
 from bayesgen.errors import BayesgenError, NoAttribute, NoEvidence, NoPosterior
+from bayesgen.progress_bar import progress_bar
 
 RNG = np.random.default_rng(0)
 Y = np.arange(24) % 2
@@ -251,3 +254,31 @@ def test_interval_of_a_point_names_a_cure_that_runs(method):
         stack.predict_interval(NUMBERS)
     cured = bg.QDA(inference="auto").fit(NUMBERS, Y).predict_interval(NUMBERS)
     assert (cured[..., 1] > cured[..., 0]).all()
+
+
+@pytest.mark.parametrize("name", ["NaiveBayes", "LDA", "QDA, reference"])
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_the_report_is_a_line_with_the_time_of_the_whole_call(monkeypatch, name, method):
+    kind, X = ESTIMATORS[name]
+    clock = types.SimpleNamespace(perf_counter=iter([100.0, 113.26]).__next__)
+    monkeypatch.setattr("bayesgen.estimators.restored_on_failure.time", clock)
+    report = getattr(kind(), method)(X, Y).report_
+    assert report.seconds == pytest.approx(13.26)
+    assert repr(report).startswith("Report(exact, 13 s: Closed form") and "\n" not in repr(report)
+    assert "<td>13.3</td>" in report._repr_html_() and "leave-one-out" not in repr(report)
+
+
+def test_a_notebook_shows_the_bar_of_auto(monkeypatch, capsys):
+    """Its stderr is no terminal; without ipywidgets the bar is text."""
+    with progress_bar(2, "auto", unit="fit") as bar:
+        assert bar.disable
+    kernel = types.SimpleNamespace(config={"IPKernelApp": {}})
+    ipython = types.SimpleNamespace(get_ipython=lambda: kernel)
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)
+    for shown in ("auto", True, False):
+        with progress_bar(2, shown, unit="fit"):
+            assert ("0/2" in capsys.readouterr().err) == bool(shown)
+    kernel.config.clear()  # IPython in a terminal
+    with progress_bar(2, "auto", unit="fit") as bar:
+        assert bar.disable

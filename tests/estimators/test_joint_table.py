@@ -57,7 +57,7 @@ def test_play_tennis_with_one_row_in_each_cell(spelling, inference):
         clf = bg.GenerativeClassifier(LAPLACE, **settings)
     else:
         clf = bg.JointTable(probs=probs[spelling], rows=36, **settings)
-    answers = json.loads((ORACLES / "playtennis_test_point.json").read_text())
+    answers = json.loads((ORACLES / "playtennis_test_point.json").read_text(encoding="utf-8"))
     found = clf.fit(*bg.datasets.load_play_tennis()).predict_proba(TEST_DAY)[0, 1]
     expected = answers["full_joint_dirichlet1_mlclass"]["Yes"]
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
@@ -239,7 +239,7 @@ REFUSED = [
         "a probability of zero",
         lambda: bg.JointTable(probs=[0.5, 0.5, 0.0]).fit(NUMBERS, Y),
         bg.errors.InvalidPrior,
-        "JointTable: probs is",
+        "JointTable: probs has the entry 0.0; probabilities above 0",
     ),
     (
         "probabilities that sum to two",

@@ -1,6 +1,7 @@
 """Naive Bayes scores itself by leave-one-out, and warns where class frequencies predict better."""
 
 import math
+import re
 import warnings
 
 import numpy as np
@@ -93,12 +94,13 @@ def test_a_row_that_alone_varies_is_not_judged_where_others_are_not_read(monkeyp
 def test_copies_of_a_column_are_warned_of():
     X, y = copies(200)
     with pytest.warns(
-        WorseThanFrequencies, match=r"^NaiveBayes: .* predict better than this model\. Use"
+        WorseThanFrequencies, match=r"^NaiveBayes: [^0-9]+ better than this model does"
     ) as found:
         clf = bg.NaiveBayes().fit(X, y)
     assert len(found) == 1 and found[0].filename == __file__
     details = clf.report_.details
-    assert f"{details[OWN]:.4g} is above {details[FREQUENCIES]:.4g}" in str(found[0].message)
+    # many fits of one search have the same text, which Python shows once
+    assert not re.search(r"\d", str(found[0].message))
     assert details[OWN] > details[FREQUENCIES] + details[ERROR]
     np.testing.assert_allclose(details[FREQUENCIES], math.log(2), rtol=0.01)
 

@@ -42,7 +42,10 @@ def three():
 
 def test_reports_name_the_approximation(three):
     stack, X, y = three
-    assert f"Rows whose missing values '{NAME}' cannot integrate over" in stack.report_.verdict
+    assert "missing" not in stack.report_.verdict  # no cell is
+    incomplete = pd.concat([X[2:], missing(X[:2])]), [*y[2:], *y[:2]]
+    report = bg.StackedClassifier({NAME: member()}, random_state=0).fit(*incomplete).report_
+    assert f"Rows whose missing values '{NAME}' cannot integrate over" in report.verdict
     assert Approximate.caveat in member().fit(X, y).report_.verdict
     assert "nothing approximated" in bg.QDA().fit(X, y).report_.verdict
 

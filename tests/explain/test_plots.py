@@ -1,5 +1,7 @@
 """Pictures: what they show is right, labeled with the user's names, drawn without a warning."""
 
+import dataclasses
+
 import matplotlib as mpl
 import numpy as np
 import pytest
@@ -31,6 +33,25 @@ def iris():
 def titanic():
     X, y = bg.datasets.load_titanic_passengers()
     return bg.NaiveBayes(random_state=0).fit(X[::2], y[::2]), X[1::2], y[1::2]
+
+
+SHORT = {"str", "int", "float", "float | None", "bool", "object", "Hashable", "list", "tuple"}
+SHORT |= {"list[str]", "list[ColumnDensity]", "tuple[ReliabilityCurve, ...]"}
+DISPLAYS = [kind for name, kind in vars(bg.plots).items() if name.endswith("Display")]
+
+
+@pytest.mark.parametrize("kind", DISPLAYS, ids=lambda kind: kind.__name__)
+def test_no_display_prints_arrays(kind):
+    """A notebook prints the last value of a cell above its picture."""
+    shown = {getattr(f.type, "__name__", str(f.type)) for f in dataclasses.fields(kind) if f.repr}
+    assert shown <= SHORT
+
+
+def test_a_display_is_one_line(iris, titanic):
+    clf, X, y = iris
+    displays = clf.plot_regions(X, y, points=10), titanic[0].plot_features(*titanic[1:])
+    for display in (*displays, clf.plot_reliability(X, y, resamples=10)):
+        assert len(repr(display)) < 300 and "\n" not in repr(display)
 
 
 def words(axes):

@@ -16,7 +16,7 @@ import bayesgen as bg
 from bayesgen.inference import importance_sampling, incomplete_normal_weights
 from bayesgen.inference.data_augmentation import augment
 from bayesgen.inference.importance_sampling import EM_STEPS, importance_sample, resampled
-from bayesgen.inference.incomplete_data import em, missing_cells
+from bayesgen.inference.missing import em, missing_cells
 from bayesgen.likelihoods import JointCategorical, MultivariateNormal
 
 LEVELS = (2, 3, 2)
@@ -58,7 +58,7 @@ DATA = {
 
 
 def start(data):
-    return em(data, data.likelihood.initial_params(data.statistics), EM_STEPS)
+    return em(data, data.likelihood.initial_params(data.statistics), EM_STEPS)[0]
 
 
 def weight_gap(data, rng):
@@ -254,6 +254,9 @@ class Narrow:
 
     def mode(self):
         return {"x": np.zeros(1)}
+
+    def change(self, before, after):
+        return 0.0
 
     def draw(self, rng, n):
         return {"x": self.width * rng.standard_normal((n, 1))}

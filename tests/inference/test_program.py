@@ -15,8 +15,8 @@ from numpyro import handlers
 from scipy import stats
 
 from bayesgen.classes import ClassPrior
-from bayesgen.inference.incomplete_data import complete_statistics
 from bayesgen.inference.log_density import arrays, model_log_density
+from bayesgen.inference.missing import complete_statistics
 from bayesgen.likelihoods import Bernoulli, Categorical, Multinomial, MultivariateNormal, Normal
 from bayesgen.model import complete_model, model_statistics
 from bayesgen.program import program

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from bayesgen.likelihoods import Bernoulli, Categorical, MultivariateNormal, Normal
+from bayesgen.likelihoods.columnwise import Columnwise
 from bayesgen.likelihoods.multivariate_normal import MultivariateNormalStatistics, density
 from bayesgen.likelihoods.normal_statistics import NormalStatistics
 
@@ -274,6 +275,14 @@ def guesses_few_ones(right):
         return right(self, statistics).with_arrays({"prob": np.full((3, 3), 0.1)})
 
     return wrong
+
+
+@planted(laws.law_guesses, "Normal", Columnwise, "hyperparameters")
+def checks_strengths_and_scales_alone(right):
+    def wrong(self):
+        return {n: r for n, r in right.fget(self).items() if n not in self.location_params}
+
+    return property(wrong)
 
 
 @planted(laws.law_marginal, "MultivariateNormal", MultivariateNormal, "predictive")

@@ -4,7 +4,9 @@ Identities hold to about 1e-9. Monte Carlo averages may be 5 standard errors off
 are compared, so a right program fails with a probability below 1e-3; seeds are fixed.
 """
 
+import dataclasses
 import functools
+import re
 from collections.abc import Callable
 
 import hypothesis
@@ -12,6 +14,7 @@ import numpy as np
 from case import N_CLASSES, Case
 from hypothesis import strategies as st
 
+from bayesgen.errors import InvalidArgument, InvalidPrior
 from bayesgen.likelihoods import Likelihood, Statistics
 from bayesgen.likelihoods.base import Arrays
 
@@ -291,5 +294,25 @@ def law_marginal(case: Case, likelihood: Likelihood) -> None:
     assert (prior.log_density_fn(one)(nothing) == 0).all()
 
 
-EVERYWHERE = [law_addition, law_weight, law_story, law_total, law_marginal]
+def law_guesses(case: Case, likelihood: Likelihood) -> None:
+    """A guess or prior strength that is not finite is refused, alone or among finite entries."""
+    for field in dataclasses.fields(likelihood):
+        words = isinstance(getattr(likelihood, field.name), str | tuple)
+        if not field.init or words or "Mapping" in str(field.type):
+            continue
+        for value in (np.nan, np.inf, -np.inf):
+            for stated in (value, np.array([0.5, value])):
+                sentence = rf"\b{field.name} .*{re.escape(str(value))}.* (allowed|needed)"
+                assert re.search(sentence, refusal(likelihood, field.name, stated))
+
+
+def refusal(likelihood: Likelihood, name: str, value: object) -> str:
+    try:
+        dataclasses.replace(likelihood, **{name: value})
+    except (InvalidPrior, InvalidArgument) as error:
+        return str(error)
+    return ""
+
+
+EVERYWHERE = [law_addition, law_weight, law_story, law_total, law_marginal, law_guesses]
 CONJUGATE = [law_sequence, law_bayes, law_mode, law_average, law_update, law_units]

@@ -1,6 +1,7 @@
 """The likelihood on the page "Add a likelihood": every law, and everything that estimators do."""
 
 import dataclasses
+from typing import ClassVar
 
 import laws
 import numpy as np
@@ -79,6 +80,15 @@ def test_the_page_is_about_sixty_lines_and_runs():
     for code in PAGE[1:]:
         exec(code, SCOPE)
     assert len([line for line in PAGE[0].splitlines() if line.strip()]) <= 65
+
+
+def test_guesses_lie_in_the_declared_support():
+    class Geometric(Exponential):
+        supports: ClassVar = {"rate": "probability"}
+
+    with pytest.raises(bg.errors.InvalidPrior, match=r"Geometric: rate is 1\.5; probabilities"):
+        Geometric(rate=1.5)
+    assert Geometric(rate=0.5, rows="learn").rate == 0.5
 
 
 def test_an_incomplete_family_cannot_be_built():

@@ -25,7 +25,7 @@ from scipy.optimize import minimize
 from scipy.special import softmax
 
 from bayesgen.classes import ClassPrior
-from bayesgen.inference.incomplete_data import complete_statistics, missing_cells
+from bayesgen.inference.missing import complete_statistics, missing_cells
 from bayesgen.likelihoods import JointCategorical, Repair
 from bayesgen.likelihoods import contingency_tables as tables
 from bayesgen.model import Model, ModelStatistics

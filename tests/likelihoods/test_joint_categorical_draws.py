@@ -16,7 +16,7 @@ from scipy.special import gammaln, softmax
 from bayesgen.classes import ClassPrior
 from bayesgen.inference import NUTS, incomplete_table
 from bayesgen.inference.data_augmentation import augment
-from bayesgen.inference.incomplete_data import missing_cells
+from bayesgen.inference.missing import missing_cells
 from bayesgen.model import Model, ModelStatistics, Reader
 
 ERRORS = 5.0

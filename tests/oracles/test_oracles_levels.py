@@ -57,7 +57,7 @@ def test_play_tennis_with_one_added_count():
 )
 @pytest.mark.parametrize("inference", ["exact", "map"])
 def test_play_tennis_smoothed(key, likelihood, class_prior, inference):
-    answers = json.loads((ORACLES / "playtennis_test_point.json").read_text())
+    answers = json.loads((ORACLES / "playtennis_test_point.json").read_text(encoding="utf-8"))
     answers |= answers["m_estimate_posterior_Yes"]
     expected = answers[key]["Yes"] if isinstance(answers[key], dict) else answers[key]
     X, y, _ = play_tennis()
@@ -69,7 +69,7 @@ def test_play_tennis_smoothed(key, likelihood, class_prior, inference):
 @pytest.mark.parametrize("how", ["empty cell", "absent column"])
 @pytest.mark.parametrize("column", list(TEST_DAY))
 def test_play_tennis_leaves_a_missing_factor_out(column, how):
-    answers = json.loads((ORACLES / "playtennis_test_point.json").read_text())
+    answers = json.loads((ORACLES / "playtennis_test_point.json").read_text(encoding="utf-8"))
     X, y, _ = play_tennis()
     clf = bg.NaiveBayes(bg.Categorical.laplace(1), class_prior="empirical").fit(X, y)
     row = TEST_DAY.drop(columns=column) if how == "absent column" else TEST_DAY.copy()
@@ -106,7 +106,7 @@ def test_play_tennis_joint_table():
 def test_titanic_confusion_and_tables():
     X, y = bg.datasets.load_titanic()
     clf = bg.NaiveBayes(inference="mle").fit(X, y)
-    answers = json.loads((ORACLES / "titanic_e1071.json").read_text())
+    answers = json.loads((ORACLES / "titanic_e1071.json").read_text(encoding="utf-8"))
     found = pd.crosstab(clf.predict(X), y.to_numpy())
     assert found.loc["No"].tolist() == [1364, 362]
     assert found.loc["Yes"].tolist() == [126, 349]

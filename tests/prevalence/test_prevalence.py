@@ -167,7 +167,7 @@ def test_fault_classes_learned_from_new_rows():
 
 
 def test_fault_predictive_density_in_place_of_draws(monkeypatch):
-    monkeypatch.setattr(ExactPosterior, "part_powers", lambda self, rng, n: None)
+    monkeypatch.setattr(ExactPosterior, "point", True)
     with pytest.raises(AssertionError):
         law_quadrature()
 

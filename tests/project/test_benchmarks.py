@@ -79,7 +79,10 @@ def test_stories_are_scored_beside_direct_classifiers(tmp_path):
     path = tmp_path / "losses.json"
     done = run("stories.py", "--quick", "--json", str(path))
     assert done.returncode == 0, done.stderr
-    scored = {line["classifier"]: line["log_loss"] for line in json.loads(path.read_text())}
+    scored = {
+        line["classifier"]: line["log_loss"]
+        for line in json.loads(path.read_text(encoding="utf-8"))
+    }
     assert set(scored) == {"naive Bayes", "hierarchical", "LDA", "QDA", "shrunken QDA"}
     assert all(0 < loss < math.log(3) for loss in scored.values())
     assert "hierarchical: gain" in done.stdout

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
-TAGGED = [path for path in NOTEBOOKS if '"remove-cell"' in path.read_text()]
+TAGGED = [path for path in NOTEBOOKS if '"remove-cell"' in path.read_text(encoding="utf-8")]
 TAGS = {"remove-cell", "hide-input"}
 """Tags of myst-nb: not on the site at all; code that the reader unfolds."""
 DPI = 120
@@ -23,7 +23,7 @@ every_tagged_notebook = pytest.mark.parametrize("path", TAGGED, ids=lambda path:
 
 def cells(path: Path) -> list[dict]:
     """Return the cells with code."""
-    notebook = json.loads(path.read_text())
+    notebook = json.loads(path.read_text(encoding="utf-8"))
     return [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
 
 
@@ -87,7 +87,9 @@ def test_pictures_are_sharp(path):
 @every_tagged_notebook
 def test_asks_a_question_and_says_what_to_read_next(path):
     texts = [
-        source(c) for c in json.loads(path.read_text())["cells"] if c["cell_type"] == "markdown"
+        source(c)
+        for c in json.loads(path.read_text(encoding="utf-8"))["cells"]
+        if c["cell_type"] == "markdown"
     ]
     assert re.search(r"^\*\*Question: .*\?\*\*$", texts[0], re.M)
     assert "## What to read next" in texts[-1]
@@ -95,7 +97,7 @@ def test_asks_a_question_and_says_what_to_read_next(path):
 
 @every_notebook
 def test_links_lead_to_files(path):
-    text = path.read_text()
+    text = path.read_text(encoding="utf-8")
     links = re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", text)
     assert all((path.parent / link).exists() for link in links if not link.startswith("http"))
 
@@ -109,7 +111,7 @@ def test_is_short_and_small(path):
 
 @every_notebook
 def test_says_nothing_of_the_machine_or_the_hour(path):
-    notebook = json.loads(path.read_text())
+    notebook = json.loads(path.read_text(encoding="utf-8"))
     assert all(set(cell["metadata"]) <= {"tags"} for cell in notebook["cells"])
     assert set(notebook["metadata"]) == {"kernelspec", "language_info"}
     texts = json.dumps([o for o in outputs(path) if "image/png" not in o.get("data", {})])

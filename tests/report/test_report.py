@@ -2,6 +2,7 @@
 
 import datetime
 import re
+import shlex
 import shutil
 import subprocess
 from html.parser import HTMLParser
@@ -368,7 +369,8 @@ def test_command(tmp_path, capsys):
     assert main([*command, "--cv", "3"]) == 0
     page = Page(html.read_text(encoding="utf-8"))
     assert page.headings == ORDER and "SHA-256 of rows.csv" in page.words()
-    assert f"bayesgen report {rows} --target species --model lda" in page.code[-1]
+    typed = f"bayesgen report {shlex.quote(str(rows))} --target species --model lda"
+    assert typed in page.code[-1]
     assert "page" in capsys.readouterr().out
 
 
@@ -379,7 +381,8 @@ def test_command_takes_a_fitted_model(tmp_path, titanic):
     X.assign(survived=y).to_csv(rows, index=False)
     command = ["report", str(rows), "--target", "survived", "--fitted", str(model)]
     assert main([*command, "--html", str(html)]) == 0
-    assert f"--fitted {model}" in Page(html.read_text(encoding="utf-8")).code[-1]
+    typed = f"--fitted {shlex.quote(str(model))}"
+    assert typed in Page(html.read_text(encoding="utf-8")).code[-1]
 
 
 @pytest.mark.slow

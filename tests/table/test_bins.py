@@ -27,11 +27,9 @@ def binned(bins=5, **options):
 @pytest.mark.parametrize("bins", [2, 5, 8])
 def test_edges_are_quantiles(bins, rng):
     x = rng.standard_normal(101).round(1)
+    expected = np.quantile(x, np.arange(1, bins) / bins, method="inverted_cdf")
     found = quantile_edges(np.append(x, np.nan), np.ones(102), bins)
-    wanted = np.quantile(x, np.arange(1, bins) / bins)
-    assert all(np.abs(edge - wanted).min() < 0.2 for edge in found) and len(found) <= bins
-    other = quantile_edges(-np.append(x, np.nan), np.ones(102), bins)
-    assert other == tuple(-edge for edge in reversed(found))
+    np.testing.assert_array_equal(found, np.unique(expected))
 
 
 def test_a_row_of_weight_2_counts_as_two_rows(rng):
@@ -44,12 +42,12 @@ def test_a_row_of_weight_2_counts_as_two_rows(rng):
 
 @pytest.mark.parametrize(("rows", "bins"), [(9, 4), (100, 10), (2000, 24)])
 def test_bins_are_the_square_root_of_the_rows(rows, bins):
-    assert len(quantile_edges(np.arange(float(rows)), np.ones(rows), "auto")) in (bins - 1, bins)
+    assert len(quantile_edges(np.arange(float(rows)), np.ones(rows), "auto")) == bins - 1
 
 
 def test_a_value_that_many_rows_share_ends_a_bin():
     x = np.concatenate([np.zeros(60), np.arange(1.0, 41.0)])
-    assert quantile_edges(x, np.ones(100), 5) == (0.5, 20.5)
+    assert quantile_edges(x, np.ones(100), 5) == (0.0, 20.0)
     assert quantile_edges(np.full(9, 3.0), np.ones(9), 4) == ()
 
 
@@ -72,7 +70,7 @@ def test_integers_of_an_array_are_binned(rng):
     X, y = rng.integers(0, 1000, (60, 3)), np.arange(60) % 2
     whole, fraction = binned().fit(X, y), binned().fit(X.astype(float), y)
     np.testing.assert_array_equal(whole.predict_proba(X), fraction.predict_proba(X + 0.0))
-    assert max(whole.state_.schema.n_levels("categorical")) in (5, 6)
+    assert max(whole.state_.schema.n_levels("categorical")) == 5
 
 
 @pytest.mark.parametrize("bins", [5, "auto"])

@@ -5,6 +5,7 @@ import math
 from sklearn.base import clone
 
 from bayesgen.classes import Spec as ClassPriorSpec
+from bayesgen.errors import LeftOut
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.discriminant import LDA
 from bayesgen.estimators.generative import GenerativeClassifier
@@ -114,12 +115,17 @@ def automatic(
     return members
 
 
-def too_wide(table: Table) -> list[str]:
-    """Return the structures skipped because the table has more than WIDEST columns."""
+def too_wide(table: Table) -> dict[str, LeftOut]:
+    """Return the structures skipped because the table has more than WIDEST columns, and why."""
     kinds = [column.kind for column in table.columns]
-    found = list(_of_numbers(WIDEST)) if kinds.count("number") > WIDEST else []
-    indicators = "level" in kinds and _width(table) > WIDEST
-    return [*found, "linear over indicators"] if indicators else found
+    found: dict[str, LeftOut] = {}
+    if (numbers := kinds.count("number")) > WIDEST:
+        names = list(_of_numbers(WIDEST))
+        found |= dict.fromkeys(names, LeftOut.too_wide(numbers, names, WIDEST))
+    if "level" in kinds and (width := _width(table)) > WIDEST:
+        name = "linear over indicators"
+        found[name] = LeftOut.too_many_levels(width, [name], WIDEST)
+    return found
 
 
 def reads_unlabelled(member: Classifier, table: Table) -> bool:

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from bayesgen.likelihoods import supports
-from bayesgen.likelihoods.base import Likelihood, require_positive
+from bayesgen.likelihoods.base import Likelihood
 from bayesgen.likelihoods.distinct_rows import Values, distinct_values
 from bayesgen.likelihoods.family.declaration import Declaration, declared, shown, spelled
 from bayesgen.likelihoods.family.default_prior import own, pooled, resolvable_normal
@@ -64,6 +64,7 @@ class Family(Likelihood[Values]):
     factor: np.ndarray | None = dataclasses.field(default=None, init=False)
 
     has_closed_form_mle: ClassVar[bool] = False
+    hyperparameters: ClassVar = {"rows": "positive"}
     axes: ClassVar = {
         "centre": ("class", "feature", "parameter"),
         "factor": ("feature", "parameter", "parameter"),
@@ -71,7 +72,7 @@ class Family(Likelihood[Values]):
 
     def __post_init__(self) -> None:
         """Validate the distribution and the prior strength."""
-        require_positive(self, "rows")
+        super().__post_init__()
         self.declaration.key()
         priors = {name: spelled(prior) for name, prior in (self.priors or {}).items()}
         object.__setattr__(self, "distribution", spelled(self.distribution))

@@ -10,10 +10,10 @@ import numpy as np
 from bayesgen import arguments
 from bayesgen.errors import InvalidArgument, NoEvidence, UnsupportedInference
 from bayesgen.likelihoods.base import (
+    LEARN,
     Likelihood,
     Repair,
     is_learned,
-    require_positive,
     sample_positions,
 )
 from bayesgen.likelihoods.distinct_rows import Rows, gather
@@ -133,14 +133,14 @@ class KernelDiscriminant(Likelihood[Rows]):
     }
     param_axes: ClassVar = {"row_weight": ("center",), "base_weight": ("class",), "bandwidth": ()}
 
+    hyperparameters: ClassVar = {"bandwidth": "width", "base_rows": "positive"}
+    words: ClassVar = {"bandwidth": (LEARN,)}
+
     def __post_init__(self) -> None:
         """Validate the bandwidth, the rows of the base and the number of centers."""
-        if isinstance(self.bandwidth, str):
-            if not is_learned(self.bandwidth):
-                raise InvalidArgument.not_one_of("bandwidth", self.bandwidth, ["learn", 0.5])
-        else:
-            require_positive(self, "bandwidth")
-        require_positive(self, "base_rows")
+        if isinstance(self.bandwidth, str) and not is_learned(self.bandwidth):
+            raise InvalidArgument.not_one_of("bandwidth", self.bandwidth, ["learn", 0.5])
+        super().__post_init__()
         arguments.count("centers", self.centers, default=2000)
 
     # -- rows ---------------------------------------------------------------------------------

@@ -37,6 +37,9 @@ PIECE_FLOATS = 32_768
 """Residuals of all classes held at once: 256 kB stay in a second-level cache."""
 
 
+REPEATED = 4
+"""Rows of a pattern from which its inverse pays for itself."""
+
 # -- distances, by pattern of missing values ----------------------------------------------------
 
 
@@ -151,13 +154,37 @@ def distances(
         squares = _squares(x.T, [len(x)], mean[None], inverted(factors)[None])
         return squares.T, np.broadcast_to(log_det, (1, len(mean))), np.full(1, x.shape[1])
     squares, log_dets = np.zeros((2, len(x), len(mean)))
-    matrices, columns = factors @ factors.mT, np.where(seen, x, 0.0).T
-    for masks, groups in by_pattern(x):
-        rows, sizes = np.concatenate(groups), [len(group) for group in groups]
+    matrices, columns = factors @ factors.mT, np.where(seen, x, 0.0)
+    which = patterns(seen)[1]
+    often = np.bincount(which)[which] >= REPEATED
+    rare = np.flatnonzero(seen.any(axis=1) & ~often)
+    for chunk in row_chunks(len(rare), max(1, BATCH_FLOATS // matrices.size)):
+        rows = rare[chunk]
+        squares[rows], log_dets[rows] = _row_distances(columns[rows], seen[rows], mean, matrices)
+    common = np.flatnonzero(often)
+    for masks, groups in by_pattern(x[common]):
+        rows, sizes = common[np.concatenate(groups)], [len(group) for group in groups]
         inverses, log_det = inverse_factors(observed_part(matrices, masks[:, None]))
-        squares[rows] = _squares(columns[:, rows], sizes, mean * masks[:, None], inverses).T
+        squares[rows] = _squares(columns[rows].T, sizes, mean * masks[:, None], inverses).T
         log_dets[rows] = np.repeat(log_det, sizes, axis=0)
     return squares, log_dets, seen.sum(axis=1)
+
+
+def _row_distances(
+    x: Numbers,
+    seen: Bool[np.ndarray, "row feature"],
+    mean: Float[np.ndarray, "class feature"],
+    matrices: Matrices,
+) -> tuple[Float[np.ndarray, "row class"], Float[np.ndarray, "row _"]]:
+    """Return squared distances and log determinants, each row with a factorization of its own.
+
+    x: rows, 0 in place of missing cells. matrices: (class or 1, feature, feature).
+    """
+    off = np.where(seen[:, None], x[:, None] - mean, 0.0)
+    # classes that share a covariance are whitened together
+    vectors = off[:, None] if len(matrices) == 1 else off[:, :, None]
+    white, log_det = whitened(observed_part(matrices, seen[:, None]), vectors)
+    return (white**2).sum(axis=-1).reshape(off.shape[:2]), log_det
 
 
 def _squares(

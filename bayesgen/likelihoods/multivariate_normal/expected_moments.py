@@ -8,12 +8,16 @@ Source: Dempster, Laird and Rubin (1977); Little and Rubin, Statistical Analysis
 (2nd ed.), section 11.2.
 """
 
+import itertools
+
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from bayesgen.likelihoods.multivariate_normal.statistics import (
+    Gaps,
     MultivariateNormalStatistics,
     complete_rows,
+    merged_moments,
 )
 from bayesgen.typing import Params, Traceable
 
@@ -29,13 +33,98 @@ def expected(
 ) -> MultivariateNormalStatistics:
     """Return the expected statistics of the filled rows given the observed cells and params.
 
-    Exact. params: mean (class, feature) and cholesky (class or 1, feature, feature).
+    Exact. With the precision P, the missing columns m of a cell of n rows and the deviations d of
+    its mean from that of its class, 0 in m, the filled mean is mu_m - C (P d)_m with C = P_mm^-1,
+    and each row adds C to the scatter. Cells that miss equally many columns are computed at once.
+
+    params: mean (class, feature) and cholesky (class or 1, feature, feature).
     """
-    slope, root = regression(statistics, params)
-    filled = cell_means(statistics, params, slope)
-    scatter = slope @ statistics.cell_scatter @ slope.mT
-    scatter += statistics.cell_count[:, None, None] * (root @ root.mT)
-    return complete_rows(*merge_cells(statistics, filled, scatter))
+    label, n_classes = statistics.cell_class, len(statistics.count)
+    precision, unit = _precisions(params["cholesky"])
+    factor, p = label % len(precision), precision.shape[-1]
+    centre, width = params["mean"][label], unit[factor]
+    filled = np.where(statistics.cell_observed, statistics.cell_mean - centre, 0.0) / width
+    pull = np.empty_like(filled)
+    for k, matrix in enumerate(precision):
+        rows = slice(*np.searchsorted(factor, [k, k + 1]))
+        pull[rows] = filled[rows] @ matrix
+    noise, within = np.zeros((2, n_classes, p, p))
+    for gaps in statistics.gaps:
+        cells, missing = gaps.cells, gaps.missing
+        k, n = factor[cells, None, None], statistics.cell_count[cells, None, None]
+        covariance = np.linalg.inv(precision[k, missing[:, :, None], missing[:, None]])
+        step = covariance @ np.take_along_axis(pull[cells], missing, axis=1)[..., None]
+        filled[cells[:, None], missing] = -step[..., 0]
+        noise += _scattered(n * covariance, label[cells], missing, noise.shape)
+        if len(gaps.varying):
+            slope = _slopes(statistics, precision, gaps, covariance)
+            cells = cells[gaps.varying]
+            scatter = statistics.cell_scatter[cells] / (width[cells, :, None] * width[cells, None])
+            np.add.at(within, label[cells], slope @ scatter @ slope.mT)
+    scatter = (noise + within) * (unit[:, :, None] * unit[:, None])
+    return _merged(statistics, centre + width * filled, scatter)
+
+
+def _scattered(
+    blocks: Float[np.ndarray, "cell missing missing"],
+    label: Int[np.ndarray, " cell"],
+    missing: Int[np.ndarray, "cell missing"],
+    shape: tuple[int, int, int],
+) -> Float[np.ndarray, "class feature feature"]:
+    """Return the sums by class of blocks of some rows and columns each."""
+    place = (label[:, None, None] * shape[1] + missing[:, :, None]) * shape[2] + missing[:, None]
+    return np.bincount(place.ravel(), blocks.ravel(), minlength=np.prod(shape)).reshape(shape)
+
+
+def _slopes(
+    statistics: MultivariateNormalStatistics,
+    precision: np.ndarray,
+    gaps: Gaps,
+    covariance: np.ndarray,
+) -> Float[np.ndarray, "some feature feature"]:
+    """Return the matrices that fill the deviations of rows of the cells that vary.
+
+    precision: by class or one. covariance: of the missing columns of each cell given the others.
+    """
+    cells, missing = gaps.cells[gaps.varying], gaps.missing[gaps.varying]
+    seen, factor = statistics.cell_observed[cells], statistics.cell_class[cells] % len(precision)
+    slope = np.eye(seen.shape[1]) * seen[:, None]
+    cross = np.where(seen[:, None], precision[factor[:, None], missing], 0.0)
+    slope[np.arange(len(cells))[:, None], missing] = -covariance[gaps.varying] @ cross
+    return slope
+
+
+def _precisions(
+    factors: Float[np.ndarray, "class feature feature"],
+) -> tuple[Float[np.ndarray, "class feature feature"], Float[np.ndarray, "class feature"]]:
+    """Return the inverses of covariances of columns scaled to unit variance, and the deviations.
+
+    The units of the columns would make the inverses ill-conditioned.
+    """
+    unit = np.sqrt((factors**2).sum(axis=-1))
+    inverse = np.linalg.inv(factors / unit[..., None])
+    return inverse.mT @ inverse, unit
+
+
+def _merged(
+    statistics: MultivariateNormalStatistics, filled: np.ndarray, scatter: np.ndarray
+) -> MultivariateNormalStatistics:
+    """Return the statistics of complete rows and cells at their filled means.
+
+    scatter: (class, feature, feature), of the cells around these means.
+    """
+    starts = np.searchsorted(statistics.cell_class, np.arange(len(statistics.count) + 1))
+    weight, means, scatters = np.zeros(len(scatter)), np.zeros_like(statistics.mean), scatter
+    for k, (start, end) in enumerate(itertools.pairwise(starts.tolist())):
+        if start == end:
+            continue
+        n, rows = statistics.cell_count[start:end], filled[start:end]
+        weight[k] = n.sum()
+        means[k] = rows[0] + n @ (rows - rows[0]) / weight[k]
+        off = rows - means[k]
+        scatters[k] += (n[:, None] * off).T @ off
+    complete = statistics.count, statistics.mean, statistics.scatter
+    return complete_rows(*merged_moments(complete, (weight, means, scatters)))
 
 
 def pooled_scatter(

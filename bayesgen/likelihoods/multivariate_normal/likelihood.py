@@ -10,12 +10,12 @@ import numpy as np
 
 from bayesgen.errors import InvalidPrior, UnsupportedInference
 from bayesgen.likelihoods.base import (
+    LEARN,
     Guess,
     Likelihood,
     Repair,
     is_learned,
     require_one_of,
-    require_positive,
 )
 from bayesgen.likelihoods.multivariate_normal import density, lkj_and_wishart
 from bayesgen.likelihoods.multivariate_normal.expected_moments import pooled_scatter
@@ -118,12 +118,18 @@ class MultivariateNormal(density.NormalDensity):
     axes: ClassVar = lkj_and_wishart.PRIOR_AXES
     param_axes: ClassVar = lkj_and_wishart.PARAM_AXES
     supports: ClassVar = lkj_and_wishart.PARAM_SUPPORTS
+    hyperparameters: ClassVar = {
+        **lkj_and_wishart.PRIOR_RANGES,
+        "concentration": "positive",
+        "correlation": "share",
+    }
+    words: ClassVar = {"scale": (LEARN,)}
 
     def __post_init__(self) -> None:
-        """Reject an unknown structure or prior, and prior strengths that are not positive."""
+        """Validate the structure and the prior, and the ranges of guesses and strengths."""
         require_one_of(self, "covariance", typing.get_args(Covariance))
         require_one_of(self, "prior", ("conjugate", "reference", "lkj"))
-        require_positive(self, "mean_rows", "covariance_rows", "concentration")
+        super().__post_init__()
         if self.prior == "lkj" and self.covariance_rows is not None:
             cure = "State concentration, or leave out covariance_rows"
             raise InvalidPrior.not_used(f"{FAMILY}(prior='lkj')", "covariance_rows", cure)

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Float
 
-from bayesgen.likelihoods.base import Guess, broadcast_guess, require_positive
+from bayesgen.likelihoods.base import Guess, broadcast_guess
 from bayesgen.likelihoods.multivariate_normal import density
 from bayesgen.likelihoods.multivariate_normal.lkj_and_wishart import lkj_cholesky
 from bayesgen.likelihoods.multivariate_normal.statistics import (
@@ -85,10 +85,10 @@ class SharedCorrelationNormal(density.NormalDensity):
         "deviation": "positive vector",
         "correlation_cholesky": "correlation factor",
     }
-
-    def __post_init__(self) -> None:
-        """Reject prior strengths, variances and a concentration that are not positive."""
-        require_positive(self, "mean_rows", "variance", "concentration")
+    hyperparameters: ClassVar = {
+        "mean": "real",
+        **dict.fromkeys(("mean_rows", "variance", "concentration"), "positive"),
+    }
 
     @property
     def conjugate(self) -> bool:

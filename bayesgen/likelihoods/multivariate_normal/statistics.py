@@ -163,6 +163,18 @@ class MultivariateNormalStatistics(SufficientStatistics):
         """Whether any row is incomplete."""
         return len(self.cell_class) > 0
 
+    @functools.cached_property
+    def gaps(self) -> "list[Gaps]":
+        """The cells, those that miss equally many columns together."""
+        number = (~self.cell_observed).sum(axis=1)
+        spread = self.cell_scatter.any(axis=(1, 2))
+        out = []
+        for m in np.unique(number).tolist():
+            cells = np.flatnonzero(number == m)
+            missing = np.nonzero(~self.cell_observed[cells])[1].reshape(len(cells), m)
+            out.append(Gaps(cells, missing, np.flatnonzero(spread[cells])))
+        return out
+
     def total_features(self) -> Traceable:
         """Return sums over complete rows of x_i x_j (i <= j), x and 1, shape (class, natural)."""
         xp = self.mean.__array_namespace__()
@@ -196,6 +208,18 @@ class MultivariateNormalStatistics(SufficientStatistics):
         between = self.count[..., None] * (self.mean - mean) ** 2 + member_count @ off
         scatter = own + member @ self.cell_scatter[:, diagonal, diagonal] + between
         return NormalStatistics(count, mean, scatter)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Gaps:
+    """Cells that miss equally many columns, which these are, and the positions of those that vary.
+
+    A cell of one row, or of equal ones, does not: its scatter is 0.
+    """
+
+    cells: Int[np.ndarray, " cell"]
+    missing: Int[np.ndarray, "cell missing"]
+    varying: Int[np.ndarray, " some"]
 
 
 def gather(x: Numbers, y: Labels, weight: Weights, n_classes: int) -> MultivariateNormalStatistics:
@@ -338,8 +362,11 @@ def group_moments(
         pilot = pilot.copy()
         pilot[new] = _pilots(x, starts[new], sizes[new])
     x -= np.repeat(pilot, sizes, axis=0)
-    groups = {g: slice(starts[g], ends[g]) for g in np.flatnonzero(sizes).tolist()}
+    # a single row of a new group is its mean: nothing is left to sum
+    single = (sizes == 1) & (found == 0)
     count = sizes.astype(float)
+    count[single] = weights[starts[single]]
+    groups = {g: slice(starts[g], ends[g]) for g in np.flatnonzero((sizes > 0) & ~single).tolist()}
     for g, rows in groups.items():
         group = x[rows]
         # a product: twice as fast as a sum along an axis

@@ -1,0 +1,244 @@
+"""Incomplete rows in joint blocks: expected statistics, EM, and rows that are left out.
+
+Where columns are independent given the class, a missing cell has weight zero and the closed form
+holds. A joint family whose closed form needs complete rows registers its `IncompleteData` with
+`missing_cells`.
+"""
+
+import abc
+import dataclasses
+import functools
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from bayesgen.errors import UnsupportedInference
+from bayesgen.inference.newton import OptimumReport
+from bayesgen.likelihoods import Likelihood, Repair, Statistics
+from bayesgen.likelihoods.base import row_chunks
+from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture
+from bayesgen.model import Model, ModelStatistics
+from bayesgen.typing import Block, Joint, Labels, Params, Weights
+
+STILL = 1e-5
+"""Change of a parameter at which EM is at rest, relative to a deviation or a probability: far below
+the width of any posterior."""
+FOLDS, STEPS_WITHOUT = 5, 5
+"""Folds of rows that are left out, and steps of EM without each, from the center of all rows. Of
+200 rows of 20 columns with 30 % of the cells missing a class-specific normal had a score of .8 nats
+without these steps, and of 1.6 on new rows."""
+SAME = 1e-6
+"""Difference of distances that counts as rounding, so that folds are the same for rows in another
+order or other units."""
+LEFT_OUT_FLOATS = 500_000
+"""Numbers in the statistics of all rows left out at once: 4 MB, which a third-level cache holds."""
+
+LogWeights = Callable[[Params], Float[np.ndarray, "draw independent"]]
+"""The log importance weights of draws of the parameters."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class IncompleteData(abc.ABC):
+    """Inference from the statistics of incomplete rows under a completed likelihood.
+
+    No row is dropped, and none is imputed by a single value: maximum likelihood, mode and Gibbs
+    steps are exact, under a conjugate prior or none.
+
+    likelihood: the completed prior. statistics: of rows, some incomplete.
+    """
+
+    likelihood: Likelihood
+    statistics: Statistics
+
+    @abc.abstractmethod
+    def maximum_likelihood(
+        self, *, bias_corrected: bool, variance_floor: float
+    ) -> tuple[Params, list[Repair], OptimumReport]:
+        """Return the parameters of maximum likelihood given the observed cells."""
+
+    @abc.abstractmethod
+    def mode(self, start: Params | None = None) -> tuple[Params, OptimumReport]:
+        """Return the mode of the posterior given the observed cells (see `Likelihood.mode`).
+
+        start: parameters near it, if any are known.
+        """
+
+    @abc.abstractmethod
+    def gibbs(self, rng: np.random.Generator, chains: int) -> Iterator[Params]:
+        """Yield the parameters of all chains, each of shape (chain, ...), at every step.
+
+        A step fills rows at random given the parameters, then draws parameters given the filled
+        rows: its stationary distribution is the posterior given the observed cells.
+        """
+
+    def step(self, params: Params, rng: np.random.Generator) -> Params:
+        """Return the parameters of all chains after one step of `gibbs` from given ones."""
+        raise UnsupportedInference.because(
+            "sampling of labels",
+            "incomplete rows of this family have no single step",
+            "Leave it out.",
+        )
+
+    @abc.abstractmethod
+    def compared(self, params: Params) -> Float[np.ndarray, "chain draw value"]:
+        """Return the scalars of draws (chain, draw, ...) used for convergence diagnostics."""
+
+    @property
+    @abc.abstractmethod
+    def center(self) -> Params:
+        """The mode, at which `expected` fills rows."""
+
+    @abc.abstractmethod
+    def expected(self) -> tuple[Statistics, OptimumReport]:
+        """Return expected statistics of the filled rows, given the observed cells and the mode."""
+
+    @abc.abstractmethod
+    def filled(self, params: Params) -> Statistics:
+        """Return expected statistics of the filled rows, given the observed cells and params."""
+
+    @abc.abstractmethod
+    def change(self, before: Params, after: Params) -> float:
+        """Return the largest change of a parameter, relative to a deviation or a probability."""
+
+    @abc.abstractmethod
+    def log_importance(self, centre: Params) -> LogWeights:
+        """Return theta -> log p(observed cells given theta) - log p(`filled(centre)` given theta).
+
+        Up to constants: the logarithms of the importance weights of draws theta from the posterior
+        given `filled(centre)`. One column for each class, or one of all classes where they share
+        parameters: what is independent a posteriori has weights of its own.
+        """
+
+
+def em(data: IncompleteData, start: Params, steps: int) -> tuple[Params, int, float]:
+    """Return where some steps of EM toward the mode end, fewer if they come to rest.
+
+    Returns:
+        the parameters, the number of steps, and the last change of a parameter.
+    """
+    params, change, step = start, np.inf, 0
+    while step < steps and change > STILL:
+        before, params = params, data.likelihood.posterior(data.filled(params)).mode()
+        change, step = data.change(before, params), step + 1
+    return params, step, change
+
+
+@functools.singledispatch
+def missing_cells(likelihood: Likelihood, statistics: Statistics) -> IncompleteData | None:
+    """Return the inference that replaces the closed form, or None if no cell is missing."""
+    return None
+
+
+@missing_cells.register(HyperparameterMixture)
+def missing_cells_of_mixture(
+    likelihood: HyperparameterMixture, statistics: Statistics
+) -> IncompleteData | None:
+    """Return the inference of the mixture's member of largest weight."""
+    return missing_cells(likelihood.heaviest(), statistics)
+
+
+def any_missing(model: Model, statistics: ModelStatistics) -> bool:
+    """Return whether missing values preclude the closed form of any block."""
+    blocks = model.blocks.items()
+    return any(missing_cells(part, statistics.blocks[name]) is not None for name, part in blocks)
+
+
+def complete_statistics(model: Model, statistics: ModelStatistics) -> ModelStatistics:
+    """Return the statistics with expected ones in place of incomplete rows.
+
+    They locate and scale the posterior for samplers and optimizers; results do not depend on them.
+    """
+    return expected_statistics(model, statistics)[0]
+
+
+def expected_statistics(
+    model: Model, statistics: ModelStatistics
+) -> tuple[ModelStatistics, dict[str, OptimumReport]]:
+    """Return the same statistics, and reports of the mode searches of incomplete blocks."""
+    blocks, accounts = dict(statistics.blocks), {}
+    for name, part in model.blocks.items():
+        found = missing_cells(part, statistics.blocks[name])
+        if found is not None:
+            blocks[name], accounts[name] = found.expected()
+    return ModelStatistics(statistics.count, blocks), accounts
+
+
+# -- rows that are left out ------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class LeftOut:
+    """Scores of rows that are left out one at a time, where some rows are incomplete.
+
+    Incomplete rows count by their expected statistics, and those of a left-out row are subtracted.
+    At the mode of all rows the expected cells of the other rows would still rest on the row: with a
+    covariance for each class and few rows per column it would be predicted far too well. Rows are
+    therefore dealt to folds, and each fold has prior guesses and parameters without its rows.
+
+    data: the inference from all rows. x, y, weight: these rows. judged: those left out in turn.
+    completed: rows and their weights -> the prior that they complete, and their statistics.
+    """
+
+    data: IncompleteData
+    x: Block
+    y: Labels
+    weight: Weights
+    judged: Int[np.ndarray, " judged"]
+    n_classes: int
+    completed: Callable[[Int[np.ndarray, " some"], Weights], tuple[Likelihood, Statistics]]
+
+    def scores(self, away: Weights) -> Joint:
+        """Return log p(x_i given y = k, the rows without i), shape (judged, class).
+
+        away: how much of its weight each row loses, shape (row,).
+        """
+        folds = self.folds()
+        out = np.empty((len(folds), self.n_classes))
+        for fold in np.unique(folds).tolist():
+            members = np.flatnonzero(folds == fold)
+            prior, filled = self._without(self.judged[members])
+            width = sum(np.size(getattr(filled, name)) for name in filled.axes)
+            for chunk in row_chunks(len(members), max(1, LEFT_OUT_FLOATS // width)):
+                some = members[chunk]
+                rows = self.judged[some]
+                out[some] = scored_without(prior, filled, self.x[rows], self.y[rows], away[rows])
+        return out
+
+    def folds(self) -> Int[np.ndarray, " judged"]:
+        """Return the fold of each row: rows of a class in turn, by their distance from its center.
+
+        Distances are those of log densities, which depend neither on the order of rows and columns
+        nor on units. Equal rows are in one fold.
+        """
+        x, y = self.x[self.judged], self.y[self.judged]
+        params = self.data.center
+        score = self.data.likelihood.posterior(self.data.filled(params)).log_predictive
+        center = np.where(np.isnan(x), np.nan, params["mean"][y])
+        distance = (score(center) - score(x))[np.arange(len(y)), y]
+        out = np.zeros(len(y), dtype=int)
+        for k in np.unique(y).tolist():
+            rows = np.flatnonzero(y == k)
+            order = rows[np.argsort(distance[rows], kind="stable")]
+            out[order[1:]] = np.cumsum(np.diff(distance[order]) > SAME) % FOLDS
+        return out
+
+    def _without(self, fold: Int[np.ndarray, " some"]) -> tuple[Likelihood, Statistics]:
+        """Return the prior without a fold, and statistics of all rows, expected without it."""
+        others = np.delete(np.arange(len(self.y)), fold)
+        prior, statistics = self.completed(others, self.weight[others])
+        data = missing_cells(prior, statistics)
+        if data is None:  # no other row is incomplete
+            data = dataclasses.replace(self.data, statistics=statistics)
+        return prior, self.data.filled(em(data, self.data.center, STEPS_WITHOUT)[0])
+
+
+def scored_without(
+    prior: Likelihood, filled: Statistics, x: Block, y: Labels, away: Weights
+) -> Joint:
+    """Return the log predictive of each row by the others.
+
+    Missing cells are integrated out, and so what a row loses there does not matter to it.
+    """
+    alone = prior.statistics_per_row(np.nan_to_num(x), away)
+    return prior.log_predictive_updated(filled.without_each(alone, y), x)
