@@ -47,7 +47,12 @@ def pytest_configure(config: pytest.Config) -> None:
     lie by what they say, so that a changed one is compiled anew. Tests compile much and compute
     little: XLA's optimisations, a third of the time of a compilation, are left to the nightly
     tests, the notebooks and the examples.
+
+    What commands print is compared as a pipe gets it, without color and 80 columns wide, whatever
+    the environment asks for.
     """
+    for name in ("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE"):
+        os.environ.pop(name, None)
     if config.getoption("markexpr") != "nightly":
         os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1"
         jax.config.update("jax_disable_most_optimizations", True)
