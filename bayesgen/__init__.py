@@ -4,7 +4,8 @@ A generative classifier is a class prior times one likelihood per block of colum
 each prior by its posterior; predicting averages joint densities over it, then normalizes.
 """
 
-from importlib.metadata import version
+from importlib.metadata import version as _version
+from types import ModuleType as _ModuleType
 
 from bayesgen import calibrate as calibrate
 from bayesgen import datasets as datasets
@@ -40,4 +41,10 @@ from bayesgen.likelihoods import Poisson as Poisson
 from bayesgen.likelihoods import SharedCorrelationNormal as SharedCorrelationNormal
 from bayesgen.likelihoods import SphericalNormal as SphericalNormal
 
-__version__ = version("bayesgen")
+__version__ = _version("bayesgen")
+
+
+def __dir__() -> list[str]:
+    """Return the names for users: without the modules that Python adds as they are imported."""
+    ours = (calibrate, datasets, errors, plots)
+    return [n for n, v in globals().items() if v in ours or not isinstance(v, _ModuleType)]

@@ -96,7 +96,8 @@ def compare(
 
     A clone of each classifier is fitted to each fold. Text columns become categories with the
     levels of the whole table. A classifier that fails on missing values or levels is wrapped in a
-    Pipeline of mean and most-frequent imputation and one-hot encoding. Warnings are collected in
+    Pipeline of mean and most-frequent imputation and one-hot encoding; CatBoost is told which
+    columns hold levels (`cat_features`). Warnings are collected in
     `Comparison.warnings`.
 
     Args:

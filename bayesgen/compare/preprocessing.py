@@ -3,9 +3,12 @@
 Imported lazily, because the scikit-learn modules it needs would slow down every import.
 """
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
-from jaxtyping import Float
-from sklearn.base import BaseEstimator
+from jaxtyping import Float, Shaped
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.compose import ColumnTransformer
 from sklearn.dummy import DummyClassifier
 from sklearn.impute import SimpleImputer
@@ -16,6 +19,9 @@ from sklearn.utils import get_tags
 
 from bayesgen.errors import BayesgenError
 from bayesgen.table import Table, TableColumn
+from bayesgen.typing import Self
+
+Matrix = Float[np.ndarray, "row feature"]
 
 
 def logistic_regression() -> BaseEstimator:
@@ -34,6 +40,8 @@ def needs_preparing(error: Exception, estimator: object, table: Table) -> bool:
     Not so for classifiers whose `__sklearn_tags__` declare support for both, as all of this library
     do, nor for errors of this library.
     """
+    if names_levels(estimator):
+        return any(column.kind == "level" for column in table.columns)
     if isinstance(error, BayesgenError) or not isinstance(error, ValueError | TypeError):
         return False
     tags = get_tags(estimator).input_tags
@@ -42,14 +50,56 @@ def needs_preparing(error: Exception, estimator: object, table: Table) -> bool:
     return any(column.kind == "level" or column.missing.any() for column in table.columns)
 
 
-def prepared(estimator: object, table: Table) -> Pipeline:
+def names_levels(estimator: object) -> bool:
+    """Return whether a classifier has to be told which columns hold levels, and is not: CatBoost.
+
+    It is recognized by the name of its class, since it need not be installed.
+    """
+    names = [cls.__name__ for cls in type(estimator).__mro__]
+    arguments = getattr(estimator, "get_params", dict)()
+    return "CatBoostClassifier" in names and arguments.get("cat_features") is None
+
+
+class TextLevels(ClassifierMixin, BaseEstimator):
+    """CatBoost, told which columns are levels; fitted to `as_matrix`.
+
+    It takes them as text, a missing level as one of its own. They are named when it is fitted: with
+    the argument of its constructor set it cannot be cloned.
+    """
+
+    def __init__(self, classifier: Any, levels: Sequence[int]) -> None:
+        self.classifier = classifier
+        self.levels = levels
+
+    def fit(self, X: Matrix, y: object) -> Self:
+        """Fit a clone to numbers and text; returns self."""
+        fitted = clone(self.classifier)
+        self.classifier_ = fitted.fit(self._text(X), y, cat_features=list(self.levels))
+        self.classes_ = fitted.classes_
+        return self
+
+    def predict_proba(self, X: Matrix) -> Float[np.ndarray, "row class"]:
+        """Return class probabilities."""
+        return self.classifier_.predict_proba(self._text(X))
+
+    def _text(self, X: Matrix) -> Shaped[np.ndarray, "row feature"]:
+        text = X.astype(object)
+        text[:, self.levels] = np.nan_to_num(X[:, self.levels], nan=-1).astype(int).astype(str)
+        return text
+
+
+def prepared(estimator: object, table: Table) -> Pipeline | TextLevels:
     """Return a Pipeline that imputes missing cells and encodes levels, then the classifier.
+
+    CatBoost imputes and encodes itself, and is told which columns hold levels.
 
     Numbers: the mean of the fitted rows. Levels: the most frequent one, then one 0/1 column for
     each level of the whole table (one column where there are two). A classifier that takes level
     codes by its tags, as CategoricalNB does, gets the codes instead. To be fitted to `as_matrix`.
     """
     kinds = np.array([column.kind for column in table.columns])
+    if names_levels(estimator):
+        return TextLevels(estimator, np.flatnonzero(kinds == "level").tolist())
     missing = np.array([column.missing.any() for column in table.columns])
     steps = []
     for kind, strategy in {"number": "mean", "level": "most_frequent"}.items():
@@ -68,8 +118,10 @@ def _one_hot(columns: list[TableColumn]) -> OneHotEncoder:
     return OneHotEncoder(categories=codes, drop="if_binary", sparse_output=False)
 
 
-def steps_in_words(pipeline: Pipeline) -> str:
+def steps_in_words(pipeline: Pipeline | TextLevels) -> str:
     """Return the steps before the classifier, such as "SimpleImputer, OneHotEncoder"."""
+    if isinstance(pipeline, TextLevels):
+        return "cat_features"
     parts = [step for _, step, _ in pipeline[0].transformers if not isinstance(step, str)]
     found = dict.fromkeys(type(step).__name__ for part in parts for _, step in part.steps)
     return ", ".join(found) or "level codes"

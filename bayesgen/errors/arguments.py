@@ -99,6 +99,12 @@ ELSEWHERE = {
     "method": "inference",
     "likelihoods": "likelihood",
     "estimators": "members",
+    "num_samples": "draws",
+    "num_warmup": "warmup",
+    "tune": "warmup",
+    "num_chains": "chains",
+    "target_accept_prob": "target_accept",
+    "progress_bar": "progress",
 }
 """Names of arguments in other libraries -> their counterparts here."""
 OF_A_LIKELIHOOD = {

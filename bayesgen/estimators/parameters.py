@@ -7,8 +7,10 @@ the likelihood instead of modifying it, so the other classifiers are unaffected.
 import inspect
 import re
 import textwrap
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import cast
+
+from sklearn.base import BaseEstimator
 
 from bayesgen.errors import InvalidArgument, UnknownArgument
 from bayesgen.likelihoods import Likelihood
@@ -72,6 +74,26 @@ def of_likelihoods(params: Mapping[str, object]) -> dict[str, object]:
             own = likelihood.get_params()
             out |= {f"{name}__{block}__{argument}": v for argument, v in own.items()}
     return out
+
+
+def named_members(members: object) -> dict[str, BaseEstimator]:
+    """Return the estimators of a mapping by name, or those of a sequence by lower-case class.
+
+    As in scikit-learn's make_pipeline, a class that occurs several times is numbered: "lda-1",
+    "lda-2". Empty where there are no estimators, such as of "auto".
+    """
+    if isinstance(members, Mapping):
+        listed = members.items()
+    elif isinstance(members, Sequence) and not isinstance(members, str):
+        kinds = [type(member).__name__.lower() for member in members]
+        number = [kinds[: i + 1].count(kind) for i, kind in enumerate(kinds)]
+        names = [
+            f"{k}-{n}" if kinds.count(k) > 1 else k for k, n in zip(kinds, number, strict=True)
+        ]
+        listed = zip(names, members, strict=True)
+    else:
+        listed = ()
+    return {str(name): member for name, member in listed if isinstance(member, BaseEstimator)}
 
 
 def split_likelihoods(

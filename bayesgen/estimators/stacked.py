@@ -4,12 +4,12 @@ import copy
 import dataclasses
 import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -29,7 +29,7 @@ from bayesgen.errors import (
     warn,
 )
 from bayesgen.errors.base import Code
-from bayesgen.estimators import validation
+from bayesgen.estimators import parameters, validation
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import PATTERNS, Blocks
 from bayesgen.estimators.diagnostics import Fitted
@@ -130,7 +130,9 @@ class StackedClassifier(Classifier):
 
     Args:
         members: "auto" (naive, linear, quadratic and kernel structures that suit the columns and
-            whether numbers are missing), a sequence of classifiers, or {name: classifier}.
+            whether numbers are missing), {name: classifier}, or a sequence of classifiers, named by
+            their classes in lower case ("lda", or "lda-1" and "lda-2"). Their arguments are nested
+            parameters: `stack.set_params(lda__covariance_rows=5)`.
             Members without a closed form (NUTS, a user program) are scored by 10-fold
             cross-validation. Automatic members take class_prior, missing, unseen, unlabelled and
             random_state from the stack; others have their own.
@@ -193,6 +195,42 @@ class StackedClassifier(Classifier):
         self.unlabelled = unlabelled
         self.random_state = random_state
         self.progress = progress
+
+    # -- parameters --------------------------------------------------------------------------------
+
+    def get_params(self, deep: bool = True) -> dict[str, object]:  # noqa: FBT001, FBT002
+        """Return the constructor's arguments; deep: also members by name, and their arguments."""
+        own = super().get_params(deep)
+        nested: dict[str, object] = {}
+        for name, member in parameters.named_members(self.members).items() if deep else ():
+            arguments_of = member.get_params(deep=True)
+            nested |= {name: member} | {f"{name}__{key}": v for key, v in arguments_of.items()}
+        return nested | own
+
+    def set_params(self, **params: object) -> Self:
+        """Set arguments of the constructor, and members or their arguments, as in lda__mean_rows.
+
+        Members are replaced by changed clones, so that other stacks of the same are unaffected.
+
+        Raises:
+            ValueError: no such argument or member.
+        """
+        if "members" in params:
+            super().set_params(members=params.pop("members"))
+        members, own = parameters.named_members(self.members), super().get_params(deep=False)
+        changed: dict[str, dict[str, object]] = {}
+        for key in [key for key in params if key.partition("__")[0] in members.keys() - own]:
+            name, _, argument = key.partition("__")
+            changed.setdefault(name, {})[argument] = params.pop(key)
+        super().set_params(**params)
+        if not changed:
+            return self
+        for name, values in changed.items():
+            member = clone(cast(BaseEstimator, values.pop("", members[name])))
+            members[name] = member.set_params(**values)
+        whole = isinstance(self.members, Mapping)
+        self.members = members if whole else list(members.values())
+        return self
 
     # -- fitting -----------------------------------------------------------------------------------
 
@@ -300,7 +338,9 @@ class StackedClassifier(Classifier):
             # the stack learns how much the pattern counts from what it asks of members anyway
             options["missing"] = "informative" if reads else "ignorable"
             return automatic(table, class_prior=self.class_prior, **options)
-        return {f"{type(m).__name__} {i}": _own(m) for i, m in enumerate(self.members, start=1)}
+        for member in self.members:
+            _own(member)
+        return {name: _own(m) for name, m in parameters.named_members(self.members).items()}
 
     def _without_wide(self, table: Table) -> dict[str, str]:
         """Return the structures skipped for a table with too many columns, with warnings."""
@@ -644,7 +684,7 @@ class StackedClassifier(Classifier):
             >>> X, y = bg.datasets.load_iris()
             >>> stack = bg.StackedClassifier([bg.LDA(), bg.NaiveBayes()]).fit(X, y)
             >>> table = stack.summary(kind="stats", ci_prob=0.9)
-            >>> round(float(table.loc["LDA 1/normal.mean[setosa, petal_length]", "mean"]), 1)
+            >>> round(float(table.loc["lda/normal.mean[setosa, petal_length]", "mean"]), 1)
             1.5
         """
         check_is_fitted(self)
@@ -665,7 +705,7 @@ class StackedClassifier(Classifier):
             >>> X, y = bg.datasets.load_iris()
             >>> stack = bg.StackedClassifier([bg.LDA(), bg.NaiveBayes()]).fit(X, y)
             >>> stack.members_table().leave_one_out_log_loss.round(2).to_dict()
-            {'LDA 1': 0.07, 'NaiveBayes 2': 0.13}
+            {'lda': 0.07, 'naivebayes': 0.13}
         """
         check_is_fitted(self)
         pool, size = self._pool, len(self.members_)

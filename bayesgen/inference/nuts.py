@@ -11,12 +11,17 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from bayesgen import arguments
-from bayesgen.errors import InvalidCheckpoint, UnsupportedInference
+from bayesgen.errors import (
+    InvalidArgument,
+    InvalidCheckpoint,
+    UnknownArgument,
+    UnsupportedInference,
+)
 from bayesgen.errors.base import named
 from bayesgen.errors.files import interrupted
 from bayesgen.inference import hyperparameter_sampling
@@ -49,7 +54,7 @@ from bayesgen.inference.missing import complete_statistics
 from bayesgen.inference.posterior import DrawsPosterior, Report
 from bayesgen.model import Model, ModelStatistics, Reader
 from bayesgen.progress_bar import progress_bar, status_line
-from bayesgen.typing import Params, Traceable
+from bayesgen.typing import Params, Self, Traceable
 
 Values = dict[str, np.ndarray]
 
@@ -64,6 +69,13 @@ STATS = {
     "lp": "potential_energy",
 }
 """Statistics of a draw: arviz's names, and numpyro's."""
+
+SWITCHES = (
+    *("dense_mass", "adapt_step_size", "adapt_mass_matrix", "find_heuristic_step_size"),
+    *("forward_mode_differentiation", "regularize_mass_matrix"),
+)
+OPTIONS = ("max_tree_depth", "step_size", *SWITCHES)
+"""Arguments of numpyro's kernel that have the same name here."""
 
 COMPILING = "JAX compiles the sampler, which takes some seconds"
 ALL_CLOSED = "Every block has a closed form: inference='exact' gives independent draws of the same."
@@ -105,8 +117,11 @@ class CompiledNUTS:
 
 
 @functools.lru_cache(maxsize=32)
-def compiled(density: LogDensity, warmup: int, target_accept: float) -> CompiledNUTS:
-    """Return jitted steps; numpyro's own MCMC would compile its loop again at every fit."""
+def compiled(density: LogDensity, warmup: int, options: tuple) -> CompiledNUTS:
+    """Return jitted steps; numpyro's own MCMC would compile its loop again at every fit.
+
+    options: (name, value) of arguments of numpyro's kernel.
+    """
     import jax
     import jax.numpy as jnp
     from jax.flatten_util import ravel_pytree
@@ -135,7 +150,7 @@ def compiled(density: LogDensity, warmup: int, target_accept: float) -> Compiled
             for site_key, (site, zeros) in zip(site_keys, centre.items(), strict=True)
         }
         u, _ = ravel_pytree(u)
-        return begin(u, warmup, target_accept_prob=target_accept, model_args=(tree,), rng_key=key)
+        return begin(u, warmup, **dict(options), model_args=(tree,), rng_key=key)
 
     def one_step(state: HMCState, tree: dict) -> HMCState:
         return jax.vmap(lambda s: step(s, model_args=(tree,), model_kwargs={}))(state)
@@ -176,6 +191,10 @@ class NUTS:
             run returns its draws immediately. The file is kept. With random_state=None its seed is
             reused. It contains the data behind the density: the statistics of the rows, or, for a
             user program, the rows themselves.
+        max_tree_depth, dense_mass, step_size, adapt_step_size, adapt_mass_matrix: of
+            `numpyro.infer.NUTS`, with its defaults: a draw takes at most 2^max_tree_depth steps; a
+            dense mass matrix follows correlations that are left between the whitened coordinates.
+        find_heuristic_step_size, forward_mode_differentiation, regularize_mass_matrix: of the same.
 
     Given the labels, blocks are independent. If only some have a closed form, NUTS samples the
     others (including conjugate joint blocks with missing cells); the rest and the class
@@ -216,9 +235,32 @@ class NUTS:
     target_accept: float = 0.8
     progress: bool | Literal["auto"] = "auto"
     checkpoint: str | os.PathLike | None = None
+    max_tree_depth: int = 10
+    dense_mass: bool = False
+    step_size: float = 1.0
+    adapt_step_size: bool = True
+    adapt_mass_matrix: bool = True
+    find_heuristic_step_size: bool = False
+    forward_mode_differentiation: bool = False
+    regularize_mass_matrix: bool = True
+
+    def __new__(cls, *_: Any, **options: Any) -> Self:
+        """Refuse unknown arguments, with a sentence."""
+        names = [field.name for field in dataclasses.fields(cls)]
+        for name in options:
+            if name not in names:
+                raise UnknownArgument.named(cls.__name__, name, names)
+        return super().__new__(cls)
 
     def __post_init__(self) -> None:
         """Validate the arguments; keep the path as text, which saved models can hold."""
+        arguments.count("max_tree_depth", self.max_tree_depth, default=10)
+        if not arguments.is_number(self.step_size) or self.step_size <= 0:
+            raise InvalidArgument.out_of_range(
+                "step_size", self.step_size, "numbers above 0", "Pass step_size=1.0."
+            )
+        for name in SWITCHES:
+            arguments.one_of(name, getattr(self, name), [True, False])
         arguments.count("draws", self.draws, default=1000)
         arguments.count("warmup", self.warmup, least=0, default=1000)
         arguments.count("chains", self.chains, default=4)
@@ -227,6 +269,15 @@ class NUTS:
         if self.checkpoint is not None:
             arguments.path("checkpoint", self.checkpoint, default="run.bgm")
             object.__setattr__(self, "checkpoint", os.fspath(self.checkpoint))
+
+    def __repr__(self) -> str:
+        """Return the call; options of numpyro's kernel only where they differ from its defaults."""
+        shown = {
+            field.name: getattr(self, field.name)
+            for field in dataclasses.fields(self)
+            if field.name not in OPTIONS or getattr(self, field.name) != field.default
+        }
+        return f"NUTS({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
 
     def kept_seed(self) -> int | None:
         """Return the seed of the run in the checkpoint, or None where there is none."""
@@ -298,7 +349,9 @@ class NUTS:
         import jax
         import jax.numpy as jnp
 
-        run = compiled(density, self.warmup, self.target_accept)
+        options = {name: getattr(self, name) for name in OPTIONS}
+        options["target_accept_prob"] = self.target_accept
+        run = compiled(density, self.warmup, tuple(options.items()))
         with jax.enable_x64(True):
             tree = jax.tree.map(jnp.asarray, tree)
             keys = jax.random.split(jax.random.key(seed), self.chains)
@@ -338,7 +391,7 @@ class NUTS:
 
     def _fingerprint(self) -> dict:
         """Return the settings that a continued run must share."""
-        arguments = ("draws", "warmup", "chains", "target_accept")
+        arguments = ("draws", "warmup", "chains", "target_accept", *OPTIONS)
         packages = ("jax", "numpyro")
         return {
             **{name: getattr(self, name) for name in arguments},

@@ -29,7 +29,7 @@ class WeightDisplay:
         >>> X, y = bg.datasets.load_iris()
         >>> stack = bg.StackedClassifier([bg.NaiveBayes(), bg.LDA()]).fit(X, y)
         >>> bg.plots.WeightDisplay.from_estimator(stack).names
-        ['LDA 2', 'NaiveBayes 1']
+        ['lda', 'naivebayes']
     """
 
     names: list[str]

@@ -11,7 +11,7 @@ from bayesgen.errors import AbsentColumns, BayesgenError, deduplicate_warnings
 from bayesgen.likelihoods import Multinomial
 from bayesgen.page import Bar, Block, Cell, Details, Grid, Section, Text
 from bayesgen.report.subject import Subject, take
-from bayesgen.report.words import listed, odds, some_of
+from bayesgen.report.words import ARROW, AT_LEAST, AT_MOST, listed, odds, some_of
 from bayesgen.table import TableColumn
 
 MOST_ROWS = 300
@@ -169,25 +169,30 @@ def _loudest(column: TableColumn, weight: np.ndarray, classes: list) -> str:
     seen: set = set()
     for mean, name, label in spoken:
         if len(out) < 2 and label not in seen and mean > LEAST:
-            out.append(f"{name}: {label} {odds(mean)}")
+            named = f"class {label}" if isinstance(label, int | float) else label
+            out.append(f"{name} {ARROW} {named}: odds {odds(mean)}")
             seen.add(label)
     return "; ".join(out)
 
 
 def _groups(column: TableColumn) -> list[tuple[str, np.ndarray]]:
-    """Return groups of observed cells, in words, and their rows."""
+    """Return groups of observed cells, as conditions, and their rows."""
+    name = column.name
     there = np.flatnonzero(~column.missing)
     seen = column.values[there]
     if column.kind == "level":
         common = np.argsort(-np.bincount(seen, minlength=len(column.levels)), kind="stable")
-        return [(str(column.levels[k]), there[seen == k]) for k in common[:MOST_LEVELS]]
+        return [(f"{name} = {column.levels[k]}", there[seen == k]) for k in common[:MOST_LEVELS]]
     values = np.unique(seen)
     if len(values) <= MOST_LEVELS:
-        return [(f"{value:g}", there[seen == value]) for value in values]
+        return [(f"{name} = {value:g}", there[seen == value]) for value in values]
     low, high = np.quantile(seen, [1 / 3, 2 / 3])
-    ends = ((f"up to {low:.3g}", seen <= low), (f"from {high:.3g}", seen >= high))
-    middle = (f"{low:.3g} to {high:.3g}", (seen > low) & (seen < high))
-    return [(name, there[rows]) for name, rows in (*ends, middle)]
+    ends = (
+        (f"{name} {AT_MOST} {low:.3g}", seen <= low),
+        (f"{name} {AT_LEAST} {high:.3g}", seen >= high),
+    )
+    middle = (f"{low:.3g} < {name} < {high:.3g}", (seen > low) & (seen < high))
+    return [(words, there[rows]) for words, rows in (*ends, middle)]
 
 
 # -- words of texts --------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 TIMES = "\u00d7"
 DASH = "\u2013"
+AT_MOST, AT_LEAST, ARROW = "\u2264", "\u2265", "\u2192"
 
 
 def share(value: float) -> str:

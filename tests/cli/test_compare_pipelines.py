@@ -1,10 +1,13 @@
 """Classifiers of other libraries compared: pipelines for missing cells and text, processes."""
 
+import copy
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_iris
 from sklearn.dummy import DummyClassifier
@@ -52,6 +55,56 @@ def test_pipelines_take_every_container(container):
         for rows in (X, CONTAINERS[container](X))
     ]
     assert losses[0] == pytest.approx(losses[1], rel=1e-12)
+
+
+class CatBoostError(Exception):
+    """As CatBoost's: neither a ValueError nor a TypeError."""
+
+
+class CatBoostClassifier(ClassifierMixin, BaseEstimator):
+    """The frequencies by the first column of levels; refuses levels as CatBoost does."""
+
+    def __init__(self, cat_features=None, smoothing=1.0):
+        self.cat_features, self.smoothing = cat_features, smoothing
+
+    def _levels(self, X):
+        for j, dtype in enumerate(getattr(X, "dtypes", ())):
+            if dtype == "category" and j not in (self.named_ or ()):
+                raise CatBoostError(f"column {j} has dtype 'category' but is not in cat_features")
+        levels = X[:, self.named_]
+        assert all(isinstance(level, str) for level in levels.ravel())
+        assert set(levels[:, 2]) == {"-1", "0", "1", "2"}  # missing, and three islands
+        return levels[:, 0]
+
+    def get_params(self, deep=True):
+        """Return copies, so that no clone with a list survives scikit-learn's check."""
+        return copy.deepcopy(super().get_params(deep))
+
+    def fit(self, X, y, cat_features=None):
+        self.named_ = cat_features or self.cat_features
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        levels, count = self._levels(X), {}
+        for level, code in zip(levels, codes, strict=True):
+            count.setdefault(level, np.full(len(self.classes_), self.smoothing))[code] += 1
+        self.count_ = count
+        return self
+
+    def predict_proba(self, X):
+        count = np.array([self.count_[level] for level in self._levels(X)])
+        return count / count.sum(axis=1, keepdims=True)
+
+
+def test_catboost_is_told_which_columns_hold_levels():
+    X, y = bg.datasets.load_penguins()
+    X = X[["island", "sex", "bill_length_mm"]].assign(sex=X.sex.fillna("none"))
+    X["where"] = X.island.where(np.arange(len(X)) % 9 > 0)
+    found = compare({"CatBoost": CatBoostClassifier()}, X, y, cv=3)
+    assert found.table.loc["CatBoost", "prepared_by"] == "cat_features"
+    share = pd.crosstab(X.island, y, normalize="index").loc[X.island.iloc[found.rows]]
+    np.testing.assert_allclose(found.probabilities["CatBoost"], share, atol=0.1)
+    # whoever names them keeps their names, and the error
+    with pytest.raises(CatBoostError, match="is not in cat_features"):
+        compare({"CatBoost": CatBoostClassifier(cat_features=(1,))}, X, y, cv=3)
 
 
 def test_a_classifier_of_level_codes_gets_codes():

@@ -5,16 +5,21 @@ the kinds that people pass by mistake: zero, negative, fractions, booleans, text
 of an instance.
 """
 
+import copy
 import inspect
+import pickle
 import re
 from functools import cache
 from pathlib import Path
 
 import numpy as np
+import numpyro.infer
 import pytest
 
 import bayesgen as bg
 from bayesgen import errors
+from bayesgen.errors import UnknownArgument
+from bayesgen.inference import nuts
 
 pytestmark = pytest.mark.usefixtures("no_type_checks")
 
@@ -106,6 +111,9 @@ CALLS = {
         ("compare", lambda v: rivals(train_sizes=v), ([0], [-1], ["a"], [1.5], [True], 7, [10**9]))
     ],
     "target_accept": [("NUTS", lambda v: bg.NUTS(target_accept=v), NO_SHARE)],
+    "max_tree_depth": [("NUTS", lambda v: bg.NUTS(max_tree_depth=v), NO_COUNT)],
+    "step_size": [("NUTS", lambda v: bg.NUTS(step_size=v), (0, -1.0, "a", True, None, np.inf))],
+    "dense_mass": [("NUTS", lambda v: bg.NUTS(dense_mass=v), (2, None, "yes"))],
     "prob": [
         ("predict_interval", lambda v: fitted().predict_interval(rows(), v), NO_SHARE),
         ("of a stack", lambda v: stack().predict_interval(rows(), v), NO_SHARE),
@@ -288,3 +296,16 @@ def test_svi_is_map_by_svi(make):
     closed = make(inference="map").fit(X, y)
     # SVI ends where the gradient, in units of the posterior's width, is below .01
     np.testing.assert_allclose(named.predict_proba(X), closed.predict_proba(X), atol=0.01)
+
+
+def test_options_of_numpyro_keep_their_defaults_and_others_are_a_sentence():
+    theirs = inspect.signature(numpyro.infer.NUTS).parameters
+    for name in nuts.OPTIONS:
+        assert getattr(bg.NUTS(), name) == theirs[name].default
+    with pytest.raises(UnknownArgument, match=r"'num_samples'. Did you mean draws\?"):
+        bg.NUTS(num_samples=10)
+    with pytest.raises(UnknownArgument, match="'trajectory_length'"):
+        bg.NUTS(trajectory_length=10)
+    method = bg.NUTS(max_tree_depth=8, dense_mass=True)
+    assert repr(method).endswith("checkpoint=None, max_tree_depth=8, dense_mass=True)")
+    assert copy.deepcopy(method) == method == pickle.loads(pickle.dumps(method))

@@ -282,3 +282,10 @@ def test_a_notebook_shows_the_bar_of_auto(monkeypatch, capsys):
     kernel.config.clear()  # IPython in a terminal
     with progress_bar(2, "auto", unit="fit") as bar:
         assert bar.disable
+
+
+def test_dir_of_the_package_lists_what_users_type():
+    listed = {name for name in dir(bg) if not name.startswith("_")}
+    assert {"LDA", "compare", "load", "calibrate", "datasets", "errors", "plots"} <= listed
+    modules = {name for name in listed if isinstance(getattr(bg, name), types.ModuleType)}
+    assert modules == {"calibrate", "datasets", "errors", "plots"}

@@ -153,7 +153,7 @@ def test_batches_and_members_of_stacks_are_not_judged():
         clf = bg.NaiveBayes().partial_fit(X, y)
         stack = bg.StackedClassifier([bg.NaiveBayes(), bg.LDA()]).fit(X + np.arange(10) ** 2, y)
     assert OWN not in clf.report_.details
-    assert OWN not in stack.members_["NaiveBayes 1"].report_.details
+    assert OWN not in stack.members_["naivebayes"].report_.details
 
 
 def test_a_stated_class_prior_is_judged_by_the_frequencies_of_the_rows():

@@ -311,3 +311,32 @@ def test_a_subclass_takes_over_the_documentation_of_arguments():
     assert "mean: of my own." in Mine.__doc__
     assert "scale: guess of the covariance" in Mine.__doc__
     assert 'levels: "refuse"' in Mine.__doc__
+
+
+def test_members_of_a_stack_are_nested_parameters():
+    """Names as in scikit-learn's make_pipeline, or those of a mapping."""
+    lda = bg.LDA()
+    stack = bg.StackedClassifier([lda, bg.NaiveBayes(bg.Normal()), bg.LDA(power_transform=True)])
+    params = stack.get_params()
+    assert params["lda-1"] is lda and params["lda-2__power_transform"] is True
+    assert params["naivebayes__likelihood__mean_rows"] == bg.Normal().mean_rows
+    stack.set_params(**{"lda-1__covariance_rows": 5, "naivebayes__likelihood__mean_rows": 7})
+    assert [m.get_params().get("covariance_rows") for m in stack.members][::2] == [5, None]
+    assert stack.get_params()["naivebayes__likelihood__mean_rows"] == 7
+    assert lda.covariance_rows == bg.LDA().covariance_rows  # other stacks keep theirs
+    stack.set_params(**{"lda-2": bg.QDA(), "temper": None})
+    assert list(stack.fit(*wine()).members_) == ["lda", "naivebayes", "qda"]
+    named = bg.StackedClassifier({"a": bg.LDA(), "b": bg.QDA()})
+    assert named.set_params(a__covariance_rows=5).members["a"].covariance_rows == 5
+    with pytest.raises(ValueError, match="'c'"):
+        named.set_params(c__covariance_rows=5)
+    assert clone(named).get_params().keys() == named.get_params().keys()
+    assert bg.StackedClassifier().get_params() == bg.StackedClassifier().get_params(deep=False)
+
+
+def test_a_grid_searches_arguments_of_members():
+    X, y = wine()
+    stack = bg.StackedClassifier([bg.LDA(), bg.NaiveBayes()], progress=False)
+    search = GridSearchCV(stack, {"lda__covariance_rows": [1.0, 30.0]}, cv=2).fit(X, y)
+    best = search.best_estimator_.members_["lda"].covariance_rows
+    assert best == search.best_params_["lda__covariance_rows"]

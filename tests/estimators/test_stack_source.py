@@ -88,7 +88,7 @@ def test_members_have_the_statistics_of_all_rows_and_the_sample_weighs_them(fram
     X, y = frame[["a", "b"]], frame["y"]
     parts = split(frame.drop(columns="row"), 250)
     stack = bg.StackedClassifier(members(), random_state=0, progress=False).fit(parts, y="y")
-    for name, clf in (("NaiveBayes 1", bg.NaiveBayes()), ("LDA 2", bg.LDA())):
+    for name, clf in (("naivebayes-1", bg.NaiveBayes()), ("lda", bg.LDA())):
         expected = clf.fit(X, y).predict_proba(X)
         found = stack.members_[name].predict_proba(X)
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10)
@@ -106,10 +106,10 @@ def test_members_have_the_statistics_of_all_rows_and_the_sample_weighs_them(fram
 def test_jacobian_of_power_transforms_is_that_of_all_rows(frame, small):
     frame = frame[["a", "b", "y"]].assign(a=np.exp(frame["a"]))
     stack = bg.StackedClassifier(members()[2:3], random_state=0, progress=False)
-    member = stack.fit(split(frame, 250), y="y").members_["NaiveBayes 1"]
+    member = stack.fit(split(frame, 250), y="y").members_["naivebayes"]
     again = bg.StackedClassifier(members()[2:3], random_state=0, progress=False)
     assert member.log_evidence_ == pytest.approx(
-        again.fit([frame], y="y").members_["NaiveBayes 1"].log_evidence_, rel=1e-10
+        again.fit([frame], y="y").members_["naivebayes"].log_evidence_, rel=1e-10
     )
 
 

@@ -224,7 +224,7 @@ def test_who_was_left_out_is_saved(tmp_path):
         stack = bg.StackedClassifier([bg.NaiveBayes(), bg.LDA()]).fit(mixed, y)
     stack.save(tmp_path / "stack.bgm")
     again = bg.load(tmp_path / "stack.bgm")
-    assert again.left_out_ == stack.left_out_ and list(again.left_out_) == ["LDA 2"]
+    assert again.left_out_ == stack.left_out_ and list(again.left_out_) == ["lda"]
     assert again.report_.verdict == stack.report_.verdict
     again.fit(X, y)
     assert again.left_out_ == {}

@@ -4,6 +4,7 @@ Averages may be 5 Monte Carlo standard errors off; seeds are fixed. Some 500 num
 so a right sampler fails with a probability below 3e-4.
 """
 
+import dataclasses
 import runpy
 from pathlib import Path
 
@@ -100,6 +101,15 @@ def test_progress_can_be_forced(tiny, capfd):
     method = NUTS(draws=70, warmup=120, chains=2, progress=True)
     method.infer(*build({"Bernoulli": CASES["Bernoulli"].prior}, 30)[0], seed=0)
     assert "/190" in capfd.readouterr().err
+
+
+@pytest.mark.slow
+def test_options_of_numpyro_reach_its_kernel():
+    """A tree of depth d has at most 2^d - 1 steps."""
+    method = NUTS(draws=30, warmup=30, chains=2, max_tree_depth=2, dense_mass=True, step_size=0.01)
+    method = dataclasses.replace(method, adapt_step_size=False, progress=False)
+    found = method.infer(*build({"Bernoulli": CASES["Bernoulli"].prior}, 30)[0], seed=0)
+    assert (found.sample_stats["n_steps"] == 3).all()
 
 
 @pytest.mark.parametrize(("warmup", "total"), [(120, 190), (0, 50), (50, 51), (100, 1100)])

@@ -255,6 +255,21 @@ def test_drivers_of_naive_bayes_are_its_weights_of_evidence(titanic, html):
         assert float(beside) == pytest.approx(mean[name], abs=0.006)
 
 
+def test_strongest_values_are_conditions_with_the_class_and_its_odds(html):
+    strongest = {row[0]: row[3] for row in Page(html).table("column", "alone, nats")}
+    assert re.match("sex = female → yes: odds .[0-9.]+; sex = male → no: odds .", strongest["sex"])
+    assert re.search("age ≤ [0-9.]+ → (yes|no): odds .", strongest["age"])
+
+
+def test_numeric_classes_are_not_mistaken_for_values(tmp_path):
+    X = pd.DataFrame({"glucose": np.arange(40.0), "other": np.arange(40.0) % 3})
+    y = 1 + (X.glucose > 18)
+    page = Page(written(bg.NaiveBayes().fit(X, y), X, y, tmp_path, cv=2))
+    row = page.table("column", "alone, nats")[0]
+    assert re.search("glucose ≥ 26 → class 2: odds .", row[3])
+    assert re.search("glucose ≤ 13 → class 1: odds .", row[3])
+
+
 def test_data_section_counts_missing_cells(titanic, html):
     _, X, _ = titanic
     age = next(row for row in Page(html).table("column", "kind") if row[0] == "age")
