@@ -52,6 +52,7 @@ from bayesgen.errors.files import UnsavableModel as UnsavableModel
 from bayesgen.errors.files import UnwritableFile as UnwritableFile
 from bayesgen.errors.inference import DegenerateVariance as DegenerateVariance
 from bayesgen.errors.inference import ImpossibleRows as ImpossibleRows
+from bayesgen.errors.inference import LabelShiftRejected as LabelShiftRejected
 from bayesgen.errors.inference import LeftOut as LeftOut
 from bayesgen.errors.inference import LowSampleSize as LowSampleSize
 from bayesgen.errors.inference import NoAttribute as NoAttribute

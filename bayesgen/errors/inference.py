@@ -116,6 +116,16 @@ class WorseThanFrequencies(BayesgenWarning):
     """Without numbers, so that many fits of one search warn once."""
 
 
+class LabelShiftRejected(BayesgenWarning):
+    """New rows differ from those of the fit in more than the frequencies of the classes."""
+
+    found = Sentence(
+        "label shift is rejected ({columns:listed}, p < .001): do not use this. If "
+        "{columns[0]!r} defines the new population or is determined by it, it cannot be a feature: "
+        "fit to X.drop(columns={columns[0]!r}). clf.check_label_shift(X_new) shows every column."
+    )
+
+
 class ImpossibleRows(BayesgenWarning):
     """Rows that have probability zero under every class."""
 

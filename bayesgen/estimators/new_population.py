@@ -13,6 +13,7 @@ from bayesgen.estimators.training_rows import UNLABELLED
 from bayesgen.prevalence import (
     Labeled,
     LeftOutRows,
+    Populations,
     Prevalence,
     Request,
     estimated,
@@ -25,13 +26,46 @@ Fitted = Any
 """A fitted classifier, whose module imports this one."""
 
 
-def prevalence(clf: Fitted, X_new: object, request: Request) -> Prevalence:
-    """Return the class frequencies of a population; see `Classifier.estimate_prevalence`."""
+def prevalence(clf: Fitted, X_new: object, request: Request, *, checked: bool = True) -> Prevalence:
+    """Return the class frequencies of a population; see `Classifier.estimate_prevalence`.
+
+    checked: whether label shift is.
+    """
     posterior, encoded, n_rows = clf._encode_rows(X_new)
-    rows = encoded, validation.weights_of(request.sample_weight, n_rows)
+    weight = validation.weights_of(request.sample_weight, n_rows)
     counts = clf._fitted().state.statistics.count
-    parts = request, posterior, *rows, clf.classes_, counts
-    return estimated(*parts, lambda: left_out_rows(clf))
+    return estimated(
+        request,
+        posterior,
+        encoded,
+        weight,
+        clf.classes_,
+        counts,
+        lambda: left_out_rows(clf),
+        (lambda: populations(clf, X_new)) if checked else None,
+    )
+
+
+def populations(clf: Fitted, X_new: object) -> Populations:
+    """Return the labeled rows of the fit beside new rows.
+
+    Raises:
+        NoRows: the classifier does not keep the rows.
+    """
+    X, codes, weights = _labeled_rows(clf, *clf._rows_of_fit("estimate_prevalence"))
+    return Populations(clf._read(X, reset=False), codes, weights, clf._read(X_new, reset=False))
+
+
+def _labeled_rows(
+    clf: Fitted, X: object, y: object, weight: object
+) -> tuple[object, np.ndarray, np.ndarray]:
+    """Return the rows that have a label and a weight above 0: X, class codes and weights."""
+    codes = validation.class_codes(y, clf.classes_)
+    weights = validation.weights_of(weight, len(codes))
+    labeled = np.flatnonzero((codes != UNLABELLED) & (weights > 0))
+    if len(labeled) < len(codes):
+        X, codes, weights = _safe_indexing(X, labeled), codes[labeled], weights[labeled]
+    return X, codes, weights
 
 
 def left_out_rows(clf: Fitted) -> LeftOutRows:
@@ -62,14 +96,11 @@ def label_shift(
             raise NoRows.for_label_shift()
         X, y, weight = clf._rows_of_fit("check_label_shift")
     if found is None:
-        found = clf.estimate_prevalence(X_new, random_state=0)
+        request = Request(1.0, "auto", 1000, None, random_state=0)
+        found = prevalence(clf, X_new, request, checked=False)
     estimate = require_prevalence(found)
     other = clf.with_class_prior(estimate.draws.mean(axis=0))
-    codes = validation.class_codes(y, clf.classes_)
-    weights = validation.weights_of(weight, len(codes))
-    there = np.flatnonzero((codes != UNLABELLED) & (weights > 0))
-    if len(there) < len(codes):
-        X, codes, weights = _safe_indexing(X, there), codes[there], weights[there]
+    X, codes, weights = _labeled_rows(clf, X, y, weight)
     posterior, encoded, _ = other._encode_rows(X)
     joint = None
     with contextlib.suppress(UnsupportedInference):

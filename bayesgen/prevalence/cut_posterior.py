@@ -67,6 +67,11 @@ def cut_draws(
     return out, float(np.mean([rate for _, rate in pieces]))
 
 
+def averages_models(posterior: Posterior) -> bool:
+    """Return whether draws of the fit are those of several models, as of a stack."""
+    return not posterior.point and posterior.part_powers(np.random.default_rng(0), 1) is None
+
+
 def densities_of_fit(
     posterior: Posterior,
     encoded: Encoded,

@@ -1,5 +1,6 @@
 """Estimation of prevalence: validation of the arguments, choice of the method, and its report."""
 
+import contextlib
 import dataclasses
 import time
 from collections.abc import Callable, Mapping
@@ -9,20 +10,33 @@ from jaxtyping import Bool, Float, Int
 
 from bayesgen import arguments, predict
 from bayesgen.classes import ClassPrior
-from bayesgen.errors import InvalidPrior, InvalidWeights, NoRows, UnsupportedInference
+from bayesgen.errors import (
+    InvalidPrior,
+    InvalidWeights,
+    LabelShiftRejected,
+    NoRows,
+    UnsupportedInference,
+    warn,
+)
 from bayesgen.inference import Posterior, Report, log_class_probabilities
 from bayesgen.inference.posterior import take_rows
-from bayesgen.prevalence.cut_posterior import cut_draws
+from bayesgen.prevalence.cut_posterior import averages_models, cut_draws
+from bayesgen.prevalence.label_shift import Populations, columns_rejected
 from bayesgen.prevalence.left_out import LeftOutRows, left_out_draws
 from bayesgen.prevalence.proportions import Alpha, likeliest, relative
 from bayesgen.prevalence.result import Prevalence, by_class
 from bayesgen.typing import Encoded, Weights
 
 METHODS = ("auto", "density", "left_out")
-ENOUGH = 50
-"""Labeled rows of every class from which "auto" counts left-out predictions. Intervals of 90 % then
-cover .90 to .95 on three real tables; those of densities cover .70 to .87 there, because columns
-repeat each other."""
+ENOUGH, ENOUGH_FOR_A_STACK = 15, 40
+"""Labeled rows of every class from which "auto" counts left-out predictions: of one structure, and
+of a stack. Over eight simulated truths, intervals of 90 % of LDA cover .84 with 15 rows a class and
+.88 with 40, those of its densities .80 and .84; densities of a stack cover .90 with 15 rows and are
+more accurate (mean absolute error .08, counted .09), and with 40 both are alike."""
+DENSITIES_VERDICT = (
+    "Class densities are taken as those of the model: where columns repeat each other, intervals "
+    "are too narrow. Where enough rows are labeled, method='left_out' tells."
+)
 
 Counts = Float[np.ndarray, " class"]
 
@@ -51,8 +65,9 @@ def estimated(
     classes: np.ndarray,
     counts: Counts,
     left_out: Callable[[], LeftOutRows],
+    populations: Callable[[], Populations] | None = None,
 ) -> Prevalence:
-    """Return the prevalence of the classes among rows.
+    """Return the prevalence of the classes among rows, and warn if label shift is rejected.
 
     Args:
         request: of the user.
@@ -62,6 +77,8 @@ def estimated(
         classes: labels.
         counts: weight of the labeled rows of each class.
         left_out: function that returns predictions of the labeled rows, each from the others.
+        populations: function that returns the tables of labeled and of new rows; None: label shift
+            is not checked.
 
     Raises:
         InvalidPrior: prior states no Dirichlet rows.
@@ -81,45 +98,50 @@ def estimated(
     mode = np.zeros(len(alpha))
     mode[able] = likeliest(relative(np.ascontiguousarray(logs.T[able])), weight)
     near = (alpha + weight.sum() * mode) / (alpha.sum() + weight.sum())
-    labeled = _labeled(request.method, counts, able, left_out)
+    labeled = _left_out(request.method, left_out)
+    enough = ENOUGH_FOR_A_STACK if averages_models(even) else ENOUGH
     details = {"new rows": float(weight.sum()), "labeled rows": float(counts.sum())}
     details["labeled rows of the smallest class"] = float(counts[able].min())
-    if labeled is not None:
-        parts = labeled, logs, weight, alpha, near, request.draws, rng
-        draws, verdict = left_out_draws(*parts), "Left-out predictions of labeled rows are counted."
+    if labeled is not None and _counts_them(request.method, labeled, counts, able, enough):
+        method, verdict = "left_out", "Left-out predictions of labeled rows are counted."
+        draws = left_out_draws(labeled, logs, weight, alpha, near, request.draws, rng)
     else:
-        parts = even, encoded, weight, logs, alpha, near, request.draws, rng
-        draws, rate = cut_draws(*parts)
+        method, verdict = "density", DENSITIES_VERDICT
+        draws, rate = cut_draws(even, encoded, weight, logs, alpha, near, request.draws, rng)
         details["acceptance rate"] = rate
-        verdict = (
-            "Class densities are taken as right: where columns repeat each other, intervals are "
-            f"too narrow. From {ENOUGH} labeled rows a class on, method='left_out' tells."
-        )
-    method = "density" if labeled is None else "left_out"
+    rejected = None
+    if populations is not None:
+        with contextlib.suppress(NoRows):
+            tables = populations()
+            if len(kept) < tables.new.n_rows:
+                tables = dataclasses.replace(tables, new=tables.new.take(kept))
+            rejected = columns_rejected(tables, labeled, weight, logs, draws)
+    if rejected:
+        warn(LabelShiftRejected.found(rejected))
     seconds = time.perf_counter() - start
     report = Report(method, seconds, converged=True, verdict=verdict, details=details)
     trained = by_class(classes, np.exp(posterior.log_classes()))
-    return Prevalence(classes, draws, by_class(classes, mode), trained, report)
+    return Prevalence(classes, draws, by_class(classes, mode), trained, report, rejected)
 
 
-def _labeled(
-    method: str,
-    counts: Counts,
-    able: Bool[np.ndarray, " class"],
-    left_out: Callable[[], LeftOutRows],
-) -> LeftOutRows | None:
-    """Return predictions of labeled rows, each from the others; None for method "density"."""
-    if method == "density" or (method == "auto" and counts[able].min() < ENOUGH):
-        return None
+def _left_out(method: str, left_out: Callable[[], LeftOutRows]) -> LeftOutRows | None:
+    """Return predictions of labeled rows, each from the others; None if there are none."""
     try:
-        labeled = left_out()
+        return left_out()
     except (NoRows, UnsupportedInference):
         if method == "left_out":
             raise
         return None
+
+
+def _counts_them(
+    method: str, labeled: LeftOutRows, counts: Counts, able: Bool[np.ndarray, " class"], enough: int
+) -> bool:
+    """Return whether left-out predictions of the labeled rows are counted."""
+    if method != "auto":
+        return method == "left_out"
     # of many rows not all are left out
-    few = labeled.counts()[able].min() < ENOUGH
-    return None if few and method == "auto" else labeled
+    return min(counts[able].min(), labeled.counts()[able].min()) >= enough
 
 
 def dirichlet_rows(prior: object, classes: np.ndarray) -> Alpha:

@@ -14,15 +14,22 @@ Meng and Stern 1996, Statistica Sinica 6, 733-807) that estimates again. Replica
 estimate of the rows vary more than these do about what is expected: of pure shifts of prevalence
 .02 and less were found at .05. Rows simulated by the model are not a suitable reference: real
 tables differ from them for any class frequencies.
+
+`columns_rejected` runs within every estimate, without replicates: X2 is referred to an F
+distribution of the same mean, whose degrees of freedom follow from the covariance of e (moments as
+in Satterthwaite 1946, Biometrics Bulletin 2, 110-114), and that from the shares of cells in labeled
+and new rows together, since those of few labeled rows alone hardly vary where no row lies.
 """
 
 import dataclasses
 
 import numpy as np
 from jaxtyping import Float, Int
+from scipy import special
 
 from bayesgen.inference import log_class_probabilities
-from bayesgen.prevalence.replicates import Replicates, replicated
+from bayesgen.prevalence.left_out import LeftOutRows
+from bayesgen.prevalence.replicates import Replicates, adjustment, replicated
 from bayesgen.prevalence.result import Prevalence
 from bayesgen.prevalence.score_edges import are_tied, edges_between
 from bayesgen.table import Name, SparseTable, Table, TableColumn
@@ -33,6 +40,12 @@ QUANTILES = 6
 DENSITY = "(density)"
 SEED = 0
 """Of the replicates, which then do not differ between calls."""
+REJECTED = 0.001
+"""P-value over all columns below which an estimate says that label shift is rejected."""
+MOST_CELLS = 20
+"""Cells of a column that are tested within an estimate; the rarest levels share the last one."""
+SHARING_STEPS = 20
+"""Steps of EM to the shares of cells in labeled and new rows together."""
 
 Cells = Int[np.ndarray, " _"]
 
@@ -50,6 +63,155 @@ class Labeled:
     weight: Weights
     joint: Joint | None
     fitted: Joint
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Populations:
+    """The tables of labeled rows and of new ones; class codes and weights of the labeled rows."""
+
+    labeled: Table
+    codes: Labels
+    weight: Weights
+    new: Table
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Adjustment:
+    """An estimate of prevalence, and how it is adjusted so that label shift cancels it.
+
+    proba: class probabilities of labeled rows at the prevalence, each from the others, (row,
+    class). new: their mean over the new rows, (class,). gain: G of `replicates`, or 0.
+    prevalence, covariance: of the estimate.
+    """
+
+    proba: Joint
+    new: Float[np.ndarray, " class"]
+    gain: Float[np.ndarray, "class class"]
+    prevalence: Float[np.ndarray, " class"]
+    covariance: Float[np.ndarray, "class class"]
+
+
+def columns_rejected(
+    populations: Populations,
+    left_out: LeftOutRows | None,
+    weight: Weights,
+    log_proba: Joint,
+    draws: Float[np.ndarray, "draw class"],
+) -> tuple[Name, ...]:
+    """Return the columns by which label shift is rejected at REJECTED over all, smallest p first.
+
+    By Holm's step-down procedure (1979, Scandinavian Journal of Statistics 6, 65-70).
+
+    Args:
+        populations: labeled and new rows.
+        left_out: predictions of the labeled rows, each from the others. The estimate is not
+            adjusted, and has the error of its draws, if they are None or not of all labeled rows.
+        weight: of the new rows, not all 0.
+        log_proba: of the new rows, under even class probabilities.
+        draws: of their prevalence.
+    """
+    codes, prevalence = populations.codes, draws.mean(axis=0)
+    proba, gain = np.eye(len(prevalence))[codes], np.zeros((len(prevalence), len(prevalence)))
+    if left_out is not None and np.array_equal(left_out.codes, codes):
+        proba = _at_prevalence(left_out.log_proba, prevalence)
+        gain = adjustment(proba, codes, populations.weight, prevalence)[1]
+    new = weight @ _at_prevalence(log_proba, prevalence) / weight.sum()
+    estimate = Adjustment(proba, new, gain, prevalence, np.cov(draws.T))
+    p_values = {
+        name: _p_value(*_fewer(*_occurring(*_cells(*columns))), populations, weight, estimate)
+        for name, *columns in _common(populations.labeled, populations.new)
+    }
+    rejected: list[Name] = []
+    for name in sorted(p_values, key=p_values.__getitem__):
+        if p_values[name] * (len(p_values) - len(rejected)) >= REJECTED:
+            break
+        rejected.append(name)
+    return tuple(rejected)
+
+
+def _at_prevalence(
+    log_proba: Joint, prevalence: Float[np.ndarray, " class"]
+) -> Float[np.ndarray, "row class"]:
+    """Return class probabilities at a prevalence from the logs of those under even classes."""
+    with np.errstate(divide="ignore"):
+        prior = np.log(prevalence)
+    return np.exp(log_class_probabilities(log_proba + prior, prior))
+
+
+def _fewer(labeled: Cells, new: Cells) -> tuple[Cells, Cells]:
+    """Return cells of which the rarest share one, if there are more than MOST_CELLS."""
+    counts = np.bincount(np.concatenate([labeled, new]))
+    if len(counts) <= MOST_CELLS:
+        return labeled, new
+    place = np.empty(len(counts), dtype=int)
+    place[np.argsort(-counts, kind="stable")] = np.arange(len(counts))
+    place = np.minimum(place, MOST_CELLS - 1)
+    return place[labeled], place[new]
+
+
+def _p_value(
+    labeled: Cells,
+    new: Cells,
+    populations: Populations,
+    weight: Weights,
+    estimate: Adjustment,
+) -> float:
+    """Return the p-value of the discrepancy X2 of a column, by its mean and its variance.
+
+    e is the mean over new rows of psi(x) = (x in cell b) - A h(x), with A = phi G, minus its
+    expectation; its covariance is that of the mean of new rows, plus pi_k^2 times that of the mean
+    of labeled rows of each class, plus that of the prevalence as far as it is not adjusted.
+    """
+    n_cells, n_classes = int(max(labeled.max(), new.max())) + 1, len(estimate.prevalence)
+    if n_cells == 1:
+        return 1.0
+    codes, pi, n_new = populations.codes, estimate.prevalence, float(weight.sum())
+    # sums of h over the labeled rows of a cell and a class, with one more row of each class
+    sums = np.zeros((n_cells, n_classes, n_classes))
+    np.add.at(sums, (labeled, codes), populations.weight[:, None] * estimate.proba)
+    n_labeled = np.bincount(codes, populations.weight, minlength=n_classes)
+    means = sums.sum(axis=0).T / np.maximum(n_labeled, 1)
+    means[:, n_labeled == 0] = np.eye(n_classes)[:, n_labeled == 0]
+    sums += means.T / n_cells
+    counts = np.full((n_cells, n_classes), 1 / n_cells)
+    np.add.at(counts, (labeled, codes), populations.weight)
+    slope = counts / counts.sum(axis=0) @ estimate.gain
+    prevailing = counts / counts.sum(axis=0) - slope @ means
+    seen = np.bincount(new, weight, minlength=n_cells)
+    discrepancy = seen / n_new - slope @ estimate.new - prevailing @ pi
+    shares = counts / counts.sum(axis=0)
+    for _ in range(SHARING_STEPS):
+        joint = shares * pi
+        joint *= (seen / joint.sum(axis=1))[:, None]
+        shares = (counts + joint) / (counts + joint).sum(axis=0)
+    sums *= (shares / counts)[:, :, None]
+    squares = np.zeros((n_classes, n_classes, n_classes))
+    reweighed = populations.weight * (shares / counts)[labeled, codes]
+    products = estimate.proba[:, :, None] * estimate.proba[:, None]
+    np.add.at(squares, codes, reweighed[:, None, None] * products)
+    scale = shares @ pi
+    center, second = np.zeros(n_cells), np.zeros((n_cells, n_cells))
+    errors = []
+    for k in range(n_classes):
+        # the added row has the mean probabilities of its class
+        squares[k] += (shares[:, k] / counts[:, k]).mean() * np.outer(means[:, k], means[:, k])
+        mean = shares[:, k] - slope @ sums[:, k].sum(axis=0)
+        cross = sums[:, k] @ slope.T
+        moment = np.diag(shares[:, k]) - cross - cross.T + slope @ squares[k] @ slope.T
+        center, second = center + pi[k] * mean, second + pi[k] * moment
+        error = pi[k] ** 2 * (moment - np.outer(mean, mean)) / max(n_labeled[k], 1.0)
+        errors.append((error, n_labeled[k] - 1))
+    errors.append(((second - np.outer(center, center)) / n_new, n_new - 1))
+    covariance = prevailing @ estimate.covariance @ prevailing.T
+    covariance += np.sum([error for error, _ in errors], axis=0)
+    relative = covariance / np.sqrt(np.outer(scale, scale))
+    expected = float(np.trace(relative))
+    if expected <= 0:
+        return 1.0
+    degrees = expected**2 / float((relative**2).sum())
+    spread = sum((np.diag(error) / scale).sum() ** 2 / max(n, 1.0) for error, n in errors)
+    ratio = float((discrepancy**2 / scale).sum()) / expected
+    return float(special.fdtrc(degrees, max(expected**2 / spread, 1.0), ratio))
 
 
 def table_of_shift(labeled: Labeled, new: Table, joint: Joint, found: Prevalence) -> DataFrame:

@@ -84,13 +84,28 @@ def replicated(
     first = draws.mean(axis=0)
     if proba is None:
         return Replicates(rows, unseen, first, first, np.tile(first, (size, 1)))
-    means, able = _class_means(proba, codes, weight), first > 0
-    gain = np.zeros((n_classes, n_classes))
-    gain[able] = np.linalg.pinv(means[:, able], rcond=INDISTINCT)
+    means, gain = adjustment(proba, codes, weight, first)
     expected = means @ first
     here = first + gain @ (new.mean(axis=0) - expected)
     there = first + ((rows @ proba + unseen @ means.T) / n_rows - expected) @ gain.T
     return Replicates(rows, unseen, first, here, there)
+
+
+def adjustment(
+    proba: Joint, codes: Labels, weight: Weights, prevalence: Proba
+) -> tuple[Float[np.ndarray, "class_predicted class"], Float[np.ndarray, "class class_predicted"]]:
+    """Return M, the mean class probabilities of labeled rows by class, and G, its pseudo-inverse.
+
+    Args:
+        proba: of the labeled rows, each from the others.
+        codes: their classes.
+        weight: of the rows.
+        prevalence: a first estimate; classes of 0 stay so.
+    """
+    means, able = _class_means(proba, codes, weight), prevalence > 0
+    gain = np.zeros_like(means)
+    gain[able] = np.linalg.pinv(means[:, able], rcond=INDISTINCT)
+    return means, gain
 
 
 def _class_means(

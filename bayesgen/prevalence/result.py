@@ -1,17 +1,22 @@
 """The result of an estimate of prevalence: draws of class frequencies, and summaries of them."""
 
 import dataclasses
+import html
 
 import numpy as np
 from jaxtyping import Float, Shaped
 
 from bayesgen import arguments
 from bayesgen.classes import ClassPrior, Spec, stated_prior
-from bayesgen.errors import InvalidArgument, InvalidPrior
+from bayesgen.errors import InvalidArgument, InvalidPrior, LabelShiftRejected
 from bayesgen.inference import Report
 from bayesgen.plots import PrevalenceDisplay
 from bayesgen.plots.style import Axes
+from bayesgen.table import Name
 from bayesgen.typing import DataFrame, Series
+
+SHOWN_CLASSES = 5
+"""Classes in the line that stands for an estimate."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -27,6 +32,9 @@ class Prevalence:
             2002, known as EMQ).
         trained: class probabilities of the fit, a Series by class.
         report: method, seconds, verdict and details: numbers of new rows and of labeled rows.
+        rejected: the columns by which label shift is rejected (p < .001 over all columns, by
+            Holm's procedure), smallest p-value first: if there are any, the estimate is of no use.
+            None if the classifier does not keep the rows of its fit.
 
     Example:
         >>> import bayesgen as bg
@@ -46,6 +54,7 @@ class Prevalence:
     mode: Series
     trained: Series
     report: Report
+    rejected: tuple[Name, ...] | None = None
 
     @property
     def mean(self) -> Series:
@@ -87,6 +96,18 @@ class Prevalence:
         return PrevalenceDisplay.from_prevalence(self, prob=prob, ax=ax)
 
     def __repr__(self) -> str:
+        """Return one line: mean and interval of 90 % of the classes, and whether to use them."""
+        lines = list(zip(self.classes.tolist(), self.mean, self.interval().to_numpy(), strict=True))
+        shown = [
+            f"{name} {mean:.3f} [{lower:.3f}, {upper:.3f}]"
+            for name, mean, (lower, upper) in lines[:SHOWN_CLASSES]
+        ]
+        if len(lines) > SHOWN_CLASSES:
+            shown.append(f"{len(lines) - SHOWN_CLASSES} more classes")
+        n_rows = int(self.report.details["new rows"])
+        return f"Prevalence in {n_rows:,} rows: {', '.join(shown)}{self._advice('; ')}"
+
+    def __str__(self) -> str:
         """Return one line a class: mean, interval of 90 %, and the frequency at fit."""
         ends, n_rows = self.interval().to_numpy(), int(self.report.details["new rows"])
         names = [str(label) for label in self.classes.tolist()]
@@ -98,7 +119,18 @@ class Prevalence:
             lines.append(
                 f"  {name:<{wide}}  {mean:.3f} ({lower:.3f} to {upper:.3f}), at fit {trained:.3f}"
             )
-        return "\n".join(lines)
+        return "\n".join(lines) + self._advice("\n")
+
+    def _repr_html_(self) -> str:
+        """Return a table for notebooks: mean, interval of 90 % and frequency at fit by class."""
+        table = self.interval().rename(columns="{} (90 %)".format)
+        table.insert(0, "mean", self.mean)
+        table["at fit"] = self.trained
+        return table.to_html(float_format="{:.3f}".format) + html.escape(self._advice(""))
+
+    def _advice(self, before: str) -> str:
+        """Return the sentence that label shift is rejected, if it is."""
+        return f"{before}{LabelShiftRejected.found(self.rejected)}" if self.rejected else ""
 
 
 def class_prior_of(value: Spec | Prevalence, classes: np.ndarray) -> tuple[Spec, ClassPrior]:

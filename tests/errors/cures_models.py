@@ -28,6 +28,10 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 import bayesgen as bg
 
+WARDS = pd.DataFrame(
+    {"ward": np.repeat(["a", "b"], 40), "dose": np.random.default_rng(0).normal(size=80)}
+)
+
 PRIORS = {
     "InvalidPrior.outside": (
         lambda: naive(NUMBERS, likelihood=bg.Normal(mean_rows=0)),
@@ -176,6 +180,13 @@ ESTIMATES = {
         lambda: naive(COPIES, Y * 5),
         "NaiveBayes(temper='columns')",
         lambda: naive(COPIES, Y * 5, temper="columns"),
+    ),
+    "LabelShiftRejected.found": (
+        lambda: naive(WARDS, np.resize(["sick", "well"], 80)).estimate_prevalence(WARDS[:40]),
+        "X.drop(columns='ward')",
+        lambda: naive(
+            WARDS.drop(columns="ward"), np.resize(["sick", "well"], 80)
+        ).estimate_prevalence(WARDS[:40].drop(columns="ward")),
     ),
     "UninformativeColumn.column": (
         lambda: naive(table(dose=1.0)),

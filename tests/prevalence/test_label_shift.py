@@ -1,12 +1,15 @@
 """The check of label shift: silent under it, and specific where a column moved."""
 
+import dataclasses
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 from populations import table
 
 import bayesgen as bg
-from bayesgen.errors import InvalidArgument, NoRows
+from bayesgen.errors import InvalidArgument, LabelShiftRejected, NoRows
 from bayesgen.prevalence import label_shift, replicates
 
 
@@ -173,3 +176,111 @@ def test_arrays():
     rows = X[["x", "z"]].to_numpy(dtype=float)
     found = bg.NaiveBayes(random_state=0).fit(rows, y).check_label_shift(rows[:50])
     assert found.index.tolist() == ["x0", "x1", "(density)"]
+
+
+# -- the check within every estimate ---------------------------------------------------------------
+
+
+def test_an_estimate_says_that_the_column_of_the_group_rejects_label_shift():
+    X, y = bg.datasets.load_titanic_passengers()
+    third = X.passengerClass == "3rd"
+    clf = bg.NaiveBayes(random_state=0).fit(X, y)
+    with pytest.warns(LabelShiftRejected, match=r"'passengerClass', .*p < \.001.*do not use this"):
+        found = clf.estimate_prevalence(X[third], random_state=0)
+    assert found.rejected[0] == "passengerClass"
+    for text in (repr(found), str(found), found._repr_html_()):
+        assert "label shift is rejected" in text and "passengerClass" in text
+    mixed = clf.estimate_prevalence(X[::3], random_state=0)
+    assert mixed.rejected == () and "rejected" not in repr(mixed)
+
+
+def test_a_classifier_without_its_rows_checks_nothing(clf, tmp_path):
+    clf.save(tmp_path / "model.bgm")
+    moved = other()
+    moved["x"] += 9
+    found = bg.load(tmp_path / "model.bgm").estimate_prevalence(moved, random_state=0)
+    assert found.rejected is None
+    with pytest.warns(LabelShiftRejected):
+        assert clf.estimate_prevalence(moved, random_state=0).rejected[0] == "x"
+
+
+def test_weights_of_new_rows_are_repetitions_in_the_check(clf):
+    rows = other()
+    weight = np.where(np.arange(200) < 40, 4, 0)
+    p_values = []
+    for X, weights in ((rows, weight), (rows[:40].loc[rows[:40].index.repeat(4)], None)):
+        found = recorded(clf, X, sample_weight=weights)
+        p_values.append(found)
+    np.testing.assert_allclose(*p_values, rtol=1e-6)
+
+
+def recorded(clf, X, **options):
+    """Return the p-values of all columns within an estimate."""
+    p_values, right = [], label_shift._p_value
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            label_shift, "_p_value", lambda *a: p_values.append(right(*a)) or p_values[-1]
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LabelShiftRejected)
+            clf.estimate_prevalence(X, random_state=0, draws=500, **options)
+    return p_values
+
+
+def law_p_values_are_those_of_replicates():
+    """Within a factor of 2.5 where 1,000 replicates can tell; one of the tables is moved."""
+    compared = 0
+    for seed in range(3):
+        X, y = table(150, seed=seed)
+        clf = bg.NaiveBayes(random_state=0).fit(X, y)
+        new = other(150, seed=100 + seed)
+        new["x"] += 0.3 * (seed % 2)
+        found = clf.check_label_shift(new).p_value.drop("(density)").to_numpy()
+        known = found > 0.02
+        ratio = np.log(np.array(recorded(clf, new)) / found)[known]
+        assert (np.abs(ratio) < np.log(2.5)).all()
+        compared += known.sum()
+    assert compared > 5
+
+
+def test_p_values_are_those_of_replicates():
+    law_p_values_are_those_of_replicates()
+
+
+def test_fault_errors_of_labeled_rows_forgotten(monkeypatch):
+    right = label_shift._p_value
+
+    def wrong(labeled, new, populations, weight, estimate):
+        many = dataclasses.replace(
+            populations,
+            labeled=populations.labeled,
+            codes=np.tile(populations.codes, 20),
+            weight=np.tile(populations.weight, 20),
+        )
+        known = dataclasses.replace(estimate, proba=np.tile(estimate.proba, (20, 1)))
+        return right(np.tile(labeled, 20), new, many, weight, known)
+
+    monkeypatch.setattr(label_shift, "_p_value", wrong)
+    with pytest.raises(AssertionError):
+        law_p_values_are_those_of_replicates()
+
+
+@pytest.mark.slow
+def test_an_estimate_cries_wolf_once_in_a_thousand_calls():
+    """Of 400 estimates under label shift at most 3 reject it: chance exceeds that once in 1,200."""
+    rejected = 0
+    for seed in range(400):
+        X, y = table(90, seed=1000 + seed)
+        clf = bg.NaiveBayes(random_state=0).fit(X, y)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LabelShiftRejected)
+            found = clf.estimate_prevalence(other(150, seed=seed), draws=200, random_state=0)
+        rejected += bool(found.rejected)
+    assert rejected <= 3
+
+
+def test_many_levels_share_the_last_cell():
+    labeled, new = np.arange(60), np.repeat(np.arange(30), 2)
+    few, fewer = label_shift._fewer(labeled, new)
+    assert few.max() == fewer.max() == label_shift.MOST_CELLS - 1
+    assert (few[:19] == fewer[::2][:19]).all()

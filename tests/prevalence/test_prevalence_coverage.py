@@ -44,6 +44,25 @@ def test_left_out_rows_cover():
     assert 0.85 < coverage("left_out", 200) < 0.96
 
 
+@pytest.mark.parametrize(("labels", "least"), [(15, 0.80), (40, 0.85)])
+def test_stacks_cover(labels, least):
+    """Of 150 tables whose columns correlate; the standard error is .03, of the bound two."""
+    inside = []
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        mean, root = 0.6 * rng.standard_normal((2, 4)), 0.7 * rng.standard_normal((4, 4))
+        pi = rng.dirichlet(np.ones(2))
+        y, new = np.repeat([0, 1], labels), rng.choice(2, 200, p=pi)
+        X, X_new = (
+            mean[codes] + rng.standard_normal((len(codes), 4)) @ (np.eye(4) + root)
+            for codes in (y, new)
+        )
+        clf = bg.StackedClassifier([bg.NaiveBayes(), bg.LDA()], random_state=0).fit(X, y)
+        ends = clf.estimate_prevalence(X_new, draws=400, random_state=0).interval()
+        inside.append(((ends.lower <= pi) & (pi <= ends.upper)).all())
+    assert least - 2 * 0.03 < np.mean(inside)
+
+
 def test_fault_predictive_density_in_place_of_draws(monkeypatch):
     monkeypatch.setattr(ExactPosterior, "point", True)
     with pytest.raises(AssertionError):
