@@ -9,7 +9,8 @@ with the true frequencies of the bag. EMQ is the maximum likelihood estimate of 
 probabilities (Saerens, Latinne and Decaestecker 2002); EMQ logistic that of logistic regression.
 
 --cost times 10,000 rows, --simulated measures coverage where the model is right and where columns
-repeat each other, --shift the size and power of check_label_shift.
+repeat each other, --labels coverage with few labels over several truths, and how often label shift
+is rejected there, --shift the size and power of check_label_shift.
 """
 
 import argparse
@@ -207,6 +208,70 @@ def simulated(runs: int, *, correlation: float, labeled: int, new: int) -> pd.Da
     return pd.DataFrame(lines)
 
 
+TRUTHS = ("naive", "linear", "quadratic", "mixture")
+
+
+def truth(kind: str, n_classes: int, p: int, rng: np.random.Generator) -> Callable:
+    """Return a function that draws rows of stated classes, from a distribution drawn here.
+
+    Columns independent given the class; normal with a shared covariance, and with one of each
+    class; two normal clusters in each class.
+    """
+    if kind == "naive":
+        sd = np.sqrt(4 / rng.chisquare(4, (n_classes, p)))
+        mean = 0.7 * rng.standard_normal((n_classes, p)) * sd
+        return lambda codes: mean[codes] + sd[codes] * rng.standard_normal((len(codes), p))
+    if kind == "mixture":
+        mean = 0.9 * rng.standard_normal((n_classes, 2, p))
+        sd = rng.uniform(0.5, 1.2, (n_classes, 2, p))
+
+        def clusters(codes: np.ndarray) -> np.ndarray:
+            at = codes, rng.integers(0, 2, len(codes))
+            return mean[at] + sd[at] * rng.standard_normal((len(codes), p))
+
+        return clusters
+    mean = (0.6 if kind == "linear" else 0.5) * rng.standard_normal((n_classes, p))
+    factors = rng.standard_normal((1 if kind == "linear" else n_classes, p, p))
+    covariance = factors @ np.swapaxes(factors, 1, 2) / p + 0.25 * np.eye(p)
+    sd = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
+    root = np.linalg.cholesky(covariance / sd[:, :, None] / sd[:, None])
+
+    def normal(codes: np.ndarray) -> np.ndarray:
+        noise = rng.standard_normal((len(codes), p, 1))
+        return mean[codes] + (root[codes % len(root)] @ noise)[..., 0]
+
+    return normal
+
+
+def few_labels(runs: int, labels: int) -> pd.DataFrame:
+    """Return the coverage of `method="auto"` and of both methods with so many labels a class."""
+    lines = []
+    for kind in TRUTHS:
+        for seed in range(runs):
+            rng = np.random.default_rng([seed, labels, len(kind)])
+            n_classes, size = 2 + seed % 2, (100, 200, 300)[seed % 3]
+            rows = truth(kind, n_classes, 5, rng)
+            pi, y = rng.dirichlet(np.ones(n_classes)), np.repeat(np.arange(n_classes), labels)
+            X, X_new = rows(y), rows(rng.choice(n_classes, size, p=pi))
+            for name, clf in (
+                ("stack", bg.StackedClassifier(random_state=0)),
+                ("naive Bayes and LDA", bg.StackedClassifier([bg.NaiveBayes(), bg.LDA()])),
+                ("naive Bayes", bg.NaiveBayes(random_state=0)),
+                ("LDA", bg.LDA(random_state=0)),
+            ):
+                clf.fit(X, y)
+                for method in ("density", "left_out", "auto"):
+                    found = clf.estimate_prevalence(X_new, method=method, random_state=0)
+                    lower, upper = found.interval().to_numpy().T
+                    line = {"estimator": f"{name}, {method}"}
+                    line["coverage"] = ((lower <= pi) & (pi <= upper)).mean()
+                    line["width"] = (upper - lower).mean()
+                    line["MAE"] = np.abs(found.mean.to_numpy() - pi).mean()
+                    line["rejected"] = bool(found.rejected)
+                    lines.append(line)
+    return pd.DataFrame(lines)
+
+
 # -- cost, and label shift -------------------------------------------------------------------------
 
 
@@ -265,6 +330,23 @@ def shift(repeats: int) -> pd.DataFrame:
     return pd.DataFrame(lines)
 
 
+def power(repeats: int) -> pd.DataFrame:
+    """Return how often a column that moved is found, with few rows and with more."""
+    lines = []
+    for labeled, new in ((40, 50), (80, 100), (200, 200)):
+        for seed in range(repeats):
+            rng = np.random.default_rng(seed)
+            rows, y = truth("linear", 2, 5, rng), np.arange(labeled) % 2
+            X, X_new = rows(y), rows(rng.choice(2, new, p=rng.dirichlet(np.ones(2))))
+            X_new[:, seed % 5] += X[:, seed % 5].std()
+            clf = bg.NaiveBayes(random_state=0).fit(X, y)
+            columns = clf.check_label_shift(X_new).p_value.drop("(density)")
+            found = columns.min() * len(columns) < 0.05
+            name = f"{labeled} labeled, {new} new rows"
+            lines.append({"estimator": name, "columns": found})
+    return pd.DataFrame(lines)
+
+
 def printed(title: str, lines: pd.DataFrame, runs: str) -> None:
     """Print means by estimator as a Markdown table."""
     means = lines.groupby("estimator", sort=False).mean(numeric_only=False)
@@ -283,12 +365,12 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=500)
     parser.add_argument("--runs", type=int, default=300, help="runs of simulated tables")
     parser.add_argument("--quick", action="store_true", help="few fits: does it run?")
-    for part in ("cost", "simulated", "shift"):
+    for part in ("cost", "simulated", "labels", "shift"):
         parser.add_argument(f"--{part}", action="store_true", help=f"{part} alone")
     given = parser.parse_args()
     repeats, runs = (2, 4) if given.quick else (given.repeats, given.runs)
     warnings.simplefilter("ignore")
-    alone = given.cost or given.simulated or given.shift
+    alone = given.cost or given.simulated or given.labels or given.shift
     if given.cost or given.quick:
         printed("Cost", cost(1 if given.quick else 3), "process seconds, least of the repeats")
     if given.simulated or given.quick:
@@ -299,7 +381,14 @@ def main() -> None:
         ):
             sizes = f"{options['labeled']} labeled rows, {options['new']} new, {runs} runs"
             printed(label, simulated(runs, **options), sizes)
+    if given.labels or given.quick:
+        for labels in (15, 40):
+            title = f"{labels} labeled rows a class"
+            printed(
+                title, few_labels(runs, labels), f"{runs} tables of each of {len(TRUTHS)} truths"
+            )
     if given.shift or given.quick:
+        printed("A column moved by 1 sd, share found at .05", power(repeats), f"{repeats} tables")
         printed(
             "Label shift, share found at .05",
             shift(repeats),

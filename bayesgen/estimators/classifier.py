@@ -637,6 +637,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
 
     # -- new populations ---------------------------------------------------------------------------
 
+    @deduplicate_warnings()
     def estimate_prevalence(
         self,
         X_new: object,
@@ -655,12 +656,17 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         `X_new.groupby(...)`.
 
         method="density" draws frequencies given draws of the class densities, which are assumed
-        correct and are not updated by X_new (the cut posterior, Plummer 2015; a point estimate or a
-        stack has one set of densities). method="left_out" counts the classes that rows are assigned
-        to and corrects the counts by the leave-one-out assignments of the labeled rows (Bayesian
-        classify-and-count, Czyz and Stan 2023): its intervals are wider, but valid even if the
-        densities are misspecified. "auto" chooses "left_out" if each class has at least 50 labeled
-        rows and exact leave-one-out is available, else "density".
+        correct and are not updated by X_new (the cut posterior, Plummer 2015; a point estimate has
+        one set of densities). method="left_out" counts the classes that rows are assigned to and
+        corrects the counts by the leave-one-out assignments of the labeled rows (Bayesian
+        classify-and-count, Czyz and Stan 2023): its intervals are wider, and valid under label
+        shift even if the densities are misspecified, provided that the labeled rows of each class
+        are a random sample of it. "auto" chooses "left_out" if each class has at least 15 labeled
+        rows (40 for a stack) and exact leave-one-out is available, else "density".
+
+        Every column is tested for label shift. Where it is rejected at p < .001 over all columns, a
+        warning and the result say so; the column that defines a population, and what it determines,
+        must not be features.
 
         Args:
             X_new: rows.

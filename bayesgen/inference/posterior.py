@@ -224,7 +224,7 @@ class Posterior(abc.ABC):
     def part_powers(self, rng: np.random.Generator, n: int) -> Float[np.ndarray, "n part"] | None:
         """Return powers of the parts of the likelihood under n draws; (n, 1): those of the whole.
 
-        None if parameters are not drawn: of point estimates, and of stacks.
+        None if parameters are not drawn, of point estimates, or not of one model, of stacks.
         """
         return None if self.point else np.ones((n, 1))
 

@@ -30,7 +30,7 @@ from bayesgen.typing import Encoded, Weights
 METHODS = ("auto", "density", "left_out")
 ENOUGH, ENOUGH_FOR_A_STACK = 15, 40
 """Labeled rows of every class from which "auto" counts left-out predictions: of one structure, and
-of a stack. Over eight simulated truths, intervals of 90 % of LDA cover .84 with 15 rows a class and
+of a stack. Over four simulated truths, intervals of 90 % of LDA cover .84 with 15 rows a class and
 .88 with 40, those of its densities .80 and .84; densities of a stack cover .90 with 15 rows and are
 more accurate (mean absolute error .08, counted .09), and with 40 both are alike."""
 DENSITIES_VERDICT = (
