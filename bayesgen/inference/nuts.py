@@ -6,6 +6,7 @@ depend on the number of rows.
 
 import dataclasses
 import functools
+import inspect
 import itertools
 import os
 import time
@@ -430,6 +431,11 @@ class NUTS:
             stop.add_note(interrupted(path, **counts, written=written))
             raise
         return progress
+
+
+# what help() and editors show: the fields, not the arguments of __new__
+_INIT = inspect.signature(NUTS.__init__).parameters.values()
+setattr(NUTS, "__signature__", inspect.Signature(list(_INIT)[1:]))  # noqa: B010
 
 
 def _chunks(warmup: int, total: int) -> list[tuple[int, int]]:

@@ -30,8 +30,6 @@ PAGES = sorted(
     for path in ROOT.glob(pattern)
 )
 
-MOST_CODE = 500
-"""Lines of code of one file; docstrings, overloads, comments and blank lines left out."""
 MOST_ANCESTORS = {"likelihoods": 4}
 """Ancestors of ours that a class may have, by folder; 2 elsewhere."""
 ELSEWHERE = {"_repr_html_", "_mask", "_exit"}
@@ -49,28 +47,6 @@ PROSE = re.compile(r"\b(holes?|bent|inert|worths|(?:an?|the|its) worth|learnt)\b
 def parsed(source: str) -> ast.Module:
     """Return the syntax tree of a source, which several rules read."""
     return ast.parse(source)
-
-
-def code_lines(source: str) -> int:
-    """Return the number of lines that hold code."""
-    tree = parsed(source)
-    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    text: set[int] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None:
-            first = node.body[0]
-            text.update(range(first.lineno, first.end_lineno + 1))
-    for node in ast.walk(tree):
-        # declarations of one function for several types
-        if any(
-            getattr(name, "id", "") == "overload" for name in getattr(node, "decorator_list", ())
-        ):
-            text.update(range(node.decorator_list[0].lineno, node.end_lineno + 1))
-    lines = enumerate(source.splitlines(), start=1)
-    return sum(
-        number not in text and bool(line.strip()) and not line.lstrip().startswith("#")
-        for number, line in lines
-    )
 
 
 def imported(source: str) -> Iterator[str]:
@@ -173,14 +149,6 @@ def prose(path: Path) -> str:
     return shown + "\n".join(re.findall(r"^\s*#.*$", text, flags=re.MULTILINE))
 
 
-def test_no_file_holds_more_than_one_concept_can_need():
-    assert len(SOURCES) > 200
-    texts = {str(p.relative_to(ROOT)): p.read_text(encoding="utf-8") for p in SOURCES}
-    long = {name: text for name, text in texts.items() if text.count("\n") > MOST_CODE}
-    counts = {name: code_lines(text) for name, text in long.items()}
-    assert {name: n for name, n in counts.items() if n > MOST_CODE} == {}
-
-
 def test_no_two_modules_import_each_other():
     graph = {m: set(imported(p.read_text(encoding="utf-8"))) for m, p in MODULES.items()}
     # a package's __init__ re-exports its modules; no module of a package imports its own __init__
@@ -220,12 +188,6 @@ def test_prose_is_in_the_words_of_the_field():
     some = [p for p in (*SOURCES, *PAGES) if PROSE.search(p.read_text(encoding="utf-8"))]
     found = {str(path.relative_to(ROOT)): set(PROSE.findall(prose(path))) for path in some}
     assert {name: words for name, words in found.items() if words} == {}
-
-
-def test_planted_lengths_are_found():
-    assert (
-        code_lines('"""One.\n\nTwo.\n"""\n\n# three\na = 1\n\n\ndef f():\n    """Four."""\n') == 2
-    )
 
 
 @pytest.mark.parametrize(
