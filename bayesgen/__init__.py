@@ -12,7 +12,6 @@ from bayesgen import datasets as datasets
 from bayesgen import errors as errors
 from bayesgen import plots as plots
 from bayesgen.compare import Comparison as Comparison
-from bayesgen.compare import compare as compare
 from bayesgen.estimators import LDA as LDA
 from bayesgen.estimators import QDA as QDA
 from bayesgen.estimators import BagOfWords as BagOfWords
@@ -20,6 +19,7 @@ from bayesgen.estimators import GenerativeClassifier as GenerativeClassifier
 from bayesgen.estimators import JointTable as JointTable
 from bayesgen.estimators import NaiveBayes as NaiveBayes
 from bayesgen.estimators import StackedClassifier as StackedClassifier
+from bayesgen.estimators import compare as compare
 from bayesgen.estimators import load as load
 from bayesgen.inference import MAP as MAP
 from bayesgen.inference import MLE as MLE

@@ -17,12 +17,12 @@ from bayesgen.estimators import (
     description,
 )
 from bayesgen.estimators.classifier import Classifier
+from bayesgen.estimators.compared import NO_LEARNED_WEIGHT, MethodName, classifiers_by_method
 from bayesgen.inference import NUTS
 from bayesgen.table import Table
 
 ModelName = Literal["naive-bayes", "lda", "qda", "joint-table", "bag-of-words"]
 AnyModelName = Literal["stacked", "naive-bayes", "lda", "qda", "joint-table", "bag-of-words"]
-MethodName = Literal["mle", "map", "exact", "nuts", "stacked"]
 RivalName = Literal["frequencies", "logistic", "forest", "boosting"]
 InferenceName = Literal["auto", "exact", "mle", "map", "nuts"]
 Unlabelled = Literal["learn"] | float | None
@@ -38,11 +38,7 @@ MODELS = {
 }
 """Class and common name of each model."""
 NUMERIC = ("lda", "qda", "bag-of-words")
-JOINT_NORMAL = ("lda", "qda")
-METHODS = {"stacked": "stack", "exact": "exact Bayes", "map": "MAP", "mle": "MLE", "nuts": "NUTS"}
 RIVALS = ("frequencies", "logistic", "forest", "boosting")
-NO_LEARNED_WEIGHT = ("mle", "map", "nuts")
-"""Methods that take a stated weight of rows without a class, and learn none."""
 
 
 class UnusableModel(BayesgenError, ValueError):
@@ -121,18 +117,6 @@ def require_weight(inference: InferenceName, unlabelled: Unlabelled) -> None:
         )
 
 
-def default_methods(model: ModelName, table: Table) -> tuple[MethodName, ...]:
-    """Return how a model is fitted for a comparison: by NUTS only if nothing is exact."""
-    sampled: tuple[MethodName, ...] = () if has_closed_form(model, table) else ("nuts",)
-    return ("stacked", "exact", "map", "mle", *sampled)
-
-
-def has_closed_form(model: ModelName, table: Table) -> bool:
-    """Return whether the posterior is exact: a multivariate normal's is, of complete rows."""
-    missing = any(column.missing.any() for column in table.columns)
-    return not (model in JOINT_NORMAL and missing)
-
-
 def new_classifiers(
     model: ModelName,
     methods: Sequence[MethodName],
@@ -163,27 +147,9 @@ def new_classifiers(
             f"{options}: only NUTS samples, and it is not among the methods. Add --methods "
             f"{','.join([*methods, 'nuts'])}, or leave {options} out."
         )
-    inference: dict[str, str | NUTS] = {
-        **{name: name for name in METHODS},
-        "nuts": NUTS(**sampling),
-    }
-    names = METHODS
-    if not has_closed_form(model, table):
-        # importance sampling or data augmentation
-        inference, names = {**inference, "exact": "auto"}, {**METHODS, "exact": "Bayes"}
-    if unlabelled is not None:
-        # neither have rows without a class, whose expected labels take milliseconds
-        inference, names = {**inference, "exact": "expected"}, {**METHODS, "exact": "Bayes"}
-    found: dict[str, Classifier] = {}
-    for method in sorted(methods, key=list(METHODS).index):
-        alone = unlabelled == "learn" and method in NO_LEARNED_WEIGHT
-        weight = None if alone else unlabelled
-        found[names[method]] = (
-            StackedClassifier(random_state=seed, unlabelled=weight)
-            if method == "stacked"
-            else MODELS[model][0](inference=inference[method], random_state=seed, unlabelled=weight)
-        )
-    return found
+    nuts = NUTS(**sampling)
+    options: dict = {"unlabelled": unlabelled, "nuts": nuts}
+    return classifiers_by_method(MODELS[model][0], methods, table, seed, **options)
 
 
 def require_numbers(model: AnyModelName, table: Table) -> None:

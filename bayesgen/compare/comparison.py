@@ -61,6 +61,7 @@ class Comparison:
         fold: the number of the fold that scored them, shape (row,).
         train_size: number of rows fitted in each fold, drawn from its training rows; None: all of
             them.
+        few: the same classifiers after fits to 24 rows; None where that was not asked for.
 
     Examples:
         >>> import bayesgen as bg
@@ -87,6 +88,7 @@ class Comparison:
     rows: Labels
     fold: Labels
     train_size: int | None = None
+    few: "Comparison | None" = None
 
     def reliability(
         self, name: str, *, prob: float = 0.9, resamples: int = 500, random_state: int = 0
@@ -237,14 +239,18 @@ class Comparison:
     def __repr__(self) -> str:
         """Return the table with its header and notes."""
         tables = [table.to_string() for table in self._tables()]
-        return "\n".join([self.heading, *tables, *self._sentences()])
+        few = [self.few.heading, scores_as_text(self.few.table).to_string()] if self.few else []
+        return "\n".join([*few, self.heading, *tables, *self._sentences()])
 
     def _repr_html_(self) -> str:
         from html import escape
 
         sentences = "".join(f"<p>{escape(sentence)}</p>" for sentence in self._sentences())
         tables = "".join(table.to_html() for table in self._tables())
-        return f"<p>{escape(self.heading)}</p>{tables}{sentences}"
+        few = ""
+        if self.few:
+            few = f"<p>{escape(self.few.heading)}</p>{scores_as_text(self.few.table).to_html()}"
+        return f"{few}<p>{escape(self.heading)}</p>{tables}{sentences}"
 
     def _tables(self) -> list[pd.DataFrame]:
         """Return the scores and, of stacks, the members, as text."""

@@ -94,43 +94,7 @@ def compare(
 ) -> Comparison:
     """Return cross-validated scores of several classifiers on the same folds.
 
-    A clone of each classifier is fitted to each fold. Text columns become categories with the
-    levels of the whole table. A classifier that fails on missing values or levels is wrapped in a
-    Pipeline of mean and most-frequent imputation and one-hot encoding; CatBoost is told which
-    columns hold levels (`cat_features`). Warnings are collected in
-    `Comparison.warnings`.
-
-    Args:
-        classifiers: name -> scikit-learn classifier with predict_proba; the first is the reference.
-        X: dataframe (pandas, polars, pyarrow) or array, shape (row, feature); cells may be missing.
-        y: one label for each row. Rows without one (None, NaN, NA) are never scored; classifiers of
-            this library are fitted to all of them in every fold, unless unlabelled=None.
-        cv: number of stratified, shuffled folds, or a scikit-learn splitter. A number is reduced,
-            with a note, to the number of rows (or groups) of the smallest class.
-        groups: shape (row,), such as patients; rows of one group are never both fitted and scored
-            in a fold.
-        train_size: fit only this number of rows, or (up to 1.0) this fraction, of each fold, drawn
-            at random with the classes in proportion. The folds then differ both in the rows that
-            are fitted and in those that are scored, so that standard errors over many folds, such
-            as cv=25, include both sources of variation.
-        train_sizes: also fit to these numbers of rows, or (up to 1.0) fractions, of each fold:
-            nested, stratified subsets; see `Comparison.curves`.
-        random_state: seed of the shuffling. Seeds of the classifiers are their own.
-        n_jobs: parallel processes, -1 for one per core; timings then include competition between
-            fits.
-        progress: "auto" shows a bar in a terminal and in a notebook; True or False force it. Stacks
-            and samplers have a `progress` of their own.
-
-    Raises:
-        BayesgenError: invalid arguments or rows. Errors raised by a fit carry a note with the
-            classifier and fold.
-
-    Example:
-        >>> import bayesgen as bg
-        >>> X, y = bg.datasets.load_titanic_passengers()
-        >>> rivals = {"MLE": bg.NaiveBayes(inference="mle"), "Bayes": bg.NaiveBayes()}
-        >>> bg.compare(rivals, X, y).table["method"].to_dict()
-        {'MLE': 'mle', 'Bayes': 'exact'}
+    See `bayesgen.compare`, which describes the arguments and has default classifiers.
     """
     _check(classifiers, random_state, n_jobs, progress)
     rows = _rows(X, y)

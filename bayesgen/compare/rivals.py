@@ -13,7 +13,7 @@ SMALLEST_LEAF = 5
 """Rows in a leaf of the forest: with one, the default, many probabilities are 0 or 1."""
 
 
-def rival(name: str, seed: int) -> BaseEstimator:
+def rival(name: str, seed: int | None) -> BaseEstimator:
     """Return "frequencies", "logistic", "forest" or "boosting", not yet fitted.
 
     `compare` imputes missing cells and encodes levels for classifiers that do not support them;

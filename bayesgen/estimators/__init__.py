@@ -1,6 +1,7 @@
 """The public classifiers, following the scikit-learn API."""
 
 from bayesgen.estimators.bag_of_words import BagOfWords as BagOfWords
+from bayesgen.estimators.compared import compare as compare
 from bayesgen.estimators.discriminant import LDA as LDA
 from bayesgen.estimators.discriminant import QDA as QDA
 from bayesgen.estimators.generative import GenerativeClassifier as GenerativeClassifier

@@ -1071,9 +1071,10 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         posterior_predictive and prior_predictive (tables simulated for the same labels),
         observed_data and constant_data. Levels are stored as codes. Every row counts once,
         regardless of its weight at fit. The tree of a NumPyro program (story=) has no predictive
-        groups; `sample` simulates its rows. Prior groups are omitted for improper priors, and
-        log_prior also if the prior as a whole has no density (maximum likelihood, learned prior
-        strengths).
+        groups; `sample` simulates its rows. No tree serves arviz's plot_loo_pit, which reads a log
+        density of each column for every draw; see `loo` and `plot_reliability`. Prior groups are
+        omitted for improper priors, and log_prior also if the prior as a whole has no density
+        (maximum likelihood, learned prior strengths).
 
         Columns keep their names, except that an underscore is appended to a name that clashes with
         a dim (row, chain, draw, sample) and replaces a slash, which arviz does not allow.

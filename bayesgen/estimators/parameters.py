@@ -8,12 +8,14 @@ import inspect
 import re
 import textwrap
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import cast
+from typing import TypeVar, cast
 
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 
 from bayesgen.errors import InvalidArgument, UnknownArgument
 from bayesgen.likelihoods import Likelihood
+
+T = TypeVar("T")
 
 OPEN = re.compile(r"^( +)(\w+(?:, \w+)*): \.\.\.$", re.MULTILINE)
 """Parameters and attributes that a docstring leaves to that of an ancestor, or to a property."""
@@ -76,24 +78,58 @@ def of_likelihoods(params: Mapping[str, object]) -> dict[str, object]:
     return out
 
 
-def named_members(members: object) -> dict[str, BaseEstimator]:
-    """Return the estimators of a mapping by name, or those of a sequence by lower-case class.
+def by_name(members: object) -> dict[str, object]:
+    """Return a mapping, or a sequence by lower-case classes as scikit-learn's make_pipeline names.
 
-    As in scikit-learn's make_pipeline, a class that occurs several times is numbered: "lda-1",
-    "lda-2". Empty where there are no estimators, such as of "auto".
+    A class that occurs several times is numbered: "lda-1", "lda-2". Of "auto" nothing.
     """
     if isinstance(members, Mapping):
-        listed = members.items()
-    elif isinstance(members, Sequence) and not isinstance(members, str):
-        kinds = [type(member).__name__.lower() for member in members]
-        number = [kinds[: i + 1].count(kind) for i, kind in enumerate(kinds)]
-        names = [
-            f"{k}-{n}" if kinds.count(k) > 1 else k for k, n in zip(kinds, number, strict=True)
-        ]
-        listed = zip(names, members, strict=True)
-    else:
-        listed = ()
-    return {str(name): member for name, member in listed if isinstance(member, BaseEstimator)}
+        return dict(members)
+    if isinstance(members, str) or not isinstance(members, Sequence):
+        return {}
+    kinds = [type(member).__name__.lower() for member in members]
+    number = [kinds[: i + 1].count(kind) for i, kind in enumerate(kinds)]
+    names = [f"{k}-{n}" if kinds.count(k) > 1 else k for k, n in zip(kinds, number, strict=True)]
+    return dict(zip(names, members, strict=True))
+
+
+def of_members(members: object) -> dict[str, object]:
+    """Return the estimators of a mapping or sequence, and their arguments, by name."""
+    out: dict[str, object] = {}
+    for name, member in _estimators(members).items():
+        out[name] = member
+        out |= {f"{name}__{argument}": v for argument, v in member.get_params(deep=True).items()}
+    return out
+
+
+def split_members(
+    members: T, own: Mapping[str, object], params: Mapping[str, object]
+) -> tuple[T, dict[str, object]]:
+    """Return estimators with the arguments that are theirs, and the other arguments.
+
+    Changed estimators are clones, so that whoever shares the old ones is unaffected.
+
+    Args:
+        members: a mapping or sequence of estimators; without estimators it is returned as it is.
+        own: arguments that belong to the constructor, whatever the members are called.
+        params: arguments by name.
+    """
+    named, direct = _estimators(members), dict(params)
+    changed: dict[str, dict[str, object]] = {}
+    for key in [key for key in params if key.partition("__")[0] in named.keys() - own.keys()]:
+        name, _, argument = key.partition("__")
+        changed.setdefault(name, {})[argument] = direct.pop(key)
+    if not changed:
+        return members, direct
+    for name, values in changed.items():
+        # a whole estimator first, then its arguments
+        named[name] = clone(cast(BaseEstimator, values.pop("", named[name]))).set_params(**values)
+    out = by_name(members) | named
+    return cast(T, out if isinstance(members, Mapping) else list(out.values())), direct
+
+
+def _estimators(members: object) -> dict[str, BaseEstimator]:
+    return {name: one for name, one in by_name(members).items() if isinstance(one, BaseEstimator)}
 
 
 def split_likelihoods(

@@ -2,14 +2,13 @@
 
 import copy
 import dataclasses
-import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -36,7 +35,7 @@ from bayesgen.estimators.diagnostics import Fitted
 from bayesgen.estimators.held_out import Attempt, HeldOut, fitted_posterior, held_out
 from bayesgen.estimators.judged_rows import ROWS_JUDGED, JudgedRows, judged_rows
 from bayesgen.estimators.prior_model import PriorModel
-from bayesgen.estimators.restored_on_failure import restored_on_failure
+from bayesgen.estimators.restored_on_failure import restored_on_failure, timed
 from bayesgen.estimators.sources.fit import LabelledSource, labels_in_column
 from bayesgen.estimators.stack.fitted import FittedStack
 from bayesgen.estimators.stack.left_out import left_out_rows
@@ -201,11 +200,7 @@ class StackedClassifier(Classifier):
     def get_params(self, deep: bool = True) -> dict[str, object]:  # noqa: FBT001, FBT002
         """Return the constructor's arguments; deep: also members by name, and their arguments."""
         own = super().get_params(deep)
-        nested: dict[str, object] = {}
-        for name, member in parameters.named_members(self.members).items() if deep else ():
-            arguments_of = member.get_params(deep=True)
-            nested |= {name: member} | {f"{name}__{key}": v for key, v in arguments_of.items()}
-        return nested | own
+        return parameters.of_members(self.members) | own if deep else own
 
     def set_params(self, **params: object) -> Self:
         """Set arguments of the constructor, and members or their arguments, as in lda__mean_rows.
@@ -217,24 +212,14 @@ class StackedClassifier(Classifier):
         """
         if "members" in params:
             super().set_params(members=params.pop("members"))
-        members, own = parameters.named_members(self.members), super().get_params(deep=False)
-        changed: dict[str, dict[str, object]] = {}
-        for key in [key for key in params if key.partition("__")[0] in members.keys() - own]:
-            name, _, argument = key.partition("__")
-            changed.setdefault(name, {})[argument] = params.pop(key)
-        super().set_params(**params)
-        if not changed:
-            return self
-        for name, values in changed.items():
-            member = clone(cast(BaseEstimator, values.pop("", members[name])))
-            members[name] = member.set_params(**values)
-        whole = isinstance(self.members, Mapping)
-        self.members = members if whole else list(members.values())
-        return self
+        own = super().get_params(deep=False)
+        self.members, others = parameters.split_members(self.members, own, params)
+        return super().set_params(**others)
 
     # -- fitting -----------------------------------------------------------------------------------
 
     @restored_on_failure
+    @timed
     @labels_in_column
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Fit every member to rows X and labels y, then weight and temper them; returns self.
@@ -248,11 +233,11 @@ class StackedClassifier(Classifier):
         Raises:
             BayesgenError: invalid rows, or no member could be fitted.
         """
-        start = time.perf_counter()
         rows = self._training_rows(X, y, sample_weight, reset=True)
-        return self._fit_stack(rows, rows.classes, start)
+        return self._fit_stack(rows, rows.classes)
 
     @restored_on_failure
+    @timed
     def partial_fit(
         self,
         X: object,
@@ -268,7 +253,7 @@ class StackedClassifier(Classifier):
         members. `classes` declares classes before their rows arrive; the first call must contain
         rows of at least two classes. `discount` multiplies the weights of all rows so far.
         """
-        first, start = not hasattr(self, "members_"), time.perf_counter()
+        first = not hasattr(self, "members_")
         if not first and not self._training:
             raise NoRows.to_learn_from("a stack")
         rows = self._training_rows(X, y, sample_weight, reset=first, classes=classes)
@@ -278,11 +263,11 @@ class StackedClassifier(Classifier):
             check_mark(self.classes_, every)
         check_declared(rows.classes, every)
         if first:
-            return self._fit_stack(rows, every, start)
+            return self._fit_stack(rows, every)
         members = {name: discounted(member, discount) for name, member in self.members_.items()}
         seen = (*discounted(self, discount)._training, rows)
         added = self._attempted(members, seen, every, first=False)
-        return self._finish_stack(added, seen, every, start, self.left_out_)
+        return self._finish_stack(added, seen, every, self.left_out_)
 
     def merge(self, other: Self) -> Self:
         """Return a new stack, fitted to the rows that both kept; see `Classifier.merge`.
@@ -311,11 +296,11 @@ class StackedClassifier(Classifier):
         members = {name: clone(m) for name, m in self._listed(rows.labelled.table).items()}
         return members, self._without_wide(rows.table)
 
-    def _fit_stack(self, rows: TrainingRows, classes: np.ndarray, start: float) -> Self:
+    def _fit_stack(self, rows: TrainingRows, classes: np.ndarray) -> Self:
         """Fit every member to the first rows."""
         members, wide = self._new_members(rows)
         fitted = self._attempted(members, (rows,), classes, first=True)
-        return self._finish_stack(fitted, (rows,), classes, start, wide)
+        return self._finish_stack(fitted, (rows,), classes, wide)
 
     def _blocks(self, table: Table) -> Blocks:
         return {
@@ -328,8 +313,6 @@ class StackedClassifier(Classifier):
         """Return the members by name."""
         if not isinstance(self.members, Mapping | Sequence) or not self.members:
             raise InvalidArgument.not_one_of("members", self.members, ALLOWED)
-        if isinstance(self.members, Mapping):
-            return {name: _own(member) for name, member in self.members.items()}
         if isinstance(self.members, str):
             arguments.one_of("members", self.members, ALLOWED)
             options: dict = {"unseen": self.unseen, "random_state": self.random_state}
@@ -338,9 +321,7 @@ class StackedClassifier(Classifier):
             # the stack learns how much the pattern counts from what it asks of members anyway
             options["missing"] = "informative" if reads else "ignorable"
             return automatic(table, class_prior=self.class_prior, **options)
-        for member in self.members:
-            _own(member)
-        return {name: _own(m) for name, m in parameters.named_members(self.members).items()}
+        return {name: _own(m) for name, m in parameters.by_name(self.members).items()}
 
     def _without_wide(self, table: Table) -> dict[str, str]:
         """Return the structures skipped for a table with too many columns, with warnings."""
@@ -436,7 +417,6 @@ class StackedClassifier(Classifier):
         fitted: Attempt,
         seen: tuple[TrainingRows, ...],
         classes: np.ndarray,
-        start: float,
         before: dict[str, str],
     ) -> Self:
         """Weight the members by their leave-one-out predictions; set all fitted attributes."""
@@ -472,8 +452,7 @@ class StackedClassifier(Classifier):
             f"leave-one-out log loss of {name}": -_mean(one.log_proba[own], weight)
             for name, one in fitted.held_out.items()
         }
-        seconds = time.perf_counter() - start
-        self.report_ = dataclasses.replace(report, seconds=seconds, details=details)
+        self.report_ = dataclasses.replace(report, details=details)
         return self
 
     def _unlabelled_details(self, seen: Sequence[TrainingRows]) -> dict[str, float]:

@@ -173,8 +173,20 @@ def compiled(density: LogDensity, warmup: int, options: tuple) -> CompiledNUTS:
     return CompiledNUTS(start, jax.jit(advance), jax.jit(values), jax.jit(potential_energy))
 
 
+class Settings:
+    """Base class that refuses unknown arguments with a sentence; the signature is the heir's."""
+
+    def __new__(cls, *_: Any, **options: Any) -> Self:
+        """Refuse arguments that are no field of the dataclass."""
+        names = list(inspect.signature(cls).parameters)
+        for name in options:
+            if name not in names:
+                raise UnknownArgument.named(cls.__name__, name, names)
+        return super().__new__(cls)
+
+
 @dataclasses.dataclass(frozen=True)
-class NUTS:
+class NUTS(Settings):
     """Posterior draws by the No-U-Turn sampler (Hoffman and Gelman 2014), in numpyro.
 
     Args:
@@ -244,14 +256,6 @@ class NUTS:
     find_heuristic_step_size: bool = False
     forward_mode_differentiation: bool = False
     regularize_mass_matrix: bool = True
-
-    def __new__(cls, *_: Any, **options: Any) -> Self:
-        """Refuse unknown arguments, with a sentence."""
-        names = [field.name for field in dataclasses.fields(cls)]
-        for name in options:
-            if name not in names:
-                raise UnknownArgument.named(cls.__name__, name, names)
-        return super().__new__(cls)
 
     def __post_init__(self) -> None:
         """Validate the arguments; keep the path as text, which saved models can hold."""

@@ -7,13 +7,14 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from bayesgen import LDA, datasets
+from bayesgen import LDA, QDA, NaiveBayes, datasets
 from bayesgen.cli import main
 from bayesgen.cli.data_file import DataFile
-from bayesgen.cli.models import default_methods, in_words, new_classifiers
+from bayesgen.cli.models import in_words, new_classifiers
 from bayesgen.cli.options import CsvFormat
 from bayesgen.cli.target_column import LabelledRows
 from bayesgen.errors.base import merge_sentences, merge_warnings
+from bayesgen.estimators.compared import default_methods
 from bayesgen.table import read_table
 from bayesgen.table.sources.csv_files import NULLS
 
@@ -324,6 +325,6 @@ def test_rivals_are_compared(capsys):
 def test_nuts_runs_by_default_only_where_nothing_is_exact():
     complete = read_table(pa.table({"x": [1.0, 2.0]}))
     gaps = read_table(pa.table({"x": [1.0, None]}))
-    assert "nuts" not in default_methods("naive-bayes", gaps)
-    assert "nuts" not in default_methods("qda", complete)
-    assert "nuts" in default_methods("qda", gaps)
+    assert "nuts" not in default_methods(NaiveBayes, gaps)
+    assert "nuts" not in default_methods(QDA, complete)
+    assert "nuts" in default_methods(QDA, gaps)

@@ -1,5 +1,6 @@
 """The comparison against scikit-learn's own cross-validation, and what it does with hard input."""
 
+import json
 import warnings
 
 import numpy as np
@@ -16,8 +17,9 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
 import bayesgen as bg
+from bayesgen.cli import main
 from bayesgen.compare import compare
-from bayesgen.errors import BayesgenError
+from bayesgen.errors import BayesgenError, InvalidArgument
 
 CONTAINERS = {"pandas": lambda X: X, "polars": pl.from_pandas, "pyarrow": pa.Table.from_pandas}
 
@@ -261,3 +263,32 @@ def test_it_shows_its_table_its_missing_cells_and_its_warnings(met, iris):
     assert "odd &lt;row&gt;" in found._repr_html_()
     assert "log loss" in found._repr_html_()
     assert "15 bins of equal width" in repr(found)
+
+
+def test_rows_and_labels_alone_are_compared_as_by_the_command(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("bayesgen.estimators.compared.DRAWS", 3)
+    monkeypatch.setattr("bayesgen.cli.commands.compare.DRAWS", 3)
+    rng = np.random.default_rng(0)
+    y = np.repeat(["no", "yes"], 50)
+    X = pd.DataFrame({"x": (rng.normal(size=100) + (y == "yes")).round(3)})
+    X.assign(y=y).to_csv(tmp_path / "rows.csv", index=False)
+    assert (
+        main(["compare", str(tmp_path / "rows.csv"), "--target", "y", "--cv", "2", "--json"]) == 0
+    )
+    command = json.loads(capsys.readouterr().out)
+    comparison = bg.compare(X, y, cv=2, progress=False)
+    few = command["train_rows"]["24"]
+    for ours, theirs in ((comparison, command), (comparison.few, few)):
+        losses = {line["classifier"]: line["log_loss"] for line in theirs["classifiers"]}
+        assert list(losses) == list(ours.table.index)
+        np.testing.assert_allclose(ours.table["log_loss"], list(losses.values()), rtol=1e-6)
+        assert ours.folds == theirs["folds"]
+    assert repr(comparison).startswith("3 folds over 100 rows, 24 rows drawn for each fit")
+    assert comparison._repr_html_().count("<table") == 3
+    assert bg.compare(X=X[::3], y=y[::3], cv=2, progress=False).few is None  # too few rows for both
+
+
+@pytest.mark.parametrize("given", [(), ([[1.0], [2.0]],), ({"LDA": bg.LDA()}, [[1.0], [2.0]])])
+def test_rows_without_labels_are_not_compared(given):
+    with pytest.raises(InvalidArgument, match=r"needs rows and their labels: bg.compare\(X, y\)"):
+        bg.compare(*given)

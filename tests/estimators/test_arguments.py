@@ -257,7 +257,7 @@ def test_compare_without_names_says_how_to_name_them():
     assert list(bg.compare(named, *iris(), cv=2, progress=False).table.index) == ["LDA 0", "LDA 1"]
 
 
-@pytest.mark.parametrize("classifiers", [{}, None, "lda", {"lda": bg.LDA}, {"lda": 3}])
+@pytest.mark.parametrize("classifiers", [{}, "lda", {"lda": bg.LDA}, {"lda": 3}])
 def test_compare_refuses_what_is_no_classifier(classifiers):
     with pytest.raises(errors.InvalidArgument, match=r"^classifiers.*Pass {"):
         bg.compare(classifiers, *iris())

@@ -328,6 +328,8 @@ def test_members_of_a_stack_are_nested_parameters():
     assert list(stack.fit(*wine()).members_) == ["lda", "naivebayes", "qda"]
     named = bg.StackedClassifier({"a": bg.LDA(), "b": bg.QDA()})
     assert named.set_params(a__covariance_rows=5).members["a"].covariance_rows == 5
+    mixed = bg.StackedClassifier(["other", bg.LDA()]).set_params(lda__covariance_rows=5)
+    assert mixed.members[0] == "other" and mixed.members[1].covariance_rows == 5
     with pytest.raises(ValueError, match="'c'"):
         named.set_params(c__covariance_rows=5)
     assert clone(named).get_params().keys() == named.get_params().keys()

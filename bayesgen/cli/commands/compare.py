@@ -11,11 +11,9 @@ from bayesgen.cli import printing, scores
 from bayesgen.cli.cures import in_options
 from bayesgen.cli.data_file import DataFile
 from bayesgen.cli.models import (
-    METHODS,
+    MODELS,
     RIVALS,
-    MethodName,
     RivalName,
-    default_methods,
     in_words,
     new_classifier,
     new_classifiers,
@@ -41,15 +39,19 @@ from bayesgen.cli.target_column import LabelledRows
 from bayesgen.compare import Comparison, compare
 from bayesgen.errors import BayesgenError
 from bayesgen.errors.base import merge_sentences, merge_warnings
+from bayesgen.estimators.compared import (
+    DRAWS,
+    FEW,
+    METHODS,
+    MethodName,
+    Size,
+    default_methods,
+    default_sizes,
+)
+from bayesgen.estimators.compared import RIVALS as DEFAULT_RIVALS
+from bayesgen.estimators.compared import rivals as new_rivals
 from bayesgen.plots.style import pyplot
 from bayesgen.table import read_table
-
-Size = int | Literal["all"]
-FEW = 24
-"""Training rows at which, by default, classifiers are compared too."""
-DRAWS = 25
-"""Draws of training rows, each scored on its own fold: on the passengers of the Titanic the
-standard error of the log loss is then .013 to .017 (measured)."""
 
 
 class TooManyRows(BayesgenError, ValueError):
@@ -131,7 +133,7 @@ def compare_methods(
             show_choices=False,
             help=RIVALS_HELP,
         ),
-    ] = ("frequencies", "logistic"),
+    ] = DEFAULT_RIVALS,
     train_rows: Annotated[
         tuple[Size, ...] | None,
         Parameter(
@@ -179,12 +181,18 @@ def compare_methods(
     table = read_table(rows.X)
     weight = unlabelled if rows.target.without_class else None
     ours = new_classifiers(
-        model, methods or default_methods(model, table), seed, table, weight, sampling.stated
+        model,
+        methods or default_methods(MODELS[model][0], table),
+        seed,
+        table,
+        weight,
+        sampling.stated,
     )
-    classifiers = ours | _rivals(rivals, seed)
+    named = [name for name in get_args(RivalName) if name in rivals]
+    classifiers = ours | (new_rivals(named, seed) if named else {})
     runs = {
         size: _compared(classifiers, rows, size, cv, seed)
-        for size in train_rows or _default_sizes(rows)
+        for size in train_rows or default_sizes(list(rows.target.counts.values()))
     }
     # the tables end with the one of most rows, which the pages and notes are about
     comparison = runs.get("all") or runs[max(runs)]
@@ -224,21 +232,6 @@ def compare_methods(
             ),
         ]
     )
-
-
-def _rivals(names: Sequence[str], seed: int) -> dict[str, object]:
-    if names == ("none",):
-        return {}
-    # imports scikit-learn's forests, which no other command needs
-    from bayesgen.compare.rivals import rival
-
-    return {name: rival(name, seed) for name in get_args(RivalName) if name in names}
-
-
-def _default_sizes(rows: LabelledRows) -> tuple[Size, ...]:
-    counts = rows.target.counts
-    enough = sum(counts.values()) >= 4 * FEW and 2 * len(counts) <= FEW
-    return (FEW, "all") if enough and min(counts.values(), default=0) > 1 else ("all",)
 
 
 def _compared(

@@ -1,7 +1,6 @@
 """Fit of a stack to a source: structure and weights from a sample, statistics from all rows."""
 
 import dataclasses
-import time
 from typing import Any
 
 from bayesgen import arguments
@@ -35,12 +34,12 @@ def fit_stack(stack: Any, labelled: LabelledSource) -> Any:
         InvalidSource: the source can be read only once, or its rows changed between.
         BayesgenError: as in `fit`, with the part.
     """
-    start, seed = time.perf_counter(), arguments.drawn_seed(stack.random_state)
+    seed = arguments.drawn_seed(stack.random_state)
     labelled.source.require_again("a stack")
     sample = drawn(labelled, seed, stack.progress)
     rows = stack._training_rows(sample.X, sample.y, sample.own * sample.share, reset=True)
     if sample.is_whole:
-        return stack._fit_stack(rows, rows.classes, start)
+        return stack._fit_stack(rows, rows.classes)
     members, wide = stack._new_members(rows)
     classes, seen = rows.classes, (rows,)
     own, failed = stack._tried(
@@ -59,7 +58,7 @@ def fit_stack(stack: Any, labelled: LabelledSource) -> Any:
 
     held, more = stack._tried(stack.members_, judge)
     attempt = Attempt({name: members[name] for name in held}, held, judged, more)
-    stack._finish_stack(attempt, seen, classes, start, stack.left_out_)
+    stack._finish_stack(attempt, seen, classes, stack.left_out_)
     details = {ALL: float(sample.n_rows), SAMPLED: float(len(sample.y))}
     verdict = (
         f"{stack.report_.verdict} The rows that weigh them, and those of kernels, are "
