@@ -93,7 +93,11 @@ def compare(
     options: dict = {"random_state": random_state, "n_jobs": n_jobs, "progress": progress}
     options |= {"groups": groups}
     sizes: dict = {"cv": cv, "train_size": train_size, "train_sizes": train_sizes}
-    if all(value is not None for value in (classifiers, X, y)):
+    if (
+        classifiers is not None
+        and y is not None
+        and (X is not None or _are_classifiers(classifiers))
+    ):
         return cross_validated(cast(Mapping, classifiers), X, y, **sizes, **options)
     given = [value for value in (classifiers, X, y) if value is not None]
     if len(given) != 2 or _are_classifiers(given[0]):
