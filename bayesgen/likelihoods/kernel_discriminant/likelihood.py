@@ -113,6 +113,7 @@ class KernelDiscriminant(Likelihood[Rows]):
     x: np.ndarray | None = dataclasses.field(default=None, init=False)
     y: np.ndarray | None = dataclasses.field(default=None, init=False)
     weight: np.ndarray | None = dataclasses.field(default=None, init=False)
+    center: np.ndarray | None = dataclasses.field(default=None, init=False)
     incomplete: np.ndarray | None = dataclasses.field(default=None, init=False)
     grid: np.ndarray | None = dataclasses.field(default=None, init=False)
     log_weight: np.ndarray | None = dataclasses.field(default=None, init=False)
@@ -127,7 +128,7 @@ class KernelDiscriminant(Likelihood[Rows]):
         "covariance": ("feature", "feature"),
         "class_mean": ("class", "feature"),
         "x": ("entry", "feature"),
-        **dict.fromkeys(("y", "weight"), ("entry",)),
+        **dict.fromkeys(("y", "weight", "center"), ("entry",)),
         "incomplete": (),
         **dict.fromkeys(("grid", "log_weight"), ("bandwidth",)),
     }
@@ -161,7 +162,7 @@ class KernelDiscriminant(Likelihood[Rows]):
         """Fill in the guess of the covariance, and store the rows, as centers without weight."""
         prior, class_mean, x = guesses.completed(statistics)
         grid = GRID if is_learned(self.bandwidth) else np.full(1, float(self.bandwidth))
-        return self.with_arrays(
+        completed = self.with_arrays(
             {
                 **prior.arrays(),
                 "covariance": prior.scale[0],
@@ -174,6 +175,7 @@ class KernelDiscriminant(Likelihood[Rows]):
                 "log_weight": np.full(len(grid), -np.log(len(grid))),
             }
         )
+        return completed._with_centers()
 
     def uninformative(self) -> np.ndarray:
         """Return which columns have no unit: constant or never observed."""
@@ -193,15 +195,23 @@ class KernelDiscriminant(Likelihood[Rows]):
     @functools.cached_property
     def chosen(self) -> np.ndarray:
         """The positions of the rows that are centers."""
-        sizes = np.bincount(self.y, minlength=len(self.mean))
-        if len(self.y) <= self.centers:
-            return np.arange(len(self.y))
-        most = np.minimum(np.maximum(self.centers * sizes // len(self.y), 1), sizes)
-        starts = np.cumsum(sizes) - sizes
-        parts = zip(starts, sizes, most, strict=True)
-        order = self._order
-        places = [a + (2 * np.arange(m) + 1) * n // (2 * m) for a, n, m in parts if m]
-        return np.sort(order[np.concatenate(places)])
+        return np.flatnonzero(self.center)
+
+    def _with_centers(self) -> "KernelDiscriminant":
+        """Return the likelihood with its centers chosen from all its rows.
+
+        They are stored, so that the density of some columns has the centers of all of them.
+        """
+        center = np.ones(len(self.y), dtype=bool)
+        if len(self.y) > self.centers:
+            sizes = np.bincount(self.y, minlength=len(self.mean))
+            most = np.minimum(np.maximum(self.centers * sizes // len(self.y), 1), sizes)
+            starts = np.cumsum(sizes) - sizes
+            parts = zip(starts, sizes, most, strict=True)
+            places = [a + (2 * np.arange(m) + 1) * n // (2 * m) for a, n, m in parts if m]
+            center[:] = False
+            center[self._order[np.concatenate(places)]] = True
+        return self.with_arrays({"center": center})
 
     @property
     def _order(self) -> np.ndarray:
@@ -288,7 +298,7 @@ class KernelDiscriminant(Likelihood[Rows]):
             names = ("x", "y", "weight")
             grown = self.with_arrays(
                 {name: array[order] for name, array in zip(names, arrays, strict=True)}
-            )
+            )._with_centers()
             entry = _positions(grown.x, grown.y, x, rows.y)
         moments = guesses.moments(rows, self.class_mean, self.covariance)
         weight = grown.weight + np.bincount(entry, rows.weight, minlength=len(grown.x))
