@@ -74,3 +74,5 @@ from bayesgen.errors.program import ProgramNotFinite as ProgramNotFinite
 from bayesgen.errors.program import ProgramRefuses as ProgramRefuses
 from bayesgen.errors.sources import IncompletePart as IncompletePart
 from bayesgen.errors.sources import InvalidSource as InvalidSource
+from bayesgen.errors.wording import Cure as Cure
+from bayesgen.errors.wording import Words as Words

@@ -176,8 +176,10 @@ class InvalidLoss(BayesgenError, ValueError):
 class InvalidPrior(BayesgenError, ValueError):
     """A prior guess or a prior strength is not allowed."""
 
-    outside = Sentence("{family}: {name} {holds} {value!r}; {allowed} are allowed. {cure}.")
-    not_used = Sentence("{family} has no {name}, so stating it would have no effect. {cure}.")
+    outside = Sentence("{owner}: {name} {holds} {value!r}; {allowed} are allowed. {cure}.")
+    not_used = Sentence(
+        "{owner}(prior='lkj') has no {name}, so stating it would have no effect. {cure}."
+    )
     impossible_class = Sentence(
         "class_prior is {value!r}; y has rows of class {labels:listed}, which needs a probability "
         "above 0 to be fitted. Pass class_prior='empirical'; after the fit "
@@ -188,7 +190,7 @@ class InvalidPrior(BayesgenError, ValueError):
         "by their sum."
     )
     wrong_shape = Sentence(
-        "{family}: {name} has the shape {found}; a single number, or an array that broadcasts to "
+        "{owner}: {name} has the shape {found}; a single number, or an array that broadcasts to "
         "{wanted}, is allowed (classes first, then features). Reshape it to {wanted}."
     )
     wrong_classes = Sentence(
@@ -205,17 +207,17 @@ class InvalidPrior(BayesgenError, ValueError):
         "an array of probabilities and {{class: probability}}. Pass class_prior='uniform'."
     )
     not_positive_definite = Sentence(
-        "{family}: {name} is not symmetric and positive definite; a covariance matrix is needed. "
+        "{owner}: {name} is not symmetric and positive definite; a covariance matrix is needed. "
         "Pass {name} + 1e-6 * numpy.diag({name}.diagonal()), or {name}=None for that of the "
         "columns."
     )
     not_diagonal = Sentence(
-        "{family}: {name} is a matrix that is not {wanted}, as this covariance must be. Pass a "
+        "{owner}: {name} is a matrix that is not {wanted}, as this covariance must be. Pass a "
         "number, or {name}=None for that of the columns."
     )
     reference_needs_rows = Sentence(
-        "{family}(prior='reference') needs at least {n_rows} distinct complete rows in every "
-        "class, and a class has fewer. Use the default prior: {family}()."
+        "{owner}(prior='reference') needs at least {n_rows} distinct complete rows in every "
+        "class, and a class has fewer. Use the default prior: {owner}()."
     )
 
 

@@ -1,4 +1,4 @@
-"""Base classes of errors and warnings, quoting of values, and merging of similar warnings."""
+"""Base classes of errors and warnings: a sentence as data, which is written when it is read."""
 
 import contextlib
 import functools
@@ -8,21 +8,134 @@ import string
 import warnings
 from collections.abc import Callable, Generator, Iterable, Mapping
 from pathlib import Path
+from typing import Any, Self
 
-import numpy as np
+from bayesgen.errors.wording import (
+    Code as Code,
+)
+from bayesgen.errors.wording import (
+    Count as Count,
+)
+from bayesgen.errors.wording import (
+    Cure,
+    Language,
+    Place,
+    Words,
+    Writer,
+)
+from bayesgen.errors.wording import (
+    Real as Real,
+)
+from bayesgen.errors.wording import (
+    listed as listed,
+)
+from bayesgen.errors.wording import (
+    named as named,
+)
+from bayesgen.errors.wording import (
+    rows as rows,
+)
+from bayesgen.errors.wording import (
+    shown as shown,
+)
+from bayesgen.errors.wording import (
+    to_type as to_type,
+)
 
-Count = int | np.integer
-Real = float | int | np.number
 _INSIDE = str(Path(__file__).parents[1]), contextlib.__file__
 """Files that no warning points to: the library, and the one that runs `deduplicate_warnings`."""
 
 
-class BayesgenError(Exception):
+class Message:
+    """A sentence as data: what is wrong, its values, the place, and the cure.
+
+    Args:
+        problem: What was found, and what is allowed: a template, see `Writer`. Without fields it is
+            the text itself.
+        cure: What to type instead; a `Cure` where the command line types something else.
+        fields: Values of the fields of both templates.
+
+    Attributes:
+        problem, cure, fields: as given.
+        place: where it happened; see `at`.
+
+    Examples:
+        >>> drop = Cure("Pass X.drop(columns={column!r}).", "Add --drop {column:option}.")
+        >>> error = BayesgenError("column {column!r} holds {value!r}.", drop, column="a", value=3)
+        >>> print(error.at(part="file 'b.csv'", row=7))
+        file 'b.csv', row 7: column 'a' holds 3. Pass X.drop(columns='a').
+        >>> error.written("shell")
+        "file 'b.csv', row 7: column 'a' holds 3. Add --drop a."
+    """
+
+    def __init__(self, problem: str, cure: Cure | str = "", /, **fields: Any) -> None:
+        self.problem, self.fields, self.place = problem, fields, Place()
+        self.cure = cure if isinstance(cure, Cure) else Cure(cure)
+
+    def at(
+        self,
+        *,
+        part: str = "",
+        rows: range | None = None,
+        row: int | None = None,
+        **fields: Any,
+    ) -> Self:
+        """Say where it happened, and return the same: `raise error.at(part=name, row=7)`.
+
+        Args:
+            part: The name of the part, file or frame that holds the rows.
+            rows: The rows of the part as the source counts them; rows that the sentence names are
+                counted on from the first of these.
+            row: The one row to blame, as the source counts it.
+            fields: Values in place of those in the sentence, such as column= or owner=.
+        """
+        self.place = Place(part, rows, row)
+        self.fields |= fields
+        return self
+
+    def written(self, language: Language) -> str:
+        """Return the sentence for a reader of Python, or of the command line."""
+        where = f"{self.place}: " if str(self.place) else ""
+        parts = (self._written(self.problem, language), self._cure(language))
+        return where + " ".join(filter(None, parts))
+
+    def _cure(self, language: Language) -> str:
+        return self._written(self.cure.text(language), language)
+
+    def _written(self, template: str, language: Language) -> str:
+        if not self.fields:
+            return template
+        return Writer(language, self.place).vformat(template, (), self.fields)
+
+    def __str__(self) -> str:
+        return self.written("python")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"
+
+    def __reduce__(self) -> tuple:
+        """Pickle the finished text: a value of the user may be one that cannot be pickled."""
+        problem = Words(*(self._written(self.problem, to) for to in ("python", "shell")))
+        cure = Words(self._cure("python"), self._cure("shell"))
+        return _unpickled, (type(self), problem, cure, self.place, getattr(self, "__notes__", []))
+
+
+class BayesgenError(Message, Exception):
     """Base class of all errors; each is also a ValueError, a TypeError or an ImportError."""
 
 
-class BayesgenWarning(UserWarning):
+class BayesgenWarning(Message, UserWarning):
     """Base class of all warnings; the text names the cure."""
+
+
+def _unpickled(
+    kind: type[BayesgenError], problem: Words, cure: Words, place: Place, notes: list[str]
+) -> BayesgenError:
+    message = kind("{problem}", "{cure}", problem=problem, cure=cure)
+    message.place = place
+    for note in notes:
+        message.add_note(note)
+    return message
 
 
 def warn(warning: BayesgenWarning) -> None:
@@ -43,8 +156,8 @@ def deduplicate_warnings(*silent: type[BayesgenWarning]) -> Generator[None]:
         warnings.simplefilter("always")
         yield
     firsts: dict[tuple[type, str], warnings.WarningMessage] = {}
-    for one in caught:
-        firsts.setdefault((type(one.message), str(one.message)), one)
+    for warning in caught:
+        firsts.setdefault((type(warning.message), str(warning.message)), warning)
     for first in firsts.values():
         if isinstance(first.message, silent):
             continue
@@ -54,28 +167,11 @@ def deduplicate_warnings(*silent: type[BayesgenWarning]) -> Generator[None]:
             warnings.warn_explicit(first.message, first.category, first.filename, first.lineno)
 
 
+# -- the former constructors, until every sentence has moved ---------------------------------------
+
+
 class Sentence(string.Formatter):
-    """Constructor of an error or a warning from a sentence with fields.
-
-    An attribute of the class of the error: `TooLong.column("a", 9)` fills the fields in the order
-    of their first appearance, or by name.
-
-    In a field, !r shows a value as it would be typed, :listed several of them, :listed 20 up to
-    20, :named level the same after "level" or "levels", :joined several texts without quotes, :len
-    the number of values, :rows a number of rows and :path the name of a file; all else is as in
-    str.format.
-
-    Args:
-        template: The sentence.
-        order: Names of the fields in the order of the arguments, where that is another.
-        defaults: Fields that an argument replaces, or none does.
-
-    Examples:
-        >>> class TooLong(BayesgenError):
-        ...     column = Sentence("column {column!r} is too long by {count:rows}.")
-        >>> TooLong.column("a", count=1)
-        TooLong("column 'a' is too long by 1 row.")
-    """
+    """Constructor of an error or a warning from a sentence with fields, as a class attribute."""
 
     def __init__(self, template: str, *, order: str = "", **defaults: object) -> None:
         names = [re.split(r"[.[]", name)[0] for _, name, _, _ in self.parse(template) if name]
@@ -89,59 +185,7 @@ class Sentence(string.Formatter):
         if len(values) > len(self.order):
             raise TypeError(f"the sentence takes {self.order}, and {len(values)} values were given")
         fields = dict(zip(self.order, values, strict=False)) | named
-        return kind(self.vformat(self.template, (), self.defaults | fields))
-
-    def convert_field(self, value: object, conversion: str | None) -> object:
-        """Show a value for !r."""
-        return shown(value) if conversion == "r" else super().convert_field(value, conversion)
-
-    def format_field(self, value: object, format_spec: str) -> str:
-        """Format a value by one of the words of sentences, or as str.format does."""
-        word, _, option = format_spec.partition(" ")
-        if word in WORDS:
-            return WORDS[word](value, *option.split())
-        return super().format_field(value, format_spec)
-
-
-def shown(value: object) -> str:
-    """Return a value as it would be typed; NumPy's scalars as the Python ones."""
-    return repr(value.item() if isinstance(value, np.generic) else value)
-
-
-class Code(str):
-    """Code to type, shown without quotes: Code("bg.LDA()")."""
-
-    __repr__ = str.__str__
-
-
-def listed(values: Iterable, limit: int = 5) -> str:
-    """Return values as they would be typed, "'a', 'b' and 7 more" beyond `limit` of them."""
-    values = list(values)
-    text = ", ".join(shown(value) for value in values[:limit])
-    more = len(values) - limit
-    return f"{text} and {more:,} more" if more > 0 else text or "nothing"
-
-
-def named(noun: str, values: Iterable) -> str:
-    """Return "level 'a'" or "levels 'a', 'b'"."""
-    values = list(values)
-    return f"{noun}{'' if len(values) == 1 else 's'} {listed(values)}"
-
-
-def rows(count: Count) -> str:
-    """Return "1 row" or "1,234 rows"."""
-    return f"{count:,} row" + ("" if count == 1 else "s")
-
-
-WORDS: dict[str, Callable[..., str]] = {
-    "listed": lambda values, limit="5": listed(values, int(limit)),
-    "named": lambda values, noun: named(noun, values),
-    "joined": ", ".join,
-    "len": lambda values: f"{len(values):,}",
-    "rows": rows,
-    "path": lambda path: shown(str(path)),
-}
-"""Formats of the fields of a sentence, besides those of str.format."""
+        return kind(self.template, **(self.defaults | fields))
 
 
 def in_rows(cells: list[tuple[str, int]], limit: int = 5) -> str:
@@ -159,11 +203,6 @@ def to_numbers(column: object, cells: list[tuple[str, int]]) -> str:
         f"If they mean missing, X[{name}] = pandas.to_numeric(X[{name}], "
         f"errors='coerce'); on the command line {options}"
     ) + (" and so on" if len(texts) > 5 else "")
-
-
-def to_type(*lines: str) -> str:
-    """Return lines of a program to write, each on a line of its own."""
-    return "".join(f"\n    {line}" for line in lines)
 
 
 QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""

@@ -34,8 +34,10 @@ class NotNumeric(BayesgenError, ValueError):
     def cells(cls, column: object, cells: list[tuple[str, int]]) -> "NotNumeric":
         """Most cells are numbers, and `cells`, (text, row), are not."""
         return cls(
-            f"column {shown(column)} holds {in_rows(cells)}; its likelihood needs numbers. "
-            f"{to_numbers(column, cells)}."
+            "column {column!r} holds {cells:cells}; its likelihood needs numbers. {cure}.",
+            column=column,
+            cells=cells,
+            cure=to_numbers(column, cells),
         )
 
 
@@ -113,12 +115,15 @@ class UnsupportedColumn(BayesgenError, TypeError):
         cls, column: object, found: Iterable[str], texts: list[tuple[str, int]]
     ) -> "UnsupportedColumn":
         """Cells of one column are of several types; `texts` are (text, row)."""
-        name = shown(column)
-        where = f" ({in_rows(texts)})" if texts else ""
+        where = " ({cells:cells})" if texts else ""
         return cls(
-            f"column {name} mixes values of the types {', '.join(found)}{where}; one type is "
-            f"allowed. For categories X[{name}] = X[{name}].astype(str), for numbers X[{name}] = "
-            f"pandas.to_numeric(X[{name}], errors='coerce'), which makes other cells missing."
+            "column {column!r} mixes values of the types {types}" + where + "; one type is "
+            "allowed. For categories X[{column!r}] = X[{column!r}].astype(str), for numbers "
+            "X[{column!r}] = pandas.to_numeric(X[{column!r}], errors='coerce'), which makes other "
+            "cells missing.",
+            column=column,
+            types=", ".join(found),
+            cells=texts,
         )
 
     text_numbers = Sentence(
@@ -279,11 +284,16 @@ class OutOfSupport(BayesgenError, ValueError):
         support: of the likelihood, in words ("numbers above 0").
         """
         are = "is" if count == 2 else "are"
-        more = f" ({rows(count - 1)} more {are} like it)" if count > 1 else ""
         return cls(
-            f"column {shown(column)} holds {shown(value)} in row {row:,}{more}; {likelihood} "
-            f"allows {support} only. Correct these cells or make them missing, or choose another "
-            f"likelihood, likelihood={{{shown(column)}: bg.Normal()}}."
+            "column {column!r} holds {value!r}{row:in_row}{more}; {likelihood} allows {support} "
+            "only. Correct these cells or make them missing, or choose another likelihood, "
+            "likelihood={{{column!r}: bg.Normal()}}.",
+            column=column,
+            value=value,
+            row=row,
+            more=f" ({rows(count - 1)} more {are} like it)" if count > 1 else "",
+            likelihood=likelihood,
+            support=support,
         )
 
 

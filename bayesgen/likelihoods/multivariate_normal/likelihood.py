@@ -132,7 +132,7 @@ class MultivariateNormal(density.NormalDensity):
         super().__post_init__()
         if self.prior == "lkj" and self.covariance_rows is not None:
             cure = "State concentration, or leave out covariance_rows"
-            raise InvalidPrior.not_used(f"{FAMILY}(prior='lkj')", "covariance_rows", cure)
+            raise InvalidPrior.not_used(FAMILY, "covariance_rows", cure)
 
     def equivalent_family(self) -> Likelihood:
         """Return the family of a structured covariance; itself for a full one.

@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import re
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
@@ -95,19 +94,10 @@ class Part:
         try:
             yield
         except BayesgenError as error:
-            found = None if row is None else row(type(error))
-            if found is None:
-                where = f"{self.name}, rows {self.start:,} to {self.start + len(self) - 1:,}"
-                text = re.sub(r"(?<= in row )[\d,]+", self._numbered, str(error))
-            else:
-                where = f"{self.name}, row {self.start + found:,}"
-                text = re.sub(r" in row [\d,]+", "", str(error))
-            error.args = (f"{where}: {text}",)
+            own = None if row is None else row(type(error))
+            at = None if own is None else self.start + own
+            error.at(part=self.name, rows=range(self.start, self.start + len(self)), row=at)
             raise
-
-    def _numbered(self, row: re.Match) -> str:
-        """Return the number of a row as the whole part counts it."""
-        return f"{self.start + int(row[0].replace(',', '')):,}"
 
     def first_row(self, check: Callable[["Part"], object], kind: type[BayesgenError]) -> int | None:
         """Return the first row for which a check raises an error of a kind, by bisection.
