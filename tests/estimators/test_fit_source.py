@@ -132,16 +132,16 @@ def test_evidence_and_options_are_those_of_the_table(rng):
 
 GOOD = pd.DataFrame({"a": [1.0, 2, 3, 4], "s": list("uvuv"), "y": list("pqpq")})
 BAD = {
-    "infinity": ({"a": [1, 2, np.inf, 4]}, errors.InvalidValues, "part 1, row 2: column 'a' holds"),
-    "text": ({"a": list("wxyz")}, errors.NotNumeric, "part 1, rows 0 to 3: column 'a' holds"),
-    "numbers": ({"s": [1, 2, 3, 4]}, errors.NotLevels, "part 1, rows 0 to 3: column 's' holds"),
+    "infinity": ({"a": [1, 2, np.inf, 4]}, errors.InvalidData, "part 1, row 2: column 'a' holds"),
+    "text": ({"a": list("wxyz")}, errors.InvalidData, "part 1, rows 0 to 3: column 'a' holds"),
+    "numbers": ({"s": [1, 2, 3, 4]}, errors.InvalidData, "part 1, rows 0 to 3: column 's' holds"),
     "another column": (
         {"z": 1},
-        errors.InvalidSource,
+        errors.InvalidData,
         "part 1 has the column 'z', which the first",
     ),
-    "no label": ({"y": ["p", None, "q", "q"]}, errors.InvalidSource, "part 1, row 1: column 'y'"),
-    "other labels": ({"y": [1, 2, 1, 2]}, errors.InvalidSource, "part 1, .*label 1 here, and 'p'"),
+    "no label": ({"y": ["p", None, "q", "q"]}, errors.InvalidData, "part 1, row 1: column 'y'"),
+    "other labels": ({"y": [1, 2, 1, 2]}, errors.InvalidData, "part 1, .*label 1 here, and 'p'"),
 }
 
 
@@ -160,11 +160,11 @@ def test_row_numbers_are_those_of_the_file(tmp_path):
     frame.loc[217, "a"] = -1.0
     parquet.write_table(arrow(frame), tmp_path / "x.parquet")
     clf = bg.NaiveBayes(bg.Poisson())
-    with pytest.raises(errors.NotCounts, match=r"^file '.*x\.parquet', row 217: Negative values"):
+    with pytest.raises(errors.InvalidData, match=r"^file '.*x\.parquet', row 217: Negative values"):
         clf.fit(in_parts(tmp_path), y="y")
 
 
-@pytest.mark.filterwarnings("ignore::bayesgen.errors.IncompletePart")
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.CountsAsMissing")
 def test_parts_may_lack_columns_rows_classes_and_weight():
     parts = [GOOD[:0], GOOD[::2], GOOD.drop(columns="a"), GOOD[:0], GOOD[1::2]]
     whole = pd.concat(parts)
@@ -174,7 +174,7 @@ def test_parts_may_lack_columns_rows_classes_and_weight():
     weighted = [GOOD.assign(w=0), GOOD.assign(w=[1, 1, 0, 2])]
     found = bg.NaiveBayes().fit(weighted, y="y", sample_weight="w")
     assert found.state_.statistics.count.tolist() == [1, 3]
-    with pytest.raises(errors.InvalidWeights, match="zero in every row"):
+    with pytest.raises(errors.InvalidData, match="zero in every row"):
         bg.NaiveBayes().fit(weighted[:1], y="y", sample_weight="w")
 
 
@@ -200,7 +200,7 @@ def test_interrupted_fit_leaves_the_classifier_as_it_was():
     ],
 )
 def test_fits_that_need_all_rows_say_so(clf):
-    with pytest.raises(errors.InvalidSource, match="needs all rows in memory"):
+    with pytest.raises(errors.InvalidData, match="needs all rows in memory"):
         clf.fit([GOOD], y="y")
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import dataset, feather, parquet
 
-from bayesgen.errors import InvalidSource, InvalidTable
+from bayesgen.errors import InvalidData
 from bayesgen.table.sources import source_of
 from bayesgen.table.sources.csv_files import CsvFiles
 
@@ -108,18 +108,18 @@ def test_first_row_that_fails_is_found_by_bisection(row, found):
 
     def check(some):
         if (some.frame["a"] == FRAME["a"][row]).any():
-            raise InvalidTable("found")
+            raise InvalidData("found")
 
-    assert part.first_row(check, InvalidTable) == found
+    assert part.first_row(check, InvalidData) == found
 
 
 def test_no_row_is_blamed_where_every_row_fails_or_none():
     def always(some):
-        raise InvalidTable("always")
+        raise InvalidData("always")
 
     part = next(source_of([FRAME[:100]]).parts())
-    assert part.first_row(always, InvalidTable) is None
-    assert part.first_row(len, InvalidTable) is None
+    assert part.first_row(always, InvalidData) is None
+    assert part.first_row(len, InvalidData) is None
 
 
 def test_files_widen_types_and_name_missing_columns(tmp_path):
@@ -188,7 +188,7 @@ def test_quoted_cells_swallow_no_rows(rows, line, kinds, tmp_path):
     if line is None:
         assert sum(map(len, source_of(path).parts(kinds))) == 3
         return
-    with pytest.raises(InvalidSource, match=f"that begins in line {line} of .*rows.csv"):
+    with pytest.raises(InvalidData, match=f"that begins in line {line} of .*rows.csv"):
         list(source_of(path).parts(kinds))
 
 
@@ -197,12 +197,12 @@ def test_damaged_files_are_named(tmp_path):
     parquet.write_table(ARROW, whole)
     short = tmp_path / "1.parquet"
     short.write_bytes(whole.read_bytes()[:3000])
-    with pytest.raises(InvalidSource, match=re.escape(repr(str(short)))):
+    with pytest.raises(InvalidData, match=re.escape(repr(str(short)))):
         source_of(tmp_path)
     pages = bytearray(whole.read_bytes())
     pages[8:1500] = bytes(1492)
     short.write_bytes(pages)
-    with pytest.raises(InvalidSource, match=re.escape(repr(str(short)))):
+    with pytest.raises(InvalidData, match=re.escape(repr(str(short)))):
         list(source_of(tmp_path).parts())
 
 
@@ -225,19 +225,19 @@ def test_errors_of_engines_are_sentences(tmp_path):
             "the RecordBatchReader after 500 rows: the network is gone. If these",
         ),
     ):
-        with pytest.raises(InvalidSource, match=f"^cannot read {sentence}") as caught:
+        with pytest.raises(InvalidData, match=f"^cannot read {sentence}") as caught:
             list(source_of(made()).parts())
         assert "\n" not in str(caught.value)
         assert caught.value.__cause__ is not None
     text.write_bytes(text.read_bytes()[:300])
     for made in (lambda: dataset.dataset(tmp_path), lambda: pl.scan_parquet(text)):
-        with pytest.raises(InvalidSource, match=r"^cannot read the \w+: .*(magic bytes|PAR1)"):
+        with pytest.raises(InvalidData, match=r"^cannot read the \w+: .*(magic bytes|PAR1)"):
             source_of(made())
 
 
 def test_repeated_names_are_refused(tmp_path):
     parquet.write_table(pa.table([[1], [2]], names=["a", "a"]), tmp_path / "a.parquet")
-    with pytest.raises(InvalidTable, match="more than one column named 'a'"):
+    with pytest.raises(InvalidData, match="more than one column named 'a'"):
         source_of(tmp_path)
-    with pytest.raises(InvalidTable, match="more than one column named 'a'"):
+    with pytest.raises(InvalidData, match="more than one column named 'a'"):
         list(source_of([FRAME.set_axis(["a", "a", "c"], axis=1)]).parts())

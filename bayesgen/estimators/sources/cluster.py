@@ -4,8 +4,9 @@ import dataclasses
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from bayesgen.errors import InvalidSource, InvalidWeights, TooFewClasses
-from bayesgen.errors.base import Code
+from bayesgen.errors.data import too_few_classes, zero_weights
+from bayesgen.errors.sources import no_column, no_rows_in_source
+from bayesgen.errors.wording import Code
 from bayesgen.estimators.sources.fit import (
     LabelledSource,
     add,
@@ -37,14 +38,14 @@ def reduced_on_cluster(classifier: C, labelled: LabelledSource, cluster: Cluster
     """Fit to the partitions of a cluster: workers return statistics, never rows.
 
     Raises:
-        InvalidSource: rows have to stay in memory.
+        InvalidData: rows have to stay in memory.
         BayesgenError: as in `fit`; the message names the partition, and the row if it is one.
     """
     require_statistics(classifier)
     forget_fit(classifier)
     first = Part("the first rows", 0, cluster.head(HEAD_ROWS))
     if not len(first):
-        raise InvalidSource.no_rows(labelled.source.name)
+        raise no_rows_in_source(labelled.source.name)
     add(classifier, labelled, first)
     if not hasattr(classifier, "state_"):
         add_weighted(classifier, labelled, cluster)
@@ -56,9 +57,9 @@ def reduced_on_cluster(classifier: C, labelled: LabelledSource, cluster: Cluster
     here = dataclasses.replace(labelled, source=source)
     state = cluster.reduced(PartitionState(prototype, here), merged)
     if state is None:
-        raise InvalidSource.no_rows(labelled.source.name)
+        raise no_rows_in_source(labelled.source.name)
     if len(state.classes) < 2:
-        raise TooFewClasses.found(state.classes.tolist())
+        raise too_few_classes(state.classes.tolist())
     return classifier._finish_fit(state, classifier._seed)
 
 
@@ -66,11 +67,11 @@ def add_weighted(classifier: Any, labelled: LabelledSource, cluster: Cluster) ->
     """Add the first rows of a weight above 0.
 
     Raises:
-        InvalidWeights: there is none.
+        InvalidData: there is none.
     """
     first = Part("the first rows", 0, cluster.head(HEAD_ROWS, labelled.weight))
     if not len(first):
-        raise InvalidWeights.all_zero()
+        raise zero_weights()
     add(classifier, labelled, first)
 
 
@@ -89,7 +90,7 @@ class PartitionState:
         """Return the state of the rows of a partition.
 
         Raises:
-            InvalidSource: the partition lacks a column, or has another.
+            InvalidData: the partition lacks a column, or has another.
         """
         classifier, start = with_its_rows(self.prototype), 0
         for frame in frames:
@@ -97,7 +98,7 @@ class PartitionState:
             names = self.labelled.source.names or ()
             refuse_new_columns(whole, names)
             if lacks := [n for n in names if n not in whole.names]:
-                raise InvalidSource.no_column(Code(name), lacks[0], whole.names)
+                raise no_column(Code(name), lacks[0], whole.names)
             for first in range(0, len(whole), PART_ROWS):
                 add(classifier, self.labelled, whole.rows(first, first + PART_ROWS))
             start += len(whole)

@@ -9,16 +9,22 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from bayesgen.errors import (
-    AbsentColumns,
     BayesgenWarning,
-    IncompletePart,
-    InvalidSource,
-    InvalidWeights,
-    TooFewClasses,
+    CountsAsMissing,
+    Cure,
+    InvalidData,
     deduplicate_warnings,
     warn,
 )
-from bayesgen.errors.base import Code
+from bayesgen.errors.data import too_few_classes, zero_weights
+from bayesgen.errors.sources import (
+    lacks_columns,
+    needs_rows_in_memory,
+    no_column,
+    no_features,
+    no_rows_in_source,
+)
+from bayesgen.errors.wording import Code
 from bayesgen.estimators import unlabelled_fit, validation
 from bayesgen.estimators.learned_arguments import learned_from_rows
 from bayesgen.estimators.training_rows import TrainingRows
@@ -50,10 +56,16 @@ class LabelledSource:
         """Return a source with the columns that arguments of `fit` name.
 
         Raises:
-            InvalidSource: weights that are not the name of a column, or a column that is not there.
+            InvalidData: weights that are not the name of a column, or a column that is not there.
         """
         if not isinstance(sample_weight, str | None):
-            raise InvalidSource.weights(source.name, sample_weight)
+            raise InvalidData(
+                "sample_weight of {source!r} is of type {found}; the weights of a source must "
+                "be one of its columns.",
+                "Name it: fit(X, y, sample_weight='column').",
+                source=source.name,
+                found=type(sample_weight).__name__,
+            )
         found = cls(source, target, sample_weight)
         if source.names is not None:
             found.require_columns(source.name, source.names)
@@ -64,15 +76,20 @@ class LabelledSource:
         own = [column for column in (self.target, self.weight) if column is not None]
         for column in own:
             if column not in names:
-                raise InvalidSource.no_column(name, column, [n for n in names if n not in own])
+                raise no_column(name, column, [n for n in names if n not in own])
         if len(names) <= len({*own}):
-            raise InvalidSource.no_features(name, self.target)
+            raise no_features(name, self.target)
 
     def require_rows(self, n_rows: int) -> None:
         """Raise if no row was read."""
         if not n_rows:
-            none = InvalidSource.exhausted if self.source.once else InvalidSource.no_rows
-            raise none(self.source.name)
+            if not self.source.once:
+                raise no_rows_in_source(self.source.name)
+            raise InvalidData(
+                "{source!r} has no rows left: it can be read only once.",
+                "Create it again, or pass a function that returns a new one.",
+                source=self.source.name,
+            )
 
     @contextlib.contextmanager
     def parts(self, progress: Progress) -> Generator[Iterator[Part]]:
@@ -94,7 +111,7 @@ class LabelledSource:
                     lacks = [n for n in names if n not in found and n not in warned]
                     if lacks:
                         warned.update(lacks)
-                        warn(IncompletePart.lacks(part.name, lacks))
+                        warn(lacks_columns(part.name, lacks))
                     yield part
                     bar.update(len(part))
 
@@ -104,18 +121,33 @@ class LabelledSource:
         """Return the features of a part, its labels and its weights.
 
         Raises:
-            InvalidSource: a label or a weight is missing.
+            InvalidData: a label or a weight is missing.
         """
         own = [column for column in (self.target, self.weight) if column is not None]
         labels = part.column(self.target)
         absent = part.missing(self.target)
         if absent:
-            raise InvalidSource.no_label(self.target, absent, len(part))
+            raise InvalidData(
+                "column {column!r} is missing in {count:,} of {n_rows:rows}; every row needs a "
+                "class.",
+                "Remove these rows, or fill the column; rows without a class can be fitted "
+                "only from tables in memory, fit(X, y).",
+                column=self.target,
+                count=absent,
+                n_rows=len(part),
+            )
         if self.weight is None:
             return part.without(*own), labels, None
         absent = part.missing(self.weight)
         if absent:
-            raise InvalidSource.no_weight(self.weight, absent, len(part))
+            raise InvalidData(
+                "column {column!r}, which holds the weights, is missing in {count:,} of "
+                "{n_rows:rows}; every row needs one.",
+                "Leave these rows out, or fill the column.",
+                column=self.weight,
+                count=absent,
+                n_rows=len(part),
+            )
         return part.without(*own), labels, part.array(self.weight)
 
     def rows(self, classifier: Any, part: Part, *, reset: bool) -> TrainingRows | None:
@@ -131,7 +163,7 @@ class LabelledSource:
             return None
         unlabelled_fit.checked_weight(classifier.unlabelled)
         X, earlier = features.frame, [] if reset else classifier.classes_.tolist()
-        with deduplicate_warnings(AbsentColumns):  # `parts` warns of them
+        with deduplicate_warnings(CountsAsMissing):  # `parts` warns of them
             table = classifier._read(X, reset=reset)
         rows = validation.training_rows(table, X, labels, weight, classes=earlier, marks=False)
         self.check_labels(np.asarray(earlier), rows.classes)
@@ -140,11 +172,24 @@ class LabelledSource:
     def check_labels(self, earlier: np.ndarray, now: np.ndarray) -> None:
         """Reject labels of another type than those of earlier parts, and marks among them."""
         if len(earlier) and _kind(earlier) != _kind(now):
-            raise InvalidSource.labels(self.target, earlier.tolist()[0], now.tolist()[0])
+            raise InvalidData(
+                "column {column!r} holds the label {now!r} here, and {before!r} in earlier "
+                "parts; all parts need one type.",
+                "Cast it to text in every part.",
+                column=self.target,
+                before=earlier.tolist()[0],
+                now=now.tolist()[0],
+            )
         every = np.union1d(earlier, now) if len(earlier) else now
         if read_marked_target(every, silent=True).there is not None:
             others = [label for label in every.tolist() if label != -1]
-            raise InvalidSource.marked(self.target, others)
+            raise InvalidData(
+                "column {column!r} holds -1 beside {others:listed}: -1 marks a row without a "
+                "class, and every row needs one.",
+                "Remove these rows, or, if -1 is a class, write it as a word.",
+                column=self.target,
+                others=others,
+            )
 
 
 def refuse_new_columns(part: Part, names: Sequence) -> None:
@@ -153,7 +198,17 @@ def refuse_new_columns(part: Part, names: Sequence) -> None:
     names: of the columns of the first part.
     """
     if new := [name for name in part.names if name not in names]:
-        raise InvalidSource.new_columns(Code(part.name), new)
+        raise InvalidData(
+            "{part} has the {columns:named column}, which the first part lacks.",
+            Cure(
+                "Leave these out here, X.drop(columns={columns}), or add them to the first "
+                "part, with missing values.",
+                "Leave these out here, --drop {columns:option}, or add them to the first part, "
+                "with missing values.",
+            ),
+            part=Code(part.name),
+            columns=new,
+        )
 
 
 def _kind(labels: np.ndarray) -> str:
@@ -179,13 +234,18 @@ def fit_column(classifier: C, X: object, y: str, sample_weight: object) -> C:
     """Fit to a source, or to a table in memory, whose labels are the column `y`.
 
     Raises:
-        InvalidSource: there is no such column.
+        InvalidData: there is no such column.
     """
     source = source_of(X)
     if source is not None:
         return classifier._fit_source(LabelledSource.of(source, y, sample_weight))
     if not is_frame(X):
-        raise InvalidSource.no_names(y, X)
+        raise InvalidData(
+            "y={target!r} names a column, and X is of type {found}, whose columns have no names.",
+            "Pass the labels themselves: fit(X, y).",
+            target=y,
+            found=type(X).__name__,
+        )
     part = Part("X", 0, X)
     weight = sample_weight if isinstance(sample_weight, str) else None
     labelled = LabelledSource(Source("X", lambda _: iter([part])), y, weight)
@@ -202,7 +262,7 @@ def reduced(classifier: C, labelled: LabelledSource) -> C:
     new classes and levels may appear in any part.
 
     Raises:
-        InvalidSource: rows have to stay in memory, for an argument that is learned from them or a
+        InvalidData: rows have to stay in memory, for an argument that is learned from them or a
             family that keeps them.
         BayesgenError: as in `fit`; the message names the part, and the row if it is one.
     """
@@ -215,9 +275,9 @@ def reduced(classifier: C, labelled: LabelledSource) -> C:
             add(classifier, labelled, part)
     labelled.require_rows(read)
     if not hasattr(classifier, "state_"):
-        raise InvalidWeights.all_zero()
+        raise zero_weights()
     if len(classifier.classes_) < 2:
-        raise TooFewClasses.found(classifier.classes_.tolist())
+        raise too_few_classes(classifier.classes_.tolist())
     return classifier._finish_fit(classifier.state_, classifier._seed)
 
 
@@ -233,9 +293,9 @@ def require_statistics(classifier: Any) -> None:
     asks = learned_from_rows(classifier, ())
     if asks:
         name, value = next(iter(asks.items()))
-        raise InvalidSource.kept_rows(f"{name}={value!r}")
+        raise needs_rows_in_memory(f"{name}={value!r}")
     if getattr(classifier, "story", None) is not None:
-        raise InvalidSource.kept_rows("a program of your own")
+        raise needs_rows_in_memory("a program of your own")
 
 
 def add(classifier: Any, labelled: LabelledSource, part: Part) -> None:
@@ -258,7 +318,7 @@ def add(classifier: Any, labelled: LabelledSource, part: Part) -> None:
     likelihoods = classifier.state_.likelihoods if hasattr(classifier, "state_") else {}
     for likelihood in likelihoods.values():
         if likelihood.keeps_rows:
-            raise InvalidSource.kept_rows(type(likelihood).__name__)
+            raise needs_rows_in_memory(type(likelihood).__name__)
 
 
 def finding(part: Part, check: Callable[[Part], object]) -> FindRow:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from bayesgen import predict
-from bayesgen.errors import BayesgenError, BayesgenWarning, InvalidSource, deduplicate_warnings
+from bayesgen.errors import BayesgenError, BayesgenWarning, InvalidData, deduplicate_warnings
 from bayesgen.schema import Column
 from bayesgen.table import Name
 from bayesgen.table.sources import (
@@ -214,7 +214,7 @@ class SourceColumns:
         array match by position, unless the source names them x0, x1, ... as the classifier does.
 
         Raises:
-            InvalidSource: the source has none of the columns.
+            InvalidData: the source has none of the columns.
         """
         members = list(getattr(classifier, "members_", {"": classifier}).values())
         kinds = {name: kind for part in members for name, kind in _kinds(part).items()}
@@ -225,7 +225,14 @@ class SourceColumns:
         shared = [name for name in known if name in there or str(name) in there]
         if members[0].state_.schema.container in ("pandas", "polars", "pyarrow"):
             if not shared:
-                raise InvalidSource.no_shared_column(source, list(map(str, known)), list(found))
+                raise InvalidData(
+                    "{source!r} has none of the columns that the model reads, {names:listed "
+                    "20}; its columns are {existing:listed 20}.",
+                    "Name them as they were named when the model was fitted.",
+                    source=source,
+                    names=list(map(str, known)),
+                    existing=list(found),
+                )
             own = [name if name in there else str(name) for name in shared]
             reads = {there[name]: kinds[key] for name, key in zip(own, shared, strict=True)}
             return cls(reads, shared)

@@ -4,7 +4,7 @@ import dataclasses
 from typing import Any
 
 from bayesgen import arguments
-from bayesgen.errors import AbsentColumns, InvalidSource, deduplicate_warnings
+from bayesgen.errors import CountsAsMissing, InvalidData, deduplicate_warnings
 from bayesgen.estimators import training
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.held_out import Attempt, HeldOut
@@ -31,7 +31,7 @@ def fit_stack(stack: Any, labelled: LabelledSource) -> Any:
     rows of the sample, each left out of the statistics.
 
     Raises:
-        InvalidSource: the source can be read only once, or its rows changed between.
+        InvalidData: the source can be read only once, or its rows changed between.
         BayesgenError: as in `fit`, with the part.
     """
     seed = arguments.drawn_seed(stack.random_state)
@@ -60,13 +60,13 @@ def fit_stack(stack: Any, labelled: LabelledSource) -> Any:
     attempt = Attempt({name: members[name] for name in held}, held, judged, more)
     stack._finish_stack(attempt, seen, classes, stack.left_out_)
     details = {ALL: float(sample.n_rows), SAMPLED: float(len(sample.y))}
-    verdict = (
-        f"{stack.report_.verdict} The rows that weigh them, and those of kernels, are "
+    outcome = stack.report_.outcome + (
+        " The rows that weigh them, and those of kernels, are "
         f"{len(sample.y):,} drawn within classes from {sample.n_rows:,}; other statistics are of "
         "all rows."
     )
     report, stack._training = stack.report_, ()
-    stack.report_ = dataclasses.replace(report, verdict=verdict, details=report.details | details)
+    stack.report_ = dataclasses.replace(report, outcome=outcome, details=report.details | details)
     return stack
 
 
@@ -81,7 +81,7 @@ def add_all_rows(stack: Any, labelled: LabelledSource, n_rows: int) -> None:
     """Give the fitted members of a stack the statistics of all rows, and all levels.
 
     Raises:
-        InvalidSource: there are not n_rows rows of weight above 0, as there were at first.
+        InvalidData: there are not n_rows rows of weight above 0, as there were at first.
     """
     members, read = stack.members_, 0
     states = {name: AllRows.of(member) for name, member in members.items()}
@@ -92,13 +92,20 @@ def add_all_rows(stack: Any, labelled: LabelledSource, n_rows: int) -> None:
             return states, 0
         return {n: one.added(members[n], rows) for n, one in states.items()}, len(rows.codes)
 
-    with labelled.parts(stack.progress) as parts, deduplicate_warnings(AbsentColumns):
+    with labelled.parts(stack.progress) as parts, deduplicate_warnings(CountsAsMissing):
         for part in parts:
             with part.named(finding(part, added)):
                 states, size = added(part)
             read += size
     if read != n_rows:
-        raise InvalidSource.changed(labelled.source.name, n_rows, read)
+        raise InvalidData(
+            "{source!r} had {before:rows} when it was first read and {now:,} later; a stack "
+            "reads it twice, and the rows must not change in between.",
+            "Write it to a file first, and pass the path.",
+            source=labelled.source.name,
+            before=n_rows,
+            now=read,
+        )
     for name, one in states.items():
         one.give_to(members[name])
 

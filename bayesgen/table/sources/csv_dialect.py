@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from bayesgen.errors import InvalidSource
+from bayesgen.errors import InvalidData
 
 SEPARATORS = ",;\t|"
 START_BYTES = 1 << 16
@@ -46,14 +46,22 @@ def require_text(path: str) -> None:
     """Refuse files that are not text in UTF-8, known by their first bytes.
 
     Raises:
-        InvalidSource: with what to do about them.
+        InvalidData: with what to do about them.
     """
     with open(path, "rb") as file:
         start = file.read(4)
     if start.startswith(UTF_16):
-        raise InvalidSource.utf_16(path)
+        raise InvalidData(
+            "{source!r} is text in UTF-16; CSV files are read as UTF-8.",
+            "Convert the file: iconv -f utf-16 -t utf-8 {source!r} > utf8.csv.",
+            source=path,
+        )
     if start.startswith(WORKBOOKS):
-        raise InvalidSource.workbook(path)
+        raise InvalidData(
+            "{source!r} is an Excel workbook or another archive, and no CSV file.",
+            "Save its sheet as CSV (in Excel: File, Save As, CSV UTF-8), and use that file.",
+            source=path,
+        )
 
 
 def _separator(path: str, raw: str) -> str:

@@ -10,8 +10,9 @@ from collections.abc import Generator, Iterator, Mapping
 import pyarrow as pa
 from pyarrow import csv
 
-from bayesgen.errors import IncompletePart, InvalidSource, InvalidTable, warn
-from bayesgen.errors.sources import reason
+from bayesgen.errors import Cure, InvalidData, warn
+from bayesgen.errors.data import duplicate_names
+from bayesgen.errors.sources import lacks_columns, not_utf8, reason, unreadable_source
 from bayesgen.table.columns import Name
 from bayesgen.table.sources.csv_dialect import CsvDialect, require_text
 from bayesgen.table.sources.csv_quotes import require_closed_quotes
@@ -53,7 +54,7 @@ class CsvFiles:
         """How each file is written.
 
         Raises:
-            InvalidSource: a file is no text in UTF-8, or cannot be opened.
+            InvalidData: a file is no text in UTF-8, or cannot be opened.
         """
         found = {}
         for path in self.paths:
@@ -61,15 +62,14 @@ class CsvFiles:
                 require_text(path)
                 found[path] = CsvDialect.of(path, self.separator, self.decimal)
             except OSError as error:
-                raise InvalidSource.unreadable(path, reason(error)) from error
+                raise unreadable_source(path, reason(error)) from error
         return found
 
     def names(self) -> tuple[str, ...]:
         """Return the columns of all files, in the order of their first appearance.
 
         Raises:
-            InvalidSource: a file is not a table.
-            InvalidTable: two columns have one name.
+            InvalidData: a file is not a table; two columns have one name.
         """
         return tuple(dict.fromkeys(name for path in self.paths for name in self._columns[path]))
 
@@ -90,8 +90,8 @@ class CsvFiles:
                 for all rows; None: all columns, of such types.
 
         Raises:
-            InvalidSource: a file is not a table, a quoted cell is not closed, or a cell is not of
-                its column's kind.
+            InvalidData: a file is not a table, a quoted cell is not closed, or a cell is not of its
+                column's kind.
         """
         if kinds is None:
             types = self.types
@@ -100,7 +100,7 @@ class CsvFiles:
         for path in self.paths:
             absent = [name for name in types if name not in self._columns[path]]
             if absent and kinds is None:
-                warn(IncompletePart.lacks(f"file {path!r}", absent))
+                warn(lacks_columns(f"file {path!r}", absent))
             require_closed_quotes(path, self.dialects[path].separator)
             start = 0
             with self._opened(path, types, list(types)) as reader:
@@ -147,7 +147,7 @@ class CsvFiles:
                 return None
             for name, kind in found[-1].items():
                 if pa.types.is_binary(kind):
-                    raise InvalidSource.not_text(name, path)
+                    raise not_utf8(name, path)
         return found
 
     @contextlib.contextmanager
@@ -183,15 +183,26 @@ class CsvFiles:
                 raise
             raise self._refusal(path, error) from error
 
-    def _refusal(self, path: str, error: Exception) -> InvalidSource:
+    def _refusal(self, path: str, error: Exception) -> InvalidData:
         invalid = INVALID_CELL.search(str(error))
         if invalid is None:
-            return InvalidSource.unreadable(path, reason(error))
+            return unreadable_source(path, reason(error))
         column, kind, cell, _ = invalid.groups()
         name = self._columns[path][int(column)]
         if cell is None:
-            return InvalidSource.not_text(name, path)
-        return InvalidSource.cell(path, name, KINDS.get(kind, kind), cell)
+            return not_utf8(name, path)
+        return InvalidData(
+            "column {column!r} of {source!r} holds {cell!r}, where the model was fitted to {kind}.",
+            Cure(
+                "If it means missing, add --missing {cell!r}, in Python polars.scan_csv(path, "
+                "null_values=[{cell!r}]); otherwise correct the file.",
+                "If it means missing, add --missing {cell:option}; otherwise correct the file.",
+            ),
+            source=path,
+            column=name,
+            kind=KINDS.get(kind, kind),
+            cell=cell,
+        )
 
 
 def wider(kind: str, cell: str, decimal: str = ".") -> pa.DataType:
@@ -235,9 +246,9 @@ def _distinct(schema: pa.Schema) -> Types:
     """Return types by name.
 
     Raises:
-        InvalidTable: two columns have one name.
+        InvalidData: two columns have one name.
     """
     count = collections.Counter(schema.names)
     if twice := sorted(name for name, times in count.items() if times > 1):
-        raise InvalidTable.duplicate_names(twice)
+        raise duplicate_names(twice)
     return {field.name: field.type for field in schema}

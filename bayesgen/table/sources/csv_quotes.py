@@ -6,7 +6,7 @@ import itertools
 
 import pyarrow as pa
 
-from bayesgen.errors import InvalidSource
+from bayesgen.errors import InvalidData
 
 BLOCK_BYTES = 1 << 22
 END = "end\n"
@@ -19,7 +19,7 @@ def require_closed_quotes(path: str, separator: str) -> None:
     quotation marks is parsed here: a cell without quotes may hold one, as 5" does.
 
     Raises:
-        InvalidSource: with the number of the line.
+        InvalidData: with the number of the line.
     """
     with pa.input_stream(path) as stream:
         blocks = iter(lambda: stream.read(BLOCK_BYTES), b"")
@@ -35,4 +35,11 @@ def require_closed_quotes(path: str, separator: str) -> None:
             except csv.Error:
                 # within one line, a quotation mark costs no rows
                 if rows.line_num > before + 1:
-                    raise InvalidSource.open_quote(before + 1, path) from None
+                    raise InvalidData(
+                        "a quotation mark in the row that begins in line {line:,} of "
+                        "{source!r} is not closed, and the lines below would be read as part "
+                        "of it.",
+                        "Close it there, or write the file again.",
+                        line=before + 1,
+                        source=path,
+                    ) from None

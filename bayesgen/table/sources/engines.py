@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from bayesgen.errors import BayesgenError, InvalidSource
-from bayesgen.errors.base import Code, rows
+from bayesgen.errors import BayesgenError, InvalidData
 from bayesgen.errors.sources import reason
+from bayesgen.errors.wording import Code, rows
 from bayesgen.table.columns import Names
 from bayesgen.table.reading import is_frame
 from bayesgen.table.sources.cluster import Cluster
@@ -34,7 +34,7 @@ def source_of(X: object) -> Source | None:
             function without arguments that returns one, which can then be read again.
 
     Raises:
-        InvalidSource: there is no file at a path, or it cannot be read.
+        InvalidData: there is no file at a path, or it cannot be read.
 
     Examples:
         >>> import pandas as pd
@@ -162,7 +162,13 @@ def _refusals(what: str) -> Generator[None]:
     except (BayesgenError, MemoryError):
         raise
     except Exception as error:
-        raise InvalidSource.engine(Code(what), reason(error)) from error
+        raise InvalidData(
+            "cannot read {source!r}: {reason}.",
+            "If these are rows of files, pass the path of the files, fit('rows/*.parquet', "
+            "y=...): errors then name the file and the column.",
+            source=Code(what),
+            reason=reason(error),
+        ) from error
 
 
 def _table(batch: Any) -> object:

@@ -9,8 +9,9 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import dataset, fs, parquet
 
-from bayesgen.errors import IncompletePart, InvalidSource, InvalidTable, warn
-from bayesgen.errors.sources import reason
+from bayesgen.errors import InvalidData, warn
+from bayesgen.errors.data import duplicate_names
+from bayesgen.errors.sources import lacks_columns, reason, unreadable_source
 from bayesgen.table.sources.csv_files import CsvFiles
 from bayesgen.table.sources.part import PART_ROWS, Part
 from bayesgen.table.sources.source import Kinds, Source
@@ -42,9 +43,8 @@ def file_source(
             rows show.
 
     Raises:
-        InvalidSource: there is no file, files are of two formats, a file cannot be read, or a
-            column has several types.
-        InvalidTable: two columns of a file have one name.
+        InvalidData: there is no file, files are of two formats, a file cannot be read, or a column
+            has several types; two columns of a file have one name.
     """
     name = os.fspath(path)
     files = files_at(name)
@@ -52,7 +52,14 @@ def file_source(
     for other in files:
         if format_of(other) != kind:
             pattern = f"{os.path.dirname(files[0])}/*{Path(files[0]).suffix}"
-            raise InvalidSource.several_formats(name, files[0], other, pattern)
+            raise InvalidData(
+                "{source!r} holds {one!r} and {other!r}, files of two formats.",
+                "Pass a pattern that selects one: {pattern!r}.",
+                source=name,
+                one=files[0],
+                other=other,
+                pattern=pattern,
+            )
     base = name if os.path.isdir(name) else None
     if kind == "csv":
         return _csv_source(name, CsvFiles(tuple(files), tuple(missing), separator, decimal))
@@ -63,7 +70,7 @@ def files_at(path: str) -> list[str]:
     """Return the files at a path, in order; hidden ones and those that begin with _ are left out.
 
     Raises:
-        InvalidSource: there is none.
+        InvalidData: there is none.
     """
     if os.path.isdir(path):
         found = [
@@ -76,7 +83,12 @@ def files_at(path: str) -> list[str]:
         found = [path] if os.path.exists(path) else glob.glob(path, recursive=True)
         found = [file for file in found if not os.path.isdir(file)]
     if not found:
-        raise InvalidSource.no_file(path)
+        raise InvalidData(
+            "there is no file at {source!r}.",
+            "Pass the path of a Parquet, CSV or Arrow file, of a folder of them, or a pattern "
+            "such as 'rows/*.parquet'.",
+            source=path,
+        )
     return sorted(found)
 
 
@@ -118,7 +130,7 @@ def _arrow_source(name: str, files: list[str], kind: str, base: str | None) -> S
             there = own[fragment.path].names
             lacks = [c for c in wanted if c not in there]
             if absent := [c for c in lacks if c not in folders]:
-                warn(IncompletePart.lacks(_label(fragment.path), absent))
+                warn(lacks_columns(_label(fragment.path), absent))
             keys = dataset.get_partition_keys(fragment.partition_expression)
             with _refusals(fragment.path):
                 start = 0
@@ -166,10 +178,10 @@ def _distinct(schema: pa.Schema) -> pa.Schema:
     """Return a schema.
 
     Raises:
-        InvalidTable: two columns have one name.
+        InvalidData: two columns have one name.
     """
     if twice := sorted({name for name in schema.names if schema.names.count(name) > 1}):
-        raise InvalidTable.duplicate_names(twice)
+        raise duplicate_names(twice)
     return schema
 
 
@@ -177,7 +189,7 @@ def _unified(schema: pa.Schema, first: str, other: pa.Schema, file: str) -> pa.S
     """Return a schema that holds the rows of one more file.
 
     Raises:
-        InvalidSource: a column has two types, neither of which holds the other.
+        InvalidData: a column has two types, neither of which holds the other.
     """
     if schema.equals(other):
         return schema
@@ -191,8 +203,17 @@ def _unified(schema: pa.Schema, first: str, other: pa.Schema, file: str) -> pa.S
             pa.unify_schemas(parts, promote_options="permissive")
         except pa.ArrowException:
             types = str(schema.field(field.name).type), str(field.type)
-            raise InvalidSource.types(field.name, types[0], first, types[1], file) from None
-    raise InvalidSource.unreadable(file, "its columns are not those of the other files")
+            raise InvalidData(
+                "column {column!r} is {before} in {first!r} and {now} in {second!r}; all files "
+                "need one type.",
+                "Write {second!r} again with the type of the others, or leave it out.",
+                column=field.name,
+                before=types[0],
+                first=first,
+                now=types[1],
+                second=file,
+            ) from None
+    raise unreadable_source(file, "its columns are not those of the other files")
 
 
 @contextlib.contextmanager
@@ -201,7 +222,7 @@ def _refusals(file: str) -> Generator[None]:
     try:
         yield
     except (OSError, pa.ArrowException) as error:
-        raise InvalidSource.unreadable(file, reason(error)) from error
+        raise unreadable_source(file, reason(error)) from error
 
 
 # -- CSV -------------------------------------------------------------------------------------------

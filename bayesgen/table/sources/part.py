@@ -147,7 +147,7 @@ def eager(frame: Any) -> nw.DataFrame:
     """Return a frame for narwhals.
 
     Raises:
-        InvalidTable: two columns have one name.
+        InvalidData: two columns have one name.
     """
     try:
         return nw.from_native(frame, eager_only=True)

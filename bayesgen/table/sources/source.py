@@ -3,7 +3,8 @@
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 
-from bayesgen.errors import InvalidSource
+from bayesgen.errors import InvalidData
+from bayesgen.errors.sources import read_once
 from bayesgen.table.columns import Name, Names
 from bayesgen.table.reading import is_frame
 from bayesgen.table.sources.cluster import Cluster
@@ -42,13 +43,18 @@ class Source:
             rows: of a part, at most; None: `part_rows`.
 
         Raises:
-            InvalidSource: the rows cannot be read, or not again.
+            InvalidData: the rows cannot be read, or not again.
         """
         self._begin()
         rows = rows or self.part_rows
         for part in self.read(kinds):
             if not is_frame(part.frame):
-                raise InvalidSource.frame(part.name, part.frame)
+                raise InvalidData(
+                    "{part} is of type {found}; every part must be a table with column names.",
+                    "Yield frames: pandas.DataFrame(part).",
+                    part=part.name,
+                    found=type(part.frame).__name__,
+                )
             size = len(part)
             for start in range(0, size, rows):
                 yield part.rows(start, start + rows)
@@ -56,9 +62,9 @@ class Source:
     def require_again(self, what: str) -> None:
         """Raise if the rows can be read only once; `what` reads them twice."""
         if self.once:
-            raise InvalidSource.read_once(self.name, what)
+            raise read_once(self.name, what)
 
     def _begin(self) -> None:
         if self.once and self._reads:
-            raise InvalidSource.read_once(self.name, "this call")
+            raise read_once(self.name, "this call")
         self._reads.append(None)

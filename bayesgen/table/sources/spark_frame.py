@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from bayesgen.errors import InvalidSource
-from bayesgen.errors.base import Code
+from bayesgen.errors import InvalidData
+from bayesgen.errors.wording import Code
 from bayesgen.table.sources.answers import Answer, Columns, answered, arrow_array
 from bayesgen.table.sources.cluster import (
     TOGETHER,
@@ -56,10 +56,16 @@ class SparkFrame(Cluster):
         """Return the Spark DataFrame, whose rows have no order, with the answers beside them.
 
         Raises:
-            InvalidSource: a column has the name of one of the answers.
+            InvalidData: a column has the name of one of the answers.
         """
         if taken := [name for name in columns if name in self.frame.columns]:
-            raise InvalidSource.taken(Code("the Spark DataFrame"), taken)
+            raise InvalidData(
+                "{source!r} already has the {columns:named column}, and predictions of the "
+                "same name would be added.",
+                "Leave these out, X.drop({columns:listed}), or rename them.",
+                source=Code("the Spark DataFrame"),
+                columns=taken,
+            )
         schema = copy.deepcopy(self.frame.schema)
         for name, kind in columns.items():
             schema.add(name, _spark_type(kind))
