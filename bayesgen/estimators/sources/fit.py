@@ -328,4 +328,4 @@ def finding(part: Part, check: Callable[[Part], object]) -> FindRow:
         with deduplicate_warnings(BayesgenWarning):
             return check(some)
 
-    return lambda kind: part.first_row(quiet, kind)
+    return lambda error: part.first_row(quiet, error)

@@ -188,8 +188,8 @@ class AnswersOfPart:
             with deduplicate_warnings(BayesgenWarning):
                 return self.answers.of(columns.as_fitted(some))
 
-        def row(kind: type[BayesgenError]) -> int | None:
-            return part.first_row(check, kind)
+        def row(error: BayesgenError) -> int | None:
+            return part.first_row(check, error)
 
         with part.named(row):
             return self.answers.of(columns.as_fitted(part))

@@ -53,7 +53,7 @@ def drawn(labelled: LabelledSource, seed: int, progress: Progress) -> Sample:
         progress: whether a bar is shown.
 
     Raises:
-        InvalidSource, BayesgenError: rows or labels that cannot be read, with the part.
+        InvalidData, BayesgenError: rows or labels that cannot be read, with the part.
     """
     rng, kept = np.random.default_rng(seed), Candidates.none()
     counts: dict[Any, int] = {}

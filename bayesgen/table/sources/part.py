@@ -16,8 +16,8 @@ from bayesgen.table.reading import read_table
 PART_ROWS = 1 << 16
 """Rows of a part at most."""
 
-FindRow = Callable[[type[BayesgenError]], int | None]
-"""Returns the first row that raises an error of a kind, if it is one row."""
+FindRow = Callable[[BayesgenError], int | None]
+"""Returns the first row that raises the same sentence as an error, if it is one row."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -89,18 +89,18 @@ class Part:
     def named(self, row: FindRow | None = None) -> Generator[None]:
         """Name the part in errors about its rows, and the row, where it is one.
 
-        row: function that finds the first row that raises an error of a kind; None: no row.
+        row: function that finds the first row that raises the same sentence; None: no row.
         """
         try:
             yield
         except BayesgenError as error:
-            own = None if row is None else row(type(error))
-            at = None if own is None else self.start + own
-            error.at(part=self.name, rows=range(self.start, self.start + len(self)), row=at)
+            position = None if row is None else row(error)
+            rows = range(self.start, self.start + len(self))
+            error.at(part=self.name, rows=rows, row=None if position is None else rows[position])
             raise
 
-    def first_row(self, check: Callable[["Part"], object], kind: type[BayesgenError]) -> int | None:
-        """Return the first row for which a check raises an error of a kind, by bisection.
+    def first_row(self, check: Callable[["Part"], object], error: BayesgenError) -> int | None:
+        """Return the first row for which a check raises the sentence of an error, by bisection.
 
         None where no single row is to blame: every row alone fails, or none.
         """
@@ -108,10 +108,8 @@ class Part:
         def fails(start: int, stop: int) -> bool:
             try:
                 check(self.rows(start, stop))
-            except kind:
-                return True
-            except BayesgenError:
-                return False
+            except BayesgenError as other:
+                return other.problem == error.problem
             return False
 
         low, high = 0, len(self)
