@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from bayesgen import predict
-from bayesgen.errors import BayesgenError, BayesgenWarning, InvalidData, deduplicate_warnings
+from bayesgen.errors import BayesgenError, BayesgenWarning, InvalidData, Words, deduplicate_warnings
 from bayesgen.schema import Column
 from bayesgen.table import Name
 from bayesgen.table.sources import (
@@ -96,7 +96,7 @@ class Answers:
         """Refuse a classifier that has no answer, before any row is read."""
         posterior = self.classifier._fitted_posterior()
         for word in {"interval", "draws"} & {*self.asked}:
-            predict.require_posterior(posterior, f"predict_{word}")
+            predict.require_posterior(posterior, Words(f"predict_{word}", f"--{word}"))
 
     @property
     def columns(self) -> dict[str, str | np.ndarray]:
