@@ -89,10 +89,7 @@ def warn_impossible_rows(joint: Joint) -> None:
             DegenerateEstimate(
                 "{count:,} of {n_rows:rows} are impossible under every class (maximum likelihood "
                 "gives probability 0 to what was never observed); they get the class prior.",
-                Cure(
-                    "Fit with inference='map' or 'exact'.",
-                    "Fit with --inference map or exact.",
-                ),
+                Cure("Fit with inference='map' or 'exact'.", "Fit with --inference map or exact."),
                 count=impossible,
                 n_rows=len(joint),
             )

@@ -407,10 +407,7 @@ class StackedClassifier(Classifier):
                     warn(
                         BayesgenWarning(
                             "member {name!r} is left out of the stack: {reason}.",
-                            Cure(
-                                "Leave it out of members= to silence this warning.",
-                                "",
-                            ),
+                            Cure("Leave it out of members= to silence this warning.", ""),
                             name=name,
                             reason=words_of(error),
                         )
