@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from forged import forged, members, npy, with_value
+from forged import forged, members, npy, rewritten, with_value
 from interrupted import classifier, draws, rows
 
 import bayesgen as bg
@@ -196,11 +196,11 @@ DAMAGED = {
     "bit": lambda content: content.replace(b"\x93NUMPY", b"\x92NUMPY"),
     "text": lambda content: b"hello",
     "empty": lambda content: b"",
-    "member": lambda content: forged(content, arrays={"state/0.npy": b""}),
+    "member": lambda content: forged(content, arrays={"state/z.npy": b""}),
     "steps": lambda content: forged(content, with_value("steps", "many")),
     "seed": lambda content: forged(content, with_value("seed", -1)),
-    "words": lambda content: forged(content, lambda text: text | {"path": "elsewhere"}),
-    "format": lambda content: forged(content, with_value("checkpoint", checkpoint.FORMAT + 1)),
+    "words": lambda content: forged(content, rewritten('"steps"', '"stops"')),
+    "format": lambda content: forged(content, with_value("format", 2)),
     "list": lambda content: forged(content, lambda text: [text]),
     "deep": lambda content: forged(content, lambda text: b"[" * 100_000),
 }
@@ -360,7 +360,7 @@ def test_a_file_that_can_grow_no_more(apart, tmp_path, whole):
     assert json.loads(done.stdout)["warnings"].count("CheckpointNotWritten") == 1
     same(dict(np.load(tmp_path / "run.bgm.npz")), whole)
     # what was written while there was room
-    assert 0 < checkpoint.read_checkpoint(str(tmp_path / "run.bgm")).steps < 500
+    assert 0 < checkpoint.read_run(str(tmp_path / "run.bgm")).steps < 500
     assert sorted(os.listdir(tmp_path)) == ["run.bgm", "run.bgm.npz"]
 
 
@@ -376,7 +376,7 @@ def test_a_disk_that_is_free_again_is_used_again(path, monkeypatch):
     monkeypatch.setattr(container.os, "fsync", once)
     with pytest.warns(CheckpointNotWritten, match="No space left"):
         classifier(path).fit(X, Y)
-    assert checkpoint.read_checkpoint(path).steps == 500
+    assert checkpoint.read_run(path).steps == 500
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write")
