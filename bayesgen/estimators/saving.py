@@ -259,7 +259,7 @@ def _require_stack(fitted: Mapping[str, Any]) -> None:
         raise InvalidStructure("its weights are not positive, or do not sum to 1")
     if not 0 <= fitted.get("pool_share_", 0.0) <= 1:
         raise InvalidStructure("the share of its pool is not between 0 and 1")
-    for name, part in {"pool": pool, "left out": left_out}.items():
+    for name, part in {"pool": pool, "left_out": left_out}.items():
         if part is not None:
             part.require_axes(name, {"class": len(classes)})
 

@@ -36,9 +36,10 @@ class Registry:
     ) -> None:
         self.names: dict[type, str] = {}
         for kind, cls in ((k, c) for k, types in roots.items() for t in types for c in family(t)):
-            if is_ours(cls) and not inspect.isabstract(cls):
+            ours, derived = is_ours(cls), any(map(is_ours, cls.__mro__))
+            if ours and not inspect.isabstract(cls):
                 self.names[cls] = f"{kind}.{cls.__name__}"
-            elif any(map(is_ours, cls.__mro__)) and (yours is None or cls in yours):
+            elif derived and not ours and (yours is None or cls in yours):
                 self.names[cls] = f"yours.{cls.__name__}"
         self.types = {name: cls for cls, name in self.names.items()}
 
