@@ -24,14 +24,7 @@ from bayesgen.errors.operations import unsupported
 from bayesgen.errors.wording import named
 from bayesgen.inference import hyperparameter_sampling
 from bayesgen.inference.chain_diagnostics import chain_diagnostics, disagreement, has_converged
-from bayesgen.inference.checkpoint import (
-    DENSITY_ROUNDING,
-    CheckpointWriter,
-    Progress,
-    RunSpec,
-    Tree,
-    read_checkpoint,
-)
+from bayesgen.inference.checkpoint import Run, RunFile, Tree, read_run
 from bayesgen.inference.closed_blocks import (
     chains_of_draws,
     closed_blocks,
@@ -58,6 +51,9 @@ Values = dict[str, np.ndarray]
 
 CHUNK = 50
 """Steps between two updates of the progress bar and the checkpoint; Ctrl-C waits for their end."""
+
+DENSITY_ROUNDING = 1e-8
+"""Difference of log densities, relative to them and to 1, that counts as rounding."""
 
 STATS = {
     "diverging": "diverging",
@@ -97,11 +93,15 @@ class CompiledNUTS:
     values: Callable
     potential_energy: Callable
 
-    def first(self, keys: Traceable, tree: dict) -> tuple:
-        """Return the state of all chains and an empty piece of draws."""
+    def first(self, keys: Traceable, tree: dict, n_draws: int) -> tuple:
+        """Return the state of all chains, and n_draws draws; only their shapes mean something."""
+        import jax
+        import jax.numpy as jnp
+
         state = self.start(keys, tree)
         _, (u, stats) = self.advance(state, tree, 0)
-        return state, (self.values(u, tree), u, stats)
+        draws = (self.values(u, tree), u, stats)
+        return state, jax.tree.map(lambda a: jnp.zeros((n_draws, *a.shape[1:]), a.dtype), draws)
 
     def taken(self, state: Tree, tree: dict, n: int, *, kept: bool) -> tuple:
         """Return the state after n <= CHUNK steps and, where they are kept, a tuple of their draws.
@@ -286,8 +286,8 @@ class NUTS(Settings):
 
     def kept_seed(self) -> int | None:
         """Return the seed of the run in the checkpoint, or None where there is none."""
-        kept = None if self.checkpoint is None else read_checkpoint(str(self.checkpoint))
-        return None if kept is None else kept.seed
+        file = None if self.checkpoint is None else read_run(str(self.checkpoint))
+        return None if file is None else file.seed
 
     def infer(
         self, model: Model, statistics: ModelStatistics, reader: Reader, seed: int
@@ -357,13 +357,12 @@ class NUTS(Settings):
 
         options = {name: getattr(self, name) for name in OPTIONS}
         options["target_accept_prob"] = self.target_accept
-        run = compiled(density, self.warmup, tuple(options.items()))
+        sampler = compiled(density, self.warmup, tuple(options.items()))
         with jax.enable_x64(True):
-            tree = jax.tree.map(jnp.asarray, tree)
-            keys = jax.random.split(jax.random.key(seed), self.chains)
+            run = Run(self._settings(), seed, jax.tree.map(jnp.asarray, tree))
             with status_line(COMPILING, self.progress):
-                writer, tree, progress = self._begun(run, keys, tree, seed)
-            done = self._sample(run, tree, progress, writer)
+                run = self._begun(sampler, run)
+            done = self._sample(sampler, run)
         values, coordinates, stats = jax.tree.map(
             lambda *pieces: np.swapaxes(np.concatenate(pieces), 0, 1), *done.draws
         )
@@ -371,31 +370,26 @@ class NUTS(Settings):
         stats["lp"] = -stats["lp"]
         return values, stats, report
 
-    def _begun(self, run: CompiledNUTS, keys: Traceable, tree: dict, seed: int) -> tuple:
-        """Return the writer of the checkpoint, the numbers of the density and the progress so far.
+    def _begun(self, sampler: CompiledNUTS, run: Run) -> Run:
+        """Return a run at its start, or as far as the one in the checkpoint got.
 
         Raises:
             InvalidFile: the file belongs to another run.
         """
         import jax
-        import jax.numpy as jnp
 
-        if self.checkpoint is None:
-            return None, tree, Progress(0, run.start(keys, tree), (), 0.0)
-        asked = RunSpec(str(self.checkpoint), self._fingerprint(), seed, tree)
-        kept = read_checkpoint(asked.path)
-        if kept is None:
-            return CheckpointWriter(asked), tree, Progress(0, run.start(keys, tree), (), 0.0)
-        kept.require(asked)
-        asked = dataclasses.replace(asked, numbers=kept.like(tree))
-        tree = jax.tree.map(jnp.asarray, asked.numbers)
-        progress = kept.progress(*jax.eval_shape(run.first, keys, tree))
-        now, then = map(np.asarray, run.potential_energy(progress.state, tree))
+        keys, path = jax.random.split(jax.random.key(run.seed), self.chains), str(self.checkpoint)
+        file = None if self.checkpoint is None else read_run(path)
+        if file is None:
+            return dataclasses.replace(run, state=sampler.start(keys, run.numbers))
+        first = functools.partial(sampler.first, n_draws=max(file.steps - self.warmup, 0))
+        run = run.resumed(file, path, *jax.eval_shape(first, keys, run.numbers))
+        now, then = map(np.asarray, sampler.potential_energy(run.state, run.numbers))
         if not np.allclose(now, then, DENSITY_ROUNDING, DENSITY_ROUNDING):
-            raise other_run(asked.path, "model differs from that")
-        return CheckpointWriter(asked), tree, progress
+            raise other_run(path, "model differs from that")
+        return run
 
-    def _fingerprint(self) -> dict:
+    def _settings(self) -> dict:
         """Return the settings that a continued run must share."""
         arguments = ("draws", "warmup", "chains", "target_accept", *OPTIONS)
         packages = ("jax", "numpyro")
@@ -404,38 +398,37 @@ class NUTS(Settings):
             **{f"the version of {name}": version(name) for name in packages},
         }
 
-    def _sample(
-        self, run: CompiledNUTS, tree: dict, progress: Progress, writer: CheckpointWriter | None
-    ) -> Progress:
-        """Return the progress at the end of the run."""
+    def _sample(self, sampler: CompiledNUTS, run: Run) -> Run:
+        """Return the run at its end."""
+        file = None if self.checkpoint is None else RunFile(str(self.checkpoint))
         total = self.warmup + self.draws
         try:
-            if progress.steps < total:
+            if run.steps < total:
                 # compile before the clock starts: zero steps taken
                 with status_line(COMPILING, self.progress):
-                    run.taken(progress.state, tree, 0, kept=True)
-            began = time.perf_counter() - progress.seconds
+                    sampler.taken(run.state, run.numbers, 0, kept=True)
+            began = time.perf_counter() - run.seconds
             with progress_bar(
-                total, self.progress, unit="draw", title="NUTS", already=progress.steps
+                total, self.progress, unit="draw", title="NUTS", already=run.steps
             ) as bar:
                 for begin, end in _chunks(self.warmup, total):
-                    if begin < progress.steps:
+                    if begin < run.steps:
                         continue
                     kept = begin >= self.warmup
-                    state, draws = run.taken(progress.state, tree, end - begin, kept=kept)
-                    seconds = time.perf_counter() - began
+                    state, draws = sampler.taken(run.state, run.numbers, end - begin, kept=kept)
+                    reached = {"steps": end, "state": state, "draws": (*run.draws, *draws)}
                     # in one assignment: Ctrl-C may come between any two instructions
-                    progress = Progress(end, state, (*progress.draws, *draws), seconds)
+                    run = dataclasses.replace(run, **reached, seconds=time.perf_counter() - began)
                     bar.update(end - begin)
-                    if writer is not None and (end == total or writer.due()):
-                        writer.write(progress)
+                    if file is not None and (end == total or file.due()):
+                        file.write(run)
         except KeyboardInterrupt as stop:
-            written = writer is not None and writer.write(progress)
-            had, path = max(progress.steps - self.warmup, 0), str(self.checkpoint)
+            written = file is not None and file.write(run)
+            had, path = max(run.steps - self.warmup, 0), str(self.checkpoint)
             counts = {"had": had, "draws": self.draws, "chains": self.chains}
             stop.add_note(_interrupted(path, **counts, written=written))
             raise
-        return progress
+        return run
 
 
 # what help() and editors show: the fields, not the arguments of __new__

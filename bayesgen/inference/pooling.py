@@ -27,7 +27,7 @@ from bayesgen.inference.calibrated_posterior import CalibratedPosterior
 from bayesgen.inference.class_draws import ClassDraws, PartWeights, cached_rows, softmax
 from bayesgen.inference.posterior import LogJointDraws
 from bayesgen.inference.scores import LogClasses, Scores, contrasts, normalized
-from bayesgen.likelihoods.base import row_chunks
+from bayesgen.likelihoods.base import Arrays, row_chunks
 from bayesgen.likelihoods.multivariate_normal.density import SMALL_PRODUCT
 from bayesgen.likelihoods.special_functions import log_sum_exp
 from bayesgen.typing import Encoded, Joint, Labels, Parts, Weights
@@ -43,7 +43,7 @@ CHUNK_FLOATS = 2_000_000
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Pool:
+class Pool(Arrays):
     """Posterior of the weights of a log-linear pool, under several priors.
 
     share: posterior weight of each prior, summing to one. weights: modes, by part. roots: R with

@@ -13,10 +13,10 @@ import codecs
 import contextlib
 import dataclasses
 import errno
+import glob
 import json
 import math
 import os
-import re
 import secrets
 import zipfile
 from collections.abc import Generator, Mapping
@@ -30,10 +30,10 @@ from bayesgen.errors.files import foreign_file, unreadable_model
 Json = dict | list | str | int | float | bool | None
 
 TEXT = "model.json"
-KINDS = "biufU"
-"""NumPy's kinds of arrays that files hold: truth values, numbers and text."""
+NATIVE = [np.dtype(code) for code in "?bhilqBHILQefd"]
+DTYPES: dict[str, np.dtype] = {d.str: d for n in NATIVE for d in (n, n.newbyteorder())}
+"""Types of numbers in files, by NumPy's short names. Those of 16 bytes differ between machines."""
 
-ZIP = b"PK\x03\x04"
 FOREIGN = {
     b"\x80": "a pickle, which could run code",
     b"\x89HDF\r\n\x1a\n": "an HDF5 file, as those of netCDF-4 are",
@@ -44,9 +44,6 @@ FOREIGN = {
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Errors of a disk, a quota or a limit that takes no more bytes."""
-
-UNFINISHED = re.compile(r"[0-9a-f]{8}\.tmp")
-"""Ending of the names of unfinished files, after a dot, the name of the file and a dot."""
 
 
 class InvalidStructure(ValueError):
@@ -91,11 +88,7 @@ def replacing(path: str | os.PathLike) -> Generator[Path]:
 def leftovers(path: str | os.PathLike) -> list[Path]:
     """Return the unfinished files next to `path` left by killed writers."""
     target = Path(os.path.realpath(path))
-    return [
-        file
-        for file in target.parent.glob(".*.tmp")
-        if UNFINISHED.fullmatch(file.name.removeprefix(f".{target.name}."))
-    ]
+    return list(target.parent.glob(f".{glob.escape(target.name)}.{8 * '[0-9a-f]'}.tmp"))
 
 
 def _settle(path: Path) -> None:
@@ -116,8 +109,7 @@ def write_zip(path: Path, tree: Json, arrays: Mapping[str, np.ndarray]) -> None:
         archive.writestr(zipfile.ZipInfo(TEXT), json.dumps(tree, allow_nan=False))
         for name, array in arrays.items():
             # without force_zip64 an array of 4 GB could not be streamed
-            info = zipfile.ZipInfo(f"{name}.npy")
-            with archive.open(info, "w", force_zip64=True) as member:
+            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, array, allow_pickle=False)
 
 
@@ -144,15 +136,14 @@ class Archive:
             raise InvalidStructure(f"it has no array {name!r}, or asks for it twice")
         info = self.members.pop(name)
         with self.file.open(info) as member:
-            found = np.lib.format.read_magic(member)
+            version = np.lib.format.read_magic(member)
             shape, by_columns, dtype = np.lib.format.read_array_header_1_0(member)
-            if found != (1, 0) or by_columns:
+            if version != (1, 0) or by_columns:
                 raise InvalidStructure(f"{name!r} is not an array as clf.save(path) writes it")
-            size = math.prod(shape) * dtype.itemsize
             # strings of width 0 take no bytes, so their number would be unbounded
-            if dtype.kind not in KINDS or not dtype.itemsize:
+            if dtype.str not in DTYPES and (dtype.kind != "U" or not dtype.itemsize):
                 raise InvalidStructure(f"{name!r} is an array of {dtype}")
-            if member.tell() + size != info.file_size:
+            if member.tell() + math.prod(shape) * dtype.itemsize != info.file_size:
                 raise InvalidStructure(f"{name!r} is not as large as its shape {shape} says")
             return np.ndarray(shape, dtype, bytearray(member.read()))
 
@@ -172,7 +163,7 @@ def opened(path: Path) -> Generator[Archive]:
             raise unreadable_model(path, reason)
         with path.open("rb") as file:
             start = file.read(4096)
-            if not start.startswith(ZIP):
+            if not start.startswith(b"PK\x03\x04"):
                 raise foreign_file(path, _described(start))
             with zipfile.ZipFile(file) as archive:
                 members = {info.filename: info for info in archive.infolist()}
@@ -196,11 +187,10 @@ def opened(path: Path) -> Generator[Archive]:
 
 def _require_sizes(members: list[zipfile.ZipInfo], size: int) -> None:
     """Reject compressed or repeated members, and members that exceed the file together."""
-    packed = (m for m in members if m.compress_type or m.compress_size != m.file_size)
-    for member in packed:
-        raise InvalidStructure(
-            f"{member.filename!r} is compressed, which clf.save(path) never does"
-        )
+    for member in members:
+        if member.compress_type or member.compress_size != member.file_size:
+            reason = "is compressed, which clf.save(path) never does"
+            raise InvalidStructure(f"{member.filename!r} {reason}")
     if len({member.filename for member in members}) < len(members):
         raise InvalidStructure("two of its members have the same name")
     if sum(member.file_size for member in members) > size:

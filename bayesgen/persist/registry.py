@@ -1,129 +1,92 @@
-"""Registry of the types that may be rebuilt from a file, by their names in files."""
+"""The types of objects that files may hold, by their names in files."""
 
 import dataclasses
 import inspect
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
+from typing import Any, cast
 
-ABSENT = object()
-OURS = "bayesgen"
+from bayesgen.likelihoods.base import Arrays
 
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Record:
-    """Type name and parts of an object that a higher layer encodes and decodes.
-
-    Estimators are records, as is a user program, by its import path.
-    """
-
-    name: str
-    parts: dict[str, object]
+Parts = Mapping[str, object]
+"""The parts of an object by name: what its constructor takes."""
 
 
 class UnknownType(ValueError):
-    """A file names a type that is not in the registry."""
+    """A file names a type that is not allowed."""
+
+
+Apart = Callable[[object], tuple[str, Parts] | None]
+"""Returns the name of an object's type and its parts; None: no file may hold it."""
+Together = Callable[[str, Parts], object]
+"""Returns the object of a type's name and its parts; raises UnknownType if no file may hold it."""
 
 
 class Registry:
-    """Types that may be rebuilt, by name; a user's own are called "yours.Name".
+    """Dataclasses that files may hold, by name.
 
     Args:
         roots: kind -> types; these and everything of this library that derives from them and is not
             abstract are called "kind.Name", wherever they live: files outlast modules.
-        yours: types of the user's own that may be rebuilt too.
+        yours: the types of the user's own, derived from these, that are called "yours.Name"; None:
+            all that exist in this process.
     """
 
-    def __init__(self, roots: Mapping[str, Iterable[type]], yours: Iterable[type] = ()) -> None:
-        self._roots = {kind: tuple(types) for kind, types in roots.items()}
-        self._types = {f"yours.{cls.__name__}": cls for cls in yours}
-        for kind, types in self._roots.items():
-            for cls in (cls for root in types for cls in (root, *descendants(root))):
-                if is_ours(cls) and not inspect.isabstract(cls):
-                    self._types[f"{kind}.{cls.__name__}"] = cls
-        self._names = {cls: name for name, cls in self._types.items()}
-
-    def name(self, cls: type) -> str | None:
-        """Return the name of a type in files, or None.
-
-        A type of a user's own has one if it derives from a root.
-        """
-        derived = any(issubclass(cls, types) for types in self._roots.values())
-        return self._names.get(cls, f"yours.{cls.__name__}" if derived else None)
+    def __init__(
+        self, roots: Mapping[str, tuple[type, ...]], yours: Container[type] | None = None
+    ) -> None:
+        self.names: dict[type, str] = {}
+        for kind, cls in ((k, c) for k, types in roots.items() for t in types for c in family(t)):
+            ours, derived = is_ours(cls), any(map(is_ours, cls.__mro__))
+            if ours and not inspect.isabstract(cls):
+                self.names[cls] = f"{kind}.{cls.__name__}"
+            elif derived and not ours and (yours is None or cls in yours):
+                self.names[cls] = f"yours.{cls.__name__}"
+        self.types = {name: cls for cls, name in self.names.items()}
 
     def type(self, name: str) -> type:
         """Return the type of a name.
 
         Raises:
-            UnknownType: it is not in the registry.
+            UnknownType: it is not allowed.
         """
-        if name not in self._types:
+        if name not in self.types:
             raise UnknownType(name)
-        return self._types[name]
+        return self.types[name]
+
+    def apart(self, value: object) -> tuple[str, Parts] | None:
+        """Return the name of a dataclass and its fields; None of other objects."""
+        if not dataclasses.is_dataclass(value) or type(value) not in self.names:
+            return None
+        parts = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        return self.names[type(value)], parts
+
+    def together(self, name: str, parts: Parts) -> object:
+        """Return a dataclass made by its constructor, which validates.
+
+        The arrays of a likelihood are restored by `with_arrays`, because its constructor accepts
+        only the guesses of a user, whereas completed ones may be 0 or NaN in uninformative columns,
+        or computed from statistics.
+        """
+        cls, later = self.type(name), set()
+        if issubclass(cls, Arrays):
+            later = {
+                field.name
+                for field in dataclasses.fields(cast(Any, cls))
+                if not field.init
+                or (field.name in cls.axes and field.default is not dataclasses.MISSING)
+            }
+        made = cls(**{name: part for name, part in parts.items() if name not in later})
+        arrays = {name: part for name, part in parts.items() if name in later}
+        return made.with_arrays(arrays) if arrays else made
 
 
-def descendants(root: type) -> Iterator[type]:
-    """Yield every class that derives from another and exists in this process."""
+def family(root: type) -> Iterator[type]:
+    """Yield a class and every class that derives from it and exists in this process."""
+    yield root
     for cls in root.__subclasses__():
-        yield cls
-        yield from descendants(cls)
+        yield from family(cls)
 
 
 def is_ours(cls: type) -> bool:
     """Return whether a class is part of this library."""
-    return cls.__module__.split(".")[0] == OURS
-
-
-# -- NumPyro's distributions, by their public names and parameters -----------------------------
-
-
-def is_distribution(value: object) -> bool:
-    """Return whether a value is a distribution of NumPyro, without loading it."""
-    return any(_from_numpyro(cls) and cls.__name__ == "Distribution" for cls in type(value).__mro__)
-
-
-def is_distribution_class(value: object) -> bool:
-    """Return whether a value is a class of NumPyro's distributions, such as `Gamma`."""
-    name = getattr(value, "__name__", "")
-    return callable(value) and _from_numpyro(value) and name != "" and public_class(name) is value
-
-
-def distribution_arguments(value: object) -> dict[str, object] | None:
-    """Return the parameters of a distribution by name; None where they cannot be found."""
-    if public_class(type(value).__name__) is not type(value):
-        return None
-    found = {name: getattr(value, name, ABSENT) for name in _parameters(type(value))}
-    return None if ABSENT in found.values() else found
-
-
-def distribution(name: str, given: Mapping[str, object]) -> object:
-    """Return the distribution of a name with parameters.
-
-    Raises:
-        UnknownType: NumPyro has no such distribution.
-    """
-    cls = public_class(name)
-    if not isinstance(cls, type) or set(given) != set(_parameters(cls)):
-        raise UnknownType(name)
-    return cls(**given)
-
-
-def public_class(name: str) -> object:
-    """Return a class of distributions by its public name, or the function that picks one, or None.
-
-    A function picks one where two classes differ only in their parameters: `Bernoulli` picks
-    `BernoulliProbs` or `BernoulliLogits`.
-    """
-    import numpyro.distributions as dist
-
-    def named(word: str) -> object:
-        found = getattr(dist, word, None) if word.isidentifier() else None
-        return found if isinstance(found, type) and issubclass(found, dist.Distribution) else None
-
-    return named(name) or (getattr(dist, name) if named(f"{name}Probs") else None)
-
-
-def _parameters(cls: type) -> list[str]:
-    return [name for name in inspect.signature(cls).parameters if name != "validate_args"]
-
-
-def _from_numpyro(value: object) -> bool:
-    return getattr(value, "__module__", "").startswith("numpyro.distributions")
+    return cls.__module__.split(".")[0] == "bayesgen"

@@ -15,10 +15,12 @@ out in place of leave-one-out.
 """
 
 import dataclasses
+from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from bayesgen.likelihoods.base import Arrays
 from bayesgen.prevalence.proportions import Alpha, Proportions, Rows, drawn
 from bayesgen.prevalence.score_edges import edges_between
 from bayesgen.typing import Joint, Labels, Weights
@@ -32,7 +34,7 @@ SWEEPS = 60
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class LeftOutRows:
+class LeftOutRows(Arrays):
     """Predictions of labeled rows, each from the others, under even class probabilities.
 
     log_proba: (row, class). codes: their classes. weight: their weights.
@@ -41,6 +43,7 @@ class LeftOutRows:
     log_proba: Joint
     codes: Labels
     weight: Weights
+    axes: ClassVar = {"log_proba": ("row", "class"), "codes": ("row",), "weight": ("row",)}
 
     def counts(self) -> Float[np.ndarray, " class"]:
         """Return the weight of each class."""

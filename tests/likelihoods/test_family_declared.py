@@ -108,6 +108,11 @@ def test_equal_declarations_are_equal_and_travel(text):
 
 def test_distributions_are_spelled_as_direct_data():
     assert spelled(dist.Gamma(2, 1)) == ("Gamma", {"concentration": 2, "rate": 1})
+    cut = dist.TruncatedNormal(0, 1, low=-2)
+    words = {"base_dist": ("Normal", {"loc": 0, "scale": 1}), "low": -2}
+    assert spelled(cut) == ("LeftTruncatedDistribution", words)
+    two = dist.MixtureSameFamily(dist.Categorical(np.ones(2) / 2), dist.Normal(np.zeros(2), 1.0))
+    assert spelled(two) is two
     for whole in (dist.HalfNormal(3.0), dist.TruncatedNormal(0.0, 1.0, low=0.0)):
         back = built(spelled(whole))
         assert back.log_prob(1.0) == whole.log_prob(1.0)

@@ -59,8 +59,8 @@ def refused(content, tmp_path, match=None):
 
 
 def fields(text):
-    """Return the parts of the estimator's record."""
-    return text["model"]["record"]["parts"]
+    """Return the parts of the estimator."""
+    return text["model"]["object"]["parts"]
 
 
 def found(node, key):
@@ -108,7 +108,7 @@ def rewritten(old, new):
 
 
 NODES = [None, True, 0, -1, 10**30, 0.5, "", "x", [], {}, {"tuple": []}, {"number": "nan"}]
-NODES += [{"dict": []}, {"list": [1]}, {"object": {}}, {"array": {}}, {"objects": {}}]
+NODES += [{"dict": []}, {"list": [1]}, {"object": {}}, {"array": {}}, {"transposed": ["_", [0]]}]
 
 
 def spots_of(node):

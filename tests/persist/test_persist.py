@@ -5,7 +5,6 @@ import dataclasses
 import io
 import json
 import os
-import pickle
 import zipfile
 
 import joblib
@@ -131,8 +130,8 @@ MODELS = {
 
 # -- classifiers -----------------------------------------------------------------------------------
 
-FITS = [(name, method) for name in MODELS for method in ("exact", "mle")]
-FITS += [("NaiveBayes", "map"), ("QDA with missing values", "map")]
+FITS = [(name, "exact") for name in MODELS]
+FITS += [("NaiveBayes", "map"), ("QDA with missing values", "map"), ("JointTable", "mle")]
 
 
 @pytest.mark.parametrize(("name", "method"), FITS)
@@ -156,7 +155,7 @@ def test_a_loaded_classifier_answers_with_the_same_bits_and_goes_on(name, method
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The chains do not agree yet")
 @pytest.mark.filterwarnings("ignore::bayesgen.errors.LowSampleSize")
-@pytest.mark.parametrize("name", ["NaiveBayes", "QDA", "QDA with missing values"])
+@pytest.mark.parametrize("name", ["NaiveBayes", "QDA with missing values"])
 def test_draws_of_nuts(name, tmp_path, rng):
     make, data = MODELS[name]
     X, y = data(rng)
@@ -235,45 +234,40 @@ def test_an_unusual_fit_comes_back(name, tmp_path, rng):
 @pytest.mark.parametrize(
     "labels",
     [
-        np.array(["b", "a"]),
         np.array(["b", "a" * 100]),
         np.array(["b", "a"], dtype=object),
-        np.array([3, -1]),
         np.array([3, 1], dtype=np.uint8),
         np.array([True, False]),
         np.array([2.0, 1.0], dtype=np.float32),
         pd.Series(["b", "a"], dtype="string"),
         pd.Series(["b", "a"], dtype="category"),
-        pl.Series(["b", "a"]),
     ],
     ids=lambda labels: str(labels.dtype),
 )
 def test_classes_keep_their_types(labels, tmp_path, rng):
-    y = labels[np.arange(20) % 2] if not isinstance(labels, pl.Series) else labels[[0, 1] * 10]
+    y = labels[np.arange(20) % 2]
     clf = bg.NaiveBayes().fit(rng.normal(size=(20, 2)), y)
     found = saved_and_loaded(clf, tmp_path)
     require_same(found.predict(np.eye(2)), clf.predict(np.eye(2)))
 
 
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        {"class_prior": [0.5, 0.25, 0.25]},
-        {"class_prior": np.array([0.5, 0.25, 0.25])},
-        {"class_prior": np.float64(2.0)},
-        {"inference": bg.MLE(bias_corrected=True)},
-        {"inference": bg.NUTS(draws=10, progress=False)},
-        {"likelihood": {0: bg.Normal(mean_rows=np.float64(2)), (1, "width", 3): bg.Normal()}},
-        {"remainder": "auto", "likelihood": {"petal_width": bg.Normal(variance=np.array([0.3]))}},
-        {"random_state": np.random.RandomState(8)},
-        {"unseen": np.asfortranarray(np.eye(3)[:, :2])},
-        {"unseen": np.arange(24.0).reshape(2, 3, 4).transpose(2, 0, 1)},
-        {"unseen": [np.zeros((0, 3)), np.float16(2.5), np.array("text"), float("-inf")]},
-    ],
-    ids=" ".join,
-)
-def test_parameters_come_back_as_they_were_given(parameters, tmp_path):
+def test_parameters_come_back_as_they_were_given(tmp_path):
     X, y = bg.datasets.load_iris()
+    guesses = {"petal_width": bg.Normal(variance=np.array([0.3]))}
+    parameters = {
+        "class_prior": np.float64(2.0),
+        "inference": bg.NUTS(draws=10, progress=False),
+        "likelihood": {0: bg.Normal(mean_rows=np.float64(2)), (1, "width", 3): bg.Normal()},
+        "random_state": np.random.RandomState(8),
+        "unseen": [
+            *(np.zeros((0, 3)), np.float16(2.5), np.array("text"), np.str_("text")),
+            *(float("-inf"), True, 3, None, ("a", b"a".decode()), np.dtype(bool), np.int8),
+            np.asfortranarray(np.eye(3)[:, :2]),
+            np.arange(24.0).reshape(2, 3, 4).transpose(2, 0, 1),
+            *([0.5, 0.25], np.array([[None, "a"], [1, 2.5]]), bg.MLE(bias_corrected=True), guesses),
+            sparse.csr_array(np.eye(3)),
+        ],
+    }
     saved_and_loaded(bg.GenerativeClassifier().fit(X, y).set_params(**parameters), tmp_path)
 
 
@@ -281,7 +275,7 @@ def test_one_class_so_far(tmp_path):
     X, y = bg.datasets.load_iris()
     clf = bg.LDA().partial_fit(X[:20], y[:20])
     found = saved_and_loaded(clf, tmp_path)
-    with pytest.raises(errors.InvalidData):
+    with pytest.raises(errors.NoAttribute):
         found.predict(X)
     for going_on in (found, clf):
         going_on.partial_fit(X[20:], y[20:])
@@ -309,8 +303,8 @@ def test_families_and_statistics_come_back(name, tmp_path, rng):
         statistics = prior.statistics(x, y, weight, **shape)
         value[word] = (prior, prior.complete(statistics), statistics)
     registry = persist.Registry({"likelihood": (Likelihood,), "statistics": (Statistics,)})
-    persist.write_model(tmp_path / "part.bgm", value, registry, lambda part: part)
-    found = persist.read_model(tmp_path / "part.bgm", registry, lambda record: None)
+    persist.write_model(tmp_path / "part.bgm", value, registry.apart)
+    found = persist.read_model(tmp_path / "part.bgm", registry.together)
     require_same(found, value)
     more = case.prior.statistics(*case.rows(rng, 20), np.ones(20), **shape)
     require_same(found["stated"][2] + more, value["stated"][2] + more)
@@ -444,21 +438,11 @@ def by_skops(clf):
     return skops.io.loads(content, trusted=skops.io.get_untrusted_types(data=content))
 
 
-WAYS = {
-    "deepcopy": copy.deepcopy,
-    "pickle": lambda clf: pickle.loads(pickle.dumps(clf)),
-    "joblib": by_joblib,
-    "skops": by_skops,
-}
-
-
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize(("name", "method"), [("NaiveBayes", "exact"), ("QDA", "map")])
-def test_other_ways_keep_the_bits_too(way, name, method, rng):
-    make, data = MODELS[name]
-    X, y = data(rng)
-    clf = make(inference=method).fit(X, y)
-    found = WAYS[way](clf)
+@pytest.mark.parametrize("again", [copy.deepcopy, by_joblib, by_skops])
+def test_other_ways_keep_the_bits_too(again):
+    X, y = passengers()
+    clf = bg.NaiveBayes().fit(X, y)
+    found = again(clf)
     require_same(found, clf)
     for going_on in (found, clf):
         going_on.partial_fit(X, y)

@@ -27,9 +27,8 @@ def keyed(x, y=None, *, n_classes, **sizes):
 @pytest.mark.parametrize(
     ("program", "container"),
     [
-        (user_programs.bells, np.asarray),
         (user_programs.bells, pd.DataFrame),
-        (keyed, lambda X: {"x": X}),
+        pytest.param(keyed, lambda X: {"x": X}, marks=pytest.mark.slow),
     ],
 )
 def test_draws_of_a_program_are_kept_and_its_import_path(program, container, tmp_path):

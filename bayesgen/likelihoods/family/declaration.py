@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Protocol, runtime_checkable
 
@@ -199,8 +200,8 @@ def words(constraint: Constraint, edge: Callable[[float], bool] | None = None) -
 def spelled(value: object) -> object:
     """Return a NumPyro distribution as plain data, for files and comparisons.
 
-    A class becomes its name, an instance (name, {parameter: number}). A distribution that is not
-    numpyro's own, or has parameters of several numbers, stays as it is.
+    A class becomes its name, an instance (name, {parameter: number, or distribution spelled}). A
+    distribution that is not numpyro's own, or has parameters of several numbers, stays as it is.
     """
     import jax
     import numpyro.distributions as dist
@@ -211,17 +212,21 @@ def spelled(value: object) -> object:
         return value
     if cls is value:
         return name
-    params = {n: np.asarray(getattr(value, n, np.nan)) for n in getattr(cls, "arg_constraints", ())}
-    if not params or any(number.ndim for number in params.values()):
-        return value
-    numbers = {n: number.item() for n, number in params.items()}
-    try:
-        leaves, tree = jax.tree.flatten(cls(**numbers))
-    except TypeError:
-        return value
+    words: dict[str, object] = {}
+    for parameter in inspect.signature(cls).parameters:
+        part = getattr(value, parameter, None)
+        if isinstance(part, dist.Distribution):
+            part = spelled(part)
+        if isinstance(part, tuple):
+            words[parameter] = part
+        elif np.ndim(part) == 0 and np.asarray(part).dtype.kind in "biuf":
+            words[parameter] = np.asarray(part).item()
+        elif parameter != "validate_args":
+            return value
+    leaves, tree = jax.tree.flatten(built((name, words)))
     found, same = jax.tree.flatten(value)
     equal = tree == same and all(map(np.array_equal, leaves, found))
-    return (name, numbers) if equal else value
+    return (name, words) if equal else value
 
 
 def built(value: object) -> object:
@@ -231,7 +236,7 @@ def built(value: object) -> object:
     if isinstance(value, str):
         return getattr(dist, value, value)
     if isinstance(value, tuple | list) and len(value) == 2 and value[0] in dist.__all__:
-        return getattr(dist, value[0])(**value[1])
+        return getattr(dist, value[0])(**{name: built(part) for name, part in value[1].items()})
     return value
 
 
@@ -363,5 +368,6 @@ def shown(value: object) -> str:
     if isinstance(value, str):
         return f"dist.{value}"
     if isinstance(value, tuple | list):
-        return f"dist.{value[0]}({', '.join(f'{n}={number!r}' for n, number in value[1].items())})"
+        parts = {n: shown(p) if isinstance(p, tuple) else repr(p) for n, p in value[1].items()}
+        return f"dist.{value[0]}({', '.join(f'{n}={part}' for n, part in parts.items())})"
     return getattr(value, "__name__", None) or f"{type(value).__name__}(...)"

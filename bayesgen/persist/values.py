@@ -1,0 +1,274 @@
+"""Values as JSON and arrays, and back: one representation for each of a closed set of types.
+
+Strings, integers, finite floats, booleans and None stand for themselves; everything else is a JSON
+object with one key, which names its kind: "number", "list", "tuple", "dict", "array" or
+"transposed", or "object", which has a type and parts. Floats are read back bit for bit. Any defect
+of a file is reported here, in one sentence.
+"""
+
+import dataclasses
+import math
+import os
+import re
+from collections.abc import Callable, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from bayesgen.errors import BayesgenError, Cure, InvalidFile
+from bayesgen.errors.files import unsavable, unusable_model
+from bayesgen.persist.container import (
+    DTYPES,
+    Archive,
+    InvalidStructure,
+    Json,
+    opened,
+    write_zip,
+)
+from bayesgen.persist.registry import Apart, Parts, Together, UnknownType
+
+FORMAT = 1
+"""Raised when files change so that an older version could not read them."""
+
+SIMPLE = (bool, int, str, type(None))
+"""Types that stand for themselves; their subclasses (enumerations, ...) are something else."""
+NUMBERS = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
+
+Where = tuple[str, ...]
+
+
+def write_model(path: Path, model: object, apart: Apart) -> None:
+    """Write a model to a file.
+
+    Args:
+        path: of the file.
+        model: an estimator, or anything else of the closed set of types.
+        apart: takes apart what a file may hold beside numbers, text, arrays and collections.
+
+    Raises:
+        InvalidFile: a part is not data.
+    """
+    writer = Writer(apart)
+    node = writer.node(model)
+    tree = {"format": FORMAT, "version": version("bayesgen"), "model": node}
+    write_zip(path, tree, writer.arrays)
+
+
+def read_model(path: str | os.PathLike, together: Together) -> object:
+    """Return the model of a file.
+
+    Args:
+        path: of the file.
+        together: makes objects of their parts.
+
+    Raises:
+        InvalidFile: any defect of the file, in one sentence; nothing in it is executed.
+    """
+    path = Path(path)
+    try:
+        with opened(path) as archive:
+            return Reader(together, archive).value(_model(path, archive.tree))
+    except InvalidFile:
+        raise
+    except UnknownType as error:
+        raise InvalidFile(
+            "{path:path} refers to {name!r}, which this version of bayesgen does not have.",
+            Cure(
+                "If it is a class of your own, pass it: bg.load(path, classes=[...]).",
+                "If it is a class of your own, the model opens in Python alone.",
+            ),
+            path=path,
+            name=error.args[0],
+        ) from error
+    # a forged file may raise any exception here: report it as an invalid file
+    except Exception as error:
+        kind = "its text lacks " if isinstance(error, KeyError) else f"{type(error).__name__}: "
+        said = "" if isinstance(error, BayesgenError | ValueError) else kind
+        reason = f"{said}{error}".splitlines()[0][:200].rstrip(". ")
+        raise unusable_model(path, reason) from error
+
+
+def _model(path: Path, tree: Json) -> Json:
+    if not isinstance(tree, dict):
+        raise InvalidStructure("it does not say what it holds")
+    form = tree.get("format")
+    if type(form) is not int or form < 1:
+        raise InvalidStructure("it has no format that bayesgen knows")
+    if form > FORMAT:
+        raise InvalidFile(
+            "{path:path} has the format {found!r}; this version of bayesgen reads formats up "
+            "to {supported}.",
+            "Upgrade: pip install --upgrade bayesgen.",
+            path=path,
+            found=form,
+            supported=FORMAT,
+        )
+    return tree["model"]
+
+
+# -- objects of NumPy and SciPy, in the terms of simpler ones --------------------------------------
+
+
+def _apart(value: object) -> tuple[str, Parts] | None:
+    """Return the name of an object's type and its parts; None of any other type."""
+    match value:
+        case np.generic():
+            name = "text" if value.dtype.kind == "U" else value.dtype.str
+            return "numpy.scalar", {"dtype": name, "value": value.item()}
+        case np.ndarray() if value.dtype.kind == "O":
+            return "numpy.objects", {"shape": value.shape, "items": value.ravel().tolist()}
+        case np.dtype():
+            return "numpy.dtype", {"name": value.str}
+        case type() if issubclass(value, np.number):
+            return "numpy.type", {"name": np.dtype(value).str}
+        case np.random.RandomState():
+            return "numpy.RandomState", value.get_state(legacy=False)
+        case sparse.csr_array():
+            parts = ("data", "indices", "indptr", "shape")
+            return "scipy.csr_array", {name: getattr(value, name) for name in parts}
+    return None
+
+
+def _scalar(dtype: str, value: object) -> np.generic:
+    return (np.str_ if dtype == "text" else DTYPES[dtype].type)(value)
+
+
+def _objects(shape: tuple[int, ...], items: list) -> np.ndarray:
+    array = np.empty(len(items), dtype=object)
+    array[:] = items
+    return array.reshape(shape)
+
+
+def _random_state(**state: Any) -> np.random.RandomState:
+    generator = np.random.RandomState(0)
+    generator.set_state(state)
+    return generator
+
+
+def _csr_array(shape: tuple[int, int], **parts: np.ndarray) -> sparse.csr_array:
+    matrix = sparse.csr_array((parts["data"], parts["indices"], parts["indptr"]), shape=shape)
+    matrix.check_format(full_check=True)
+    return matrix
+
+
+TOGETHER: Mapping[str, Callable[..., object]] = {
+    "numpy.scalar": _scalar,
+    "numpy.objects": _objects,
+    "numpy.dtype": lambda name: DTYPES[name],
+    "numpy.type": lambda name: DTYPES[name].type,
+    "numpy.RandomState": _random_state,
+    "scipy.csr_array": _csr_array,
+}
+"""What puts the parts of `_apart` together again, by name."""
+
+
+# -- writing and reading ---------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Writer:
+    """One model on its way to a file. arrays: by their name in the file."""
+
+    apart: Apart
+    arrays: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
+
+    def node(self, value: object, where: Where = ()) -> Json:
+        """Return a value as JSON; its arrays are collected separately.
+
+        Args:
+            value: of the closed set of types.
+            where: its path within the model: attributes, keys, positions.
+
+        Raises:
+            InvalidFile: a part is not of the closed set.
+        """
+        if isinstance(value, bool | int | str | None) and type(value) in SIMPLE:
+            return value
+        if isinstance(value, float) and type(value) is float:
+            return value if math.isfinite(value) else {"number": str(value)}
+        if isinstance(value, tuple | list) and type(value) in (tuple, list):
+            items = [self.node(item, (*where, str(i))) for i, item in enumerate(value)]
+            return {type(value).__name__: items}
+        if isinstance(value, Mapping):
+            pairs = value.items()
+            return {
+                "dict": [[self.node(k, where), self.node(v, (*where, str(k)))] for k, v in pairs]
+            }
+        dtype = getattr(value, "dtype", None)
+        if isinstance(dtype, np.dtype) and dtype.kind not in "OU" and dtype.str not in DTYPES:
+            raise InvalidFile(
+                "{where} is an array of {found}; whole and real numbers, booleans and text can be "
+                "saved.",
+                "Convert it: .astype(float) or .astype(str).",
+                where=_shown(where),
+                found=dtype,
+            )
+        if isinstance(value, np.ndarray) and value.dtype.kind != "O":
+            return self._array(value, where)
+        if (known := _apart(value) or self.apart(value)) is None:
+            raise unsavable(_shown(where), value)
+        name, parts = known
+        nodes = {key: self.node(part, (*where, key)) for key, part in parts.items()}
+        return {"object": {"type": name, "parts": nodes}}
+
+    def _array(self, value: np.ndarray, where: Where) -> Json:
+        """Return the name of an array, and the order of its axes in memory, if it is not usual.
+
+        Products of matrices round by how these lie in memory.
+        """
+        usual = order = list(range(value.ndim))
+        if not value.flags.c_contiguous and all(value.strides):
+            order = sorted(order, key=lambda axis: -abs(value.strides[axis]))
+        words = (re.sub(r"[^\w+-]", "_", word).strip("_") or "_" for word in where)
+        name = "/".join(words) or "_"
+        while name in self.arrays:
+            name += "_"
+        self.arrays[name] = np.asarray(value.transpose(order), order="C")
+        return {"array": name} if order == usual else {"transposed": [name, order]}
+
+
+def _shown(where: Where) -> str:
+    return ".".join(where) or "the model"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Reader:
+    """One open file."""
+
+    together: Together
+    archive: Archive
+
+    def value(self, node: Any) -> object:
+        """Return the value of a node.
+
+        Raises:
+            InvalidStructure, UnknownType, KeyError, TypeError, ...: `Writer` writes no such node.
+        """
+        if isinstance(node, list):
+            raise InvalidStructure("a list stands where a value belongs")
+        if not isinstance(node, dict):
+            return node
+        ((word, content),) = node.items()
+        match word:
+            case "number":
+                return NUMBERS[content]
+            case "list":
+                return [self.value(item) for item in content]
+            case "tuple":
+                return tuple(self.value(item) for item in content)
+            case "dict":
+                return {self.value(key): self.value(item) for key, item in content}
+            case "array":
+                return self.archive.array(content)
+            case "transposed":
+                name, order = content
+                return self.archive.array(name).transpose(np.argsort(order))
+            case "object":
+                name = content["type"]
+                parts = {key: self.value(part) for key, part in content["parts"].items()}
+                made = TOGETHER.get(name)
+                return self.together(name, parts) if made is None else made(**parts)
+        raise KeyError(word)
