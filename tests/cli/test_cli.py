@@ -9,12 +9,10 @@ from pyarrow import parquet
 
 from bayesgen import LDA, QDA, NaiveBayes, datasets
 from bayesgen.cli import main
-from bayesgen.cli.data_file import DataFile
-from bayesgen.cli.models import in_words, new_classifiers
+from bayesgen.cli.data import LabelledData
 from bayesgen.cli.options import CsvFormat
-from bayesgen.cli.target_column import LabelledRows
-from bayesgen.errors.base import merge_sentences, merge_warnings
-from bayesgen.estimators.compared import default_methods
+from bayesgen.cli.printing import model_in_words
+from bayesgen.estimators.compared import classifiers_by_method, default_methods
 from bayesgen.table import read_table
 from bayesgen.table.sources.csv_files import NULLS
 
@@ -34,7 +32,8 @@ def csv(tmp_path):
 
 
 def read(path, target, missing=()):
-    return LabelledRows.read(DataFile.find(path, CsvFormat(missing)), target)
+    X, y, _ = LabelledData.read(path, target, csv=CsvFormat(missing)).rows()
+    return X, y
 
 
 def test_compare_prints_data_model_and_scores(capsys):
@@ -101,20 +100,20 @@ def test_compare_other_models(capsys, model, words):
 @pytest.mark.parametrize(
     ("model", "missing", "name", "inference"),
     [
-        ("naive-bayes", True, "exact Bayes", "exact"),
-        ("lda", False, "exact Bayes", "exact"),
-        ("qda", True, "Bayes", "auto"),
+        (NaiveBayes, True, "exact Bayes", "exact"),
+        (LDA, False, "exact Bayes", "exact"),
+        (QDA, True, "Bayes", "auto"),
     ],
 )
 def test_exact_bayes_is_promised_only_where_it_exists(model, missing, name, inference):
     table = read_table(pa.table({"x": [1.0, None if missing else 2.0]}))
-    ((found, classifier),) = new_classifiers(model, ("exact",), 0, table).items()
+    ((found, classifier),) = classifiers_by_method(model, ("exact",), table, 0).items()
     assert (found, classifier.inference) == (name, inference)
 
 
 def test_a_loaded_model_is_named_by_its_class():
     X, y = datasets.load_iris()
-    words = in_words(LDA().fit(X, y), read_table(X))
+    words = model_in_words(LDA().fit(X, y), read_table(X))
     assert words.startswith("LDA: MultivariateNormal(covariance='shared') for sepal_length")
 
 
@@ -149,16 +148,6 @@ def test_notes_go_to_stderr(csv, capsys):
     assert notes[0].startswith("note: class 'a' has only 3 rows, so there are 3 folds")
     assert notes[1].startswith("note: exact Bayes: column 'c' is constant")
     assert len(notes) == 2
-
-
-def test_warnings_that_differ_in_their_numbers_are_merged():
-    texts = ("3 rows of 'x1' are odd", "4 rows of 'x1' are odd", "4 rows of 'x2' are odd")
-    assert merge_warnings({"MLE": texts, "MAP": texts[1:2]}) == [
-        "MLE, MAP: 3 rows of 'x1' are odd (and 1 more like it)",
-        "MLE: 4 rows of 'x2' are odd",
-    ]
-    notes = [f"column 'c{c}' has 'q' in {n} of 99 rows" for c, n in ((1, 3), (1, 20), (2, 3))]
-    assert merge_sentences(notes) == [f"{notes[0]} (and 2 more like it: 2 columns)"]
 
 
 def test_datasets_lists_them_all(capsys):
@@ -253,58 +242,56 @@ def test_refused_data_exits_with_1_and_one_sentence(arguments, sentence, csv, tm
 
 def test_every_usual_spelling_of_missing_is_read_as_missing(csv):
     lines = [f'"{null}",{null},k' for null in NULLS]
-    rows = read(csv("text,number,y", *lines, "word,1.5,k", "?,2,k"), "y", ("?",))
-    assert rows.X["text"].to_pylist() == [*[None] * len(NULLS), "word", None]
-    assert rows.X["number"].to_pylist() == [*[None] * len(NULLS), 1.5, 2.0]
+    X, _ = read(csv("text,number,y", *lines, "word,1.5,k", "?,2,k"), "y", ("?",))
+    assert X["text"].to_pylist() == [*[None] * len(NULLS), "word", None]
+    assert X["number"].to_pylist() == [*[None] * len(NULLS), 1.5, 2.0]
 
 
 def test_numbers_are_read_to_the_last_digit(csv, rng):
     numbers = rng.normal(size=1000) * 10.0 ** rng.integers(-20, 20, 1000)
-    rows = read(csv("x,y", *(f"{number!r},a" for number in numbers.tolist())), "y")
-    assert rows.X["x"].to_pylist() == numbers.tolist()
+    X, _ = read(csv("x,y", *(f"{number!r},a" for number in numbers.tolist())), "y")
+    assert X["x"].to_pylist() == numbers.tolist()
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
 def test_cells_may_be_separated_in_any_usual_way(separator, csv):
     lines = ['"a;b,|",y', "1.5,a", "2,b"]
-    rows = read(csv(*(separator.join(line.rsplit(",", 1)) for line in lines)), "y")
-    assert (rows.X["a;b,|"].to_pylist(), rows.y.tolist()) == ([1.5, 2.0], ["a", "b"])
-    tabs = read(csv("x,z\ty", "1\ta", "2\tb", name="rows.tsv"), "y")
-    assert (tabs.X.column_names, tabs.y.tolist()) == (["x,z"], ["a", "b"])
+    X, y = read(csv(*(separator.join(line.rsplit(",", 1)) for line in lines)), "y")
+    assert (X["a;b,|"].to_pylist(), y.tolist()) == ([1.5, 2.0], ["a", "b"])
 
 
 def test_parquet_files_and_folders_are_read(tmp_path):
     path = tmp_path / "rows.parquet"
     parquet.write_table(pa.table({"x": [1, None], "y": [True, False]}), path)
-    stored = read(str(path), "y")
-    assert stored.X["x"].to_pylist() == [1, None]
-    assert stored.y.tolist() == [True, False]
+    X, y = read(str(path), "y")
+    assert X["x"].to_pylist() == [1, None]
+    assert y.tolist() == [True, False]
     folder = tmp_path / "parts.parquet"
     folder.mkdir()
     for part, level in enumerate("ab"):
         levels = pa.array([level, "c"]).dictionary_encode()
         parquet.write_table(pa.table({"x": levels, "y": [0, 1]}), folder / f"{part}.parquet")
-    assert read(str(folder), "y").X["x"].to_pylist() == ["a", "c", "b", "c"]
+    assert read(str(folder), "y")[0]["x"].to_pylist() == ["a", "c", "b", "c"]
 
 
 def test_a_file_goes_before_a_bundled_name(csv, tmp_path, monkeypatch):
     csv("x,y", "1,a", "2,b", name="iris")
     monkeypatch.chdir(tmp_path)
-    assert read("iris", "y").X.num_rows == 2
+    assert len(read("iris", "y")[1]) == 2
     monkeypatch.chdir("/")
-    assert read("iris", None).X.num_rows == 150
+    assert len(read("iris", None)[1]) == 150
 
 
 def test_compare_prints_fits_to_few_rows_and_to_all(tmp_path, capsys):
     page = tmp_path / "page.html"
-    arguments = ["compare", "iris", "--methods", "exact,mle", "--cv", "3", "--html", str(page)]
-    assert main(arguments) == 0
+    arguments = ["compare", "iris", "--methods", "exact,mle", "--cv", "3", "--rivals"]
+    assert main([*arguments, "frequencies", "--html", str(page)]) == 0
     out = capsys.readouterr().out
     assert "24 rows a fit: drawn at random for each of 25 stratified folds" in out
     assert "All rows: 3 stratified folds" in out
-    assert out.count("\nlogistic ") == out.count("\nfrequencies ") == 2
+    assert out.count("\nfrequencies ") == 2
     assert "<title>iris: species</title>" in page.read_text(encoding="utf-8")
-    assert main([*arguments[:-2], "--json", "--train-rows", "12,30,all"]) == 0
+    assert main([*arguments, "none", "--json", "--train-rows", "12,30,all"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert list(found["train_rows"]) == ["12", "30"]
     few, all_rows = found["train_rows"]["12"]["classifiers"][0], found["classifiers"][0]

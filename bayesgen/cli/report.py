@@ -7,13 +7,12 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from bayesgen.cli import printing
-from bayesgen.cli.cures import in_options
-from bayesgen.cli.data_file import DataFile
-from bayesgen.cli.models import in_words, new_classifier
+from bayesgen.cli.data import LabelledData
 from bayesgen.cli.options import (
     ALL_COLUMNS,
     AS_SHOWN,
     DEFAULT_LENGTH,
+    TYPED,
     AnyModel,
     CsvFormat,
     DataName,
@@ -24,9 +23,8 @@ from bayesgen.cli.options import (
     Sampling,
     Seed,
     Target,
+    new_classifier,
 )
-from bayesgen.cli.target_column import LabelledRows
-from bayesgen.cli.typed import typed
 from bayesgen.estimators import load
 from bayesgen.plots.style import pyplot
 from bayesgen.report import Origin, write_report
@@ -61,34 +59,28 @@ def report_page(
     regression and the class frequencies on rows left out of their fits, in the same folds.
     """
     pyplot()  # refuse before anything is read or fitted
-    file = DataFile.find(data, csv)
-    printing.print_notes(file.notes())
-    rows = LabelledRows.read(file, target, features=features)
-    rows.target.require_classes()
-    table = read_table(rows.X)
+    rows = LabelledData.read(data, target, features, csv)
+    rows.require_classes()
+    X, y, _ = rows.rows()
     if fitted is not None:
         classifier = load(fitted)
     else:
-        classifier = new_classifier(model, inference, seed, sampling=sampling.stated)
-        classifier.fit(rows.X, rows.y)
+        classifier = new_classifier(model, inference, seed, sampling=sampling).fit(X, y)
     write_report(
         classifier,
         html,
-        rows.X,
-        rows.y,
-        title=f"{data}: {rows.target.name}",
+        X,
+        y,
+        title=f"{data}: {rows.target}",
         cv=cv,
         random_state=seed,
-        origin=Origin(shlex.join(["bayesgen", *typed.get()]), Path(data)),
+        origin=Origin(shlex.join(["bayesgen", *TYPED.get()]), Path(data)),
     )
     facts = {
         "data": data,
-        "target": rows.target.name,
-        "model": in_words(classifier, table),
-        "fit": f"{classifier.inference_}: {in_options(classifier.report_.verdict)}",
-        "page": f"{html} ({html.stat().st_size:,} bytes)",
+        "target": rows.target,
+        "model": printing.model_in_words(classifier, read_table(X)),
+        "fit": f"{classifier.inference_}: {printing.sentence(classifier.report_.verdict)}",
+        "page": printing.file_in_words(html),
     }
-    if json:
-        print(printing.to_json(facts))
-    else:
-        printing.print_facts(facts)
+    printing.print_answer(facts, facts, json=json)
