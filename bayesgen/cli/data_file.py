@@ -15,9 +15,9 @@ from bayesgen import datasets
 from bayesgen.cli.options import AS_SHOWN, CsvFormat, Features
 from bayesgen.errors import BayesgenError, InvalidSource
 from bayesgen.errors.base import listed
-from bayesgen.table.sources import PART_ROWS, Kinds, Part, Source
-from bayesgen.table.sources.csv_dialect import CsvDialect
-from bayesgen.table.sources.files import file_source, files_at, format_of
+from bayesgen.sources import PART_ROWS, Kinds, Part, Source
+from bayesgen.sources.csv_files import CsvDialect
+from bayesgen.sources.files import file_source, files_at, format_of
 
 
 class UnusableData(BayesgenError, ValueError):

@@ -11,7 +11,7 @@ from cyclopts import Parameter, Token, validators
 
 from bayesgen.cli.models import AnyModelName, InferenceName, ModelName, Unlabelled
 from bayesgen.inference import NUTS
-from bayesgen.table.sources.csv_files import NULLS
+from bayesgen.sources.csv_files import NULLS
 
 DATA_HELP = (
     "A CSV file (separated by commas, semicolons, tabs or bars), a Parquet file (.parquet, .pq), "

@@ -8,7 +8,8 @@ from bayesgen.errors.base import BayesgenError, BayesgenWarning, Sentence, liste
 
 def reason(error: Exception) -> str:
     """Return the first line of an error of an engine, which may quote bytes of a file."""
-    text = str(error).split("Is this a 'parquet' file?: ")[-1].strip().split("\n")[0]
+    text = str(error).split("Is this a 'parquet' file?: ")[-1].split(": Invalid: ")[-1]
+    text = text.strip().split("\n")[0]
     return "".join(filter(str.isprintable, text))[:300].rstrip(". ")
 
 
@@ -30,15 +31,12 @@ class InvalidSource(BayesgenError, ValueError):
         "{source!r} holds {one!r} and {other!r}, files of two formats. Pass a pattern that selects "
         "one: {pattern!r}."
     )
-    types = Sentence(
-        "column {column!r} is {before} in {first!r} and {now} in {second!r}; all files need one "
-        "type. Write {second!r} again with the type of the others, or leave it out."
-    )
     cell = Sentence(
-        "column {column!r} of {source!r} holds {cell!r}, where the model was fitted to {kind}. If "
-        "it means missing, add --missing {cell!r}, in Python polars.scan_csv(path, "
-        "null_values=[{cell!r}]); otherwise correct the file.",
-        order="source column kind cell",
+        "column {column!r} holds {cell!r}, and is read as {kind}. If it means "
+        "missing, add --missing {cell!r}, in Python polars.scan_csv(path, null_values=[{cell!r}]); "
+        "otherwise correct the file, or pass polars.scan_csv(path, infer_schema_length=None), "
+        "which takes the types from all rows.",
+        order="column kind cell",
     )
     not_text = Sentence(
         "column {column!r} of {source!r} holds bytes that are not UTF-8 text. Convert the file: "
@@ -89,22 +87,10 @@ class InvalidSource(BayesgenError, ValueError):
         "sample_weight of {source!r} is of type {found.__class__.__name__}; the weights of a "
         "source must be one of its columns. Name it: fit(X, y, sample_weight='column')."
     )
-    no_weight = Sentence(
-        "column {column!r}, which holds the weights, is missing in {count:,} of {n_rows:rows}; "
-        "every row needs one. Leave these rows out, or fill the column."
-    )
     no_label = Sentence(
         "column {column!r} is missing in {count:,} of {n_rows:rows}; every row needs a class. "
         "Remove these rows, or fill the column; rows without a class can be fitted only from "
         "tables in memory, fit(X, y)."
-    )
-    marked = Sentence(
-        "column {column!r} holds -1 beside {others:listed}: -1 marks a row without a class, and "
-        "every row needs one. Remove these rows, or, if -1 is a class, write it as a word."
-    )
-    new_columns = Sentence(
-        "{part} has the {columns:named column}, which the first part lacks. Leave these out here, "
-        "X.drop(columns={columns}), or add them to the first part, with missing values."
     )
     taken = Sentence(
         "{source!r} already has the {columns:named column}, and predictions of the same name "

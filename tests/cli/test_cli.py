@@ -15,8 +15,8 @@ from bayesgen.cli.options import CsvFormat
 from bayesgen.cli.target_column import LabelledRows
 from bayesgen.errors.base import merge_sentences, merge_warnings
 from bayesgen.estimators.compared import default_methods
+from bayesgen.sources.csv_files import NULLS
 from bayesgen.table import read_table
-from bayesgen.table.sources.csv_files import NULLS
 
 FAST = ("--methods", "mle,exact", "--cv", "3", "--rivals", "none", "--train-rows", "all")
 
@@ -223,7 +223,7 @@ def test_wrong_usage_exits_with_2(arguments, capsys):
         (["{date}", "--target", "y"], "column 'when' holds dates"),
         (["{alone}", "--target", "y"], "no column besides 'y'"),
         (["{ragged}", "--target", "y"], "as a table: CSV parse error"),
-        (["{empty}", "--target", "y"], "as a table: Empty CSV file"),
+        (["{empty}", "--target", "y"], "as a table: CSV parse error: Empty CSV file"),
         (["{bytes}", "--target", "y"], "column 'y' of"),
         (["{fake}", "--target", "y"], "as a table: Could not open Parquet"),
     ],

@@ -8,7 +8,7 @@ from bayesgen import load
 from bayesgen.cli import main
 from bayesgen.cli.data_file import DataFile
 from bayesgen.cli.options import AS_SHOWN, CsvFormat
-from bayesgen.table.sources.csv_dialect import CsvDialect
+from bayesgen.sources.csv_files import CsvDialect
 
 LINES = ["id;alter;größe;ill", *(f"{i};{i % 7},5;1,{70 + i};{'ny'[i % 2]}" for i in range(20))]
 
@@ -52,14 +52,6 @@ def test_dialects_are_recognized(text, dialect, tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text(text, encoding="utf-8")
     assert CsvDialect.of(str(path)) == dialect
-
-
-def test_a_late_decimal_comma_widens_whole_numbers(tmp_path):
-    path = tmp_path / "rows.csv"
-    rows = "7;1,5\n" * 100_000
-    path.write_text(f"a;b\n{rows * 10}8,25;2\n", encoding="utf-8")
-    parts = list(DataFile.find(str(path)).source.parts())
-    assert parts[-1].frame.column("a").to_pylist()[-1] == 8.25
 
 
 def test_one_line_says_what_was_recognized(semicolons, tmp_path, capsys):

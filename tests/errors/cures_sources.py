@@ -25,7 +25,7 @@ def folder():
     held = tempfile.TemporaryDirectory()
     KEPT.append(held)
     path = Path(held.name)
-    for name in ("types", "both", "good"):
+    for name in ("types", "both", "good", "lacks"):
         (path / name).mkdir()
     good().to_csv(path / "good.csv", index=False)
     good().to_csv(path / "both" / "a.csv", index=False)
@@ -33,6 +33,8 @@ def folder():
     good().to_parquet(path / "types" / "a.parquet")
     good(dose=list("abcdef")).to_parquet(path / "types" / "b.parquet")
     good().to_parquet(path / "good" / "a.parquet")
+    good().to_parquet(path / "lacks" / "a.parquet")
+    good().drop(columns="dose").to_parquet(path / "lacks" / "b.parquet")
     whole = (path / "good" / "a.parquet").read_bytes()
     (path / "short.parquet").write_bytes(whole[: len(whole) // 2])
     good(dose=["1", "2", "?", "4", "5", "6"]).to_csv(path / "cells.csv", index=False)
@@ -98,11 +100,6 @@ SOURCES = {
         "/*.csv'",
         lambda: fit(str(folder() / "both" / "*.csv")),
     ),
-    "InvalidSource.types": (
-        lambda: fit(folder() / "types"),
-        "or leave it out",
-        lambda: fit(folder() / "types" / "a.parquet"),
-    ),
     "InvalidSource.cell": (
         lambda: fit(good()).predict_proba(folder() / "cells.csv").read_all(),
         "polars.scan_csv(path, null_values=['?'])",
@@ -148,20 +145,10 @@ SOURCES = {
         "sample_weight='column'",
         lambda: fit([good().assign(w=1.0)], sample_weight="w"),
     ),
-    "InvalidSource.no_weight": (
-        lambda: fit([WEIGHTED], sample_weight="w"),
-        "Leave these rows out",
-        lambda: fit([WEIGHTED.dropna()], sample_weight="w"),
-    ),
     "InvalidSource.no_label": (
         lambda: fit([good().assign(y=[None, *Y[1:]])]),
         "Remove these rows",
         lambda: fit([good()[1:]]),
-    ),
-    "InvalidSource.marked": (
-        lambda: fit(parts(y=[-1, 0, 1, 0, 1, 0])[1:]),
-        "write it as a word",
-        lambda: fit(parts(y=list("a01010"))[1:]),
     ),
     "InvalidSource.labels": (
         lambda: fit(parts(y=[0, 1] * 3)),
@@ -182,11 +169,6 @@ SOURCES = {
         lambda: fit(written(b"PK\x03\x04")),
         "Save its sheet as CSV",
         lambda: fit(written(b"x,y\n1,a\n2,b\n3,a\n4,b\n")),
-    ),
-    "InvalidSource.new_columns": (
-        lambda: fit(parts(z=1.0)),
-        "X.drop(columns=['z'])",
-        lambda: fit([good(), good(z=1.0).drop(columns=["z"])]),
     ),
     "InvalidSource.frame": (
         lambda: fit([good(), [[1, 2]]]),
@@ -209,8 +191,8 @@ SOURCES = {
         lambda: fit(good(), clf=bg.NaiveBayes(power_transform=True)),
     ),
     "IncompletePart.lacks": (
-        lambda: fit([good(), good().drop(columns="dose")]),
+        lambda: fit(folder() / "lacks"),
         "Add the columns",
-        lambda: fit([good(), good().assign(dose=np.nan)]),
+        lambda: fit(folder() / "good"),
     ),
 }

@@ -35,8 +35,8 @@ from bayesgen.cli.options import (
 )
 from bayesgen.cli.target_column import LabelledRows, TargetColumn
 from bayesgen.estimators import StackedClassifier
+from bayesgen.sources import PART_ROWS
 from bayesgen.table import read_table
-from bayesgen.table.sources import PART_ROWS
 
 
 def fit_model(

@@ -23,8 +23,8 @@ from bayesgen.errors import BayesgenError, InvalidSource, UnwritableFile
 from bayesgen.errors.base import rows as in_rows
 from bayesgen.estimators import Answers, load
 from bayesgen.estimators.sources.predict import SourceColumns
-from bayesgen.table.sources import PART_ROWS, Kinds, Part, Source
-from bayesgen.table.sources.files import files_at
+from bayesgen.sources import PART_ROWS, Kinds, Part, Source
+from bayesgen.sources.files import files_at
 
 TARGET_HELP = (
     "Column that holds the classes, by which the answers are scored; by default the one column "

@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from bayesgen.errors import InvalidWeights
 from bayesgen.estimators import validation
-from bayesgen.estimators.sources.fit import LabelledSource, finding
+from bayesgen.estimators.sources.fit import LabelledSource
 from bayesgen.progress_bar import Progress
+from bayesgen.sources import Part, joined
 from bayesgen.table import codes_of, distinct
-from bayesgen.table.sources import Part, joined
 
 RESERVOIR = 20_000
 """Rows of the sample: kernels have 1,000 centers, and 2,000 rows judge members."""
@@ -57,26 +58,34 @@ def drawn(labelled: LabelledSource, seed: int, progress: Progress) -> Sample:
     """
     rng, kept = np.random.default_rng(seed), Candidates.none()
     counts: dict[Any, int] = {}
+
+    def read(part: Part) -> tuple[Part, np.ndarray, np.ndarray] | None:
+        features, labels, weight = labelled.split(part)
+        if weight is not None and not np.any(weight):
+            return None
+        earlier, own = np.array(list(counts)), validation.weights_of(weight, len(part))
+        target = validation.labels_of(labels, earlier)
+        lacking = 0 if target.there is None else int((~target.there).sum())
+        labelled.check_labels(lacking, len(part), earlier, target.classes)
+        return features, target.labels, own
+
     with labelled.parts(progress) as parts:
         for part in parts:
             # drawn for every row, so that keys do not depend on the parts
             keys = rng.random(len(part))
-            with part.named(finding(part, labelled.split)):
-                features, labels, weight = labelled.split(part)
-                if weight is not None and not np.any(weight):
-                    continue
-                y = validation.labels_of(labels, marks=False).labels
-                own = validation.weights_of(weight, len(part))
-                there = np.flatnonzero(own)
-                classes = distinct(y[there])
-                labelled.check_labels(np.array(list(counts)), classes)
+            rows = part.apply(read)
+            if rows is None:
+                continue
+            features, y, own = rows
+            there = np.flatnonzero(own)
+            classes = distinct(y[there])
             codes = codes_of(y[there], classes)
             for label, count in zip(classes.tolist(), np.bincount(codes), strict=True):
                 counts[label] = counts.get(label, 0) + int(count)
             code = {label: i for i, label in enumerate(counts)}
             position = np.array([code[label] for label in classes.tolist()])
             kept = kept.with_part(features, y, own, there, keys[there], position[codes])
-    return kept.sample(list(counts.values()), labelled)
+    return kept.sample(list(counts.values()))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -133,10 +142,14 @@ class Candidates:
             classes[stays],
         )
 
-    def sample(self, counts: list[int], labelled: LabelledSource) -> Sample:
-        """Return the rows, each with its share; counts: rows of each class in the source."""
+    def sample(self, counts: list[int]) -> Sample:
+        """Return the rows, each with its share; counts: rows of each class in the source.
+
+        Raises:
+            InvalidWeights: all weights are 0.
+        """
         if not self.pieces:
-            labelled.require_rows(0)
+            raise InvalidWeights.all_zero()
         frames, labels, weights = [], [], []
         for i, (frame, y, own) in enumerate(self.pieces):
             here = self.place[self.piece == i]
