@@ -1,14 +1,13 @@
 """`Cluster`: a dataframe whose partitions are reduced and predicted by the workers that hold them.
 
-An engine runs a task again if its worker dies, and counts what it returned once. An error is a
-result too, so that the engine does not run its task again.
+An engine runs a task again if its worker dies, and counts what it returned once.
 """
 
 import abc
+import functools
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from bayesgen.errors import BayesgenError
 from bayesgen.sources.part import Part
 
 if TYPE_CHECKING:
@@ -55,31 +54,7 @@ class Cluster(abc.ABC):
         """
 
 
-def reduced(reduce: Reduce, parts: Iterable[Part]) -> Any:
-    """Return what becomes of a partition, or the error that it raises."""
-    try:
-        return reduce(parts)
-    except BayesgenError as error:
-        return error
-
-
 def merged(merge: Merge, results: Iterable[Any]) -> Any:
-    """Return results merged one by one: the first error, if there is one; None where all are."""
-    total = None
-    for result in results:
-        if result is None:
-            continue
-        if isinstance(result, BayesgenError):
-            return result
-        try:
-            total = result if total is None else merge(total, result)
-        except BayesgenError as error:
-            return error
-    return total
-
-
-def raised(result: Any) -> Any:
-    """Return a result, or raise the error that it is."""
-    if isinstance(result, BayesgenError):
-        raise result
-    return result
+    """Return results merged one by one; None where all are."""
+    some = [result for result in results if result is not None]
+    return functools.reduce(merge, some) if some else None

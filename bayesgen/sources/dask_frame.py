@@ -12,8 +12,6 @@ from bayesgen.sources.cluster import (
     Merge,
     Reduce,
     merged,
-    raised,
-    reduced,
 )
 from bayesgen.sources.part import Part
 
@@ -54,7 +52,7 @@ class DaskFrame(Cluster):
         while len(results) > 1:
             starts = range(0, len(results), TOGETHER)
             results = [node(results[start : start + TOGETHER]) for start in starts]
-        return raised(results[0].compute())
+        return results[0].compute()
 
     def answered(self, answer: Answer, schema: "pa.Schema") -> Any:
         """Return a Dask DataFrame of the answers, with the index of the rows."""
@@ -66,7 +64,7 @@ class DaskFrame(Cluster):
 
 
 def _reduced(reduce: Reduce, number: int, frame: Any) -> Any:
-    return reduced(reduce, Part(f"partition {number}", 0, frame).split())
+    return reduce(Part(f"partition {number}", 0, frame).split())
 
 
 def _answered(answer: Answer, meta: Any, frame: Any, partition_info: dict | None = None) -> Any:

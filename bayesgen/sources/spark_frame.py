@@ -6,10 +6,10 @@ The results of tasks are pickles in one cell of bytes, which only move between p
 import dataclasses
 import functools
 import pickle
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from bayesgen.errors import InvalidSource
+from bayesgen.errors import BayesgenError, InvalidSource
 from bayesgen.errors.base import Code
 from bayesgen.sources.cluster import (
     TOGETHER,
@@ -18,8 +18,6 @@ from bayesgen.sources.cluster import (
     Merge,
     Reduce,
     merged,
-    raised,
-    reduced,
 )
 from bayesgen.sources.part import PART_ROWS, Part
 
@@ -48,10 +46,11 @@ class SparkFrame(Cluster):
 
     def reduced(self, reduce: Reduce, merge: Merge) -> Any:
         """Return what becomes of the partitions, merged by TOGETHER tasks and then here."""
-        leaf, node = functools.partial(_reduced, reduce), functools.partial(_merged, merge)
+        leaf = functools.partial(_outcome, functools.partial(_reduced, reduce))
+        node = functools.partial(_outcome, functools.partial(_merged, merge))
         results = self.frame.mapInArrow(leaf, "result binary").repartition(TOGETHER)
         cells = results.mapInArrow(node, "result binary").collect()
-        return raised(merged(merge, (pickle.loads(row[0]) for row in cells)))
+        return merged(merge, map(_result, (row[0] for row in cells)))
 
     def answered(self, answer: Answer, schema: "pa.Schema") -> Any:
         """Return the Spark DataFrame, whose rows have no order, with the answers beside them.
@@ -68,13 +67,30 @@ class SparkFrame(Cluster):
         return self.frame.mapInArrow(functools.partial(_answered, answer), both)
 
 
-def _reduced(reduce: Reduce, batches: Iterable["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
-    yield _cell(pickle.dumps(reduced(reduce, _parts(batches))))
+def _reduced(reduce: Reduce, batches: Iterable["pa.RecordBatch"]) -> Any:
+    return reduce(_parts(batches))
 
 
-def _merged(merge: Merge, batches: Iterable["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
-    results = (pickle.loads(cell.as_py()) for batch in batches for cell in batch.column(0))
-    yield _cell(pickle.dumps(merged(merge, results)))
+def _merged(merge: Merge, batches: Iterable["pa.RecordBatch"]) -> Any:
+    cells = (cell.as_py() for batch in batches for cell in batch.column(0))
+    return merged(merge, map(_result, cells))
+
+
+def _outcome(function: Callable[[Any], Any], batches: Iterable["pa.RecordBatch"]) -> Iterator:
+    """Yield what a function returns, or the error that it raises, lest Spark runs it again."""
+    try:
+        outcome = function(batches)
+    except BayesgenError as error:
+        outcome = error
+    yield _cell(pickle.dumps(outcome))
+
+
+def _result(cell: bytes) -> Any:
+    """Return the result that a task returned, or raise its error."""
+    outcome = pickle.loads(cell)
+    if isinstance(outcome, BayesgenError):
+        raise outcome
+    return outcome
 
 
 def _answered(answer: Answer, batches: Iterable["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:

@@ -254,11 +254,10 @@ def first_rows(labelled: LabelledSource, cluster: Cluster) -> Part:
         InvalidWeights: none has a weight above 0.
     """
     part = Part("the first rows", 0, cluster.head(HEAD_ROWS, labelled.weight))
-    if len(part):
-        return part
-    if labelled.weight is None or not len(Part("", 0, cluster.head(1))):
-        raise InvalidSource.no_rows(labelled.source.name)
-    raise InvalidWeights.all_zero()
+    if not len(part):
+        none = InvalidSource.no_rows(labelled.source.name)
+        raise none if labelled.weight is None else InvalidWeights.all_zero()
+    return part
 
 
 def state_on_cluster(classifier: Any, labelled: LabelledSource, cluster: Cluster) -> TrainingState:
