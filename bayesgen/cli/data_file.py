@@ -13,8 +13,9 @@ import pyarrow as pa
 
 from bayesgen import datasets
 from bayesgen.cli.options import AS_SHOWN, CsvFormat, Features
-from bayesgen.errors import BayesgenError, InvalidSource
-from bayesgen.errors.base import listed
+from bayesgen.errors import BayesgenError
+from bayesgen.errors.sources import no_column, no_features, no_rows_in_source
+from bayesgen.errors.wording import listed
 from bayesgen.sources import PART_ROWS, Kinds, Part, Source
 from bayesgen.sources.csv_files import CsvDialect
 from bayesgen.sources.files import file_source, files_at, format_of
@@ -68,7 +69,7 @@ class DataFile:
             beside: columns that are read in any case, such as that of the classes.
 
         Raises:
-            InvalidSource: there is no such column.
+            InvalidData: there is no such column.
             UnusableData: a column that is read in any case was to be left out, or none is left.
         """
         if not (features.drop or features.columns):
@@ -76,7 +77,7 @@ class DataFile:
         names = self.column_names
         for name in (*features.drop, *features.columns):
             if name not in names:
-                raise InvalidSource.no_column(self.name, name, names)
+                raise no_column(self.name, name, names)
         for name in beside:
             if name in features.drop:
                 raise UnusableData(
@@ -94,8 +95,7 @@ class DataFile:
         """The rows, to be read part by part.
 
         Raises:
-            InvalidSource: they are not a table.
-            InvalidTable: two columns have one name.
+            InvalidData: they are not a table; two columns have one name.
         """
         csv = self.csv
         source = file_source(self.path, csv.missing, csv.sep, csv.decimal)
@@ -133,7 +133,7 @@ class DataFile:
         """Return the column that holds the classes; a bundled data set has its own.
 
         Raises:
-            UnusableData, InvalidSource: there is none, or nothing beside it.
+            UnusableData, InvalidData: there is none, or nothing beside it.
         """
         names = self.column_names
         if target is None and not self.bundled:
@@ -143,20 +143,20 @@ class DataFile:
             )
         target = target or datasets.target(self.name)
         if target not in names:
-            raise InvalidSource.no_column(self.name, target, names)
+            raise no_column(self.name, target, names)
         if len(names) == 1:
-            raise InvalidSource.no_features(self.name, target)
+            raise no_features(self.name, target)
         return target
 
     def first(self) -> Part:
         """Return the first rows.
 
         Raises:
-            InvalidSource: there are none.
+            InvalidData: there are none.
         """
         part = next(self.source.parts(), None)
         if part is None:
-            raise InvalidSource.no_rows(self.name)
+            raise no_rows_in_source(self.name)
         return part
 
 

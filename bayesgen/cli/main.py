@@ -20,11 +20,10 @@ from bayesgen.cli.commands.fit import fit_model
 from bayesgen.cli.commands.merge import merge_models
 from bayesgen.cli.commands.predict import predict_rows
 from bayesgen.cli.commands.report import report_page
-from bayesgen.cli.cures import in_options
 from bayesgen.cli.interruption import interruptible
 from bayesgen.cli.typed import typed
 from bayesgen.errors import BayesgenError
-from bayesgen.errors.base import merge_sentences
+from bayesgen.errors.notes import merged, note
 
 HELP = "Class probabilities you can act on: Bayesian generative classification."
 EXAMPLES = {
@@ -91,7 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         typed.set(tuple(own))
         code = _exit_code(own, ended)
     if code != INTERRUPTED:
-        printing.print_notes(merge_sentences(str(warning.message) for warning in caught))
+        printing.print_notes(merged(note(warning.message) for warning in caught))
     return code
 
 
@@ -105,8 +104,8 @@ def _exit_code(arguments: list[str], ended: threading.Event) -> int:
     except CycloptsError:
         return 2
     except BayesgenError as error:
-        where = "".join(f" [{note}]" for note in getattr(error, "__notes__", ()))
-        print(f"bayesgen: {in_options(str(error))}{where}", file=sys.stderr)
+        where = "".join(f" [{place}]" for place in getattr(error, "__notes__", ()))
+        print(f"bayesgen: {error.written('shell')}{where}", file=sys.stderr)
         return 1
     except KeyboardInterrupt as stop:
         ended.set()

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from bayesgen.errors import BayesgenError
-from bayesgen.errors.base import named
+from bayesgen.errors.wording import named
 from bayesgen.estimators import (
     LDA,
     QDA,

@@ -15,9 +15,9 @@ from rich.console import Console
 from rich.progress import Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table as Grid
 
-from bayesgen.cli.cures import in_options
 from bayesgen.cli.target_column import TargetColumn
 from bayesgen.compare.as_text import MEMBERS_LEGEND, members_as_text
+from bayesgen.errors import Words
 from bayesgen.persist import replacing
 from bayesgen.table import Table
 from bayesgen.typing import DataFrame
@@ -34,11 +34,12 @@ def print_text(text: object) -> None:
     print("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
-def print_notes(sentences: Iterable[str]) -> None:
+def print_notes(sentences: Iterable[Words | str]) -> None:
     """Print sentences beside the result, on stderr, with cures that can be typed."""
     sys.stdout.flush()
     for sentence in sentences:
-        print(f"note: {in_options(sentence)}", file=sys.stderr)
+        words = sentence if isinstance(sentence, str) else sentence.text("shell")
+        print(f"note: {words}", file=sys.stderr)
 
 
 def note_of_labelled(names: Sequence[str]) -> list[str]:
@@ -170,7 +171,7 @@ def facts_of_fit(classifier: Any) -> dict[str, Any]:
     facts = {
         "inference": report.method,
         "converged": report.converged,
-        "verdict": in_options(report.verdict),
+        "verdict": report.outcome.text("shell"),
         "seconds": report.seconds,
     }
     if hasattr(classifier, "log_evidence_"):

@@ -10,8 +10,8 @@ from jaxtyping import Shaped
 
 from bayesgen.cli.data_file import DataFile, UnusableData, counted
 from bayesgen.cli.options import ALL_COLUMNS, Features
-from bayesgen.errors import InvalidSource
-from bayesgen.errors.base import listed
+from bayesgen.errors.sources import no_column, no_features, no_rows_in_source
+from bayesgen.errors.wording import listed
 from bayesgen.table import read_marked_target
 
 LabelledBatch = tuple[pa.Table, Shaped[np.ndarray, " row"]]
@@ -121,21 +121,21 @@ class LabelledRows:
             features: columns to leave out, or to use alone.
 
         Raises:
-            InvalidSource: there are no rows, no column of the groups, or no other column.
+            InvalidData: there are no rows, no column of the groups, or no other column.
         """
         name = file.target(target)
         file = file.with_features(features, name, groups)
         column = TargetColumn.read(file, name)
         tables = [part.frame for part in file.source.parts()]
         if not tables:
-            raise InvalidSource.no_rows(file.name)
+            raise no_rows_in_source(file.name)
         X, y = column.split(pa.concat_tables(tables))
         if groups is None:
             return cls(column, X, y, None)
         if groups not in X.column_names:
-            raise InvalidSource.no_column(file.name, groups, X.column_names)
+            raise no_column(file.name, groups, X.column_names)
         if X.num_columns == 1:
-            raise InvalidSource.no_features(file.name, column.name)
+            raise no_features(file.name, column.name)
         return cls(column, X.drop_columns(groups), y, X.column(groups).to_pylist())
 
 

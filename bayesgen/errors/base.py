@@ -1,46 +1,12 @@
 """Base classes of errors and warnings: a sentence as data, which is written when it is read."""
 
 import contextlib
-import functools
-import re
-import shlex
-import string
 import warnings
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any, Self
 
-from bayesgen.errors.wording import (
-    Code as Code,
-)
-from bayesgen.errors.wording import (
-    Count as Count,
-)
-from bayesgen.errors.wording import (
-    Cure,
-    Language,
-    Place,
-    Words,
-    Writer,
-)
-from bayesgen.errors.wording import (
-    Real as Real,
-)
-from bayesgen.errors.wording import (
-    listed as listed,
-)
-from bayesgen.errors.wording import (
-    named as named,
-)
-from bayesgen.errors.wording import (
-    rows as rows,
-)
-from bayesgen.errors.wording import (
-    shown as shown,
-)
-from bayesgen.errors.wording import (
-    to_type as to_type,
-)
+from bayesgen.errors.wording import Cure, Language, Place, Words, Writer
 
 _INSIDE = str(Path(__file__).parents[1]), contextlib.__file__
 """Files that no warning points to: the library, and the one that runs `deduplicate_warnings`."""
@@ -120,6 +86,13 @@ class Message:
         return _unpickled, (type(self), problem, cure, self.place, getattr(self, "__notes__", []))
 
 
+def words_of(error: Exception) -> Words:
+    """Return the text of any error, without its last period: to quote it in another sentence."""
+    if isinstance(error, Message):
+        return Words(*(error.written(to).rstrip(".") for to in ("python", "shell")))
+    return Words(str(error).rstrip("."))
+
+
 class BayesgenError(Message, Exception):
     """Base class of all errors; each is also a ValueError, a TypeError or an ImportError."""
 
@@ -165,107 +138,3 @@ def deduplicate_warnings(*silent: type[BayesgenWarning]) -> Generator[None]:
             warn(first.message)
         else:
             warnings.warn_explicit(first.message, first.category, first.filename, first.lineno)
-
-
-# -- the former constructors, until every sentence has moved ---------------------------------------
-
-
-class Sentence(string.Formatter):
-    """Constructor of an error or a warning from a sentence with fields, as a class attribute."""
-
-    def __init__(self, template: str, *, order: str = "", **defaults: object) -> None:
-        names = [re.split(r"[.[]", name)[0] for _, name, _, _ in self.parse(template) if name]
-        self.template, self.defaults = template, defaults
-        self.order = order.split() or list(dict.fromkeys(names))
-
-    def __get__[E: Exception](self, _: E | None, kind: type[E]) -> Callable[..., E]:
-        return functools.partial(self._filled, kind)
-
-    def _filled[E: Exception](self, kind: type[E], /, *values: object, **named: object) -> E:
-        if len(values) > len(self.order):
-            raise TypeError(f"the sentence takes {self.order}, and {len(values)} values were given")
-        fields = dict(zip(self.order, values, strict=False)) | named
-        return kind(self.template, **(self.defaults | fields))
-
-
-def in_rows(cells: list[tuple[str, int]], limit: int = 5) -> str:
-    """Return "'12,5' in row 17", rows counted from 0."""
-    text = ", ".join(f"{shown(cell)} in row {row:,}" for cell, row in cells[:limit])
-    more = len(cells) - limit
-    return f"{text} and {more:,} more" if more > 0 else text
-
-
-def to_numbers(column: object, cells: list[tuple[str, int]]) -> str:
-    """Return the code that makes cells of a column missing, in Python and on the command line."""
-    name, texts = shown(column), list(dict.fromkeys(text for text, _ in cells))
-    options = " ".join(f"--missing {shlex.quote(text)}" for text in texts[:5])
-    return (
-        f"If they mean missing, X[{name}] = pandas.to_numeric(X[{name}], "
-        f"errors='coerce'); on the command line {options}"
-    ) + (" and so on" if len(texts) > 5 else "")
-
-
-QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
-NAME = rf"(?:{QUOTED}|-?\d+(?:\.\d+)?|True|False)"
-NAMED = re.compile(rf"\b(column|class)(?:s|es)? ({NAME}(?:, {NAME})*)")
-"""Columns and classes as sentences name them: "column 'a'", "the columns 'a', 'b'", "class 1"."""
-PLURALS = {"column": "columns", "class": "classes"}
-
-
-def merge_warnings(warnings: Mapping[str, Iterable[str]]) -> list[str]:
-    """Return the warnings of each classifier as sentences "MLE, MAP: ...".
-
-    Warnings that differ only in their numbers, columns and classes become the first of them, which
-    counts the others. Names elsewhere in the text distinguish warnings.
-
-    Examples:
-        >>> texts = [f"column {c!r} is flat in class {k}" for c in "ab" for k in (0, 1)]
-        >>> merge_warnings({"MLE": texts})
-        ["MLE: column 'a' is flat in class 0 (and 3 more like it: 2 columns, 2 classes)"]
-        >>> merge_warnings({"MLE": ["2 rows are odd"], "MAP": ["2 rows are odd", "3 rows are odd"]})
-        ['MLE, MAP: 2 rows are odd (and 1 more like it)']
-    """
-    groups: dict[str, dict[str, list[str]]] = {}
-    for who, texts in warnings.items():
-        for text in texts:
-            groups.setdefault(_pattern(text), {}).setdefault(who, []).append(text)
-    return [
-        f"{', '.join(group)}: {_together([text for part in group.values() for text in part])}"
-        for group in groups.values()
-    ]
-
-
-def merge_sentences(texts: Iterable[str]) -> list[str]:
-    """Return warnings of one origin, merged in the same way.
-
-    Examples:
-        >>> merge_sentences(["3 of 9 rows", "no rows", "4 of 9 rows"])
-        ['3 of 9 rows (and 1 more like it)', 'no rows']
-    """
-    return [sentence.removeprefix(": ") for sentence in merge_warnings({"": texts})]
-
-
-def _together(texts: list[str]) -> str:
-    first, *others = dict.fromkeys(texts)
-    if not others:
-        return first
-    counts = []
-    for kind, plural in PLURALS.items():
-        each = {_names(text, kind) for text in (first, *others)}
-        if len(each) > 1:
-            counts.append(f"{len({name for names in each for name in names}):,} {plural}")
-    of = f": {', '.join(counts)}" if counts else ""
-    return f"{first} (and {len(others):,} more like it{of})"
-
-
-def _names(text: str, kind: str) -> tuple[str, ...]:
-    lists = [names for found, names in NAMED.findall(text) if found == kind]
-    return tuple(name for names in lists for name in re.findall(NAME, names))
-
-
-def _pattern(text: str) -> str:
-    """Return a text without its numbers, and without the names of its columns and classes."""
-    for _, names in NAMED.findall(text):
-        for name in re.findall(QUOTED, names):
-            text = text.replace(name, "#")
-    return re.sub(rf"({QUOTED})|\d[\d.,]*", lambda match: match[1] or "#", text)

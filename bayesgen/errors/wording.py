@@ -27,6 +27,12 @@ class Words:
     def __str__(self) -> str:
         return self.python
 
+    def __add__(self, other: "Words | str") -> "Words":
+        """Return the words followed by others."""
+        both: tuple[Language, Language] = ("python", "shell")
+        after = [other if isinstance(other, str) else other.text(to) for to in both]
+        return Words(*(self.text(to) + more for to, more in zip(both, after, strict=True)))
+
     def text(self, language: Language) -> str:
         """Return the words in one language."""
         return self.python if self.shell is None or language == "python" else self.shell

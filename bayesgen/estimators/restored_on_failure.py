@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from bayesgen.errors import InvalidPrior
+from bayesgen.errors import InvalidArgument
 
 M = TypeVar("M", bound=Callable)
 
@@ -28,7 +28,7 @@ def restored_on_failure(method: M) -> M:
             vars(self).clear()
             vars(self).update(before)
             if (
-                isinstance(error, InvalidPrior)
+                isinstance(error, InvalidArgument)
                 and error.fields.get("owner") in self._likelihood_names
             ):
                 error.at(owner=type(self).__name__)

@@ -12,8 +12,8 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 from pyarrow import dataset
 
-from bayesgen.errors import InvalidSource
-from bayesgen.errors.sources import reason
+from bayesgen.errors import Cure, InvalidData
+from bayesgen.errors.sources import reason, unreadable_source
 
 NULLS = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None", "none")
 """Cells of a CSV file that mean "missing", quoted or not."""
@@ -67,14 +67,22 @@ class CsvDialect:
         with one, and none is a number with a decimal point.
 
         Raises:
-            InvalidSource: the file is not text in UTF-8, known by its first bytes.
+            InvalidData: the file is not text in UTF-8, known by its first bytes.
         """
         with open(path, "rb") as file:
             magic = file.read(4)
         if magic.startswith(UTF_16):
-            raise InvalidSource.utf_16(path)
+            raise InvalidData(
+                "{source!r} is text in UTF-16; CSV files are read as UTF-8.",
+                "Convert the file: iconv -f utf-16 -t utf-8 {source!r} > utf8.csv.",
+                source=path,
+            )
         if magic.startswith(WORKBOOKS):
-            raise InvalidSource.workbook(path)
+            raise InvalidData(
+                "{source!r} is an Excel workbook or another archive, and no CSV file.",
+                "Save its sheet as CSV (in Excel: File, Save As, CSV UTF-8), and use that file.",
+                source=path,
+            )
         with pa.input_stream(path) as stream:
             lines = stream.read(START_BYTES).decode("latin1").splitlines() or [""]
         separator = separator or _separator(path, lines[0])
@@ -136,7 +144,7 @@ def require_closed_quotes(path: str, separator: str) -> None:
     line with an odd number of quotation marks: only a file with such lines is parsed here.
 
     Raises:
-        InvalidSource: with the number of the line.
+        InvalidData: with the number of the line.
     """
     with pa.input_stream(path) as stream, io.BufferedReader(stream, BLOCK_BYTES) as lines:
         if not any(line.count(b'"') % 2 for line in lines):
@@ -152,18 +160,42 @@ def require_closed_quotes(path: str, separator: str) -> None:
             except csv.Error:
                 # within one line, a quotation mark costs no rows
                 if rows.line_num > first:
-                    raise InvalidSource.open_quote(first, path) from None
+                    raise InvalidData(
+                        "a quotation mark in the row that begins in line {line:,} of {source!r} "
+                        "is not closed, and the lines below would be read as part of it.",
+                        "Close it there, or write the file again.",
+                        line=first,
+                        source=path,
+                    ) from None
 
 
-def file_error(path: str, names: Sequence[str], error: Exception) -> InvalidSource:
+def file_error(path: str, names: Sequence[str], error: Exception) -> InvalidData:
     """Return the sentence for an error of pyarrow about a file with these columns."""
     invalid = INVALID_CELL.search(str(error))
     if invalid is None:
-        return InvalidSource.unreadable(path, reason(error))
+        return unreadable_source(path, reason(error))
     column, row, kind, cell = invalid.groups()
     name = names[int(column)]
     if cell is None:
-        return InvalidSource.not_text(name, path)
-    sentence = InvalidSource.cell(name, READ_AS.get(kind, kind), cell)
+        return InvalidData(
+            "column {column!r} of {source!r} holds bytes that are not UTF-8 text.",
+            "Convert the file: iconv -f latin1 -t utf-8 {source!r} > utf8.csv.",
+            column=name,
+            source=path,
+        )
+    sentence = InvalidData(
+        "column {column!r} holds {cell!r}, and is read as {kind}.",
+        Cure(
+            "If it means missing, pass polars.scan_csv({source!r}, null_values=[{cell!r}]); if the "
+            "column is of another type, polars.scan_csv({source!r}, infer_schema_length=None); "
+            "otherwise correct the file.",
+            "If it means missing, add --missing {cell:option}; otherwise correct the file, or "
+            "write it as Parquet with one type a column.",
+        ),
+        column=name,
+        cell=cell,
+        kind=READ_AS.get(kind, kind),
+        source=path,
+    )
     # pyarrow counts the header as the first row
     return sentence.at(part=f"file {path!r}", row=int(row) - 2)

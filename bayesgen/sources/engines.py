@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from bayesgen.errors import BayesgenError, InvalidSource
-from bayesgen.errors.base import Code, rows
+from bayesgen.errors import BayesgenError, InvalidData
 from bayesgen.errors.sources import reason
+from bayesgen.errors.wording import Code, rows
 from bayesgen.sources.cluster import Cluster
 from bayesgen.sources.dask_frame import DaskFrame
 from bayesgen.sources.part import NO_READAHEAD, PART_ROWS, Part
@@ -34,7 +34,7 @@ def source_of(X: Any) -> Source | None:
             Spark DataFrame.
 
     Raises:
-        InvalidSource: there is no file at a path, or it cannot be read.
+        InvalidData: there is no file at a path, or it cannot be read.
 
     Examples:
         >>> import pandas as pd
@@ -98,7 +98,7 @@ class Engine:
         """Return the source of the rows of X, which are numbered through.
 
         Raises:
-            InvalidSource: the engine cannot read them.
+            InvalidData: the engine cannot read them.
         """
 
         def frames() -> Iterator[Any]:
@@ -195,4 +195,10 @@ def _refusals(what: str) -> Generator[None]:
     except (BayesgenError, MemoryError):
         raise
     except Exception as error:
-        raise InvalidSource.engine(Code(what), reason(error)) from error
+        raise InvalidData(
+            "cannot read {source!r}: {reason}.",
+            "If these are rows of files, pass the path of the files, fit('rows/*.parquet', "
+            "y=...): errors then name the file and the column.",
+            source=Code(what),
+            reason=reason(error),
+        ) from error

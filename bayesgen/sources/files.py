@@ -10,7 +10,9 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import dataset, fs
 
-from bayesgen.errors import IncompletePart, InvalidSource, InvalidTable, warn
+from bayesgen.errors import InvalidData, warn
+from bayesgen.errors.data import duplicate_names
+from bayesgen.errors.sources import lacks_columns
 from bayesgen.sources.csv_files import csv_format, csv_type, file_error, require_closed_quotes
 from bayesgen.sources.part import NO_READAHEAD, PART_ROWS, Part
 from bayesgen.sources.source import Kinds, Source
@@ -50,9 +52,8 @@ def file_source(
             rows show.
 
     Raises:
-        InvalidSource: there is no file, files are of two formats, a file cannot be read, or a
-            column has several types.
-        InvalidTable: two columns of a file have one name.
+        InvalidData: there is no file, files are of two formats, a file cannot be read, a column has
+            several types, or two columns of a file have one name.
     """
     name = os.fspath(path)
     paths = files_at(name)
@@ -60,7 +61,14 @@ def file_source(
     for other in paths:
         if format_of(other) != kind:
             pattern = f"{os.path.dirname(paths[0])}/*{Path(paths[0]).suffix}"
-            raise InvalidSource.several_formats(name, paths[0], other, pattern)
+            raise InvalidData(
+                "{source!r} holds {one!r} and {other!r}, files of two formats.",
+                "Pass a pattern that selects one: {pattern!r}.",
+                source=name,
+                one=paths[0],
+                other=other,
+                pattern=pattern,
+            )
     forms = {}
     for file in paths:
         with _readable(file):
@@ -75,7 +83,7 @@ def file_source(
         schema = pa.schema([])
         for file in files:
             if absent := [column for column in wanted if column not in file.schema.names]:
-                warn(IncompletePart.lacks(file.label, absent))
+                warn(lacks_columns(file.label, absent))
             with _readable(file.path):
                 types = [schema, file.types(wanted, kinds or {})]
                 schema = pa.unify_schemas(types, promote_options="permissive")
@@ -90,7 +98,7 @@ def files_at(path: str) -> list[str]:
     """Return the files at a path, in order; hidden ones and those that begin with _ are left out.
 
     Raises:
-        InvalidSource: there is none.
+        InvalidData: there is none.
     """
     if os.path.isdir(path):
         files = [
@@ -103,7 +111,12 @@ def files_at(path: str) -> list[str]:
         files = [path] if os.path.exists(path) else glob.glob(path, recursive=True)
         files = [file for file in files if not os.path.isdir(file)]
     if not files:
-        raise InvalidSource.no_file(path)
+        raise InvalidData(
+            "there is no file at {source!r}.",
+            "Pass the path of a Parquet, CSV or Arrow file, of a folder of them, or a pattern "
+            "such as 'rows/*.parquet'.",
+            source=path,
+        )
     return sorted(files)
 
 
@@ -128,15 +141,14 @@ class File:
         """Return a file of a format; folders: above it that are columns.
 
         Raises:
-            InvalidSource: it cannot be read.
-            InvalidTable: two columns have one name.
+            InvalidData: it cannot be read, or two columns have one name.
         """
         with _readable(path):
             schema = form.inspect(path, filesystem=LOCAL)
             expression = folders.parse(path)
         names = schema.names
         if twice := sorted({name for name in names if names.count(name) > 1}):
-            raise InvalidTable.duplicate_names(twice)
+            raise duplicate_names(twice)
         above = [field for field in folders.schema if field.name not in names]
         fragment = form.make_fragment(path, LOCAL, expression)
         return cls(path, fragment, pa.schema([*schema, *above]))
@@ -151,7 +163,7 @@ class File:
         """The number of its rows, as the file states it.
 
         Raises:
-            InvalidSource: it does not.
+            InvalidData: it does not.
         """
         with _readable(self.path):
             return self.fragment.count_rows()
@@ -172,7 +184,7 @@ class File:
         """Yield the rows; schema: of the columns to read, missing ones that the file lacks.
 
         Raises:
-            InvalidSource: a row or a cell cannot be read.
+            InvalidData: a row or a cell cannot be read.
         """
         if isinstance(self.fragment.format, dataset.CsvFileFormat):
             require_closed_quotes(self.path, self.fragment.format.parse_options.delimiter)

@@ -12,7 +12,7 @@ from narwhals.exceptions import DuplicateError
 from bayesgen.errors import (
     BayesgenError,
     BayesgenWarning,
-    InvalidSource,
+    InvalidData,
     deduplicate_warnings,
 )
 from bayesgen.table import Name, is_frame, read_table
@@ -46,11 +46,15 @@ class Part:
         """The rows as narwhals reads them.
 
         Raises:
-            InvalidSource: they are not a table whose columns have names.
-            InvalidTable: two columns have one name.
+            InvalidData: they are not a table whose columns have names, each another one.
         """
         if not is_frame(self.frame):
-            raise InvalidSource.frame(self.name, self.frame)
+            raise InvalidData(
+                "{part} is of type {found}; every part must be a table with column names.",
+                "Yield frames: pandas.DataFrame(part).",
+                part=self.name,
+                found=type(self.frame).__name__,
+            )
         try:
             return nw.from_native(self.frame, eager_only=True)
         except DuplicateError:

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 
-from bayesgen.errors import InvalidSource
+from bayesgen.errors.sources import read_once
 from bayesgen.sources.cluster import Cluster
 from bayesgen.sources.part import PART_ROWS, Part
 from bayesgen.table import Name, Names
@@ -40,7 +40,7 @@ class Source:
             rows: of a part, at most; None: `part_rows`.
 
         Raises:
-            InvalidSource: the rows cannot be read.
+            InvalidData: the rows cannot be read.
         """
         for part in self.read(kinds):
             yield from part.split(rows or self.part_rows)
@@ -48,4 +48,4 @@ class Source:
     def require_again(self, what: str) -> None:
         """Raise if the rows can be read only once; `what` reads them twice."""
         if self.once:
-            raise InvalidSource.read_once(self.name, what)
+            raise read_once(self.name, what)

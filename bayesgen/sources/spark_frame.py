@@ -9,8 +9,7 @@ import pickle
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from bayesgen.errors import BayesgenError, InvalidSource
-from bayesgen.errors.base import Code
+from bayesgen.errors import BayesgenError, InvalidData
 from bayesgen.sources.cluster import (
     TOGETHER,
     Answer,
@@ -56,13 +55,18 @@ class SparkFrame(Cluster):
         """Return the Spark DataFrame, whose rows have no order, with the answers beside them.
 
         Raises:
-            InvalidSource: a column has the name of one of the answers.
+            InvalidData: a column has the name of one of the answers.
         """
         from pyspark.sql.pandas.types import from_arrow_schema
         from pyspark.sql.types import StructType
 
         if taken := [name for name in schema.names if name in self.frame.columns]:
-            raise InvalidSource.taken(Code("the Spark DataFrame"), taken)
+            raise InvalidData(
+                "the Spark DataFrame already has the {columns:named column}, and predictions of "
+                "the same name would be added.",
+                "Leave these out, X.drop({columns:listed}), or rename them.",
+                columns=taken,
+            )
         both = StructType([*self.frame.schema.fields, *from_arrow_schema(schema).fields])
         return self.frame.mapInArrow(functools.partial(_answered, answer), both)
 

@@ -107,15 +107,15 @@ def test_head_reads_no_more_partitions_than_it_needs(here):
 
 
 BAD = {
-    "text": ({"a": "w"}, errors.NotNumeric, "partition 1, rows 0 to 119: column 'a' holds"),
-    "numbers": ({"s": 1}, errors.NotLevels, "partition 1, rows 0 to 119: column 's' holds"),
+    "text": ({"a": "w"}, errors.InvalidData, "partition 1, rows 0 to 119: column 'a' holds"),
+    "numbers": ({"s": 1}, errors.InvalidData, "partition 1, rows 0 to 119: column 's' holds"),
     "no label": (
         {"y": [*GOOD["y"][:7], None, *GOOD["y"][8:]]},
-        errors.InvalidSource,
+        errors.InvalidData,
         "partition 1, row 7: column 'y' is missing",
     ),
-    "other labels": ({"y": 1}, errors.InvalidSource, "partition 1, .*label 1 here, and 'p'"),
-    "weights": ({"w": -1.0}, errors.InvalidWeights, "partition 1, rows 0 to 119: sample_weight is"),
+    "other labels": ({"y": 1}, errors.InvalidData, "partition 1, .*label 1 here, and 'p'"),
+    "weights": ({"w": -1.0}, errors.InvalidData, "partition 1, rows 0 to 119: sample_weight is"),
 }
 
 
@@ -131,13 +131,13 @@ def test_bad_partition_is_named(name, here):
 
 @pytest.mark.parametrize("column", ["a", "y"])
 def test_partition_that_lacks_a_column_is_named(column, here):
-    with pytest.raises(errors.InvalidSource, match=f"^partition 1 has no column '{column}'"):
+    with pytest.raises(errors.InvalidData, match=f"^partition 1 has no column '{column}'"):
         bg.NaiveBayes().fit(partitions(GOOD, GOOD.drop(columns=column)), y="y")
 
 
 def test_rows_that_decide_are_named(here):
     bad = GOOD.assign(a=[*GOOD["a"][:9], np.inf, *GOOD["a"][10:]])
-    with pytest.raises(errors.InvalidValues, match=r"^the first rows, row 9: column 'a'"):
+    with pytest.raises(errors.InvalidData, match=r"^the first rows, row 9: column 'a'"):
         bg.NaiveBayes().fit(partitions(bad, GOOD), y="y")
 
 
@@ -147,14 +147,14 @@ def test_data_that_cannot_be_fitted_are_refused(here):
             bg.NaiveBayes(**options).fit(partitions(*frames), y=y)
 
     one = GOOD.assign(y="p")
-    refused(errors.TooFewClasses, "^y has 1 class, 'p'", one, one)
-    refused(errors.InvalidSource, "but no rows", GOOD[:0], GOOD[:0])
-    refused(errors.InvalidSource, r"no column 'yy' \(did you mean 'y'\?\)", GOOD, y="yy")
-    refused(errors.InvalidSource, "needs all rows in memory", GOOD, bins=4)
+    refused(errors.InvalidData, "^y has 1 class, 'p'", one, one)
+    refused(errors.InvalidData, "but no rows", GOOD[:0], GOOD[:0])
+    refused(errors.InvalidData, r"no column 'yy' \(did you mean 'y'\?\)", GOOD, y="yy")
+    refused(errors.InvalidData, "needs all rows in memory", GOOD, bins=4)
     kernels = {("a",): bg.KernelDensity(), "s": bg.Categorical()}
-    refused(errors.InvalidSource, "needs all rows in memory", GOOD, likelihood=kernels)
+    refused(errors.InvalidData, "needs all rows in memory", GOOD, likelihood=kernels)
     none = partitions(GOOD.assign(w=0.0))
-    with pytest.raises(errors.InvalidWeights, match="zero in every row"):
+    with pytest.raises(errors.InvalidData, match="zero in every row"):
         bg.NaiveBayes().fit(none, y="y", sample_weight="w")
 
 
@@ -266,10 +266,10 @@ def test_workers_never_load_jax(rng, client):
 @pytest.mark.slow
 def test_workers_report_bad_rows_as_errors_of_ours(rng, client):
     bad = GOOD.assign(a=[1.0, 2, np.inf, 4] * 30)
-    with pytest.raises(errors.InvalidValues, match=r"^partition 1, row 2: column 'a'"):
+    with pytest.raises(errors.InvalidData, match=r"^partition 1, row 2: column 'a'"):
         bg.NaiveBayes().fit(partitions(GOOD, bad), y="y")
     clf = bg.NaiveBayes().fit(GOOD, y="y")
-    with pytest.raises(errors.InvalidValues, match=r"^partition 1, row 2: column 'a'"):
+    with pytest.raises(errors.InvalidData, match=r"^partition 1, row 2: column 'a'"):
         clf.predict_proba(partitions(GOOD, bad)).compute()
 
 

@@ -80,20 +80,20 @@ def test_errors_within_a_stream_reach_its_reader(rng, tmp_path):
     for parts, part in (([frame, bad], "part 1"), (lambda: iter([frame, bad]), "part 1")):
         stream = clf.predict_proba(parts)
         next(stream)
-        with pytest.raises(errors.InvalidValues, match=f"^{part}, row 17: column 'a' holds inf"):
+        with pytest.raises(errors.InvalidData, match=f"^{part}, row 17: column 'a' holds inf"):
             next(stream)
     out = tmp_path / "out.parquet"
     with pytest.raises(duckdb.Error, match="column 'a' holds infinity"):
         duckdb.connect().from_arrow(clf.predict_proba([frame, bad])).write_parquet(str(out))
     assert not out.exists()
-    with pytest.raises(errors.InvalidValues, match="column 'a' holds infinity"):
+    with pytest.raises(errors.InvalidData, match="column 'a' holds infinity"):
         clf.predict_proba(pl.from_pandas(pd.concat([frame, bad])).lazy()).collect()
 
 
 def test_point_estimates_and_unfitted_classifiers_refuse_before_reading():
     X = pd.DataFrame({"a": [1.0, 2, 3, 4], "y": [0, 1, 0, 1]})
     clf = bg.NaiveBayes(inference="mle").fit(X, y="y")
-    with pytest.raises(errors.NoPosterior, match="predict_interval needs a posterior"):
+    with pytest.raises(errors.NoAttribute, match="predict_interval needs a posterior"):
         clf.predict_interval([X])
     with pytest.raises(AttributeError, match="not fitted yet"):
         bg.NaiveBayes().predict_proba([X])
@@ -111,11 +111,11 @@ def test_columns_match_by_name_or_by_position(rng):
     np.testing.assert_allclose(stream, clf.predict_proba(frame), atol=1e-12)
 
 
-@pytest.mark.filterwarnings("ignore::bayesgen.errors.AbsentColumns")
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.CountsAsMissing")
 def test_other_columns_are_ignored_and_absent_ones_missing(rng):
     frame, clf = small(rng)
     X = frame.drop(columns=["y", "b"])
-    with pytest.warns(errors.AbsentColumns):
+    with pytest.warns(errors.CountsAsMissing):
         expected = clf.predict_proba(X)
     found = clf.predict_proba([X.assign(key="k")]).read_all().to_pandas()
     np.testing.assert_allclose(found, expected, atol=1e-12)

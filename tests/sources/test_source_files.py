@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import dataset, parquet
 
-from bayesgen.errors import InvalidSource, InvalidTable
+from bayesgen.errors import InvalidData
 from bayesgen.sources import source_of
 from bayesgen.sources.files import file_source
 
@@ -75,7 +75,7 @@ def test_only_the_columns_that_are_asked_for_are_read(tmp_path):
 def test_bad_csv_is_one_sentence_with_its_row(text, sentence, tmp_path):
     path = tmp_path / "x.csv"
     path.write_text(text)
-    with pytest.raises(InvalidSource, match=sentence) as caught:
+    with pytest.raises(InvalidData, match=sentence) as caught:
         columns(path, {"a": "number"})
     assert "\n" not in str(caught.value)
 
@@ -84,7 +84,7 @@ def test_later_cell_of_another_type_is_named(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("a;b\n" + "7;1,5\n" * 1_000_000 + "8,25;2\n")
     sentence = r"row 1,000,000: column 'a' holds '8,25', and is read as whole numbers"
-    with pytest.raises(InvalidSource, match=sentence):
+    with pytest.raises(InvalidData, match=sentence):
         columns(path)
     last = columns(path, {"a": "number", "b": "number"})[-1]
     assert (last["a"][-1], last["b"][-1]) == (8.25, 2.0)
@@ -110,7 +110,7 @@ def test_quoted_cells_swallow_no_rows(rows, line, kinds, tmp_path):
     if line is None:
         assert sum(map(len, source_of(path).parts(kinds))) == 3
         return
-    with pytest.raises(InvalidSource, match=f"that begins in line {line} of .*rows.csv"):
+    with pytest.raises(InvalidData, match=f"that begins in line {line} of .*rows.csv"):
         columns(path, kinds)
 
 
@@ -119,15 +119,15 @@ def test_damaged_files_are_named(tmp_path):
     parquet.write_table(ARROW, whole)
     short = tmp_path / "1.parquet"
     short.write_bytes(whole.read_bytes()[:3000])
-    with pytest.raises(InvalidSource, match=re.escape(repr(str(short)))):
+    with pytest.raises(InvalidData, match=re.escape(repr(str(short)))):
         source_of(tmp_path)
     pages = bytearray(whole.read_bytes())
     pages[8:1500] = bytes(1492)
     short.write_bytes(pages)
-    with pytest.raises(InvalidSource, match=re.escape(repr(str(short)))):
+    with pytest.raises(InvalidData, match=re.escape(repr(str(short)))):
         columns(tmp_path)
     parquet.write_table(pa.table({"a": ["one"]}), short)
-    with pytest.raises(InvalidSource, match=r"1\.parquet'.*Field a .* types: double vs string\."):
+    with pytest.raises(InvalidData, match=r"1\.parquet'.*Field a .* types: double vs string\."):
         columns(tmp_path, {"a": "any"})
 
 
@@ -150,20 +150,20 @@ def test_errors_of_engines_are_sentences(tmp_path):
             "the RecordBatchReader after 500 rows: the network is gone. If these",
         ),
     ):
-        with pytest.raises(InvalidSource, match=f"^cannot read {sentence}") as caught:
+        with pytest.raises(InvalidData, match=f"^cannot read {sentence}") as caught:
             list(source_of(made()).parts())
         assert "\n" not in str(caught.value)
         assert caught.value.__cause__ is not None
     text.write_bytes(text.read_bytes()[:300])
     for made in (lambda: dataset.dataset(tmp_path), lambda: pl.scan_parquet(text)):
-        with pytest.raises(InvalidSource, match=r"^cannot read the \w+: .*(magic bytes|PAR1)"):
+        with pytest.raises(InvalidData, match=r"^cannot read the \w+: .*(magic bytes|PAR1)"):
             source_of(made())
 
 
 def test_repeated_names_are_refused(tmp_path):
     parquet.write_table(pa.table([[1], [2]], names=["a", "a"]), tmp_path / "a.parquet")
-    with pytest.raises(InvalidTable, match="more than one column named 'a'"):
+    with pytest.raises(InvalidData, match="more than one column named 'a'"):
         source_of(tmp_path)
     frame = pd.DataFrame([[1, 2]], columns=["a", "a"])
-    with pytest.raises(InvalidTable, match="more than one column named 'a'"):
+    with pytest.raises(InvalidData, match="more than one column named 'a'"):
         list(source_of([frame, frame]).parts())

@@ -8,22 +8,22 @@ from sources_of_rows import arrow
 
 import bayesgen as bg
 from bayesgen import errors
-from bayesgen.errors import InvalidTable
+from bayesgen.errors import InvalidData
 from bayesgen.estimators.sources import fit
 from bayesgen.sources import Part
 
 GOOD = pd.DataFrame({"a": [1.0, 2, 3, 4], "s": list("uvuv"), "y": list("pqpq")})
 BAD = {
-    "infinity": ({"a": [1, 2, np.inf, 4]}, errors.InvalidValues, "part 1, row 2: column 'a' holds"),
-    "text": ({"a": list("wxyz")}, errors.NotNumeric, "part 1, rows 0 to 3: column 'a' holds"),
-    "numbers": ({"s": [1, 2, 3, 4]}, errors.NotLevels, "part 1, rows 0 to 3: column 's' holds"),
+    "infinity": ({"a": [1, 2, np.inf, 4]}, errors.InvalidData, "part 1, row 2: column 'a' holds"),
+    "text": ({"a": list("wxyz")}, errors.InvalidData, "part 1, rows 0 to 3: column 'a' holds"),
+    "numbers": ({"s": [1, 2, 3, 4]}, errors.InvalidData, "part 1, rows 0 to 3: column 's' holds"),
     "another column": (
         {"z": 1},
-        errors.UnknownColumns,
+        errors.InvalidData,
         "part 1, rows 0 to 3: The feature names should match",
     ),
-    "no label": ({"y": ["p", None, "q", "q"]}, errors.InvalidSource, "part 1, row 1: column 'y'"),
-    "other labels": ({"y": [1, 2, 1, 2]}, errors.InvalidSource, "part 1, .*label 1 here, and 'p'"),
+    "no label": ({"y": ["p", None, "q", "q"]}, errors.InvalidData, "part 1, row 1: column 'y'"),
+    "other labels": ({"y": [1, 2, 1, 2]}, errors.InvalidData, "part 1, .*label 1 here, and 'p'"),
 }
 
 
@@ -46,14 +46,14 @@ def test_row_that_fails_is_found_by_bisection(row, found):
         if row is None and len(some) < 100:
             return
         if row in (None, -1) or (some.frame["a"] == row).any():
-            raise InvalidTable("it fails")
+            raise InvalidData("it fails")
 
     where = "rows 1,000 to 1,099" if found is None else f"row {1000 + found:,}"
-    with pytest.raises(InvalidTable, match=f"^part 1, {where}: it fails"):
+    with pytest.raises(InvalidData, match=f"^part 1, {where}: it fails"):
         part.apply(check)
 
 
-@pytest.mark.filterwarnings("ignore::bayesgen.errors.AbsentColumns")
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.CountsAsMissing")
 def test_parts_may_lack_columns_rows_classes_and_weight():
     parts = [GOOD[:0], GOOD[::2], GOOD.drop(columns="a"), GOOD[:0], GOOD[1::2]]
     whole = pd.concat(parts)
@@ -63,7 +63,7 @@ def test_parts_may_lack_columns_rows_classes_and_weight():
     weighted = [GOOD.assign(w=0), GOOD.assign(w=[1, 1, 0, 2])]
     found = bg.NaiveBayes().fit(weighted, y="y", sample_weight="w")
     assert found.state_.statistics.count.tolist() == [1, 3]
-    with pytest.raises(errors.InvalidWeights, match="zero in every row"):
+    with pytest.raises(errors.InvalidData, match="zero in every row"):
         bg.NaiveBayes().fit(weighted[:1], y="y", sample_weight="w")
 
 
@@ -89,7 +89,7 @@ def test_interrupted_fit_leaves_the_classifier_as_it_was():
     ],
 )
 def test_fits_that_need_all_rows_say_so(clf):
-    with pytest.raises(errors.InvalidSource, match="needs all rows in memory"):
+    with pytest.raises(errors.InvalidData, match="needs all rows in memory"):
         clf.fit([GOOD], y="y")
 
 

@@ -92,10 +92,10 @@ def test_bad_cell_is_named_by_part_row_and_column(kind, rows, tmp_path):
     clf.fit(frame, y="y")
     before = dict(vars(clf))
     sentence = f"^{SOURCES[kind][1]}: column 'a' holds infinity"
-    with pytest.raises(errors.InvalidValues, match=sentence):
+    with pytest.raises(errors.InvalidData, match=sentence):
         clf.fit(made(kind, bad, tmp_path), y="y")
     assert vars(clf) == before
-    with pytest.raises(errors.InvalidValues, match=sentence):
+    with pytest.raises(errors.InvalidData, match=sentence):
         answered(clf.predict_proba(made(kind, bad, tmp_path)))
 
 

@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal, get_args
 from cyclopts import Parameter, Token
 
 from bayesgen.cli import printing, scores
-from bayesgen.cli.cures import in_options
 from bayesgen.cli.data_file import DataFile
 from bayesgen.cli.models import (
     MODELS,
@@ -38,7 +37,7 @@ from bayesgen.cli.options import (
 from bayesgen.cli.target_column import LabelledRows
 from bayesgen.compare import Comparison, compare
 from bayesgen.errors import BayesgenError
-from bayesgen.errors.base import merge_sentences, merge_warnings
+from bayesgen.errors.notes import merged, merged_by_name
 from bayesgen.estimators.compared import (
     DRAWS,
     FEW,
@@ -209,8 +208,11 @@ def compare_methods(
     alone = [] if weight is None else [n for n, c in ours.items() if c.unlabelled is None]
     found = [*rows.target.notes(), *printing.note_of_labelled(alone)]
     if json:
-        warned = {n: list(map(in_options, texts)) for n, texts in comparison.warnings.items()}
-        own = list(map(in_options, [*found, *comparison.notes]))
+        warned = {
+            name: [words.text("shell") for words in several]
+            for name, several in comparison.warnings.items()
+        }
+        own = [*found, *(words.text("shell") for words in comparison.notes)]
         notes = {"notes": own, "warnings": warned}
         more = {str(size): scores.facts(one) for size, one in runs.items() if one is not comparison}
         print(printing.to_json(facts | scores.facts(comparison) | {"train_rows": more} | notes))
@@ -223,8 +225,8 @@ def compare_methods(
     printing.print_notes(
         [
             *found,
-            *merge_sentences(note for one in reversed(runs.values()) for note in one.notes),
-            *merge_warnings(comparison.warnings),
+            *merged(note for one in reversed(runs.values()) for note in one.notes),
+            *merged_by_name(comparison.warnings),
             *(
                 _notes_of_few(one)
                 for one in runs.values()

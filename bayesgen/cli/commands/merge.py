@@ -48,7 +48,7 @@ def merge_models(
     lines = {
         "models": ", ".join(facts["models"]),
         "rows": f"{facts['rows']:,.12g}: {printing.name_counts(facts['classes'])}",
-        "fit": f"{facts['classifier']}, {report.method}: {report.verdict}",
+        "fit": f"{facts['classifier']}, {report.method}: {report.outcome.text('shell')}",
         "out": f"{out} ({size:,} bytes)",
     }
     if json:

@@ -19,8 +19,9 @@ from bayesgen.cli.models import with_prior
 from bayesgen.cli.options import AS_SHOWN, CsvFormat, DataName, FittedFile, Json, Prior, Rows, Words
 from bayesgen.cli.partial_output import PartialOutput, digest, identity
 from bayesgen.cli.scored_labels import ScoredLabels, column_of_classes
-from bayesgen.errors import BayesgenError, InvalidSource, UnwritableFile
-from bayesgen.errors.base import rows as in_rows
+from bayesgen.errors import BayesgenError, InvalidFile
+from bayesgen.errors.sources import no_column, no_rows_in_source
+from bayesgen.errors.wording import rows as in_rows
 from bayesgen.estimators import Answers, load
 from bayesgen.estimators.sources.predict import SourceColumns
 from bayesgen.sources import PART_ROWS, Kinds, Part, Source
@@ -103,7 +104,7 @@ def predict_rows(
     answers = Answers.with_density(classifier, interval=interval, draws=draws)
     for name in keep:
         if name not in file.column_names:
-            raise InvalidSource.no_column(data, name, file.column_names)
+            raise no_column(data, name, file.column_names)
         if name in answers.columns:
             raise UnusableOutput(
                 f"--keep {name}: the answers have a column of this name. Rename it in the file."
@@ -191,12 +192,12 @@ class _Stream:
         """Return the answers to a source.
 
         Raises:
-            InvalidSource: it has no rows, and neither have the parts.
+            InvalidData: it has no rows, and neither have the parts.
         """
         reader = answers.reader(source, beside)
         first, before = next(reader, None), None if parts is None else parts.schema()
         if first is None and before is None:
-            raise InvalidSource.no_rows(source.name)
+            raise no_rows_in_source(source.name)
         batches = itertools.chain([] if first is None else [first], reader)
         return cls(before or reader.schema, (pa.Table.from_batches([one]) for one in batches))
 
@@ -213,7 +214,7 @@ def _labels(
     if target == "none":
         return None
     if target is not None and target not in file.column_names:
-        raise InvalidSource.no_column(file.name, target, file.column_names)
+        raise no_column(file.name, target, file.column_names)
     if target is None and file.bundled:
         own = datasets.target(file.name)
         target = own if own in file.column_names else None
@@ -253,7 +254,7 @@ def _kept_parts(out: Path, run: dict) -> Generator[PartialOutput]:
         )
     try:
         yield parts
-    except (KeyboardInterrupt, UnwritableFile) as stop:
+    except (KeyboardInterrupt, InvalidFile) as stop:
         if found := parts.n_written:
             stop.add_note(
                 f"{in_rows(found)} are kept in {parts.folder}; the same command resumes there"

@@ -7,7 +7,6 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from bayesgen.cli import printing
-from bayesgen.cli.cures import in_options
 from bayesgen.cli.data_file import DataFile
 from bayesgen.cli.models import in_words, new_classifier
 from bayesgen.cli.options import (
@@ -85,7 +84,7 @@ def report_page(
         "data": data,
         "target": rows.target.name,
         "model": in_words(classifier, table),
-        "fit": f"{classifier.inference_}: {in_options(classifier.report_.verdict)}",
+        "fit": f"{classifier.inference_}: {classifier.report_.outcome.text('shell')}",
         "page": f"{html} ({html.stat().st_size:,} bytes)",
     }
     if json:

@@ -8,14 +8,15 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from bayesgen.errors import (
-    DifferentModels,
-    InvalidSource,
-    InvalidWeights,
-    TooFewClasses,
-    deduplicate_warnings,
+from bayesgen.errors import InvalidData, UnsupportedOperation, deduplicate_warnings
+from bayesgen.errors.data import too_few_classes, zero_weights
+from bayesgen.errors.sources import (
+    needs_rows_in_memory,
+    no_column,
+    no_features,
+    no_rows_in_source,
 )
-from bayesgen.errors.base import Code
+from bayesgen.errors.wording import Code
 from bayesgen.estimators.learned_arguments import learned_from_rows
 from bayesgen.estimators.training import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
@@ -51,10 +52,16 @@ class LabelledSource:
         """Return a source with the columns that arguments of `fit` name.
 
         Raises:
-            InvalidSource: weights that are not the name of a column, or a column that is not there.
+            InvalidData: weights that are not the name of a column, or a column that is not there.
         """
         if not isinstance(sample_weight, str | None):
-            raise InvalidSource.weights(source.name, sample_weight)
+            raise InvalidData(
+                "sample_weight of {source!r} is of type {found}; the weights of a source must be "
+                "one of its columns.",
+                "Name it: fit(X, y, sample_weight='column').",
+                source=source.name,
+                found=type(sample_weight).__name__,
+            )
         labelled = cls(source, target, sample_weight)
         if source.names is not None:
             labelled.require_columns(source.name, source.names)
@@ -70,16 +77,16 @@ class LabelledSource:
         features = [column for column in names if column not in self.beside]
         for column in self.beside:
             if column not in names:
-                raise InvalidSource.no_column(name, column, features)
+                raise no_column(name, column, features)
         if not features:
-            raise InvalidSource.no_features(name, self.target)
+            raise no_features(name, self.target)
 
     @contextlib.contextmanager
     def parts(self, progress: Progress) -> Generator[Iterator[Part]]:
         """Give an iterator over the parts, in which a progress bar counts rows.
 
         Raises:
-            InvalidSource: there is no row, or a part has no column of labels or weights.
+            InvalidData: there is no row, or a part has no column of labels or weights.
         """
         with progress_bar(self.source.n_rows, progress, unit="row", delay=LONG) as bar:
 
@@ -90,10 +97,18 @@ class LabelledSource:
                     yield part
                     bar.update(len(part))
                 if part is None:
-                    none = InvalidSource.exhausted if self.source.once else InvalidSource.no_rows
-                    raise none(self.source.name)
+                    raise self._no_rows()
 
             yield counted()
+
+    def _no_rows(self) -> InvalidData:
+        if not self.source.once:
+            return no_rows_in_source(self.source.name)
+        return InvalidData(
+            "{source!r} has no rows left: it can be read only once.",
+            "Create it again, or pass a function that returns a new one.",
+            source=self.source.name,
+        )
 
     def split(self, part: Part) -> tuple[Part, object, np.ndarray | None]:
         """Return the features of a part, its labels and its weights."""
@@ -132,12 +147,26 @@ class LabelledSource:
             classes: of the part.
         """
         if lacking:
-            raise InvalidSource.no_label(self.target, lacking, n_rows)
+            raise InvalidData(
+                "column {column!r} is missing in {count:,} of {n_rows:rows}; every row needs a "
+                "class.",
+                "Remove these rows, or fill the column; rows without a class can be fitted only "
+                "from tables in memory, fit(X, y).",
+                column=self.target,
+                count=lacking,
+                n_rows=n_rows,
+            )
         try:
             united_classes(earlier, classes)
-        except DifferentModels:
-            before, now = earlier.tolist()[0], classes.tolist()[0]
-            raise InvalidSource.labels(self.target, before, now) from None
+        except UnsupportedOperation:
+            raise InvalidData(
+                "column {column!r} holds the label {now!r} here, and {before!r} in earlier parts; "
+                "all parts need one type.",
+                "Cast it to text in every part.",
+                column=self.target,
+                now=classes.tolist()[0],
+                before=earlier.tolist()[0],
+            ) from None
 
 
 # -- labels in a column ----------------------------------------------------------------------------
@@ -159,13 +188,18 @@ def fit_column(classifier: C, X: object, y: str, sample_weight: object) -> C:
     """Fit to a source, or to a table in memory, whose labels are the column `y`.
 
     Raises:
-        InvalidSource: there is no such column.
+        InvalidData: there is no such column.
     """
     source = source_of(X)
     if source is not None:
         return classifier._fit_source(LabelledSource.of(source, y, sample_weight))
     if not is_frame(X):
-        raise InvalidSource.no_names(y, X)
+        raise InvalidData(
+            "y={target!r} names a column, and X is of type {found}, whose columns have no names.",
+            "Pass the labels themselves: fit(X, y).",
+            target=y,
+            found=type(X).__name__,
+        )
     part = Part("X", 0, X)
     weight = sample_weight if isinstance(sample_weight, str) else None
     source = Source(Code("X"), lambda _: iter([part]), tuple(part.names))
@@ -187,7 +221,7 @@ def fit_source(classifier: C, labelled: LabelledSource) -> C:
     partitions, never rows.
 
     Raises:
-        InvalidSource: rows have to stay in memory, for an argument that is learned from them or a
+        InvalidData: rows have to stay in memory, for an argument that is learned from them or a
             family that keeps them.
         BayesgenError: as in `fit`; the message names the part, and the row if it is one.
     """
@@ -200,13 +234,13 @@ def fit_source(classifier: C, labelled: LabelledSource) -> C:
         with labelled.parts(getattr(classifier, "progress", "auto")) as parts:
             learner = learned(classifier, labelled, parts)
         if not hasattr(learner, "state_"):
-            raise InvalidWeights.all_zero()
+            raise zero_weights()
         state = learner.state_
     else:
         learner = learned(classifier, labelled, [first_rows(labelled, cluster)])
         state = state_on_cluster(learner, labelled, cluster)
     if len(state.classes) < 2:
-        raise TooFewClasses.found(state.classes.tolist())
+        raise too_few_classes(state.classes.tolist())
     vars(classifier).update(vars(learner))
     return classifier._finish_fit(state, classifier._seed)
 
@@ -215,9 +249,9 @@ def require_statistics(classifier: Any) -> None:
     """Raise if a fit needs all rows at once, for an argument that is learned from them."""
     if learns := learned_from_rows(classifier, ()):
         name, value = next(iter(learns.items()))
-        raise InvalidSource.kept_rows(f"{name}={value!r}")
+        raise needs_rows_in_memory(f"{name}={value!r}")
     if getattr(classifier, "story", None) is not None:
-        raise InvalidSource.kept_rows("a program of your own")
+        raise needs_rows_in_memory("a program of your own")
 
 
 def learned(classifier: C, labelled: LabelledSource, parts: Iterable[Part]) -> C:
@@ -239,7 +273,7 @@ def learned(classifier: C, labelled: LabelledSource, parts: Iterable[Part]) -> C
         likelihoods = classifier.state_.likelihoods if hasattr(classifier, "state_") else {}
         for likelihood in likelihoods.values():
             if likelihood.keeps_rows:
-                raise InvalidSource.kept_rows(type(likelihood).__name__)
+                raise needs_rows_in_memory(type(likelihood).__name__)
     return classifier
 
 
@@ -250,13 +284,13 @@ def first_rows(labelled: LabelledSource, cluster: Cluster) -> Part:
     """Return the rows of a weight above 0 that come first on a cluster.
 
     Raises:
-        InvalidSource: there is no row.
-        InvalidWeights: none has a weight above 0.
+        InvalidData: there is no row.
+        InvalidData: none has a weight above 0.
     """
     part = Part("the first rows", 0, cluster.head(HEAD_ROWS, labelled.weight))
     if not len(part):
-        none = InvalidSource.no_rows(labelled.source.name)
-        raise none if labelled.weight is None else InvalidWeights.all_zero()
+        none = no_rows_in_source(labelled.source.name)
+        raise none if labelled.weight is None else zero_weights()
     return part
 
 
@@ -286,13 +320,13 @@ class PartitionState:
         """Return the state.
 
         Raises:
-            InvalidSource: the partition lacks a column.
+            InvalidData: the partition lacks a column.
         """
         learner = self.prototype
         for part in parts:
             names = self.labelled.source.names or ()
             if lacks := [name for name in names if name not in part.names]:
                 # a worker's warning would be lost
-                raise InvalidSource.no_column(Code(part.name), lacks[0], part.names)
+                raise no_column(Code(part.name), lacks[0], part.names)
             learner = learned(learner, self.labelled, [part])
         return None if learner is self.prototype else learner.state_

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 from bayesgen import predict
-from bayesgen.errors import InvalidSource
+from bayesgen.errors import InvalidData
 from bayesgen.schema import Column
 from bayesgen.sources import (
     ANSWERS,
@@ -154,7 +154,7 @@ class SourceColumns:
         array match by position, unless the source names them x0, x1, ... as the classifier does.
 
         Raises:
-            InvalidSource: the source has none of the columns.
+            InvalidData: the source has none of the columns.
         """
         members = list(getattr(classifier, "members_", {"": classifier}).values())
         kinds = {name: kind for member in members for name, kind in _kinds(member).items()}
@@ -166,7 +166,14 @@ class SourceColumns:
         shared = {name: present[key] for name, key in keys.items() if key in present}
         if members[0].state_.schema.container in ("pandas", "polars", "pyarrow"):
             if not shared:
-                raise InvalidSource.no_shared_column(source, list(map(str, used)), list(names))
+                raise InvalidData(
+                    "{source!r} has none of the columns that the model reads, {names:listed 20}; "
+                    "its columns are {existing:listed 20}.",
+                    "Name them as they were named when the model was fitted.",
+                    source=source,
+                    names=list(map(str, used)),
+                    existing=list(names),
+                )
             return cls({shared[name]: kinds[name] for name in shared}, list(shared))
         if len(shared) == len(used):
             return cls({shared[name]: kinds[name] for name in used}, None)

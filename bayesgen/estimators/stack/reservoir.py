@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from bayesgen.errors import InvalidWeights
+from bayesgen.errors.data import zero_weights
 from bayesgen.estimators import validation
 from bayesgen.estimators.sources.fit import LabelledSource
 from bayesgen.progress_bar import Progress
@@ -54,7 +54,7 @@ def drawn(labelled: LabelledSource, seed: int, progress: Progress) -> Sample:
         progress: whether a bar is shown.
 
     Raises:
-        InvalidSource, BayesgenError: rows or labels that cannot be read, with the part.
+        BayesgenError: rows or labels that cannot be read, with the part.
     """
     rng, kept = np.random.default_rng(seed), Candidates.none()
     counts: dict[Any, int] = {}
@@ -146,10 +146,10 @@ class Candidates:
         """Return the rows, each with its share; counts: rows of each class in the source.
 
         Raises:
-            InvalidWeights: all weights are 0.
+            InvalidData: all weights are 0.
         """
         if not self.pieces:
-            raise InvalidWeights.all_zero()
+            raise zero_weights()
         frames, labels, weights = [], [], []
         for i, (frame, y, own) in enumerate(self.pieces):
             here = self.place[self.piece == i]

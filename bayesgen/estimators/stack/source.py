@@ -4,7 +4,7 @@ import dataclasses
 from typing import Any
 
 from bayesgen import arguments
-from bayesgen.errors import AbsentColumns, InvalidSource, deduplicate_warnings
+from bayesgen.errors import CountsAsMissing, InvalidData, deduplicate_warnings
 from bayesgen.estimators import training
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.held_out import Attempt, HeldOut
@@ -30,7 +30,7 @@ def fit_stack(stack: Any, labelled: LabelledSource) -> Any:
     rows of the sample, each left out of the statistics.
 
     Raises:
-        InvalidSource: the source can be read only once, or its rows changed between.
+        InvalidData: the source can be read only once, or its rows changed between.
         BayesgenError: as in `fit`, with the part.
     """
     seed = arguments.drawn_seed(stack.random_state)
@@ -59,13 +59,13 @@ def fit_stack(stack: Any, labelled: LabelledSource) -> Any:
     attempt = Attempt({name: members[name] for name in held}, held, judged, more)
     stack._finish_stack(attempt, seen, classes, stack.left_out_)
     details = {ALL: float(sample.n_rows), SAMPLED: float(len(sample.y))}
-    verdict = (
-        f"{stack.report_.verdict} The rows that weigh them, and those of kernels, are "
+    outcome = stack.report_.outcome + (
+        " The rows that weigh them, and those of kernels, are "
         f"{len(sample.y):,} drawn within classes from {sample.n_rows:,}; other statistics are of "
         "all rows."
     )
     report, stack._training = stack.report_, ()
-    stack.report_ = dataclasses.replace(report, verdict=verdict, details=report.details | details)
+    stack.report_ = dataclasses.replace(report, outcome=outcome, details=report.details | details)
     return stack
 
 
@@ -82,7 +82,7 @@ def add_all_rows(stack: Any, labelled: LabelledSource, n_rows: int) -> None:
     Power transforms and bins stay those of the sample. A program of the user's own has no levels.
 
     Raises:
-        InvalidSource: there are not n_rows rows of weight above 0, as there were at first.
+        InvalidData: there are not n_rows rows of weight above 0, as there were at first.
     """
     members = {n: m for n, m in stack.members_.items() if getattr(m, "story", None) is None}
     closed = {name for name, member in members.items() if takes_all_rows(member)}
@@ -106,12 +106,19 @@ def add_all_rows(stack: Any, labelled: LabelledSource, n_rows: int) -> None:
         )
 
     read = 0
-    with labelled.parts(stack.progress) as parts, deduplicate_warnings(AbsentColumns):
+    with labelled.parts(stack.progress) as parts, deduplicate_warnings(CountsAsMissing):
         for part in parts:
             states, size = part.apply(added)
             read += size
     if read != n_rows:
-        raise InvalidSource.changed(labelled.source.name, n_rows, read)
+        raise InvalidData(
+            "{source!r} had {before:rows} when it was first read and {now:,} later; a stack reads "
+            "it twice, and the rows must not change in between.",
+            "Write it to a file first, and pass the path.",
+            source=labelled.source.name,
+            before=n_rows,
+            now=read,
+        )
     for name, member in members.items():
         if name in closed or states[name].schema != member.state_.schema:
             kept = () if name in closed else member._training

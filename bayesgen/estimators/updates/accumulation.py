@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayesgen import arguments
-from bayesgen.errors import InvalidArgument, InvalidTarget
+from bayesgen.errors.arguments import out_of_range
+from bayesgen.errors.data import no_target
 from bayesgen.estimators import training, unlabelled_fit, validation
 from bayesgen.estimators.learned_arguments import learned_from_rows, require_no_rows
 from bayesgen.estimators.training import TrainingState
@@ -38,7 +39,7 @@ def training_rows(
         classes: declared ones.
     """
     if y is None:
-        raise InvalidTarget.absent()
+        raise no_target()
     marks = unlabelled_fit.checked_weight(clf.unlabelled) is not None
     stated = [] if reset else clf.classes_.tolist()
     stated += [] if classes is None else np.asarray(classes).tolist()
@@ -100,7 +101,7 @@ def discounted(clf: Fitted, discount: object) -> Fitted:
     """
     if not (arguments.is_number(discount) and 0 < discount <= 1):
         allowed, cure = "a number above 0, up to 1", "Pass discount=1.0."
-        raise InvalidArgument.out_of_range("discount", discount, allowed, cure)
+        raise out_of_range("discount", discount, allowed, cure)
     other = with_its_rows(clf)
     if discount < 1:
         other._training = tuple(rows.times(discount) for rows in clf._training)
