@@ -114,7 +114,11 @@ BAD = {
         errors.InvalidData,
         "partition 1, row 7: column 'y' is missing",
     ),
-    "other labels": ({"y": 1}, errors.InvalidData, "partition 1, .*label 1 here, and 'p'"),
+    "other labels": (
+        {"y": 1},
+        errors.InvalidData,
+        "partition 1, .*classes are 'p', 'q' in some rows and 1 ",
+    ),
     "weights": ({"w": -1.0}, errors.InvalidData, "partition 1, rows 0 to 119: sample_weight is"),
 }
 

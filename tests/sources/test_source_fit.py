@@ -23,7 +23,11 @@ BAD = {
         "part 1, rows 0 to 3: The feature names should match",
     ),
     "no label": ({"y": ["p", None, "q", "q"]}, errors.InvalidData, "part 1, row 1: column 'y'"),
-    "other labels": ({"y": [1, 2, 1, 2]}, errors.InvalidData, "part 1, .*label 1 here, and 'p'"),
+    "other labels": (
+        {"y": [1, 2, 1, 2]},
+        errors.InvalidData,
+        "part 1, .*classes are 'p', 'q' in some rows and 1, 2",
+    ),
 }
 
 

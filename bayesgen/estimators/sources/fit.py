@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from bayesgen.errors import InvalidData, UnsupportedOperation, deduplicate_warnings
+from bayesgen.errors import InvalidData, deduplicate_warnings
 from bayesgen.errors.data import too_few_classes, zero_weights
 from bayesgen.errors.sources import (
     needs_rows_in_memory,
@@ -21,7 +21,7 @@ from bayesgen.estimators.learned_arguments import learned_from_rows
 from bayesgen.estimators.training import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.estimators.updates.accumulation import accumulated, with_its_rows
-from bayesgen.estimators.updates.merged_state import merged, united_classes
+from bayesgen.estimators.updates.merged_state import merged
 from bayesgen.progress_bar import Progress, progress_bar
 from bayesgen.sources import Cluster, Part, Source, source_of
 from bayesgen.table import is_frame
@@ -130,43 +130,20 @@ class LabelledSource:
         if weight is not None and not np.any(weight):
             return None
         rows = classifier._training_rows(features.frame, labels, weight, reset=reset)
-        lacking = 0 if rows.unlabelled is None else len(rows.unlabelled.codes)
-        earlier = rows.classes[:0] if reset else classifier.classes_
-        self.check_labels(lacking, len(part), earlier, rows.classes)
+        if rows.unlabelled is not None:
+            raise self.no_label(len(rows.unlabelled.codes), len(part))
         return rows
 
-    def check_labels(
-        self, lacking: int, n_rows: int, earlier: np.ndarray, classes: np.ndarray
-    ) -> None:
-        """Reject rows without a label, and labels of another type than those of earlier parts.
-
-        Args:
-            lacking: number of rows of a part that have no label.
-            n_rows: of the part.
-            earlier: the classes of earlier parts.
-            classes: of the part.
-        """
-        if lacking:
-            raise InvalidData(
-                "column {column!r} is missing in {count:,} of {n_rows:rows}; every row needs a "
-                "class.",
-                "Remove these rows, or fill the column; rows without a class can be fitted only "
-                "from tables in memory, fit(X, y).",
-                column=self.target,
-                count=lacking,
-                n_rows=n_rows,
-            )
-        try:
-            united_classes(earlier, classes)
-        except UnsupportedOperation:
-            raise InvalidData(
-                "column {column!r} holds the label {now!r} here, and {before!r} in earlier parts; "
-                "all parts need one type.",
-                "Cast it to text in every part.",
-                column=self.target,
-                now=classes.tolist()[0],
-                before=earlier.tolist()[0],
-            ) from None
+    def no_label(self, count: int, n_rows: int) -> InvalidData:
+        """Return the error about rows of a part that have no label."""
+        return InvalidData(
+            "column {column!r} is missing in {count:,} of {n_rows:rows}; every row needs a class.",
+            "Remove these rows, or fill the column; rows without a class can be fitted only from "
+            "tables in memory, fit(X, y).",
+            column=self.target,
+            count=count,
+            n_rows=n_rows,
+        )
 
 
 # -- labels in a column ----------------------------------------------------------------------------

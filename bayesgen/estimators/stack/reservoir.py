@@ -9,6 +9,7 @@ from jaxtyping import Float, Int
 from bayesgen.errors.data import zero_weights
 from bayesgen.estimators import validation
 from bayesgen.estimators.sources.fit import LabelledSource
+from bayesgen.estimators.updates.merged_state import united_classes
 from bayesgen.progress_bar import Progress
 from bayesgen.sources import Part, joined
 from bayesgen.table import codes_of, distinct
@@ -65,8 +66,9 @@ def drawn(labelled: LabelledSource, seed: int, progress: Progress) -> Sample:
             return None
         earlier, own = np.array(list(counts)), validation.weights_of(weight, len(part))
         target = validation.labels_of(labels, earlier)
-        lacking = 0 if target.there is None else int((~target.there).sum())
-        labelled.check_labels(lacking, len(part), earlier, target.classes)
+        if target.there is not None:
+            raise labelled.no_label(int((~target.there).sum()), len(part))
+        united_classes(earlier, target.classes)
         return features, target.labels, own
 
     with labelled.parts(progress) as parts:
