@@ -8,7 +8,7 @@ from typing import TypeGuard, TypeVar
 
 import numpy as np
 
-from bayesgen.errors import InvalidArgument
+from bayesgen.errors.arguments import not_one_of, out_of_range
 
 MOST_SEED = 2**32 - 1
 Seed = int | np.random.RandomState | None
@@ -42,7 +42,7 @@ def count(name: str, value: object, *, least: int = 1, default: int | None = Non
     if is_count(value, least):
         return int(value)
     advised = least if default is None else default
-    raise InvalidArgument.out_of_range(
+    raise out_of_range(
         name, value, f"a whole number of at least {least}", f"Pass {name}={advised}."
     )
 
@@ -55,9 +55,7 @@ def share(name: str, value: object, *, default: float = 0.9) -> float:
     """
     if is_number(value) and 0 < value < 1:
         return float(value)
-    raise InvalidArgument.out_of_range(
-        name, value, "a number above 0 and below 1", f"Pass {name}={default}."
-    )
+    raise out_of_range(name, value, "a number above 0 and below 1", f"Pass {name}={default}.")
 
 
 def not_negative(name: str, value: object, *, default: float) -> float:
@@ -68,9 +66,7 @@ def not_negative(name: str, value: object, *, default: float) -> float:
     """
     if is_number(value) and value >= 0:
         return float(value)
-    raise InvalidArgument.out_of_range(
-        name, value, "a finite number of at least 0", f"Pass {name}={default}."
-    )
+    raise out_of_range(name, value, "a finite number of at least 0", f"Pass {name}={default}.")
 
 
 def one_of(name: str, value: T, allowed: tuple | list) -> T:
@@ -82,7 +78,7 @@ def one_of(name: str, value: T, allowed: tuple | list) -> T:
     for choice in allowed:
         if type(value) is type(choice) and value == choice:
             return value
-    raise InvalidArgument.not_one_of(name, value, allowed)
+    raise not_one_of(name, value, allowed)
 
 
 def seed(value: object) -> Seed:
@@ -100,7 +96,7 @@ def seed(value: object) -> Seed:
     if is_count(value, 0) and value <= MOST_SEED:
         return int(value)
     allowed = "None, a whole number from 0 to 2**32 - 1 and a numpy.random.RandomState"
-    raise InvalidArgument.out_of_range("random_state", value, allowed, "Pass random_state=0.")
+    raise out_of_range("random_state", value, allowed, "Pass random_state=0.")
 
 
 def drawn_seed(random_state: object) -> int:
@@ -133,4 +129,4 @@ def path(name: str, value: object, *, default: str) -> None:
     """
     if not isinstance(value, str | os.PathLike):
         allowed = "the path of a file"
-        raise InvalidArgument.out_of_range(name, value, allowed, f"Pass {name}={default!r}.")
+        raise out_of_range(name, value, allowed, f"Pass {name}={default!r}.")

@@ -8,7 +8,8 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.special import gammaln
 
-from bayesgen.errors import InvalidPrior
+from bayesgen.errors import InvalidArgument
+from bayesgen.errors.arguments import not_summing_to_one, wrong_classes, wrong_prior_shape
 from bayesgen.likelihoods import supports
 from bayesgen.likelihoods.base import Arrays
 from bayesgen.likelihoods.dirichlet import (
@@ -133,13 +134,18 @@ def class_prior(spec: Spec, classes: np.ndarray, count: Counts, *, frequencies: 
             strengths).
 
     Raises:
-        InvalidPrior: a prior strength not above 0, or probabilities not positive or not summing to
-            one.
+        InvalidArgument: a prior strength not above 0, or probabilities not positive or not summing
+            to one.
     """
     size = len(classes)
     if isinstance(spec, str):
         if spec not in ("empirical", "uniform"):
-            raise InvalidPrior.unknown_class_prior(spec)
+            raise InvalidArgument(
+                "class_prior is {value!r}; allowed are a number of rows per class, "
+                "'empirical', 'uniform', an array of probabilities and {{class: probability}}.",
+                "Pass class_prior='uniform'.",
+                value=spec,
+            )
         probs = np.full(size, 1 / size) if spec == "uniform" else count / count.sum()
         return ClassPrior(probs, np.inf)
     if isinstance(spec, int | float | np.number):
@@ -162,14 +168,14 @@ def given_probabilities(spec: Spec, classes: np.ndarray) -> Counts:
     if isinstance(spec, Mapping):
         wanted = list(classes)
         if set(spec) != set(wanted):
-            raise InvalidPrior.wrong_classes(list(spec), wanted)
+            raise wrong_classes(list(spec), wanted)
         spec = [spec[c] for c in wanted]
     probs = np.asarray(spec, dtype=float)
     if probs.shape != (len(classes),):
-        raise InvalidPrior.wrong_shape("class_prior", "probabilities", probs.shape, (len(classes),))
+        raise wrong_prior_shape("class_prior", "probabilities", probs.shape, (len(classes),))
     supports.require("class_prior", "probabilities", probs, "fraction")
     if abs(probs.sum() - 1) > 1e-8:
-        raise InvalidPrior.does_not_sum_to_one("class_prior", probs.sum())
+        raise not_summing_to_one("class_prior", probs.sum())
     return probs
 
 
@@ -177,13 +183,20 @@ def require_possible(spec: Spec, classes: np.ndarray) -> None:
     """Reject stated probabilities of 0 for classes with training rows.
 
     Raises:
-        InvalidPrior: names the classes.
+        InvalidArgument: names the classes.
     """
     if isinstance(spec, str | int | float | np.number):
         return
     impossible = classes[given_probabilities(spec, classes) == 0]
     if len(impossible):
-        raise InvalidPrior.impossible_class(spec, impossible.tolist())
+        raise InvalidArgument(
+            "class_prior is {value!r}; y has rows of class {labels:listed}, which needs a "
+            "probability above 0 to be fitted.",
+            "Pass class_prior='empirical'; after the fit clf.with_class_prior({value!r}) rules "
+            "it out.",
+            value=spec,
+            labels=impossible.tolist(),
+        )
 
 
 def _log(probs: np.ndarray) -> np.ndarray:

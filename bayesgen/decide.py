@@ -9,7 +9,7 @@ from jaxtyping import Float, Int, Shaped
 
 from bayesgen import arguments
 from bayesgen.arguments import is_number
-from bayesgen.errors import InvalidLoss
+from bayesgen.errors import InvalidArgument
 from bayesgen.inference import Posterior
 from bayesgen.predict import log_density
 from bayesgen.typing import Encoded, Joint, Traceable
@@ -64,9 +64,9 @@ def rule(
         reject_label: label of rejected rows; None: "reject" among text, -1 among numbers.
 
     Raises:
-        InvalidLoss: a matrix of another shape, costs that are not finite, pairs left out, labels
-            that are not classes, a reject label that is a class.
-        InvalidArgument: novelty is not between 0 and 1.
+        InvalidArgument: a matrix of another shape, costs that are not finite, pairs left out,
+            labels that are not classes, a reject label that is a class; novelty is not between 0
+            and 1.
     """
     if novelty is not None:
         arguments.share("novelty", novelty, default=0.01)
@@ -115,7 +115,14 @@ def _price(reject: object, cost: Float[np.ndarray, "class decision"]) -> float:
     least = float(cost.min())
     if is_number(reject) and reject >= least:
         return float(reject)
-    raise InvalidLoss.of_rejecting(reject, least)
+    raise InvalidArgument(
+        "reject is {value!r}; a finite number of at least {least:g}, the smallest cost in "
+        "loss, is allowed: below it every row would be rejected.",
+        "Pass reject={more:g}, or None to decide every row.",
+        value=reject,
+        least=least,
+        more=least + 0.1,
+    )
 
 
 def _costs(loss: Loss, classes: np.ndarray) -> tuple[list, np.ndarray]:
@@ -126,7 +133,13 @@ def _costs(loss: Loss, classes: np.ndarray) -> tuple[list, np.ndarray]:
         return labels, 1.0 - np.eye(len(labels))
     cost = np.asarray(loss, dtype=float)
     if cost.shape != (len(labels), len(labels)):
-        raise InvalidLoss.wrong_shape(cost.shape, labels)
+        raise InvalidArgument(
+            "loss has the shape {shape}; the classes {labels:listed} need ({labels:len}, "
+            "{labels:len}): a row for each true class, a column for each decision.",
+            "Or pass {{(true, decided): cost}}.",
+            shape=cost.shape,
+            labels=labels,
+        )
     _require_finite(cost, labels, labels)
     return labels, cost
 
@@ -134,10 +147,19 @@ def _costs(loss: Loss, classes: np.ndarray) -> tuple[list, np.ndarray]:
 def _from_pairs(loss: Mapping, labels: list) -> tuple[list, np.ndarray]:
     pairs = {tuple(pair): float(cost) for pair, cost in loss.items()}
     if not pairs:
-        raise InvalidLoss.empty(labels)
+        raise InvalidArgument(
+            "loss is empty; pass a cost for every pair of the classes {labels:listed 20}, or "
+            "None for a cost of 1 for every wrong class.",
+            labels=labels,
+        )
     strange = [true for true, _ in pairs if true not in labels]
     if strange:
-        raise InvalidLoss.unknown_class(strange[0], labels)
+        raise InvalidArgument(
+            "loss names the true class {label!r}; the classes are {labels:listed 20}.",
+            "Write pairs as (true, decided).",
+            label=strange[0],
+            labels=labels,
+        )
     decided = list(dict.fromkeys(decision for _, decision in pairs))
     # actions of the user's own replace the classes; classes come in their order
     decisions = [k for k in labels if k in decided] + [d for d in decided if d not in labels]
@@ -145,7 +167,12 @@ def _from_pairs(loss: Mapping, labels: list) -> tuple[list, np.ndarray]:
         decisions = labels
     left_out = [(k, d) for k in labels for d in decisions if k != d and (k, d) not in pairs]
     if left_out:
-        raise InvalidLoss.pairs_left_out(left_out)
+        raise InvalidArgument(
+            "loss has no cost for the (true, decided) pairs {pairs:listed 3}; every pair of "
+            "different labels needs one.",
+            "Add them, 0 where nothing is lost.",
+            pairs=left_out,
+        )
     cost = np.array([[pairs.get((k, d), 0.0) for d in decisions] for k in labels])
     _require_finite(cost, labels, decisions)
     return decisions, cost
@@ -155,7 +182,12 @@ def _require_finite(cost: np.ndarray, labels: list, decisions: list) -> None:
     wrong = np.argwhere(~np.isfinite(cost))
     if len(wrong):
         k, d = wrong[0]
-        raise InvalidLoss.not_finite((labels[k], decisions[d]), float(cost[k, d]))
+        raise InvalidArgument(
+            "loss: the cost of {where!r} is {cost}; finite numbers are allowed.",
+            "Pass a large cost for what must not happen.",
+            where=(labels[k], decisions[d]),
+            cost=float(cost[k, d]),
+        )
 
 
 def _reject_label(label: object, classes: np.ndarray, decisions: list) -> object:
@@ -163,7 +195,11 @@ def _reject_label(label: object, classes: np.ndarray, decisions: list) -> object
         text = classes.dtype.kind in "OU" or any(isinstance(d, str) for d in decisions)
         label = "reject" if text or classes.dtype.kind == "b" else -1
     if label in decisions or label in classes.tolist():
-        raise InvalidLoss.label_taken(label)
+        raise InvalidArgument(
+            "reject_label {label!r} is a class or a decision already.",
+            "Pass another one, such as reject_label='undecided'.",
+            label=label,
+        )
     return label
 
 

@@ -13,7 +13,8 @@ import numpy as np
 from jaxtyping import Float
 
 from bayesgen import arguments
-from bayesgen.errors import UnreliableLeaveOneOut, UnsupportedInference, warn
+from bayesgen.errors import LowSampleSize, UnsupportedOperation, warn
+from bayesgen.errors.operations import unsupported
 from bayesgen.inference import DrawsPosterior, Posterior
 from bayesgen.inference.chain_diagnostics import reliable_k
 from bayesgen.inference.posterior import chained, flat
@@ -145,7 +146,7 @@ def log_priors(model: Model, params: Params) -> dict[str, np.ndarray]:
     each = {o: {k: flat(v) for k, v in values.items()} for o, values in params.items()}
     try:
         out = log_priors_of(model, each)
-    except UnsupportedInference:
+    except UnsupportedOperation:
         return {}
     for owner in out:
         if "cholesky" in each[owner]:
@@ -258,13 +259,13 @@ def left_out_by_importance(
         weight: their weights w, shape (row,).
 
     Raises:
-        UnsupportedInference: fewer draws than a tail can be fitted to.
+        UnsupportedOperation: fewer draws than a tail can be fitted to.
     """
     from arviz_stats.base import array_stats
 
     n_draws = int(np.prod(draws.shape))
     if n_draws < LEAST_DRAWS:
-        raise UnsupportedInference.because(
+        raise unsupported(
             f"loo() from {n_draws} draws",
             f"at least {LEAST_DRAWS} are needed to smooth importance weights",
             "Fit with more: inference=bg.NUTS(draws=1000).",
@@ -290,7 +291,18 @@ def left_out_by_importance(
     unreliable = found.unreliable()
     if len(unreliable):
         worst = float(pareto_k[unreliable].max())
-        warn(UnreliableLeaveOneOut.rows(unreliable.tolist(), worst, good_k))
+        warn(
+            LowSampleSize(
+                "loo() estimates the density of row {where:listed} given the others from a few "
+                "draws of large weight (Pareto k up to {worst:.2f}, above {limit:.2f}), and may be "
+                "far off.",
+                "Score held-out rows with bg.compare({{'this': clf}}, X, y), or state stronger "
+                "priors.",
+                where=unreliable.tolist(),
+                worst=worst,
+                limit=good_k,
+            )
+        )
     return found
 
 

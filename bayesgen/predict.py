@@ -7,7 +7,8 @@ import numpy as np
 from jaxtyping import Float
 from scipy.sparse import csr_array, issparse, vstack
 
-from bayesgen.errors import ImpossibleRows, LowSampleSize, NoPosterior, warn
+from bayesgen.errors import Cure, DegenerateEstimate, LowSampleSize, warn
+from bayesgen.errors.operations import no_uncertainty
 from bayesgen.inference import Posterior
 from bayesgen.inference.class_draws import joined
 from bayesgen.inference.weighted_quantiles import quantiles
@@ -44,10 +45,29 @@ def log_joint(
         count = int(low.sum())
         if densities:
             smallest = float(np.nanmin(error.sample_size))
-            warn(LowSampleSize.densities(count, n_rows, smallest, cure))
+            warn(
+                LowSampleSize(
+                    "the log densities of {count:,} of {n_rows:rows} rest on too few draws (the "
+                    "smallest effective sample size is {smallest:.0f}).",
+                    cure,
+                    count=count,
+                    n_rows=n_rows,
+                    smallest=smallest,
+                )
+            )
         else:
             worst = float(error.probability.max())
-            warn(LowSampleSize.probabilities(count, n_rows, UNCERTAIN, worst, cure))
+            warn(
+                LowSampleSize(
+                    "the probabilities of {count:,} of {n_rows:rows} rest on too few draws, and "
+                    "may be off by more than {limit:g} (the worst by {worst:.2g}).",
+                    cure,
+                    count=count,
+                    n_rows=n_rows,
+                    limit=UNCERTAIN,
+                    worst=worst,
+                )
+            )
     return joint
 
 
@@ -65,7 +85,18 @@ def warn_impossible_rows(joint: Joint) -> None:
     # class by class: NumPy reduces along a short last axis ten times as slowly (measured)
     impossible = int(functools.reduce(np.logical_and, np.isneginf(joint).T).sum())
     if impossible:
-        warn(ImpossibleRows.found(impossible, len(joint)))
+        warn(
+            DegenerateEstimate(
+                "{count:,} of {n_rows:rows} are impossible under every class (maximum likelihood "
+                "gives probability 0 to what was never observed); they get the class prior.",
+                Cure(
+                    "Fit with inference='map' or 'exact'.",
+                    "Fit with --inference map or exact.",
+                ),
+                count=impossible,
+                n_rows=len(joint),
+            )
+        )
 
 
 def log_density(joint: Joint) -> Float[np.ndarray, " row"]:
@@ -104,7 +135,7 @@ def class_draws(
 def require_posterior(posterior: Posterior, what: str) -> None:
     """Raise for a point estimate, which has no uncertainty."""
     if posterior.point:
-        raise NoPosterior.point_estimate(what, posterior.report.method)
+        raise no_uncertainty(what, posterior.report.method)
 
 
 def simulate(

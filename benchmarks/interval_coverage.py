@@ -21,6 +21,7 @@ from simulated import Simulated, Subject, simulations
 from subjects import GROUPS, SUBJECTS
 
 from bayesgen import predict
+from bayesgen.errors import Words
 from bayesgen.inference import DrawsPosterior, Exact
 from bayesgen.inference.log_density import nested
 from bayesgen.inference.posterior import Posterior, Report
@@ -107,7 +108,7 @@ def nuts_coverage(
         params = nested({site: value[None] for site, value in values.items()}, simulated.model)
         for name, part in simulated.model.blocks.items():
             own = {owner: params[owner] for owner in ("class", name)}
-            report = Report("nuts", 0.0, converged=True, verdict="")
+            report = Report("nuts", 0.0, converged=True, outcome=Words(""))
             posterior = DrawsPosterior(
                 Reader({name: part}, {name: None}), report, own, {name: part}
             )

@@ -28,7 +28,7 @@ N_CLASSES = 5
 
 def measure(options: Options) -> list[Result]:
     """Return what fits and predictions cost, the memory of fits, and log losses."""
-    warnings.simplefilter("ignore", bg.errors.EmptyDocuments)
+    warnings.simplefilter("ignore", bg.errors.BayesgenWarning)
     small = (5_000, 10_000) if not options.quick else (300, 500)
     large = (20_000, 50_000) if not options.quick else (600, 1_000)
     return [

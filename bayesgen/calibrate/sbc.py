@@ -17,7 +17,7 @@ from jaxtyping import Float
 
 from bayesgen import arguments
 from bayesgen.calibrate.uniformity import chi_square, ecdf
-from bayesgen.errors import NoPosterior
+from bayesgen.errors.operations import no_uncertainty
 from bayesgen.inference.posterior import flat
 from bayesgen.progress_bar import Progress, progress_bar
 
@@ -140,8 +140,8 @@ def sbc(
         progress: "auto" shows a bar in a terminal and in a notebook; True or False force it.
 
     Raises:
-        UnsupportedInference: the prior is improper and cannot be drawn from.
-        NoPosterior: the inference yields a point estimate.
+        UnsupportedOperation: the prior is improper and cannot be drawn from.
+        NoAttribute: the inference yields a point estimate.
 
     Example:
         >>> import bayesgen as bg
@@ -166,7 +166,7 @@ def sbc(
             posterior = model.infer(encoded, codes, int(rng.integers(2**31)))
             method = posterior.report.method
             if posterior.point:
-                raise NoPosterior.point_estimate("sbc()", method)
+                raise no_uncertainty("sbc()", method)
             bad += not posterior.report.converged
             params = posterior.as_draws(rng, draws).thinned(draws).params
             drawn = {owner: {k: flat(v) for k, v in own.items()} for owner, own in params.items()}

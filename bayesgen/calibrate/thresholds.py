@@ -7,7 +7,7 @@ import pandas as pd
 from jaxtyping import Bool, Float
 
 from bayesgen import arguments
-from bayesgen.errors import InvalidArgument
+from bayesgen.errors.arguments import out_of_range
 from bayesgen.typing import Joint, Labels
 
 THRESHOLDS = (0.5, 0.95)
@@ -49,7 +49,7 @@ def confusion(
         decided = (probability[:, 1] >= threshold).astype(int)
     else:
         among = f"None, of {len(classes)} classes"
-        raise InvalidArgument.out_of_range("threshold", threshold, among, "Pass threshold=None.")
+        raise out_of_range("threshold", threshold, among, "Pass threshold=None.")
     count = np.bincount(y * len(classes) + decided, minlength=len(classes) ** 2)
     return pd.DataFrame(
         count.reshape(len(classes), len(classes)),
@@ -92,7 +92,7 @@ def threshold_table(
     """
     for threshold in thresholds:
         if not (arguments.is_number(threshold) and 0 <= threshold <= 1):
-            raise InvalidArgument.out_of_range(
+            raise out_of_range(
                 "thresholds", threshold, "numbers from 0 to 1", "Pass thresholds=(0.5, 0.95)."
             )
     lines = [_rates(event, probability >= threshold) for threshold in thresholds]

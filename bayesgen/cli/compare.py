@@ -28,6 +28,7 @@ from bayesgen.cli.options import (
     Sampling,
     Seed,
     Target,
+    UnusableOptions,
     Weight,
     comma_separated,
     new_classifier,
@@ -35,8 +36,8 @@ from bayesgen.cli.options import (
 )
 from bayesgen.compare import Comparison, compare
 from bayesgen.compare.as_text import with_error
-from bayesgen.errors import BayesgenError
-from bayesgen.errors.base import merge_sentences, merge_warnings
+from bayesgen.errors import Words
+from bayesgen.errors.notes import merged, merged_by_name
 from bayesgen.estimators.compared import (
     DRAWS,
     FEW,
@@ -63,10 +64,6 @@ LEGEND = (
     "AUC and acc., the accuracy: higher. sec: seconds of all fits and predictions."
 )
 RULED_OUT = " Log loss inf: a class was given probability 0 in a row where it was the true one."
-
-
-class TooManyRows(BayesgenError, ValueError):
-    """More training rows were asked for than a fold has."""
 
 
 def _read_size(word: str) -> Size:
@@ -188,7 +185,7 @@ def compare_methods(
         "seed": seed,
     }
     labelled = [] if weight is None else [n for n, c in ours.items() if c.unlabelled is None]
-    notes = [*rows.notes(), *_notes_of_labelled(labelled)]
+    notes: list[Words | str] = [*rows.notes(), *_notes_of_labelled(labelled)]
     fewer = {size: run for size, run in runs.items() if run is not comparison}
     if json:
         print(printing.to_json(facts | _facts(comparison, fewer, notes)))
@@ -199,8 +196,8 @@ def compare_methods(
         lines["page"] = printing.file_in_words(html)
     printing.print_answer(facts, lines, json=False)
     _print_scores(list(runs.values()))
-    notes += merge_sentences(note for run in reversed(runs.values()) for note in run.notes)
-    notes += merge_warnings(comparison.warnings)
+    notes += merged(note for run in reversed(runs.values()) for note in run.noted)
+    notes += merged_by_name(comparison.warned)
     printing.print_notes([*notes, *(_note_of_few(run) for run in fewer.values() if run.warnings)])
 
 
@@ -208,13 +205,13 @@ def _require_rows(sizes: Iterable[Size], counts: Sequence[int]) -> None:
     """Reject more rows than the smallest fold fits, or fewer than two of each class.
 
     Raises:
-        TooManyRows: with the numbers that can be fitted.
+        UnusableOptions: with the numbers that can be fitted.
     """
     n_rows, fewest = sum(counts), 2 * len(counts)
     most = n_rows - -(-n_rows // max(min(DRAWS, *counts), 2))
     for size in sizes:
         if size != "all" and not fewest <= size <= most:
-            raise TooManyRows(
+            raise UnusableOptions(
                 f"--train-rows {size}: of {n_rows:,} rows in {len(counts)} classes, {fewest:,} to "
                 f"{most:,} can be fitted. Choose --train-rows {most},all, or all alone."
             )
@@ -224,13 +221,13 @@ def _require_rows(sizes: Iterable[Size], counts: Sequence[int]) -> None:
 
 
 def _facts(
-    comparison: Comparison, fewer: Mapping[Size, Comparison], notes: Sequence[str]
+    comparison: Comparison, fewer: Mapping[Size, Comparison], notes: Sequence[Words | str]
 ) -> dict[str, Any]:
     """Return scores, members, notes and warnings for JSON."""
-    warned = comparison.warnings.items()
+    warned = comparison.warned.items()
     return _tables(comparison) | {
         "train_rows": {str(size): _tables(run) for size, run in fewer.items()},
-        "notes": list(map(printing.sentence, [*notes, *comparison.notes])),
+        "notes": list(map(printing.sentence, [*notes, *comparison.noted])),
         "warnings": {name: list(map(printing.sentence, texts)) for name, texts in warned},
     }
 

@@ -16,19 +16,15 @@ from jaxtyping import Shaped
 
 from bayesgen import datasets
 from bayesgen.cli import printing
-from bayesgen.cli.options import ALL_COLUMNS, AS_SHOWN, CsvFormat, Features, Json
-from bayesgen.errors import BayesgenError, InvalidSource
-from bayesgen.errors.base import listed
+from bayesgen.cli.options import ALL_COLUMNS, AS_SHOWN, CsvFormat, Features, Json, UnusableOptions
+from bayesgen.errors.sources import no_column, no_features, no_rows_in_source
+from bayesgen.errors.wording import listed
+from bayesgen.sources import PART_ROWS, Kinds, Part, Source
+from bayesgen.sources.csv_files import CsvDialect
+from bayesgen.sources.files import file_source, files_at, format_of
 from bayesgen.table import Table, read_marked_target, read_table
-from bayesgen.table.sources import PART_ROWS, Kinds, Part, Source
-from bayesgen.table.sources.csv_dialect import CsvDialect
-from bayesgen.table.sources.files import file_source, files_at, format_of
 
 SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
-
-
-class UnusableData(BayesgenError, ValueError):
-    """DATA cannot be found, or its columns are not those that the options need."""
 
 
 def is_bundled(data: str) -> bool:
@@ -47,14 +43,14 @@ def open_data(data: str, csv: CsvFormat = AS_SHOWN, part_rows: int = PART_ROWS) 
         part_rows: rows read at once.
 
     Raises:
-        UnusableData: there is no such file.
-        InvalidSource: the rows are not a table.
+        UnusableOptions: there is no such file.
+        InvalidData: the rows are not a table.
     """
     path = str(datasets.path(data)) if is_bundled(data) else data
     if not Path(path).exists() and not glob.glob(path, recursive=True):
         close = difflib.get_close_matches(data, datasets.names(), n=1)
         hint = f" (did you mean {close[0]!r}?)" if close else ""
-        raise UnusableData(
+        raise UnusableOptions(
             f"{data!r} is neither a file nor a bundled data set{hint}. Give the path of a CSV or "
             f"Parquet file, or one of {', '.join(datasets.names())}."
         )
@@ -121,29 +117,29 @@ class LabelledData:
             part_rows: rows read at once.
 
         Raises:
-            UnusableData, InvalidSource: there is no such column, or no feature.
+            UnusableOptions, InvalidData: there is no such column, or no feature.
         """
         source = open_data(data, csv, part_rows)
         names = list(map(str, source.names or ()))
         if target is None and not is_bundled(data):
-            raise UnusableData(
+            raise UnusableOptions(
                 f"which column of {data!r} holds the classes? Add --target: {listed(names, 20)}."
             )
         target = target or datasets.target(data)
         needed = [target] if groups is None else [target, groups]
         for name in (*needed, *features.drop, *features.columns):
             if name not in names:
-                raise InvalidSource.no_column(data, name, names)
+                raise no_column(data, name, names)
             if name in needed and name in features.drop:
-                raise UnusableData(
+                raise UnusableOptions(
                     f"--drop {name}: this column is not a feature, but needed. Leave it out of "
                     "--drop."
                 )
         used = {*(features.columns or names)} - {*features.drop, *needed}
         if not used:
             if len(names) == len(needed):
-                raise InvalidSource.no_features(data, target)
-            raise UnusableData("--drop and --columns leave no feature. Drop fewer columns.")
+                raise no_features(data, target)
+            raise UnusableOptions("--drop and --columns leave no feature. Drop fewer columns.")
         source = _selected(source, tuple(name for name in names if name in {*used, *needed}))
         return cls(source, target, groups, *_counted(source, target))
 
@@ -161,16 +157,16 @@ class LabelledData:
         """Reject rows without a class; `cure` is a further one.
 
         Raises:
-            UnusableData: with how many there are.
+            UnusableOptions: with how many there are.
         """
         if self.empty:
-            raise UnusableData(
+            raise UnusableOptions(
                 f"column {self.target!r} is missing in {self.empty:,} of {self.n_rows:,} rows; "
                 "every row needs a class. Remove these rows from the file, or fill the column."
                 f"{cure}"
             )
         if self.marked:
-            raise UnusableData(
+            raise UnusableOptions(
                 f"column {self.target!r} holds -1 beside {listed(self.counts)}: -1 marks a row "
                 "without a class, and every row needs one. Remove these rows from the file, or, "
                 f"if -1 is a class, write it as a word.{cure}"
@@ -201,18 +197,18 @@ class LabelledData:
         """Return the features of the first rows.
 
         Raises:
-            InvalidSource: there are no rows.
+            InvalidData: there are no rows.
         """
         part = next(self.source.parts(), None)
         if part is None:
-            raise InvalidSource.no_rows(self.source.name)
+            raise no_rows_in_source(self.source.name)
         return read_table(part.without(self.target).frame)
 
     def rows(self, step: int = 1) -> tuple[pa.Table, Shaped[np.ndarray, " row"], list | None]:
         """Return features, labels (None: no class) and groups of every `step`-th row.
 
         Raises:
-            InvalidSource: there are no rows.
+            InvalidData: there are no rows.
         """
         tables, start = [], 0
         for part in self.source.parts():
@@ -220,7 +216,7 @@ class LabelledData:
             tables.append(rows if step == 1 else rows.take(range(-start % step, len(rows), step)))
             start += len(rows)
         if not tables:
-            raise InvalidSource.no_rows(self.source.name)
+            raise no_rows_in_source(self.source.name)
         table = pa.concat_tables(tables)
         labels = table.column(self.target).to_pylist()
         y = np.array(labels, dtype=object if self.without_class else None)

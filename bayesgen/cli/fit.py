@@ -27,19 +27,19 @@ from bayesgen.cli.options import (
     Sampling,
     Seed,
     Target,
-    UnusableModel,
+    UnusableOptions,
     Weight,
     new_classifier,
     with_prior,
 )
 from bayesgen.errors import BayesgenError
-from bayesgen.errors.base import named
+from bayesgen.errors.wording import named
 from bayesgen.estimators import StackedClassifier, load
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.compared import NO_LEARNED_WEIGHT
 from bayesgen.estimators.judged_rows import ROWS_JUDGED
+from bayesgen.sources import PART_ROWS
 from bayesgen.table import Table, read_table
-from bayesgen.table.sources import PART_ROWS
 
 NUMERIC = ("lda", "qda", "bag-of-words")
 MOST_LEFT_OUT = 20_000
@@ -86,7 +86,7 @@ def fit_model(
         rows.require_classes(NOT_NONE)
     if rows.without_class:
         if unlabelled == "learn" and inference in NO_LEARNED_WEIGHT:
-            raise UnusableModel(
+            raise UnusableOptions(
                 f"some rows have no class, and --inference {inference} cannot learn how much they "
                 "count. State it, such as --unlabelled 0.1, or leave --inference out."
             )
@@ -110,12 +110,12 @@ def require_numbers(model: str, table: Table) -> None:
     """Reject levels where a model needs numbers.
 
     Raises:
-        UnusableModel: naming the columns.
+        UnusableOptions: naming the columns.
     """
     levels = [str(column.name) for column in table.columns if column.kind == "level"]
     if model in NUMERIC and levels:
         hold = f"{named('column', levels)} {'hold' if len(levels) > 1 else 'holds'}"
-        raise UnusableModel(
+        raise UnusableOptions(
             f"{MODELS[model][1]} needs numbers, and {hold} categories. Use --model naive-bayes, or "
             f"leave them out: --drop {shlex.quote(','.join(levels))}."
         )

@@ -14,7 +14,7 @@ from bayesgen.errors import BayesgenError
 from bayesgen.estimators import LDA, QDA, BagOfWords, JointTable, NaiveBayes, StackedClassifier
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.inference import NUTS
-from bayesgen.table.sources.csv_files import NULLS
+from bayesgen.sources.csv_files import NULLS
 
 TYPED: ContextVar[tuple[str, ...]] = ContextVar("typed", default=())
 """The command line that runs, which pages print so that they can be made again."""
@@ -38,8 +38,8 @@ MODEL_HELP = (
 )
 
 
-class UnusableModel(BayesgenError, ValueError):
-    """The requested model does not support the columns, the inference or the classes."""
+class UnusableOptions(BayesgenError, ValueError):
+    """What the options state does not suit the files, each other or the model."""
 
 
 # -- Values as they are typed ----------------------------------------------------------------------
@@ -246,12 +246,12 @@ class Sampling:
             cure: the options that let it run.
 
         Raises:
-            UnusableModel: settings were typed, and NUTS does not run.
+            UnusableOptions: settings were typed, and NUTS does not run.
         """
         settings = {name: value for name, value in vars(self).items() if value is not None}
         if settings and not samples:
             options = ", ".join(f"--{name}" for name in settings)
-            raise UnusableModel(
+            raise UnusableOptions(
                 f"{options}: only NUTS samples, and {why}. Add {cure}, or leave {options} out."
             )
         return NUTS(**settings)
@@ -282,7 +282,7 @@ def new_classifier(
         sampling: settings of NUTS.
 
     Raises:
-        UnusableModel: a stack with an inference of its own, or settings of NUTS without it.
+        UnusableOptions: a stack with an inference of its own, or settings of NUTS without it.
     """
     samples = inference == "nuts"
     nuts = sampling.method(
@@ -292,7 +292,7 @@ def new_classifier(
         method = nuts if samples else inference
         return MODELS[model][0](inference=method, random_state=seed, unlabelled=unlabelled)
     if inference != "auto":
-        raise UnusableModel(
+        raise UnusableOptions(
             f"--inference is {inference!r}; a stack is made of closed forms, weighted by "
             "leave-one-out score, and has no other. Leave --inference out, or add --model "
             "naive-bayes."
@@ -304,14 +304,14 @@ def with_prior(classifier: Classifier, prior: Mapping[str, float] | None) -> Cla
     """Return a fitted classifier with the class probabilities of --prior, if there are any.
 
     Raises:
-        UnusableModel: the classes are others.
+        UnusableOptions: the classes are others.
     """
     if prior is None:
         return classifier
     classes = {str(label): label for label in classifier.classes_.tolist()}
     if prior.keys() != classes.keys():
         example = ",".join(f"{name}={1 / len(classes):.2g}" for name in classes)
-        raise UnusableModel(
+        raise UnusableOptions(
             f"--prior names the classes {', '.join(prior)}, and the model has "
             f"{', '.join(classes)}. Name each once, such as --prior {example}."
         )

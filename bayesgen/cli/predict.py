@@ -24,23 +24,20 @@ from bayesgen.cli.options import (
     Json,
     Prior,
     Rows,
+    UnusableOptions,
     Words,
     with_prior,
 )
-from bayesgen.errors import BayesgenError, InvalidSource
+from bayesgen.errors.sources import no_column, no_rows_in_source
 from bayesgen.estimators import Answers, load
 from bayesgen.estimators.sources.predict import SourceColumns
 from bayesgen.progress_bar import progress_bar
-from bayesgen.table.sources import PART_ROWS, Source
+from bayesgen.sources import PART_ROWS, Source
 
 MOST_LABELS = 1000
 """Values of a column that may be that of the classes."""
 LONG = 1.0
 """Seconds after which a bar is shown."""
-
-
-class UnusableOutput(BayesgenError, ValueError):
-    """The answers cannot be written in the form that was asked for."""
 
 
 def _require_table_name(_: object, path: Path | None) -> None:
@@ -108,11 +105,11 @@ def predict_rows(
     source = open_data(data, csv, batch)
     answers = Answers.with_density(classifier, interval=interval, draws=draws)
     if draws and not json and (out is None or out.suffix == ".csv"):
-        raise UnusableOutput("--draws are lists, which CSV has not. Add --out answers.parquet.")
+        raise UnusableOptions("--draws are lists, which CSV has not. Add --out answers.parquet.")
     for name in keep:
         require_column(source, name)
         if name in answers.columns:
-            raise UnusableOutput(
+            raise UnusableOptions(
                 f"--keep {name}: the answers have a column of this name. Rename it in the file."
             )
     scores = Scores(column_of_classes(classifier, source, target, answers), classifier.classes_)
@@ -120,7 +117,7 @@ def predict_rows(
     reader = answers.reader(source, [*keep, *hidden])
     first = next(reader, None)  # what cannot be read is refused before anything is written
     if first is None:
-        raise InvalidSource.no_rows(source.name)
+        raise no_rows_in_source(source.name)
     counts, schema = Counter(), _without(reader.schema, hidden)
     shown = "auto" if out is not None or not sys.stdout.isatty() else False
     with (
@@ -162,9 +159,9 @@ def _without(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
 
 
 def require_column(source: Source, name: str) -> None:
-    """Raise InvalidSource if a source has no such column."""
+    """Raise InvalidData if a source has no such column."""
     if name not in (source.names or ()):
-        raise InvalidSource.no_column(source.name, name, source.names or ())
+        raise no_column(source.name, name, source.names or ())
 
 
 # -- Scores ----------------------------------------------------------------------------------------
@@ -227,7 +224,7 @@ def column_of_classes(
     that holds classes and nothing else in the first rows.
 
     Raises:
-        InvalidSource: there is no column of the name that was typed.
+        InvalidData: there is no column of the name that was typed.
     """
     names = list(map(str, source.names or ()))
     if target == "none":

@@ -14,9 +14,9 @@ from rich import box
 from rich.console import Console
 from rich.table import Table as Grid
 
-from bayesgen.cli.cures import in_options
 from bayesgen.cli.options import MODELS
 from bayesgen.compare.as_text import MEMBERS_LEGEND, members_as_text
+from bayesgen.errors import BayesgenError, Words
 from bayesgen.estimators import description
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.persist import replacing
@@ -24,10 +24,12 @@ from bayesgen.table import Table
 from bayesgen.typing import DataFrame
 
 
-def sentence(problem: object) -> str:
-    """Return an error, a warning or a sentence of the library with cures to type as options."""
-    notes = "".join(f" [{note}]" for note in getattr(problem, "__notes__", ()))
-    return f"{in_options(str(problem))}{notes}"
+def sentence(problem: BayesgenError | Words | str) -> str:
+    """Return an error or a sentence of the library with cures to type as options."""
+    if isinstance(problem, BayesgenError):
+        notes = "".join(f" [{note}]" for note in getattr(problem, "__notes__", ()))
+        return f"{problem.written('shell')}{notes}"
+    return problem if isinstance(problem, str) else problem.text("shell")
 
 
 def print_text(text: object) -> None:
@@ -39,7 +41,7 @@ def print_text(text: object) -> None:
     print("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
-def print_notes(sentences: Iterable[str]) -> None:
+def print_notes(sentences: Iterable[Words | str]) -> None:
     """Print sentences beside the result, on stderr, with cures that can be typed."""
     sys.stdout.flush()
     for text in sentences:
@@ -105,7 +107,7 @@ def facts_of_fit(classifier: Classifier) -> dict[str, Any]:
     facts = {
         "inference": report.method,
         "converged": report.converged,
-        "verdict": sentence(report.verdict),
+        "verdict": sentence(report.outcome),
         "seconds": report.seconds,
     }
     if hasattr(classifier, "log_evidence_"):

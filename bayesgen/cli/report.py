@@ -80,7 +80,7 @@ def report_page(
         "data": data,
         "target": rows.target,
         "model": printing.model_in_words(classifier, read_table(X)),
-        "fit": f"{classifier.inference_}: {printing.sentence(classifier.report_.verdict)}",
+        "fit": f"{classifier.inference_}: {printing.sentence(classifier.report_.outcome)}",
         "page": printing.file_in_words(html),
     }
     printing.print_answer(facts, facts, json=json)

@@ -11,9 +11,9 @@ from jaxtyping import Bool, Float, Shaped
 from bayesgen import arguments, calibrate, plots
 from bayesgen.calibrate.thresholds import THRESHOLDS
 from bayesgen.compare.as_text import LEGEND, MEMBERS_LEGEND, members_as_text, scores_as_text
-from bayesgen.errors import InvalidArgument
-from bayesgen.errors.base import merge_warnings
-from bayesgen.errors.base import rows as in_rows
+from bayesgen.errors.arguments import not_one_of, out_of_range
+from bayesgen.errors.notes import Note, merged_by_name
+from bayesgen.errors.wording import rows as in_rows
 from bayesgen.plots.style import Axes, pyplot
 from bayesgen.typing import Joint, Labels
 
@@ -51,7 +51,7 @@ class Comparison:
         n_missing_cells: cells of X without a value.
         n_rows_with_missing: number of rows of X with at least one such cell.
         folds: number of folds that ran.
-        notes: remarks about the comparison as a whole.
+        notes: remarks about the comparison as a whole; str() gives the text of each.
         warnings: for each classifier the distinct warnings of its fits and predictions, in order.
             When printed, warnings that differ only in columns, classes and numbers are merged.
         probabilities: for each classifier its out-of-fold probabilities, shape (row, class), the
@@ -81,8 +81,8 @@ class Comparison:
     n_missing_cells: int
     n_rows_with_missing: int
     folds: int
-    notes: tuple[str, ...]
-    warnings: dict[str, tuple[str, ...]]
+    notes: tuple[Note, ...]
+    warnings: dict[str, tuple[Note, ...]]
     probabilities: dict[str, Joint]
     y: Labels
     rows: Labels
@@ -185,7 +185,7 @@ class Comparison:
         """Draw a score against training rows; compare(..., train_sizes=...) computes it."""
         pyplot()  # refuse before anything is computed
         if not len(self.curves):
-            raise InvalidArgument.out_of_range(
+            raise out_of_range(
                 "train_sizes",
                 None,
                 "numbers or shares of rows to fit",
@@ -205,7 +205,7 @@ class Comparison:
 
         Raises:
             MissingPackage: matplotlib is not installed.
-            UnwritableFile: no file can be written to the path.
+            InvalidFile: no file can be written to the path.
 
         Example:
             >>> import tempfile, pathlib
@@ -224,7 +224,7 @@ class Comparison:
 
     def _probabilities_of(self, name: str) -> Joint:
         if name not in self.probabilities:
-            raise InvalidArgument.not_one_of("name", name, list(self.probabilities))
+            raise not_one_of("name", name, list(self.probabilities))
         return self.probabilities[name]
 
     def _event(self, name: str, positive: Hashable) -> Event:
@@ -232,7 +232,7 @@ class Comparison:
         if positive is None and len(classes) == 2:
             positive = classes[1]
         if positive not in classes:
-            raise InvalidArgument.not_one_of("positive", positive, classes)
+            raise not_one_of("positive", positive, classes)
         code = classes.index(positive)
         return self.y == code, proba[:, code]
 
@@ -269,4 +269,4 @@ class Comparison:
 
     def _sentences(self) -> list[str]:
         members = [MEMBERS_LEGEND + " Means over folds."] if len(self.members) else []
-        return [LEGEND, *members, *self.notes, *merge_warnings(self.warnings)]
+        return [LEGEND, *members, *map(str, [*self.notes, *merged_by_name(self.warnings)])]

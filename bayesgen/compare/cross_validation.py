@@ -23,7 +23,10 @@ from bayesgen.compare.folds import (
     training_sizes,
 )
 from bayesgen.compare.scores import Scored, differences, score
-from bayesgen.errors import InvalidArgument, InvalidTarget
+from bayesgen.errors import Cure, InvalidArgument, InvalidData
+from bayesgen.errors.arguments import out_of_range
+from bayesgen.errors.data import TARGET, wrong_length
+from bayesgen.errors.notes import Note, note
 from bayesgen.progress_bar import Progress, progress_bar
 from bayesgen.schema import suspicions
 from bayesgen.table import (
@@ -68,14 +71,14 @@ class FoldResult:
 
     probability: shape (row, class), over all classes of the comparison.
     fit_seconds, predict_seconds: wall-clock time. method: `inference_`, empty if there is none.
-    warnings: the texts of all warnings, in order. members: the table of a stack's members.
+    warnings: all of them, in order. members: the table of a stack's members.
     """
 
     probability: Joint
     fit_seconds: float
     predict_seconds: float
     method: str
-    warnings: tuple[str, ...]
+    warnings: tuple[Note, ...]
     members: pd.DataFrame | None
 
 
@@ -122,12 +125,20 @@ def _check(
     arguments.one_of("progress", progress, ["auto", True, False])
     if n_jobs is not None and (n_jobs == 0 or not arguments.is_count(n_jobs, -1)):
         allowed = "None, -1 (one for each core) or a whole number from 1"
-        raise InvalidArgument.out_of_range("n_jobs", n_jobs, allowed, "Pass n_jobs=1.")
+        raise out_of_range("n_jobs", n_jobs, allowed, "Pass n_jobs=1.")
     if not isinstance(classifiers, Mapping) or not classifiers:
-        raise InvalidArgument.not_named(classifiers)
+        several = classifiers if isinstance(classifiers, list | tuple) else []
+        names = [f"'{type(clf).__name__} {i}': classifiers[{i}]" for i, clf in enumerate(several)]
+        raise InvalidArgument(
+            "classifiers is of type {kind}; a mapping of at least one name to a classifier is "
+            "needed.",
+            "Pass {{{names}}}.",
+            kind=type(classifiers).__name__,
+            names=", ".join(names) or "'linear': bg.LDA()",
+        )
     for name, estimator in classifiers.items():
         if not hasattr(estimator, "predict_proba") or isinstance(estimator, type):
-            raise InvalidArgument.out_of_range(
+            raise out_of_range(
                 f"classifiers[{name!r}]",
                 estimator,
                 "an instance that has predict_proba",
@@ -140,26 +151,32 @@ def _rows(X: object, y: object) -> ComparedRows:
     labels = target.labels
     if labels.dtype.kind == "f" and (labels != np.floor(labels)).any():
         value = float(labels[labels != np.floor(labels)][0])
-        raise InvalidTarget(
-            f"y holds {value:g}, which is a number and not a class; text, whole numbers or "
-            "booleans are allowed. Cut it into classes first, pandas.cut(y, 3).astype(str)."
+        raise InvalidData(
+            "{target} holds {value:g}, which is a number and not a class; text, whole numbers or "
+            "booleans are allowed.",
+            Cure(
+                "Cut it into classes first, pandas.cut(y, 3).astype(str).",
+                "Write classes into this column, such as low and high.",
+            ),
+            target=TARGET,
+            value=value,
         )
     X = _selectable(X)
     table = read_table(X)
     if target.n_rows != table.n_rows:
-        raise InvalidTarget.wrong_length(target.n_rows, table.n_rows)
+        raise wrong_length(target.n_rows, table.n_rows)
     there = np.ones(table.n_rows, dtype=bool) if target.there is None else target.there
     parts = np.flatnonzero(there), np.flatnonzero(~there)
     return ComparedRows(_declare_levels(X, table), table, labels, np.unique(labels), *parts)
 
 
-def _suspicions(table: Table) -> tuple[str, ...]:
-    """Return a sentence for each column that looks like something other than a feature.
+def _suspicions(table: Table) -> tuple[Note, ...]:
+    """Return a note for each column that looks like something other than a feature.
 
     Declared levels keep the classifiers from warning of it themselves.
     """
     found = suspicions(table, {column.name: len(column.levels) for column in table.columns})
-    return tuple(map(str, found))
+    return tuple(map(note, found))
 
 
 def _fit_all(
@@ -261,11 +278,11 @@ def _fit_fold(
         end = time.perf_counter()
     aligned = np.zeros((len(scored), len(rows.classes)))
     aligned[:, np.searchsorted(rows.classes, clf.classes_)] = probability
-    texts = tuple(str(warning.message) for warning in caught)
+    notes = tuple(note(warning.message) for warning in caught)
     method = getattr(clf, "inference_", "")
     table_of = getattr(clf, "members_table", None)  # of a stack
     members = None if table_of is None else table_of()
-    return FoldResult(aligned, fitted - start, end - fitted, method, texts, members)
+    return FoldResult(aligned, fitted - start, end - fitted, method, notes, members)
 
 
 def _selectable(X: object) -> object:
@@ -330,7 +347,7 @@ def _comparison(
     codes: Labels,
     folds: list[Fold],
     sizes: tuple[int, ...],
-    notes: tuple[str, ...],
+    notes: tuple[Note, ...],
     results: dict[str, list[FoldResult]],
     prepared: dict[str, str],
     *,
@@ -374,10 +391,10 @@ def _probabilities(results: list[FoldResult]) -> Joint:
     return np.concatenate([result.probability for result in results])
 
 
-def _warnings(results: list[FoldResult], notes: tuple[str, ...]) -> tuple[str, ...]:
+def _warnings(results: list[FoldResult], notes: tuple[Note, ...]) -> tuple[Note, ...]:
     """Return each warning once, in order, without those that are notes about the whole table."""
-    texts = dict.fromkeys(text for result in results for text in result.warnings)
-    return tuple(text for text in texts if text not in notes)
+    warnings = dict.fromkeys(entry for result in results for entry in result.warnings)
+    return tuple(entry for entry in warnings if entry not in notes)
 
 
 def _table(

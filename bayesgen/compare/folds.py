@@ -7,7 +7,10 @@ import pandas as pd
 from jaxtyping import Int, Shaped
 
 from bayesgen import arguments
-from bayesgen.errors import InvalidArgument, InvalidTarget, TooFewClasses
+from bayesgen.errors import InvalidArgument, InvalidData
+from bayesgen.errors.arguments import out_of_range
+from bayesgen.errors.data import too_few_classes
+from bayesgen.errors.notes import Note
 from bayesgen.typing import Labels
 
 FEWEST_ROWS = 2
@@ -26,7 +29,7 @@ def split(
     cv: object,
     random_state: int | None,
     groups: object = None,
-) -> tuple[list[Fold], tuple[str, ...]]:
+) -> tuple[list[Fold], tuple[Note, ...]]:
     """Return the folds, and a sentence if there are fewer than were asked for.
 
     Args:
@@ -38,14 +41,14 @@ def split(
         groups: one for each row, shape (row,); those of a number of folds stay together.
 
     Raises:
-        TooFewClasses: fewer than two classes.
+        InvalidData: fewer than two classes.
         InvalidArgument: cv is a number below 2, or needs groups; groups are not one for each row.
-        InvalidTarget: a class has one row, or rows of one group, which cannot be both fitted and
+        InvalidData: a class has one row, or rows of one group, which cannot be both fitted and
             scored.
     """
     together = None if groups is None else _groups(groups, len(y))
     if len(classes) < 2:
-        raise TooFewClasses.found(classes.tolist())
+        raise too_few_classes(classes.tolist())
     if not isinstance(cv, str) and (hasattr(cv, "split") or isinstance(cv, Iterable)):
         return _of_splitter(y, cv, together), ()
     cv = arguments.count("cv", cv, least=2, default=5)
@@ -79,25 +82,25 @@ def _feasible(
     classes: Shaped[np.ndarray, " class"],
     cv: int,
     groups: Int[np.ndarray, " row"] | None,
-) -> tuple[int, tuple[str, ...]]:
+) -> tuple[int, tuple[Note, ...]]:
     """Return the feasible number of folds with every class, and a note if it was reduced."""
     apart = np.arange(len(y)) if groups is None else groups
     count = np.array([len(np.unique(apart[y == k])) for k in range(len(classes))])
     unit = "row" if groups is None else "group"
     fewest, label = int(count.min()), classes[[count.argmin()]].tolist()[0]
     if fewest < 2:
-        raise InvalidTarget(
+        raise InvalidData(
             f"class {label!r} has 1 {unit}; cross-validation needs at least 2 of each class, one "
             f"to fit and one to score. Leave the {unit} out, or merge its class with another."
         )
     if fewest >= cv:
         return cv, ()
-    note = (
+    text = (
         f"class {label!r} has only {fewest} {unit}s, so there are {fewest} folds instead of {cv}: "
         f"every fold {'scores' if groups is None else 'can score'} at least one {unit} of each "
         "class."
     )
-    return fewest, (note,)
+    return fewest, (Note(text, kind=f"too few {unit}s", classes=(label,)),)
 
 
 def _of_splitter(y: Labels, cv: object, groups: Int[np.ndarray, " row"] | None) -> list[Fold]:
@@ -181,7 +184,7 @@ def _allowed(folds: list[Fold], y: Labels) -> tuple[int, int]:
 def _invalid_size(argument: str, size: object, folds: list[Fold], y: Labels) -> InvalidArgument:
     fewest, most = _allowed(folds, y)
     value = f"({fewest}, {most})" if argument == "train_sizes" else str(most)
-    return InvalidArgument.out_of_range(
+    return out_of_range(
         argument,
         size,
         f"{fewest} to {most} rows, or such a share of {most} rows",

@@ -16,7 +16,7 @@ from bayesgen.compare.as_text import (
     members_as_text,
     scores_as_text,
 )
-from bayesgen.errors.base import merge_warnings
+from bayesgen.errors.notes import merged_by_name
 from bayesgen.page import Figures, Grid, Section, Text
 from bayesgen.plots import LearningCurveDisplay, ReliabilityDisplay, RocDisplay
 from bayesgen.plots.style import FAINT, INK, Axes, color, tidy
@@ -49,9 +49,9 @@ def _sections(comparison: Comparison) -> Iterator[Section]:
         yield Section(
             "Members of the stacks", [table, Text(MEMBERS_LEGEND + " Means over folds.", "muted")]
         )
-    notes = [*comparison.notes, *merge_warnings(comparison.warnings)]
+    notes = [*comparison.notes, *merged_by_name(comparison.warnings)]
     if notes:
-        yield Section("Notes and warnings", [Text(note) for note in notes])
+        yield Section("Notes and warnings", [Text(str(note)) for note in notes])
 
 
 def _scores(comparison: Comparison) -> Section:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from bayesgen.errors import UnknownDataset
+from bayesgen.errors import InvalidArgument
 from bayesgen.typing import DataFrame, Series
 
 _TARGETS = {
@@ -40,7 +40,7 @@ def target(name: str) -> str:
         name: one of `names()`.
 
     Raises:
-        UnknownDataset: no bundled data set has this name.
+        InvalidArgument: no bundled data set has this name.
 
     Examples:
         >>> from bayesgen import datasets
@@ -48,7 +48,11 @@ def target(name: str) -> str:
         'survived'
     """
     if name not in _TARGETS:
-        raise UnknownDataset.named(name, names())
+        raise InvalidArgument(
+            "there is no bundled data set {name!r}; choose one of {existing:listed 99}.",
+            name=name,
+            existing=names(),
+        )
     return _TARGETS[name]
 
 
@@ -61,7 +65,7 @@ def path(name: str) -> Path:
         name: one of `names()`.
 
     Raises:
-        UnknownDataset: no bundled data set has this name.
+        InvalidArgument: no bundled data set has this name.
 
     Examples:
         >>> from bayesgen import datasets

@@ -1,377 +1,313 @@
-"""Errors about data: invalid tables, values, texts, labels and weights."""
+"""Sentences about tables, columns, labels and weights that are raised in several places."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from bayesgen.errors.base import (
-    BayesgenError,
-    BayesgenWarning,
-    Count,
-    Real,
-    Sentence,
-    listed,
-    shown,
+from bayesgen.errors.kinds import CountsAsMissing, InvalidData, NoAttribute
+from bayesgen.errors.wording import Cells, Code, Count, Cure, Real, Words, option
+
+TABLE = Words("X", "the file")
+TARGET = Words("y", "the column of classes")
+DECLARE = "as a pandas Categorical or a polars Enum with all its levels"
+UNSEEN = (
+    "column {column!r} has the {levels:named level} in {count:,} of {n_rows:rows}; the fit had "
+    "{existing:listed 10}."
 )
+"""A level is absent from the training rows."""
+OTHER_MODEL = "Use --model naive-bayes, or leave the column out by --drop."
 
 
-class UnsupportedTable(BayesgenError, TypeError):
-    """X is of an unsupported type."""
+# -- tables ----------------------------------------------------------------------------------------
 
-    @classmethod
-    def of_type(cls, found: object) -> "UnsupportedTable":
-        """X is neither a dataframe nor an array."""
-        rows = "X" if isinstance(found, Iterable) else "{'column': [1.0, 2.0]}"
-        return cls(
-            f"X is of type {type(found).__name__}; a pandas or polars DataFrame, a pyarrow Table "
-            f"or a two-dimensional NumPy array is needed. Pass pandas.DataFrame({rows})."
-        )
 
-    ragged = Sentence(
-        "X is a list of rows of different lengths; every row needs the same number of cells. Write "
-        "None where a cell is missing."
-    )
-    lazy = Sentence(
-        "X is a {found.__class__.__name__}, a query that has not been run; its rows are needed. "
-        "Pass X.{method}(), or, if they exceed memory, call fit(X, y='column') and "
-        "predict_proba(X)."
+def not_a_table(found: object) -> InvalidData:
+    """X is neither a dataframe nor an array."""
+    return InvalidData(
+        "X is of type {kind}; a pandas or polars DataFrame, a pyarrow Table or a two-dimensional "
+        "NumPy array is needed.",
+        "Pass pandas.DataFrame({rows}).",
+        kind=type(found).__name__,
+        rows="X" if isinstance(found, Iterable) else "{'column': [1.0, 2.0]}",
     )
 
-    @classmethod
-    def path(cls, found: object) -> "UnsupportedTable":
-        """X is the path of a file."""
-        name = str(found)
-        reader = "read_parquet" if name.endswith((".parquet", ".pq")) else "read_csv"
-        return cls(
-            f"X is the path {shown(name)}; the rows themselves are needed. Read them first: pass "
-            f"pandas.{reader}({shown(name)}) without the column of the labels, or, if they exceed "
-            "memory, call fit(path, y='column') and predict_proba(path)."
-        )
 
-    @classmethod
-    def records(cls, found: object) -> "UnsupportedTable":
-        """X is a dict of columns or a list of dicts."""
-        what = "a list of dicts" if isinstance(found, list | tuple) else "a dict"
-        return cls(f"X is {what}; a table is needed. Pass pandas.DataFrame(X).")
+def records_given(found: object) -> InvalidData:
+    """X is a dict of columns or a list of dicts."""
+    what = "a list of dicts" if isinstance(found, list | tuple) else "a dict"
+    return InvalidData(f"X is {what}; a table is needed.", "Pass pandas.DataFrame(X).")
 
-    sparse = Sentence("X is a sparse matrix, which is not supported here. Pass X.toarray().")
-    sparse_of = Sentence(
-        "X is a sparse matrix of dtype {found}; numbers and booleans are allowed. Pass "
-        "X.astype(float), or X.toarray() if it holds levels."
-    )
-    sparse_for = Sentence(
+
+def sparse_refused() -> InvalidData:
+    """X is sparse where it may not be."""
+    return InvalidData("X is a sparse matrix, which is not supported here.", "Pass X.toarray().")
+
+
+def sparse_for(family: str) -> InvalidData:
+    """A family does not read sparse rows."""
+    return InvalidData(
         "X is a sparse matrix, and {family} does not read sparse rows; Multinomial, Bernoulli and "
-        "Poisson do. Pass X.toarray(), or likelihood=bg.Multinomial() for word counts."
-    )
-    sparse_pattern = Sentence(
-        "X is a sparse matrix, and missing={missing!r} needs a dense table. Pass X.toarray(), or "
-        "missing='ignorable'."
+        "Poisson do.",
+        "Pass X.toarray(), or likelihood=bg.Multinomial() for word counts.",
+        family=family,
     )
 
 
-class InvalidTable(BayesgenError, ValueError):
-    """X is a table of the wrong shape."""
-
-    @classmethod
-    def not_two_dimensional(cls, n_dimensions: Count) -> "InvalidTable":
-        """X has no axes of rows and columns. The first sentence is scikit-learn's."""
-        found = f"Expected 2D array, got {n_dimensions}D array instead: X needs rows and columns."
-        if n_dimensions > 2:
-            return cls(
-                f"{found} Reshape your data, a row for each entry: numpy.reshape(X, (len(X), -1))."
-            )
-        return cls(
-            f"{found} Reshape your data either using numpy.reshape(X, (-1, 1)) if it is one "
-            "feature, or numpy.reshape(X, (1, -1)) if it is one row."
-        )
-
-    @classmethod
-    def series(cls, found: object) -> "InvalidTable":
-        """X is one column. The first words are scikit-learn's."""
-        cure = "X.to_frame()" if hasattr(found, "to_frame") else "pyarrow.table({'x': X})"
-        return cls(
-            f"Expected 2D array, got 1D array instead: X is a {type(found).__name__}, a single "
-            f"column; a table is needed. Reshape your data: pass {cure}."
-        )
-
-    # the first sentence is scikit-learn's
-    no_rows = Sentence(
-        "Found array with 0 sample(s) (shape=(0, {n_columns})) while a minimum of 1 is required. "
-        "X has no rows: check the filter that produced it."
+def not_two_dimensional(n_dimensions: Count) -> InvalidData:
+    """X has no axes of rows and columns. The first sentence is scikit-learn's."""
+    cure = (
+        "Reshape your data, a row for each entry: numpy.reshape(X, (len(X), -1))."
+        if n_dimensions > 2
+        else "Reshape your data either using numpy.reshape(X, (-1, 1)) if it is one feature, or "
+        "numpy.reshape(X, (1, -1)) if it is one row."
     )
-    # the first sentence is scikit-learn's
-    no_columns = Sentence(
-        "Found array with 0 feature(s) (shape=({n_rows}, 0)) while a minimum of 1 is required. X "
-        "has no columns: check the selection that produced it."
-    )
-    duplicate_names = Sentence(
-        "X has more than one column named {names:listed}; column names must be unique. Rename "
-        "them, in pandas by X.columns = [...]."
+    return InvalidData(
+        f"Expected 2D array, got {n_dimensions}D array instead: X needs rows and columns.", cure
     )
 
 
-class InvalidValues(BayesgenError, ValueError):
-    """A numeric column contains values that no likelihood can use."""
+def no_rows_in_table(n_columns: Count) -> InvalidData:
+    """X has columns but no rows. The first sentence is scikit-learn's."""
+    return InvalidData(
+        "Found array with 0 sample(s) (shape=(0, {n_columns})) while a minimum of 1 is required.",
+        "X has no rows: check the filter that produced it.",
+        n_columns=n_columns,
+    )
 
-    infinite = Sentence(
+
+def no_columns_in_table(n_rows: Count) -> InvalidData:
+    """X has rows but no columns. The first sentence is scikit-learn's."""
+    return InvalidData(
+        "Found array with 0 feature(s) (shape=({n_rows}, 0)) while a minimum of 1 is required.",
+        "X has no columns: check the selection that produced it.",
+        n_rows=n_rows,
+    )
+
+
+def duplicate_names(names: Sequence) -> InvalidData:
+    """Two columns have one name."""
+    return InvalidData(
+        "{table} has more than one column named {names:listed}; column names must be unique.",
+        Cure("Rename them, in pandas by X.columns = [...].", "Rename them in the file."),
+        table=TABLE,
+        names=names,
+    )
+
+
+def unknown_columns(names: Sequence, existing: Sequence) -> InvalidData:
+    """Columns that an argument names are not in X."""
+    return InvalidData(
+        "X has no column {names:listed}; it has {existing:listed 20}.",
+        "Name one of these, or give its position.",
+        names=names,
+        existing=existing,
+    )
+
+
+# -- columns and their cells -----------------------------------------------------------------------
+
+
+def not_binary(column: object, value: object) -> InvalidData:
+    """Bernoulli was specified for other numbers than 0 and 1."""
+    return InvalidData(
+        "column {column!r} holds {value!r}; Bernoulli takes booleans, the numbers 0 and 1, and "
+        "declared categories of two levels.",
+        "Pass X[column] > 0, or use Normal: likelihood={{{column!r}: bg.Normal(), ...}}.",
+        column=column,
+        value=value,
+    )
+
+
+def levels_changed(column: object, before: Iterable, now: Iterable) -> InvalidData:
+    """A later batch has levels of another type."""
+    return InvalidData(
+        "column {column!r} holds the levels {now:listed}, and held {before:listed} in earlier "
+        "batches; all batches need one type.",
+        "Pass X[column].astype(str) in each.",
+        column=column,
+        before=before,
+        now=now,
+    )
+
+
+def date_column(column: object, found: object) -> InvalidData:
+    """A column holds dates or times."""
+    return InvalidData(
+        "column {column!r} holds dates or times ({found}); numbers and categories are allowed.",
+        Cure(
+            "Extract the part that matters, for example X[column].dt.month, or drop the column.",
+            "Leave it out, --drop {column:option}, or write the part that matters, such as the "
+            "month, into a column of its own.",
+        ),
+        column=column,
+        found=found,
+    )
+
+
+def nested_column(column: object, found: object) -> InvalidData:
+    """A column holds lists or other objects. Some words are scikit-learn's."""
+    return InvalidData(
+        "column {column!r} holds values of type {found}; every argument must be a string or a "
+        "number (or a boolean).",
+        Cure(
+            "Unpack them into columns of their own, or drop the column.",
+            "Unpack them into columns of their own, or leave it out by --drop.",
+        ),
+        column=column,
+        found=found,
+    )
+
+
+def infinite_column(column: object, count: Count) -> InvalidData:
+    """A column of numbers holds infinity."""
+    return InvalidData(
         "column {column!r} holds infinity (inf or -inf) in {count:rows}; finite numbers and "
-        "missing values (NaN) are allowed. If they mean missing, pass X.replace([numpy.inf, "
-        "-numpy.inf], numpy.nan)."
+        "missing values (NaN) are allowed.",
+        Cure(
+            "If they mean missing, pass X.replace([numpy.inf, -numpy.inf], numpy.nan).",
+            "If they mean missing, add --missing inf --missing=-inf.",
+        ),
+        column=column,
+        count=count,
     )
-    too_large = Sentence(
+
+
+def too_large_value(column: object, value: Real) -> InvalidData:
+    """The square of a number would overflow."""
+    return InvalidData(
         "column {column!r} holds {value:.3g}; magnitudes up to 1e150 are allowed, because their "
-        "squares must be finite. Choose a larger unit: divide the column by a constant."
+        "squares must be finite.",
+        "Choose a larger unit: divide the column by a constant.",
+        column=column,
+        value=value,
     )
 
-    @classmethod
-    def too_large_to_transform(cls, column: object, value: Real, power: float) -> "InvalidValues":
-        """Squares of the transformed values would overflow."""
-        return cls(
-            f"column {shown(column)} holds {value:.3g}, and power_transform=True raises its "
-            f"distance from the column's mean to the power {max(power, 2 - power):g}, which "
-            "exceeds 1e150. Correct the cell, or leave out power_transform=True."
-        )
 
-    tiny_spread = Sentence(
-        "column {column!r} varies by only {spread:.3g} over its rows; a spread of 0 or at least "
-        "1e-150 is allowed, because smaller squares round to 0. Choose a smaller unit: multiply "
-        "the column by a constant."
-    )
-    no_covariance = Sentence(
-        "the covariance matrix of the columns {columns:listed} is numerically singular: the "
-        "columns are collinear, or weights differ too much. Leave out a column that repeats "
-        "others, or pass weights of similar size."
-    )
-    # the first words are scikit-learn's
-    complex_numbers = Sentence(
+def complex_column(column: object) -> InvalidData:
+    """A column holds complex numbers. The first words are scikit-learn's."""
+    return InvalidData(
         "Complex data not supported: column {column!r} holds complex numbers; real ones are "
-        "allowed. Pass its parts as two columns, numpy.real(X[column]) and numpy.imag(X[column])."
-    )
-    # the first words are scikit-learn's
-    complex_array = Sentence(
-        "Complex data not supported: X holds complex numbers; real ones are allowed. Pass their "
-        "parts side by side: {module}.hstack([X.real, X.imag]).",
-        module="numpy",
+        "allowed.",
+        "Pass its parts as two columns, numpy.real(X[column]) and numpy.imag(X[column]).",
+        column=column,
     )
 
 
-class UnknownDataset(BayesgenError, ValueError):
-    """No bundled data set has this name."""
-
-    named = Sentence("there is no bundled data set {name!r}; choose one of {existing:listed 99}.")
-
-
-class InvalidTexts(BayesgenError, ValueError):
-    """X is not a list of texts."""
-
-    @classmethod
-    def one_text(cls, text: object) -> "InvalidTexts":
-        """X is a text."""
-        start = text[:30] if isinstance(text, str | bytes) else text
-        return cls(f"X is one text, {shown(start)}; a list of texts is needed. Pass [X].")
-
-    missing = Sentence(
-        "X holds no text (None or NaN) in {count:,} of {n_rows:rows}; every row needs one, even if "
-        'it is empty. Pass X.fillna(""), or leave these rows out.'
-    )
-    mixed = Sentence(
-        "X mixes texts with values of type {found}, in {count:,} of {n_rows:rows}; only texts or "
-        "only counts are allowed. Pass [str(text) for text in X]."
-    )
-    column = Sentence(
-        "X is a DataFrame whose only column, {name!r}, holds texts; a list or a Series of them is "
-        "needed. Pass X[{name!r}]."
-    )
-    fitted_to_counts = Sentence(
-        "X holds texts, and this {estimator} was fitted to counts, so it has no vocabulary. Fit "
-        "it to texts, or pass counts from the same vectorizer."
-    )
-    no_words = Sentence(
-        "X has no word in {n_rows:rows}: the texts are empty, or hold only stop words and single "
-        "letters. Pass a vectorizer that keeps such tokens, for example "
-        'BagOfWords(vectorizer=CountVectorizer(token_pattern=r"\\S+")).'
+def complex_array(module: str = "numpy") -> InvalidData:
+    """X holds complex numbers. The first words are scikit-learn's."""
+    return InvalidData(
+        "Complex data not supported: X holds complex numbers; real ones are allowed.",
+        f"Pass their parts side by side: {module}.hstack([X.real, X.imag]).",
     )
 
 
-class EmptyDocuments(BayesgenWarning):
-    """Rows without any word of the vocabulary."""
-
-    counts = Sentence(
-        "{count:,} of {n_rows:rows} contain no word of the vocabulary; they get the class prior."
-    )
-    presence = Sentence(
-        "{count:,} of {n_rows:rows} contain no word of the vocabulary; their probabilities rest "
-        "on the absence of all words, which binary=True counts as evidence. Use binary=False to "
-        "give them the class prior."
-    )
-
-
-class InvalidTarget(BayesgenError, ValueError):
-    """y is not one label for each row."""
-
-    # the words are scikit-learn's
-    absent = Sentence(
-        "This classifier requires y to be passed, but the target y is None. Pass one label for "
-        "each row: fit(X, y)."
-    )
-    # the first words are scikit-learn's
-    wrong_shape = Sentence(
-        "y should be a 1d array, got an array of shape {shape} instead; one label for each row is "
-        "allowed. Pass one column, y[:, 0], or the class of each row, y.argmax(axis=1)."
-    )
-    ragged = Sentence(
-        "y should be a 1d array, got lists of different lengths instead; one label for each row is "
-        "allowed. Pass a list of labels."
-    )
-    mixed = Sentence(
-        "Unknown label type: y holds labels of the types {found:joined}; text, numbers or booleans "
-        "are allowed, all of one type. Pass y.astype(str)."
-    )
-    infinite = Sentence(
-        "y is infinite in {count:,} of {n_rows:rows}; text, whole numbers and booleans are labels. "
-        "Leave these rows out: keep = numpy.isfinite(y); fit(X[keep], y[keep])."
-    )
-    # the first words are scikit-learn's
-    fractions = Sentence(
-        "Unknown label type: continuous. y holds {value!r}; text, whole numbers and booleans are "
-        "labels. Pass y.astype(str), or cut y into classes: pandas.cut(y, 2)."
-    )
-    undeclared = Sentence(
-        "y has the classes {labels:listed}, but partial_fit was given classes={declared:listed}. "
-        "Name all of them at the first call, partial_fit(X, y, classes=[...]), or leave classes "
-        "out."
-    )
-    wrong_length = Sentence(
-        "X has {n_rows:rows} and y has {n_labels:,} labels (inconsistent numbers of samples); one "
-        "label for each row is needed. Select the same rows from both.",
-        order="n_labels n_rows",
+def unseen_levels(
+    column: object, levels: Sequence, count: Count, n_rows: Count, existing: Sequence
+) -> CountsAsMissing:
+    """Levels that are absent from the training rows count as missing."""
+    return CountsAsMissing(
+        f"{UNSEEN} These cells count as missing.",
+        Cure(
+            f'Declare it before fitting, {DECLARE}, or pass unseen="error".',
+            "Fit again with rows that have it.",
+        ),
+        column=column,
+        levels=levels,
+        count=count,
+        n_rows=n_rows,
+        existing=existing,
     )
 
 
-class MissingLabels(BayesgenError, ValueError):
-    """Some labels are missing."""
+def to_numbers(cells: Cells) -> tuple[Cure, dict[str, object]]:
+    """Return how cells that are not numbers become missing, and the fields of this cure.
 
-    in_rows = Sentence(
-        "y is missing (NaN, None or NA) in {count:,} of {n_rows:rows}; every row needs a label. "
-        "Leave these rows out: keep = pandas.notna(y); fit(X[keep], y[keep])."
-    )
-
-
-class MinusOneLabels(MissingLabels):
-    """-1 marks unlabeled rows, but was a class in earlier rows."""
-
-    once_a_class = Sentence(
-        "an earlier call read -1 in y as a class, but beside two or more labels of at least 0 it "
-        "marks rows without a label. Pass None for rows without a label, or declare all classes "
-        "in the first call: partial_fit(X, y, classes=[...])."
-    )
-
-
-class UnlabelledMark(BayesgenWarning):
-    """-1 among the labels was interpreted as the mark of unlabeled rows."""
-
-    minus_one = Sentence(
-        "y holds -1 in {count:,} of {n_rows:rows}, beside {others:listed}: these rows are read as "
-        "unlabeled, as in scikit-learn. If -1 is a class, pass numpy.asarray(y).astype(str) or "
-        "unlabelled=None; otherwise pass None in place of -1 to silence this warning."
-    )
-
-
-class UnlabelledHurts(BayesgenWarning):
-    """Unlabeled rows worsen predictions, or their effect cannot be assessed."""
-
-    at_weight = Sentence(
-        "with {count:,} unlabeled rows at weight {weight:g}, left-out labeled rows are predicted "
-        "worse than without them, by {loss:.2g} nats per row: the model does not fit the "
-        "unlabeled rows. Use unlabelled='learn'."
-    )
-    too_few_labels = Sentence(
-        "class {label!r} has fewer than two labeled rows, too few to learn the weight of "
-        "unlabeled rows, which are therefore used only for prior guesses. Label more rows, or "
-        "state their weight: unlabelled=0.1."
-    )
-
-
-class TooFewClasses(BayesgenError, ValueError, AttributeError):
-    """Fewer than two classes: so far nothing can be predicted, and attributes have no value.
-
-    As scikit-learn's NotFittedError, it is an AttributeError, which hasattr and displays expect.
+    cells: their texts, and rows. The cure has the field column too.
     """
-
-    @classmethod
-    def found(cls, classes: Iterable, unlabelled: int = 0, n_rows: int = 0) -> "TooFewClasses":
-        """Y has one class, or none; unlabelled: number of the n_rows rows without a label."""
-        classes = list(classes)
-        without = f"{unlabelled:,} of {n_rows:,} rows are unlabeled; " if unlabelled else ""
-        noun = "class" if len(classes) == 1 else "classes"
-        return cls(
-            f"y has {len(classes)} {noun}, {listed(classes)}; {without}at least two are needed. "
-            "Check the selection of rows, or name all classes in partial_fit(X, y, "
-            "classes=[...])."
-        )
+    texts = list(dict.fromkeys(text for text, _ in cells))
+    options = Code(" ".join(f"--missing {option(text)}" for text in texts[:5]))
+    more = " and so on" if len(texts) > 5 else ""
+    cure = Cure(
+        "If they mean missing, X[{column!r}] = pandas.to_numeric(X[{column!r}], errors='coerce'); "
+        "on the command line {options}{more}.",
+        "If they mean missing, add {options}{more}.",
+    )
+    return cure, {"options": options, "more": more}
 
 
-class InvalidWeights(BayesgenError, ValueError):
-    """sample_weight is not one non-negative number for each row."""
-
-    not_numeric = Sentence(
-        "sample_weight holds {value!r}, which is not a number; one number of at least 0 is needed "
-        "for each row. Pass None for equal weights."
-    )
-    values = Sentence(
-        "sample_weight is negative, infinite or NaN in {count:rows}; numbers of at least 0 are "
-        "allowed (2 counts a row twice, 0 omits it). Pass numpy.clip(weight, 0, None)."
-    )
-    wrong_shape = Sentence(
-        "sample_weight has the shape {shape}, X has {n_rows:rows}; one weight for each row, the "
-        "shape ({n_rows},), is needed (sample_weight.shape == ({n_rows},)). Pass None for equal "
-        "weights."
-    )
-    fractions = Sentence(
-        "sample_weight holds {value:g}; prevalence counts rows, so whole numbers are needed (2 "
-        "counts a row twice). Pass numpy.rint(sample_weight)."
-    )
-    all_zero = Sentence(
-        "sample_weight is zero in every row; at least one must be above 0. Pass None."
+def levels_for_a_program(name: object) -> InvalidData:
+    """A program was given a column that does not hold numbers."""
+    return InvalidData(
+        "column {name!r} does not hold numbers, and a program takes numbers.",
+        'Pass a dict of arrays with levels as codes 0, 1, ... and -1 where missing: {{"numbers": '
+        'X[[...]].to_numpy(), "levels": codes}}.',
+        name=name,
     )
 
 
-class NoRows(BayesgenError, ValueError):
-    """The classifier does not keep the rows that a method needs."""
+# -- labels and weights ----------------------------------------------------------------------------
 
-    pass_them = Sentence(
-        "{what} needs rows and labels, and a classifier that was fitted in parts, merged, copied "
-        "or loaded keeps none. Pass them: {what}(X, y)."
+
+def no_target() -> InvalidData:
+    """Labels are None. The words are scikit-learn's."""
+    return InvalidData(
+        "This classifier requires y to be passed, but the target y is None.",
+        "Pass one label for each row: fit(X, y).",
     )
-    to_leave_out = Sentence(
-        "method='left_out' predicts each row of the fit from the others, and a classifier that was "
-        "fitted in parts, copied or loaded keeps none of them. Pass method='density'."
+
+
+def wrong_length(n_labels: Count, n_rows: Count) -> InvalidData:
+    """There are more or fewer labels than rows."""
+    return InvalidData(
+        "X has {n_rows:rows} and y has {n_labels:,} labels (inconsistent numbers of samples); one "
+        "label for each row is needed.",
+        "Select the same rows from both.",
+        n_rows=n_rows,
+        n_labels=n_labels,
     )
-    for_label_shift = Sentence(
-        "check_label_shift compares new rows with those of the fit, and a classifier that was "
-        "fitted in parts, copied or loaded keeps none of them. Pass check_label_shift(X_new, X=X, "
-        "y=y)."
+
+
+def missing_labels(count: Count, n_rows: Count) -> InvalidData:
+    """Some labels are missing, and may not be."""
+    return InvalidData(
+        "{target} is missing (NaN, None or NA) in {count:,} of {n_rows:rows}; every row needs a "
+        "label.",
+        Cure(
+            "Leave these rows out: keep = pandas.notna(y); fit(X[keep], y[keep]).",
+            "Leave these rows out of the file.",
+        ),
+        target=TARGET,
+        count=count,
+        n_rows=n_rows,
     )
-    others = Sentence(
-        "each row of the fit is left out in turn, but class {label!r} has {found:g} rows here (sum "
-        "of weights) and had {fitted:g} in the fit. Pass exactly the rows, labels and weights of "
-        "the fit; for other rows use predict_log_proba."
+
+
+def too_few_classes(
+    classes: Iterable,
+    unlabelled: int = 0,
+    n_rows: int = 0,
+    *,
+    kind: type[InvalidData] | type[NoAttribute] = InvalidData,
+) -> InvalidData | NoAttribute:
+    """Labels have one class, or none; unlabelled: number of the n_rows rows without a label.
+
+    kind: NoAttribute where the fit went well, and something was asked that needs two.
+    """
+    classes = list(classes)
+    without = f"{unlabelled:,} of {n_rows:,} rows are unlabeled; " if unlabelled else ""
+    return kind(
+        "{target} has {classes:len} {noun}, {classes:listed}; {without}at least two are needed.",
+        Cure(
+            "Check the selection of rows, or name all classes in partial_fit(X, y, classes=[...]).",
+            "Check the rows of the file, and --target.",
+        ),
+        target=TARGET,
+        classes=classes,
+        noun="class" if len(classes) == 1 else "classes",
+        without=without,
     )
-    without_columns = Sentence(
-        "loo leaves out each row of the fit in turn, but X lacks the {absent:named column} of "
-        "these rows. Pass exactly the rows of the fit."
-    )
-    without_labels = Sentence(
-        "y has no label in any of {n_rows:rows}, so nothing can be scored. Pass rows with labels."
-    )
-    labelled_alone = Sentence(
-        "unlabelled='learn' weighs unlabeled rows by how well all labeled rows are predicted, but "
-        "an earlier call kept no rows, because all of them had labels. Call fit with all rows, or "
-        "state a weight: unlabelled=0.1."
-    )
-    to_learn_from = Sentence(
-        "{what} is learned from all rows, and a classifier that was copied or loaded keeps none "
-        "of them. Call fit with all rows."
-    )
-    to_merge = Sentence(
-        "{what} is learned from the rows of both classifiers, and one that was loaded, copied or "
-        "merged keeps none of them. Call fit with all rows."
+
+
+def zero_weights() -> InvalidData:
+    """Every row has the weight 0."""
+    return InvalidData(
+        "sample_weight is zero in every row; at least one must be above 0.", "Pass None."
     )

@@ -9,7 +9,8 @@ from sklearn.base import clone
 from sklearn.utils import Tags
 
 from bayesgen.classes import Spec as ClassPriorSpec
-from bayesgen.errors import EmptyDocuments, InvalidArgument, InvalidTexts, NoAttribute, warn
+from bayesgen.errors import BayesgenWarning, InvalidData, NoAttribute, warn
+from bayesgen.errors.arguments import not_one_of
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import Blocks
 from bayesgen.estimators.decisions import EncodedRows
@@ -112,7 +113,10 @@ class BagOfWords(Classifier):
         """The fitted vectorizer, rebuilt from its vocabulary if only that was kept."""
         if self._vectorizer is None:
             if self._known_words is None:
-                raise NoAttribute.counts()
+                raise NoAttribute(
+                    "vectorizer_ exists only if texts were fitted, and these were counts.",
+                    "Fit texts.",
+                )
             self._vectorizer = _counter(vocabulary=self._known_words)
         return self._vectorizer
 
@@ -124,7 +128,7 @@ class BagOfWords(Classifier):
             each = ROWS_PER_WORD if self.rows_per_word is None else self.rows_per_word
             return Multinomial(probs=self.probs, rows=self.rows, rows_per_word=each)
         if self.rows_per_word is not None:
-            raise InvalidArgument.not_one_of("rows_per_word", self.rows_per_word, [None])
+            raise not_one_of("rows_per_word", self.rows_per_word, [None])
         prob = 0.5 if isinstance(self.probs, str) and self.probs == "uniform" else self.probs
         return Bernoulli(prob) if self.rows is None else Bernoulli(prob, self.rows)
 
@@ -133,13 +137,23 @@ class BagOfWords(Classifier):
         if texts is None:
             table = super()._read(X, reset=reset)
             if len(table.columns) == 1 and table.columns[0].kind == "level":
-                raise InvalidTexts.column(table.columns[0].name)
+                raise InvalidData(
+                    "X is a DataFrame whose only column, {name!r}, holds texts; a list or a "
+                    "Series of them is needed.",
+                    "Pass X[{name!r}].",
+                    name=table.columns[0].name,
+                )
             if reset:
                 self._vectorizer, self._known_words = None, None
             return table
         if not reset:
             if self._vectorizer is None and self._known_words is None:
-                raise InvalidTexts.fitted_to_counts(type(self).__name__)
+                raise InvalidData(
+                    "X holds texts, and this {estimator} was fitted to counts, so it has no "
+                    "vocabulary.",
+                    "Fit it to texts, or pass counts from the same vectorizer.",
+                    estimator=type(self).__name__,
+                )
             return super()._read(self.vectorizer_.transform(texts), reset=False)
         self._vectorizer, counts = self._counted(texts)
         self._known_words = _words(self._vectorizer)
@@ -156,15 +170,20 @@ class BagOfWords(Classifier):
             return vectorizer, vectorizer.fit_transform(texts)
         except ValueError as error:
             if "empty vocabulary" in str(error):
-                raise InvalidTexts.no_words(len(texts)) from error
+                raise InvalidData(
+                    "X has no word in {n_rows:rows}: the texts are empty, or hold only stop "
+                    "words and single letters.",
+                    "Pass a vectorizer that keeps such tokens, for example "
+                    'BagOfWords(vectorizer=CountVectorizer(token_pattern=r"\\S+")).',
+                    n_rows=len(texts),
+                ) from error
             raise
 
     def _encode_rows(self, X: object) -> EncodedRows:
         posterior, encoded, n_rows = super()._encode_rows(X)
         empty = int(_without_words(posterior, encoded[BLOCK], only_kept=not self.binary).sum())
         if empty:
-            tell = EmptyDocuments.presence if self.binary else EmptyDocuments.counts
-            warn(tell(empty, n_rows))
+            warn(_empty_texts(empty, n_rows, binary=self.binary))
         return posterior, encoded, n_rows
 
     def __getstate__(self) -> dict[str, object]:
@@ -211,3 +230,21 @@ def _without_words(posterior: Posterior, x: Traceable, *, only_kept: bool) -> np
         return np.asarray(x.sum(axis=1)).ravel() == 0
     read = np.ones(x.shape[1]) if kept is None else np.isin(np.arange(x.shape[1]), kept)
     return (x if issparse(x) else np.nan_to_num(x)) @ read.astype(float) == 0
+
+
+def _empty_texts(count: int, n_rows: int, *, binary: bool) -> BayesgenWarning:
+    """Return the warning of texts without a word of the vocabulary."""
+    if not binary:
+        return BayesgenWarning(
+            "{count:,} of {n_rows:rows} contain no word of the vocabulary; they get the class "
+            "prior.",
+            count=count,
+            n_rows=n_rows,
+        )
+    return BayesgenWarning(
+        "{count:,} of {n_rows:rows} contain no word of the vocabulary; their probabilities rest on "
+        "the absence of all words, which binary=True counts as evidence.",
+        "Use binary=False to give them the class prior.",
+        count=count,
+        n_rows=n_rows,
+    )

@@ -18,11 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 from bayesgen import arguments, explain, plots, predict, report
 from bayesgen.classes import Spec
 from bayesgen.decide import Loss
-from bayesgen.errors import (
-    NoRows,
-    TooFewClasses,
-    deduplicate_warnings,
-)
+from bayesgen.errors import NoAttribute, UnsupportedOperation, deduplicate_warnings
+from bayesgen.errors.data import too_few_classes
 from bayesgen.estimators import (
     decisions,
     diagnostics,
@@ -45,11 +42,10 @@ from bayesgen.estimators.likelihood_checks import check_sparse
 from bayesgen.estimators.linear import linear_discriminant
 from bayesgen.estimators.restored_on_failure import restored_on_failure, timed
 from bayesgen.estimators.saving import save
-from bayesgen.estimators.sources.cluster import fit_source
-from bayesgen.estimators.sources.fit import LabelledSource, labels_in_column
+from bayesgen.estimators.sources.fit import LabelledSource, fit_source, labels_in_column
 from bayesgen.estimators.sources.predict import answers_sources
 from bayesgen.estimators.training import Temper, TrainingState
-from bayesgen.estimators.training_rows import TrainingRows, too_few_classes
+from bayesgen.estimators.training_rows import TrainingRows, fewer_than_two_classes
 from bayesgen.estimators.updates import accumulation, forgetting, merging
 from bayesgen.estimators.updates.settled_later import leave_unsettled, settle, settled_later
 from bayesgen.inference import (
@@ -297,7 +293,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
 
         Raises:
             BayesgenError: as in `fit`, or a discount outside (0, 1].
-            ProgramRefuses: a user program, which has no additive statistics.
+            UnsupportedOperation: a user program, which has no additive statistics.
         """
         reset = not hasattr(self, "state_")
         rows = self._training_rows(X, y, sample_weight, reset=reset, classes=classes)
@@ -322,9 +318,9 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
                 columns.
 
         Raises:
-            DifferentModels: they differ in an argument, a column, a likelihood or a prior.
-            NoRows: something is learned from all rows, and a classifier kept none.
-            ProgramRefuses: a user program, which has no additive statistics.
+            UnsupportedOperation: they differ in an argument, a column, a likelihood or a prior;
+                something is learned from all rows, and a classifier kept none; a user program,
+                which has no additive statistics.
 
         Example:
             >>> import bayesgen as bg
@@ -355,10 +351,10 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             sample_weight: their weights in the fit.
 
         Raises:
-            CannotForget: the rows cannot have been in the fit, too much precision would be lost, or
-                something is learned from all rows.
-            TooFewClasses: fewer than two classes would remain.
-            ProgramRefuses: a user program, which has no additive statistics.
+            UnsupportedOperation: the rows cannot have been in the fit, too much precision would be
+                lost, or something is learned from all rows.
+            InvalidData: fewer than two classes would remain.
+            UnsupportedOperation: a user program, which has no additive statistics.
 
         Example:
             >>> import bayesgen as bg
@@ -382,7 +378,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     def _fit_rows(self, rows: TrainingRows, classes: np.ndarray) -> Self:
         """Fit to training rows; classes: sorted, including those of the rows."""
         if len(rows.classes) < 2:
-            raise too_few_classes(rows)
+            raise fewer_than_two_classes(rows)
         seed = training.drawn_seed(self.random_state, self.inference)
         return self._finish_fit(self._new_state(rows, classes), seed, (rows,), whole=True)
 
@@ -433,7 +429,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         with a warning.
 
         Raises:
-            UnknownColumns: columns absent from the fit.
+            InvalidData: columns absent from the fit.
         """
         if reset:
             only = column_keys(self.likelihood) if self.remainder == "drop" else None
@@ -478,7 +474,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         if not self.__sklearn_is_fitted__():
             check_is_fitted(self)  # raises
         if self._posterior is None:
-            raise TooFewClasses.found(self.classes_.tolist())
+            raise too_few_classes(self.classes_.tolist(), kind=NoAttribute)
         return self._posterior
 
     def _fitted(self) -> Fitted:
@@ -491,7 +487,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         """Return log p(x, y = k given data), shape (row, class); -inf for impossible rows."""
         return predict.log_joint(*self._encode_rows(X), densities=True)
 
-    @answers_sources("probability")
+    @answers_sources
     def predict_proba(self, X: object) -> Joint:
         """Return P(y = k given x, data), shape (row, class), missing cells marginalized.
 
@@ -509,7 +505,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         """Return log P(y = k given x, data), accurate even where the probability underflows."""
         return log_class_probabilities(*predict.joint_and_prior(*self._encode_rows(X)))
 
-    @answers_sources("predicted")
+    @answers_sources
     def predict(self, X: object) -> Shaped[np.ndarray, " row"]:
         """Return the most probable class of each row; ties go to the first in `classes_`."""
         proba = class_probabilities(*predict.joint_and_prior(*self._encode_rows(X)))
@@ -537,7 +533,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         """Return log p(x given data), shape (row,): low for rows unlike every class."""
         return predict.log_density(self.predict_joint_log_proba(X))
 
-    @answers_sources("interval")
+    @answers_sources
     def predict_interval(self, X: object, prob: float = 0.9) -> Float[np.ndarray, "row class 2"]:
         """Return central credible intervals of P(y = k given x, theta) with probability `prob`.
 
@@ -547,7 +543,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         prob = arguments.share("prob", prob)
         return predict.interval(*self._encode_rows(X), prob)
 
-    @answers_sources("draws")
+    @answers_sources
     def predict_draws(self, X: object) -> DataArray:
         """Return an xarray.DataArray (draw, row, class) of P(y = k given x, theta).
 
@@ -610,7 +606,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             random_state: seed.
 
         Raises:
-            UnsupportedInference: the prior is improper, the likelihood consists of kernels around
+            UnsupportedOperation: the prior is improper, the likelihood consists of kernels around
                 rows, or the classifier is a stack.
 
         Example:
@@ -678,9 +674,9 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             random_state: seed.
 
         Raises:
-            InvalidPrior, InvalidWeights, InvalidArgument: an invalid prior, weight or method.
-            NoRows, UnsupportedInference: method="left_out" without the rows of the fit, or without
-                a closed form.
+            InvalidArgument, InvalidData: an invalid prior, weight or method.
+            UnsupportedOperation: method="left_out" without the rows of the fit, or without a closed
+                form.
 
         Example:
             >>> import bayesgen as bg
@@ -720,7 +716,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             sample_weight: their weights, if the fit was weighted.
 
         Raises:
-            NoRows: the rows of the fit are not kept, or these are others.
+            UnsupportedOperation: the rows of the fit are not kept, or these are others.
 
         Example:
             >>> import bayesgen as bg
@@ -783,8 +779,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
                 is None.
 
         Raises:
-            InvalidLoss: the loss does not determine a decision.
-            InvalidArgument: novelty is not between 0 and 1.
+            InvalidArgument: the loss does not determine a decision; novelty is not between 0 and 1.
 
         Example:
             >>> import bayesgen as bg
@@ -880,7 +875,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
 
         Raises:
             InvalidArgument: no such class, order or interval.
-            NoPosterior, UnsupportedInference: an interval of a point estimate; a user program.
+            NoAttribute, UnsupportedOperation: an interval of a point estimate; a user program.
 
         Example:
             >>> import bayesgen as bg
@@ -917,8 +912,8 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             random_state: seed.
 
         Raises:
-            UnsupportedInference: a likelihood whose cells cannot be imputed, such as word counts.
-            ProgramRefuses: a missing cell that a user program does not mark.
+            UnsupportedOperation: a likelihood whose cells cannot be imputed, such as word counts; a
+                missing cell that a user program does not mark.
 
         Example:
             >>> import bayesgen as bg
@@ -959,7 +954,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             random_state: seed of these.
 
         Raises:
-            UnsupportedInference: a likelihood whose cells cannot be imputed, or a user program; use
+            UnsupportedOperation: a likelihood whose cells cannot be imputed, or a user program; use
                 `impute` for the latter.
 
         Example:
@@ -1024,8 +1019,8 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             random_state: seed of simulated cells.
 
         Raises:
-            InvalidLoss: the loss does not determine a decision.
-            UnsupportedInference: cells that cannot be imputed (word counts, user programs).
+            InvalidArgument: the loss does not determine a decision.
+            UnsupportedOperation: cells that cannot be imputed (word counts, user programs).
 
         Example:
             >>> import bayesgen as bg
@@ -1176,8 +1171,8 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             kind: "rows" or "elpd".
 
         Raises:
-            UnsupportedInference: the posterior is neither in closed form nor NUTS draws.
-            NoRows: these are not the rows of the fit.
+            UnsupportedOperation: the posterior is neither in closed form nor NUTS draws; these are
+                not the rows of the fit.
 
         Example:
             >>> import bayesgen as bg
@@ -1195,7 +1190,12 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     def _rows_of_fit(self, what: str) -> tuple[object, object, object]:
         """Return the rows, labels and weights of the last fit, as they were passed."""
         if len(self._training) != 1:
-            raise NoRows.pass_them(what)
+            raise UnsupportedOperation(
+                "{what} needs rows and labels, and a classifier that was fitted in parts, "
+                "merged, copied or loaded keeps none.",
+                "Pass them: {what}(X, y).",
+                what=what,
+            )
         (rows,) = self._training
         return rows.X, rows.y, rows.sample_weight
 
@@ -1210,7 +1210,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         """Log evidence, log p(rows, labels) with parameters integrated out; exact fits only.
 
         Raises:
-            NoEvidence: the fit is not exact, or a prior or likelihood has no evidence.
+            NoAttribute: the fit is not exact, or a prior or likelihood has no evidence.
         """
         self._fitted_posterior()
         return self.state_.log_evidence(self.class_prior, self.inference_)
@@ -1273,8 +1273,8 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
             path: of the file, used as given; by convention it ends in .bgm.
 
         Raises:
-            UnsavableModel: part of the model is not data but, for example, a function.
-            UnwritableFile: no file can be written to the path.
+            InvalidFile: part of the model is not data but, for example, a function; no file can be
+                written to the path.
         """
         check_is_fitted(self)
         save(self, path)
@@ -1338,7 +1338,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
 
         Raises:
             InvalidArgument: a parameter is absent or unknown, or has the wrong shape or range.
-            UnsupportedInference: a stack, or a user program.
+            UnsupportedOperation: a stack, or a user program.
 
         Example:
             >>> import bayesgen as bg

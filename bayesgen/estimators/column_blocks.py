@@ -4,13 +4,11 @@ from collections import Counter
 from collections.abc import Mapping
 
 from bayesgen.arguments import one_of
-from bayesgen.errors import (
-    InvalidArgument,
-    UnknownColumns,
-    UnsupportedInference,
-    UnsupportedTable,
-)
-from bayesgen.errors.base import Code
+from bayesgen.errors import InvalidArgument, InvalidData
+from bayesgen.errors.arguments import not_an_instance, not_one_of, out_of_range
+from bayesgen.errors.data import unknown_columns
+from bayesgen.errors.operations import unsupported
+from bayesgen.errors.wording import Code
 from bayesgen.likelihoods import Bernoulli, Categorical, Likelihood, Normal
 from bayesgen.likelihoods.hyperparameter_mixture import resolve_family
 from bayesgen.schema import MISSING, Column, PatternOf
@@ -40,11 +38,11 @@ def assign(spec: Spec, table: Table, remainder: str | None = None) -> Blocks:
             ("auto"), or ignored ("drop").
 
     Raises:
-        UnknownColumns: a column that is not in the table, is named twice, or is left out.
+        InvalidData: a column that is not in the table, is named twice, or is left out.
         InvalidArgument: an invalid likelihood or remainder, or a mapping that leaves no column.
     """
     if remainder not in (None, "auto", "drop"):
-        raise InvalidArgument.not_one_of("remainder", remainder, ["auto", "drop", None])
+        raise not_one_of("remainder", remainder, ["auto", "drop", None])
     if isinstance(spec, Likelihood):
         return {_block_name(spec): (resolve_family(spec), table.names)}
     if isinstance(spec, Mapping):
@@ -83,17 +81,21 @@ def with_pattern(
         temper: which must not learn a power of its own beside that of the pattern.
 
     Raises:
-        InvalidArgument, UnsupportedInference: an invalid `missing`, or one that is incompatible
+        InvalidArgument, UnsupportedOperation: an invalid `missing`, or one that is incompatible
             with `temper`.
-        UnsupportedTable: a sparse table, in which the pattern is not stored.
+        InvalidData: a sparse table, in which the pattern is not stored.
     """
     one_of("missing", missing, PATTERNS)
     if missing == "ignorable":
         return blocks
     if isinstance(table, SparseTable):
-        raise UnsupportedTable.sparse_pattern(missing)
+        raise InvalidData(
+            "X is a sparse matrix, and missing={missing!r} needs a dense table.",
+            "Pass X.toarray(), or missing='ignorable'.",
+            missing=missing,
+        )
     if missing == "learn" and temper not in (None, "columns"):
-        raise UnsupportedInference.because(
+        raise unsupported(
             f"missing='learn' with temper={temper!r}",
             "the two powers would be learned separately",
             "Pass temper='columns' to learn both, or missing='informative'.",
@@ -140,12 +142,22 @@ def _by_column(spec: Mapping, table: Table, remainder: str | None) -> Blocks:
     entries = Counter(taken)
     twice = [name for name, count in entries.items() if count > 1]
     if twice:
-        raise UnknownColumns.twice(twice)
+        raise InvalidData(
+            "likelihood= names column {names:listed} more than once; each column has one "
+            "likelihood.",
+            "Leave one of the entries out.",
+            names=twice,
+        )
     left_out = tuple(name for name in table.names if name not in entries)
     if left_out and remainder is None:
-        raise UnknownColumns.left_out(left_out)
+        raise InvalidData(
+            "likelihood= leaves out column {names:listed}; each column needs a likelihood.",
+            'Add an entry for it, or pass remainder="auto" to choose likelihoods by type for '
+            'the rest, or remainder="drop" to ignore it.',
+            names=left_out,
+        )
     if not blocks and remainder == "drop":
-        raise InvalidArgument.out_of_range(
+        raise out_of_range(
             "likelihood",
             dict(spec),
             "with remainder='drop' a mapping of at least one column",
@@ -156,8 +168,8 @@ def _by_column(spec: Mapping, table: Table, remainder: str | None) -> Blocks:
 
 def _no_likelihood(name: str, value: object, allowed: list) -> InvalidArgument:
     if isinstance(value, type) and issubclass(value, Likelihood):
-        return InvalidArgument.not_an_instance(name, value)
-    return InvalidArgument.not_one_of(name, value, allowed)
+        return not_an_instance(name, value)
+    return not_one_of(name, value, allowed)
 
 
 def _automatic(table: Table, names: Names, blocks: Blocks) -> Blocks:
@@ -185,7 +197,7 @@ def _column(key: object, names: Names) -> Name:
         return names[names.index(key)]
     if isinstance(key, int) and 0 <= key < len(names):
         return names[key]
-    raise UnknownColumns.not_in_table([key], names)
+    raise unknown_columns([key], names)
 
 
 def _free(name: str, blocks: Blocks) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from bayesgen import explain
-from bayesgen.errors import UnsupportedInference
+from bayesgen.errors.operations import unsupported
 from bayesgen.estimators.training import TrainingState
 from bayesgen.inference import Posterior
 from bayesgen.schema import Column
@@ -21,7 +21,7 @@ def cells_by_column(
         what: the method that needs them.
 
     Raises:
-        UnsupportedInference: a program of the user's own reads rows as a whole.
+        UnsupportedOperation: a program of the user's own reads rows as a whole.
     """
     places = state.column_positions()
     pattern = state.pattern_positions()
@@ -32,7 +32,7 @@ def cells_by_column(
         if name in pattern and posterior.reads(*pattern[name][1]):
             cells[pattern[name][0].name] = (pattern[name][1],)
     if not cells:
-        raise UnsupportedInference.because(
+        raise unsupported(
             f"{what} of a program of your own",
             "it reads a row as a whole, and may not handle missing cells",
             "Read the columns by likelihoods instead.",
@@ -48,10 +48,10 @@ def require_original(derived: Mapping[Name, Column], what: str) -> None:
         what: the method that would fill cells.
 
     Raises:
-        UnsupportedInference: there are such columns.
+        UnsupportedOperation: there are such columns.
     """
     if derived:
-        raise UnsupportedInference.because(
+        raise unsupported(
             f"{what} of columns that are read as indicators or bins",
             "a normal distribution over indicators does not draw levels, and a bin is not a number",
             "Use a classifier that reads the columns as they are, such as NaiveBayes().",

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array, issparse
 
 from bayesgen import diagnose, predict
 from bayesgen.classes import Spec
-from bayesgen.errors import InvalidArgument
+from bayesgen.errors.arguments import not_one_of
 from bayesgen.estimators import validation
 from bayesgen.estimators.training import TrainingState, check_rows_of_fit
 from bayesgen.estimators.training_rows import UNLABELLED, one_each
@@ -192,7 +192,7 @@ class Fitted:
             kind: "rows" or "elpd".
 
         Raises:
-            NoRows: these are not the rows of the fit.
+            UnsupportedOperation: these are not the rows of the fit.
         """
         encoded, y, weight = _labelled(encoded, y, weight)
         check_rows_of_fit(self.state.classes, self.state.statistics.count, y, weight)
@@ -210,7 +210,7 @@ class Fitted:
 def loo(clf: Any, X: object, y: object, sample_weight: object, kind: str) -> DataFrame | ELPDData:
     """Return leave-one-out log densities of a fitted classifier; see `Classifier.loo`."""
     if kind not in ("rows", "elpd"):
-        raise InvalidArgument.not_one_of("kind", kind, ["rows", "elpd"])
+        raise not_one_of("kind", kind, ["rows", "elpd"])
     fitted = clf._fitted()
     fitted.posterior.require_loo()
     if X is None or y is None:

@@ -8,7 +8,7 @@ from jaxtyping import Float
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from bayesgen.classes import Spec as ClassPriorSpec
-from bayesgen.errors import InvalidArgument
+from bayesgen.errors.arguments import not_one_of
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import Blocks
 from bayesgen.estimators.linear import discriminant_axes
@@ -86,7 +86,7 @@ class Discriminant(Classifier):
 
     def _own_table(self, table: Table, raw: Callable[[], object], *, reset: bool) -> Table:
         if self.levels not in ("refuse", "indicators"):
-            raise InvalidArgument.not_one_of("levels", self.levels, ["refuse", "indicators"])
+            raise not_one_of("levels", self.levels, ["refuse", "indicators"])
         if self.levels == "refuse":
             return table
         if reset:

@@ -7,7 +7,7 @@ from scipy.sparse import issparse
 
 from bayesgen import arguments, diagnose, explain
 from bayesgen.decide import Loss
-from bayesgen.errors import UnsupportedTable
+from bayesgen.errors.data import sparse_for
 from bayesgen.estimators import validation
 from bayesgen.typing import DataFrame
 
@@ -22,7 +22,7 @@ def rows_of_cells(clf: Fitted, X: object, what: str) -> explain.Rows:
     posterior, cells = clf._fitted_posterior(), clf._cells(what)
     table, encoded = clf._read_encoded(X)
     if any(issparse(x) for x in encoded.values()):
-        raise UnsupportedTable.sparse_for(what)
+        raise sparse_for(what)
     return explain.Rows(posterior, encoded, table.n_rows, table, clf._schema(), cells)
 
 

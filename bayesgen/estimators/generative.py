@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayesgen.classes import Spec as ClassPriorSpec
-from bayesgen.errors import InvalidProgram, ProgramRefuses, UnsupportedInference
+from bayesgen.errors import InvalidProgram, UnsupportedOperation
+from bayesgen.errors.operations import unsupported
 from bayesgen.estimators import prior_model, program_classifier
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import Blocks, Spec, assign, reads_sparse
@@ -133,7 +134,11 @@ class GenerativeClassifier(Classifier):
         if (self.story if reset else state) is None:
             return super()._read(X, reset=reset)
         if not (isinstance(self.likelihood, str) and self.likelihood == "auto"):
-            raise InvalidProgram.with_likelihood()
+            raise InvalidProgram(
+                "story= and likelihood= are both given; a program already defines the "
+                "distribution of the rows.",
+                "Leave one of them out.",
+            )
         table = program_classifier.read(self, X, reset=reset)
         if state is not None:
             program_classifier.require_columns(state.schema, table, type(self).__name__)
@@ -153,7 +158,7 @@ class GenerativeClassifier(Classifier):
         stated |= {"missing": missing, "bins": self.bins}
         for name, value in stated.items():
             if value is not None:
-                raise UnsupportedInference.because(
+                raise unsupported(
                     f"{name}={value!r}", "a program of your own says what it means", "Leave it out."
                 )
         weight = 0.0 if rows.unlabelled is None else stated_weight(self.unlabelled)
@@ -197,4 +202,9 @@ class GenerativeClassifier(Classifier):
     def _require_statistics(self, method: str) -> None:
         """Raise if a program takes the place of likelihoods, which have statistics."""
         if self.story is not None or self._program_state() is not None:
-            raise ProgramRefuses.statistics(method)
+            raise UnsupportedOperation(
+                "{method} needs additive statistics, but a program of your own reads all rows "
+                "at once.",
+                "Fit all rows together: fit(X, y).",
+                method=method,
+            )

@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float, Int
 from sklearn.base import clone
 
 from bayesgen import predict
-from bayesgen.errors import UnsupportedInference
+from bayesgen.errors.operations import unsupported
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.judged_rows import JudgedRows
 from bayesgen.estimators.training_rows import TrainingRows, joined, one_each, together
@@ -73,7 +73,7 @@ def held_out(
         judged: positions of the rows to predict.
 
     Raises:
-        UnsupportedInference: rows came in several calls, and the member has no closed form.
+        UnsupportedOperation: rows came in several calls, and the member has no closed form.
     """
     posterior = fitted_posterior(member)
     parts = [rows.labelled for rows in own]
@@ -87,7 +87,7 @@ def held_out(
         )
         return HeldOut(scores, posterior.log_proba(scores), able)
     if len(seen) > 1:
-        raise UnsupportedInference.because(
+        raise unsupported(
             f"partial_fit with a member {type(member).__name__}",
             "only closed forms can leave a row out",
             "Call fit with all rows.",

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bayesgen.errors import NoRows
+from bayesgen.errors import UnsupportedOperation
+from bayesgen.errors.operations import learned_from_all_rows
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.estimators.unlabelled_fit import LEARN
 from bayesgen.inference import Posterior
@@ -40,11 +41,15 @@ def require_no_rows(asks: Mapping[str, object], before: Posterior | None) -> Non
         before: the posterior of the earlier calls.
 
     Raises:
-        NoRows: with the argument.
+        UnsupportedOperation: with the argument.
     """
     if before is not None and ROWS in before.report.details:
-        raise NoRows.to_learn_from("a posterior given rows without a label")
+        raise learned_from_all_rows("a posterior given rows without a label")
     if asks and list(asks) != ["unlabelled"]:
-        raise NoRows.to_learn_from("{}={!r}".format(*next(iter(asks.items()))))
+        raise learned_from_all_rows("{}={!r}".format(*next(iter(asks.items()))))
     if asks.get("unlabelled") == LEARN:
-        raise NoRows.labelled_alone()
+        raise UnsupportedOperation(
+            "unlabelled='learn' weighs unlabeled rows by how well all labeled rows are "
+            "predicted, but an earlier call kept no rows, because all of them had labels.",
+            "Call fit with all rows, or state a weight: unlabelled=0.1.",
+        )

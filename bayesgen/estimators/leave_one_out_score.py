@@ -4,7 +4,7 @@ import numpy as np
 from jaxtyping import Int
 
 from bayesgen.classes import Spec
-from bayesgen.errors import BayesgenError, WorseThanFrequencies, warn
+from bayesgen.errors import BayesgenError, Cure, WorseThanFrequencies, warn
 from bayesgen.estimators.judged_rows import ROWS_JUDGED, judged_rows
 from bayesgen.estimators.training import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows, one_each
@@ -104,4 +104,14 @@ def warn_of(estimator: str, found: dict[str, float]) -> None:
     own, frequencies = found["leave-one-out log loss"], found["log loss of class frequencies"]
     chance = ERRORS * found["standard error of their difference"]
     if found[ROWS_JUDGED] >= ENOUGH and own - frequencies > chance:
-        warn(WorseThanFrequencies.at_fit(estimator))
+        warn(
+            WorseThanFrequencies(
+                "{estimator}: the class frequencies alone predict the rows of the fit, each left "
+                "out, better than this model does (report_.details has both log losses).",
+                Cure(
+                    "Use bg.StackedClassifier(), or {estimator}(temper='columns').",
+                    "Use --model stacked.",
+                ),
+                estimator=estimator,
+            )
+        )

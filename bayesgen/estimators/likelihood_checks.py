@@ -3,7 +3,10 @@
 import math
 from collections.abc import Mapping
 
-from bayesgen.errors import MissingCells, OutOfSupport, TooManyCells, UnsupportedTable
+from bayesgen.errors import Cure, InvalidData
+from bayesgen.errors.data import sparse_for
+from bayesgen.errors.wording import Code, shown
+from bayesgen.errors.wording import rows as in_words
 from bayesgen.likelihoods import Likelihood
 from bayesgen.likelihoods.sparse import first_missing
 from bayesgen.schema import Columns, Schema
@@ -14,11 +17,11 @@ def check_sparse(likelihoods: Mapping[str, Likelihood]) -> None:
     """Reject a sparse table if some likelihood requires dense rows, naming the first one.
 
     Raises:
-        UnsupportedTable: with those that do.
+        InvalidData: with those that do.
     """
     for likelihood in likelihoods.values():
         if not likelihood.sparse:
-            raise UnsupportedTable.sparse_for(type(likelihood).__name__)
+            raise sparse_for(type(likelihood).__name__)
 
 
 def check_encoded(
@@ -34,7 +37,21 @@ def check_encoded(
             if missing is not None:
                 column = schema.blocks[name][missing[0]].name
                 family = type(likelihood).__name__
-                raise MissingCells.at_fit(family, column, missing[1], encoded[name].shape[0])
+                raise InvalidData(
+                    "column {column!r} is missing (NaN) in {count:,} of {n_rows:rows}; "
+                    "{family} fits complete rows only, since the counts of a row share one "
+                    "total.",
+                    Cure(
+                        "Pass X.fillna(0) if a missing count means 0, leave these rows out, or "
+                        "use Poisson: likelihood=Poisson().",
+                        "Write 0 where a missing count means 0, or leave these rows out of the "
+                        "file.",
+                    ),
+                    family=family,
+                    column=column,
+                    count=missing[1],
+                    n_rows=encoded[name].shape[0],
+                )
         _refuse_outside(likelihood, encoded[name], schema, name, first)
 
 
@@ -50,12 +67,19 @@ def _refuse_outside(
         return
     row, column = min(zip(rows.tolist(), columns.tolist(), strict=True))
     value = x[row, column] + schema.origin(block)[column]
-    raise OutOfSupport.cell(
-        schema.blocks[block][column].name,
-        value,
-        first + row,
-        count=int((columns == column).sum()),
-        likelihood=repr(likelihood),
+    others = int((columns == column).sum()) - 1
+    raise InvalidData(
+        "column {column!r} holds {value!r}{row:in_row}{more}; {likelihood!r} allows {support} "
+        "only.",
+        "Correct these cells or make them missing, or choose another likelihood, "
+        "likelihood={{{column!r}: bg.Normal()}}.",
+        column=schema.blocks[block][column].name,
+        value=value,
+        row=first + row,
+        more=f" ({in_words(others)} more {'is' if others == 1 else 'are'} like it)"
+        if others
+        else "",
+        likelihood=likelihood,
         support=likelihood.support,
     )
 
@@ -65,4 +89,19 @@ def check_cells(likelihood: Likelihood, columns: Columns) -> None:
     n_levels = {column.name: len(column.levels) for column in columns}
     cells, most = math.prod(max(n, 1) for n in n_levels.values()), likelihood.most_cells
     if most is not None and cells > most:
-        raise TooManyCells.block(n_levels, most)
+        first, *rest = map(shown, n_levels)
+        raise InvalidData(
+            "a joint table over the columns (and numbers of levels) {columns:listed 10} has "
+            "{cells} cells in each class; at most {most:,} are allowed.",
+            Cure(
+                "Leave columns out, merge rare levels, or let some columns stand alone or in a "
+                "smaller table: bg.GenerativeClassifier({{{first}: bg.Categorical(), ({rest}): "
+                "bg.JointCategorical(), ...}}).",
+                "Leave columns out by --drop, merge rare levels, or use --model naive-bayes.",
+            ),
+            columns=[Code(f"{shown(column)} ({n:,})") for column, n in n_levels.items()],
+            cells=f"{cells:,}" if cells < 10**12 else f"10^{len(str(cells)) - 1}",
+            most=most,
+            first=first,
+            rest=", ".join(rest[:2]),
+        )

@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Float
 
-from bayesgen.errors import NoAttribute
+from bayesgen.errors.operations import not_linear
 from bayesgen.inference import Posterior
 from bayesgen.likelihoods import Likelihood, MultivariateNormal, Normal
 
@@ -26,10 +26,10 @@ def linear_discriminant(posterior: Posterior) -> tuple[np.ndarray, np.ndarray]:
     """
     params = posterior.point_params()
     if params is None or len(posterior.families) != 1 or posterior.reader.power_transforms:
-        raise NoAttribute.not_linear()
+        raise not_linear()
     ((name, family),) = posterior.families.items()
     if not _shares_covariance(family):
-        raise NoAttribute.not_linear()
+        raise not_linear()
     mean, covariance = params[name]["mean"], shared_covariance(params[name])
     weights = np.linalg.solve(covariance, mean.T).T
     intercept = posterior.log_classes() - 0.5 * (weights * mean).sum(axis=1)

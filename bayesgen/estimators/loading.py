@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterable
 
-from bayesgen.errors import InvalidModelFile
+from bayesgen.errors.files import unusable_model
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.saving import read
 
@@ -25,8 +25,8 @@ def load(
             with that of the fit.
 
     Raises:
-        InvalidModelFile: the file is damaged, not a model file, written by a newer version, or
-            belongs to another program.
+        InvalidFile: the file is damaged, not a model file, written by a newer version, or belongs
+            to another program.
 
     Example:
         >>> import pathlib, tempfile
@@ -40,5 +40,5 @@ def load(
     """
     made = read(path, classes, story)
     if not isinstance(made, Classifier) or not made.__sklearn_is_fitted__():
-        raise InvalidModelFile.does_not_fit(path, "it holds no fitted classifier")
+        raise unusable_model(path, "it holds no fitted classifier")
     return made

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float
 
 from bayesgen.classes import Spec
-from bayesgen.errors import InformativePattern, warn
+from bayesgen.errors import Cure, InformativePattern, warn
 from bayesgen.estimators.judged_rows import judged_rows
 from bayesgen.estimators.training import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows, one_each
@@ -79,7 +79,18 @@ def warning(
     alone = np.array([mean_log(log_classes, part, y, weight) for part in parts.swapaxes(0, 1)])
     order = np.argsort(before - alone, kind="stable")
     first = [names[i] for i in order if alone[i] - before > MUCH * gain] or [names[order[0]]]
-    return InformativePattern.at_fit(first, -before, -after)
+    return InformativePattern(
+        "which cells of {columns:named column} are missing predicts the class by itself (log "
+        "loss {after:.2f}, against {before:.2f} of the class prior); predictions will be wrong "
+        "if the reason why cells are missing changes.",
+        Cure(
+            "Pass missing='ignorable' if it may.",
+            "If it may, use --model naive-bayes.",
+        ),
+        columns=first,
+        before=-before,
+        after=-after,
+    )
 
 
 def mean_log(

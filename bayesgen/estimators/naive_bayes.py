@@ -3,7 +3,7 @@
 import dataclasses
 
 from bayesgen.classes import Spec as ClassPriorSpec
-from bayesgen.errors import UnsupportedInference
+from bayesgen.errors.operations import unsupported
 from bayesgen.estimators import leave_one_out_score
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import Blocks, Spec, assign, reads_sparse, split
@@ -135,7 +135,7 @@ class NaiveBayes(Classifier):
         for likelihood, _ in blocks.values():
             if likelihood.joint:
                 family = type(likelihood).__name__
-                raise UnsupportedInference.because(
+                raise unsupported(
                     f"NaiveBayes treats columns one by one and cannot take {family}",
                     "its columns depend on each other",
                     "Use bg.LDA(), bg.QDA(), bg.JointTable() or bg.GenerativeClassifier(...).",

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from bayesgen.errors import NoRows, UnsupportedInference
+from bayesgen.errors import UnsupportedOperation
 from bayesgen.estimators import validation
 from bayesgen.estimators.training import check_rows_of_fit
 from bayesgen.estimators.training_rows import UNLABELLED
@@ -50,7 +50,7 @@ def populations(clf: Fitted, X_new: object) -> Populations:
     """Return the labeled rows of the fit beside new rows.
 
     Raises:
-        NoRows: the classifier does not keep the rows.
+        UnsupportedOperation: the classifier does not keep the rows.
     """
     X, codes, weights = _labeled_rows(clf, *clf._rows_of_fit("estimate_prevalence"))
     return Populations(clf._read(X, reset=False), codes, weights, clf._read(X_new, reset=False))
@@ -72,15 +72,19 @@ def left_out_rows(clf: Fitted) -> LeftOutRows:
     """Return predictions of the rows of the fit, each from the others.
 
     Raises:
-        UnsupportedInference: the posterior is not in closed form.
-        NoRows: the classifier does not keep the rows.
+        UnsupportedOperation: the posterior is not in closed form; the classifier does not keep the
+            rows.
     """
     if clf._left_out is not None:
         return clf._left_out
     fitted = clf._fitted()
     fitted.posterior.require_leave_one_out("method='left_out'", "Pass method='density'")
     if len(clf._training) != 1:
-        raise NoRows.to_leave_out()
+        raise UnsupportedOperation(
+            "method='left_out' predicts each row of the fit from the others, and a classifier "
+            "that was fitted in parts, copied or loaded keeps none of them.",
+            "Pass method='density'.",
+        )
     X, y, weight = clf._rows_of_fit("estimate_prevalence")
     _, encoded, n_rows = clf._encode_rows(X)
     codes = validation.class_codes(y, clf.classes_)
@@ -93,7 +97,11 @@ def label_shift(
     """Return whether more than class frequencies differs; see `Classifier.check_label_shift`."""
     if X is None or y is None:
         if len(clf._training) != 1:
-            raise NoRows.for_label_shift()
+            raise UnsupportedOperation(
+                "check_label_shift compares new rows with those of the fit, and a classifier "
+                "that was fitted in parts, copied or loaded keeps none of them.",
+                "Pass check_label_shift(X_new, X=X, y=y).",
+            )
         X, y, weight = clf._rows_of_fit("check_label_shift")
     if found is None:
         request = Request(1.0, "auto", 1000, None, random_state=0)
@@ -103,7 +111,7 @@ def label_shift(
     X, codes, weights = _labeled_rows(clf, X, y, weight)
     posterior, encoded, _ = other._encode_rows(X)
     joint = None
-    with contextlib.suppress(UnsupportedInference):
+    with contextlib.suppress(UnsupportedOperation):
         posterior.require_loo()
         check_rows_of_fit(clf.classes_, clf._fitted().state.statistics.count, codes, weights)
         joint = other._fitted().left_out(encoded, codes, weights).joint

@@ -12,7 +12,9 @@ from typing import TypeVar, cast
 
 from sklearn.base import BaseEstimator, clone
 
-from bayesgen.errors import InvalidArgument, UnknownArgument
+from bayesgen.errors import InvalidArgument
+from bayesgen.errors.arguments import unknown_argument
+from bayesgen.errors.wording import listed
 from bayesgen.likelihoods import Likelihood
 
 T = TypeVar("T")
@@ -53,17 +55,24 @@ def check_arguments(cls: type, args: tuple, kwargs: Mapping[str, object]) -> Non
     """Reject unknown constructor arguments, suggesting the one that was probably meant.
 
     Raises:
-        UnknownArgument: naming the class being constructed, not the one that defines the
+        InvalidArgument: naming the class being constructed, not the one that defines the
             constructor.
     """
     found = tuple(inspect.signature(cls).parameters.values())
     names = [parameter.name for parameter in found]
     for name in kwargs:
         if name not in names:
-            raise UnknownArgument.named(cls.__name__, name, names)
+            raise unknown_argument(cls.__name__, name, names)
     places = sum(p.kind is p.POSITIONAL_OR_KEYWORD for p in found)
     if len(args) > places:
-        raise UnknownArgument.by_position(cls.__name__, len(args), names[:places], names)
+        raise InvalidArgument(
+            "{name}() was given {found} positional arguments; {may} be positional.",
+            "Name them: {name}({next}=...).",
+            name=cls.__name__,
+            found=len(args),
+            may=f"only {listed(names[:places])} may" if places else "none may",
+            next=names[places],
+        )
 
 
 def of_likelihoods(params: Mapping[str, object]) -> dict[str, object]:
@@ -164,14 +173,26 @@ def with_arguments(name: str, value: object, arguments: Mapping[str, object]) ->
         return value.set_params(**arguments)
     blocks = dict(_blocks(value))
     if not (isinstance(value, Mapping) and blocks):
-        raise InvalidArgument.no_arguments(name, value, next(iter(arguments)))
+        raise InvalidArgument(
+            "{name} is {value!r}, which has no argument {argument!r}; only a likelihood has one.",
+            "Set both at once: set_params({name}=bg.Normal(), {name}__{argument}=...).",
+            name=name,
+            value=value,
+            argument=next(iter(arguments)),
+        )
     out = dict(value)
     # whole likelihoods first, then their arguments
     for given, new in sorted(arguments.items(), key=lambda item: item[0] not in blocks):
         # a column's name may hold "__": the longest that fits
         fits = [b for b in blocks if given == b or given.startswith(f"{b}__")]
         if not fits:
-            raise InvalidArgument.no_block(name, given, list(blocks))
+            raise InvalidArgument(
+                "{name}__{given} names no likelihood of {name}; it has {blocks:listed 20}.",
+                "Write {name}__{blocks[0]}__... for an argument of the first.",
+                name=name,
+                given=given,
+                blocks=list(blocks),
+            )
         block = max(fits, key=len)
         key, argument = blocks[block], given[len(block) + 2 :]
         old = out[key]

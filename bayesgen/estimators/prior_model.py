@@ -10,7 +10,8 @@ from sklearn.base import clone
 
 from bayesgen import diagnose, predict
 from bayesgen.classes import Spec
-from bayesgen.errors import UnsupportedInference
+from bayesgen.errors import Words
+from bayesgen.errors.operations import unsupported
 from bayesgen.estimators.diagnostics import Fitted
 from bayesgen.estimators.program_classifier import FittedProgram, ProgramState
 from bayesgen.estimators.training import TrainingState
@@ -149,11 +150,9 @@ class LikelihoodPrior(PriorModel):
         """Return n draws of all parameters."""
         for name, part in self.model.blocks.items():
             if part.improper:
-                raise UnsupportedInference.because(
-                    part.title, "an improper prior cannot be drawn from", STATED
-                )
+                raise unsupported(part.title, "an improper prior cannot be drawn from", STATED)
             if part.keeps_rows:
-                raise UnsupportedInference.because(
+                raise unsupported(
                     type(part).__name__,
                     f"the density of block {name!r} is made of the rows themselves, and without "
                     "rows there is none to draw from",
@@ -193,7 +192,7 @@ class LikelihoodPrior(PriorModel):
     def as_fitted(self, params: Draws) -> Fitted:
         """Return parameters as a fitted model."""
         n = len(params["class"]["probs"])
-        report = Report("prior", 0.0, converged=True, verdict="Draws from the prior.")
+        report = Report("prior", 0.0, converged=True, outcome=Words("Draws from the prior."))
         posterior = DrawsPosterior(self.reader, report, chained(params, n), self.model.blocks)
         return Fitted(self.state, posterior, self.prior)
 
@@ -229,7 +228,7 @@ class ProgramPrior(PriorModel):
         n = len(params["class"]["probs"])
         posterior = ProgramPosterior(
             reader=Reader({}, {}),
-            report=Report("prior", 0.0, converged=True, verdict="Draws from the prior."),
+            report=Report("prior", 0.0, converged=True, outcome=Words("Draws from the prior.")),
             params=chained(params, n),
             blocks={},
             program=self.state.program,

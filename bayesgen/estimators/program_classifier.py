@@ -10,16 +10,10 @@ from sklearn.utils.validation import validate_data
 
 from bayesgen import diagnose
 from bayesgen.classes import Spec, class_prior, require_possible
-from bayesgen.errors import (
-    InvalidProgram,
-    InvalidProgramRows,
-    InvalidTable,
-    InvalidValues,
-    NoEvidence,
-    NotConverged,
-    UnsupportedTable,
-    warn,
-)
+from bayesgen.errors import InvalidData, InvalidProgram, NotConverged, warn
+from bayesgen.errors.data import complex_array, levels_for_a_program, no_rows_in_table, sparse_for
+from bayesgen.errors.operations import no_evidence_in_closed_form
+from bayesgen.errors.wording import to_type
 from bayesgen.estimators.diagnostics import ROW, Fitted
 from bayesgen.estimators.training import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
@@ -43,6 +37,7 @@ from bayesgen.user_program import (
     size_keywords,
 )
 from bayesgen.user_program import infer as infer_program
+from bayesgen.user_program.refusals import HEAD, wrong_simulation
 
 DICT = "dict"
 
@@ -93,27 +88,47 @@ class ProgramSchema(Schema):
         """Return the arrays of a table, whose kinds and shapes must match those of the fit.
 
         Raises:
-            InvalidProgramRows: they do not.
+            InvalidData: they do not.
         """
         table = cast(ProgramTable, table)
         if (table.container == DICT) != (self.container == DICT):
             words = {True: "a dict of arrays", False: "one array"}
             is_dict = table.container == DICT
-            raise InvalidProgramRows.container(words[is_dict], words[not is_dict])
+            raise InvalidData(
+                "X is {found}; at fit it was {wanted}.",
+                "Pass {wanted} again.",
+                found=words[is_dict],
+                wanted=words[not is_dict],
+            )
         arrays: Mapping[str, Traceable] = table.arrays
         if self.columns is not None and table.frame is not None:
             # matches the columns by name, and finds absent ones missing
             arrays = self.columns.encode(table.frame, estimator=estimator)
         if set(arrays) != set(self.forms):
-            raise InvalidProgramRows.names(arrays, self.forms)
+            raise InvalidData(
+                "X has the arrays {found:listed 20}; the fit had {wanted:listed 20}.",
+                "Pass a dict with these names.",
+                found=arrays,
+                wanted=self.forms,
+            )
         return {name: self._array(name, arrays[name]) for name in self.forms}
 
     def _array(self, name: str, array: np.ndarray) -> np.ndarray:
         dtype, shape = self.forms[name]
         if array.shape[1:] != shape:
-            raise InvalidProgramRows.shape(name, array.shape[1:], shape)
+            raise InvalidData(
+                "array {name!r} of X has rows of the shape {found}; at fit it was {wanted}.",
+                "Pass the same columns.",
+                name=name,
+                found=array.shape[1:],
+                wanted=shape,
+            )
         if dtype.kind in "iu" and array.dtype.kind == "f" and not (array == np.rint(array)).all():
-            raise InvalidProgramRows.fractions(name)
+            raise InvalidData(
+                "array {name!r} of X holds fractions or NaN, but held whole numbers at fit.",
+                "Pass codes, with -1 where missing.",
+                name=name,
+            )
         return array.astype(dtype)
 
     def sizes(self, program: UserProgram) -> dict[str, int]:
@@ -129,7 +144,7 @@ class ProgramSchema(Schema):
         shapes = {name: shape for name, (_, shape) in self.forms.items()}
         found = {name: array.shape[1:] for name, array in rows.items()}
         if found != shapes:
-            raise InvalidProgram.wrong_simulation(f"their shapes are {found}, not {shapes}")
+            raise wrong_simulation(f"their shapes are {found}, not {shapes}")
         return {name: rows[name].astype(dtype) for name, (dtype, _) in self.forms.items()}
 
     def decode(self, encoded: Encoded, n_rows: int) -> object:
@@ -151,9 +166,9 @@ class ProgramState(TrainingState):
         """Raise: log p(rows, labels) of a program has no closed form.
 
         Raises:
-            NoEvidence: always.
+            NoAttribute: always.
         """
-        raise NoEvidence.no_closed_form("a program of your own")
+        raise no_evidence_in_closed_form("a program of your own")
 
     def to_keep(self) -> "ProgramState":
         """Return the state without the rows."""
@@ -167,10 +182,16 @@ class ProgramState(TrainingState):
         """
         number = isinstance(prior, int | float | np.number)
         if number and prior != 1.0:
-            raise InvalidProgram.with_class_prior(prior)
+            raise InvalidProgram(
+                "class_prior is {value!r}, but a program states its own prior of the class "
+                "probabilities.",
+                "Bind it there, functools.partial(model, class_rows=...), or pass known "
+                'probabilities, class_prior="uniform".',
+                value=prior,
+            )
         posterior = infer_program(self.program, cast(ProgramRows, self.rows), inference, seed)
         if not posterior.report.converged:
-            warn(NotConverged(posterior.report.verdict))
+            warn(NotConverged("{outcome}", outcome=posterior.report.outcome))
         if number:
             return posterior
         require_possible(prior, self.classes)
@@ -201,7 +222,7 @@ class FittedProgram(Fitted):
         """Return independent imputations of X, from which `table` was read.
 
         Raises:
-            ProgramRefuses: a missing cell that the program does not mark.
+            UnsupportedOperation: a missing cell that the program does not mark.
             InvalidProgram: the program does not return its input rows.
         """
         encoded = self.state.schema.encode(table)
@@ -266,7 +287,12 @@ def new_state(
         InvalidProgram: story= is not callable.
     """
     if not callable(model):
-        raise InvalidProgram.not_a_program(model)
+        raise InvalidProgram(
+            "story is {found!r}; a function with numpyro.sample statements is needed.",
+            "Pass the function itself, story=model, written as{code}",
+            found=model,
+            code=to_type(HEAD),
+        )
     table = cast(ProgramTable, rows.table)
     schema = ProgramSchema.of(table)
     program = UserProgram(model, len(classes), table.container != DICT)
@@ -284,7 +310,7 @@ def require_columns(schema: ProgramSchema, table: ProgramTable, estimator: str) 
     """Compare the columns of a DataFrame with those of the fit, if that was one too.
 
     Raises:
-        UnknownColumns: columns absent from the fit.
+        InvalidData: columns absent from the fit.
     """
     if schema.columns is not None and table.frame is not None:
         names, container = schema.columns.names, schema.columns.container
@@ -304,16 +330,21 @@ def read(estimator: object, X: object, *, reset: bool) -> ProgramTable:
         arrays = {name: _numbers(name, np.asarray(value)) for name, value in X.items()}
         lengths = {name: array.shape[0] if array.ndim else 0 for name, array in arrays.items()}
         if len(set(lengths.values())) != 1:
-            raise InvalidProgramRows.lengths(lengths)
+            raise InvalidData(
+                "the arrays of X have different numbers of rows ({lengths}); rows lie along "
+                "the first axis of each.",
+                "Cut them to the same rows.",
+                lengths=", ".join(f"{name!r}: {length}" for name, length in lengths.items()),
+            )
         return _table(arrays, DICT)
     kind = require_container(X)
     if issparse(X):
-        raise UnsupportedTable.sparse_for("A program of your own")
+        raise sparse_for("A program of your own")
     if kind == "frame":
         frame = read_table(X)
         for column in frame.columns:
             if column.kind != "number":
-                raise InvalidProgramRows.text(column.name)
+                raise levels_for_a_program(column.name)
         if reset:
             validate_data(estimator, X, skip_check_array=True)
         array = np.stack([column.values for column in frame.columns], axis=1)
@@ -330,7 +361,7 @@ def _table(
 ) -> ProgramTable:
     n_rows = len(next(iter(arrays.values())))
     if not n_rows:
-        raise InvalidTable.no_rows(sum(array[:1].size for array in arrays.values()))
+        raise no_rows_in_table(sum(array[:1].size for array in arrays.values()))
     return ProgramTable((), n_rows, container, None, arrays, frame)
 
 
@@ -339,12 +370,18 @@ def _numbers(name: object, array: np.ndarray) -> np.ndarray:
     if array.dtype.kind in "iub":
         return array
     if array.dtype.kind == "c":
-        raise InvalidValues.complex_array()
+        raise complex_array()
     try:
         array = array.astype(np.float64)
     except (TypeError, ValueError):
-        raise InvalidProgramRows.text(name) from None
+        raise levels_for_a_program(name) from None
     infinite = int(np.isinf(array).sum())
     if infinite:
-        raise InvalidProgramRows.infinite(name, infinite)
+        raise InvalidData(
+            "Input X contains infinity: array {name!r} in {count:,} cells; numbers, and NaN "
+            "where missing, are allowed.",
+            "Replace them: X[numpy.isinf(X)] = numpy.nan.",
+            name=name,
+            count=infinite,
+        )
     return array

@@ -2,12 +2,11 @@
 
 import dataclasses
 import functools
-import re
 import time
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from bayesgen.errors import InvalidPrior
+from bayesgen.errors import InvalidArgument
 
 M = TypeVar("M", bound=Callable)
 
@@ -28,9 +27,11 @@ def restored_on_failure(method: M) -> M:
         except BaseException as error:
             vars(self).clear()
             vars(self).update(before)
-            if isinstance(error, InvalidPrior) and self._likelihood_names:
-                inner, own = "|".join(self._likelihood_names), type(self).__name__
-                error.args = (re.sub(rf"\b({inner})\b", own, str(error)),)
+            if (
+                isinstance(error, InvalidArgument)
+                and error.fields.get("owner") in self._likelihood_names
+            ):
+                error.at(owner=type(self).__name__)
             raise
 
     return cast(M, fit)

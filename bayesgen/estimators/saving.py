@@ -17,7 +17,8 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
 from bayesgen.classes import ClassPrior
-from bayesgen.errors import InvalidModelFile, UnsavableModel
+from bayesgen.errors import Cure, InvalidFile, Words
+from bayesgen.errors.files import unsavable
 from bayesgen.estimators.training import TrainingState
 from bayesgen.estimators.updates.settled_later import SETTLED
 from bayesgen.inference import Method, Pool, Posterior, Report
@@ -47,7 +48,7 @@ ROOTS: Mapping[str, tuple[type, ...]] = {
     "method": get_args(Method),
     "value": (
         *(TrainingState, Schema, PowerTransform, PowerTransforms, Column, NumericColumns),
-        *(PositionNames, ClassPrior, Repair, Model, ModelStatistics, Reader, Report, Pool),
+        *(PositionNames, ClassPrior, Repair, Model, ModelStatistics, Reader, Report, Words, Pool),
         *(UserProgram, ExpectedLabels, LeftOutRows),
     ),
 }
@@ -72,17 +73,22 @@ def save(estimator: BaseEstimator, path: str | os.PathLike) -> None:
     """Write a fitted estimator to a file, which is read back before it replaces an older one.
 
     Raises:
-        UnsavableModel: a part is not data.
-        UnwritableFile: no file can be written to the path.
+        InvalidFile: a part is not data; no file can be written to the path.
     """
     records = Records(path, Registry(ROOTS))
     with replacing(path) as temporary:
         encoder = write_model(temporary, estimator, records.registry, records.to_record)
         try:
             read(temporary, encoder.yours, records.story)
-        except InvalidModelFile as error:
+        except InvalidFile as error:
             name = type(estimator).__name__
-            raise UnsavableModel.not_read_back(name, str(error.__cause__)) from error
+            raise InvalidFile(
+                "this {estimator} cannot be saved: what was written could not be read back "
+                "({reason}).",
+                "Store the object with joblib.dump, for your own use only.",
+                estimator=name,
+                reason=str(error.__cause__),
+            ) from error
 
 
 def read(path: str | os.PathLike, classes: Iterable[type], story: Callable | None) -> object:
@@ -90,7 +96,11 @@ def read(path: str | os.PathLike, classes: Iterable[type], story: Callable | Non
     records = Records(path, Registry(ROOTS, classes), story)
     made = read_model(path, records.registry, records.from_record)
     if story is not None and not records.met:
-        raise InvalidModelFile.no_program(path)
+        raise InvalidFile(
+            "{path:path} holds a model that is not a program of your own.",
+            "Leave out story=.",
+            path=path,
+        )
     return made
 
 
@@ -111,8 +121,8 @@ class Records:
         """Return an estimator or a program as a record, and anything else unchanged.
 
         Raises:
-            UnsavableModel: another library's estimator, a program without an import path, or a
-                second program.
+            InvalidFile: another library's estimator, a program without an import path, or a second
+                program.
         """
         if value is not None and value is self.story:
             return Record(PROGRAM, {"path": import_path(value)})
@@ -121,13 +131,19 @@ class Records:
         cls, parameters = type(value), value.get_params(deep=False)
         if (story := parameters.get("story")) is not None:
             if self.story is not None and story is not self.story:
-                raise UnsavableModel.programs(import_path(self.story), import_path(story))
+                raise InvalidFile(
+                    "the model contains two programs, {one!r} and {other!r}, but a file holds "
+                    "the draws of only one.",
+                    "Save each classifier separately.",
+                    one=import_path(self.story),
+                    other=import_path(story),
+                )
             self.story = story
         if VECTORIZERS.get(name := f"sklearn.{cls.__name__}") is cls:
             fitted = {key: vars(value)[key] for key in VOCABULARY if key in vars(value)}
             return Record(name, {"parameters": parameters, "fitted": fitted})
         if not any(map(is_ours, cls.__mro__)):
-            raise UnsavableModel.value("a part of the model", value)
+            raise unsavable("a part of the model", value)
         # the attributes that a copy keeps: rows that the estimator remembers are not among them
         state, skipped = cast(dict, value.__getstate__()), {*parameters, ROUTING}
         fitted = {key: part for key, part in state.items() if key not in skipped}
@@ -138,7 +154,7 @@ class Records:
 
         Raises:
             InvalidStructure: the record does not match its class, or its parts are inconsistent.
-            InvalidModelFile: another program is needed.
+            InvalidFile: another program is needed.
         """
         if record.name == PROGRAM:
             return self._program(str(record.parts["path"]))
@@ -163,9 +179,23 @@ class Records:
 
     def _program(self, there: str) -> Callable:
         if self.story is None:
-            raise InvalidModelFile.needs_program(self.path, there)
+            raise InvalidFile(
+                "{path:path} holds draws of the program {name!r}, and no code.",
+                Cure(
+                    "Pass the program: bg.load(path, story=...).",
+                    "Such a model opens in Python alone.",
+                ),
+                path=self.path,
+                name=there,
+            )
         if there != (here := import_path(self.story)):
-            raise InvalidModelFile.other_program(self.path, there, here)
+            raise InvalidFile(
+                "{path:path} holds draws of the program {there!r}, and story= is {here!r}.",
+                "Pass the program that was fitted, or fit this one.",
+                path=self.path,
+                there=there,
+                here=here,
+            )
         self.met = True
         return self.story
 
@@ -174,11 +204,16 @@ def import_path(program: object) -> str:
     """Return "module:name" of a program; a script's module is called as one would import it.
 
     Raises:
-        UnsavableModel: it has no name.
+        InvalidFile: it has no name.
     """
     module, name = (getattr(program, word, "") for word in ("__module__", "__qualname__"))
     if not module or not name or name.endswith("<lambda>"):
-        raise UnsavableModel.program(program)
+        raise InvalidFile(
+            "story={found!r} has no import path, and a file holds the import path of a "
+            "program, not its code.",
+            "Define it by def, at the top level of a module.",
+            found=program,
+        )
     if module == "__main__":
         main = sys.modules[module]
         spec, file = (getattr(main, word, None) for word in ("__spec__", "__file__"))

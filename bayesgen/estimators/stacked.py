@@ -15,19 +15,22 @@ from sklearn.utils.validation import check_is_fitted
 from bayesgen import arguments, diagnose, explain
 from bayesgen.classes import Spec as ClassPriorSpec
 from bayesgen.errors import (
-    AbsentColumns,
     BayesgenError,
-    CannotForget,
+    BayesgenWarning,
+    CountsAsMissing,
+    Cure,
     InvalidArgument,
-    LeftOut,
-    NoEvidence,
-    NoRows,
-    UnsupportedInference,
-    UnsupportedTable,
+    NoAttribute,
+    UnsupportedOperation,
+    Words,
     deduplicate_warnings,
     warn,
+    words_of,
 )
-from bayesgen.errors.base import Code
+from bayesgen.errors.arguments import not_an_instance, not_one_of
+from bayesgen.errors.data import sparse_for
+from bayesgen.errors.operations import learned_from_all_rows, unsupported
+from bayesgen.errors.wording import Code
 from bayesgen.estimators import parameters, validation
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import PATTERNS, Blocks
@@ -45,7 +48,7 @@ from bayesgen.estimators.stack.posterior import mixture_of, pooled, tempered
 from bayesgen.estimators.stack.rows import StackEncoder, StackRows
 from bayesgen.estimators.stack.source import fit_stack
 from bayesgen.estimators.training import Temper
-from bayesgen.estimators.training_rows import TrainingRows, together, too_few_classes
+from bayesgen.estimators.training_rows import TrainingRows, fewer_than_two_classes, together
 from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
 from bayesgen.estimators.updates.accumulation import accumulated, discounted
 from bayesgen.estimators.updates.merging import refitted
@@ -255,7 +258,7 @@ class StackedClassifier(Classifier):
         """
         first = not hasattr(self, "members_")
         if not first and not self._training:
-            raise NoRows.to_learn_from("a stack")
+            raise learned_from_all_rows("a stack")
         rows = self._training_rows(X, y, sample_weight, reset=first, classes=classes)
         these = rows.classes if classes is None else np.unique(classes)
         every = these if first else np.union1d(self.classes_, these)
@@ -276,14 +279,18 @@ class StackedClassifier(Classifier):
         stacks must have kept their rows; a loaded or copied stack has none.
 
         Raises:
-            DifferentModels: the stacks differ in an argument or a column.
-            NoRows: one of them kept no rows.
+            UnsupportedOperation: the stacks differ in an argument or a column; one of them kept no
+                rows.
         """
         return refitted(self, other, "the weighting of a stack")
 
     def forget(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Not available for a stack, whose weights depend on single rows; raises CannotForget."""
-        raise CannotForget.stack()
+        raise UnsupportedOperation(
+            "forget subtracts statistics, but the weights of a stack rest on predictions of "
+            "single rows.",
+            "Fit the remaining rows: clf.fit(X[rest], y[rest]).",
+        )
 
     def _fit_source(self, source: LabelledSource) -> Self:
         return fit_stack(self, source)
@@ -292,7 +299,7 @@ class StackedClassifier(Classifier):
         """Return the members to fit to the first rows, and why others are left out."""
         arguments.seed(self.random_state)
         if len(rows.classes) < 2:
-            raise too_few_classes(rows)
+            raise fewer_than_two_classes(rows)
         members = {name: clone(m) for name, m in self._listed(rows.labelled.table).items()}
         return members, self._without_wide(rows.table)
 
@@ -312,7 +319,7 @@ class StackedClassifier(Classifier):
     def _listed(self, table: Table) -> dict[str, Classifier]:
         """Return the members by name."""
         if not isinstance(self.members, Mapping | Sequence) or not self.members:
-            raise InvalidArgument.not_one_of("members", self.members, ALLOWED)
+            raise not_one_of("members", self.members, ALLOWED)
         if isinstance(self.members, str):
             arguments.one_of("members", self.members, ALLOWED)
             options: dict = {"unseen": self.unseen, "random_state": self.random_state}
@@ -391,15 +398,32 @@ class StackedClassifier(Classifier):
         """Return what an attempt at each member gives, and why others failed, with a warning."""
         found: dict[str, T] = {}
         failed: dict[str, str] = {}
-        with deduplicate_warnings(AbsentColumns):  # which were warned of when the rows were read
+        with deduplicate_warnings(CountsAsMissing):  # which were warned of when the rows were read
             for name, member in self._shown(members):
                 try:
                     found[name] = attempt(member)
                 except (BayesgenError, np.linalg.LinAlgError, FloatingPointError) as error:
                     failed[name] = str(error)
-                    warn(LeftOut.member(name, error))
+                    warn(
+                        BayesgenWarning(
+                            "member {name!r} is left out of the stack: {reason}.",
+                            Cure(
+                                "Leave it out of members= to silence this warning.",
+                                "",
+                            ),
+                            name=name,
+                            reason=words_of(error),
+                        )
+                    )
         if not found:
-            raise InvalidArgument.no_member_left(list(members))
+            raise InvalidArgument(
+                "none of the members {names:listed 20} could be fitted (the warnings say why).",
+                Cure(
+                    "Pass members={{'name': classifier}} that suit the columns.",
+                    "Use --model naive-bayes, or leave columns out by --drop.",
+                ),
+                names=list(members),
+            )
         return found, failed
 
     def _shown(self, members: Mapping[str, Classifier]) -> Iterator[tuple[str, Classifier]]:
@@ -426,7 +450,7 @@ class StackedClassifier(Classifier):
         able = np.stack([one.able for one in fitted.held_out.values()], axis=1)
         share = stacking.weights_of(log_proba[:, *own], weight, able)
         unable = [name for name, one in fitted.held_out.items() if not one.able.all()]
-        report = Report("stacked", 0.0, converged=True, verdict=_verdict(unable))
+        report = Report("stacked", 0.0, converged=True, outcome=Words(_verdict(unable)))
         mixture = mixture_of(members, share, report)
         scores = mixture.scores_from(
             {name: one.scores for name, one in fitted.held_out.items()}, log_proba, able
@@ -490,7 +514,7 @@ class StackedClassifier(Classifier):
         if self.pool is None:
             return None, 0.0
         if self.pool != "learn":
-            raise InvalidArgument.not_one_of("pool", self.pool, ["learn", None])
+            raise not_one_of("pool", self.pool, ["learn", None])
         own = np.arange(len(codes)), codes
         priors = pooling.stack_priors(len(mixture.members), scores.parts.shape[1])
         pool, left_out = pooling.learned_pool(
@@ -514,7 +538,7 @@ class StackedClassifier(Classifier):
     def _read(self, X: object, *, reset: bool) -> Table:
         table = validation.read(self, X, reset=reset)
         if isinstance(table, SparseTable):
-            raise UnsupportedTable.sparse_for(type(self).__name__)
+            raise sparse_for(type(self).__name__)
         if not reset:
             self._check_columns(table)
         return table
@@ -560,7 +584,7 @@ class StackedClassifier(Classifier):
     def _cells(self, what: str) -> dict[Name, explain.Cell]:
         for name, member in self.members_.items():
             if not member.state_.column_positions():
-                raise UnsupportedInference.because(
+                raise unsupported(
                     f"{what} of a stack with the member {name!r}",
                     "a program of your own reads a row as a whole, so single cells cannot be "
                     "removed",
@@ -573,7 +597,7 @@ class StackedClassifier(Classifier):
         mixture = self._mixture()
         able = [name for name, fills in zip(self.members_, mixture.imputers, strict=True) if fills]
         if not able:
-            raise UnsupportedInference.because(
+            raise unsupported(
                 f"{what} of this stack",
                 "no member models the distribution of the missing cells of a row",
                 "Add one that reads the columns as they are, such as bg.NaiveBayes().",
@@ -632,7 +656,7 @@ class StackedClassifier(Classifier):
         return concatenated(tables), np.concatenate(labels)
 
     def _prior_model(self, X: object, y: object) -> PriorModel:
-        raise UnsupportedInference.because(
+        raise unsupported(
             "the prior of a stack",
             "every member has one of its own, and the weights of members have none that rows could "
             "be drawn from",
@@ -700,7 +724,7 @@ class StackedClassifier(Classifier):
     def log_evidence_(self) -> float:
         """Not available for a stack; raises AttributeError."""
         check_is_fitted(self)
-        raise NoEvidence(
+        raise NoAttribute(
             "log_evidence_ belongs to one model, but a stack combines several, weighted by "
             "leave-one-out. Read it from the members: stack.members_['name'].log_evidence_, or "
             "compare stack.loo()."
@@ -761,7 +785,7 @@ def _mean(values: np.ndarray, weight: Weights) -> float:
 def _own(member: object) -> Classifier:
     """Validate a member: a classifier of this library with its own statistics."""
     if isinstance(member, type):
-        raise InvalidArgument.not_an_instance("member", member)
+        raise not_an_instance("member", member)
     if not isinstance(member, Classifier) or isinstance(member, StackedClassifier):
-        raise InvalidArgument.not_one_of("member", member, [Code("bg.LDA()")])
+        raise not_one_of("member", member, [Code("bg.LDA()")])
     return member

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from bayesgen.errors import InvalidArgument, UnsupportedInference
+from bayesgen.errors import InvalidArgument, Words
+from bayesgen.errors.arguments import out_of_range
+from bayesgen.errors.operations import unsupported
 from bayesgen.estimators.diagnostics import Fitted
 from bayesgen.inference import Report
 from bayesgen.inference.posterior import point_estimate
@@ -36,7 +38,7 @@ def with_parameters(clf: Classifier, stated: Mapping[str, Any]) -> Classifier:
     families = fitted.posterior.families
     shapes = fitted.posterior.parameters(np.random.default_rng(0), 1)
     if not families or "class" not in shapes:
-        raise UnsupportedInference.because(
+        raise unsupported(
             "with_parameters() of this classifier",
             "its parameters are not those of likelihoods (a stack has several sets, and a program "
             "names its own)",
@@ -63,7 +65,7 @@ def with_parameters(clf: Classifier, stated: Mapping[str, Any]) -> Classifier:
         if name != "class"
     }
     every = {name: moved.get(name, {}) for name in families}
-    report = Report("stated", 0.0, converged=True, verdict=VERDICT)
+    report = Report("stated", 0.0, converged=True, outcome=Words(VERDICT))
     params = {"class": found["class"], **every}
     other._posterior = point_estimate(params, families, fitted.posterior.reader, report)
     other.report_, other.inference_ = report, report.method
@@ -83,9 +85,9 @@ def _check_names(stated: Mapping[str, Any], wanted: list[str]) -> None:
     needed = f"an array for each of {', '.join(wanted)}"
     cure = "Pass these; clf.summary() shows their entries."
     if not isinstance(stated, Mapping):
-        raise InvalidArgument.out_of_range("parameters", stated, needed, cure)
+        raise out_of_range("parameters", stated, needed, cure)
     if set(stated) != set(wanted):
-        raise InvalidArgument.out_of_range("parameters", list(stated), needed, cure)
+        raise out_of_range("parameters", list(stated), needed, cure)
 
 
 def _array(slot: Slot, value: object) -> np.ndarray:
@@ -96,7 +98,7 @@ def _array(slot: Slot, value: object) -> np.ndarray:
         array = np.full(0, np.nan)
     shapes = [slot.shape[1:], slot.shape] if slot.shape[:1] == (1,) else [slot.shape]
     if array.shape not in shapes:
-        raise InvalidArgument.out_of_range(
+        raise out_of_range(
             f"the shape of parameters[{slot.name!r}]",
             np.shape(array),
             f"{shapes[0]}, that is ({', '.join(slot.axes[-len(shapes[0]) :])})",
@@ -145,4 +147,4 @@ def _cholesky(slot: Slot, value: np.ndarray) -> np.ndarray:
 
 def _refused(slot: Slot, what: str, found: float, allowed: str) -> InvalidArgument:
     name = f"{what} of parameters[{slot.name!r}]"
-    return InvalidArgument.out_of_range(name, float(found), allowed, "Correct the array.")
+    return out_of_range(name, float(found), allowed, "Correct the array.")

@@ -13,18 +13,19 @@ from bayesgen import arguments
 from bayesgen.classes import Spec, class_prior, require_possible
 from bayesgen.errors import (
     BayesgenWarning,
-    DegenerateVariance,
+    Cure,
+    DegenerateEstimate,
     InvalidArgument,
-    InvalidPrior,
-    InvalidValues,
-    NoEvidence,
-    NoRows,
+    InvalidData,
+    NoAttribute,
     NotConverged,
-    PooledEstimate,
-    SingularCovariance,
-    UninformativeColumn,
+    SuspiciousColumn,
+    UnsupportedOperation,
     warn,
+    words_of,
 )
+from bayesgen.errors.arguments import not_one_of
+from bayesgen.errors.operations import COMPARE
 from bayesgen.estimators.column_blocks import Blocks
 from bayesgen.estimators.judged_rows import ROWS_JUDGED, JudgedRows, judged_rows
 from bayesgen.estimators.likelihood_checks import check_cells, check_encoded, check_sparse
@@ -111,7 +112,8 @@ class TrainingState:
 
     def without_rows(self) -> "TrainingState":
         """Return the state of no rows, with the same columns and classes."""
-        return dataclasses.replace(self, statistics=self.statistics.times(0.0))
+        statistics = self.statistics.times(0.0)
+        return dataclasses.replace(self, statistics=statistics, log_abs_det_jacobian=0.0)
 
     def __sub__(self, other: "TrainingState") -> "TrainingState":
         """Return the state without the rows of the other, which must be among them."""
@@ -323,31 +325,68 @@ class TrainingState:
     def _warnings(self, posterior: Posterior) -> Iterator[BayesgenWarning]:
         for names in self.uninformative_columns(posterior.reader):
             if len(names) > MANY_COLUMNS:
-                yield UninformativeColumn.columns(names)
+                yield SuspiciousColumn(
+                    "{columns:len} columns ({columns:listed}) are constant or never observed, "
+                    "so they cannot distinguish the classes and are ignored.",
+                    Cure(
+                        "Leave them out, or state prior guesses for them.",
+                        "Leave them out by --drop.",
+                    ),
+                    columns=names,
+                )
             else:
-                yield from map(UninformativeColumn.column, names)
+                for name in names:
+                    yield SuspiciousColumn(
+                        "column {column!r} is constant or never observed, so it cannot distinguish "
+                        "the classes and is ignored.",
+                        Cure(
+                            "Leave it out, X.drop(columns={column!r}), or state a prior variance.",
+                            "Leave it out: --drop {column:option}.",
+                        ),
+                        column=name,
+                    )
         for name, finding in posterior.report.findings:
             yield _warning(finding, self.columns(posterior.reader, name), self.classes)
         if not posterior.report.converged:
-            yield NotConverged(posterior.report.verdict)
+            yield NotConverged("{outcome}", outcome=posterior.report.outcome)
 
     def log_evidence(self, prior: Spec, inference: str) -> float:
         """Return log p(rows, labels), parameters integrated out.
 
         Raises:
-            NoEvidence: the fit was not exact, or a prior or likelihood has no evidence.
+            NoAttribute: the fit was not exact, or a prior or likelihood has no evidence.
         """
         try:
             model, statistics, _ = self.complete(prior, frequencies=False)
-        except InvalidPrior as error:
-            raise NoEvidence.invalid_prior(error) from error
+        except InvalidArgument as error:
+            raise NoAttribute(
+                "log_evidence_: {reason}",
+                reason=words_of(error),
+            ) from error
         model.require_evidence()
         if self.unlabelled is not None:
-            raise NoEvidence.unlabelled_rows()
+            raise NoAttribute(
+                "log_evidence_ is a closed form, and there is none where rows have no label: "
+                "it would be a sum over all their possible labels.",
+                f"Instead, {COMPARE}",
+            )
         if any_missing(model, statistics):
-            raise NoEvidence.missing_values()
+            raise NoAttribute(
+                "log_evidence_ is a closed form, and there is none where fitted rows have "
+                "missing values in a joint block.",
+                f"Instead, {COMPARE}",
+            )
         if inference != "exact":
-            raise NoEvidence.not_exact(inference)
+            kept = "draws them, which does not give the integral"
+            if inference in ("mle", "map"):
+                kept = "keeps a single point"
+            raise NoAttribute(
+                "log_evidence_ is log p(rows, labels) with parameters integrated out, and "
+                "inference={inference!r} {kept}.",
+                "Fit with inference='exact'.",
+                inference=inference,
+                kept=kept,
+            )
         return model.log_evidence(statistics) + self.log_abs_det_jacobian
 
     def tempered(
@@ -363,13 +402,13 @@ class TrainingState:
 
         Raises:
             InvalidArgument: neither None, "learn", "columns" nor a number above 0.
-            UnsupportedInference: a power is learned where the posterior is not a closed form.
+            UnsupportedOperation: a power is learned where the posterior is not a closed form.
         """
         whole = posterior.reader, posterior.report, posterior
         if not isinstance(temper, str | None):
             return PowerPosterior(*whole, *stated_powers(temper))
         if temper not in ("learn", "columns", None):
-            raise InvalidArgument.not_one_of("temper", temper, ["learn", "columns", None, 0.5])
+            raise not_one_of("temper", temper, ["learn", "columns", None, 0.5])
         if temper is None and posterior.reader.kept.keys().isdisjoint(self.pattern_blocks()):
             return posterior
         what = ("missing='learn'", "Pass missing='informative'")
@@ -431,7 +470,7 @@ def new_state(
     if bins is not None and not isinstance(rows.table, SparseTable):
         schema = schema.with_bins([(rows.table, rows.weight)], bins)
     if power_transform not in (True, False):
-        raise InvalidArgument.not_one_of("power_transform", power_transform, [True, False])
+        raise not_one_of("power_transform", power_transform, [True, False])
     if power_transform and not isinstance(rows.table, SparseTable):
         return learn_power_transforms(schema, likelihoods, (rows,), classes, unseen=unseen)
     return learn(rows.labelled, schema, likelihoods, classes, unseen=unseen)
@@ -579,24 +618,66 @@ def check_rows_of_fit(
     other = np.flatnonzero(~np.isclose(found, count, rtol=1e-6, atol=0))
     if len(other):
         k = other[0]
-        raise NoRows.others(classes[k : k + 1].tolist()[0], found[k], count[k])
+        raise UnsupportedOperation(
+            "each row of the fit is left out in turn, but class {label!r} has {found:g} rows "
+            "here (sum of weights) and had {fitted:g} in the fit.",
+            "Pass exactly the rows, labels and weights of the fit; for other rows use "
+            "predict_log_proba.",
+            label=classes[k : k + 1].tolist()[0],
+            found=found[k],
+            fitted=count[k],
+        )
 
 
 def raise_singular(error: np.linalg.LinAlgError, names: list) -> NoReturn:
     """Raise the error about a numerically singular matrix with the names of its columns."""
     if not names:
         raise error
-    raise InvalidValues.no_covariance(names) from error
+    raise InvalidData(
+        "the covariance matrix of the columns {columns:listed} is numerically singular: the "
+        "columns are collinear, or weights differ too much.",
+        "Leave out a column that repeats others, or pass weights of similar size.",
+        columns=names,
+    ) from error
 
 
 def _warning(finding: Repair, names: list, classes: np.ndarray) -> BayesgenWarning:
     label = None if finding.cls is None else classes[finding.cls]
     label = label.item() if isinstance(label, np.generic) else label
     if finding.kind == "singular":
-        return SingularCovariance.mended(names, label)
-    floored = finding.kind == "floored"
-    if finding.feature is None:
-        block = DegenerateVariance.floored_block if floored else PooledEstimate.pooled_block
-        return block(names, label)
-    make = DegenerateVariance.floored if floored else PooledEstimate.pooled
-    return make(names[finding.feature], label)
+        whose = "the shared covariance" if label is None else "the covariance of class {label!r}"
+        return DegenerateEstimate(
+            whose + " of the columns {columns:listed} is singular (too few rows, or columns that "
+            "repeat each other); the eigenvalues of its correlations were raised to 1e-9.",
+            Cure(
+                "Use inference='exact', where the prior regularizes it.",
+                "Use --inference exact, where the prior regularizes it.",
+            ),
+            columns=names,
+            label=label,
+        )
+    block = finding.feature is None
+    columns = "the columns {columns:listed}" if block else "column {columns[0]!r}"
+    fields = {"columns": names if block else [names[finding.feature]], "label": label}
+    if finding.kind == "floored":
+        within = "any class" if label is None else "class {label!r}"
+        varies = "do not vary" if block else "does not vary"
+        variance = "their common variance" if block else "its variance"
+        return DegenerateEstimate(
+            f"{columns} {varies} within {within}; {variance} was raised to the floor.",
+            Cure(
+                "Use inference='exact', or set another floor by MLE(variance_floor=1e-9).",
+                "Use --inference exact.",
+            ),
+            **fields,
+        )
+    drop = Cure("", "") if block else Cure(", or drop the column", ", or leave it out by --drop")
+    return DegenerateEstimate(
+        f"{columns} {'are' if block else 'is'} never observed in class {{label!r}}; the estimate "
+        "over all classes is used.",
+        Cure(
+            f"Use inference='exact', where the prior fills in{drop.python}.",
+            f"Use --inference exact, where the prior fills in{drop.shell}.",
+        ),
+        **fields,
+    )

@@ -8,9 +8,8 @@ import numpy as np
 from scipy.sparse import issparse, vstack
 from sklearn.utils import _safe_indexing
 
-from bayesgen.errors import (
-    TooFewClasses,
-)
+from bayesgen.errors import BayesgenError
+from bayesgen.errors.data import too_few_classes
 from bayesgen.schema import Column, Schema
 from bayesgen.table import (
     Table,
@@ -174,7 +173,7 @@ def together(seen: Sequence[TrainingRows], classes: np.ndarray) -> tuple[Labels,
     return codes, np.concatenate([rows.weight for rows in parts])
 
 
-def too_few_classes(rows: TrainingRows) -> TooFewClasses:
+def fewer_than_two_classes(rows: TrainingRows) -> BayesgenError:
     """Return the error about rows of fewer than two classes."""
     lacking = 0 if rows.unlabelled is None else len(rows.unlabelled.codes)
-    return TooFewClasses.found(rows.classes.tolist(), lacking, len(rows.codes))
+    return too_few_classes(rows.classes.tolist(), lacking, len(rows.codes))

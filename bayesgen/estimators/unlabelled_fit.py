@@ -9,13 +9,15 @@ import numpy as np
 from bayesgen.arguments import is_number
 from bayesgen.classes import Spec, class_prior, require_possible
 from bayesgen.errors import (
-    InvalidArgument,
-    NoClosedForm,
-    NoLabelDistributions,
+    BayesgenWarning,
+    Cure,
+    NoAttribute,
     UnlabelledHurts,
-    UnsupportedInference,
+    Words,
     warn,
 )
+from bayesgen.errors.arguments import out_of_range
+from bayesgen.errors.operations import unsupported
 from bayesgen.estimators import missing_pattern_warning
 from bayesgen.estimators.judged_rows import JudgedRows, judged_rows
 from bayesgen.estimators.likelihood_checks import check_encoded
@@ -85,9 +87,7 @@ def checked_weight(weight: object) -> Weight:
         return weight
     if not (is_number(weight) and np.isfinite(weight) and weight >= 0):
         allowed = "'learn', None or a weight of at least 0"
-        raise InvalidArgument.out_of_range(
-            "unlabelled", weight, allowed, "Pass unlabelled='learn'."
-        )
+        raise out_of_range("unlabelled", weight, allowed, "Pass unlabelled='learn'.")
     return weight
 
 
@@ -144,7 +144,7 @@ def stated_weight(weight: Weight) -> float:
     """Return the weight of unlabeled rows for a program of the user's own.
 
     Raises:
-        UnsupportedInference: it is not stated.
+        UnsupportedOperation: it is not stated.
     """
     if isinstance(weight, str):
         why = "their weight is learned by leave-one-out, which needs a closed form"
@@ -172,10 +172,14 @@ def distributions(seen: Sequence[TrainingRows], classes: np.ndarray, found: Join
     found: that of the rows without one, in order; None: there are none.
 
     Raises:
-        NoLabelDistributions: no rows were kept.
+        NoAttribute: no rows were kept.
     """
     if not seen:
-        raise NoLabelDistributions.without_rows()
+        raise NoAttribute(
+            "label_distributions_ and transduction_ describe the rows of the fit, and a "
+            "classifier that was fitted in parts, copied or loaded keeps none.",
+            "Call fit with all rows.",
+        )
     parts = []
     for rows in seen:
         codes, there = rows.codes.copy(), rows.codes != UNLABELLED
@@ -191,7 +195,7 @@ def distributions(seen: Sequence[TrainingRows], classes: np.ndarray, found: Join
 def refuse(what: str, why: str, cure: str = "") -> NoReturn:
     """Refuse rows without a label."""
     cure = cure or "Leave these rows out: keep = pandas.notna(y); fit(X[keep], y[keep])."
-    raise UnsupportedInference.because(f"rows without a label, and {what}", why, cure)
+    raise unsupported(f"rows without a label, and {what}", why, cure)
 
 
 def _method(inference: str | Method, state: TrainingState, weight: Weight) -> Method:
@@ -213,7 +217,27 @@ def _method(inference: str | Method, state: TrainingState, weight: Weight) -> Me
         refuse(f"unlabelled='learn' with inference={inference!r}", why, cure)
     if weight and isinstance(method, Exact) and not automatic:
         learns = weight == LEARN
-        warn(NoClosedForm.expected_labels() if learns else NoClosedForm.sampled_labels())
+        warn(
+            BayesgenWarning(
+                "rows without a label have no closed form; their labels were replaced by expected "
+                "ones, at weights learned from the labeled rows{so}.",
+                Cure(
+                    "Pass inference='auto' to choose this without a warning.",
+                    "Add --inference auto to choose this without a warning.",
+                ),
+                so=Words(" (inference_ says so)", ""),
+            )
+            if learns
+            else BayesgenWarning(
+                "rows without a label have no closed form; the posterior was simulated by data "
+                "augmentation{so}.",
+                Cure(
+                    "Pass inference='auto' to choose this without a warning.",
+                    "Add --inference auto to choose this without a warning.",
+                ),
+                so=Words(" (inference_ says so)", ""),
+            )
+        )
     return method
 
 
@@ -297,7 +321,17 @@ class _Inference:
             return self._stated(method, float(weight or 0.0))
         few = self._class_of_few()
         if few is not None:
-            warn(UnlabelledHurts.too_few_labels(few))
+            warn(
+                UnlabelledHurts(
+                    "class {label!r} has fewer than two labeled rows, too few to learn the weight "
+                    "of unlabeled rows, which are therefore used only for prior guesses.",
+                    Cure(
+                        "Label more rows, or state their weight: unlabelled=0.1.",
+                        "Label more rows, or state their weight: --unlabelled 0.1.",
+                    ),
+                    label=few,
+                )
+            )
             return self._without(method)
         own = Expected(draws=method.draws) if isinstance(method, Exact | Expected) else Expected()
         best = self.with_likelier_guesses()
@@ -394,4 +428,17 @@ class _Inference:
         # standard error of a weighted mean
         error = float(np.sqrt(own**2 @ (gap - loss) ** 2))
         if loss > HARM * error:
-            warn(UnlabelledHurts.at_weight(self.rows.n_rows, weight, loss))
+            warn(
+                UnlabelledHurts(
+                    "with {count:,} unlabeled rows at weight {weight:g}, left-out labeled rows are "
+                    "predicted worse than without them, by {loss:.2g} nats per row: the model does "
+                    "not fit the unlabeled rows.",
+                    Cure(
+                        "Use unlabelled='learn'.",
+                        "Use --unlabelled learn.",
+                    ),
+                    count=self.rows.n_rows,
+                    weight=weight,
+                    loss=loss,
+                )
+            )

@@ -7,13 +7,9 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from bayesgen.errors import (
-    InvalidArgument,
-    InvalidTarget,
-    InvalidWeights,
-    NoRows,
-    UnsupportedColumn,
-)
+from bayesgen.errors import Cure, InvalidData, UnsupportedOperation, Words
+from bayesgen.errors.arguments import not_one_of
+from bayesgen.errors.data import TARGET, wrong_length, zero_weights
 from bayesgen.estimators.training_rows import UNLABELLED, TrainingRows
 from bayesgen.schema import absent_columns
 from bayesgen.table import (
@@ -83,10 +79,28 @@ def labels_of(
     if classes.dtype.kind == "f":
         infinite = int(np.isinf(target.labels).sum())
         if infinite:
-            raise InvalidTarget.infinite(infinite, target.n_rows)
+            raise InvalidData(
+                "{target} is infinite in {count:,} of {n_rows:rows}; text, whole numbers and "
+                "booleans are labels.",
+                Cure(
+                    "Leave these rows out: keep = numpy.isfinite(y); fit(X[keep], y[keep]).",
+                    "Leave these rows out of the file.",
+                ),
+                count=infinite,
+                n_rows=target.n_rows,
+                target=TARGET,
+            )
         fractions = target.labels[target.labels != np.floor(target.labels)]
         if len(fractions):
-            raise InvalidTarget.fractions(float(fractions[0]))
+            raise InvalidData(
+                "{target} holds {value!r}; text, whole numbers and booleans are labels.",
+                Cure(
+                    "Pass y.astype(str), or cut y into classes: pandas.cut(y, 2).",
+                    "Write classes into this column, such as low and high.",
+                ),
+                value=float(fractions[0]),
+                target=Words("Unknown label type: continuous. y", "the column of classes"),
+            )
     return target
 
 
@@ -101,9 +115,13 @@ def labels_to_score(
     if target.there is None:
         return target.labels, predicted, sample_weight
     if target.n_rows != len(predicted):
-        raise InvalidTarget.wrong_length(target.n_rows, len(predicted))
+        raise wrong_length(target.n_rows, len(predicted))
     if not len(target.labels):
-        raise NoRows.without_labels(target.n_rows)
+        raise UnsupportedOperation(
+            "y has no label in any of {n_rows:rows}, so nothing can be scored.",
+            "Pass rows with labels.",
+            n_rows=target.n_rows,
+        )
     weight = None if sample_weight is None else np.asarray(sample_weight)[target.there]
     return target.labels, predicted[target.there], weight
 
@@ -131,16 +149,32 @@ def weights_of(sample_weight: object, n_rows: int) -> Weights:
     try:
         weight = np.asarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InvalidWeights.not_numeric(sample_weight) from None
+        raise InvalidData(
+            "sample_weight holds {value!r}, which is not a number; one number of at least 0 is "
+            "needed for each row.",
+            "Pass None for equal weights.",
+            value=sample_weight,
+        ) from None
     if weight.ndim == 0:
         weight = np.full(n_rows, weight)
     if weight.shape != (n_rows,):
-        raise InvalidWeights.wrong_shape(weight.shape, n_rows)
+        raise InvalidData(
+            "sample_weight has the shape {shape}, X has {n_rows:rows}; one weight for each "
+            "row, the shape ({n_rows},), is needed (sample_weight.shape == ({n_rows},)).",
+            "Pass None for equal weights.",
+            shape=weight.shape,
+            n_rows=n_rows,
+        )
     wrong = int((~(np.isfinite(weight) & (weight >= 0))).sum())
     if wrong:
-        raise InvalidWeights.values(wrong)
+        raise InvalidData(
+            "sample_weight is negative, infinite or NaN in {count:rows}; numbers of at least 0 "
+            "are allowed (2 counts a row twice, 0 omits it).",
+            "Pass numpy.clip(weight, 0, None).",
+            count=wrong,
+        )
     if not weight.any():
-        raise InvalidWeights.all_zero()
+        raise zero_weights()
     return weight
 
 
@@ -200,7 +234,13 @@ def _note_names(estimator: object, names: Names) -> None:
     texts = [name for name in names if isinstance(name, str)]
     if texts and len(texts) < len(names):
         number = next(name for name in names if not isinstance(name, str))
-        raise UnsupportedColumn.mixed_names(texts[0], number)
+        raise InvalidData(
+            "column {text!r} is named by text and column {number!r} by an integer; names of "
+            "one type are allowed.",
+            "Pass X.set_axis([str(c) for c in X.columns], axis=1).",
+            text=texts[0],
+            number=number,
+        )
     vars(estimator).pop("feature_names_in_", None)
     vars(estimator)["n_features_in_"] = len(names)
     if texts:
@@ -217,7 +257,12 @@ def check_complete(X: object, names: Names, used: Collection[Name], container: s
     if is_frame(X):
         absent = absent_columns(names, used, container, read_table(X, only=()))
         if absent:
-            raise NoRows.without_columns(absent)
+            raise UnsupportedOperation(
+                "loo leaves out each row of the fit in turn, but X lacks the {absent:named "
+                "column} of these rows.",
+                "Pass exactly the rows of the fit.",
+                absent=absent,
+            )
 
 
 def code_of(name: str, label: Hashable, classes: np.ndarray) -> int | None:
@@ -230,5 +275,5 @@ def code_of(name: str, label: Hashable, classes: np.ndarray) -> int | None:
         return None
     every = classes.tolist()
     if np.ndim(cast(Any, label)) or label not in every:
-        raise InvalidArgument.not_one_of(name, label, every)
+        raise not_one_of(name, label, every)
     return every.index(label)

@@ -35,7 +35,7 @@ import numpy as np
 
 from bayesgen import diagnose
 from bayesgen.arguments import is_number
-from bayesgen.errors import InvalidArgument
+from bayesgen.errors.arguments import not_one_of, out_of_range
 from bayesgen.explain.cells import Cell, Rows, Score, blank, is_missing, show
 from bayesgen.inference import Posterior
 from bayesgen.inference.posterior import take_rows
@@ -323,10 +323,10 @@ def by_feature(
 def check_reading(order: str, interval: float | str | None) -> None:
     """Validate the order, and the interval that it allows."""
     if order not in ("columns", "shapley"):
-        raise InvalidArgument.not_one_of("order", order, ["columns", "shapley"])
+        raise not_one_of("order", order, ["columns", "shapley"])
     valid = interval is None or _is_share(interval) or (interval, order) == ("orders", "shapley")
     if not valid:
-        raise InvalidArgument.out_of_range(
+        raise out_of_range(
             "interval",
             interval,
             "a number above 0 and below 1, or 'orders' with order='shapley'",
@@ -367,7 +367,7 @@ def contrast_of(classes: list, target: Hashable, against: Hashable) -> tuple[lis
     for word, name in (("target", target), ("against", against)):
         others = [label for label in classes if label != against or word == "against"]
         if name is not None and name not in others:
-            raise InvalidArgument.not_one_of(word, name, others)
+            raise not_one_of(word, name, others)
     if against is None and len(classes) > 2:
         if target is None:
             return classes, centred
@@ -376,7 +376,7 @@ def contrast_of(classes: list, target: Hashable, against: Hashable) -> tuple[lis
     others = [label for label in classes if label != against]
     if target is None:
         if len(others) > 1 and against is not None:
-            raise InvalidArgument.not_one_of("target", target, others)
+            raise not_one_of("target", target, others)
         target = others[-1]
     if against is None:
         against = next(label for label in classes if label != target)

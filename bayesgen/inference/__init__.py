@@ -1,6 +1,8 @@
 """Inference: the methods that `inference=` selects, each returning a `Posterior`."""
 
-from bayesgen.errors import NoClosedForm, UnsupportedInference, warn
+from bayesgen.errors import BayesgenWarning, Cure, UnsupportedOperation, Words, warn
+from bayesgen.errors.arguments import not_an_instance, not_one_of
+from bayesgen.errors.operations import no_closed_form
 from bayesgen.inference.data_augmentation import Augmentation as Augmentation
 from bayesgen.inference.exact import Exact as Exact
 from bayesgen.inference.exact import Expected as Expected
@@ -41,15 +43,15 @@ def method_of(inference: object) -> Method:
     """Return the method named by an argument other than "auto".
 
     Raises:
-        UnsupportedInference: an unknown name or object, or a class in place of an instance.
+        InvalidArgument: an unknown name or object, or a class in place of an instance.
     """
     if isinstance(inference, str) and inference in BY_NAME:
         return BY_NAME[inference]
     if isinstance(inference, Method):
         return inference
     if isinstance(inference, type) and issubclass(inference, Method):
-        raise UnsupportedInference.not_an_instance(inference.__name__)
-    raise UnsupportedInference.unknown(inference, ["auto", *BY_NAME])
+        raise not_an_instance("inference", inference)
+    raise not_one_of("inference", inference, ["auto", *BY_NAME])
 
 
 def choose(
@@ -62,8 +64,8 @@ def choose(
     NUTS otherwise. With such missing values "exact" gives the same posterior, with a warning.
 
     Raises:
-        UnsupportedInference: an unknown name, or a method that needs a closed form where some
-            block has none.
+        InvalidArgument: an unknown name.
+        UnsupportedOperation: a method that needs a closed form where some block has none.
     """
     if isinstance(inference, str) and inference == "auto":
         conjugate = all(part.conjugate for part in model.blocks.values())
@@ -74,10 +76,21 @@ def choose(
         for name, part in model.blocks.items():
             if not part.conjugate:
                 family = f"block {name!r}, {part.title},"
-                raise UnsupportedInference.no_closed_form(family, inference)
+                raise no_closed_form(family, inference)
     joint = any(part.joint for part in model.blocks.values())
     if isinstance(method, Exact) and joint and any_missing(model, statistics):
         if inference != "auto":
-            warn(NoClosedForm.missing_cells())
+            warn(
+                BayesgenWarning(
+                    "some fitted rows have missing cells in a joint block, which has no closed "
+                    "form; the posterior was simulated by importance sampling or data "
+                    "augmentation{which}.",
+                    Cure(
+                        "Pass inference='auto' to choose this without a warning.",
+                        "Add --inference auto to choose this without a warning.",
+                    ),
+                    which=Words(" (inference_ says which)", ""),
+                )
+            )
         return ImportanceSampling(draws=method.draws)
     return method

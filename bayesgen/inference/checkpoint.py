@@ -17,13 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from bayesgen.errors import (
-    CheckpointNotWritten,
-    InvalidCheckpoint,
-    InvalidModelFile,
-    UnwritableFile,
-    warn,
-)
+from bayesgen.errors import BayesgenWarning, InvalidFile, warn
+from bayesgen.errors.files import damaged_checkpoint, other_run
 from bayesgen.persist import InvalidStructure, Json, leftovers, opened, replacing, write_zip
 from bayesgen.typing import Traceable
 
@@ -96,10 +91,18 @@ class CheckpointWriter:
             with replacing(self.run.path) as temporary:
                 write_zip(temporary, self._text(progress), self._arrays(progress))
             self._written = progress.steps
-        except UnwritableFile as error:
+        except InvalidFile as error:
             if not self._failed:
                 reason = str(error.__cause__ or error)
-                warn(CheckpointNotWritten.because(self.run.path, reason))
+                warn(
+                    BayesgenWarning(
+                        "cannot write checkpoint={path:path}: {reason}.",
+                        "Sampling continues, but if it is stopped it must start again. Free some "
+                        "space, or choose another path.",
+                        path=self.run.path,
+                        reason=reason,
+                    )
+                )
             self._failed = True
         self._last = time.perf_counter()
         self._cost = self._last - began
@@ -152,20 +155,38 @@ class Checkpoint:
         """Raise unless the run in the file has the same specification.
 
         Raises:
-            InvalidCheckpoint: naming the differences.
+            InvalidFile: naming the differences.
         """
         for name, here in run.fingerprint.items():
             there = self.fingerprint.get(name)
             if there != here:
-                raise InvalidCheckpoint.other_argument(self.path, name, there, here)
+                raise InvalidFile(
+                    "checkpoint={path:path} belongs to another run: {name} is {there!r} there "
+                    "and {here!r} here.",
+                    "Choose another path for this run, or delete the file to start again; to "
+                    "resume it, pass the same arguments.",
+                    path=self.path,
+                    name=name,
+                    there=there,
+                    here=here,
+                )
         if self.seed != run.seed:
-            raise InvalidCheckpoint.other_seed(self.path, self.seed, run.seed)
+            raise InvalidFile(
+                "checkpoint={path:path} belongs to another run: its seed is {there} there and "
+                "{here} here.",
+                "To resume it, pass the random_state of that run, or random_state=None, which "
+                "takes the seed from the file. Choose another path for this run, or delete the "
+                "file to start again.",
+                path=self.path,
+                there=self.seed,
+                here=run.seed,
+            )
         here, stated = flat(run.numbers), _stated(run.numbers)
         if [kind(array) for array in here] != [kind(array) for array in self.numbers]:
-            raise InvalidCheckpoint.other_data(self.path)
+            raise other_run(self.path, "data or its prior guesses differ from those")
         for ours, theirs, counts in zip(here, self.numbers, stated, strict=True):
             if counts and not np.allclose(ours, theirs, ROUNDING, 0.0, equal_nan=True):
-                raise InvalidCheckpoint.other_data(self.path)
+                raise other_run(self.path, "data or its prior guesses differ from those")
 
     def like(self, numbers: Mapping) -> Tree:
         """Return the numbers of the density in the file, as a tree like those of this run."""
@@ -179,7 +200,7 @@ class Checkpoint:
             draw: draws of one piece, by shapes.
 
         Raises:
-            InvalidCheckpoint: the model in the file has other parameters.
+            InvalidFile: the model in the file has other parameters.
         """
         kinds = [kind(array) for array in self.state]
         apart = [list(array.shape[1:]) for array in self.draws]
@@ -188,7 +209,7 @@ class Checkpoint:
             or kinds != shapes(template)
             or (apart and apart != [shape[1:] for _, shape in shapes(draw)])
         ):
-            raise InvalidCheckpoint.other_model(self.path)
+            raise other_run(self.path, "model differs from that")
         draws = (like(draw, self.draws),) if self.draws else ()
         return Progress(self.steps, like(template, self.state, traced=True), draws, self.seconds)
 
@@ -197,7 +218,7 @@ def read_checkpoint(path: str) -> Checkpoint | None:
     """Return the contents of a checkpoint file, or None if there is no file.
 
     Raises:
-        InvalidCheckpoint: the file is damaged or not a checkpoint.
+        InvalidFile: the file is damaged or not a checkpoint.
     """
     if not os.path.lexists(path):
         return None
@@ -210,12 +231,12 @@ def read_checkpoint(path: str) -> Checkpoint | None:
             parts = [(name.split("/")[0], archive.array(name)) for name in list(archive.members)]
             arrays = {group: [part for word, part in parts if word == group] for group in GROUPS}
             return Checkpoint(path, **text, **arrays)
-    except InvalidModelFile as error:
-        raise InvalidCheckpoint.damaged(path, "its bytes are not those of one") from error
+    except InvalidFile as error:
+        raise damaged_checkpoint(path, "its bytes are not those of one") from error
     # a file from elsewhere may fail to be read in any way
     except Exception as error:
         reason = f"{type(error).__name__}: {error}".splitlines()[0][:200]
-        raise InvalidCheckpoint.damaged(path, reason) from error
+        raise damaged_checkpoint(path, reason) from error
 
 
 def _stated(numbers: Mapping) -> list[bool]:

@@ -7,6 +7,7 @@ from itertools import islice
 import numpy as np
 
 from bayesgen import arguments
+from bayesgen.errors import Cure, Words
 from bayesgen.inference.chain_diagnostics import chain_diagnostics, disagreement, has_converged
 from bayesgen.inference.missing import IncompleteData, missing_cells
 from bayesgen.inference.posterior import DrawsPosterior, Report
@@ -72,15 +73,17 @@ class Augmentation:
             details["ess"] = float(np.minimum(details["ess"], found["ess"]))
         seconds = time.perf_counter() - start
         good = has_converged(details, self.chains)
-        verdict = f"r_hat {details['r_hat']:.3f}, {details['ess']:.0f} effective draws at least."
+        words = f"r_hat {details['r_hat']:.3f}, {details['ess']:.0f} effective draws at least."
+        verdict = Words(words)
         if not good:
             defaults = Augmentation()
             more = max(2 * self.draws, defaults.draws), max(2 * self.warmup, defaults.warmup)
             alone = ", chains=1" if self.chains == 1 else ""
-            verdict += (
-                f" {disagreement(self.chains)}: ask for more, bg.Augmentation(draws={more[0]}, "
-                f"warmup={more[1]}{alone}), state stronger prior guesses, or leave out columns "
-                "with few observed cells."
+            verdict += f" {disagreement(self.chains)}: "
+            verdict += Cure(
+                f"ask for more, bg.Augmentation(draws={more[0]}, warmup={more[1]}{alone}), state "
+                "stronger prior guesses, or leave out columns with few observed cells.",
+                "leave out columns with few observed cells, or use --inference map.",
             )
         report = Report("augmentation", seconds, good, verdict, details)
         return DrawsPosterior(reader, report, params, families)

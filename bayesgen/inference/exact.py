@@ -4,6 +4,7 @@ import dataclasses
 import time
 
 from bayesgen import arguments
+from bayesgen.errors import Words
 from bayesgen.inference.exact_posterior import ExactPosterior
 from bayesgen.inference.missing import expected_statistics
 from bayesgen.inference.newton import STOPPED
@@ -46,10 +47,10 @@ class Exact:
         start = time.perf_counter()
         posterior = model.posterior(statistics)
         seconds = time.perf_counter() - start
-        report = Report("exact", seconds, converged=True, verdict=VERDICT)
+        report = Report("exact", seconds, converged=True, outcome=Words(VERDICT))
         answer = ExactPosterior(reader, report, posterior, seed, self.draws)
         if answer.caveat:
-            report = dataclasses.replace(report, verdict=f"Closed form. {answer.caveat}")
+            report = dataclasses.replace(report, outcome=Words(f"Closed form. {answer.caveat}"))
             answer = dataclasses.replace(answer, report=report)
         if any(part.joint for part in posterior.blocks.values()):
             # kept; a numerically singular matrix is reported here, not at the first prediction
@@ -92,11 +93,12 @@ class Expected:
         if not accounts:
             return posterior
         converged = all(account.converged for account in accounts.values())
+        caveat = f" {posterior.caveat}".rstrip()
         report = dataclasses.replace(
             posterior.report,
             method="expected",
             converged=converged,
-            verdict=f"{EXPECTED_VERDICT if converged else STOPPED} {posterior.caveat}".rstrip(),
+            outcome=(Words(EXPECTED_VERDICT) if converged else STOPPED) + caveat,
             details={k: v for name, one in accounts.items() for k, v in one.details(name).items()},
         )
         return dataclasses.replace(posterior, report=report)

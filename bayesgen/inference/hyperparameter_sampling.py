@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from bayesgen.errors import UnsupportedInference
+from bayesgen.errors.operations import incomplete_rows, unsupported
 from bayesgen.inference.log_density import Structure
 from bayesgen.inference.missing import missing_cells
 from bayesgen.likelihoods import Likelihood, Statistics
@@ -128,7 +128,7 @@ def target(model: Model, statistics: ModelStatistics) -> tuple[StrengthsTarget, 
     """Return the density of the strengths of a model, and its numbers.
 
     Raises:
-        UnsupportedInference: a block has no closed form.
+        UnsupportedOperation: a block has no closed form.
     """
     blocks, sites, tree = [], [], {}
     for name, part in model.blocks.items():
@@ -180,11 +180,11 @@ def _require_closed(name: str, part: Likelihood, statistics: Statistics) -> None
     family = part.components[0]
     if not family.conjugate:
         which = "with learned prior strengths" if len(part.components) > 1 else ""
-        raise UnsupportedInference.because(
+        raise unsupported(
             f"block {name!r}, {type(family).__name__} {which}".rstrip(),
             "where prior strengths are learned, the parameters of all blocks are integrated out, "
             "and this one has no closed form",
             "State the prior strengths of the other blocks, or of this one.",
         )
     if missing_cells(family, statistics) is not None:
-        raise UnsupportedInference.missing_cells(type(family).__name__)
+        raise incomplete_rows(type(family).__name__)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from jaxtyping import Float, Int
 
+from bayesgen.errors import Words
 from bayesgen.inference.chain_diagnostics import reliable_k, smoothed_weights
 from bayesgen.inference.data_augmentation import Augmentation
 from bayesgen.inference.missing import IncompleteData, em, missing_cells
@@ -78,7 +79,9 @@ class ImportanceSampling:
             f"{pareto_k:.2f} (reliable below .7), at least {effective:.0f} effective draws of {n}."
         )
         seconds = time.perf_counter() - start
-        report = Report("importance", seconds, converged=True, verdict=verdict, details=details)
+        report = Report(
+            "importance", seconds, converged=True, outcome=Words(verdict), details=details
+        )
         return DrawsPosterior(reader, report, chained(params, n), families)
 
 

@@ -30,7 +30,7 @@ from collections.abc import Iterator
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from bayesgen.errors import UnsupportedInference
+from bayesgen.errors.operations import unsupported
 from bayesgen.inference.missing import IncompleteData, LogWeights, missing_cells
 from bayesgen.inference.newton import Flat, OptimumReport, Point, maximise
 from bayesgen.likelihoods import JointCategorical, Repair
@@ -93,11 +93,11 @@ class IncompleteTable(IncompleteData):
         """Return the tables of all chains after rows are filled in given these.
 
         Raises:
-            UnsupportedInference: a weight is not a whole number.
+            UnsupportedOperation: a weight is not a whole number.
         """
         gaps, prior = _gaps(self.statistics), self.likelihood.concentration()
         if any(gap.uneven.any() for gap in gaps):
-            raise UnsupportedInference.because(
+            raise unsupported(
                 "Sampling of labels",
                 "incomplete rows of a joint table need whole-number weights",
                 "Use inference='expected', or unlabelled=1.",

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from jaxtyping import Float, Int
 
-from bayesgen.errors import UnsupportedInference
+from bayesgen.errors.operations import unsupported
 from bayesgen.inference.newton import OptimumReport
 from bayesgen.likelihoods import Likelihood, Repair, Statistics
 from bayesgen.likelihoods.base import row_chunks
@@ -74,7 +74,7 @@ class IncompleteData(abc.ABC):
 
     def step(self, params: Params, rng: np.random.Generator) -> Params:
         """Return the parameters of all chains after one step of `gibbs` from given ones."""
-        raise UnsupportedInference.because(
+        raise unsupported(
             "sampling of labels",
             "incomplete rows of this family have no single step",
             "Leave it out.",

@@ -16,6 +16,7 @@ import dataclasses
 import numpy as np
 from jaxtyping import Float
 
+from bayesgen.errors import Words
 from bayesgen.typing import Params
 
 MAX_STEPS = 500
@@ -32,9 +33,11 @@ SHORT = 1e-9
 rounding."""
 MOST_PRODUCTS = 500
 """Hessian-vector products per step; 4 per coordinate reduce the gradient to 1e-10 of itself."""
-STOPPED = (
+STOPPED = Words(
     "The optimizer stopped before it converged: a column may hold too few observed cells; leave "
-    "it out or use inference='exact'."
+    "it out or use inference='exact'.",
+    "The optimizer stopped before it converged: a column may hold too few observed cells; leave "
+    "it out or use --inference exact.",
 )
 
 Flat = Float[np.ndarray, " coordinate"]

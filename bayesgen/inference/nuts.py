@@ -17,14 +17,11 @@ from typing import Any, Literal
 import numpy as np
 
 from bayesgen import arguments
-from bayesgen.errors import (
-    InvalidArgument,
-    InvalidCheckpoint,
-    UnknownArgument,
-    UnsupportedInference,
-)
-from bayesgen.errors.base import named
-from bayesgen.errors.files import interrupted
+from bayesgen.errors import Cure, Words
+from bayesgen.errors.arguments import out_of_range, unknown_argument
+from bayesgen.errors.files import other_run
+from bayesgen.errors.operations import unsupported
+from bayesgen.errors.wording import named
 from bayesgen.inference import hyperparameter_sampling
 from bayesgen.inference.chain_diagnostics import chain_diagnostics, disagreement, has_converged
 from bayesgen.inference.checkpoint import (
@@ -79,7 +76,10 @@ OPTIONS = ("max_tree_depth", "step_size", *SWITCHES)
 """Arguments of numpyro's kernel that have the same name here."""
 
 COMPILING = "JAX compiles the sampler, which takes some seconds"
-ALL_CLOSED = "Every block has a closed form: inference='exact' gives independent draws of the same."
+ALL_CLOSED = Words("Every block has a closed form: ") + Words(
+    "inference='exact' gives independent draws of the same.",
+    "--inference exact gives independent draws of the same.",
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -181,7 +181,7 @@ class Settings:
         names = list(inspect.signature(cls).parameters)
         for name in options:
             if name not in names:
-                raise UnknownArgument.named(cls.__name__, name, names)
+                raise unknown_argument(cls.__name__, name, names)
         return super().__new__(cls)
 
 
@@ -230,8 +230,8 @@ class NUTS(Settings):
     which are functions of the coordinates, so its values are close but not equal.
 
     Raises:
-        InvalidCheckpoint: at fit, if the file is damaged or belongs to other data, another model,
-            other arguments, another seed or other versions of jax and numpyro.
+        InvalidFile: at fit, if the file is damaged or belongs to other data, another model, other
+            arguments, another seed or other versions of jax and numpyro.
 
     Examples:
         >>> import bayesgen as bg
@@ -261,7 +261,7 @@ class NUTS(Settings):
         """Validate the arguments; keep the path as text, which saved models can hold."""
         arguments.count("max_tree_depth", self.max_tree_depth, default=10)
         if not arguments.is_number(self.step_size) or self.step_size <= 0:
-            raise InvalidArgument.out_of_range(
+            raise out_of_range(
                 "step_size", self.step_size, "numbers above 0", "Pass step_size=1.0."
             )
         for name in SWITCHES:
@@ -304,7 +304,7 @@ class NUTS(Settings):
         closed = closed_blocks(model, statistics)
         if len(closed) == len(model.blocks):
             params, stats, report = self.sample_model(model, statistics, seed)
-            report = dataclasses.replace(report, verdict=f"{report.verdict} {ALL_CLOSED}")
+            report = dataclasses.replace(report, outcome=report.outcome + " " + ALL_CLOSED)
             return DrawsPosterior(reader, report, params, model.blocks, stats)
         others = without_closed(model, statistics, closed)
         kept = numbers(model, statistics, closed)
@@ -312,7 +312,8 @@ class NUTS(Settings):
         shape, rng = (self.chains, self.draws), np.random.default_rng(seed)
         exact = closed_posterior(model, statistics, closed)
         params |= chains_of_draws(exact, rng, shape)
-        report = dataclasses.replace(report, verdict=f"{report.verdict} {_account(model, closed)}")
+        outcome = report.outcome + f" {_account(model, closed)}"
+        report = dataclasses.replace(report, outcome=outcome)
         params = {owner: params[owner] for owner in ("class", *model.blocks)}
         return DrawsPosterior(reader, report, params, model.blocks | exact.blocks, stats)
 
@@ -325,7 +326,7 @@ class NUTS(Settings):
         """
         for name, part in model.blocks.items():
             if part.improper:
-                raise UnsupportedInference.because(
+                raise unsupported(
                     f"block {name!r}",
                     "prior='reference' is improper and cannot be sampled",
                     "Use prior='conjugate', or inference='exact'.",
@@ -374,7 +375,7 @@ class NUTS(Settings):
         """Return the writer of the checkpoint, the numbers of the density and the progress so far.
 
         Raises:
-            InvalidCheckpoint: the file belongs to another run.
+            InvalidFile: the file belongs to another run.
         """
         import jax
         import jax.numpy as jnp
@@ -391,7 +392,7 @@ class NUTS(Settings):
         progress = kept.progress(*jax.eval_shape(run.first, keys, tree))
         now, then = map(np.asarray, run.potential_energy(progress.state, tree))
         if not np.allclose(now, then, DENSITY_ROUNDING, DENSITY_ROUNDING):
-            raise InvalidCheckpoint.other_model(asked.path)
+            raise other_run(asked.path, "model differs from that")
         return CheckpointWriter(asked), tree, progress
 
     def _fingerprint(self) -> dict:
@@ -432,7 +433,7 @@ class NUTS(Settings):
             written = writer is not None and writer.write(progress)
             had, path = max(progress.steps - self.warmup, 0), str(self.checkpoint)
             counts = {"had": had, "draws": self.draws, "chains": self.chains}
-            stop.add_note(interrupted(path, **counts, written=written))
+            stop.add_note(_interrupted(path, **counts, written=written))
             raise
         return progress
 
@@ -465,20 +466,31 @@ def _report(coordinates: np.ndarray, stats: Values, seconds: float, warmup: int)
     details |= {"divergences": float(divergences), "steps": float(stats["n_steps"].sum())}
     details["sampling_seconds"] = seconds
     found = f"r_hat {details['r_hat']:.3f}, {details['ess']:.0f} effective draws"
+    verdict = Words(f"{found} at least, no divergence.")
     if divergences:
-        verdict = (
-            f"{divergences} of {chains * draws} draws diverged: raise target_accept "
-            "(NUTS(target_accept=0.95)) or state a stronger prior."
+        verdict = Words(f"{divergences} of {chains * draws} draws diverged: ") + Cure(
+            "raise target_accept (NUTS(target_accept=0.95)) or state a stronger prior.",
+            "sample for longer, --warmup 4000 --draws 4000, or use --inference auto.",
         )
     elif not has_converged(details, chains):
         more = max(2 * draws, NUTS.draws), max(2 * warmup, NUTS.warmup)
-        alone = ", chains=1" if chains == 1 else ""
-        verdict = (
-            f"{disagreement(chains)} ({found}): "
-            f"ask for more, NUTS(draws={more[0]}, warmup={more[1]}{alone})."
+        python, shell = (", chains=1", " --chains 1") if chains == 1 else ("", "")
+        verdict = Words(f"{disagreement(chains)} ({found}): ask for more, ") + Cure(
+            f"NUTS(draws={more[0]}, warmup={more[1]}{python}).",
+            f"--inference nuts --draws {more[0]} --warmup {more[1]}{shell}.",
         )
-    else:
-        verdict = f"{found} at least, no divergence."
     return Report(
         "nuts", seconds, not divergences and has_converged(details, chains), verdict, details
     )
+
+
+def _interrupted(path: str, *, had: int, draws: int, chains: int, written: bool) -> str:
+    """Return a note for the exception that stops a sampler: the number of draws so far."""
+    where = f"NUTS had {had:,} of {draws:,} draws of each of {chains} chains"
+    if not had:
+        where = (
+            f"NUTS was in its warm-up and had none of {draws:,} draws of each of {chains} chains"
+        )
+    if written:
+        return f"{where}. {path!r} holds its state: repeat the same call to resume."
+    return f"{where}. They are lost; NUTS(checkpoint='run.bgm') keeps them for the next call."

@@ -15,7 +15,8 @@ import numpy as np
 
 from bayesgen import arguments
 from bayesgen.classes import ClassPrior
-from bayesgen.errors import UnsupportedInference
+from bayesgen.errors import Cure, Words
+from bayesgen.errors.operations import unsupported
 from bayesgen.inference.laplace import Flat, lowest
 from bayesgen.inference.log_density import (
     MAP_TERMS,
@@ -85,7 +86,7 @@ class MLE:
         arguments.one_of("solver", self.solver, SOLVERS)
         arguments.not_negative("variance_floor", self.variance_floor, default=1e-9)
         if self.bias_corrected and self.solver == "svi":
-            raise UnsupportedInference.because(
+            raise unsupported(
                 "MLE(bias_corrected=True)",
                 "no likelihood has its maximum at a divisor of n - 1, so no optimizer can find it",
                 "Leave out one of the two: MLE(bias_corrected=True), or MLE(solver='svi').",
@@ -193,14 +194,14 @@ def _report(method: str, seconds: float, details: dict[str, float], findings: li
     gradient = details.get("gradient_norm", 0.0)
     ended = all(value for name, value in details.items() if name.endswith(".converged"))
     if gradient > GRADIENT_TOLERANCE:
-        verdict = (
+        verdict = Words(
             f"The optimizer stopped with a gradient of norm {gradient:.2g}, above "
-            f"{GRADIENT_TOLERANCE}: state a stronger prior, or use inference='nuts'."
-        )
+            f"{GRADIENT_TOLERANCE}: state a stronger prior, or use "
+        ) + Cure("inference='nuts'.", "--inference nuts.")
     elif not ended:
         verdict = STOPPED
     else:
-        verdict = "Closed form." if not details else "Converged."
+        verdict = Words("Closed form." if not details else "Converged.")
     converged = ended and gradient <= GRADIENT_TOLERANCE
     return Report(method, seconds, converged, verdict, details, tuple(findings))
 
@@ -217,7 +218,7 @@ def optimize(
     center. Parameters come as {"class": {...}, block: {...}}.
 
     Raises:
-        UnsupportedInference: the optimum is not finite.
+        UnsupportedOperation: the optimum is not finite.
     """
     import jax
     import jax.numpy as jnp
@@ -228,7 +229,7 @@ def optimize(
         tree = jax.tree.map(jnp.asarray, arrays(model, statistics, centres))
         values, gradient = _polished(look, tree, run(tree))
     if not np.isfinite(gradient):
-        raise UnsupportedInference.because(
+        raise unsupported(
             "Optimization by gradients",
             "on these rows the most likely parameters exceed the range of float64, for example a "
             "probability of 1e-300 for a level of almost no weight",

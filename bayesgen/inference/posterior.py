@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from bayesgen.classes import ClassPrior
-from bayesgen.errors import UnsupportedInference
+from bayesgen.errors import Cure, UnsupportedOperation
 from bayesgen.inference.chain_diagnostics import MonteCarloError, batch_starts, monte_carlo_error
 from bayesgen.inference.class_draws import (
     SORTED_FLOATS,
@@ -132,9 +132,9 @@ class Posterior(abc.ABC):
         """Return the log joint and, where it is a mean over draws, its Monte Carlo error."""
         return self.log_joint(encoded, n_rows), None
 
-    def more_draws(self) -> str:
+    def more_draws(self) -> Cure:
         """Return the argument to suggest if there are too few draws."""
-        return ""
+        return Cure("")
 
     def is_marginal(self, encoded: Encoded, n_rows: int) -> Bool[np.ndarray, " row"]:
         """Return the rows whose missing values `log_joint` integrates out, as booleans: all."""
@@ -178,14 +178,24 @@ class Posterior(abc.ABC):
             otherwise: the remedy if the model has no closed form.
 
         Raises:
-            UnsupportedInference: with the remedy.
+            UnsupportedOperation: with the remedy.
         """
         if otherwise is None:
             otherwise = "Estimate it from the draws: arviz_stats.loo(clf.to_datatree())"
             if self.point:
                 otherwise = "Score rows held out by bg.compare({'this': clf}, X, y)"
-        raise UnsupportedInference.loses_no_row(
-            what, self.report.method, closed=self.closed, otherwise=otherwise
+        if self.closed:
+            otherwise = (
+                "Pass inference='expected': it is exact where no cell of a joint block is missing, "
+                "and close where some are"
+            )
+        raise UnsupportedOperation(
+            "{what} needs a closed-form posterior, from which rows can be removed, but inference_ "
+            "is {method!r}.",
+            "{cure}.",
+            what=what,
+            method=self.report.method,
+            cure=otherwise,
         )
 
     def require_loo(self) -> None:
@@ -377,19 +387,23 @@ class DrawsPosterior(Posterior):
                 error.probability[rows], error.sample_size[rows] = found
         return out + self.reader.log_abs_det_jacobian(encoded)
 
-    def more_draws(self) -> str:
+    def more_draws(self) -> Cure:
         """Return the argument to suggest: a closed form, or four times as many draws."""
         chains, draws = self.shape
-        name = "NUTS" if self.report.method == "nuts" else "Augmentation"
-        more = f"inference=bg.{name}(draws={4 * draws}, chains={chains})"
+        nuts = self.report.method == "nuts"
+        more = f"inference=bg.{'NUTS' if nuts else 'Augmentation'}(draws={4 * draws}, "
+        more += f"chains={chains})"
+        options = f"--inference nuts --draws {4 * draws} --chains {chains}"
+        options = options if nuts else "--inference auto"
         if not self.closed or "unlabelled.rows" in self.report.details:
-            return f"Pass {more}."
+            return Cure(f"Pass {more}.", f"Add {options}.")
         if any(family.joint for family in self.families.values()):
-            return (
-                "Pass inference='exact' if no fitted row lacks a cell of a block of dependent "
-                f"columns, else {more}."
+            complete = "if no fitted row lacks a cell of a block of dependent columns, else"
+            return Cure(
+                f"Pass inference='exact' {complete} {more}.",
+                f"Add --inference exact {complete} {options}.",
             )
-        return "Pass inference='exact'."
+        return Cure("Pass inference='exact'.", "Add --inference exact.")
 
     def _batch_sums(self, encoded: Encoded, n_rows: int) -> Iterator[tuple[np.ndarray, ...]]:
         """Yield (rows, sums over batches of draws of joint densities / exp(top), top)."""

@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float
 
 from bayesgen.arguments import is_number
-from bayesgen.errors import InvalidArgument
+from bayesgen.errors.arguments import out_of_range
 from bayesgen.inference.calibrated_posterior import CalibratedPosterior
 from bayesgen.inference.class_draws import ClassDraws, PartWeights, cached_rows, softmax
 from bayesgen.inference.posterior import LogJointDraws
@@ -83,7 +83,7 @@ def stated_powers(power: object) -> tuple[Powers, Powers]:
         InvalidArgument: it is not a number above 0.
     """
     if not (is_number(power) and power > 0):
-        raise InvalidArgument.out_of_range(
+        raise out_of_range(
             "temper", power, "None, 'learn' or a power above 0", "Pass temper='learn'."
         )
     return np.array([float(power)]), np.ones(1)

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+from bayesgen.errors import Words
 from bayesgen.likelihoods import Repair
 
 
@@ -13,7 +14,8 @@ class Report:
     seconds: wall-clock seconds of the call that fitted, compilation included; where inference runs
         later than that call (after `partial_fit`), of inference alone.
     converged: whether the method converged.
-    verdict: one sentence, which includes a remedy if converged is False.
+    outcome: one sentence, which includes a remedy if converged is False, in the words of Python
+        and of the command line; `verdict` is Python's.
     details: numbers of the method, by name (gradient_norm, r_hat, ess, divergences,
         sampling_seconds, ...).
     findings: repairs of degenerate estimates, as (block, finding).
@@ -22,9 +24,14 @@ class Report:
     method: str
     seconds: float
     converged: bool
-    verdict: str
+    outcome: Words
     details: dict[str, float] = dataclasses.field(default_factory=dict)
     findings: tuple[tuple[str, Repair], ...] = ()
+
+    @property
+    def verdict(self) -> str:
+        """How the run ended: one sentence, which includes a remedy if it did not converge."""
+        return str(self.outcome)
 
     def __repr__(self) -> str:
         """Return the outcome in one line."""

@@ -12,7 +12,7 @@ from typing import cast
 import numpy as np
 from scipy.sparse import issparse
 
-from bayesgen.errors import UnsupportedInference
+from bayesgen.errors.operations import unsupported
 from bayesgen.inference.log_density import ModelLogDensity, arrays, model_log_density, nested
 from bayesgen.inference.missing import complete_statistics
 from bayesgen.inference.nuts import NUTS
@@ -88,7 +88,7 @@ def sampled_by_nuts(
         seed: of draws.
 
     Raises:
-        UnsupportedInference: a block whose rows are not products of features and parameters.
+        UnsupportedOperation: a block whose rows are not products of features and parameters.
     """
     read = reader.read(rows.encoded)
     whole = statistics + kept(reader, rows.statistics(reader.full, shares))
@@ -110,12 +110,12 @@ def _features(name: str, part: Likelihood, x: Traceable) -> np.ndarray:
     """Return the features of the rows of a block.
 
     Raises:
-        UnsupportedInference: their density is not a product of features and parameters.
+        UnsupportedOperation: their density is not a product of features and parameters.
     """
     linear = isinstance(part, ExponentialFamily) and len(part.components) == 1
     if linear and not (part.improper or issparse(x) or (part.joint and is_missing(x).any())):
         return part.features(x)
-    raise UnsupportedInference.because(
+    raise unsupported(
         f"rows without a label under NUTS, with block {name!r}, {part.title}",
         "summing over their classes needs complete dense rows, stated prior strengths and the "
         "density of an exponential family",

@@ -22,6 +22,7 @@ from collections.abc import Mapping
 import numpy as np
 from jaxtyping import Float, Int
 
+from bayesgen.errors import Cure, Words
 from bayesgen.inference.chain_diagnostics import chain_diagnostics, disagreement, has_converged
 from bayesgen.inference.data_augmentation import Augmentation
 from bayesgen.inference.missing import expected_statistics, missing_cells
@@ -86,21 +87,28 @@ def sampled(
     return DrawsPosterior(reader, report, draws, model.blocks), labels
 
 
-def _verdict(method: Augmentation, details: Mapping[str, float], *, good: bool) -> str:
+def _verdict(method: Augmentation, details: Mapping[str, float], *, good: bool) -> Words:
     """Return a sentence on the draws, with a remedy where they are too few."""
-    verdict = f"r_hat {details['r_hat']:.3f}, {details['ess']:.0f} effective draws at least."
+    words = f"r_hat {details['r_hat']:.3f}, {details['ess']:.0f} effective draws at least."
+    verdict = Words(words)
     if good:
         return verdict
     if details["acceptance"] < FEWEST_ACCEPTED:
+        accepted = f" Of steps at a fractional weight {details['acceptance']:.0%} were accepted: "
         return (
-            f"{verdict} Of steps at a fractional weight {details['acceptance']:.0%} were accepted: "
-            "use inference='expected', or unlabelled=1."
+            verdict
+            + accepted
+            + Cure(
+                "use inference='expected', or unlabelled=1.",
+                "use --inference expected, or --unlabelled 1.",
+            )
         )
     more = max(2 * method.draws, 1000), max(2 * method.warmup, 200)
-    return (
-        f"{verdict} {disagreement(method.chains)}: ask for more, "
-        f"bg.Augmentation(draws={more[0]}, warmup={more[1]})."
+    cure = Cure(
+        f"ask for more, bg.Augmentation(draws={more[0]}, warmup={more[1]}).",
+        "use --inference expected.",
     )
+    return verdict + f" {disagreement(method.chains)}: " + cure
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

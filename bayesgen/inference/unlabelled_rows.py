@@ -24,7 +24,8 @@ from jaxtyping import Float
 from scipy.sparse import issparse, vstack
 
 from bayesgen.classes import ClassPrior
-from bayesgen.errors import UnsupportedInference
+from bayesgen.errors import Cure, Words
+from bayesgen.errors.operations import no_closed_form
 from bayesgen.inference.exact import Expected
 from bayesgen.inference.exact_posterior import ExactPosterior
 from bayesgen.inference.missing import expected_statistics
@@ -231,7 +232,7 @@ def maximum_of(
     for name, part in model.blocks.items():
         closed = method.closed_form(part, statistics.blocks[name])
         if closed is None:
-            raise UnsupportedInference.no_closed_form(f"block {name!r}, {part.title},", method.name)
+            raise no_closed_form(f"block {name!r}, {part.title},", method.name)
         params[name], repairs, _ = closed
         findings += [(name, repair) for repair in repairs]
     return params, tuple(findings)
@@ -289,15 +290,11 @@ class ExpectedLabels:
     shares: Float[np.ndarray, " weight"]
 
 
-VERDICT = (
-    "Closed form after the labels of {n:,} rows were replaced by their expectation at the mode: "
-    "intervals are too narrow by what is unknown of them. unlabelled=1 samples them."
-)
-
-
-EM_STOPPED = (
-    "EM over the labels stopped before it converged: state stronger priors, or a smaller weight "
-    "unlabelled=."
+SAMPLES = Cure(" unlabelled=1 samples them.", " --unlabelled 1 samples them.")
+"""What draws the labels that were replaced by their expectation."""
+EM_STOPPED = Words("EM over the labels stopped before it converged: ") + Cure(
+    "state stronger priors, or a smaller weight unlabelled=.",
+    "state a smaller weight, --unlabelled.",
 )
 
 
@@ -320,15 +317,23 @@ def reported(posterior: ExactPosterior, n_rows: int, found: Maximum) -> Report:
     """Return the report of an expected posterior; n_rows: without a label."""
     own = posterior.report
     converged = own.converged and found.converged
-    verdict = VERDICT.format(n=n_rows) if converged else EM_STOPPED
+    outcome = EM_STOPPED
+    if converged:
+        outcome = (
+            Words(
+                f"Closed form after the labels of {n_rows:,} rows were replaced by their "
+                "expectation at the mode: intervals are too narrow by what is unknown of them."
+            )
+            + SAMPLES
+        )
     if own.method == "expected":
-        verdict = f"{verdict} {own.verdict}"
+        outcome = outcome + " " + own.outcome
     details = own.details | {
         ROWS: float(n_rows),
         "em.steps": float(len(found.heights)),
     }
     changed = {"method": "expected", "converged": converged, "details": details}
-    return dataclasses.replace(own, verdict=verdict, **changed)
+    return dataclasses.replace(own, outcome=outcome, **changed)
 
 
 def estimate(
@@ -347,7 +352,7 @@ def estimate(
         "em.steps": float(len(found.heights)),
         "log_likelihood": found.heights[-1],
     }
-    verdict = "Converged." if found.converged else EM_STOPPED
+    verdict = Words("Converged.") if found.converged else EM_STOPPED
     seconds = time.perf_counter() - start
     report = Report(method.name, seconds, found.converged, verdict, details, found.findings)
     return point_estimate(found.params, model.blocks, reader, report), found.shares

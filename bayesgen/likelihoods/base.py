@@ -16,7 +16,14 @@ from typing import ClassVar, Generic, Literal, TypeVar
 import numpy as np
 from jaxtyping import Float, Num
 
-from bayesgen.errors import InvalidArgument, InvalidPrior, NoEvidence, UnsupportedInference
+from bayesgen.errors import InvalidArgument, NoAttribute, UnsupportedOperation
+from bayesgen.errors.arguments import (
+    did_you_mean,
+    not_one_of,
+    not_summing_to_one,
+    wrong_prior_shape,
+)
+from bayesgen.errors.operations import no_closed_form, no_evidence_in_closed_form, unsupported
 from bayesgen.likelihoods import supports
 from bayesgen.likelihoods.remainder import Remainder, by_class, subtracted
 from bayesgen.likelihoods.supports import Support
@@ -59,13 +66,13 @@ def is_learned(value: object) -> bool:
 def require_one_of(owner: object, name: str, allowed: tuple[str, ...]) -> None:
     """Validate that an argument is one of the allowed options."""
     if getattr(owner, name) not in allowed:
-        raise InvalidArgument.not_one_of(name, getattr(owner, name), allowed)
+        raise not_one_of(name, getattr(owner, name), allowed)
 
 
 def require_unit_sums(family: str, sums: np.ndarray) -> None:
     """Validate that the probabilities of a guess sum to one."""
     if not np.allclose(sums, 1.0, rtol=0, atol=1e-8):
-        raise InvalidPrior.does_not_sum_to_one(f"{family}.probs", sums)
+        raise not_summing_to_one(f"{family}.probs", sums)
 
 
 def broadcast_guess(family: str, name: str, value: object, shape: tuple[int, ...]) -> np.ndarray:
@@ -74,7 +81,7 @@ def broadcast_guess(family: str, name: str, value: object, shape: tuple[int, ...
     try:
         return np.broadcast_to(array, shape).astype(float)
     except ValueError:
-        raise InvalidPrior.wrong_shape(family, name, array.shape, shape) from None
+        raise wrong_prior_shape(family, name, array.shape, shape) from None
 
 
 # -- rows ------------------------------------------------------------------------------------------
@@ -297,7 +304,7 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
         """Validate that every stated guess and prior strength lies in its declared range.
 
         Raises:
-            InvalidPrior: names the likelihood, the argument, the value and what is allowed.
+            InvalidArgument: names the likelihood, the argument, the value and what is allowed.
         """
         for name, wanted in self.hyperparameters.items():
             value, words = getattr(self, name), self.words.get(name, ())
@@ -329,16 +336,22 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
         return type(self).__name__ + ("" if prior == "conjugate" else f"(prior={prior!r})")
 
     def require_closed_form(self) -> None:
-        """Raise `UnsupportedInference` if there is no closed form."""
+        """Raise `UnsupportedOperation` if there is no closed form."""
         if not self.conjugate:
-            raise UnsupportedInference.no_closed_form(self.title)
+            raise no_closed_form(self.title)
 
     def require_evidence(self) -> None:
-        """Raise `NoEvidence` if p(rows) with parameters integrated out does not exist."""
+        """Raise `NoAttribute` if p(rows) with parameters integrated out does not exist."""
         if not self.conjugate:
-            raise NoEvidence.no_closed_form(self.title)
+            raise no_evidence_in_closed_form(self.title)
         if self.improper:
-            raise NoEvidence.improper(self.title)
+            raise NoAttribute(
+                "{family} is improper: it integrates to infinity, so the rows have no "
+                "probability under it.",
+                "State a proper prior, prior='conjugate', or compare models on held-out rows: "
+                "bg.compare({{'one': ..., 'other': ...}}, X, y).",
+                family=self.title,
+            )
 
     def equivalent_family(self) -> "Likelihood":
         """Return the simpler family equivalent to the settings, if there is one, else itself."""
@@ -386,17 +399,17 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
 
     def posterior(self: L, statistics: S) -> L:
         """Return the prior updated by statistics: the same type, ready for more."""
-        raise UnsupportedInference.no_closed_form(type(self).__name__)
+        raise no_closed_form(type(self).__name__)
 
     def log_evidence(self, statistics: S) -> Evidence:
         """Return log p(rows given classes), parameters integrated out."""
-        raise UnsupportedInference.no_closed_form(type(self).__name__)
+        raise no_closed_form(type(self).__name__)
 
     # -- rows, parameters integrated out ----------------------------------------------------
 
     def predictive(self) -> Callable[[Block], np.ndarray]:
         """Return x -> log p(x given y = k), shape (row, class), parameters integrated out."""
-        raise UnsupportedInference.no_closed_form(type(self).__name__)
+        raise no_closed_form(type(self).__name__)
 
     def is_marginal(self, x: Block) -> np.ndarray:
         """Return the rows whose missing values `predictive` integrates out, as booleans (row,)."""
@@ -408,7 +421,7 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
 
     def log_predictive_paired(self, x: Block) -> Joint:
         """Return log p(x_i given y = k) by the i-th of `vectorised` priors, shape (row, class)."""
-        raise UnsupportedInference.no_closed_form(type(self).__name__)
+        raise no_closed_form(type(self).__name__)
 
     def log_predictive_updated(self, statistics: S, x: Block) -> Joint:
         """Return the same after updating by statistics with the same leading axis, one per row."""
@@ -434,7 +447,7 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
 
     def draw(self, rng: np.random.Generator, n: int) -> Params:
         """Return n independent draws of the parameters, each of shape (draw, *param_axes)."""
-        raise UnsupportedInference.no_closed_form(type(self).__name__)
+        raise no_closed_form(type(self).__name__)
 
     def log_density_draws_given_row(
         self, rng: np.random.Generator, n: int
@@ -444,11 +457,11 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
         theta comes from this prior updated, for class own[draw, row] alone, by the row x itself.
         All rows share the same random numbers, so results do not depend on other rows.
         """
-        raise UnsupportedInference.no_closed_form(type(self).__name__)
+        raise no_closed_form(type(self).__name__)
 
     def mode(self) -> Params:
         """Return the mode against the scale-free measure (see `log_scale_free_jacobian`)."""
-        raise UnsupportedInference.no_closed_form(type(self).__name__)
+        raise no_closed_form(type(self).__name__)
 
     def log_scale_free_jacobian(self, params: Params) -> Traceable:
         """Return log(d params / d scale-free coordinates), summed over the block.
@@ -462,7 +475,7 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
         self, statistics: S, *, bias_corrected: bool = False, variance_floor: float = 0.0
     ) -> tuple[Params, list[Repair]]:
         """Return the maximum likelihood estimate and the repairs it needed."""
-        raise UnsupportedInference.no_closed_form(type(self).__name__)
+        raise no_closed_form(type(self).__name__)
 
     @abc.abstractmethod
     def initial_params(self, statistics: S) -> Params:
@@ -505,7 +518,7 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
         return self.joint
 
     def require_fillable(self) -> None:
-        """Raise `UnsupportedInference` where missing cells cannot be drawn."""
+        """Raise `UnsupportedOperation` where missing cells cannot be drawn."""
 
     def fill(self, x: Block, own: Labels, rng: np.random.Generator) -> Block:
         """Return rows whose missing cells are drawn from p(missing given observed, y = own, data).
@@ -516,7 +529,7 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
             rng: random numbers.
 
         Raises:
-            UnsupportedInference: missing cells of this family cannot be drawn.
+            UnsupportedOperation: missing cells of this family cannot be drawn.
         """
         raise self.cannot_fill()
 
@@ -541,9 +554,9 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
         """Return the same of the cells that `fill_given` draws."""
         return None
 
-    def cannot_fill(self) -> UnsupportedInference:
+    def cannot_fill(self) -> UnsupportedOperation:
         """Return the error of a family whose missing cells cannot be drawn."""
-        return UnsupportedInference.because(
+        return unsupported(
             type(self).__name__,
             "its missing cells cannot be drawn (the number of words of a text is unknown, for "
             "example)",
@@ -558,7 +571,7 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
 
     def whitening(self, statistics: S) -> dict[str, tuple[np.ndarray, ...]]:
         """Return the arrays of `bijector` by parameter: center and width of the posterior."""
-        raise UnsupportedInference.no_closed_form(type(self).__name__)
+        raise no_closed_form(type(self).__name__)
 
     def sheared(self, u: Params, arrays: Mapping[str, tuple]) -> Params:
         """Return the coordinates that `bijector` takes, from whitened coordinates u.
@@ -580,7 +593,7 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
         for name, value in stated.items():
             if np.ndim(value) and np.shape(value)[-1] not in (1, len(origin)):
                 wide = ("class", len(origin))
-                raise InvalidPrior.wrong_shape(type(self).__name__, name, np.shape(value), wide)
+                raise wrong_prior_shape(type(self).__name__, name, np.shape(value), wide)
         return self.with_arrays({name: value + origin for name, value in stated.items()})
 
     def shift_params(self, params: Params, origin: np.ndarray) -> Params:
@@ -598,8 +611,7 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
         """Return a copy with other arguments; this likelihood, which may be shared, is unchanged.
 
         Raises:
-            InvalidArgument: an argument that the likelihood does not have.
-            InvalidPrior: an invalid value.
+            InvalidArgument: an argument that the likelihood does not have; an invalid value.
 
         Example:
             >>> import bayesgen as bg
@@ -609,7 +621,13 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
         known = list(self.get_params())
         for name in params:
             if name not in known:
-                raise InvalidArgument.unknown_to(type(self).__name__, name, known)
+                raise InvalidArgument(
+                    "{family} has no argument {name!r}; it has {known:listed 20}.",
+                    did_you_mean(name, known),
+                    family=type(self).__name__,
+                    name=name,
+                    known=known,
+                )
         return dataclasses.replace(self, **params)
 
     def __sklearn_clone__(self: L) -> L:

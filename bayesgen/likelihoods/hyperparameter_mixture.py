@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Float
 
-from bayesgen.errors import UnsupportedInference
+from bayesgen.errors import UnsupportedOperation
+from bayesgen.errors.operations import unsupported
 from bayesgen.likelihoods.base import LEARN, Likelihood, Statistics, is_learned, sample_positions
 from bayesgen.typing import Block, Evidence, Joint, Labels, Params
 
@@ -205,8 +206,8 @@ class HyperparameterMixture(Likelihood[Statistics]):
         """Raise, as `story` does."""
         raise self._no_program()
 
-    def _no_program(self) -> UnsupportedInference:
-        return UnsupportedInference.because(
+    def _no_program(self) -> UnsupportedOperation:
+        return unsupported(
             f"{type(self.first).__name__} with learned prior strengths",
             "their average has a closed form, but no density to optimize",
             "Use inference='exact' or inference='nuts', or state the prior strengths.",
@@ -242,12 +243,12 @@ def resolve_family(family: Likelihood) -> Likelihood:
     settings that are "learn".
 
     Raises:
-        UnsupportedInference: "learn" under a prior without evidence.
+        UnsupportedOperation: "learn" under a prior without evidence.
     """
     names = [field.name for field in dataclasses.fields(family)]
     typed = [f"{name}={LEARN!r}" for name in names if is_learned(getattr(family, name))]
     if typed and getattr(family, "prior", "conjugate") != "conjugate":
-        raise UnsupportedInference.because(
+        raise unsupported(
             f"{family.title} with {', '.join(typed)}",
             "the evidence of the rows decides what is learned, and this prior has none",
             f"Leave out {' and '.join(typed)}, or use prior='conjugate'.",

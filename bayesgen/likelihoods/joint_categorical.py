@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from jaxtyping import Float, Num
 
-from bayesgen.errors import UnsupportedInference
+from bayesgen.errors.operations import incomplete_rows
 from bayesgen.likelihoods import contingency_tables as tables
 from bayesgen.likelihoods import distinct_rows
 from bayesgen.likelihoods.base import (
@@ -116,7 +116,7 @@ class JointStatistics(VectorStatistics):
     def totals(self) -> Float[np.ndarray, "class cell"]:
         """Return the counts of all rows, each of which must determine its cell."""
         if self.has_missing:
-            raise UnsupportedInference.missing_cells(FAMILY)
+            raise incomplete_rows(FAMILY)
         out = self.count.copy()
         for _, own, cell, weight in self.by_pattern():
             np.add.at(out, (own, cell), weight)
@@ -200,8 +200,8 @@ class JointCategorical(DirichletVector[JointStatistics]):
         idle: positions of columns without an observed cell and a guess, filled in from the table.
 
     Raises:
-        InvalidPrior: probabilities that are not above 0 or do not sum to one, a prior strength not
-            above 0.
+        InvalidArgument: probabilities that are not above 0 or do not sum to one, a prior strength
+            not above 0.
 
     Example:
         >>> import numpy as np

@@ -13,7 +13,8 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Float
 
-from bayesgen.errors import InvalidArgument, NoEvidence, UnsupportedInference
+from bayesgen.errors.arguments import not_one_of
+from bayesgen.errors.operations import density_of_rows, unsupported
 from bayesgen.likelihoods import kernel_bandwidth
 from bayesgen.likelihoods.base import (
     Guess,
@@ -281,9 +282,8 @@ class KernelDensity(_FittedValues):
         bandwidth_guess: guess of the bandwidth; "posterior" only. None: "nrd0".
 
     Raises:
-        InvalidArgument: an unknown kernel or rule.
-        InvalidPrior: a bandwidth or a prior strength not above 0.
-        UnsupportedInference: "posterior" with a kernel of compact support.
+        InvalidArgument: an unknown kernel or rule; a bandwidth or a prior strength not above 0.
+        UnsupportedOperation: "posterior" with a kernel of compact support.
 
     Examples:
         >>> import bayesgen as bg
@@ -310,11 +310,11 @@ class KernelDensity(_FittedValues):
         require_one_of(self, "kernel", tuple(KERNELS))
         rules = self.words["bandwidth"]
         if isinstance(self.bandwidth, str) and self.bandwidth not in rules:
-            raise InvalidArgument.not_one_of("bandwidth", self.bandwidth, [*rules, 0.5])
+            raise not_one_of("bandwidth", self.bandwidth, [*rules, 0.5])
         super().__post_init__()
         learned = isinstance(self.bandwidth, str) and self.bandwidth == "posterior"
         if learned and self.kernel != "gaussian":
-            raise UnsupportedInference.because(
+            raise unsupported(
                 f"KernelDensity(kernel={self.kernel!r}, bandwidth='posterior')",
                 "a value that no other value's kernel reaches has probability 0, and the "
                 "bandwidth's density ends there without a slope",
@@ -373,11 +373,11 @@ class KernelDensity(_FittedValues):
 
     def require_evidence(self) -> None:
         """Raise: the density depends on the rows themselves."""
-        raise NoEvidence.plug_in("KernelDensity")
+        raise density_of_rows("KernelDensity")
 
     def log_evidence(self, statistics: Values) -> float:
         """Raise, as `require_evidence` does."""
-        raise NoEvidence.plug_in("KernelDensity")
+        raise density_of_rows("KernelDensity")
 
     def predictive(self) -> Callable[[Block], np.ndarray]:
         """Return x -> sum over observed columns of log mean kernels, shape (row, class)."""
@@ -446,7 +446,7 @@ class LearnedKernelDensity(_FittedValues):
         bandwidth_rows: prior strength of that guess in rows, > 0.
 
     Raises:
-        InvalidPrior: a guess or a prior strength not above 0.
+        InvalidArgument: a guess or a prior strength not above 0.
     """
 
     bandwidth_guess: Guess = None

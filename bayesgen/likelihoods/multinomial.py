@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float, Num
 from scipy.sparse import issparse
 
-from bayesgen.errors import UnsupportedInference
+from bayesgen.errors.operations import unsupported
 from bayesgen.likelihoods.base import (
     Guess,
     broadcast_guess,
@@ -118,8 +118,8 @@ class Multinomial(DirichletVector[MultinomialStatistics]):
             those of the training texts.
 
     Raises:
-        InvalidPrior: probabilities that are not positive or do not sum to one, a prior strength not
-            above 0.
+        InvalidArgument: probabilities that are not positive or do not sum to one, a prior strength
+            not above 0.
 
     Example:
         >>> import numpy as np
@@ -289,11 +289,11 @@ class Multinomial(DirichletVector[MultinomialStatistics]):
         """Return which words are free, and center and width of their posterior log-ratios.
 
         Raises:
-            UnsupportedInference: more than MOST_TRACED words.
+            UnsupportedOperation: more than MOST_TRACED words.
         """
         n_words = self.probs.shape[1]
         if n_words > MOST_TRACED:
-            raise UnsupportedInference.because(
+            raise unsupported(
                 f"Multinomial over {n_words:,} words",
                 "every draw would hold them all; samplers and optimizers accept at most "
                 f"{MOST_TRACED:,}",

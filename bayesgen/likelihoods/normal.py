@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from bayesgen.errors import InvalidPrior
+from bayesgen.errors.arguments import reference_needs_rows
 from bayesgen.likelihoods import normal_densities as densities
 from bayesgen.likelihoods.base import Guess, Repair
 from bayesgen.likelihoods.columnwise import CELLS, Cell, Columnwise
@@ -47,8 +47,8 @@ class Normal(Columnwise):
             guess is used, there is no evidence, and every class needs two rows).
 
     Raises:
-        InvalidPrior: a prior strength or a variance is not positive and finite.
-        InvalidArgument: an unknown spread or prior.
+        InvalidArgument: a prior strength or a variance is not positive and finite; an unknown
+            spread or prior.
 
     Example:
         >>> import numpy as np
@@ -135,7 +135,7 @@ class Normal(Columnwise):
     def posterior(self, statistics: NormalStatistics) -> "Normal":
         """Return the updated prior (formula above)."""
         if self.needs_rows(statistics):
-            raise InvalidPrior.reference_needs_rows("Normal", 2)
+            raise reference_needs_rows("Normal", 2)
         n = statistics.count
         mean_rows, variance_rows = self.mean_rows + n, self.variance_rows + self._pool(n)
         total = self.variance_rows * self.variance + self._squares(statistics)

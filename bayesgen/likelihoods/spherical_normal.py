@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from jaxtyping import Float
 
-from bayesgen.errors import InvalidPrior
+from bayesgen.errors.arguments import reference_needs_rows
 from bayesgen.likelihoods.base import (
     Guess,
     Repair,
@@ -63,7 +63,7 @@ class SphericalNormal(ExponentialFamily[NormalStatistics]):
         columns: p, the number of cells a row of variance_rows has. None: as many as the block has.
 
     Raises:
-        InvalidPrior: a prior strength or a variance is not positive and finite.
+        InvalidArgument: a prior strength or a variance is not positive and finite.
 
     Example:
         >>> import numpy as np
@@ -177,7 +177,7 @@ class SphericalNormal(ExponentialFamily[NormalStatistics]):
         """Return the updated prior (formula above)."""
         prior = self.by_column()
         if prior.needs_rows(statistics):
-            raise InvalidPrior.reference_needs_rows(FAMILY, 2)
+            raise reference_needs_rows(FAMILY, 2)
         after = prior.posterior(statistics)
         return self.with_arrays(
             {

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from bayesgen.errors import InvalidPrior
+from bayesgen.errors import InvalidArgument
 from bayesgen.likelihoods.dirichlet import simplexes_transform
 from bayesgen.table.columns import LARGEST
 from bayesgen.typing import Params, Traceable, Transform
@@ -244,7 +244,8 @@ def require(family: str, name: str, value: object, wanted: str) -> None:
             symmetric positive definite matrices.
 
     Raises:
-        InvalidPrior: it is not of numbers, or has an entry outside the range, or is no covariance.
+        InvalidArgument: it is not of numbers, or has an entry outside the range, or is no
+            covariance.
     """
     try:
         boolean = np.asarray(value).dtype.kind == "b"
@@ -255,13 +256,26 @@ def require(family: str, name: str, value: object, wanted: str) -> None:
     allowed = RANGES["positive" if wanted == "covariance" and not matrices else wanted]
     outside = entries[~allowed.contains(entries)]
     if outside.size:
-        found = ("has the entry", outside[0]) if entries.ndim else ("is", value)
-        cure = allowed.cure.format(name=name)
-        raise InvalidPrior.outside(family, name, *found, allowed.words, cure)
+        raise InvalidArgument(
+            "{owner}: {name} {holds} {value!r}; {allowed} are allowed.",
+            f"{allowed.cure}.",
+            owner=family,
+            name=name,
+            holds="has the entry" if entries.ndim else "is",
+            value=outside[0] if entries.ndim else value,
+            allowed=allowed.words,
+        )
     if matrices and entries.shape[-1] == entries.shape[-2]:
         symmetric = np.allclose(entries, entries.mT, rtol=1e-10, atol=0)
         if not symmetric or not (np.linalg.eigvalsh(entries)[..., 0] > 0).all():
-            raise InvalidPrior.not_positive_definite(family, name)
+            raise InvalidArgument(
+                "{owner}: {name} is not symmetric and positive definite; a covariance matrix "
+                "is needed.",
+                "Pass {name} + 1e-6 * numpy.diag({name}.diagonal()), or {name}=None for that "
+                "of the columns.",
+                owner=family,
+                name=name,
+            )
 
 
 def onto(bijection: Transform) -> Support:

@@ -24,7 +24,8 @@ from pathlib import Path
 
 import numpy as np
 
-from bayesgen.errors import InvalidModelFile, UnwritableFile
+from bayesgen.errors import InvalidFile
+from bayesgen.errors.files import foreign_file, unreadable_model
 
 Json = dict | list | str | int | float | bool | None
 
@@ -60,7 +61,7 @@ def replacing(path: str | os.PathLike) -> Generator[Path]:
     flushed to disk before it is renamed. If the block raises, the temporary file is removed.
 
     Raises:
-        UnwritableFile: the operating system refuses, here or in the block.
+        InvalidFile: the operating system refuses, here or in the block.
     """
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
@@ -74,7 +75,14 @@ def replacing(path: str | os.PathLike) -> Generator[Path]:
     except OSError as error:
         full = error.errno in FULL
         reason = os.strerror(error.errno) if full else error.strerror or str(error)
-        raise (UnwritableFile.full if full else UnwritableFile.because)(path, reason) from error
+        raise InvalidFile(
+            "cannot write {path:path}: {reason}{needed}.",
+            "{space}hoose another path.",
+            path=path,
+            reason=reason,
+            needed="" if full else "; a file in an existing folder is needed",
+            space="Free some space, or c" if full else "C",
+        ) from error
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
@@ -154,31 +162,36 @@ def opened(path: Path) -> Generator[Archive]:
     """Open a model file after checking its sizes.
 
     Raises:
-        InvalidModelFile: the file is absent, damaged or not a model; also for damaged arrays read
-            in the block.
+        InvalidFile: the file is absent, damaged or not a model; also for damaged arrays read in the
+            block.
         InvalidStructure: its members are compressed, overlap, or have one name.
     """
     try:
         if not path.is_file():
             reason = "it is no file" if path.exists() else "there is no such file"
-            raise InvalidModelFile.unreadable(path, reason)
+            raise unreadable_model(path, reason)
         with path.open("rb") as file:
             start = file.read(4096)
             if not start.startswith(ZIP):
-                raise InvalidModelFile.foreign(path, _described(start))
+                raise foreign_file(path, _described(start))
             with zipfile.ZipFile(file) as archive:
                 members = {info.filename: info for info in archive.infolist()}
                 if TEXT not in members:
-                    raise InvalidModelFile.foreign(path, f"a zip archive without {TEXT}")
+                    raise foreign_file(path, f"a zip archive without {TEXT}")
                 _require_sizes(archive.infolist(), path.stat().st_size)
                 tree = json.loads(archive.read(members.pop(TEXT)))
                 arrays = {name.removesuffix(".npy"): info for name, info in members.items()}
                 yield Archive(tree, arrays, archive)
     except OSError as error:
-        raise InvalidModelFile.unreadable(path, error.strerror or str(error)) from error
+        raise unreadable_model(path, error.strerror or str(error)) from error
     except (zipfile.BadZipFile, EOFError) as error:
         reason = str(error).rstrip(".") or "its end is missing"
-        raise InvalidModelFile.damaged(path, reason) from error
+        raise InvalidFile(
+            "{path:path} is damaged: {reason}.",
+            "Save the model again, or fetch the file again.",
+            path=path,
+            reason=reason,
+        ) from error
 
 
 def _require_sizes(members: list[zipfile.ZipInfo], size: int) -> None:

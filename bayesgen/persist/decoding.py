@@ -12,7 +12,8 @@ from typing import Any, cast
 import numpy as np
 from scipy import sparse
 
-from bayesgen.errors import BayesgenError, InvalidModelFile
+from bayesgen.errors import BayesgenError, Cure, InvalidFile
+from bayesgen.errors.files import unusable_model
 from bayesgen.likelihoods.base import Arrays
 from bayesgen.persist.container import Archive, InvalidStructure, Json, opened
 from bayesgen.persist.encoding import FORMAT
@@ -33,23 +34,31 @@ def read_model(
         from_record: puts an estimator together.
 
     Raises:
-        InvalidModelFile: any defect of the file, in one sentence; nothing in it is executed.
+        InvalidFile: any defect of the file, in one sentence; nothing in it is executed.
     """
     path = Path(path)
     try:
         with opened(path) as archive:
             return Decoder(archive, registry, from_record).decode(_model(path, archive.tree))
-    except InvalidModelFile:
+    except InvalidFile:
         raise
     except UnknownType as error:
-        raise InvalidModelFile.unknown_class(path, error.args[0]) from error
+        raise InvalidFile(
+            "{path:path} refers to {name!r}, which this version of bayesgen does not have.",
+            Cure(
+                "If it is a class of your own, pass it: bg.load(path, classes=[...]).",
+                "If it is a class of your own, the model opens in Python alone.",
+            ),
+            path=path,
+            name=error.args[0],
+        ) from error
     except (BayesgenError, InvalidStructure) as error:
-        raise InvalidModelFile.does_not_fit(path, str(error).rstrip(".")) from error
+        raise unusable_model(path, str(error).rstrip(".")) from error
     # a forged file may raise any exception here: report it as an invalid file
     except Exception as error:
         kind = "its text lacks" if isinstance(error, KeyError) else f"{type(error).__name__}:"
         reason = f"{kind} {error}".splitlines()[0][:200].rstrip(". ")
-        raise InvalidModelFile.does_not_fit(path, reason) from error
+        raise unusable_model(path, reason) from error
 
 
 def _model(path: Path, tree: Json) -> Json:
@@ -59,7 +68,14 @@ def _model(path: Path, tree: Json) -> Json:
     if type(found) is not int or found < 1:
         raise InvalidStructure("it has no format that bayesgen knows")
     if found > FORMAT:
-        raise InvalidModelFile.newer(path, found, FORMAT)
+        raise InvalidFile(
+            "{path:path} has the format {found!r}; this version of bayesgen reads formats up "
+            "to {supported}.",
+            "Upgrade: pip install --upgrade bayesgen.",
+            path=path,
+            found=found,
+            supported=FORMAT,
+        )
     return tree["model"]
 
 

@@ -15,7 +15,8 @@ from typing import Any, cast
 import numpy as np
 from scipy import sparse
 
-from bayesgen.errors import UnsavableModel
+from bayesgen.errors import InvalidFile
+from bayesgen.errors.files import unsavable
 from bayesgen.persist.container import KINDS, Json, write_zip
 from bayesgen.persist.registry import (
     Record,
@@ -46,7 +47,7 @@ def write_model(
         to_record: turns an estimator into a record, and leaves everything else.
 
     Raises:
-        UnsavableModel: a part is not data.
+        InvalidFile: a part is not data.
     """
     encoder = Encoder(registry, to_record)
     tree = {"format": FORMAT, "version": version("bayesgen"), "model": encoder.encode(model)}
@@ -76,7 +77,7 @@ class Encoder:
             where: its path within the model: attributes, keys, positions.
 
         Raises:
-            UnsavableModel: a part is not of the closed set.
+            InvalidFile: a part is not of the closed set.
         """
         original, value = value, self.to_record(value)
         if isinstance(value, Record):
@@ -97,7 +98,7 @@ class Encoder:
             return {"object": self._parts(value, name, parts, where)}
         found = self._numeric(value, where)
         if found is None:
-            raise UnsavableModel.value(_shown(where), value)
+            raise unsavable(_shown(where), value)
         return found
 
     def _numeric(self, value: object, where: Where) -> Json:
@@ -133,7 +134,7 @@ class Encoder:
     ) -> Json:
         """Return an object by the name of its type and its parts."""
         if name is None:
-            raise UnsavableModel.value(_shown(where), value)
+            raise unsavable(_shown(where), value)
         if name.startswith("yours."):
             self.yours.add(type(value))
         nodes = {key: self.encode(part, (*where, key)) for key, part in parts.items()}
@@ -166,7 +167,13 @@ def _shown(where: Where) -> str:
 def _require_kind(dtype: np.dtype, where: Where) -> None:
     # numbers of 16 bytes differ between machines
     if dtype.kind not in KINDS or (dtype.kind != "U" and dtype.itemsize > 8):
-        raise UnsavableModel.dtype(_shown(where), dtype)
+        raise InvalidFile(
+            "{where} is an array of {found}; whole and real numbers, booleans and text can be "
+            "saved.",
+            "Convert it: .astype(float) or .astype(str).",
+            where=_shown(where),
+            found=dtype,
+        )
 
 
 def _memory_order(value: np.ndarray) -> list[int]:

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import expit
 
-from bayesgen.errors import InvalidArgument
+from bayesgen.errors.arguments import out_of_range
 from bayesgen.plots.style import FAINT, INK, Axes, Fitted, color, panels, pyplot, tidy
 from bayesgen.table import Table, read_table
 
@@ -85,7 +85,7 @@ class EvidenceDisplay:
         pyplot()  # refuse before anything is computed
         table = read_table(np.asarray(row) if isinstance(row, list) else row)
         if table.n_rows != 1:
-            raise InvalidArgument.out_of_range(
+            raise out_of_range(
                 "row", f"a table of {table.n_rows} rows", "a table of one row", "Pass X[:1]."
             )
         target, against = _pair(clf, row, target, against)

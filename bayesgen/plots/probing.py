@@ -5,20 +5,20 @@ from collections.abc import Mapping
 import numpy as np
 from jaxtyping import Float
 
-from bayesgen.errors import UnknownColumns
+from bayesgen.errors.data import unknown_columns
 from bayesgen.plots.style import Fitted
 from bayesgen.table import Name, Table, TableColumn, build_frame, read_table
 from bayesgen.typing import Joint
 
 
 def named(table: Table, feature: object) -> TableColumn:
-    """Return a column by name or by position; UnknownColumns where there is none."""
+    """Return a column by name or by position; InvalidData where there is none."""
     for column in table.columns:
         if column.name == feature:
             return column
     if isinstance(feature, int) and 0 <= feature < len(table.columns):
         return table.columns[feature]
-    raise UnknownColumns.not_in_table([feature], table.names)
+    raise unknown_columns([feature], table.names)
 
 
 def probe(table: Table, values: Mapping[Name, np.ndarray]) -> object:

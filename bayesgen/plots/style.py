@@ -51,7 +51,13 @@ def pyplot() -> Any:
     try:
         import matplotlib.pyplot as plt
     except ImportError:
-        raise MissingPackage.named("matplotlib", "pictures", "plots") from None
+        raise MissingPackage(
+            "{what} need the package {package}, which is not installed.",
+            "Type: pip install 'bayesgen[{extra}]'",
+            package="matplotlib",
+            what="pictures",
+            extra="plots",
+        ) from None
     return plt
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 from numpy.typing import ArrayLike
 
-from bayesgen.errors import UnknownColumns
+from bayesgen.errors import InvalidData
 from bayesgen.plots import probing
 from bayesgen.plots.style import (
     FAINT,
@@ -216,7 +216,11 @@ def _plane(
     """Return the values of all grid points, and the attributes shared by both displays."""
     pair = [probing.named(table, feature) for feature in features]
     if len(pair) != 2 or any(column.kind != "number" for column in pair):
-        raise UnknownColumns.two_numbers([c.name for c in table.columns if c.kind == "number"])
+        raise InvalidData(
+            "features must name two numeric columns, such as two of {numbers:listed 20}.",
+            "Pass features=(column, column), by name or by position.",
+            numbers=[c.name for c in table.columns if c.kind == "number"],
+        )
     across, up = (probing.span(column.values, points) for column in pair)
     names = tuple(column.name for column in pair)
     values = {names[0]: np.tile(across, points), names[1]: np.repeat(up, points)}

@@ -10,14 +10,9 @@ from jaxtyping import Bool, Float, Int
 
 from bayesgen import arguments, predict
 from bayesgen.classes import ClassPrior
-from bayesgen.errors import (
-    InvalidPrior,
-    InvalidWeights,
-    LabelShiftRejected,
-    NoRows,
-    UnsupportedInference,
-    warn,
-)
+from bayesgen.errors import InvalidData, UnsupportedOperation, Words, warn
+from bayesgen.errors.arguments import unusable_prevalence_prior
+from bayesgen.errors.operations import label_shift_rejected
 from bayesgen.inference import Posterior, Report, log_class_probabilities
 from bayesgen.inference.posterior import take_rows
 from bayesgen.prevalence.cut_posterior import averages_models, cut_draws
@@ -81,9 +76,9 @@ def estimated(
             is not checked.
 
     Raises:
-        InvalidPrior: prior states no Dirichlet rows.
-        InvalidWeights: fractions.
-        NoRows, UnsupportedInference: labeled rows cannot be left out.
+        InvalidArgument: prior states no Dirichlet rows.
+        InvalidData: fractions.
+        UnsupportedOperation: labeled rows cannot be left out.
     """
     start, rng = time.perf_counter(), arguments.generator(request.random_state)
     alpha = dirichlet_rows(request.prior, classes)
@@ -111,15 +106,15 @@ def estimated(
         details["acceptance rate"] = rate
     rejected = None
     if populations is not None:
-        with contextlib.suppress(NoRows):
+        with contextlib.suppress(UnsupportedOperation):
             tables = populations()
             if len(kept) < tables.new.n_rows:
                 tables = dataclasses.replace(tables, new=tables.new.take(kept))
             rejected = columns_rejected(tables, labeled, weight, logs, draws)
     if rejected:
-        warn(LabelShiftRejected.found(rejected))
+        warn(label_shift_rejected(rejected))
     seconds = time.perf_counter() - start
-    report = Report(method, seconds, converged=True, verdict=verdict, details=details)
+    report = Report(method, seconds, converged=True, outcome=Words(verdict), details=details)
     trained = by_class(classes, np.exp(posterior.log_classes()))
     return Prevalence(classes, draws, by_class(classes, mode), trained, report, rejected)
 
@@ -128,7 +123,7 @@ def _left_out(method: str, left_out: Callable[[], LeftOutRows]) -> LeftOutRows |
     """Return predictions of labeled rows, each from the others; None if there are none."""
     try:
         return left_out()
-    except (NoRows, UnsupportedInference):
+    except UnsupportedOperation:
         if method == "left_out":
             raise
         return None
@@ -148,21 +143,21 @@ def dirichlet_rows(prior: object, classes: np.ndarray) -> Alpha:
     """Return Dirichlet rows of each class: of one number, an array or {class: rows}.
 
     Raises:
-        InvalidPrior: not finite, negative, all 0, or of other classes.
+        InvalidArgument: not finite, negative, all 0, or of other classes.
     """
     labels = classes.tolist()
     if isinstance(prior, Mapping):
         if set(prior) != set(labels):
-            raise InvalidPrior.prevalence(prior, labels)
+            raise unusable_prevalence_prior(prior, labels)
         prior = [prior[label] for label in labels]
     try:
         alpha = np.asarray(prior, dtype=float)
     except (TypeError, ValueError):
-        raise InvalidPrior.prevalence(prior, labels) from None
+        raise unusable_prevalence_prior(prior, labels) from None
     alpha = np.full(len(labels), alpha) if alpha.ndim == 0 else alpha
     possible = alpha.shape == (len(labels),) and np.isfinite(alpha).all() and (alpha >= 0).all()
     if not possible or isinstance(prior, bool | str) or not alpha.any():
-        raise InvalidPrior.prevalence(prior, labels)
+        raise unusable_prevalence_prior(prior, labels)
     return alpha
 
 
@@ -170,9 +165,14 @@ def whole_weights(weight: Weights) -> Int[np.ndarray, " row"]:
     """Return how often each row counts.
 
     Raises:
-        InvalidWeights: fractions.
+        InvalidData: fractions.
     """
     fractions = weight[weight != np.floor(weight)]
     if len(fractions):
-        raise InvalidWeights.fractions(float(fractions[0]))
+        raise InvalidData(
+            "sample_weight holds {value:g}; prevalence counts rows, so whole numbers are "
+            "needed (2 counts a row twice).",
+            "Pass numpy.rint(sample_weight).",
+            value=float(fractions[0]),
+        )
     return weight.astype(np.int64)

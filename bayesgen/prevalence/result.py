@@ -8,7 +8,8 @@ from jaxtyping import Float, Shaped
 
 from bayesgen import arguments
 from bayesgen.classes import ClassPrior, Spec, stated_prior
-from bayesgen.errors import InvalidArgument, InvalidPrior, LabelShiftRejected
+from bayesgen.errors.arguments import out_of_range, wrong_classes
+from bayesgen.errors.operations import label_shift_rejected
 from bayesgen.inference import Report
 from bayesgen.plots import PrevalenceDisplay
 from bayesgen.plots.style import Axes
@@ -83,10 +84,10 @@ class Prevalence:
         classes: those of the classifier that will use it.
 
         Raises:
-            InvalidPrior: they differ from the classes of the estimate.
+            InvalidArgument: they differ from the classes of the estimate.
         """
         if classes.tolist() != self.classes.tolist():
-            raise InvalidPrior.wrong_classes(self.classes.tolist(), classes.tolist())
+            raise wrong_classes(self.classes.tolist(), classes.tolist())
         mean, variance = self.draws.mean(axis=0), self.draws.var(axis=0).sum()
         rows = (mean * (1 - mean)).sum() / variance - 1 if variance > 0 else np.inf
         return ClassPrior(mean / mean.sum(), float(rows))
@@ -130,7 +131,7 @@ class Prevalence:
 
     def _advice(self, before: str) -> str:
         """Return the sentence that label shift is rejected, if it is."""
-        return f"{before}{LabelShiftRejected.found(self.rejected)}" if self.rejected else ""
+        return f"{before}{label_shift_rejected(self.rejected)}" if self.rejected else ""
 
 
 def class_prior_of(value: Spec | Prevalence, classes: np.ndarray) -> tuple[Spec, ClassPrior]:
@@ -151,7 +152,7 @@ def require_prevalence(value: object) -> Prevalence:
         return value
     allowed = "None, or the result of estimate_prevalence"
     cure = "Pass prevalence=clf.estimate_prevalence(X_new)."
-    raise InvalidArgument.out_of_range("prevalence", value, allowed, cure)
+    raise out_of_range("prevalence", value, allowed, cure)
 
 
 def by_class(classes: np.ndarray, values: np.ndarray) -> Series:

@@ -7,7 +7,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from jaxtyping import Float
 
-from bayesgen.errors import AbsentColumns, BayesgenError, deduplicate_warnings
+from bayesgen.errors import BayesgenError, CountsAsMissing, deduplicate_warnings
 from bayesgen.likelihoods import Multinomial
 from bayesgen.page import Bar, Block, Cell, Details, Grid, Section, Text
 from bayesgen.report.subject import Subject, take
@@ -104,7 +104,7 @@ def _some_rows(subject: Subject) -> np.ndarray:
     return np.arange(min(n, MOST_ROWS)) * n // min(n, MOST_ROWS)
 
 
-@deduplicate_warnings(AbsentColumns)
+@deduplicate_warnings(CountsAsMissing)
 def drivers(subject: Subject, rows: np.ndarray) -> list[Driver]:
     """Return the evidence of every column, the strongest first.
 

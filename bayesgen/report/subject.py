@@ -9,8 +9,8 @@ import numpy as np
 from bayesgen import decide
 from bayesgen.compare import Comparison, compare
 from bayesgen.decide import Losses
-from bayesgen.errors import InvalidTarget
-from bayesgen.errors.base import listed
+from bayesgen.errors import InvalidData
+from bayesgen.errors.wording import listed
 from bayesgen.table import Table, TableColumn, read_marked_target, read_table
 from bayesgen.typing import Joint, Labels
 
@@ -98,13 +98,13 @@ def named(clf: Fitted) -> str:
 def _require_classes(clf: Fitted, y: object) -> None:
     found, fitted = set(read_marked_target(y).labels.tolist()), set(clf.classes_.tolist())
     if found - fitted:
-        raise InvalidTarget(
+        raise InvalidData(
             f"y holds {listed(sorted(found - fitted))}, and the classifier was fitted to "
             f"{listed(sorted(fitted))}; a report needs the same classes. Fit it to these rows: "
             "clf.fit(X, y)."
         )
     if fitted - found:
-        raise InvalidTarget(
+        raise InvalidData(
             f"no row of y has the class {listed(sorted(fitted - found))}, which the classifier was "
             "fitted to; a report needs rows of every class. Pass the rows of the fit."
         )

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Num
 
-from bayesgen.errors import DifferentModels, InvalidValues, NotBinary, NotLevels
+from bayesgen.errors import Cure, InvalidData, UnsupportedOperation
+from bayesgen.errors.data import levels_changed
 from bayesgen.schema.level_codes import (
     binary_values,
     integer_codes,
@@ -117,8 +118,7 @@ def learned_block(
         matrix: the same columns as one array, if they lie in one.
 
     Raises:
-        NotNumeric, NotLevels, NotBinary: a column does not suit.
-        InvalidValues: numbers that vary by less than 1e-150.
+        InvalidData: a column does not suit; numbers that vary by less than 1e-150.
     """
     levels: list = [None] * len(found)
     if spec.binned:
@@ -168,20 +168,39 @@ def united(one: Column, other: Column) -> Column:
     """Return one column after the rows of another of the same name and kind.
 
     Raises:
-        NotLevels: text meets numbers.
-        DifferentModels: power transforms, bins or the two levels of a binary column differ.
+        InvalidData: text meets numbers.
+        UnsupportedOperation: power transforms, bins or the two levels of a binary column differ.
     """
     for field, words in LEARNED.items():
         if one != other and (getattr(one, field), getattr(other, field)) != (None, None):
-            raise DifferentModels.learned(one.name, *words)
+            what, argument = words
+            raise UnsupportedOperation(
+                "column {column!r} is {what} differently in the two classifiers, as each learned "
+                "it from its own rows.",
+                "Fit one classifier to all rows, or both without {argument}.",
+                column=one.name,
+                what=what,
+                argument=argument,
+            )
     if one.kind == "binary" and one.levels != other.levels:
-        raise DifferentModels.binary(one.name, one.levels, other.levels)
+        raise UnsupportedOperation(
+            "column {column!r} holds 0 and 1 as the levels {one:listed} in one classifier and "
+            "{other:listed} in the other.",
+            Cure(
+                "Declare them in the same order in both: pandas.Categorical(X[{column!r}], "
+                "[{one:listed}]).",
+                "Fit both to files that hold all levels.",
+            ),
+            column=one.name,
+            one=one.levels,
+            other=other.levels,
+        )
     missing = one.origin != one.origin
     origin = other.origin if missing else one.origin
     known = set(one.levels)
     new = tuple(level for level in other.levels if level not in known)
     if known and new and _types(one.levels).isdisjoint(_types(new)):
-        raise NotLevels.changed(one.name, one.levels, new)
+        raise levels_changed(one.name, one.levels, new)
     declared = all(column.declared for column in (one, other) if column.levels)
     return dataclasses.replace(
         one,
@@ -195,7 +214,7 @@ def learned(found: TableColumn, kind: str, levels: tuple | None = None) -> Colum
     """Return the schema of a column; levels: already found, or None.
 
     Raises:
-        NotNumeric, NotLevels, NotBinary: the column does not suit.
+        InvalidData: the column does not suit.
     """
     if kind == "levels":
         if levels is None:
@@ -206,7 +225,13 @@ def learned(found: TableColumn, kind: str, levels: tuple | None = None) -> Colum
     if kind != "binary":
         raise not_numeric(found)
     if len(found.levels) != 2 or not found.declared:
-        raise NotBinary.levels(found.name, found.levels)
+        raise InvalidData(
+            "column {column!r} holds {levels:len} levels, {levels:listed}; Bernoulli takes "
+            "booleans, the numbers 0 and 1, and declared categories of two levels.",
+            "Use Categorical: likelihood={{{column!r}: bg.Categorical(), ...}}.",
+            column=found.name,
+            levels=found.levels,
+        )
     numeric = all(isinstance(level, bool | int | float) for level in found.levels)
     levels = tuple(sorted(found.levels)) if numeric else found.levels
     return Column(found.name, kind, levels, declared=True, origin=0.0)
@@ -225,7 +250,7 @@ def merged(column: Column, found: TableColumn) -> Column:
     A column whose levels were declared at first grows only by levels that a batch declares too.
 
     Raises:
-        NotLevels: text meets numbers.
+        InvalidData: text meets numbers.
     """
     binned = column.edges is not None
     if column.kind != "levels" or binned or (found.is_missing and not found.declared):
@@ -236,7 +261,7 @@ def merged(column: Column, found: TableColumn) -> Column:
     known = set(column.levels)
     new = tuple(level for level in levels if level not in known)
     if known and new and _types(column.levels).isdisjoint(_types(new)):
-        raise NotLevels.changed(column.name, column.levels, new)
+        raise levels_changed(column.name, column.levels, new)
     declared = found.declared if not column.levels else column.declared
     return dataclasses.replace(column, levels=column.levels + new, declared=declared)
 
@@ -310,7 +335,14 @@ def _transformed(columns: Columns, numbers: np.ndarray, transforms: PowerTransfo
     if len(far):
         row, j = far[0]
         value = numbers[row, j] + np.nan_to_num(columns[j].origin)
-        raise InvalidValues.too_large_to_transform(columns[j].name, value, transforms.power[j])
+        raise InvalidData(
+            "column {column!r} holds {value:.3g}, and power_transform=True raises its distance "
+            "from the column's mean to the power {power:g}, which exceeds 1e150.",
+            "Correct the cell, or leave out power_transform=True.",
+            column=columns[j].name,
+            value=value,
+            power=max(transforms.power[j], 2 - transforms.power[j]),
+        )
     return transformed
 
 
@@ -437,10 +469,16 @@ def check_spread(columns: list[TableColumn], origin: Float[np.ndarray, " feature
     Neighbors of a number x lie 1e-16 |x| apart, so that only columns at (almost) 0 can do so.
 
     Raises:
-        InvalidValues: a spread above 0 and below 1e-150.
+        InvalidData: a spread above 0 and below 1e-150.
     """
     for i in np.flatnonzero(np.abs(origin) < 1e16 * SMALLEST_SPREAD):
         values = columns[i].values
         spread = np.fmax.reduce(values) - np.fmin.reduce(values)
         if 0 < spread < SMALLEST_SPREAD:
-            raise InvalidValues.tiny_spread(columns[i].name, spread)
+            raise InvalidData(
+                "column {column!r} varies by only {spread:.3g} over its rows; a spread of 0 or "
+                "at least 1e-150 is allowed, because smaller squares round to 0.",
+                "Choose a smaller unit: multiply the column by a constant.",
+                column=columns[i].name,
+                spread=spread,
+            )

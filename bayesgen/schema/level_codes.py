@@ -5,11 +5,13 @@ none exceeds 62, setting one bit for each in one word per column takes 1 ms.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from bayesgen.errors import NotBinary, NotLevels, UnseenLevel, UnseenLevelError, warn
+from bayesgen.errors import Cure, InvalidData, warn
+from bayesgen.errors.data import DECLARE, UNSEEN, not_binary, unseen_levels
 from bayesgen.table import Name, TableColumn
 
 WIDEST = 4096
@@ -33,7 +35,7 @@ def level_codes(
         unseen: treatment of a level absent from the fit: "missing" warns, "error" raises.
 
     Raises:
-        UnseenLevelError: if unseen is "error".
+        InvalidData: if unseen is "error".
     """
     if found.levels == levels and found.kind == "level":
         return found.values
@@ -44,10 +46,15 @@ def level_codes(
             new = tuple(found.levels[i] for i in np.unique(found.values[strange]))
         else:
             new = tuple(_python_number(value) for value in np.unique(found.values[strange]))
-        facts = (name, new, int(strange.sum()), len(strange), levels)
+        facts: dict[str, Any] = {"column": name, "levels": new, "existing": levels}
+        facts |= {"count": int(strange.sum()), "n_rows": len(strange)}
         if unseen == "error":
-            raise UnseenLevelError.in_column(*facts)
-        warn(UnseenLevel.in_column(*facts))
+            raise InvalidData(
+                UNSEEN,
+                f'Declare it before fitting, {DECLARE}, or pass unseen="missing".',
+                **facts,
+            )
+        warn(unseen_levels(**facts))
     return codes
 
 
@@ -57,15 +64,14 @@ def binary_values(
     """Return cells as 0.0 and 1.0, NaN = missing; levels: as `level_codes`, () of numbers.
 
     Raises:
-        NotBinary: a number is neither 0 nor 1.
-        UnseenLevelError: a level absent from the fit, if unseen is "error".
+        InvalidData: a number is neither 0 nor 1; a level absent from the fit, if unseen is "error".
     """
     levels = levels or (False, True)
     if found.kind == "number" and set(levels) == {0, 1}:
         values = found.values
         strange = ~((values == 0) | (values == 1) | np.isnan(values))
         if strange.any():
-            raise NotBinary.number(name, float(values[strange.argmax()]))
+            raise not_binary(name, float(values[strange.argmax()]))
         return values.astype(float, copy=False)
     codes = level_codes(name, levels, found, unseen)
     return np.where(codes < 0, np.nan, codes)
@@ -126,12 +132,22 @@ def whole_levels(found: TableColumn) -> tuple[int, ...]:
     """Return the whole numbers of a column, sorted.
 
     Raises:
-        NotLevels: a number is not whole.
+        InvalidData: a number is not whole.
     """
     values = np.unique(found.values[~np.isnan(found.values)])
     fractions = values[values != np.floor(values)]
     if len(fractions):
-        raise NotLevels.fractions(found.name, float(fractions[0]))
+        raise InvalidData(
+            "column {column!r} holds {value!r}; its likelihood needs levels, and only whole "
+            "numbers, text, booleans and categories are levels.",
+            Cure(
+                "Give it a likelihood for numbers, likelihood={{{column!r}: bg.Normal(), "
+                "...}}, or cut it into levels, pandas.cut(X[column], 5).",
+                "Use --model naive-bayes, or leave the column out by --drop.",
+            ),
+            column=found.name,
+            value=float(fractions[0]),
+        )
     return tuple(int(value) for value in values)
 
 

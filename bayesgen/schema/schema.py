@@ -8,7 +8,10 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.sparse import issparse
 
-from bayesgen.errors import AbsentColumns, DifferentModels, InvalidArgument, UnknownColumns, warn
+from bayesgen.errors import CountsAsMissing, Cure, InvalidData, UnsupportedOperation, warn
+from bayesgen.errors.arguments import not_one_of
+from bayesgen.errors.data import TABLE, unknown_columns
+from bayesgen.errors.operations import columns_of_one
 from bayesgen.schema.bins import quantile_edges, with_edges
 from bayesgen.schema.blocks import (
     BlockSpec,
@@ -52,17 +55,16 @@ class Schema:
         """Return the schema of a table whose columns these blocks read.
 
         Raises:
-            UnknownColumns: a block names a column that the table has not.
-            NotNumeric, NotLevels, NotBinary: a column does not suit its block.
-            InvalidValues: numbers that vary by less than 1e-150.
-            UnsupportedTable: a sparse table for blocks of numbers or levels.
+            InvalidData: a block names a column that the table has not; a column does not suit its
+                block; numbers that vary by less than 1e-150; a sparse table for blocks of numbers
+                or levels.
         """
         if isinstance(table, SparseTable):
             return cls(learned_sparse(table, blocks), table.names, table.container)
         by_name = {column.name: column for column in table.columns}
         unknown = [name for spec in blocks.values() for name in spec.names if name not in by_name]
         if unknown:
-            raise UnknownColumns.not_in_table(unknown, table.names)
+            raise unknown_columns(unknown, table.names)
         position = {name: i for i, name in enumerate(by_name)}
         learned: dict[str, Columns] = {
             block: pattern_columns(spec.names, table.names)
@@ -84,8 +86,8 @@ class Schema:
         """Return the schema after one more batch: new levels at the end, first origins set.
 
         Raises:
-            UnknownColumns: an array has another number of columns.
-            NotLevels: a column of text meets numbers, or a level is a fraction.
+            InvalidData: an array has another number of columns; a column of text meets numbers, or
+                a level is a fraction.
         """
         if isinstance(table, SparseTable):
             check_number(self.names, table, estimator)
@@ -103,17 +105,26 @@ class Schema:
         """Return the schema of the rows of both: levels of the other at the end, first origins.
 
         Raises:
-            DifferentModels: other columns, or columns in another order; columns power-transformed
-                or cut into bins differently.
-            NotLevels: a column of text in one, of numbers in the other.
+            UnsupportedOperation: other columns, or columns in another order; columns
+                power-transformed or cut into bins differently.
+            InvalidData: a column of text in one, of numbers in the other.
         """
         only = self.used() ^ other.used()
         if only:
-            raise DifferentModels.columns([n for n in (*self.names, *other.names) if n in only])
+            raise columns_of_one([n for n in (*self.names, *other.names) if n in only])
         for name, columns in self.blocks.items():
             one, two = ([column.name for column in part] for part in (columns, other.blocks[name]))
             if one != two:
-                raise DifferentModels.order(one, two)
+                raise UnsupportedOperation(
+                    "the classifiers read their columns in different orders, {one:listed} and "
+                    "{other:listed}.",
+                    Cure(
+                        "Fit both to X[{one}].",
+                        "Fit both with their columns in the order {one}.",
+                    ),
+                    one=one,
+                    other=two,
+                )
         blocks = {
             name: united_block(columns, other.blocks[name]) for name, columns in self.blocks.items()
         }
@@ -168,12 +179,11 @@ class Schema:
             estimator: named in the error about a wrong number of columns.
 
         Raises:
-            UnknownColumns: an array has another number of columns than at fit.
-            NotNumeric, NotBinary, NotCounts: a column no longer suits its block.
-            UnseenLevelError: see `unseen`.
+            InvalidData: an array has another number of columns than at fit; a column no longer
+                suits its block; see `unseen`.
         """
         if unseen not in ("missing", "error"):
-            raise InvalidArgument.not_one_of("unseen", unseen, ("missing", "error"))
+            raise not_one_of("unseen", unseen, ("missing", "error"))
         if isinstance(table, SparseTable):
             check_number(self.names, table, estimator)
             return encoded_sparse(table, self.names, self.blocks)
@@ -339,7 +349,7 @@ def check_columns(
         estimator: named in the error about a wrong number of columns.
 
     Raises:
-        UnknownColumns: a name absent from the fit; for arrays, a different number of columns.
+        InvalidData: a name absent from the fit; for arrays, a different number of columns.
     """
     if by_position(container, table):
         check_number(names, table, estimator)
@@ -347,9 +357,58 @@ def check_columns(
     absent, known = absent_columns(names, read, container, table), set(names)
     unseen = tuple(name for name in table.names if name not in known)
     if unseen:
-        raise UnknownColumns.unseen(unseen, absent, no_columns=len(unseen) == len(table.names))
+        raise _not_fitted(unseen, absent, no_columns=len(unseen) == len(table.names))
     if absent:
-        warn(AbsentColumns.named(absent, len(read)))
+        warn(_absent_warning(absent, len(read)))
+
+
+def _not_fitted(unseen: tuple, absent: tuple, *, no_columns: bool) -> InvalidData:
+    """Return the error about columns absent from the fit; the first words are scikit-learn's.
+
+    absent: fitted ones that the frame lacks. no_columns: it has no fitted column at all.
+    """
+    problem = (
+        "The feature names should match those that were passed during fit.\n"
+        "Feature names unseen at fit time:\n{unseen_lines}"
+    )
+    cures = []
+    if not no_columns:
+        few = "X.drop(columns=[{unseen:listed}])"
+        few = few if len(unseen) <= 5 else "X.filter(items=clf.feature_names_in_)"
+        cures.append(f"leave out columns that the fit did not have, {few}")
+    if absent:
+        problem += "Feature names seen at fit time, yet now missing:\n{absent_lines}"
+        rename = "X.rename(columns={{{unseen[0]!r}: {absent[0]!r}}})"
+        cures.append(f"use the column names of the fit, {rename}")
+    cure = ", or ".join(cures)
+    return InvalidData(
+        f"{problem}{cure[0].upper()}{cure[1:]}.",
+        unseen=unseen,
+        absent=absent,
+        unseen_lines=_bullets(unseen),
+        absent_lines=_bullets(absent),
+    )
+
+
+def _bullets(names: tuple) -> str:
+    first = sorted(names, key=str)[:5]
+    return "".join(f"- {name}\n" for name in first) + ("- ...\n" if len(names) > 5 else "")
+
+
+def _absent_warning(absent: tuple, n_columns: int) -> CountsAsMissing:
+    """Return the warning of some of the fitted columns, which a table lacks."""
+    add = "Add what is known to X"
+    if all(isinstance(name, str) for name in absent):
+        add += "; X.reindex(columns=clf.feature_names_in_) adds empty columns without this warning"
+    return CountsAsMissing(
+        "{table} lacks {columns:len} of the {n_columns:,} fitted columns, the {columns:named "
+        "column}; {count} as missing in every row.",
+        Cure(f"{add}.", "Add what is known to the file."),
+        table=TABLE,
+        columns=absent,
+        n_columns=n_columns,
+        count="it counts" if len(absent) == 1 else "they count",
+    )
 
 
 def absent_columns(
@@ -368,7 +427,7 @@ def matched(
     """Return the table's columns in the order of the fitted names; None for an absent one.
 
     Raises:
-        UnknownColumns: for arrays another number of columns.
+        InvalidData: for arrays another number of columns.
     """
     if by_position(container, table):
         check_number(names, table, estimator)
@@ -385,4 +444,10 @@ def by_position(container: str, table: Table) -> bool:
 def check_number(names: Names, table: Table, estimator: str) -> None:
     """Reject a number of columns other than that of the fit."""
     if len(table.columns) != len(names):
-        raise UnknownColumns.wrong_number(len(table.columns), len(names), estimator)
+        raise InvalidData(
+            "X has {found} features, but {estimator} is expecting {expected} features as input.",
+            "Columns of an array are matched by position; for missing columns pass a DataFrame.",
+            found=len(table.columns),
+            expected=len(names),
+            estimator=estimator,
+        )

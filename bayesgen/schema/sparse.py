@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Int
 from scipy.sparse import coo_array, csr_array
 
-from bayesgen.errors import NotBinary, UnknownColumns, UnsupportedTable
+from bayesgen.errors.data import not_binary, sparse_refused, unknown_columns
 from bayesgen.schema.blocks import BlockSpec, Columns, NumericColumns
 from bayesgen.table import Names, PositionNames, SparseTable, build_sparse, check_counts
 from bayesgen.typing import Encoded
@@ -19,16 +19,16 @@ def learned_sparse(table: SparseTable, blocks: Mapping[str, BlockSpec]) -> dict[
     """Return the columns of each block of a sparse table.
 
     Raises:
-        UnknownColumns: a block names a column that the table has not.
-        UnsupportedTable: a block reads something other than counts, binary values or numbers.
+        InvalidData: a block names a column that the table has not; a block reads something other
+            than counts, binary values or numbers.
     """
     for spec in blocks.values():
         if spec.kind not in READ or spec.centred:
-            raise UnsupportedTable.sparse()
+            raise sparse_refused()
         names = () if isinstance(spec.names, PositionNames) else spec.names
         unknown = [name for name in names if name not in table.names]
         if unknown:
-            raise UnknownColumns.not_in_table(unknown, table.names)
+            raise unknown_columns(unknown, table.names)
     return {block: NumericColumns(spec.names, spec.kind) for block, spec in blocks.items()}
 
 
@@ -38,14 +38,14 @@ def encoded_sparse(
     """Return the cells of each block in compressed row format, numbers unchanged.
 
     Raises:
-        NotCounts, NotBinary: a column does not suit its block.
-        UnsupportedTable: a block was fitted to something other than numbers.
+        InvalidData: a column does not suit its block; a block was fitted to something other than
+            numbers.
     """
     out = {}
     for block, columns in blocks.items():
         kind = columns[0].kind
         if kind not in READ or _has_levels(columns) or _is_moved(columns):
-            raise UnsupportedTable.sparse()
+            raise sparse_refused()
         index = positions(names, columns)
         matrix = table.cells if index is None else table.cells[:, index]
         own = names if index is None else [column.name for column in columns]
@@ -101,4 +101,4 @@ def _check_answers(names: Names, matrix: csr_array) -> None:
     strange = ~((cells == 0) | (cells == 1) | (cells != cells))
     if strange.any():
         at = int(strange.argmax())
-        raise NotBinary.number(names[int(matrix.indices[at])], float(cells[at]))
+        raise not_binary(names[int(matrix.indices[at])], float(cells[at]))

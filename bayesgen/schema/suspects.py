@@ -9,7 +9,8 @@ from collections.abc import Mapping
 import numpy as np
 from jaxtyping import Bool
 
-from bayesgen.errors import BayesgenWarning, IdentifierColumn, NotNumeric, TextNumbers
+from bayesgen.errors import BayesgenWarning, Cure, InvalidData, SuspiciousColumn
+from bayesgen.errors.data import to_numbers
 from bayesgen.table import Name, Table, TableColumn, is_number
 
 FEW_ROWS = 20
@@ -18,6 +19,7 @@ NUMBERS_SHARE = 0.9
 """Smallest share of numbers in a column of text that is taken for numbers; others hold names."""
 FEWEST_NUMBERS = 10
 """Different numbers in a column of text: "0", "1", "2" and "3+" are levels."""
+DROP = "Leave it out: --drop {column:option}."
 UNNAMED = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
 """How pandas, polars and pyarrow name the index of a table that was written to a file."""
 
@@ -43,9 +45,23 @@ def _suspicion(
     found: TableColumn, n_levels: int, *, named: bool, first: bool
 ) -> BayesgenWarning | None:
     if named and UNNAMED.fullmatch(str(found.name)) and not found.is_missing:
-        return IdentifierColumn.unnamed(found.name, first=first)
+        return SuspiciousColumn(
+            "column {column!r} has no name; it looks like an index that was written to the file, "
+            "and it reveals the class if rows are sorted by class.",
+            Cure(f"Leave it out: X.drop(columns={{column!r}}){_index(first=first)}.", DROP),
+            column=found.name,
+        )
     if named and _counts_rows(found):
-        return IdentifierColumn.ascending(found.name, first=first)
+        return SuspiciousColumn(
+            "column {column!r} holds integers that rise from every row to the next; it looks like "
+            "a row number or a key, and it reveals the class if rows are sorted by class.",
+            Cure(
+                f"Leave it out: X.drop(columns={{column!r}}){_index(first=first)}. If it is a "
+                "measurement, pass X.astype({{{column!r}: float}}).",
+                DROP,
+            ),
+            column=found.name,
+        )
     if found.declared or not n_levels:
         return None
     n_rows = len(found.values)
@@ -54,21 +70,74 @@ def _suspicion(
         seen = number[found.values[found.values >= 0]]
         mixed = seen.mean() if len(seen) else 0.0
         if number.sum() >= FEWEST_NUMBERS and NUMBERS_SHARE <= mixed < 1:
-            return TextNumbers.cells(found.name, _others(found, number), len(seen))
+            return _text_numbers(found.name, _others(found, number), len(seen))
     if n_rows > FEW_ROWS and 2 * n_levels > n_rows:
-        return IdentifierColumn.column(found.name, n_levels, n_rows)
+        return SuspiciousColumn(
+            "column {column!r} has {n_levels:,} levels in {n_rows:rows}; it looks like an "
+            "identifier, and new rows will have levels that the fit did not have.",
+            Cure("Leave it out: X.drop(columns={column!r}).", DROP),
+            column=found.name,
+            n_levels=n_levels,
+            n_rows=n_rows,
+        )
     return None
 
 
-def not_numeric(found: TableColumn) -> NotNumeric:
+def not_numeric(found: TableColumn) -> InvalidData:
     """Return the error about a column of levels where numbers are needed."""
     number = _are_numbers(found)
     seen = number[found.values[found.values >= 0]]
     if found.declared or 2 * seen.sum() <= len(seen):
-        return NotNumeric.column(found.name, found.levels)
+        return InvalidData(
+            "column {column!r} holds the levels {levels:listed}; its likelihood needs numbers.",
+            Cure(
+                "Give it one for levels, likelihood={{{column!r}: bg.Categorical(), ...}}, or, "
+                "if it is a number, pass X[column].astype(float).",
+                "Use --model naive-bayes, or leave the column out by --drop.",
+            ),
+            column=found.name,
+            levels=found.levels,
+        )
     if seen.all():
-        return NotNumeric.text(found.name)
-    return NotNumeric.cells(found.name, _others(found, number))
+        return InvalidData(
+            "column {column!r} holds numbers that are written as text; its likelihood needs "
+            "numbers.",
+            Cure(
+                "Pass X.astype({{{column!r}: float}}).",
+                "Use --model naive-bayes, or leave the column out by --drop.",
+            ),
+            column=found.name,
+        )
+    cells = _others(found, number)
+    cure, fields = to_numbers(cells)
+    return InvalidData(
+        "column {column!r} holds {cells:cells}; its likelihood needs numbers.",
+        cure,
+        column=found.name,
+        cells=cells,
+        **fields,
+    )
+
+
+def _text_numbers(name: Name, cells: list[tuple[str, int]], observed: int) -> SuspiciousColumn:
+    """Return the warning of a column whose `cells`, among those observed, are not numbers."""
+    cure, fields = to_numbers(cells)
+    text = " If it is meant as text, pass X.astype({{{column!r}: 'category'}})."
+    return SuspiciousColumn(
+        "column {column!r} is read as text, because {cells:len} of its {observed:,} cells {are}: "
+        "{cells:cells}.",
+        Cure(cure.python + text, cure.shell),
+        column=name,
+        cells=cells,
+        observed=observed,
+        are="is not a number" if len(cells) == 1 else "are not numbers",
+        **fields,
+    )
+
+
+def _index(*, first: bool) -> str:
+    """Return the cure of the first column, which may be the index of a table in a file."""
+    return ", or read the file by pandas.read_csv(path, index_col=0)" if first else ""
 
 
 def _are_numbers(found: TableColumn) -> Bool[np.ndarray, " level"]:

@@ -4,7 +4,16 @@ from collections.abc import Collection
 
 import numpy as np
 
-from bayesgen.errors import InvalidTable, InvalidValues, UnsupportedColumn, UnsupportedTable
+from bayesgen.errors import InvalidData
+from bayesgen.errors.data import (
+    complex_array,
+    complex_column,
+    date_column,
+    infinite_column,
+    nested_column,
+    not_a_table,
+    not_two_dimensional,
+)
 from bayesgen.table.columns import (
     Name,
     Table,
@@ -23,12 +32,12 @@ def require_matrix(values: np.ndarray) -> None:
     """Reject an array that has not two axes, or holds complex numbers.
 
     Raises:
-        InvalidTable, InvalidValues: the array is neither.
+        InvalidData: the array is neither.
     """
     if values.ndim != 2:
-        raise InvalidTable.not_two_dimensional(values.ndim)
+        raise not_two_dimensional(values.ndim)
     if values.dtype.kind == "c":
-        raise InvalidValues.complex_array()
+        raise complex_array()
 
 
 def read_array(values: np.ndarray, unread: Collection[Name]) -> Table:
@@ -39,7 +48,7 @@ def read_array(values: np.ndarray, unread: Collection[Name]) -> Table:
         unread: the names of columns that come back as missing.
 
     Raises:
-        InvalidTable, InvalidValues, UnsupportedColumn: as `read_table` says.
+        InvalidData: as `read_table` says.
     """
     require_matrix(values)
     names = tuple(f"x{i}" for i in range(values.shape[1]))
@@ -66,8 +75,8 @@ def array_column(name: Name, values: np.ndarray) -> TableColumn:
     """Return the column of an array of shape (row,) and of any dtype, not yet checked.
 
     Raises:
-        InvalidValues: infinite, too large or complex numbers.
-        UnsupportedColumn: dates, nested values, mixed types, text that was numbers.
+        InvalidData: infinite, too large or complex numbers; dates, nested values, mixed types, text
+            that was numbers.
     """
     match values.dtype.kind:
         case "f" | "i" | "u":
@@ -79,11 +88,11 @@ def array_column(name: Name, values: np.ndarray) -> TableColumn:
         case "U" | "T":
             return _text_column(name, values)
         case "c":
-            raise InvalidValues.complex_numbers(name)
+            raise complex_column(name)
         case "M" | "m":
-            raise UnsupportedColumn.date(name, str(values.dtype))
+            raise date_column(name, str(values.dtype))
         case _:
-            raise UnsupportedColumn.nested(name, str(values.dtype))
+            raise nested_column(name, str(values.dtype))
 
 
 def boolean_column(name: Name, codes: np.ndarray) -> TableColumn:
@@ -111,24 +120,33 @@ def _object_column(name: Name, values: np.ndarray) -> TableColumn:
     if found in NUMBERS or found == "empty":
         return TableColumn(name, "number", _numbers(name, np.where(missing, np.nan, values)))
     if found in DATES:
-        raise UnsupportedColumn.date(name, found)
+        raise date_column(name, found)
     if found == "complex":
-        raise InvalidValues.complex_numbers(name)
+        raise complex_column(name)
     types = sorted({type(value).__name__ for value in values[~missing]})
     simple = all(
         isinstance(v, str | bool | int | float | np.number | np.bool_) for v in values[~missing]
     )
     if simple:
         texts = [(v, i) for i, v in enumerate(values) if isinstance(v, str) and not is_number(v)]
-        raise UnsupportedColumn.mixed(name, types, texts)
-    raise UnsupportedColumn.nested(name, ", ".join(types))
+        where = " ({cells:cells})" if texts else ""
+        raise InvalidData(
+            "column {column!r} mixes values of the types {types:joined}" + where + "; one type is "
+            "allowed.",
+            "For categories X[{column!r}] = X[{column!r}].astype(str), for numbers X[{column!r}] = "
+            "pandas.to_numeric(X[{column!r}], errors='coerce'), which makes other cells missing.",
+            column=name,
+            types=types,
+            cells=texts,
+        )
+    raise nested_column(name, ", ".join(types))
 
 
 def _numbers(name: Name, values: np.ndarray) -> np.ndarray:
     try:
         return values.astype(np.float64)
     except OverflowError:  # a Python integer beyond float64
-        raise InvalidValues.infinite(name, 1) from None
+        raise infinite_column(name, 1) from None
 
 
 def _text_column(name: Name, values: np.ndarray) -> TableColumn:
@@ -137,7 +155,14 @@ def _text_column(name: Name, values: np.ndarray) -> TableColumn:
     codes, levels = pd.factorize(values.astype(object))
     suspects = [level for level in levels if _was_no_text(level)]
     if len(suspects) == len(levels) or {"nan", "None", "<NA>"} & set(suspects):
-        raise UnsupportedColumn.text_numbers(name, suspects)
+        raise InvalidData(
+            "column {column!r} of an array of text holds {levels:listed}: numpy.array converts "
+            "numbers and missing values to text when any cell is text.",
+            "Pass a DataFrame, or an array made with dtype=object (dtype=float if there are "
+            "numbers only).",
+            column=name,
+            levels=suspects,
+        )
     return TableColumn(name, "level", codes, tuple(map(str, levels)))
 
 
@@ -157,14 +182,17 @@ def as_array(found: object) -> np.ndarray:
     Lists that mix text and numbers keep their values; numpy.array would make all of them text.
 
     Raises:
-        UnsupportedTable: it converts to no array.
+        InvalidData: it converts to no array.
     """
     try:
         values = np.asarray(found)
         if values.dtype.kind in "US" and not hasattr(found, "__array__"):
             values = np.asarray(found, dtype=object)
     except ValueError:  # rows of different lengths
-        raise UnsupportedTable.ragged() from None
+        raise InvalidData(
+            "X is a list of rows of different lengths; every row needs the same number of cells.",
+            "Write None where a cell is missing.",
+        ) from None
     if values.ndim == 0:
-        raise UnsupportedTable.of_type(found)
+        raise not_a_table(found)
     return values

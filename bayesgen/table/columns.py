@@ -10,7 +10,8 @@ import numpy as np
 from jaxtyping import Bool, Num
 from scipy.sparse import csr_array
 
-from bayesgen.errors import InvalidValues, NotCounts
+from bayesgen.errors import Cure, InvalidData, Words
+from bayesgen.errors.data import infinite_column, too_large_value
 from bayesgen.typing import Block
 
 T = TypeVar("T")
@@ -156,7 +157,7 @@ class Table:
         Columns of levels are left as they are.
 
         Raises:
-            NotCounts: a number is negative or not whole.
+            InvalidData: a number is negative or not whole.
         """
         if self.matrix is not None:
             check_counts(self.names, self.matrix)
@@ -203,7 +204,7 @@ def checked_columns(columns: Iterable[TableColumn]) -> tuple[TableColumn, ...]:
     count as missing; undeclared ones are sorted, and those without a row are left out.
 
     Raises:
-        InvalidValues: a number is infinite or beyond 1e150.
+        InvalidData: a number is infinite or beyond 1e150.
     """
     return tuple(map(_checked, columns))
 
@@ -231,7 +232,7 @@ def check_magnitude(names: tuple[Name, ...], values: Num[np.ndarray, "row featur
     One pass over complete rows, two where cells are missing, without a copy; NaN is skipped.
 
     Raises:
-        InvalidValues: a cell is infinite or beyond 1e150.
+        InvalidData: a cell is infinite or beyond 1e150.
     """
     if not values.size or values.dtype.kind == "i":
         return
@@ -244,10 +245,10 @@ def check_magnitude(names: tuple[Name, ...], values: Num[np.ndarray, "row featur
     for name, column in zip(names, values.T, strict=True):
         infinite = int(np.isinf(column).sum())
         if infinite:
-            raise InvalidValues.infinite(name, infinite)
+            raise infinite_column(name, infinite)
         largest = np.nanmax(np.abs(column), initial=0.0)
         if largest > LARGEST:
-            raise InvalidValues.too_large(name, largest)
+            raise too_large_value(name, largest)
 
 
 def with_column(
@@ -273,7 +274,7 @@ def check_counts(names: Sequence[Name], cells: Block) -> None:
     """Reject rows with a cell that is negative or not whole, naming its column; NaN is skipped.
 
     Raises:
-        NotCounts: with the first such column and its value.
+        InvalidData: with the first such column and its value.
     """
     sparse = isinstance(cells, csr_array)
     values = cells.data if sparse else cells
@@ -287,7 +288,17 @@ def check_counts(names: Sequence[Name], cells: Block) -> None:
         return
     column = cells.indices[where[:, 0]] if sparse else where[:, 1]
     first = where[column.argmin()]
-    raise NotCounts.number(names[int(column.min())], float(values[tuple(first)]))
+    raise InvalidData(
+        "{first} {column!r} holds {value!r}; its likelihood needs counts: 0, 1, 2, ...{texts}.",
+        Cure(
+            "For measurements use Normal: likelihood={{{column!r}: bg.Normal(), ...}}.",
+            "For measurements use --model naive-bayes.",
+        ),
+        column=names[int(column.min())],
+        value=float(values[tuple(first)]),
+        first="Negative values in data: column" if float(values[tuple(first)]) < 0 else "column",
+        texts=Words(" (for texts, those of CountVectorizer, not TF-IDF weights)", ""),
+    )
 
 
 def _are_counts(values: np.ndarray) -> bool:

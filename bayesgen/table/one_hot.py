@@ -5,7 +5,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from bayesgen.errors import UnseenLevel, warn
+from bayesgen.errors import warn
+from bayesgen.errors.data import unseen_levels
 from bayesgen.table.columns import Name, Table, TableColumn
 
 
@@ -47,7 +48,7 @@ def _indicated(column: TableColumn, levels: tuple) -> list[TableColumn]:
         codes = place[column.values]
         lost = int(((codes < 0) & (column.values >= 0)).sum())
         if lost:
-            warn(UnseenLevel.in_column(column.name, tuple(strange), lost, len(codes), levels))
+            warn(unseen_levels(column.name, tuple(strange), lost, len(codes), levels))
     return [
         TableColumn(f"{column.name}={level}", "number", np.where(codes < 0, np.nan, codes == code))
         for code, level in enumerate(levels)

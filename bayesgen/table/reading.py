@@ -8,12 +8,17 @@ import numpy as np
 from narwhals import Series
 from narwhals.exceptions import DuplicateError
 
-from bayesgen.errors import (
-    InvalidTable,
-    InvalidTexts,
-    InvalidValues,
-    UnsupportedColumn,
-    UnsupportedTable,
+from bayesgen.errors import InvalidData
+from bayesgen.errors.data import (
+    complex_array,
+    date_column,
+    duplicate_names,
+    nested_column,
+    no_columns_in_table,
+    no_rows_in_table,
+    not_a_table,
+    records_given,
+    sparse_refused,
 )
 from bayesgen.table.arrays import (
     array_column,
@@ -51,10 +56,9 @@ def read_table(
         The table. A float64 array is not copied: treat the values as read-only.
 
     Raises:
-        UnsupportedTable: X is sparse, lazy, or no table at all.
-        InvalidTable: X has no rows, no columns, not two axes, or two columns of one name.
-        InvalidValues: infinite or complex numbers, or magnitudes beyond 1e150.
-        UnsupportedColumn: dates, nested values, mixed types, text that NumPy made of numbers.
+        InvalidData: X is sparse, lazy, or no table at all; X has no rows, no columns, not two axes,
+            or two columns of one name; infinite or complex numbers, or magnitudes beyond 1e150;
+            dates, nested values, mixed types, text that NumPy made of numbers.
 
     Examples:
         >>> import numpy as np
@@ -65,9 +69,9 @@ def read_table(
     require_container(X)
     table = _read(X, only, skip)
     if not table.columns:
-        raise InvalidTable.no_columns(table.n_rows)
+        raise no_columns_in_table(table.n_rows)
     if not table.n_rows:
-        raise InvalidTable.no_rows(len(table.columns))
+        raise no_rows_in_table(len(table.columns))
     return table
 
 
@@ -75,29 +79,47 @@ def require_container(X: object) -> str:
     """Return "frame", "sparse" or "array", whichever X is or may become; refuse other things.
 
     Raises:
-        UnsupportedTable: a query that has not run, the path of a file, a dict of columns or a list
-            of dicts, each with what makes a table of it.
-        InvalidTable: one column alone.
+        InvalidData: a query that has not run, the path of a file, a dict of columns or a list of
+            dicts, each with what makes a table of it; one column alone.
     """
     if isinstance(X, np.ndarray) or hasattr(X, "tocsr"):  # some sparse ones are dicts
         if not isinstance(X, np.ndarray) and getattr(X, "dtype", np.dtype(float)).kind == "c":
-            raise InvalidValues.complex_array("scipy.sparse")
+            raise complex_array("scipy.sparse")
         return "array" if isinstance(X, np.ndarray) else "sparse"
     if isinstance(X, str | os.PathLike):
-        raise UnsupportedTable.path(X)
+        parquet = str(X).endswith((".parquet", ".pq"))
+        raise InvalidData(
+            "X is the path {path:path}; the rows themselves are needed.",
+            "Read them first: pass pandas.{reader}({path:path}) without the column of the labels, "
+            "or, if they exceed memory, call fit(path, y='column') and predict_proba(path).",
+            path=X,
+            reader="read_parquet" if parquet else "read_csv",
+        )
     if isinstance(X, Mapping):
-        raise UnsupportedTable.records(X)
+        raise records_given(X)
     if isinstance(X, list | tuple) and X and all(isinstance(row, Mapping) for row in X):
-        raise UnsupportedTable.records(X)
+        raise records_given(X)
     try:
         frame = nw.from_native(X, allow_series=True, pass_through=True)
     except DuplicateError:
         return "frame"
     if isinstance(frame, nw.Series):
-        raise InvalidTable.series(X)
+        raise InvalidData(
+            "Expected 2D array, got 1D array instead: X is a {kind}, a single column; a table "
+            "is needed.",
+            "Reshape your data: pass {cure}.",
+            kind=type(X).__name__,
+            cure="X.to_frame()" if hasattr(X, "to_frame") else "pyarrow.table({'x': X})",
+        )
     runs = [method for method in RUNS if hasattr(X, method)]
     if isinstance(frame, nw.LazyFrame) and runs:
-        raise UnsupportedTable.lazy(X, runs[0])
+        raise InvalidData(
+            "X is a {found}, a query that has not been run; its rows are needed.",
+            "Pass X.{method}(), or, if they exceed memory, call fit(X, y='column') and "
+            "predict_proba(X).",
+            found=type(X).__name__,
+            method=runs[0],
+        )
     return "frame" if isinstance(frame, nw.DataFrame) or hasattr(X, "to_struct_array") else "array"
 
 
@@ -105,10 +127,10 @@ def require_array(X: object) -> None:
     """Reject complex numbers, and anything that is not an array of two axes.
 
     Raises:
-        UnsupportedTable, InvalidTable, InvalidValues: which of these.
+        InvalidData: which of these.
     """
     if hasattr(X, "tocsr"):
-        raise UnsupportedTable.sparse()
+        raise sparse_refused()
     require_matrix(X if isinstance(X, np.ndarray) else as_array(X))
 
 
@@ -135,7 +157,7 @@ def _read(X: object, only: Collection[object] | None, skip: Collection[Name]) ->
     if isinstance(frame, nw.DataFrame):
         return _read_frame(frame, only, skip)
     if hasattr(X, "tocsr"):
-        raise UnsupportedTable.sparse()
+        raise sparse_refused()
     if hasattr(X, "__arrow_c_stream__") or hasattr(X, "to_struct_array"):
         return _read(_arrow_table(X), only, skip)
     return _read(as_array(X), only, skip)
@@ -157,7 +179,7 @@ def _arrow_table(X: object) -> object:
     try:
         return pa.table(X)
     except (TypeError, ValueError, pa.ArrowException):  # an Arrow array, not a table
-        raise UnsupportedTable.of_type(X) from None
+        raise not_a_table(X) from None
 
 
 # -- frames, through narwhals: level codes come from the engine, not from loops --------------------
@@ -182,18 +204,22 @@ def _names(names: Iterable[Hashable]) -> tuple[Name, ...]:
     """Return column names as text and Python integers.
 
     Raises:
-        UnsupportedColumn: a name is something else.
-        InvalidTable: a name occurs twice.
+        InvalidData: a name is something else; a name occurs twice.
     """
     checked: list[Name] = []
     for name in names:
         name = name.item() if isinstance(name, np.generic) else name
         if not isinstance(name, str | int):
-            raise UnsupportedColumn.name(name)
+            raise InvalidData(
+                "column {column!r} is named by a {kind}; text and integers are allowed.",
+                "Pass X.set_axis([str(c) for c in X.columns], axis=1).",
+                column=name,
+                kind=type(name).__name__,
+            )
         checked.append(name)
     if len(set(checked)) < len(checked):
         twice = {name for name in checked if checked.count(name) > 1}
-        raise InvalidTable.duplicate_names(sorted(twice, key=str))
+        raise duplicate_names(sorted(twice, key=str))
     return tuple(checked)
 
 
@@ -227,8 +253,8 @@ def _frame_column(name: Name, series: Series) -> TableColumn:
     if dtype in (nw.Object, nw.Unknown):
         return array_column(name, np.asarray(series.to_numpy()))
     if dtype.is_temporal():
-        raise UnsupportedColumn.date(name, str(dtype))
-    raise UnsupportedColumn.nested(name, str(dtype))
+        raise date_column(name, str(dtype))
+    raise nested_column(name, str(dtype))
 
 
 def holds_objects(series: Series) -> bool:
@@ -259,7 +285,7 @@ def arrow_column(name: Name, series: Series, *, declared: bool) -> TableColumn:
     held = values.type.value_type
     # intervals of pandas are an extension of a struct
     if pa.types.is_nested(getattr(held, "storage_type", held)):
-        raise UnsupportedColumn.nested(name, str(held))
+        raise nested_column(name, str(held))
     codes = values.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
     return TableColumn(name, "level", codes, tuple(values.dictionary.to_pylist()), declared)
 
@@ -271,7 +297,7 @@ def read_texts(X: object) -> list[str] | None:
     """Return the texts of a list, an array or a Series of them, or None for anything else.
 
     Raises:
-        InvalidTexts: one text alone, texts among other things, or missing ones.
+        InvalidData: one text alone, texts among other things, or missing ones.
 
     Examples:
         >>> read_texts(["king food", "proof"])
@@ -279,16 +305,33 @@ def read_texts(X: object) -> list[str] | None:
         >>> read_texts([[1, 0], [0, 2]])
     """
     if isinstance(X, str | bytes):
-        raise InvalidTexts.one_text(X)
+        raise InvalidData(
+            "X is one text, {start!r}; a list of texts is needed.",
+            "Pass [X].",
+            start=X[:30],
+        )
     found = _entries(X)
     if found is None or not any(isinstance(text, str) for text in found):
         return None
     missing = [text is None or text != text for text in found]
     if any(missing):
-        raise InvalidTexts.missing(sum(missing), len(found))
+        raise InvalidData(
+            "X holds no text (None or NaN) in {count:,} of {n_rows:rows}; every row needs one, "
+            "even if it is empty.",
+            'Pass X.fillna(""), or leave these rows out.',
+            count=sum(missing),
+            n_rows=len(found),
+        )
     strange = [type(text).__name__ for text in found if not isinstance(text, str)]
     if strange:
-        raise InvalidTexts.mixed(strange[0], len(strange), len(found))
+        raise InvalidData(
+            "X mixes texts with values of type {found}, in {count:,} of {n_rows:rows}; only "
+            "texts or only counts are allowed.",
+            "Pass [str(text) for text in X].",
+            found=strange[0],
+            count=len(strange),
+            n_rows=len(found),
+        )
     return [str(text) for text in found]
 
 

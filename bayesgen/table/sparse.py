@@ -9,7 +9,15 @@ from typing import cast
 import numpy as np
 from scipy.sparse import csr_array, csr_matrix, sparray, spmatrix
 
-from bayesgen.errors import InvalidTable, InvalidValues, UnsupportedTable
+from bayesgen.errors import InvalidData
+from bayesgen.errors.data import (
+    complex_column,
+    infinite_column,
+    no_columns_in_table,
+    no_rows_in_table,
+    not_two_dimensional,
+    too_large_value,
+)
 from bayesgen.table.columns import (
     LARGEST,
     Names,
@@ -104,17 +112,16 @@ def read_sparse(X: sparray | spmatrix) -> SparseTable:
     """Return the table of a sparse matrix or array of any format; compressed rows are not copied.
 
     Raises:
-        InvalidTable: no rows, no columns, or not two axes.
-        InvalidValues: infinite or complex numbers, or magnitudes beyond 1e150.
-        UnsupportedTable: cells that are not numbers.
+        InvalidData: no rows, no columns, or not two axes; infinite or complex numbers, or
+            magnitudes beyond 1e150; cells that are not numbers.
     """
     matrix = csr_array(X)
     if matrix.ndim != 2:
-        raise InvalidTable.not_two_dimensional(matrix.ndim)
+        raise not_two_dimensional(matrix.ndim)
     if not matrix.shape[1]:
-        raise InvalidTable.no_columns(matrix.shape[0])
+        raise no_columns_in_table(matrix.shape[0])
     if not matrix.shape[0]:
-        raise InvalidTable.no_rows(matrix.shape[1])
+        raise no_rows_in_table(matrix.shape[1])
     # the input matrix caches the result
     if not (X if isinstance(X, csr_array | csr_matrix) else matrix).has_canonical_format:
         matrix = matrix.copy()
@@ -144,9 +151,13 @@ SPARSE = ("csr_array", "csr_matrix")
 def _check_cells(matrix: csr_array) -> None:
     cells = matrix.data
     if cells.dtype.kind == "c":
-        raise InvalidValues.complex_numbers(f"x{matrix.indices[0] if len(cells) else 0}")
+        raise complex_column(f"x{matrix.indices[0] if len(cells) else 0}")
     if cells.dtype.kind not in "biuf":
-        raise UnsupportedTable.sparse_of(str(cells.dtype))
+        raise InvalidData(
+            "X is a sparse matrix of dtype {found}; numbers and booleans are allowed.",
+            "Pass X.astype(float), or X.toarray() if it holds levels.",
+            found=str(cells.dtype),
+        )
     if cells.dtype.kind != "f" or not cells.size:
         return
     top = max(float(np.fmax.reduce(cells)), -float(np.fmin.reduce(cells)))
@@ -155,5 +166,5 @@ def _check_cells(matrix: csr_array) -> None:
         name = f"x{matrix.indices[at]}"
         if np.isinf(cells[at]):
             same = matrix.indices == matrix.indices[at]
-            raise InvalidValues.infinite(name, int(np.isinf(cells[same]).sum()))
-        raise InvalidValues.too_large(name, float(cells[at]))
+            raise infinite_column(name, int(np.isinf(cells[same]).sum()))
+        raise too_large_value(name, float(cells[at]))

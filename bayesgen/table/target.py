@@ -11,7 +11,8 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from jaxtyping import Bool, Int
 
-from bayesgen.errors import InvalidTarget, MinusOneLabels, MissingLabels, UnlabelledMark, warn
+from bayesgen.errors import BayesgenWarning, Cure, InvalidData, warn
+from bayesgen.errors.data import TARGET, missing_labels, no_target, wrong_length
 from bayesgen.table.columns import TableColumn, checked_columns
 from bayesgen.table.reading import arrow_column, holds_objects
 from bayesgen.typing import Labels
@@ -58,8 +59,8 @@ def read_target(y: object) -> np.ndarray:
         object; nullable and object columns of numbers or booleans get the NumPy dtype.
 
     Raises:
-        InvalidTarget: y is None, has more than one column, or mixes types.
-        MissingLabels: some labels are None, NaN or NA.
+        InvalidData: y is None, has more than one column, or mixes types; some labels are None, NaN
+            or NA.
 
     Examples:
         >>> read_target(["no", "yes"])
@@ -68,7 +69,7 @@ def read_target(y: object) -> np.ndarray:
     labels = _one_axis(y)
     missing = _missing(labels)
     if missing is not None:
-        raise MissingLabels.in_rows(int(missing.sum()), len(labels))
+        raise missing_labels(int(missing.sum()), len(labels))
     return _one_type(labels) if labels.dtype == object else labels
 
 
@@ -95,11 +96,11 @@ def read_marked_target(
         counted: positions of the rows to read; None: all.
 
     Raises:
-        InvalidTarget: y is None, has more than one column, mixes types, or is of another length.
-        MissingLabels: some labels are missing, and may not be.
+        InvalidData: y is None, has more than one column, mixes types, or is of another length; some
+            labels are missing, and may not be.
 
     Warns:
-        UnlabelledMark: -1 was taken for a mark.
+        BayesgenWarning: -1 was taken for a mark.
 
     Examples:
         >>> found = read_marked_target(["no", None, "yes"])
@@ -109,14 +110,14 @@ def read_marked_target(
     text = _text_column(y)
     labels = _one_axis(y) if text is None else text.values
     if n_rows is not None and len(labels) != n_rows:
-        raise InvalidTarget.wrong_length(len(labels), n_rows)
+        raise wrong_length(len(labels), n_rows)
     if text is not None:
         some = text if counted is None else text.take(counted).with_found_levels()
         return _text_target(some, marks=marks)
     labels = labels if counted is None else labels[counted]
     missing, size = _missing(labels), len(labels)
     if missing is not None and not marks:
-        raise MissingLabels.in_rows(int(missing.sum()), size)
+        raise missing_labels(int(missing.sum()), size)
     if marks and labels.dtype == object:
         words = _words_marked(labels)
         missing = missing if words is None else words
@@ -128,7 +129,21 @@ def read_marked_target(
         return Target.of(labels, there)
     if not silent:
         others = np.unique(labels[~marked]).tolist()
-        warn(UnlabelledMark.minus_one(int(marked.sum()), size, others))
+        warn(
+            BayesgenWarning(
+                "{target} holds -1 in {count:,} of {n_rows:rows}, beside {others:listed}: these "
+                "rows are read as unlabeled, as in scikit-learn.",
+                Cure(
+                    "If -1 is a class, pass numpy.asarray(y).astype(str) or unlabelled=None; "
+                    "otherwise pass None in place of -1 to silence this warning.",
+                    "If -1 is a class, write it as a word; otherwise leave these cells empty.",
+                ),
+                count=int(marked.sum()),
+                n_rows=size,
+                others=others,
+                target=TARGET,
+            )
+        )
     every = np.ones(size, dtype=bool) if there is None else there
     every[np.flatnonzero(every)[marked]] = False
     return Target.of(labels[~marked], every)
@@ -151,14 +166,14 @@ def _text_target(column: TableColumn, *, marks: bool) -> Target:
     """Return the target of a column of text.
 
     Raises:
-        MissingLabels: some labels are missing, and may not be.
+        InvalidData: some labels are missing, and may not be.
     """
     there, classes = column.values >= 0, np.array(column.levels, dtype=object)
     missing = len(there) - int(there.sum())
     if not missing:
         return Target(classes, column.values)
     if not marks:
-        raise MissingLabels.in_rows(missing, len(there))
+        raise missing_labels(missing, len(there))
     return Target(classes, column.values[there], there)
 
 
@@ -200,12 +215,17 @@ def check_mark(earlier: np.ndarray, every: np.ndarray) -> None:
         every: the same with those of later rows.
 
     Raises:
-        MinusOneLabels: with the cure.
+        InvalidData: with the cure.
     """
     if earlier.dtype.kind not in "if" or not (earlier == -1).any() or (every < -1).any():
         return
     if np.count_nonzero(earlier >= 0) < 2 <= np.count_nonzero(every >= 0):
-        raise MinusOneLabels.once_a_class()
+        raise InvalidData(
+            "an earlier call read -1 in y as a class, but beside two or more labels of at "
+            "least 0 it marks rows without a label.",
+            "Pass None for rows without a label, or declare all classes in the first call: "
+            "partial_fit(X, y, classes=[...]).",
+        )
 
 
 def distinct(labels: np.ndarray) -> np.ndarray:
@@ -244,22 +264,34 @@ def check_declared(labels: np.ndarray, declared: np.ndarray) -> None:
         return
     strange = np.setdiff1d(distinct(labels), declared)
     if len(strange):
-        raise InvalidTarget.undeclared(strange.tolist(), declared.tolist())
+        raise InvalidData(
+            "y has the classes {labels:listed}, but partial_fit was given "
+            "classes={declared:listed}.",
+            "Name all of them at the first call, partial_fit(X, y, classes=[...]), or leave "
+            "classes out.",
+            labels=strange.tolist(),
+            declared=declared.tolist(),
+        )
 
 
 def _one_axis(y: object) -> np.ndarray:
     """Return labels as an array of one axis, with the missing ones.
 
     Raises:
-        InvalidTarget: y is None or has more than one column.
+        InvalidData: y is None or has more than one column.
     """
     if y is None:
-        raise InvalidTarget.absent()
+        raise no_target()
     labels = _as_array(y)
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels.ravel()
     if labels.ndim != 1:
-        raise InvalidTarget.wrong_shape(labels.shape)
+        raise InvalidData(
+            "y should be a 1d array, got an array of shape {shape} instead; one label for each "
+            "row is allowed.",
+            "Pass one column, y[:, 0], or the class of each row, y.argmax(axis=1).",
+            shape=labels.shape,
+        )
     return labels
 
 
@@ -303,7 +335,11 @@ def _list_array(y: list | tuple) -> np.ndarray:
     try:
         values = np.asarray(y)
     except ValueError:  # rows of different lengths
-        raise InvalidTarget.ragged() from None
+        raise InvalidData(
+            "y should be a 1d array, got lists of different lengths instead; one label for "
+            "each row is allowed.",
+            "Pass a list of labels.",
+        ) from None
     if values.dtype.kind not in "US":
         return values
     # numpy.asarray turns the None, NaN and numbers that stand beside text into text
@@ -318,5 +354,10 @@ def _one_type(labels: np.ndarray) -> np.ndarray:
         return labels
     dtypes = {"boolean": np.bool_, "integer": np.int64, "floating": np.float64}
     if found not in dtypes and found != "mixed-integer-float":
-        raise InvalidTarget.mixed(sorted({type(label).__name__ for label in labels}))
+        raise InvalidData(
+            "Unknown label type: y holds labels of the types {found:joined}; text, numbers or "
+            "booleans are allowed, all of one type.",
+            "Pass y.astype(str).",
+            found=sorted({type(label).__name__ for label in labels}),
+        )
     return labels.astype(dtypes.get(found, np.float64))

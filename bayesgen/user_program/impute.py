@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from bayesgen.errors import InvalidProgram, ProgramRefuses
+from bayesgen.errors import InvalidProgram, UnsupportedOperation
 from bayesgen.typing import Traceable
 from bayesgen.user_program.program import (
     LABEL,
@@ -16,6 +16,7 @@ from bayesgen.user_program.program import (
     is_observed,
     row_of,
 )
+from bayesgen.user_program.refusals import cannot_impute, masked
 
 
 def require_masks(
@@ -29,7 +30,7 @@ def require_masks(
         x: rows.
 
     Raises:
-        ProgramRefuses: with the lines to write.
+        UnsupportedOperation: with the lines to write.
     """
     import jax
 
@@ -42,7 +43,11 @@ def require_masks(
     with jax.enable_x64(True):
         jax.eval_shape(run, dict(point), dict(x), np.zeros(len(next(iter(x.values()))), int))
     if not any(found):
-        raise ProgramRefuses.marks_none()
+        raise UnsupportedOperation(
+            "impute() draws cells that a program of your own marks as missing by a mask, and "
+            "this one has no mask. {code}",
+            code=masked(),
+        )
 
 
 def draw_missing(
@@ -68,7 +73,7 @@ def draw_missing(
         numbers: of the rows, for errors.
 
     Raises:
-        ProgramRefuses: a missing cell that the program does not mark.
+        UnsupportedOperation: a missing cell that the program does not mark.
         InvalidProgram: the program does not return its input rows.
     """
     import jax
@@ -84,10 +89,10 @@ def draw_missing(
             raise
         # a program of the user's own may stop in any way
         except Exception as error:
-            raise InvalidProgram.cannot_impute(f"{type(error).__name__}: {error}") from error
+            raise cannot_impute(f"{type(error).__name__}: {error}") from error
     shapes, wanted = ({k: v.shape[1:] for k, v in rows.items()} for rows in (drawn, x))
     if shapes != wanted:
-        raise InvalidProgram.cannot_impute(f"their shapes are {shapes}, not {wanted}")
+        raise cannot_impute(f"their shapes are {shapes}, not {wanted}")
     n = len(y)
     return {k: _imputed(k, v, drawn[k][:n], marked[k][:n], numbers) for k, v in x.items()}
 
@@ -103,9 +108,15 @@ def _imputed(
     other = ~marked & (drawn != x)
     if (other & gaps).any():
         rows = numbers[(other & gaps).reshape(len(x), -1).any(axis=1)]
-        raise ProgramRefuses.unmarked(name, rows.tolist())
+        raise UnsupportedOperation(
+            "array {name!r} of X has missing cells in row {where:listed} that the program does "
+            "not mask. {code}",
+            name=name,
+            where=rows.tolist(),
+            code=masked(),
+        )
     if other.any():
-        raise InvalidProgram.cannot_impute(f"observed cells of array {name!r} changed")
+        raise cannot_impute(f"observed cells of array {name!r} changed")
     return np.where(gaps & marked, drawn, x).astype(x.dtype)
 
 
@@ -135,7 +146,7 @@ def _imputer(program: UserProgram) -> Callable:
                 return jnp.where(mask, value, jnp.asarray(fill(site)).astype(value.dtype))
 
             _, returned = program.run(row, y[None], key=key, value_of=value_of)
-            return row_of(program, returned, InvalidProgram.cannot_impute)[0]
+            return row_of(program, returned, cannot_impute)[0]
 
         count = itertools.count()
         drawn = with_masked(lambda site: site["fn"].sample(jax.random.fold_in(key, next(count))))

@@ -5,7 +5,9 @@ import time
 
 import numpy as np
 
-from bayesgen.errors import ProgramNotFinite, ProgramRefuses, UnsupportedInference
+from bayesgen.errors import InvalidProgram, UnsupportedOperation, Words
+from bayesgen.errors.arguments import not_an_instance
+from bayesgen.errors.operations import unsupported
 from bayesgen.inference.laplace import LaplaceFit, fit_laplace
 from bayesgen.inference.log_density import MAP_TERMS, MLE_TERMS, NUTS_TERMS
 from bayesgen.inference.nuts import NUTS
@@ -49,9 +51,9 @@ def infer(
     """Return the posterior of a program's parameters given rows.
 
     Raises:
-        InvalidProgram: the program violates the required form.
-        ProgramNotFinite: no start near the middle of the priors has a finite density.
-        ProgramRefuses: an inference that needs a closed form.
+        InvalidProgram: the program violates the required form; no start near the middle of the
+            priors has a finite density.
+        UnsupportedOperation: an inference that needs a closed form.
     """
     method = choose_method(inference)
     facts = validate(program, rows.x, rows.y)
@@ -89,11 +91,16 @@ def choose_method(inference: object) -> NUTS | MAP | MLE:
     if isinstance(inference, str) and inference in BY_NAME:
         return BY_NAME[inference]()
     if isinstance(inference, type) and issubclass(inference, NUTS | MAP | MLE):
-        raise UnsupportedInference.not_an_instance(inference.__name__)
+        raise not_an_instance("inference", inference)
     if not isinstance(inference, NUTS | MAP | MLE):
-        raise ProgramRefuses.inference(inference)
+        raise UnsupportedOperation(
+            "inference is {found!r}; a program of your own has no closed form.",
+            'Allowed: "auto" and "nuts" (draws), "map", "svi", "mle", bg.NUTS(), bg.MAP(), '
+            'bg.MLE(). Pass inference="nuts".',
+            found=inference,
+        )
     if isinstance(inference, MLE) and inference.bias_corrected:
-        raise UnsupportedInference.because(
+        raise unsupported(
             "MLE(bias_corrected=True)",
             "no likelihood has its maximum at a divisor of n - 1, so no optimizer can find it",
             "Use MLE().",
@@ -154,10 +161,10 @@ def _report(method: str, seconds: float, fit: LaplaceFit) -> Report:
         f"{GRADIENT_TOLERANCE}: the density may have no maximum. State stronger priors and use "
         "inference='map', or use inference='nuts'."
     )
-    return Report(method, seconds, converged, verdict, details)
+    return Report(method, seconds, converged, Words(verdict), details)
 
 
-def _not_finite(program: UserProgram, fit: LaplaceFit, rows: ProgramRows) -> ProgramNotFinite:
+def _not_finite(program: UserProgram, fit: LaplaceFit, rows: ProgramRows) -> InvalidProgram:
     """Return the error naming the site and the rows without a finite density."""
     found = site_densities(program, fit.values, rows.x, rows.y)
     for name, density in found.items():
@@ -165,4 +172,11 @@ def _not_finite(program: UserProgram, fit: LaplaceFit, rows: ProgramRows) -> Pro
         if wrong and density.ndim:
             return not_finite(name, wrong, rows.x, density[wrong])
     outside = (n for n, density in found.items() if not density.ndim and not np.isfinite(density))
-    return ProgramNotFinite.elsewhere(next(outside, None))
+    site = next(outside, None)
+    return InvalidProgram(
+        "the program has no finite density, or no finite gradient, at {where} where the fit "
+        "starts.",
+        "Look for a negative scale, a division by zero, or a NaN that is masked only after it "
+        "was used; apply jnp.where first.",
+        where="its priors" if site is None else f"site {site!r}",
+    )

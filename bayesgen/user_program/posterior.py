@@ -10,12 +10,14 @@ import numpy as np
 from jaxtyping import Bool
 
 from bayesgen.classes import ClassPrior
-from bayesgen.errors import InvalidProgram, ProgramNotFinite, ProgramRefuses
+from bayesgen.errors import InvalidProgram, UnsupportedOperation
+from bayesgen.errors.wording import to_type
 from bayesgen.inference.posterior import DENSITY_FLOATS, DrawsPosterior
 from bayesgen.likelihoods.base import row_chunks
 from bayesgen.typing import Encoded, Labels, Traceable
 from bayesgen.user_program.impute import draw_missing, is_missing, require_masks
 from bayesgen.user_program.program import LABEL, SINGLE, Site, UserProgram, log_prob, row_of
+from bayesgen.user_program.refusals import OBSERVED, wrong_simulation
 
 LANES = 4096
 """Densities evaluated at once (draws x rows x classes): the memory that a program needs for each is
@@ -71,7 +73,7 @@ class ProgramPosterior(DrawsPosterior):
         with jax.enable_x64(True):
             return jax.device_get(_scorer(self.program)(self.values, dict(x)))
 
-    def _not_finite(self, encoded: Encoded, rows: np.ndarray) -> ProgramNotFinite:
+    def _not_finite(self, encoded: Encoded, rows: np.ndarray) -> InvalidProgram:
         point = {site: value[0] for site, value in self.values.items()}
         x = {name: array[rows] for name, array in encoded.items()}
         found = site_densities(self.program, point, x, np.zeros(len(rows), int))
@@ -103,7 +105,7 @@ class ProgramPosterior(DrawsPosterior):
         shape (row,).
 
         Raises:
-            ProgramRefuses: the program marks nothing, or not a missing cell.
+            UnsupportedOperation: the program marks nothing, or not a missing cell.
             InvalidProgram: the program does not return its input rows.
         """
         require_masks(self.program, {site: v[0] for site, v in self.values.items()}, encoded)
@@ -144,12 +146,22 @@ class ProgramPosterior(DrawsPosterior):
     def require_loo(self) -> None:
         """Raise for a point estimate, which has no draws to reweight."""
         if self.point:
-            raise ProgramRefuses.loo_of_point(self.report.method)
+            raise UnsupportedOperation(
+                "loo() of a program of your own reweights draws of its parameters, but "
+                "inference={method!r} has a single one.",
+                "Pass inference='nuts', or score held-out rows with bg.compare({{'this': "
+                "clf}}, X, y).",
+                method=self.report.method,
+            )
 
     def with_classes(self, classes: ClassPrior) -> "ProgramPosterior":
         """Return the same posterior under other class probabilities, drawn if they are unknown."""
         if not self.labels_alike:
-            raise InvalidProgram.labels_vary()
+            raise InvalidProgram(
+                'the program gives site "y" other probabilities in other rows, so there is no '
+                "single set of class probabilities to replace.",
+                "Change the program instead.",
+            )
         return cast("ProgramPosterior", super().with_classes(classes))
 
     def shifted(self, origin: dict[str, np.ndarray]) -> "ProgramPosterior":
@@ -178,11 +190,26 @@ def class_probs(program: UserProgram, values: Mapping[str, np.ndarray], x: Encod
     return probs / probs.sum(axis=1, keepdims=True)
 
 
-def not_finite(site: str, rows: list[int], x: Encoded, density: np.ndarray) -> ProgramNotFinite:
+def not_finite(site: str, rows: list[int], x: Encoded, density: np.ndarray) -> InvalidProgram:
     """Return the error about rows without a density: with missing values, or with invalid ones."""
     if with_nan(x, np.array(rows)).all():
-        return ProgramNotFinite.missing(site, rows)
-    return ProgramNotFinite.invalid(site, rows, "NaN" if np.isnan(density).any() else "-inf")
+        return InvalidProgram(
+            "site {site!r} gives no density to row {where:listed}, where cells are missing (NaN).",
+            "The program must handle them: omit their factors, "
+            "dist.Normal(...).mask(observed), after{code}",
+            site=site,
+            where=rows,
+            code=to_type(*OBSERVED),
+        )
+    return InvalidProgram(
+        "site {site!r} gives the log density {found} in row {where:listed}.",
+        "The row holds a value that the distribution does not allow (its support), or the "
+        "priors are centered far from the rows. Choose a distribution whose support holds the "
+        "column, or other guesses.",
+        site=site,
+        where=rows,
+        found="NaN" if np.isnan(density).any() else "-inf",
+    )
 
 
 def with_nan(x: Encoded, rows: np.ndarray) -> Bool[np.ndarray, " row"]:
@@ -236,7 +263,12 @@ def simulate(
             raise
         # a program of the user's own may stop in any way
         except Exception as error:
-            raise InvalidProgram.cannot_simulate(error) from error
+            raise InvalidProgram(
+                "the program cannot simulate rows: {problem}.",
+                "It is called as model(None, n_classes=..., n_rows=1) and returns (x, y); bind "
+                "the sizes that it would read from x, functools.partial(model, n_features=...).",
+                problem=f"{type(type(error).__name__).__name__}: {type(error).__name__}",
+            ) from error
     return rows, y
 
 
@@ -293,7 +325,7 @@ def _simulator(program: UserProgram, sizes: tuple[tuple[str, int], ...]) -> Call
     def one(values: Mapping, key: Traceable) -> tuple[dict, Traceable]:
         options = {"key": key, "value_of": lambda site: values.get(site["name"])}
         _, returned = program.run(None, None, **options, n_rows=1, **dict(sizes))
-        rows, y = row_of(program, returned, InvalidProgram.wrong_simulation)
+        rows, y = row_of(program, returned, wrong_simulation)
         return rows, y[0]
 
     return jax.jit(jax.vmap(one))

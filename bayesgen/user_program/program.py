@@ -9,10 +9,12 @@ from typing import Any, cast
 import numpy as np
 
 from bayesgen.errors import BayesgenError, InvalidProgram
+from bayesgen.errors.wording import to_type
 from bayesgen.inference.log_density import Shapes
 from bayesgen.likelihoods.supports import log_scale_free_jacobian
 from bayesgen.program import ONE_PROGRAM
 from bayesgen.typing import Traceable
+from bayesgen.user_program.refusals import one_density_per_row
 
 LABEL, ROW = "y", "row"
 """Names of the label site and of the plate of rows."""
@@ -134,10 +136,34 @@ def attempt(run: Callable[[], dict[str, Site]]) -> dict[str, Site]:
         samples = [f.f_locals for f in frames if f.f_code.co_name == "sample"]
         site = next((names["name"] for names in samples if "name" in names), None)
         if isinstance(error, jax.errors.JAXTypeError):
-            raise InvalidProgram.looks_at_values(site, error) from error
+            raise _stopped(
+                site,
+                error,
+                "While JAX traces the program, only the shapes of rows and parameters are known. "
+                "Write jnp.where(...) for an if, and make tables JAX's own:{code}",
+                to_type("table = jnp.asarray(table)", "cells = table[y]"),
+            ) from error
         if isinstance(error, ValueError) and "ncompatible shapes" in str(error):
-            raise InvalidProgram.shapes_clash(site, error) from error
-        raise InvalidProgram.failed(site, error) from error
+            raise _stopped(
+                site,
+                error,
+                'Inside plate "row" a site has one log density for a row; join the columns of a '
+                "row by .to_event(1):{code}",
+                one_density_per_row(site),
+            ) from error
+        by_hand = to_type("numpyro.handlers.seed(model, 0)(x, y, n_classes=2)")
+        raise _stopped(site, error, "Try it by hand:{code}", by_hand) from error
+
+
+def _stopped(site: str | None, error: Exception, cure: str, code: str) -> InvalidProgram:
+    return InvalidProgram(
+        "the program stopped{where}: {kind}: {reason}.",
+        cure,
+        where="" if site is None else f" at site {site!r}",
+        kind=type(error).__name__,
+        reason=(str(error).splitlines() or [""])[0].rstrip("."),
+        code=code,
+    )
 
 
 def identity(model: Callable) -> Hashable:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bayesgen.errors import InvalidProgram
+from bayesgen.errors.wording import to_type
 from bayesgen.inference.log_density import Shapes
 from bayesgen.typing import Traceable
 from bayesgen.user_program.program import (
@@ -23,7 +24,17 @@ from bayesgen.user_program.program import (
     is_observed,
     log_prob,
 )
+from bayesgen.user_program.refusals import (
+    HEAD,
+    LABEL_LINE,
+    PLATE,
+    in_plate,
+    one_density_per_row,
+    outside_plate,
+    rows_ignored,
+)
 
+MIXTURE = "parts = dist.MixtureSameFamily(dist.Categorical(weights[y]), components)"
 FEW = 24
 """Rows of a trial run, spread over all."""
 JITTER = 0.3
@@ -72,12 +83,16 @@ def validate(program: UserProgram, x: Arrays, y: np.ndarray) -> ProgramFacts:
     with jax.enable_x64(True):
         shapes = _shapes(program, few, y[some])
         if not shapes:
-            raise InvalidProgram.no_parameters()
+            raise InvalidProgram(
+                "the program has no parameters: every site is observed.",
+                "Add a prior for what is to be learned:\n    class_probs = "
+                'numpyro.sample("class_probs", dist.Dirichlet(jnp.ones(n_classes)))',
+            )
         found = jax.device_get(trial_run(program, shapes)(few, y[some]))
     _check_row_independence(found, y[some])
     data = sum(v[0] for name, v in found.together.items() if v.ndim == 2 and name != LABEL)
     if np.isfinite(data).all() and _alike(data) and not _equal_rows(few):
-        raise InvalidProgram.rows_ignored()
+        raise rows_ignored()
     return ProgramFacts(shapes, _alike(found.together[LABEL].T), found.start)
 
 
@@ -94,11 +109,21 @@ def check_arguments(program: UserProgram) -> None:
         if p.kind is p.KEYWORD_ONLY and p.default is p.empty and p.name != "n_classes"
     ]
     if unset:
-        raise InvalidProgram.missing_settings(unset)
+        raise InvalidProgram(
+            "the program needs the settings {names:listed}, which have no default.",
+            "Bind them: story=functools.partial(model, {given}).",
+            names=unset,
+            given=", ".join(f"{name}=..." for name in unset),
+        )
     try:
         signature.bind(None, None, n_classes=2)
     except TypeError as error:
-        raise InvalidProgram.wrong_arguments(str(error)) from None
+        raise InvalidProgram(
+            "the program cannot be called as model(x, y, n_classes=...): {problem}.",
+            "Write its head as{code}",
+            problem=str(error),
+            code=to_type(HEAD),
+        ) from None
 
 
 def _shapes(program: UserProgram, x: Arrays, y: np.ndarray) -> Shapes:
@@ -111,7 +136,14 @@ def _shapes(program: UserProgram, x: Arrays, y: np.ndarray) -> Shapes:
 
     def value_of(site: Site) -> Traceable | None:
         if site["type"] == "param":
-            raise InvalidProgram.no_prior(site["name"])
+            raise InvalidProgram(
+                "site {site!r} is a numpyro.param, which has no prior.",
+                "Write it as{code}",
+                site=site["name"],
+                code=to_type(
+                    f"{site['name']} = numpyro.sample({site['name']!r}, dist.Normal(0.0, 1.0))"
+                ),
+            )
         if not is_drawn(site):
             return None
         _check_drawn(site)
@@ -129,31 +161,67 @@ def _shapes(program: UserProgram, x: Arrays, y: np.ndarray) -> Shapes:
 
 def _check_drawn(site: Site) -> None:
     if site["name"] == LABEL:
-        raise InvalidProgram.label_not_observed()
+        raise InvalidProgram(
+            'site "y" is drawn although labels are given: the program does not observe them.',
+            "Add obs=y:{code}",
+            code=in_plate(LABEL_LINE),
+        )
     if in_rows(site):
-        raise InvalidProgram.hidden_in_row(site["name"])
+        raise InvalidProgram(
+            'site {site!r} in plate "row" is drawn anew for each row.',
+            "If it is a column, add obs=x. If it is hidden, sum it out, so that each row has "
+            "one density; over levels by a mixture:{code}",
+            site=site["name"],
+            code=in_plate(MIXTURE, 'numpyro.sample("x", parts, obs=x)'),
+        )
     if site["fn"].support.is_discrete:
-        raise InvalidProgram.discrete(site["name"])
+        raise InvalidProgram(
+            "the parameter at site {site!r} is discrete; only continuous ones can be sampled "
+            "or optimized.",
+            "Sum it out by dist.MixtureSameFamily, or fix it: functools.partial(model, "
+            "{site}=...).",
+            site=site["name"],
+        )
 
 
 def _check_observed(trace: dict[str, Site], n_rows: int) -> None:
     if LABEL not in trace or trace[LABEL]["type"] != "sample":
-        raise InvalidProgram.no_label()
+        raise InvalidProgram(
+            'the program has no site "y" for the label of a row.',
+            "Add{code}",
+            code=in_plate(LABEL_LINE),
+        )
     for site in filter(is_observed, trace.values()):
         if not in_rows(site):
             if site["name"] == LABEL or n_rows in np.shape(log_prob(site)):
-                raise InvalidProgram.no_row_plate(site["name"])
+                raise outside_plate(site["name"])
             continue
         frames = {frame.dim: frame.size for frame in site["cond_indep_stack"]}
         row = next(frame for frame in site["cond_indep_stack"] if frame.name == ROW)
         if row.dim != -1 or row.size != n_rows:
-            raise InvalidProgram.wrong_plate(row.dim, row.size, n_rows)
+            raise InvalidProgram(
+                'plate "row" has the size {size} and dim={dim}; with {n_rows:rows} it needs '
+                "the size {n_rows} and dim=-1.",
+                "Take the size from x:{code}",
+                dim=row.dim,
+                size=row.size,
+                n_rows=n_rows,
+                code=to_type("n_rows = len(x)", PLATE),
+            )
         shape = np.shape(log_prob(site))
         plates = {dim - len(shape): size for dim, size in enumerate(shape) if size > 1}
         if shape[-1:] != (n_rows,) or not plates.keys() <= frames.keys():
-            raise InvalidProgram.wrong_shape(site["name"], shape, n_rows)
+            raise InvalidProgram(
+                "site {site!r} has log densities of the shape {found}; with {n_rows:rows} the "
+                "shape ({n_rows},) is needed.",
+                "Join the columns of a row by .to_event(1):{code}",
+                site=site["name"],
+                found=shape,
+                n_rows=n_rows,
+                code=one_density_per_row(site["name"]),
+            )
     if not any(in_rows(s) for s in trace.values() if is_observed(s) and s["name"] != LABEL):
-        raise InvalidProgram.rows_ignored()
+        raise rows_ignored()
 
 
 def _check_row_independence(found: TrialRun, y: np.ndarray) -> None:
@@ -162,7 +230,17 @@ def _check_row_independence(found: TrialRun, y: np.ndarray) -> None:
         inside = density.ndim == 2
         together = density[y, np.arange(len(y))] if inside else density[y]
         if not np.allclose(found.alone[name], together, rtol=1e-6, atol=1e-9, equal_nan=True):
-            raise InvalidProgram.rows_depend(name) if inside else InvalidProgram.no_row_plate(name)
+            raise (
+                InvalidProgram(
+                    "site {site!r} gives a row a density that depends on the other rows, so new "
+                    "rows cannot be scored one by one.",
+                    "Compute from x row by row, and bind quantities of the training rows (a mean, "
+                    "a scale) beforehand: functools.partial(model, mean=X.mean(axis=0)).",
+                    site=name,
+                )
+                if inside
+                else outside_plate(name)
+            )
 
 
 def _alike(densities: np.ndarray) -> bool:

@@ -1,61 +1,60 @@
-"""The page of errors and warnings, from their classes: when each is raised, and its sentences."""
+"""The page of errors and warnings, from the code: when each kind is raised, and its sentences."""
 
 import ast
 import inspect
 import re
-import textwrap
+import string
 from collections.abc import Iterator
+from pathlib import Path
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from bayesgen import errors
-from bayesgen.errors.base import Sentence
 
 
 def kinds(base: type) -> list[type]:
-    """Return the public errors or warnings, in the order of their files."""
-    found = [kind for kind in vars(errors).values() if inspect.isclass(kind)]
-    return [kind for kind in found if issubclass(kind, base) and kind is not base]
+    """Return the public errors or warnings, in the order of their file."""
+    classes = [kind for kind in vars(errors).values() if inspect.isclass(kind)]
+    listed = [kind for kind in classes if issubclass(kind, base) and kind is not base]
+    return sorted(listed, key=lambda kind: inspect.getsourcelines(kind)[1])
 
 
-def sentences(kind: type) -> Iterator[str]:
-    """Yield the sentences of a class, with the name of each value that is filled in."""
-    for member in vars(kind).values():
-        if isinstance(member, Sentence):
-            parts = [(text, name) for text, name, *_ in member.parse(member.template)]
-            yield "".join(escaped(text) + (field(name) if name else "") for text, name in parts)
-        elif isinstance(member, classmethod):
-            yield from written_sentences(member)
+def sentences() -> Iterator[tuple[str, str]]:
+    """Yield (kind, sentence) of every sentence of the package, with the names of its values."""
+    for path in sorted(Path(inspect.getfile(errors)).parents[1].rglob("*.py")):
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.args:
+                template = bool(call.keywords)
+                text = " ".join(written(part, template=template) for part in call.args[:2])
+                if re.search(r"\w{3}.* \w{3}", re.sub(r"\\ \*.*?\*\\ ", "", text)):
+                    yield call.func.id, text
 
 
-def written_sentences(constructor: classmethod) -> Iterator[str]:
-    """Yield the sentences that a constructor writes itself."""
-    tree = ast.parse(textwrap.dedent(inspect.getsource(constructor.__func__)))
-    for call in ast.walk(tree):
-        if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "cls" and call.args:
-            text = written(call.args[0])
-            if re.search(r"\w{3}", re.sub(r"\*.*?\*", "", text)):
-                yield text
-
-
-def written(node: ast.AST) -> str:
-    """Return the text of a string, with names for what is computed."""
+def written(node: ast.AST, *, template: bool) -> str:
+    """Return the text of a problem or a cure, with names for what is filled in."""
     match node:
+        case ast.Constant(value=str(text)) if template:
+            pieces = string.Formatter().parse(text)
+            return "".join(
+                escaped(text) + (field(name) if name else "") for text, name, *_ in pieces
+            )
         case ast.Constant(value=str(text)):
             return escaped(text)
-        case ast.JoinedStr(values=parts):
-            return "".join(map(written, parts))
+        case ast.JoinedStr(values=values):
+            return "".join(written(part, template=template) for part in values)
         case ast.BinOp(left=left, op=ast.Add(), right=right):
-            return written(left) + written(right)
+            return written(left, template=template) + written(right, template=template)
+        case ast.Call(func=ast.Name(id="Cure"), args=[python, *_]):
+            return written(python, template=template)
     names = [part for part in ast.walk(node) if isinstance(part, ast.Name)]
     return field(names[-1].id) if names else field("…")
 
 
 def field(name: str) -> str:
     """Return a value to be filled in, by its name, in italics."""
-    words = re.split(r"[.[]", name)[0].strip("_").replace("_", " ")
+    words = re.split(r"[.[]", name)[0].strip("_").replace("_", " ").lower()
     return rf"\ *{words}*\ "
 
 
@@ -71,16 +70,17 @@ class ErrorMessages(SphinxDirective):
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Return a description of each class, followed by its sentences."""
-        lines = []
-        for kind in kinds(getattr(errors, self.arguments[0])):
-            lines += [
-                f".. autoexception:: bayesgen.errors.{kind.__name__}",
-                "   :show-inheritance:",
-            ]
-            lines += ["   :no-members:", ""]
-            for text in dict.fromkeys(sentences(kind)):
-                lines.append(f"   * {text}")
+        """Return a description of each kind, followed by its sentences."""
+        base, lines = getattr(errors, self.arguments[0]), []
+        every = list(sentences())
+        for kind in [*kinds(base), base]:
+            texts = dict.fromkeys(text for name, text in every if name == kind.__name__)
+            if kind is not base:
+                lines += [f".. autoexception:: bayesgen.errors.{kind.__name__}"]
+                lines += ["   :show-inheritance:", "   :no-members:", ""]
+                lines += [f"   * {text}" for text in texts]
+            elif texts:
+                lines += ["Of no kind of their own:", "", *(f"* {text}" for text in texts)]
             lines.append("")
         return self.parse_text_to_nodes("\n".join(lines))
 

@@ -13,8 +13,8 @@ from bayesgen.cli.data import LabelledData
 from bayesgen.cli.options import CsvFormat
 from bayesgen.cli.printing import model_in_words
 from bayesgen.estimators.compared import classifiers_by_method, default_methods
+from bayesgen.sources.csv_files import NULLS
 from bayesgen.table import read_table
-from bayesgen.table.sources.csv_files import NULLS
 
 FAST = ("--methods", "mle,exact", "--cv", "3", "--rivals", "none", "--train-rows", "all")
 
@@ -212,7 +212,7 @@ def test_wrong_usage_exits_with_2(arguments, capsys):
         (["{date}", "--target", "y"], "column 'when' holds dates"),
         (["{alone}", "--target", "y"], "no column besides 'y'"),
         (["{ragged}", "--target", "y"], "as a table: CSV parse error"),
-        (["{empty}", "--target", "y"], "as a table: Empty CSV file"),
+        (["{empty}", "--target", "y"], "as a table: CSV parse error: Empty CSV file"),
         (["{bytes}", "--target", "y"], "column 'y' of"),
         (["{fake}", "--target", "y"], "as a table: Could not open Parquet"),
     ],

@@ -18,7 +18,7 @@ from sklearn.naive_bayes import GaussianNB
 
 import bayesgen as bg
 from bayesgen.cli import main
-from bayesgen.errors import InvalidArgument, InvalidTarget
+from bayesgen.errors import InvalidArgument, InvalidData
 
 X, Y = bg.datasets.load_iris()
 PATIENT = np.arange(150) % 12
@@ -67,7 +67,7 @@ def test_folds_are_lowered_to_the_groups_of_the_smallest_class():
     found = bg.compare({"GNB": GaussianNB()}, X, Y, cv=5, groups=groups)
     assert found.folds == 3
     assert found.notes[0].startswith("class 'setosa' has only 3 groups, so there are 3 folds inste")
-    with pytest.raises(InvalidTarget, match=r"class 'setosa' has 1 group; .* Leave the group out"):
+    with pytest.raises(InvalidData, match=r"class 'setosa' has 1 group; .* Leave the group out"):
         bg.compare({"GNB": GaussianNB()}, X, Y, groups=np.where(Y == "setosa", 99, PATIENT))
 
 

@@ -33,7 +33,7 @@ def test_members_are_means_over_the_folds(pool):
     assert "nan" not in repr(found).lower()
 
 
-@pytest.mark.filterwarnings("ignore::bayesgen.errors.LeftOut")
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.BayesgenWarning")
 def test_a_member_that_is_left_out_of_a_fold_has_no_weight_there():
     X, y = np.random.default_rng(0).normal(size=(30, 2)), np.arange(30) // 5 > 0
     # a reference prior of 2 columns needs 4 rows of each class; folds have 3 or 4 of one

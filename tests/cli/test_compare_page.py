@@ -6,7 +6,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import bayesgen as bg
-from bayesgen.errors import UnwritableFile
+from bayesgen.errors import InvalidFile
 
 
 @pytest.fixture(scope="module")
@@ -60,5 +60,5 @@ def test_page_is_the_same_twice(comparison, page, tmp_path):
 
 
 def test_missing_folder_is_refused(comparison, tmp_path):
-    with pytest.raises(UnwritableFile, match="nowhere"):
+    with pytest.raises(InvalidFile, match="nowhere"):
         comparison.to_html(tmp_path / "nowhere" / "page.html")

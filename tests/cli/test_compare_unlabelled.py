@@ -43,6 +43,6 @@ def test_groups_are_those_of_all_rows():
 
 def test_minus_one_is_a_mark_with_a_warning():
     codes = np.where(BLANK, -1, np.unique(SPECIES, return_inverse=True)[1])
-    with pytest.warns(bg.errors.UnlabelledMark):
+    with pytest.warns(bg.errors.BayesgenWarning):
         found = bg.compare({"one": bg.NaiveBayes()}, X, codes, progress=False)
     assert found.classes.tolist() == [0, 1, 2]

@@ -77,140 +77,22 @@ def shrinking():
 
 
 WEIGHTED = good().assign(w=[1.0, 2.0, None, 1.0, 1.0, 1.0])
-SOURCES = {
-    "InvalidSource.unreadable": (
-        lambda: fit(folder() / "short.parquet"),
-        "Write the file again",
-        lambda: fit(folder() / "good" / "a.parquet"),
-    ),
-    "InvalidSource.engine": (
-        lambda: fit(dataset.dataset(folder() / "types")),
-        "pass the path of the files",
-        lambda: fit(str(folder() / "good" / "*.parquet"), y="y"),
-    ),
-    "InvalidSource.no_file": (
-        lambda: fit(folder() / "goode"),
-        "of a folder of them",
-        lambda: fit(folder() / "good"),
-    ),
-    "InvalidSource.several_formats": (
-        lambda: fit(folder() / "both"),
-        "/*.csv'",
-        lambda: fit(str(folder() / "both" / "*.csv")),
-    ),
-    "InvalidSource.types": (
-        lambda: fit(folder() / "types"),
-        "or leave it out",
-        lambda: fit(folder() / "types" / "a.parquet"),
-    ),
-    "InvalidSource.cell": (
-        lambda: fit(good()).predict_proba(folder() / "cells.csv").read_all(),
-        "polars.scan_csv(path, null_values=['?'])",
-        lambda: (
-            fit(good())
-            .predict_proba(pl.scan_csv(folder() / "cells.csv", null_values=["?"]))
-            .collect()
-        ),
-    ),
-    "InvalidSource.not_text": (
-        lambda: fit(folder() / "latin.csv"),
-        "Convert the file",
-        lambda: fit(folder() / "good.csv"),
-    ),
-    "InvalidSource.no_column": (
-        lambda: fit(parts(), "yy"),
-        "did you mean 'y'?",
-        lambda: fit(parts(), "y"),
-    ),
-    "InvalidSource.no_features": (
-        lambda: fit([good()[["y"]]]),
-        "no column besides 'y'",
-        lambda: fit([good()[["dose", "y"]]]),
-    ),
-    "InvalidSource.no_shared_column": (
-        lambda: fit(good()).predict_proba([good()[["y"]]]).read_all(),
-        "Name them as they were named",
-        lambda: fit(good()).predict_proba([good()]).read_all(),
-    ),
-    "InvalidSource.no_rows": (
-        lambda: fit([good()[:0]]),
-        "no rows",
-        lambda: fit([good()]),
-    ),
-    "InvalidSource.exhausted": (exhausted, "Create it again", lambda: fit(reader())),
-    "InvalidSource.no_names": (
-        lambda: fit(np.ones((6, 2))),
-        "fit(X, y)",
-        lambda: fit(np.arange(12.0).reshape(6, 2), Y),
-    ),
-    "InvalidSource.weights": (
-        lambda: fit([good()], sample_weight=np.ones(6)),
-        "sample_weight='column'",
-        lambda: fit([good().assign(w=1.0)], sample_weight="w"),
-    ),
-    "InvalidSource.no_weight": (
-        lambda: fit([WEIGHTED], sample_weight="w"),
-        "Leave these rows out",
-        lambda: fit([WEIGHTED.dropna()], sample_weight="w"),
-    ),
-    "InvalidSource.no_label": (
-        lambda: fit([good().assign(y=[None, *Y[1:]])]),
-        "Remove these rows",
-        lambda: fit([good()[1:]]),
-    ),
-    "InvalidSource.marked": (
-        lambda: fit(parts(y=[-1, 0, 1, 0, 1, 0])[1:]),
-        "write it as a word",
-        lambda: fit(parts(y=list("a01010"))[1:]),
-    ),
-    "InvalidSource.labels": (
-        lambda: fit(parts(y=[0, 1] * 3)),
-        "Cast it to text",
-        lambda: fit(parts(y=["0", "1"] * 3)),
-    ),
-    "InvalidSource.open_quote": (
-        lambda: fit(written(b'x,y\n1,a\n2,"b\n3,a\n4,b\n')),
-        "Close it there",
-        lambda: fit(written(b'x,y\n1,a\n2,"b"\n3,a\n4,b\n')),
-    ),
-    "InvalidSource.utf_16": (
-        lambda: fit(written("x,y\n1,a\n2,b\n".encode("utf-16"))),
-        "iconv -f utf-16 -t utf-8",
-        lambda: fit(written(b"x,y\n1,a\n2,b\n3,a\n4,b\n")),
-    ),
-    "InvalidSource.workbook": (
-        lambda: fit(written(b"PK\x03\x04")),
-        "Save its sheet as CSV",
-        lambda: fit(written(b"x,y\n1,a\n2,b\n3,a\n4,b\n")),
-    ),
-    "InvalidSource.new_columns": (
-        lambda: fit(parts(z=1.0)),
-        "X.drop(columns=['z'])",
-        lambda: fit([good(), good(z=1.0).drop(columns=["z"])]),
-    ),
-    "InvalidSource.frame": (
-        lambda: fit([good(), [[1, 2]]]),
-        "pandas.DataFrame(part)",
-        lambda: fit([good(), pd.DataFrame(good())]),
-    ),
-    "InvalidSource.read_once": (
-        lambda: fit(reader(), clf=bg.StackedClassifier([bg.NaiveBayes()])),
-        "a function that returns a new iterator",
-        lambda: fit(lambda: iter([good()]), clf=bg.StackedClassifier([bg.NaiveBayes()])),
-    ),
-    "InvalidSource.changed": (
-        lambda: fit(shrinking(), clf=bg.StackedClassifier([bg.NaiveBayes()])),
-        "pass the path",
-        lambda: fit(folder() / "good", clf=bg.StackedClassifier([bg.NaiveBayes()])),
-    ),
-    "InvalidSource.kept_rows": (
-        lambda: fit([good()], clf=bg.NaiveBayes(power_transform=True)),
-        "Fit a sample of the rows as a table",
-        lambda: fit(good(), clf=bg.NaiveBayes(power_transform=True)),
-    ),
-    "IncompletePart.lacks": (
-        lambda: fit([good(), good().drop(columns="dose")]),
-        "Add the columns",
-        lambda: fit([good(), good().assign(dose=np.nan)]),
-    ),
-}
+
+
+CURES = """
+fit(good()).predict_proba(folder() / "cells.csv").read_all()
+    null_values=['?'])
+    fit(good()).predict_proba(pl.scan_csv(folder() / "cells.csv", null_values=["?"])).collect()
+fit(np.ones((6, 2)))
+    fit(X, y)
+    fit(np.arange(12.0).reshape(6, 2), Y)
+fit([good()], sample_weight=np.ones(6))
+    sample_weight='column'
+    fit([good().assign(w=1.0)], sample_weight="w")
+fit(parts(z=1.0))
+    X.drop(columns=['z'])
+    fit([good(), good(z=1.0).drop(columns=["z"])])
+fit([good(), [[1, 2]]])
+    pandas.DataFrame(part)
+    fit([good(), pd.DataFrame(good())])
+"""

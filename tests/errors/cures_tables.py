@@ -105,58 +105,6 @@ def inf(*values):
 
 
 INF = table(dose=[1, 2, np.inf, 4, 5, -np.inf])
-ARGUMENTS = {
-    "InvalidArgument.not_one_of": (
-        lambda: naive(unseen="ignore"),
-        "unseen='missing'",
-        lambda: naive(unseen="missing"),
-    ),
-    "InvalidArgument.out_of_range": (
-        lambda: fitted().sample(0),
-        "n=1",
-        lambda: fitted().sample(n=1),
-    ),
-    "InvalidArgument.not_named": (
-        lambda: bg.compare([bg.LDA()], *iris()),
-        "{'LDA 0': classifiers[0]}",
-        lambda: bg.compare({"LDA 0": bg.LDA()}, *iris(), cv=2, progress=False),
-    ),
-    "InvalidArgument.not_an_instance": (
-        lambda: naive(NUMBERS, likelihood=bg.Normal),
-        "likelihood=bg.Normal()",
-        lambda: naive(NUMBERS, likelihood=bg.Normal()),
-    ),
-    "InvalidArgument.no_arguments": (
-        lambda: bg.NaiveBayes().set_params(likelihood__mean_rows=2),
-        "set_params(likelihood=bg.Normal(), likelihood__mean_rows=...)",
-        lambda: bg.NaiveBayes().set_params(likelihood=bg.Normal(), likelihood__mean_rows=2),
-    ),
-    "InvalidArgument.no_block": (
-        lambda: bg.NaiveBayes({"a": bg.Normal()}).set_params(likelihood__z__mean_rows=2),
-        "likelihood__a__",
-        lambda: bg.NaiveBayes({"a": bg.Normal()}).set_params(likelihood__a__mean_rows=2),
-    ),
-    "InvalidArgument.unknown_to": (
-        lambda: bg.Normal().set_params(mean_row=2),
-        "Did you mean mean_rows",
-        lambda: bg.Normal().set_params(mean_rows=2),
-    ),
-    "InvalidArgument.no_member_left": (
-        lambda: quietly(stack, [bg.LDA()]),
-        "members={'name': classifier}",
-        lambda: stack({"name": bg.NaiveBayes()}),
-    ),
-    "UnknownArgument.named": (
-        lambda: bg.NaiveBayes(priors=[0.5, 0.5]),
-        "class_prior",
-        lambda: bg.NaiveBayes(class_prior=[0.5, 0.5]),
-    ),
-    "UnknownArgument.by_position": (
-        lambda: bg.NaiveBayes("auto", "drop"),
-        "NaiveBayes(remainder=...)",
-        lambda: bg.NaiveBayes("auto", remainder="drop"),
-    ),
-}
 
 
 def quietly(call, *arguments):
@@ -164,206 +112,6 @@ def quietly(call, *arguments):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", bg.errors.BayesgenWarning)
         return call(*arguments)
-
-
-TABLES = {
-    "UnsupportedTable.of_type": (
-        lambda: lda(row for row in NUMBERS.to_numpy()),
-        "pandas.DataFrame(X)",
-        lambda: lda(pd.DataFrame(row for row in NUMBERS.to_numpy())),
-    ),
-    "UnsupportedTable.ragged": (
-        lambda: lda([[1.0, 2.0], [3.0]] * 3),
-        "None where a cell is missing",
-        lambda: naive([[1.0, 2.0], [3.0, None], [4.0, 3.0]] * 2),
-    ),
-    "UnsupportedTable.path": (
-        lambda: naive("table.csv"),
-        "pandas.read_csv('table.csv')",
-        lambda: naive(pd.read_csv(io.StringIO(table().to_csv(index=False)))),
-    ),
-    "UnsupportedTable.lazy": (
-        lambda: naive(pl.from_pandas(table()).lazy()),
-        "X.collect()",
-        lambda: naive(pl.from_pandas(table()).lazy().collect()),
-    ),
-    "UnsupportedTable.records": (
-        lambda: naive(table().to_dict("records")),
-        "pandas.DataFrame(X)",
-        lambda: naive(pd.DataFrame(table().to_dict("records"))),
-    ),
-    "UnsupportedTable.sparse": (
-        lambda: bg.compare({"lda": bg.LDA()}, COUNTS, LABELS),
-        "X.toarray()",
-        lambda: bg.compare({"lda": bg.LDA()}, COUNTS.toarray(), LABELS, cv=2, progress=False),
-    ),
-    "UnsupportedTable.sparse_for": (
-        lambda: lda(COUNTS, LABELS),
-        "likelihood=bg.Multinomial()",
-        lambda: general(bg.Multinomial(), COUNTS, LABELS),
-    ),
-    "UnsupportedTable.sparse_pattern": (
-        lambda: general(bg.Multinomial(), COUNTS, LABELS, missing="learn"),
-        "X.toarray()",
-        lambda: general(bg.Poisson(), COUNTS.toarray(), LABELS, missing="learn"),
-    ),
-    "InvalidTable.not_two_dimensional": (
-        lambda: lda(NUMBERS["a"].to_numpy()),
-        "numpy.reshape(X, (-1, 1))",
-        lambda: lda(np.reshape(NUMBERS["a"].to_numpy(), (-1, 1))),
-    ),
-    "InvalidTable.series": (
-        lambda: lda(NUMBERS["a"]),
-        "X.to_frame()",
-        lambda: lda(NUMBERS["a"].to_frame()),
-    ),
-    "InvalidTable.duplicate_names": (
-        lambda: lda(NUMBERS.set_axis(["a", "a"], axis=1)),
-        "X.columns = [...]",
-        lambda: lda(NUMBERS.set_axis(["a", "b"], axis=1)),
-    ),
-    "InvalidValues.infinite": (
-        lambda: naive(INF),
-        "X.replace([numpy.inf, -numpy.inf], numpy.nan)",
-        lambda: naive(INF.replace([np.inf, -np.inf], np.nan)),
-    ),
-    "InvalidValues.too_large": (
-        lambda: naive(table(dose=[1e160, 2e160, 3e160, 4e160, 5e160, 6e160])),
-        "divide the column by a constant",
-        lambda: naive(table(dose=np.arange(6) * 1e160 / 1e160)),
-    ),
-    "InvalidValues.too_large_to_transform": (
-        lambda: transformed(power_transform=True).predict([[1e140], [-1e140]]),
-        "leave out power_transform=True",
-        lambda: transformed().predict([[1e140], [-1e140]]),
-    ),
-    "InvalidValues.tiny_spread": (
-        lambda: naive(table(dose=np.arange(6) * 1e-160)),
-        "multiply the column by a constant",
-        lambda: naive(table(dose=np.arange(6) * 1e-160 * 1e160)),
-    ),
-    "InvalidValues.complex_numbers": (
-        lambda: naive(table(dose=np.arange(6) + 1j)),
-        "numpy.real(X[column])",
-        lambda: naive(table(dose=np.real(np.arange(6) + 1j))),
-    ),
-    "InvalidValues.complex_array of a sparse matrix": (
-        lambda: words(COUNTS.astype(complex)),
-        "scipy.sparse.hstack([X.real, X.imag])",
-        lambda: words(hstack([COUNTS.real, COUNTS.real])),
-    ),
-    "InvalidValues.complex_array": (
-        lambda: lda(NUMBERS.to_numpy() * (1 + 1j)),
-        "numpy.hstack([X.real, X.imag])",
-        lambda: lda(np.hstack([NUMBERS.to_numpy(), NUMBERS.to_numpy()[::-1]])),
-    ),
-    "UnsupportedColumn.date": (
-        lambda: naive(table(dose=dates())),
-        "X[column].dt.month",
-        lambda: quietly(naive, table(dose=pd.Series(dates()).dt.month)),
-    ),
-    "UnsupportedColumn.nested": (
-        lambda: naive(table(dose=[[1]] * 6)),
-        "drop the column",
-        lambda: naive(table().drop(columns="dose")),
-    ),
-    "UnsupportedColumn.mixed": (
-        lambda: naive(table(dose=[1, "2", 3, 4, 5, 6])),
-        "X['dose'] = pandas.to_numeric(X['dose'], errors='coerce')",
-        lambda: naive(table(dose=pd.to_numeric(pd.Series([1, "2", 3, 4, 5, 6])))),
-    ),
-    "UnsupportedColumn.text_numbers": (
-        lambda: naive(np.array([["red", 1.0], ["blue", 2.0]] * 3)),
-        "dtype=object",
-        lambda: naive(np.array([["red", 1.0], ["blue", 2.0]] * 3, dtype=object)),
-    ),
-    "UnsupportedColumn.name": (
-        lambda: lda(NUMBERS.set_axis([("a", 1), 2.5], axis=1)),
-        "X.set_axis([str(c) for c in X.columns], axis=1)",
-        lambda: lda(NUMBERS.set_axis(["('a', 1)", "2.5"], axis=1)),
-    ),
-    "UnsupportedColumn.mixed_names": (
-        lambda: lda(NUMBERS.set_axis(["a", 2], axis=1)),
-        "X.set_axis([str(c) for c in X.columns], axis=1)",
-        lambda: lda(NUMBERS.set_axis(["a", "2"], axis=1)),
-    ),
-}
-COLUMNS = {
-    "NotNumeric.column": (
-        lambda: naive(likelihood={"colour": bg.Normal()}, remainder="auto"),
-        "likelihood={'colour': bg.Categorical(), ...}",
-        lambda: naive(likelihood={"colour": bg.Categorical()}, remainder="auto"),
-    ),
-    "NotLevels.fractions": (
-        lambda: naive(likelihood={"dose": bg.Categorical()}, remainder="auto"),
-        "likelihood={'dose': bg.Normal(), ...}",
-        lambda: naive(likelihood={"dose": bg.Normal()}, remainder="auto"),
-    ),
-    "NotLevels.changed": (
-        lambda: batches((table(colour=list("123123")), Y), (table(colour=[1, 2, 3] * 2), Y)),
-        "X[column].astype(str)",
-        lambda: batches(*[(table(colour=list("123123")), Y)] * 2),
-    ),
-    "NotBinary.number": (
-        lambda: naive(likelihood={"dose": bg.Bernoulli()}, remainder="auto"),
-        "X[column] > 0",
-        lambda: quietly(
-            partial(naive, table(dose=table()["dose"] > 0)),
-            Y,
-            {"dose": bg.Bernoulli(), "colour": bg.Categorical(), "smoker": bg.Bernoulli()},
-        ),
-    ),
-    "NotBinary.levels": (
-        lambda: naive(likelihood={"colour": bg.Bernoulli()}, remainder="auto"),
-        "likelihood={'colour': bg.Categorical(), ...}",
-        lambda: naive(likelihood={"colour": bg.Categorical()}, remainder="auto"),
-    ),
-    "NotCounts.number": (
-        lambda: naive(likelihood={"dose": bg.Poisson()}, remainder="auto"),
-        "likelihood={'dose': bg.Normal(), ...}",
-        lambda: naive(likelihood={"dose": bg.Normal()}, remainder="auto"),
-    ),
-    "MissingCells.at_fit": (
-        lambda: general(bg.Multinomial(), GAPS),
-        "X.fillna(0)",
-        lambda: general(bg.Multinomial(), GAPS.fillna(0)),
-    ),
-    "UnknownColumns.not_in_table": (
-        lambda: naive(likelihood={"height": bg.Normal()}, remainder="auto"),
-        "'dose'",
-        lambda: naive(likelihood={"dose": bg.Normal()}, remainder="auto"),
-    ),
-    "UnknownColumns.twice": (
-        lambda: naive(likelihood={"dose": bg.Normal(), 0: bg.Normal()}, remainder="auto"),
-        "Leave one of the entries out",
-        lambda: naive(likelihood={"dose": bg.Normal()}, remainder="auto"),
-    ),
-    "UnknownColumns.left_out": (
-        lambda: naive(likelihood={"dose": bg.Normal()}),
-        'remainder="auto"',
-        lambda: naive(likelihood={"dose": bg.Normal()}, remainder="auto"),
-    ),
-    "TooManyCells.block": (
-        lambda: big_table(bg.JointCategorical()),
-        "{'c0': bg.Categorical(), ('c1', 'c2'): bg.JointCategorical(), ...}",
-        lambda: big_table({"c0": bg.Categorical(), ("c1", "c2"): bg.JointCategorical()}),
-    ),
-    "UnseenLevelError.in_column": (
-        lambda: naive(unseen="error").predict(table(colour=["teal"] * 6)),
-        "a pandas Categorical",
-        lambda: naive(declared(), unseen="error").predict(table(colour=["teal"] * 6)),
-    ),
-    "UnseenLevel.in_column": (
-        lambda: fitted().predict(table(colour=["teal"] * 6)),
-        "a pandas Categorical",
-        lambda: naive(declared()).predict(table(colour=["teal"] * 6)),
-    ),
-    "IdentifierColumn.column": (
-        lambda: identified(),
-        "X.drop(columns='name')",
-        lambda: identified(drop="name"),
-    ),
-}
 
 
 def declared():
@@ -385,96 +133,6 @@ def big_table(likelihood):
     return general(likelihood, X, np.arange(60) % 2)
 
 
-TARGETS = {
-    "InvalidTarget.absent": (lambda: naive(y=None), "fit(X, y)", lambda: naive(y=Y)),
-    "InvalidTarget.wrong_shape": (
-        lambda: naive(y=np.eye(2)[[0, 0, 0, 1, 1, 1]]),
-        "y.argmax(axis=1)",
-        lambda: naive(y=np.eye(2)[[0, 0, 0, 1, 1, 1]].argmax(axis=1)),
-    ),
-    "InvalidTarget.ragged": (
-        lambda: naive(y=[[1], [1, 2], [1], [2], [2], [2]]),
-        "a list of labels",
-        lambda: naive(y=[1, 1, 1, 2, 2, 2]),
-    ),
-    "InvalidTarget.mixed": (
-        lambda: naive(y=np.array([1, "a", 1, 2, 2, 2], dtype=object)),
-        "y.astype(str)",
-        lambda: naive(y=np.array([1, "a", 1, 2, 2, 2], dtype=object).astype(str)),
-    ),
-    "InvalidTarget.infinite": (
-        lambda: naive(y=[0, 1, np.inf, 0, 1, 1]),
-        "keep = numpy.isfinite(y); fit(X[keep], y[keep])",
-        lambda: kept(np.array([0, 1, np.inf, 0, 1, 1]), np.isfinite),
-    ),
-    "InvalidTarget.fractions": (
-        lambda: naive(y=[0.5, 1.5, 0.5, 1.5, 2.5, 2.5]),
-        "y.astype(str)",
-        lambda: naive(y=np.array([0.5, 1.5, 0.5, 1.5, 2.5, 2.5]).astype(str)),
-    ),
-    "InvalidTarget.undeclared": (
-        lambda: bg.NaiveBayes().partial_fit(table(), Y, ["sick", "dead"]),
-        "partial_fit(X, y, classes=[...])",
-        lambda: bg.NaiveBayes().partial_fit(table(), Y, classes=["sick", "well", "dead"]),
-    ),
-    "TooFewClasses.found": (
-        lambda: bg.NaiveBayes().partial_fit(table(), ["sick"] * 6).predict(table()),
-        "partial_fit(X, y, classes=[...])",
-        lambda: batches((table(), ["sick"] * 6, ["sick", "well"]), (table(), Y)).predict(table()),
-    ),
-    "InvalidWeights.not_numeric": (
-        lambda: naive(weight=["a", "b", "c", "d", "e", "f"]),
-        "Pass None",
-        lambda: naive(weight=None),
-    ),
-    "InvalidWeights.values": (
-        lambda: naive(weight=[1, 1, -1, 1, 1, 1]),
-        "numpy.clip(weight, 0, None)",
-        lambda: naive(weight=np.clip([1, 1, -1, 1, 1, 1], 0, None)),
-    ),
-    "InvalidWeights.wrong_shape": (
-        lambda: naive(weight=[1.0, 2.0]),
-        "Pass None",
-        lambda: naive(weight=None),
-    ),
-    "InvalidWeights.all_zero": (
-        lambda: naive(weight=np.zeros(6)),
-        "Pass None",
-        lambda: naive(weight=None),
-    ),
-    "InvalidWeights.fractions": (
-        lambda: fitted().estimate_prevalence(table(), sample_weight=np.full(6, 1.5)),
-        "numpy.rint(sample_weight)",
-        lambda: fitted().estimate_prevalence(table(), sample_weight=np.rint(np.full(6, 1.5))),
-    ),
-    "NoRows.to_leave_out": (
-        lambda: batches((NUMBERS, Y)).estimate_prevalence(NUMBERS, method="left_out"),
-        "method='density'",
-        lambda: batches((NUMBERS, Y)).estimate_prevalence(NUMBERS, method="density"),
-    ),
-    "NoRows.for_label_shift": (
-        lambda: batches((NUMBERS, Y)).check_label_shift(NUMBERS),
-        "check_label_shift(X_new, X=X, y=y)",
-        lambda: batches((NUMBERS, Y)).check_label_shift(NUMBERS, X=NUMBERS, y=Y),
-    ),
-    "NoRows.pass_them": (
-        lambda: batches((NUMBERS, Y)).loo(),
-        "loo(X, y)",
-        lambda: batches((NUMBERS, Y)).loo(NUMBERS, Y),
-    ),
-    "NoRows.others": (
-        lambda: fitted().loo(table()[1:], Y[1:]),
-        "predict_log_proba",
-        lambda: fitted().predict_log_proba(table()[1:]),
-    ),
-    "NoRows.to_learn_from": (
-        lambda: again(naive(temper="learn")),
-        "fit with all rows",
-        lambda: naive(pd.concat([table()] * 2), Y * 2, temper="learn"),
-    ),
-}
-
-
 def kept(y, good):
     keep = good(y)
     return naive(table()[keep], y[keep])
@@ -485,3 +143,173 @@ def again(clf):
     import copy
 
     return copy.deepcopy(clf).partial_fit(table(), Y)
+
+
+CURES = """
+naive(unseen="ignore")
+    unseen='missing'
+    naive(unseen="missing")
+fitted().sample(0)
+    n=1
+    fitted().sample(n=1)
+bg.compare([bg.LDA()], *iris())
+    {'LDA 0': classifiers[0]}
+    bg.compare({"LDA 0": bg.LDA()}, *iris(), cv=2, progress=False)
+naive(NUMBERS, likelihood=bg.Normal)
+    likelihood=bg.Normal()
+    naive(NUMBERS, likelihood=bg.Normal())
+bg.NaiveBayes().set_params(likelihood__mean_rows=2)
+    set_params(likelihood=bg.Normal(), likelihood__mean_rows=...)
+    bg.NaiveBayes().set_params(likelihood=bg.Normal(), likelihood__mean_rows=2)
+bg.NaiveBayes({"a": bg.Normal()}).set_params(likelihood__z__mean_rows=2)
+    likelihood__a__
+bg.Normal().set_params(mean_row=2)
+    Did you mean mean_rows
+quietly(stack, [bg.LDA()])
+    members={'name': classifier}
+    stack({"name": bg.NaiveBayes()})
+bg.NaiveBayes(priors=[0.5, 0.5])
+    class_prior
+bg.NaiveBayes("auto", "drop")
+    NaiveBayes(remainder=...)
+    bg.NaiveBayes("auto", remainder="drop")
+lda([[1.0, 2.0], [3.0]] * 3)
+    None where a cell is missing
+bg.compare({"lda": bg.LDA()}, COUNTS, LABELS)
+    X.toarray()
+    bg.compare({"lda": bg.LDA()}, COUNTS.toarray(), LABELS, cv=2, progress=False)
+lda(COUNTS, LABELS)
+    likelihood=bg.Multinomial()
+    general(bg.Multinomial(), COUNTS, LABELS)
+general(bg.Multinomial(), COUNTS, LABELS, missing="learn")
+    X.toarray()
+    general(bg.Poisson(), COUNTS.toarray(), LABELS, missing="learn")
+lda(NUMBERS["a"].to_numpy())
+    numpy.reshape(X, (-1, 1))
+    lda(np.reshape(NUMBERS["a"].to_numpy(), (-1, 1)))
+lda(NUMBERS.set_axis(["a", "a"], axis=1))
+    X.columns = [...]
+    lda(NUMBERS.set_axis(["a", "b"], axis=1))
+naive(INF)
+    X.replace([numpy.inf, -numpy.inf], numpy.nan)
+    naive(INF.replace([np.inf, -np.inf], np.nan))
+naive(table(dose=[1e+160, 2e+160, 3e+160, 4e+160, 5e+160, 6e+160]))
+    divide the column by a constant
+transformed(power_transform=True).predict([[1e+140], [-1e+140]])
+    leave out power_transform=True
+    transformed().predict([[1e+140], [-1e+140]])
+naive(table(dose=np.arange(6) * 1e-160))
+    multiply the column by a constant
+naive(table(dose=np.arange(6) + 1j))
+    numpy.real(X[column])
+    naive(table(dose=np.real(np.arange(6) + 1j)))
+words(COUNTS.astype(complex))
+    scipy.sparse.hstack([X.real, X.imag])
+    words(hstack([COUNTS.real, COUNTS.real]))
+lda(NUMBERS.to_numpy() * (1 + 1j))
+    numpy.hstack([X.real, X.imag])
+    lda(np.hstack([NUMBERS.to_numpy(), NUMBERS.to_numpy()[::-1]]))
+naive(table(dose=dates()))
+    X[column].dt.month
+    quietly(naive, table(dose=pd.Series(dates()).dt.month))
+naive(table(dose=[[1]] * 6))
+    drop the column
+naive(table(dose=[1, "2", 3, 4, 5, 6]))
+    X['dose'] = pandas.to_numeric(X['dose'], errors='coerce')
+    naive(table(dose=pd.to_numeric(pd.Series([1, "2", 3, 4, 5, 6]))))
+naive(np.array([["red", 1.0], ["blue", 2.0]] * 3))
+    dtype=object
+    naive(np.array([["red", 1.0], ["blue", 2.0]] * 3, dtype=object))
+lda(NUMBERS.set_axis([("a", 1), 2.5], axis=1))
+    X.set_axis([str(c) for c in X.columns], axis=1)
+    lda(NUMBERS.set_axis(["('a', 1)", "2.5"], axis=1))
+lda(NUMBERS.set_axis(["a", 2], axis=1))
+    X.set_axis([str(c) for c in X.columns], axis=1)
+    lda(NUMBERS.set_axis(["a", "2"], axis=1))
+naive(likelihood={"colour": bg.Normal()}, remainder="auto")
+    likelihood={'colour': bg.Categorical(), ...}
+    naive(likelihood={"colour": bg.Categorical()}, remainder="auto")
+naive(likelihood={"dose": bg.Categorical()}, remainder="auto")
+    likelihood={'dose': bg.Normal(), ...}
+    naive(likelihood={"dose": bg.Normal()}, remainder="auto")
+batches((table(colour=list("123123")), Y), (table(colour=[1, 2, 3] * 2), Y))
+    X[column].astype(str)
+    batches(*[(table(colour=list("123123")), Y)] * 2)
+naive(likelihood={"dose": bg.Bernoulli()}, remainder="auto")
+    X[column] > 0
+    quietly(naive, table(dose=table()["dose"] > 0))
+naive(likelihood={"colour": bg.Bernoulli()}, remainder="auto")
+    likelihood={'colour': bg.Categorical(), ...}
+    naive(likelihood={"colour": bg.Categorical()}, remainder="auto")
+naive(likelihood={"dose": bg.Poisson()}, remainder="auto")
+    likelihood={'dose': bg.Normal(), ...}
+    naive(likelihood={"dose": bg.Normal()}, remainder="auto")
+general(bg.Multinomial(), GAPS)
+    X.fillna(0)
+    general(bg.Multinomial(), GAPS.fillna(0))
+naive(likelihood={"height": bg.Normal()}, remainder="auto")
+    'dose'
+naive(likelihood={"dose": bg.Normal(), 0: bg.Normal()}, remainder="auto")
+    Leave one of the entries out
+naive(likelihood={"dose": bg.Normal()})
+    remainder="auto"
+    naive(likelihood={"dose": bg.Normal()}, remainder="auto")
+big_table(bg.JointCategorical())
+    {'c0': bg.Categorical(), ('c1', 'c2'): bg.JointCategorical(), ...}
+    big_table({"c0": bg.Categorical(), ("c1", "c2"): bg.JointCategorical()})
+naive(unseen="error").predict(table(colour=["teal"] * 6))
+    a pandas Categorical
+fitted().predict(table(colour=["teal"] * 6))
+    a pandas Categorical
+identified()
+    X.drop(columns='name')
+    identified(drop="name")
+naive(y=None)
+    fit(X, y)
+    naive(y=Y)
+naive(y=np.eye(2)[[0, 0, 0, 1, 1, 1]])
+    y.argmax(axis=1)
+    naive(y=np.eye(2)[[0, 0, 0, 1, 1, 1]].argmax(axis=1))
+naive(y=[[1], [1, 2], [1], [2], [2], [2]])
+    a list of labels
+naive(y=np.array([1, "a", 1, 2, 2, 2], dtype=object))
+    y.astype(str)
+    naive(y=np.array([1, "a", 1, 2, 2, 2], dtype=object).astype(str))
+naive(y=[0, 1, np.inf, 0, 1, 1])
+    keep = numpy.isfinite(y); fit(X[keep], y[keep])
+    kept(np.array([0, 1, np.inf, 0, 1, 1]), np.isfinite)
+naive(y=[0.5, 1.5, 0.5, 1.5, 2.5, 2.5])
+    y.astype(str)
+    naive(y=np.array([0.5, 1.5, 0.5, 1.5, 2.5, 2.5]).astype(str))
+bg.NaiveBayes().partial_fit(table(), Y, ["sick", "dead"])
+    partial_fit(X, y, classes=[...])
+    bg.NaiveBayes().partial_fit(table(), Y, classes=["sick", "well", "dead"])
+bg.NaiveBayes().partial_fit(table(), ["sick"] * 6).predict(table())
+    partial_fit(X, y, classes=[...])
+    batches((table(), ["sick"] * 6, ["sick", "well"]), (table(), Y)).predict(table())
+naive(weight=["a", "b", "c", "d", "e", "f"])
+    Pass None
+naive(weight=[1, 1, -1, 1, 1, 1])
+    numpy.clip(weight, 0, None)
+    naive(weight=np.clip([1, 1, -1, 1, 1, 1], 0, None))
+naive(weight=[1.0, 2.0])
+    Pass None
+naive(weight=np.zeros(6))
+    Pass None
+fitted().estimate_prevalence(table(), sample_weight=np.full(6, 1.5))
+    numpy.rint(sample_weight)
+    fitted().estimate_prevalence(table(), sample_weight=np.rint(np.full(6, 1.5)))
+batches((NUMBERS, Y)).estimate_prevalence(NUMBERS, method="left_out")
+    method='density'
+    batches((NUMBERS, Y)).estimate_prevalence(NUMBERS, method="density")
+batches((NUMBERS, Y)).check_label_shift(NUMBERS)
+    check_label_shift(X_new, X=X, y=y)
+    batches((NUMBERS, Y)).check_label_shift(NUMBERS, X=NUMBERS, y=Y)
+batches((NUMBERS, Y)).loo()
+    loo(X, y)
+    batches((NUMBERS, Y)).loo(NUMBERS, Y)
+fitted().loo(table()[1:], Y[1:])
+    predict_log_proba
+again(naive(temper="learn"))
+    fit with all rows
+"""

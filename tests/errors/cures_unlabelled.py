@@ -40,67 +40,34 @@ def harmed(**params):
 
 ALL, START, REST = slice(None), slice(100), slice(100, None)
 ONE = np.where((np.cumsum(CODES == 0) > 1) & (CODES == 0), None, FEW)
-UNLABELLED = {
-    "MissingLabels.in_rows": (
-        lambda: bg.NaiveBayes(unlabelled=None).fit(X, FEW),
-        "keep = pandas.notna(y); fit(X[keep], y[keep])",
-        lambda: bg.NaiveBayes().fit(X[pd.notna(FEW)], FEW[pd.notna(FEW)]),
-    ),
-    "UnlabelledMark.minus_one": (
-        lambda: bg.NaiveBayes().fit(X, MARKED),
-        "pass None in place of -1",
-        lambda: quiet(np.where(BLANK, None, CODES)),
-    ),
-    "UnlabelledMark.minus_one unlabelled": (
-        lambda: bg.NaiveBayes().fit(X, MARKED),
-        "unlabelled=None",
-        lambda: bg.NaiveBayes(unlabelled=None).fit(X, MARKED),
-    ),
-    "UnlabelledHurts.at_weight": (
-        lambda: harmed(unlabelled=1),
-        "unlabelled='learn'",
-        lambda: harmed(unlabelled="learn"),
-    ),
-    "UnlabelledHurts.too_few_labels": (
-        lambda: bg.NaiveBayes().fit(X, ONE),
-        "unlabelled=0.1",
-        lambda: quiet(ONE, unlabelled=0.1, inference="expected"),
-    ),
-    "MinusOneLabels.once_a_class": (
-        lambda: batches((START, np.where(CODES[START] == 0, -1, 1)), (REST, np.zeros(50, int))),
-        "partial_fit(X, y, classes=[...])",
-        lambda: batches(
-            (START, np.where(CODES[START] == 0, -1, 1), [-1, 0, 1]), (REST, np.zeros(50, int))
-        ),
-    ),
-    "NoRows.labelled_alone": (
-        lambda: batches((ALL, SPECIES), (ALL, FEW)),
-        "unlabelled=0.1",
-        lambda: batches((ALL, SPECIES), (ALL, FEW), unlabelled=0.1, inference="expected"),
-    ),
-    "NoRows.without_labels": (
-        lambda: quiet(SPECIES).score(X, np.full(150, None)),
-        "Pass rows with labels",
-        lambda: quiet(SPECIES).score(X, SPECIES),
-    ),
-    "NoLabelDistributions.without_rows": (
-        lambda: copy.deepcopy(quiet(FEW)).transduction_,
-        "Call fit with all rows",
-        lambda: quiet(FEW).transduction_,
-    ),
-    "NoEvidence.unlabelled_rows": (
-        lambda: bg.NaiveBayes().fit(X, FEW).log_evidence_,
-        "bg.compare({'one': ..., 'other': ...}, X, y)",
-        lambda: bg.compare({"one": bg.LDA(), "other": bg.QDA()}, X, SPECIES, cv=2, progress=False),
-    ),
-    "NoClosedForm.expected_labels": (
-        lambda: bg.NaiveBayes(inference="exact").fit(X, FEW),
-        "inference='auto'",
-        lambda: quiet(FEW, inference="auto"),
-    ),
-    "NoClosedForm.sampled_labels": (
-        lambda: bg.NaiveBayes(inference=bg.Exact(draws=50), unlabelled=1).fit(X[::3], FEW[::3]),
-        "inference='auto'",
-        lambda: bg.NaiveBayes(inference="auto", unlabelled=1).fit(X[::3], FEW[::3]),
-    ),
-}
+
+
+CURES = """
+bg.NaiveBayes(unlabelled=None).fit(X, FEW)
+    keep = pandas.notna(y); fit(X[keep], y[keep])
+    bg.NaiveBayes().fit(X[pd.notna(FEW)], FEW[pd.notna(FEW)])
+bg.NaiveBayes().fit(X, MARKED)
+    pass None in place of -1
+harmed(unlabelled=1)
+    unlabelled='learn'
+    harmed(unlabelled="learn")
+bg.NaiveBayes().fit(X, ONE)
+    unlabelled=0.1
+    quiet(ONE, unlabelled=0.1, inference="expected")
+batches((START, np.where(CODES[START] == 0, -1, 1)), (REST, np.zeros(50, int)))
+    partial_fit(X, y, classes=[...])
+    batches((START, np.where(CODES[START] == 0, -1, 1), [-1, 0, 1]), (REST, np.zeros(50, int)))
+batches((ALL, SPECIES), (ALL, FEW))
+    unlabelled=0.1
+    batches((ALL, SPECIES), (ALL, FEW), unlabelled=0.1, inference="expected")
+quiet(SPECIES).score(X, np.full(150, None))
+    Pass rows with labels
+copy.deepcopy(quiet(FEW)).transduction_
+    Call fit with all rows
+bg.NaiveBayes().fit(X, FEW).log_evidence_
+    bg.compare({'one': ..., 'other': ...}, X, y)
+    bg.compare({"one": bg.LDA(), "other": bg.QDA()}, X, SPECIES, cv=2, progress=False)
+bg.NaiveBayes(inference="exact").fit(X, FEW)
+    inference='auto'
+    quiet(FEW, inference="auto")
+"""

@@ -19,19 +19,19 @@ WARNED = [
     (
         "an unseen level counts as missing",
         lambda: bg.NaiveBayes().fit(COLOURS, Y).predict_proba(pd.DataFrame({"colour": ["teal"]})),
-        errors.UnseenLevel,
+        errors.CountsAsMissing,
         "column 'colour' has the level 'teal' in 1 of 1 row; the fit had 'blue', 'red'",
     ),
     (
         "a constant column",
         lambda: bg.NaiveBayes().fit(NUMBERS.assign(c=2.0), Y).predict_proba(NUMBERS.assign(c=3.0)),
-        errors.UninformativeColumn,
+        errors.SuspiciousColumn,
         "column 'c' is constant or never observed",
     ),
     (
         "a column without a cell",
         lambda: bg.QDA().fit(NUMBERS.assign(c=np.nan), Y).predict_proba(NUMBERS.assign(c=3.0)),
-        errors.UninformativeColumn,
+        errors.SuspiciousColumn,
         "column 'c' is constant or never observed",
     ),
     (
@@ -41,7 +41,7 @@ WARNED = [
             .fit(NUMBERS.assign(a=[1.0, 1, 1, 2, 3, 4]), Y)
             .predict_proba(NUMBERS)
         ),
-        errors.DegenerateVariance,
+        errors.DegenerateEstimate,
         "column 'a' does not vary within class 'sick'; .*inference='exact'",
     ),
     (
@@ -51,7 +51,7 @@ WARNED = [
             .fit(NUMBERS.assign(a=[np.nan] * 3 + [2, 3, 4]), Y)
             .predict_proba(NUMBERS)
         ),
-        errors.PooledEstimate,
+        errors.DegenerateEstimate,
         "column 'a' is never observed in class 'sick'",
     ),
     (
@@ -61,7 +61,7 @@ WARNED = [
             .fit(NUMBERS.assign(c=NUMBERS["a"]), Y)
             .predict_proba(NUMBERS.assign(c=NUMBERS["a"]))
         ),
-        errors.SingularCovariance,
+        errors.DegenerateEstimate,
         "covariance of class 'sick' of the columns 'a', 'b', 'c' is singular.*inference='exact'",
     ),
     (
@@ -71,7 +71,7 @@ WARNED = [
             .fit(np.random.default_rng(0).standard_normal((6, 9)), Y)
             .predict_proba(np.zeros((1, 9)))
         ),
-        errors.SingularCovariance,
+        errors.DegenerateEstimate,
         "the shared covariance of the columns 'x0', .*is singular",
     ),
     (
@@ -81,7 +81,7 @@ WARNED = [
             .fit(pd.DataFrame({"a": list("xxxyyy"), "b": list("uuuvvv")}), Y)
             .predict_proba(pd.DataFrame({"a": ["x", "x"], "b": ["v", "u"]}))
         ),
-        errors.ImpossibleRows,
+        errors.DegenerateEstimate,
         "1 of 2 rows are impossible under every class",
     ),
     (
@@ -91,7 +91,7 @@ WARNED = [
             .fit(pd.DataFrame({"id": [f"p{i}" for i in range(30)]}), np.arange(30) % 2)
             .predict_proba(pd.DataFrame({"id": ["p1"]}))
         ),
-        errors.IdentifierColumn,
+        errors.SuspiciousColumn,
         "column 'id' has 30 levels in 30 rows",
     ),
 ]
@@ -111,7 +111,7 @@ def test_answered_with_a_warning(call, kind, sentence):
 
 def test_an_unseen_level_is_a_missing_one():
     clf = bg.NaiveBayes().fit(COLOURS, Y)
-    with pytest.warns(errors.UnseenLevel):
+    with pytest.warns(errors.CountsAsMissing):
         found = clf.predict_proba(pd.DataFrame({"colour": ["teal", "red"]}))
     np.testing.assert_allclose(found[0], 0.5, rtol=1e-12)
     expected = clf.predict_proba(pd.DataFrame({"colour": [None, "red"]}))
@@ -147,5 +147,5 @@ def test_more_columns_than_rows_under_a_proper_prior(rng):
 
 def test_names_of_two_columns_alike():
     X = pd.DataFrame(np.ones((6, 2)), columns=["a", "a"])
-    with pytest.raises(errors.InvalidTable, match="more than one column named 'a'"):
+    with pytest.raises(errors.InvalidData, match="more than one column named 'a'"):
         bg.NaiveBayes().fit(X, Y)

@@ -23,15 +23,15 @@ CURE = re.compile(
     re.IGNORECASE,
 )
 ABOUT_COLUMNS = (
-    bg.errors.NotNumeric,
-    bg.errors.NotLevels,
-    bg.errors.NotBinary,
-    bg.errors.NotCounts,
-    bg.errors.MissingCells,
-    bg.errors.InvalidValues,
-    bg.errors.UnsupportedColumn,
-    bg.errors.OutOfSupport,
-    bg.errors.TooManyCells,
+    bg.errors.InvalidData,
+    bg.errors.InvalidData,
+    bg.errors.InvalidData,
+    bg.errors.InvalidData,
+    bg.errors.InvalidData,
+    bg.errors.InvalidData,
+    bg.errors.InvalidData,
+    bg.errors.InvalidData,
+    bg.errors.InvalidData,
 )
 
 

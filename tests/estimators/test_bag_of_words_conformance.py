@@ -22,9 +22,9 @@ def excused(estimator):
 
 # the suite fits constant columns and predicts rows that are impossible or empty
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::bayesgen.errors.UninformativeColumn"),
-    pytest.mark.filterwarnings("ignore::bayesgen.errors.EmptyDocuments"),
-    pytest.mark.filterwarnings("ignore::bayesgen.errors.ImpossibleRows"),
+    pytest.mark.filterwarnings("ignore::bayesgen.errors.SuspiciousColumn"),
+    pytest.mark.filterwarnings("ignore::bayesgen.errors.BayesgenWarning"),
+    pytest.mark.filterwarnings("ignore::bayesgen.errors.DegenerateEstimate"),
 ]
 EXACT = bg.Exact(draws=100)
 

@@ -81,11 +81,13 @@ def test_evidence_and_loo_under_a_prior_that_rules_a_class_out():
 @pytest.mark.parametrize("prior", [{"a": 1, "b": 0, "c": 0}, [0.5, 0.5, 0.0]])
 def test_fit_refuses_to_rule_out_a_class_that_has_rows(prior):
     X, y = rows()
-    with pytest.raises(errors.InvalidPrior, match=r"y has rows of class .*'c'.*with_class_prior"):
+    with pytest.raises(
+        errors.InvalidArgument, match=r"y has rows of class .*'c'.*with_class_prior"
+    ):
         bg.NaiveBayes(class_prior=prior).fit(X, y)
 
 
 @pytest.mark.parametrize("prior", [[1.5, -0.5, 0], [0.5, 0.4, 0], [np.nan, 1, 0], {"a": 1, "b": 0}])
 def test_with_class_prior_still_refuses_what_is_no_probability(prior):
-    with pytest.raises(errors.InvalidPrior, match=r"^class_prior"):
+    with pytest.raises(errors.InvalidArgument, match=r"^class_prior"):
         bg.LDA().fit(*rows()).with_class_prior(prior)

@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 import bayesgen as bg
-from bayesgen.errors import InvalidArgument, InvalidLoss
+from bayesgen.errors import InvalidArgument
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +84,7 @@ def test_reject_labels():
     truths = bg.NaiveBayes(random_state=0).fit(X, np.arange(30) % 2 == 0)
     assert set(truths.decide(X, reject=0.0)) == {"reject"}
     negative = bg.NaiveBayes(random_state=0).fit(X, np.arange(30) % 2 - 1)
-    with pytest.raises(InvalidLoss, match="reject_label -1 is a class"):
+    with pytest.raises(InvalidArgument, match="reject_label -1 is a class"):
         negative.decide(X, reject=0.0)
 
 
@@ -150,13 +150,13 @@ def test_a_row_of_missing_values_is_typical(titanic):
 @pytest.mark.parametrize(
     ("arguments", "error", "sentence"),
     [
-        ({"loss": np.zeros((2, 2))}, InvalidLoss, r"shape \(2, 2\).*need \(3, 3\)"),
-        ({"loss": np.full((3, 3), np.nan)}, InvalidLoss, "setosa.*is nan; finite"),
-        ({"loss": {("rose", "setosa"): 1}}, InvalidLoss, "true class 'rose'"),
-        ({"loss": {("setosa", "virginica"): 1}}, InvalidLoss, "has no cost for"),
-        ({"loss": {}}, InvalidLoss, "loss is empty"),
-        ({"reject": np.inf}, InvalidLoss, "reject is inf; a finite number"),
-        ({"reject": 1, "reject_label": "setosa"}, InvalidLoss, "'setosa' is a class"),
+        ({"loss": np.zeros((2, 2))}, InvalidArgument, r"shape \(2, 2\).*need \(3, 3\)"),
+        ({"loss": np.full((3, 3), np.nan)}, InvalidArgument, "setosa.*is nan; finite"),
+        ({"loss": {("rose", "setosa"): 1}}, InvalidArgument, "true class 'rose'"),
+        ({"loss": {("setosa", "virginica"): 1}}, InvalidArgument, "has no cost for"),
+        ({"loss": {}}, InvalidArgument, "loss is empty"),
+        ({"reject": np.inf}, InvalidArgument, "reject is inf; a finite number"),
+        ({"reject": 1, "reject_label": "setosa"}, InvalidArgument, "'setosa' is a class"),
         ({"novelty": 1.5}, InvalidArgument, "novelty is 1.5"),
     ],
 )

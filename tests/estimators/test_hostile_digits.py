@@ -20,7 +20,7 @@ def test_a_point_estimate_keeps_its_digits_far_from_the_origin():
     """A floored variance, 1e-13 of the squared distance to the first cell: squares cancelled."""
     X, y = pd.DataFrame({"a": [5.0, 6, 2, 3, 2, 3, 2, 2]}), np.array(list("xwzyxwzw"))
     weight = np.array([1.0, 1.01, 1.01, 1001, 1e4, 1e5, 1, 1e-9])
-    with pytest.warns(errors.DegenerateVariance):
+    with pytest.warns(errors.DegenerateEstimate):
         found = bg.NaiveBayes(inference="mle").fit(X, y, sample_weight=weight)
         other = bg.NaiveBayes(inference="mle").fit(X[::-1], y[::-1], sample_weight=weight[::-1])
     np.testing.assert_allclose(found.predict_proba(X), other.predict_proba(X), rtol=1e-9)
@@ -29,7 +29,7 @@ def test_a_point_estimate_keeps_its_digits_far_from_the_origin():
 def test_log_probabilities_keep_their_digits_far_out():
     """Log densities of -1e9, of a floored variance, have an error of 1e-7 each, not their gaps."""
     X, y = pd.DataFrame({"a": [3, 3, 1]}), ["y", "x", "z"]
-    with pytest.warns(errors.DegenerateVariance):
+    with pytest.warns(errors.DegenerateEstimate):
         clf = bg.NaiveBayes(inference="mle").fit(X, y, sample_weight=[1.0, 1.001, 1.1])
     new = pd.DataFrame({"a": [5, 2]})
     np.testing.assert_allclose(np.exp(clf.predict_log_proba(new)), clf.predict_proba(new), 1e-14)

@@ -39,7 +39,7 @@ def test_play_tennis_by_counting():
     joint = np.exp(clf.predict_joint_log_proba(X.iloc[:1]))[0]
     assert tuple(X.iloc[0]) == ("Sunny", "Hot", "High", "Weak")
     np.testing.assert_allclose(joint, [5 / 14 * 1 / 5, 0.0], rtol=1e-12)
-    with pytest.warns(bg.errors.ImpossibleRows, match="1 of 1 row"):
+    with pytest.warns(bg.errors.DegenerateEstimate, match="1 of 1 row"):
         np.testing.assert_allclose(clf.predict_proba(TEST_DAY), [[5 / 14, 9 / 14]], rtol=1e-12)
 
 
@@ -96,7 +96,7 @@ def test_missing_columns_are_summed_out(inference, missing, rng):
     gaps = grid.assign(**dict.fromkeys(missing))
     found = np.exp(clf.predict_joint_log_proba(gaps))
     np.testing.assert_allclose(found, total, rtol=1e-10)
-    with pytest.warns(bg.errors.AbsentColumns):
+    with pytest.warns(bg.errors.CountsAsMissing):
         absent = np.exp(clf.predict_joint_log_proba(grid[given]))
     np.testing.assert_allclose(absent, found, rtol=1e-12)
     nothing = clf.predict_proba(grid.iloc[:1].assign(**dict.fromkeys(grid)))
@@ -121,7 +121,7 @@ def test_missing_values_at_fit_are_met_by_draws_and_em(rng):
     auto = bg.JointTable(random_state=0).fit(rows, y)
     assert auto.inference_ == "importance"
     assert auto.report_.converged
-    with pytest.warns(bg.errors.NoClosedForm, match="joint block"):
+    with pytest.warns(bg.errors.BayesgenWarning, match="joint block"):
         exact = bg.JointTable(inference="exact", random_state=0).fit(rows, y)
     np.testing.assert_array_equal(exact.predict_proba(grid), auto.predict_proba(grid))
     for inference in ("map", "mle"):
@@ -226,37 +226,37 @@ REFUSED = [
     (
         "fractions",
         lambda: bg.JointTable().fit(NUMBERS + 0.5, Y),
-        bg.errors.NotLevels,
+        bg.errors.InvalidData,
         "column 'a' holds 0.5; its likelihood needs levels",
     ),
     (
         "a table too large",
         lambda: bg.JointTable().fit(pd.concat([NUMBERS.add_suffix(s) for s in "xy"], axis=1), Y),
-        bg.errors.TooManyCells,
+        bg.errors.InvalidData,
         r"'ax' \(7\), .* has 117,649 cells in each class; at most 10,000 .* Leave columns out",
     ),
     (
         "a probability of zero",
         lambda: bg.JointTable(probs=[0.5, 0.5, 0.0]).fit(NUMBERS, Y),
-        bg.errors.InvalidPrior,
+        bg.errors.InvalidArgument,
         "JointTable: probs has the entry 0.0; probabilities above 0",
     ),
     (
         "probabilities that sum to two",
         lambda: bg.JointTable(probs=2 / 343).fit(NUMBERS, Y),
-        bg.errors.InvalidPrior,
+        bg.errors.InvalidArgument,
         "sum to",
     ),
     (
         "a word for a guess",
         lambda: bg.JointTable(probs="flat").fit(NUMBERS, Y),
-        bg.errors.InvalidPrior,
+        bg.errors.InvalidArgument,
         "probs is 'flat'",
     ),
     (
         "a table in naive Bayes",
         lambda: bg.NaiveBayes(bg.JointCategorical()).fit(NUMBERS, Y),
-        bg.errors.UnsupportedInference,
+        bg.errors.UnsupportedOperation,
         "cannot take JointCategorical",
     ),
 ]
@@ -274,7 +274,7 @@ def test_a_batch_that_makes_the_table_too_large_changes_nothing():
     clf = bg.JointTable().partial_fit(NUMBERS, Y)
     before = clf.predict_proba(NUMBERS)
     wide = pd.DataFrame(list(itertools.product(range(30), repeat=3))[::9], columns=list("abc"))
-    with pytest.raises(bg.errors.TooManyCells, match="12,600 cells"):
+    with pytest.raises(bg.errors.InvalidData, match="12,600 cells"):
         clf.partial_fit(wide, np.arange(len(wide)) % 2)
     np.testing.assert_array_equal(clf.predict_proba(NUMBERS), before)
 
@@ -288,18 +288,18 @@ CHECKS = (
 
 
 # the suite fits columns that look like identifiers, and incomplete rows
-@pytest.mark.filterwarnings("ignore::bayesgen.errors.IdentifierColumn")
-@pytest.mark.filterwarnings("ignore::bayesgen.errors.UnseenLevel")
-@pytest.mark.filterwarnings("ignore::bayesgen.errors.NoClosedForm")
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.SuspiciousColumn")
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.CountsAsMissing")
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.BayesgenWarning")
 @parametrize_with_checks([bg.JointTable(inference=bg.Exact(draws=100))])
 def test_conformance(estimator, check):
     conforms(estimator, check, dict.fromkeys(CHECKS, FRACTIONS))
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::bayesgen.errors.IdentifierColumn")
-@pytest.mark.filterwarnings("ignore::bayesgen.errors.UnseenLevel")
-@pytest.mark.filterwarnings("ignore::bayesgen.errors.ImpossibleRows")
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.SuspiciousColumn")
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.CountsAsMissing")
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.DegenerateEstimate")
 @parametrize_with_checks([bg.JointTable(inference=method) for method in ("mle", "map")])
 def test_conformance_by_point_estimates(estimator, check):
     conforms(estimator, check, dict.fromkeys(CHECKS, FRACTIONS))

@@ -72,7 +72,7 @@ def test_set_params_makes_another_likelihood_and_leaves_the_first():
     first = bg.Normal(mean_rows=2.0)
     second = first.set_params(variance_rows=3)
     assert (first.variance_rows, second.variance_rows, second.mean_rows) == (8.0, 3, 2.0)
-    with pytest.raises(errors.InvalidPrior, match="Normal: variance_rows is -1"):
+    with pytest.raises(errors.InvalidArgument, match="Normal: variance_rows is -1"):
         first.set_params(variance_rows=-1)
 
 
@@ -280,7 +280,7 @@ def test_a_class_of_the_users_own_keeps_its_constructor():
 )
 def test_errors_of_priors_name_the_class_that_was_built(clf, sentence):
     X, y = wine()
-    with pytest.raises(errors.InvalidPrior, match=sentence):
+    with pytest.raises(errors.InvalidArgument, match=sentence):
         clf.fit((X > 0).astype(int), y)
 
 

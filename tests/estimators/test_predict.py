@@ -232,7 +232,7 @@ def test_interval_is_the_beta_quantile():
 @pytest.mark.parametrize("ask", ["predict_interval", "predict_draws"])
 def test_a_point_has_no_interval(method, ask, iris):
     clf = bg.QDA(inference=method).fit(*iris)
-    with pytest.raises(bg.errors.NoPosterior, match=f"{ask} needs a posterior.*'{method}'.*auto"):
+    with pytest.raises(bg.errors.NoAttribute, match=f"{ask} needs a posterior.*'{method}'.*auto"):
         getattr(clf, ask)(iris[0])
 
 
@@ -300,5 +300,5 @@ def test_evidence_is_the_product_of_one_step_ahead_predictions(name):
 
 
 def test_evidence_needs_an_exact_fit(iris):
-    with pytest.raises(bg.errors.NoEvidence, match="log_evidence_"):
+    with pytest.raises(bg.errors.NoAttribute, match="log_evidence_"):
         _ = bg.QDA(inference="map").fit(*iris).log_evidence_

@@ -12,7 +12,7 @@ import pytest
 from scipy.special import expit, log_expit, log_softmax, logsumexp, softmax
 
 import bayesgen as bg
-from bayesgen.errors import ImpossibleRows
+from bayesgen.errors import DegenerateEstimate
 
 DRAWS = bg.Augmentation(draws=60, warmup=10, chains=2)
 
@@ -172,12 +172,12 @@ def test_log_odds_of_an_impossible_row_are_those_of_the_class_prior():
     X, y = bg.datasets.load_play_tennis()
     clf = bg.JointTable(inference="mle").fit(X, y)
     row = pd.DataFrame([["Sunny", "Cool", "High", "Strong"]], columns=list(X))
-    with pytest.warns(ImpossibleRows, match="1 of 1 row"):
+    with pytest.warns(DegenerateEstimate, match="1 of 1 row"):
         odds = clf.decision_function(row)
     # 9 of 14 days
     np.testing.assert_allclose(odds, np.log(9 / 5), rtol=1e-12)
-    with pytest.warns(ImpossibleRows):
+    with pytest.warns(DegenerateEstimate):
         np.testing.assert_allclose(clf.predict_proba(row)[0, 1], expit(odds[0]), rtol=1e-12)
-    with pytest.warns(ImpossibleRows):
+    with pytest.warns(DegenerateEstimate):
         tempered = bg.JointTable(inference="mle", temper=0.5).fit(X, y).decision_function(row)
     np.testing.assert_allclose(tempered, odds, rtol=1e-12)

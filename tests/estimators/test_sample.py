@@ -7,7 +7,7 @@ from explained import cells, fitted
 from scipy import stats
 
 import bayesgen as bg
-from bayesgen.errors import InvalidArgument, UnsupportedInference
+from bayesgen.errors import InvalidArgument, UnsupportedOperation
 
 ERRORS = 5.0
 MADE_OF_ROWS = ("KernelDensity", "LearnedKernelDensity", "KernelDiscriminant")
@@ -97,7 +97,7 @@ def test_a_draw_from_the_prior_fits_nothing():
     ],
 )
 def test_priors_that_cannot_be_drawn_from(clf, words):
-    with pytest.raises(UnsupportedInference, match=words):
+    with pytest.raises(UnsupportedOperation, match=words):
         clf.sample_prior(2, *iris())
 
 
@@ -194,5 +194,5 @@ def test_parameters_are_a_mapping_of_all_names(found):
 
 
 def test_a_stack_has_no_single_set_of_parameters():
-    with pytest.raises(UnsupportedInference, match=r"^with_parameters\(\)"):
+    with pytest.raises(UnsupportedOperation, match=r"^with_parameters\(\)"):
         bg.StackedClassifier([bg.LDA()]).fit(*iris()).with_parameters({})

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import bayesgen as bg
-from bayesgen.errors import UninformativeColumn
+from bayesgen.errors import SuspiciousColumn
 from bayesgen.inference import Exact
 
 X = np.random.default_rng(0).standard_normal((30, 2))
@@ -66,10 +66,10 @@ def test_copies_and_files_hold_the_posterior(tmp_path, inferences):
 def test_warnings_are_those_of_all_rows_when_asked_for():
     still = np.c_[X[:, 0], np.zeros(30)]
     clf = bg.NaiveBayes(inference="mle")
-    with pytest.warns(UninformativeColumn):
+    with pytest.warns(SuspiciousColumn):
         clf.partial_fit(still[:6], Y[:6], classes=[0, 1, 2])
     clf.partial_fit(still[6:], Y[6:])
-    with pytest.warns(UninformativeColumn):
+    with pytest.warns(SuspiciousColumn):
         clf.predict_proba(X)
 
 

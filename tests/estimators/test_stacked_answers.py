@@ -9,7 +9,7 @@ from paces import fast_only
 from stacked_tables import flower_stack, holed, iris, mixed_stack, passengers
 
 import bayesgen as bg
-from bayesgen.errors import InvalidArgument, NoPosterior, UnsupportedInference
+from bayesgen.errors import InvalidArgument, NoAttribute, UnsupportedOperation
 from bayesgen.inference.stacking import dealt
 from bayesgen.plots import WeightDisplay
 
@@ -109,7 +109,7 @@ def test_draws_are_dealt_by_weight():
 def test_a_point_estimate_has_no_intervals():
     X, y = iris()
     stack = bg.StackedClassifier([bg.NaiveBayes(inference="mle")]).fit(X, y)
-    with pytest.raises(NoPosterior, match="evidence"):
+    with pytest.raises(NoAttribute, match="evidence"):
         stack.evidence(X, interval=0.9)
 
 
@@ -141,7 +141,7 @@ def test_a_stack_over_indicators_alone_answers_but_cannot_fill():
     parts = stack.evidence(X[:9])
     np.testing.assert_allclose(parts.sum(axis=1), stack.decision_function(X[:9]), atol=1e-9)
     for ask in (stack.impute, stack.feature_value):
-        with pytest.raises(UnsupportedInference, match="no member models the distribution"):
+        with pytest.raises(UnsupportedOperation, match="no member models the distribution"):
             ask(holed(X)[0])
 
 
@@ -168,7 +168,7 @@ def test_a_story_of_your_own_is_named():
         warnings.simplefilter("ignore", UserWarning)  # ten folds of few rows
         stack = bg.StackedClassifier(members, pool=None).fit(X, y)
     for ask in (stack.evidence, stack.feature_value):
-        with pytest.raises(UnsupportedInference, match=r"the member 'told'.*of your own"):
+        with pytest.raises(UnsupportedOperation, match=r"the member 'told'.*of your own"):
             ask(X)
     assert stack.posterior_.base.densities == (False, True)
 

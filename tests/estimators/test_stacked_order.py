@@ -39,7 +39,7 @@ def test_folds_of_rows_do_not_depend_on_their_order(rng):
     assert np.ptp(shares, axis=1).max() <= 1
 
 
-@pytest.mark.filterwarnings("ignore::bayesgen.errors.UninformativeColumn")
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.SuspiciousColumn")
 def test_a_column_that_is_never_observed_changes_nothing(rng):
     X, y = table(60, rng)
     other = X.assign(z=np.nan)

@@ -8,7 +8,7 @@ import pytest
 from paces import fast_only
 
 import bayesgen as bg
-from bayesgen.errors import InvalidArgument, LeftOut, TooFewClasses, UninformativeColumn
+from bayesgen.errors import BayesgenWarning, InvalidArgument, InvalidData, SuspiciousColumn
 
 RNG = np.random.default_rng(0)
 
@@ -124,7 +124,7 @@ def test_constant_columns_are_reported_of_once():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         stack = bg.StackedClassifier(random_state=0).fit(X, y)
-    texts = [str(w.message) for w in caught if w.category is UninformativeColumn]
+    texts = [str(w.message) for w in caught if w.category is SuspiciousColumn]
     assert len(texts) == len(set(texts)) and len(stack.members_) > 2
     for name in ("same", "nothing"):
         assert sum(f"column '{name}'" in text for text in texts) == 1
@@ -138,7 +138,7 @@ def test_constant_columns_are_reported_of_once():
 
 
 def test_nothing_but_constant_columns_leaves_the_class_prior():
-    with pytest.warns(UninformativeColumn):
+    with pytest.warns(SuspiciousColumn):
         stack = bg.StackedClassifier().fit(np.ones((12, 2)), np.arange(12) % 3)
     np.testing.assert_allclose(stack.predict_proba(np.ones((1, 2))), 1 / 3)
 
@@ -157,7 +157,9 @@ def test_a_column_that_is_constant_within_each_class():
 @pytest.mark.slow
 def test_of_500_columns_it_says_what_is_left_out_and_why():
     X, y = RNG.normal(size=(40, 500)), np.arange(40) % 2
-    with pytest.warns(LeftOut, match=r"500 columns.*'linear'.*'quadratic.*cube.*100") as caught:
+    with pytest.warns(
+        BayesgenWarning, match=r"500 columns.*'linear'.*'quadratic.*cube.*100"
+    ) as caught:
         stack = bg.StackedClassifier().fit(X, y)
     assert len(caught) == 1
     assert set(stack.members_).isdisjoint(stack.left_out_) and "linear" in stack.left_out_
@@ -174,7 +176,7 @@ def test_of_500_columns_it_says_what_is_left_out_and_why():
 def test_levels_that_make_many_indicators():
     X = pd.DataFrame(RNG.integers(0, 3, (30, 120)).astype(str)).add_prefix("c")
     # two indicators for each column
-    with pytest.warns(LeftOut, match="has 240 columns, .* 'linear over indicators'"):
+    with pytest.warns(BayesgenWarning, match="has 240 columns, .* 'linear over indicators'"):
         stack = bg.StackedClassifier().fit(X, np.arange(30) % 2)
     assert list(stack.members_) == ["naive"]
 
@@ -207,11 +209,13 @@ class Breaking(bg.NaiveBayes):
 def test_a_member_that_breaks_is_named_and_its_reason_kept(tmp_path):
     X, y = iris()
     members = {"sound": bg.NaiveBayes(), "broken": Breaking()}
-    with pytest.warns(LeftOut, match="'broken' is left out of the stack: no inverse. Leave"):
+    with pytest.warns(
+        BayesgenWarning, match="'broken' is left out of the stack: no inverse. Leave"
+    ):
         stack = bg.StackedClassifier(members).fit(X, y)
     assert list(stack.members_) == ["sound"] and stack.left_out_ == {"broken": "no inverse"}
     with (
-        pytest.warns(LeftOut),
+        pytest.warns(BayesgenWarning),
         pytest.raises(InvalidArgument, match="none of the members 'broken' could be fitted"),
     ):
         bg.StackedClassifier({"broken": Breaking()}).fit(X, y)
@@ -220,7 +224,7 @@ def test_a_member_that_breaks_is_named_and_its_reason_kept(tmp_path):
 def test_who_was_left_out_is_saved(tmp_path):
     X, y = iris()
     mixed = X.assign(level=np.where(np.arange(len(X)) % 2, "u", "v"))
-    with pytest.warns(LeftOut):
+    with pytest.warns(BayesgenWarning):
         stack = bg.StackedClassifier([bg.NaiveBayes(), bg.LDA()]).fit(mixed, y)
     stack.save(tmp_path / "stack.bgm")
     again = bg.load(tmp_path / "stack.bgm")
@@ -255,7 +259,7 @@ def test_powers_that_are_none(temper):
 
 def test_one_class():
     X, y = iris()
-    with pytest.raises(TooFewClasses):
+    with pytest.raises(InvalidData):
         bg.StackedClassifier().fit(X[y == "setosa"], y[y == "setosa"])
 
 
@@ -263,6 +267,6 @@ def test_a_fit_that_fails_leaves_the_stack_as_it_was():
     X, y = bg.datasets.load_iris()
     stack = bg.StackedClassifier([bg.LDA()]).fit(X, y)
     before = stack.predict_proba(X)
-    with pytest.raises(TooFewClasses):
+    with pytest.raises(InvalidData):
         stack.fit(X[["petal_width"]], np.zeros(150))
     np.testing.assert_array_equal(stack.predict_proba(X), before)

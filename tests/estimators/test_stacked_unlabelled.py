@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 
 import bayesgen as bg
-from bayesgen.errors import LeftOut
+from bayesgen.errors import BayesgenWarning
 
 X, SPECIES = bg.datasets.load_iris()
 RNG = np.random.default_rng(0)
@@ -80,7 +80,7 @@ def test_parts_of_a_stack_are_fitted_as_a_whole():
 def test_members_that_cannot_learn_a_weight_read_labelled_rows():
     members = {"point": bg.NaiveBayes(inference="map"), "without": bg.LDA(unlabelled=None)}
     with warnings.catch_warnings():
-        warnings.simplefilter("error", LeftOut)
+        warnings.simplefilter("error", BayesgenWarning)
         stack = bg.StackedClassifier(members, random_state=0).fit(X.iloc[REST], FEW[REST])
     alone = bg.LDA().fit(X.iloc[THERE], FEW[THERE])
     found = stack.members_["without"].predict_proba(X)

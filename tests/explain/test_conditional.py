@@ -8,7 +8,7 @@ from explained import FITS, WORDS, cells, fitted
 from scipy import stats
 
 import bayesgen as bg
-from bayesgen.errors import InvalidArgument, UnsupportedInference
+from bayesgen.errors import InvalidArgument, UnsupportedOperation
 from bayesgen.explain.conditional import mixture_moments
 
 ERRORS = 5.0
@@ -139,7 +139,7 @@ def test_the_table_names_rows_and_keeps_only_columns_it_needs():
 
 def test_a_column_that_the_fit_dropped_has_no_distribution():
     X = pd.DataFrame({"a": [0.0, 1.0, 2.0, 3.0], "constant": 1.0})
-    with pytest.warns(bg.errors.UninformativeColumn):
+    with pytest.warns(bg.errors.SuspiciousColumn):
         clf = bg.NaiveBayes().fit(X, [0, 0, 1, 1])
     found = clf.conditional(X.iloc[:1].assign(constant=np.nan))
     assert found["mean"].isna().all() and len(found) == 1
@@ -150,14 +150,14 @@ def test_words_are_refused(name):
     case = CASES[name]
     row = cells(case, 40, seed=3)[0][:1]
     row[0, 1] = np.nan
-    with pytest.raises(UnsupportedInference):
+    with pytest.raises(UnsupportedOperation):
         fitted(name, "exact").conditional(row)
 
 
 def test_bins_are_refused():
     X, y = bg.datasets.load_iris()
     clf = bg.NaiveBayes(bg.Categorical(), bins="auto").fit(X, y)
-    with pytest.raises(UnsupportedInference, match="bins"):
+    with pytest.raises(UnsupportedOperation, match="bins"):
         clf.conditional(X.assign(sepal_width=np.nan))
 
 

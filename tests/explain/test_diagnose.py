@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 import bayesgen as bg
-from bayesgen.errors import InvalidTarget, NoRows
+from bayesgen.errors import InvalidData, UnsupportedOperation
 
 ROWS = ("log_likelihood", "log_likelihood_joint", "observed_data", "constant_data")
 EVERY = {"posterior", "prior", "log_prior", *ROWS, "posterior_predictive", "prior_predictive"}
@@ -94,7 +94,7 @@ def test_rows_of_the_users_own_choice(titanic):
     clf, X, y = titanic
     tree = clf.to_datatree(X.iloc[:7], y.iloc[:7], draws=40, replicates=3)
     assert tree["log_likelihood"]["y"].shape == (4, 10, 7)
-    with pytest.raises(InvalidTarget, match="maybe"):
+    with pytest.raises(InvalidData, match="maybe"):
         clf.to_datatree(X.iloc[:2], ["maybe", "yes"])
 
 
@@ -102,7 +102,7 @@ def test_rows_are_not_copied_along(titanic):
     clf, X, y = titanic
     parts = bg.NaiveBayes().partial_fit(X, y)
     for other in (clf.with_class_prior("uniform"), parts):
-        with pytest.raises(NoRows, match=r"to_datatree\(X, y\)"):
+        with pytest.raises(UnsupportedOperation, match=r"to_datatree\(X, y\)"):
             other.to_datatree()
         assert set(other.to_datatree(X, y, draws=40, replicates=2).children) == EVERY
 

@@ -10,7 +10,7 @@ from cases import CASES
 from explained import FITS, cells, fitted
 
 import bayesgen as bg
-from bayesgen.errors import BayesgenWarning, InvalidArgument, NoPosterior
+from bayesgen.errors import BayesgenWarning, InvalidArgument, NoAttribute
 from bayesgen.explain import evidence
 
 PRIOR = "(prior)"
@@ -287,5 +287,5 @@ def test_refused(iris, arguments, sentence):
 
 def test_a_point_estimate_has_no_intervals(iris):
     _, X, y = iris
-    with pytest.raises(NoPosterior, match="evidence"):
+    with pytest.raises(NoAttribute, match="evidence"):
         bg.LDA(inference="mle").fit(X, y).evidence(X, interval=0.9)

@@ -11,7 +11,7 @@ from cases import CASES
 from explained import FITS, WORDS, cells, fitted
 
 import bayesgen as bg
-from bayesgen.errors import BayesgenWarning, InvalidArgument, UnsupportedInference
+from bayesgen.errors import BayesgenWarning, InvalidArgument, UnsupportedOperation
 from bayesgen.likelihoods import SphericalNormal
 from bayesgen.likelihoods.multivariate_normal import density
 
@@ -279,5 +279,5 @@ def test_another_class_prior_and_a_loaded_model(passengers, tmp_path):
 def test_words_are_refused(method):
     counts = np.random.default_rng(0).poisson(2.0, (20, 3)).astype(float)
     clf = bg.NaiveBayes(bg.Multinomial(), inference=method).fit(counts, np.arange(20) % 2)
-    with pytest.raises(UnsupportedInference, match="Multinomial"):
+    with pytest.raises(UnsupportedOperation, match="Multinomial"):
         clf.impute(np.where(np.arange(3) == 1, np.nan, counts[:2]))

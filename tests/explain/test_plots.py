@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 import bayesgen as bg
-from bayesgen.errors import InvalidArgument, UnknownColumns
+from bayesgen.errors import InvalidArgument, InvalidData
 from bayesgen.plots import style
 
 pytestmark = pytest.mark.usefixtures("no_screen")
@@ -199,9 +199,9 @@ def test_given_axes_are_used(iris):
 
 def test_a_picture_of_two_columns_needs_numbers(titanic):
     clf, X, y = titanic
-    with pytest.raises(UnknownColumns, match="two numeric columns, such as two of 'age'"):
+    with pytest.raises(InvalidData, match="two numeric columns, such as two of 'age'"):
         clf.plot_regions(X, y, ("age", "sex"))
-    with pytest.raises(UnknownColumns, match="no column 'name'"):
+    with pytest.raises(InvalidData, match="no column 'name'"):
         clf.plot_features(X, y, features=["name"])
 
 

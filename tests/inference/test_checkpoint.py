@@ -16,7 +16,7 @@ from forged import forged, members, npy, with_value
 from interrupted import classifier, draws, rows
 
 import bayesgen as bg
-from bayesgen.errors import CheckpointNotWritten, InvalidCheckpoint, NotConverged
+from bayesgen.errors import BayesgenWarning, InvalidFile, NotConverged
 from bayesgen.inference import checkpoint, nuts
 from bayesgen.inference.nuts import CompiledNUTS
 from bayesgen.persist import container
@@ -116,7 +116,7 @@ def test_without_random_state_the_seed_of_the_file_is_used(path):
     first = classifier(path).set_params(random_state=None).fit(*rows())
     again = classifier(path).set_params(random_state=None).fit(*rows())
     same(draws(again), draws(first))
-    with pytest.raises(InvalidCheckpoint, match=r"seed is .* or random_state=None"):
+    with pytest.raises(InvalidFile, match=r"seed is .* or random_state=None"):
         classifier(path).fit(*rows())
 
 
@@ -162,7 +162,7 @@ OTHER = {
 def test_other_arguments_are_refused_by_name(kept, name):
     changed, words = OTHER[name]
     before = Path(kept).read_bytes()
-    with pytest.raises(InvalidCheckpoint, match=words):
+    with pytest.raises(InvalidFile, match=words):
         classifier(kept, **changed).fit(X, Y)
     assert Path(kept).read_bytes() == before
 
@@ -171,23 +171,21 @@ def test_another_seed_data_prior_or_model_is_refused(kept):
     clf = classifier(kept)
     other = X.copy()
     other[3, 1] = 1 - other[3, 1]
-    with pytest.raises(InvalidCheckpoint, match="seed"):
+    with pytest.raises(InvalidFile, match="seed"):
         classifier(kept).set_params(random_state=8).fit(X, Y)
-    with pytest.raises(InvalidCheckpoint, match="its data"):
+    with pytest.raises(InvalidFile, match="its data"):
         clf.fit(other, Y)
-    with pytest.raises(InvalidCheckpoint, match="its data"):
+    with pytest.raises(InvalidFile, match="its data"):
         clf.fit(X, Y, sample_weight=np.where(np.arange(40) == 5, 1.001, 1.0))
-    with pytest.raises(InvalidCheckpoint, match="its data"):
+    with pytest.raises(InvalidFile, match="its data"):
         classifier(kept).set_params(likelihood=bg.Bernoulli(prob=0.4)).fit(X, Y)
-    with pytest.raises(InvalidCheckpoint, match="its data"):
+    with pytest.raises(InvalidFile, match="its data"):
         classifier(kept).set_params(likelihood=bg.Normal()).fit(X, Y)
 
 
 def test_other_versions_are_refused(kept, monkeypatch):
     monkeypatch.setattr(nuts, "version", lambda name: f"{name} 99")
-    with pytest.raises(
-        InvalidCheckpoint, match=r"the version of jax is .* there and 'jax 99' here"
-    ):
+    with pytest.raises(InvalidFile, match=r"the version of jax is .* there and 'jax 99' here"):
         classifier(kept).fit(X, Y)
 
 
@@ -214,7 +212,7 @@ def test_a_damaged_file_is_refused(kept, path, damage):
         bg.NaiveBayes().fit(X, Y).save(path)
     else:
         Path(path).write_bytes(DAMAGED[damage](Path(kept).read_bytes()))
-    with pytest.raises(InvalidCheckpoint, match=r"damaged, or not a checkpoint.*delete the file"):
+    with pytest.raises(InvalidFile, match=r"damaged, or not a checkpoint.*delete the file"):
         classifier(path).fit(X, Y)
 
 
@@ -223,7 +221,7 @@ def test_arrays_of_other_shapes_are_refused(kept, path, group):
     content = Path(kept).read_bytes()
     first = next(name for name in members(content) if name.startswith(f"{group}/"))
     Path(path).write_bytes(forged(content, arrays={first: npy(np.zeros((7, 7)))}))
-    with pytest.raises(InvalidCheckpoint, match=r"its (data|model) "):
+    with pytest.raises(InvalidFile, match=r"its (data|model) "):
         classifier(path).fit(X, Y)
 
 
@@ -269,9 +267,9 @@ def test_a_program_goes_on_and_another_is_refused(path, monkeypatch):
         reported.fit(x, Y[:30])
     # what was fitted before is as it was
     same(draws(reported), wanted)
-    with pytest.raises(InvalidCheckpoint, match="its model differs from that of this call"):
+    with pytest.raises(InvalidFile, match="its model differs from that of this call"):
         bg.GenerativeClassifier(story=wider, inference=sampler, random_state=0).fit(x, Y[:30])
-    with pytest.raises(InvalidCheckpoint, match="its data"):
+    with pytest.raises(InvalidFile, match="its data"):
         reported.fit(x + 1e-6, Y[:30])
     same(draws(reported.fit(x, Y[:30])), wanted)
 
@@ -344,9 +342,9 @@ def test_sampling_goes_on_where_nothing_can_be_written(path, whole, monkeypatch,
         monkeypatch.setattr(Path, "replace", full)
     else:
         path = str(Path(path).parent / "nowhere" / "run.bgm")
-    with pytest.warns(CheckpointNotWritten) as caught:
+    with pytest.warns(BayesgenWarning) as caught:
         fitted = classifier(path).fit(X, Y)
-    assert len([w for w in caught if w.category is CheckpointNotWritten]) == 1
+    assert len([w for w in caught if w.category is BayesgenWarning]) == 1
     same(draws(fitted), whole)
     if where != "folder":
         assert os.listdir(Path(path).parent) == []
@@ -357,7 +355,7 @@ def test_a_file_that_can_grow_no_more(apart, tmp_path, whole):
     """Really, and not by a stand-in."""
     done = apart(tmp_path / "run.bgm", "full:40000")
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["warnings"].count("CheckpointNotWritten") == 1
+    assert json.loads(done.stdout)["warnings"].count("BayesgenWarning") == 1
     same(dict(np.load(tmp_path / "run.bgm.npz")), whole)
     # what was written while there was room
     assert 0 < checkpoint.read_checkpoint(str(tmp_path / "run.bgm")).steps < 500
@@ -374,7 +372,7 @@ def test_a_disk_that_is_free_again_is_used_again(path, monkeypatch):
         return full() if len(calls) == 1 else fsync(handle)
 
     monkeypatch.setattr(container.os, "fsync", once)
-    with pytest.warns(CheckpointNotWritten, match="No space left"):
+    with pytest.warns(BayesgenWarning, match="No space left"):
         classifier(path).fit(X, Y)
     assert checkpoint.read_checkpoint(path).steps == 500
 
@@ -382,6 +380,6 @@ def test_a_disk_that_is_free_again_is_used_again(path, monkeypatch):
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write")
 def test_read_only_folder(tmp_path, whole):
     tmp_path.chmod(0o500)
-    with pytest.warns(CheckpointNotWritten, match="ermission"):
+    with pytest.warns(BayesgenWarning, match="ermission"):
         fitted = classifier(str(tmp_path / "run.bgm")).fit(X, Y)
     same(draws(fitted), whole)

@@ -14,14 +14,14 @@ from test_nuts import METHOD, TINY, agrees, build, flat
 
 import bayesgen as bg
 from bayesgen.classes import ClassPrior
-from bayesgen.errors import InvalidCheckpoint
+from bayesgen.errors import InvalidFile, Words
 from bayesgen.inference import DrawsPosterior, ExactPosterior, Report, closed_blocks, nuts
 from bayesgen.inference.nuts import CompiledNUTS
 from bayesgen.likelihoods import Bernoulli, Normal
 from bayesgen.model import Model
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayesgen.errors.NotConverged")
-NO_REPORT = Report("nuts", 0.0, converged=True, verdict="")
+NO_REPORT = Report("nuts", 0.0, converged=True, outcome=Words(""))
 SHAPE = (4, 2_500)
 
 
@@ -210,7 +210,7 @@ def test_a_checkpoint_repeats_all_draws_and_belongs_to_all_blocks(tmp_path, monk
     other = statistics.blocks["Normal"]
     moved = other.with_arrays({name: array * 1.5 for name, array in other.arrays().items()})
     blocks = statistics.blocks | {"Normal": moved}
-    with pytest.raises(InvalidCheckpoint, match="data"):
+    with pytest.raises(InvalidFile, match="data"):
         method.infer(model, dataclasses.replace(statistics, blocks=blocks), reader, seed=0)
 
 

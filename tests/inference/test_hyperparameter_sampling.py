@@ -11,7 +11,7 @@ from scipy.special import logsumexp
 
 import bayesgen as bg
 from bayesgen.classes import ClassPrior
-from bayesgen.errors import UnsupportedInference
+from bayesgen.errors import UnsupportedOperation
 from bayesgen.inference import NUTS, nuts
 from bayesgen.inference import hyperparameter_sampling as learning
 from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture, averaged
@@ -209,9 +209,9 @@ def test_what_is_refused():
     ):
         if likelihood is mixed and bg.KernelDensity(bandwidth=None).conjugate:
             continue
-        with pytest.raises(UnsupportedInference, match=words):
+        with pytest.raises(UnsupportedOperation, match=words):
             bg.GenerativeClassifier(likelihood, inference=short).fit(X, y)
     gaps = X.copy()
     gaps.iloc[3, 1] = np.nan
-    with pytest.raises(UnsupportedInference, match="miss"):
+    with pytest.raises(UnsupportedOperation, match="miss"):
         bg.QDA(mean_rows="learn", inference=short).fit(gaps, y)

@@ -16,7 +16,7 @@ from arviz_stats.base import array_stats
 from cases import CASES, CLOSED, MEAN, N_CLASSES, SCALE, TOLD
 
 from bayesgen.classes import ClassPrior
-from bayesgen.errors import UnsupportedInference
+from bayesgen.errors import UnsupportedOperation
 from bayesgen.inference import NUTS, nuts
 from bayesgen.inference.nuts import CHUNK, STATS, compiled
 from bayesgen.likelihoods import MultivariateNormal, Normal
@@ -122,7 +122,7 @@ def test_chunks_meet_at_the_warm_up(warmup, total):
 
 
 def test_reference_prior_is_refused():
-    with pytest.raises(UnsupportedInference, match="improper"):
+    with pytest.raises(UnsupportedOperation, match="improper"):
         TINY.infer(*build({"Normal": Normal(prior="reference")}, 30)[0], seed=0)
 
 

@@ -7,7 +7,7 @@ from faults_sbc import knows_the_mean_no_better
 
 import bayesgen as bg
 from bayesgen.calibrate.sbc import direction
-from bayesgen.errors import InvalidArgument, NoPosterior, UnsupportedInference
+from bayesgen.errors import InvalidArgument, NoAttribute, UnsupportedOperation
 from bayesgen.likelihoods import Normal
 
 
@@ -107,13 +107,13 @@ def test_counts_are_validated(name):
 
 
 def test_what_cannot_be_calibrated_is_refused():
-    with pytest.raises(NoPosterior, match=r"^sbc\(\) needs a posterior"):
+    with pytest.raises(NoAttribute, match=r"^sbc\(\) needs a posterior"):
         found(bg.LDA(inference="mle"), iris())
-    with pytest.raises(UnsupportedInference, match="improper"):
+    with pytest.raises(UnsupportedOperation, match="improper"):
         found(bg.QDA(prior="reference"), iris())
-    with pytest.raises(UnsupportedInference, match="made of the rows"):
+    with pytest.raises(UnsupportedOperation, match="made of the rows"):
         found(bg.NaiveBayes(bg.KernelDensity()), iris())
-    with pytest.raises(UnsupportedInference, match="prior of a stack"):
+    with pytest.raises(UnsupportedOperation, match="prior of a stack"):
         found(bg.StackedClassifier(), iris())
 
 
@@ -160,7 +160,7 @@ def test_a_program_is_calibrated_and_sampled():
     assert set(labels) == {"virginica"}
     own = X[y == "virginica"]
     assert abs(rows.mean() - own.mean()) < 5 * np.sqrt(0.25 / 400 + 0.25 / 50)
-    with pytest.raises(UnsupportedInference, match=r"^conditional\(\) of a program"):
+    with pytest.raises(UnsupportedOperation, match=r"^conditional\(\) of a program"):
         clf.conditional(X[:1])
-    with pytest.raises(UnsupportedInference, match=r"^with_parameters\(\)"):
+    with pytest.raises(UnsupportedOperation, match=r"^with_parameters\(\)"):
         clf.with_parameters({})

@@ -9,7 +9,7 @@ from cases import CASES, CLOSED, N_CLASSES, TOLD
 from laws import story_density
 
 from bayesgen.classes import ClassPrior
-from bayesgen.errors import UnsupportedInference
+from bayesgen.errors import UnsupportedOperation
 from bayesgen.inference import MAP, MLE
 from bayesgen.inference.point_estimates import GRADIENT_TOLERANCE
 from bayesgen.model import complete_model, model_statistics
@@ -117,7 +117,7 @@ def test_guesses_do_not_change_the_maximum(everything):
 
 
 def test_bias_correction_is_no_optimum():
-    with pytest.raises(UnsupportedInference, match="n - 1"):
+    with pytest.raises(UnsupportedOperation, match="n - 1"):
         MLE(bias_corrected=True, solver="svi").infer(*blocks_of(False, ["Normal"]), seed=0)
 
 

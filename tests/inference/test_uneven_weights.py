@@ -56,7 +56,7 @@ def test_an_optimiser_finds_nothing_above_the_mode_under_uneven_weights(make):
     assert -higher.fun < 10 * np.finfo(float).eps * np.linalg.cond(covariance).max()
 
 
-@pytest.mark.filterwarnings("ignore::bayesgen.errors.SingularCovariance")
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.DegenerateEstimate")
 def test_a_class_without_spread_leaves_the_maximum_of_the_other(rng):
     """A column is constant within class 0: its deviation stays at the floor, and Newton goes on."""
     X, y = rng.normal(size=(60, 3)), np.arange(60) % 2

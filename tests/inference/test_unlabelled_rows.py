@@ -24,7 +24,7 @@ from unlabelled_cases import (
 
 import bayesgen as bg
 from bayesgen.classes import ClassPrior
-from bayesgen.errors import UnsupportedInference
+from bayesgen.errors import UnsupportedOperation
 from bayesgen.inference import MAP, MLE, unlabelled_draws, unlabelled_rows
 from bayesgen.inference.unlabelled_rows import UnlabelledRows, maximize
 from bayesgen.likelihoods import Normal
@@ -142,9 +142,9 @@ def test_a_prior_without_a_closed_form_is_sampled_at_weight_1():
     clf = bg.LDA(prior="lkj", unlabelled=1, inference=few, random_state=0).fit(X, marked)
     assert clf.inference_ == "nuts"
     assert clf.score(X, y) > 0.9
-    with pytest.raises(UnsupportedInference, match="State it: unlabelled=1"):
+    with pytest.raises(UnsupportedOperation, match="State it: unlabelled=1"):
         bg.LDA(prior="lkj").fit(X, marked)
-    with pytest.raises(UnsupportedInference, match="complete dense rows"):
+    with pytest.raises(UnsupportedOperation, match="complete dense rows"):
         bg.QDA(inference=few, unlabelled=1).fit(X.mask(X > 6.5), marked)
 
 

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from unlabelled_cases import FEW, MODELS, TABLE, few_labels, fitted, harmless
 
 import bayesgen as bg
-from bayesgen.errors import NoClosedForm, UnlabelledHurts, UnsupportedInference
+from bayesgen.errors import BayesgenWarning, UnlabelledHurts, UnsupportedOperation
 from bayesgen.inference import unlabelled_rows, unlabelled_weights
 from bayesgen.likelihoods import Normal
 from bayesgen.model import model_statistics
@@ -284,22 +284,22 @@ def test_densities_do_not_change_rows():
     ],
 )
 def test_methods_that_cannot_take_them_say_what_can(options, sentence):
-    with pytest.raises(UnsupportedInference, match=sentence):
+    with pytest.raises(UnsupportedOperation, match=sentence):
         fitted(**options)
 
 
 @pytest.mark.parametrize("likelihood", [bg.KernelDensity(), bg.KernelDiscriminant()])
 def test_families_that_keep_rows_refuse_them(likelihood):
     X, marked, _ = few_labels()
-    with pytest.raises(UnsupportedInference, match="Leave these rows out: keep"):
+    with pytest.raises(UnsupportedOperation, match="Leave these rows out: keep"):
         bg.GenerativeClassifier(likelihood).fit(X, marked)
 
 
 @harmless
 def test_an_exact_fit_says_that_it_is_none():
-    with pytest.warns(NoClosedForm, match="labels were replaced by expected ones"):
+    with pytest.warns(BayesgenWarning, match="labels were replaced by expected ones"):
         fitted(inference="exact")
-    with pytest.warns(NoClosedForm, match="simulated by data augmentation"):
+    with pytest.warns(BayesgenWarning, match="simulated by data augmentation"):
         fitted(inference=bg.Exact(draws=500), unlabelled=1)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from case import N_CLASSES, Case
 from hypothesis import strategies as st
 
-from bayesgen.errors import InvalidArgument, InvalidPrior
+from bayesgen.errors import InvalidArgument
 from bayesgen.likelihoods import Likelihood, Statistics
 from bayesgen.likelihoods.base import Arrays
 
@@ -309,7 +309,7 @@ def law_guesses(case: Case, likelihood: Likelihood) -> None:
 def refusal(likelihood: Likelihood, name: str, value: object) -> str:
     try:
         dataclasses.replace(likelihood, **{name: value})
-    except (InvalidPrior, InvalidArgument) as error:
+    except InvalidArgument as error:
         return str(error)
     return ""
 

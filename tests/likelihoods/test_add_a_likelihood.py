@@ -86,7 +86,7 @@ def test_guesses_lie_in_the_declared_support():
     class Geometric(Exponential):
         supports: ClassVar = {"rate": "probability"}
 
-    with pytest.raises(bg.errors.InvalidPrior, match=r"Geometric: rate is 1\.5; probabilities"):
+    with pytest.raises(bg.errors.InvalidArgument, match=r"Geometric: rate is 1\.5; probabilities"):
         Geometric(rate=1.5)
     assert Geometric(rate=0.5, rows="learn").rate == 0.5
 

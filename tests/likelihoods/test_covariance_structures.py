@@ -8,7 +8,7 @@ from references import assert_meets, table
 from scipy.stats import multivariate_normal
 
 import bayesgen as bg
-from bayesgen.errors import InvalidArgument, InvalidPrior, UnsupportedInference
+from bayesgen.errors import InvalidArgument, UnsupportedOperation
 from bayesgen.likelihoods import (
     MultivariateNormal,
     Normal,
@@ -113,16 +113,20 @@ def test_missing_values_leave_the_closed_form(structure):
 
 FULL = np.array([[1.0, 0.1], [0.1, 1.0]])
 REFUSED = [
-    ({"covariance": "diagonal", "scale": FULL}, InvalidPrior, "scale is a matrix .*not diagonal"),
+    (
+        {"covariance": "diagonal", "scale": FULL},
+        InvalidArgument,
+        "scale is a matrix .*not diagonal",
+    ),
     (
         {"covariance": "spherical", "scale": np.array([1.0, 2.0])},
-        InvalidPrior,
+        InvalidArgument,
         "not a multiple of the identity",
     ),
-    ({"covariance": "spherical", "prior": "lkj"}, UnsupportedInference, "no correlations"),
+    ({"covariance": "spherical", "prior": "lkj"}, UnsupportedOperation, "no correlations"),
     (
         {"covariance": "shared_correlation", "prior": "reference"},
-        UnsupportedInference,
+        UnsupportedOperation,
         "no closed form. Leave out prior='reference'",
     ),
 ]
@@ -144,12 +148,14 @@ def test_words_that_mean_nothing(name):
 def test_structures_are_reported_before_rows_are_read():
     part = MultivariateNormal("diagonal")
     rows = part.statistics(np.ones((2, 2)), np.zeros(2, int), np.ones(2), n_classes=1)
-    with pytest.raises(UnsupportedInference, match="another family stands for this structure"):
+    with pytest.raises(UnsupportedOperation, match="another family stands for this structure"):
         part.complete(rows)
 
 
 def test_a_strength_without_meaning_is_refused():
-    with pytest.raises(InvalidPrior, match=r"prior=.lkj.. has no covariance_rows.*concentration"):
+    with pytest.raises(
+        InvalidArgument, match=r"prior=.lkj.. has no covariance_rows.*concentration"
+    ):
         bg.MultivariateNormal(prior="lkj", covariance_rows=4.0)
-    with pytest.raises(InvalidPrior, match="has no covariance_rows"):
+    with pytest.raises(InvalidArgument, match="has no covariance_rows"):
         bg.MultivariateNormal(prior="lkj", covariance_rows="learn")

@@ -10,7 +10,7 @@ from scalar_distributions import COLUMNS, N, Y
 from sklearn.base import clone
 
 import bayesgen as bg
-from bayesgen.errors import ImpossibleRows
+from bayesgen.errors import DegenerateEstimate
 from bayesgen.likelihoods import Family
 from bayesgen.likelihoods.distinct_rows import distinct_values
 from bayesgen.likelihoods.family import default_prior
@@ -139,7 +139,7 @@ def gamma():
 def test_a_new_cell_outside_the_support_is_impossible(gamma):
     clf = gamma[2]
     new = pd.DataFrame({"a": [0.0, -3.0, np.nan, 1e300 * 1e-150, 20.0]})
-    with pytest.warns(ImpossibleRows, match="2 of 5 rows"):
+    with pytest.warns(DegenerateEstimate, match="2 of 5 rows"):
         probs = clf.predict_proba(new)
     joint = clf.predict_joint_log_proba(new)
     assert (joint[:2] == -np.inf).all() and np.isfinite(joint[2:]).all()
@@ -199,7 +199,7 @@ def test_a_column_that_says_nothing_is_left_out(gamma):
     assert not constant(Family(dist.HalfNormal, {"scale": dist.LogNormal(0.0, 1.0)}))
     X, weight, alone = gamma
     more = X.assign(b=np.nan, c=3.0)
-    with pytest.warns(bg.errors.UninformativeColumn) as reported:
+    with pytest.warns(bg.errors.SuspiciousColumn) as reported:
         clf = clone(alone).fit(more, Y, weight)
     assert sorted(str(w.message)[:10] for w in reported) == ["column 'b'", "column 'c'"]
     np.testing.assert_allclose(clf.predict_proba(more), alone.predict_proba(X), atol=1e-9)

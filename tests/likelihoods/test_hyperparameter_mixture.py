@@ -9,7 +9,7 @@ from cases import CASES
 from scipy.special import logsumexp
 
 import bayesgen as bg
-from bayesgen.errors import InvalidPrior, UnsupportedInference
+from bayesgen.errors import InvalidArgument, UnsupportedOperation
 from bayesgen.likelihoods.hyperparameter_mixture import (
     HyperparameterMixture,
     averaged,
@@ -115,8 +115,8 @@ def test_learned_strengths_are_saved_and_loaded(tmp_path):
 
 
 def test_what_cannot_be_learned():
-    with pytest.raises(InvalidPrior, match="variance"):
+    with pytest.raises(InvalidArgument, match="variance"):
         bg.Normal(variance="learn")
     X, y = bg.datasets.load_iris()
-    with pytest.raises(UnsupportedInference, match="learned prior strengths"):
+    with pytest.raises(UnsupportedOperation, match="learned prior strengths"):
         bg.NaiveBayes(bg.Normal(mean_rows="learn"), inference=bg.MAP(solver="svi")).fit(X, y)

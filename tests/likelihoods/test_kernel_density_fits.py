@@ -7,12 +7,11 @@ import pytest
 
 import bayesgen as bg
 from bayesgen.errors import (
-    ImpossibleRows,
+    DegenerateEstimate,
     InvalidArgument,
-    InvalidPrior,
-    NoEvidence,
-    UninformativeColumn,
-    UnsupportedInference,
+    NoAttribute,
+    SuspiciousColumn,
+    UnsupportedOperation,
 )
 from bayesgen.inference import leave_one_out
 from bayesgen.likelihoods import KernelDensity, kernel_bandwidth
@@ -36,7 +35,7 @@ def test_a_given_bandwidth_is_exact(iris):
     for method in ("mle", "map"):
         other = bg.NaiveBayes(KernelDensity(), class_prior="uniform", inference=method).fit(X, y)
         np.testing.assert_allclose(other.predict_proba(X), given.predict_proba(X), rtol=1e-12)
-    with pytest.raises(NoEvidence, match=r"bg\.compare"):
+    with pytest.raises(NoAttribute, match=r"bg\.compare"):
         _ = clf.log_evidence_
 
 
@@ -94,7 +93,7 @@ def test_a_row_that_no_kernel_reaches_gets_the_class_prior(iris):
     clf = bg.NaiveBayes(KernelDensity("triangular"), class_prior="empirical").fit(X, y)
     far = pd.DataFrame([[100.0] * 4, [5.0, 3.4, 1.4, 0.2]], columns=X.columns)
     assert (clf.predict_joint_log_proba(far)[0] == -np.inf).all()
-    with pytest.warns(ImpossibleRows, match="1 of 2 rows"):
+    with pytest.warns(DegenerateEstimate, match="1 of 2 rows"):
         probs = clf.predict_proba(far)
     np.testing.assert_allclose(probs[0], 1 / 3)
     ends = clf.predict_interval(far)
@@ -119,7 +118,7 @@ def test_hostile_columns(bandwidth):
         }
     )
     clf = bg.NaiveBayes(KernelDensity(bandwidth=bandwidth), inference="map")
-    with pytest.warns(UninformativeColumn) as reported:
+    with pytest.warns(SuspiciousColumn) as reported:
         clf.fit(X, y)
     assert sorted(str(w.message)[:13] for w in reported) == ["column 'flat'", "column 'nothi"]
     probs = clf.predict_proba(X)
@@ -144,15 +143,15 @@ def test_what_makes_no_kernel_density_is_refused():
     for build, error, stated in (
         (lambda: KernelDensity("box"), InvalidArgument, "'gaussian', 'epanechnikov'"),
         (lambda: KernelDensity(bandwidth="sj"), InvalidArgument, "'nrd0', 'posterior'"),
-        (lambda: KernelDensity(bandwidth=0.0), InvalidPrior, "bandwidth is 0.0"),
+        (lambda: KernelDensity(bandwidth=0.0), InvalidArgument, "bandwidth is 0.0"),
         (
             lambda: KernelDensity(bandwidth="posterior", bandwidth_rows=-1.0),
-            InvalidPrior,
+            InvalidArgument,
             "bandwidth_rows is -1.0",
         ),
         (
             lambda: KernelDensity("uniform", bandwidth="posterior"),
-            UnsupportedInference,
+            UnsupportedOperation,
             "no other value's kernel reaches",
         ),
     ):

@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 import bayesgen as bg
-from bayesgen.errors import InvalidArgument, InvalidPrior, NoEvidence, UnsupportedInference
+from bayesgen.errors import InvalidArgument, NoAttribute, UnsupportedOperation
 from bayesgen.inference import leave_one_out
 from bayesgen.likelihoods.kernel_discriminant import guesses
 from bayesgen.likelihoods.kernel_discriminant.interpolation import ERROR, interpolated
@@ -332,19 +332,19 @@ def test_incomplete_training_rows_are_stated():
 @pytest.mark.parametrize("inference", ["mle", "map", "nuts", "svi"])
 def test_other_inference_is_refused(inference):
     x, y, _ = table(30)
-    with pytest.raises(UnsupportedInference, match="inference='exact'"):
+    with pytest.raises(UnsupportedOperation, match="inference='exact'"):
         bg.GenerativeClassifier(bg.KernelDiscriminant(), inference=inference).fit(x, y)
 
 
 def test_there_is_no_evidence():
     x, y, _ = table(30)
-    with pytest.raises(NoEvidence, match="KernelDiscriminant has no evidence"):
+    with pytest.raises(NoAttribute, match="KernelDiscriminant has no evidence"):
         _ = bg.GenerativeClassifier(bg.KernelDiscriminant()).fit(x, y).log_evidence_
 
 
 @pytest.mark.parametrize("wrong", [{"bandwidth": 0.0}, {"bandwidth": np.inf}, {"base_rows": -1.0}])
 def test_settings_not_above_zero_are_refused(wrong):
-    with pytest.raises(InvalidPrior, match=next(iter(wrong))):
+    with pytest.raises(InvalidArgument, match=next(iter(wrong))):
         bg.KernelDiscriminant(**wrong)
 
 

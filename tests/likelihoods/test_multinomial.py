@@ -179,7 +179,9 @@ def test_words_that_nobody_guessed_and_no_text_has_are_left_out():
 
 def test_maximum_likelihood_of_a_class_without_words_warns_and_pools():
     x, y = np.array([[2, 1], [0, 3], [0, 0]]), ["a", "b", "c"]
-    with pytest.warns(errors.PooledEstimate, match="'x0', 'x1' are never observed in class 'c'"):
+    with pytest.warns(
+        errors.DegenerateEstimate, match="'x0', 'x1' are never observed in class 'c'"
+    ):
         clf = bg.NaiveBayes(bg.Multinomial(), inference="mle").fit(x, y)
     params = clf.posterior_.params["multinomial"]["probs"][0, 0]
     np.testing.assert_allclose(params, [[2 / 3, 1 / 3], [0, 1], [1 / 3, 2 / 3]])
@@ -206,14 +208,18 @@ def test_simulated_texts_have_the_lengths_of_fitted_ones_and_the_words_of_their_
 @pytest.mark.parametrize(
     ("call", "kind", "sentence"),
     [
-        (lambda: bg.Multinomial(rows=0), errors.InvalidPrior, "rows is 0"),
-        (lambda: bg.Multinomial(rows_per_word=-1), errors.InvalidPrior, "rows_per_word is -1"),
-        (lambda: bg.Multinomial(probs=[0.5, 0.0, 0.5]), errors.InvalidPrior, "probabilities above"),
-        (lambda: fitted(bg.Multinomial(probs=[0.5, 0.3, 0.1])), errors.InvalidPrior, "sum to"),
-        (lambda: fitted(bg.Multinomial(probs=[0.5, 0.5])), errors.InvalidPrior, "has the shape"),
+        (lambda: bg.Multinomial(rows=0), errors.InvalidArgument, "rows is 0"),
+        (lambda: bg.Multinomial(rows_per_word=-1), errors.InvalidArgument, "rows_per_word is -1"),
+        (
+            lambda: bg.Multinomial(probs=[0.5, 0.0, 0.5]),
+            errors.InvalidArgument,
+            "probabilities above",
+        ),
+        (lambda: fitted(bg.Multinomial(probs=[0.5, 0.3, 0.1])), errors.InvalidArgument, "sum to"),
+        (lambda: fitted(bg.Multinomial(probs=[0.5, 0.5])), errors.InvalidArgument, "has the shape"),
         (
             lambda: bg.NaiveBayes(bg.Multinomial(), inference="nuts").fit(np.ones((9, 5001)), Y),
-            errors.UnsupportedInference,
+            errors.UnsupportedOperation,
             "5,001 words",
         ),
     ],

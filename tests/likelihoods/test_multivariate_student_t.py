@@ -15,7 +15,7 @@ from scipy.special import gammaln
 from scipy.stats import kstest, multivariate_t
 from scipy.stats import t as student_t
 
-from bayesgen.errors import InvalidArgument, InvalidPrior
+from bayesgen.errors import InvalidArgument
 from bayesgen.likelihoods import MultivariateNormal, MultivariateStudentT
 from bayesgen.likelihoods.multivariate_student_t import log_gamma_ratio, median
 
@@ -211,7 +211,7 @@ def test_columns_without_a_unit(rng):
 
 
 def test_refused():
-    with pytest.raises(InvalidPrior, match="degrees is 0"):
+    with pytest.raises(InvalidArgument, match="degrees is 0"):
         MultivariateStudentT(degrees=0)
     typo = MultivariateStudentT().with_arrays({"covariance": "diagonal"})
     with pytest.raises(InvalidArgument, match="covariance is 'diagonal'; allowed"):

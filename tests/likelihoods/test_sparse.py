@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 import bayesgen as bg
-from bayesgen.errors import UninformativeColumn
+from bayesgen.errors import SuspiciousColumn
 from bayesgen.table import PositionNames, read_sparse
 
 LIKELIHOODS = {
@@ -19,7 +19,7 @@ LIKELIHOODS = {
 }
 every_family = pytest.mark.parametrize("name", LIKELIHOODS)
 METHODS = ("exact", "mle", "map")
-WARNED = "ignore::bayesgen.errors.ImpossibleRows"
+WARNED = "ignore::bayesgen.errors.DegenerateEstimate"
 
 
 def rows(name: str, n: int = 80, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -147,7 +147,7 @@ def test_weights_are_repetitions(name):
     )
 
 
-@pytest.mark.filterwarnings("ignore::bayesgen.errors.UninformativeColumn")
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.SuspiciousColumn")
 @every_family
 def test_batches_of_both_forms_in_any_order_are_one_fit(name):
     """The first batch lacks a class; forms alternate."""
@@ -244,7 +244,7 @@ def test_wide_rows_are_never_built_dense(name):
 
 def test_many_columns_without_a_say_are_reported_of_at_once():
     x = sp.csr_array(np.eye(30, 60, dtype=int))
-    with pytest.warns(UninformativeColumn, match=r"30 columns \('x30', .* and 25 more\)") as caught:
+    with pytest.warns(SuspiciousColumn, match=r"30 columns \('x30', .* and 25 more\)") as caught:
         bg.NaiveBayes(bg.Bernoulli()).fit(x, np.arange(30) % 2)
     assert len(caught) == 1
     bg.NaiveBayes(bg.Multinomial()).fit(x, np.arange(30) % 2)

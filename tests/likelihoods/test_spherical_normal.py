@@ -9,7 +9,7 @@ from cases_normal import NORMALS, some_lengths
 from scipy.stats import multivariate_t
 
 import bayesgen as bg
-from bayesgen.errors import DegenerateVariance, InvalidPrior
+from bayesgen.errors import DegenerateEstimate, InvalidArgument
 from bayesgen.likelihoods import Normal, Repair, SphericalNormal
 
 K, P = 3, 3
@@ -87,7 +87,7 @@ def test_reference_prior_is_the_classical_t(rng, spread):
     np.testing.assert_allclose(after.degrees, degrees)
     np.testing.assert_allclose(after.variance, squares / degrees)
     np.testing.assert_allclose(after.mean_rows, np.broadcast_to(count[:, None], (K, P)))
-    with pytest.raises(InvalidPrior, match="at least 2 distinct complete rows"):
+    with pytest.raises(InvalidArgument, match="at least 2 distinct complete rows"):
         updated(SphericalNormal(prior="reference"), x[:3], np.arange(3))
 
 
@@ -162,7 +162,7 @@ def test_the_warning_names_the_columns(rng):
     y = np.where(np.arange(len(X)) < 20, "wild", "still")
     X.loc[y == "still"] = [1.0, 2.0, 3.0]
     with pytest.warns(
-        DegenerateVariance,
+        DegenerateEstimate,
         match="the columns 'length', 'width', 'depth' do not vary within class 'still'",
     ):
         bg.GenerativeClassifier(bg.SphericalNormal(), inference="mle").fit(X, y)

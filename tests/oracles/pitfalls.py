@@ -36,9 +36,9 @@ LEVELS_OF_THEIR_OWN = (
 """Each class has levels that the others lack; rows that mix them."""
 TWO_LEVELS = pd.DataFrame({"a": list("xxyy"), "b": list("uvuv")})
 COERCED = [
-    (bg.Categorical(), [1.0, 1.7, 0.0, 2.0], bg.errors.NotLevels, "column 'dose' holds 1.7"),
-    (bg.Bernoulli(), [1.0, 1.7, 0.0, 2.0], bg.errors.NotBinary, "column 'dose' holds 1.7"),
-    (bg.Bernoulli(), list("abca"), bg.errors.NotBinary, "column 'dose' holds 3 levels"),
+    (bg.Categorical(), [1.0, 1.7, 0.0, 2.0], bg.errors.InvalidData, "column 'dose' holds 1.7"),
+    (bg.Bernoulli(), [1.0, 1.7, 0.0, 2.0], bg.errors.InvalidData, "column 'dose' holds 1.7"),
+    (bg.Bernoulli(), list("abca"), bg.errors.InvalidData, "column 'dose' holds 3 levels"),
 ]
 
 

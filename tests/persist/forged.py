@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import bayesgen as bg
-from bayesgen.errors import InvalidModelFile
+from bayesgen.errors import InvalidFile
 
 TEXT = "model.json"
 
@@ -49,7 +49,7 @@ def refused(content, tmp_path, match=None):
     """Fail unless loading the bytes gives one sentence; return it."""
     path = tmp_path / "forged.bgm"
     path.write_bytes(content)
-    with pytest.raises(InvalidModelFile, match=match) as caught:
+    with pytest.raises(InvalidFile, match=match) as caught:
         bg.load(path)
     sentence = str(caught.value)
     assert "\n" not in sentence

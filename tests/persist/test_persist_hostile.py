@@ -24,7 +24,7 @@ from forged import (
 )
 
 import bayesgen as bg
-from bayesgen.errors import InvalidModelFile
+from bayesgen.errors import InvalidFile
 
 ROWS = np.array([["l1", 0.0], ["l0", 2.5]], object)
 
@@ -71,7 +71,7 @@ def test_load_refuses_a_flipped_bit_or_it_changes_nothing(whole, tmp_path, rng):
         content[rng.integers(len(content))] ^= 1 << int(rng.integers(8))
         try:
             found = proba(bytes(content), tmp_path)
-        except InvalidModelFile:
+        except InvalidFile:
             refused(bytes(content), tmp_path)
         else:
             np.testing.assert_array_equal(found, expected)
@@ -133,7 +133,7 @@ def test_load_names_what_is_no_file(tmp_path):
     paths = (tmp_path / "no.bgm", "there is no such file"), (tmp_path, "it is no file")
     for path, words in paths:
         sentence = rf"cannot read '{re.escape(str(path))}': {words}"
-        with pytest.raises(InvalidModelFile, match=sentence):
+        with pytest.raises(InvalidFile, match=sentence):
             bg.load(path)
 
 
@@ -216,7 +216,7 @@ def test_load_bears_any_node_in_the_place_of_any_other(whole, tmp_path, rng):
         holder[key] = before
         try:
             bg.load(path)
-        except InvalidModelFile as error:
+        except InvalidFile as error:
             assert "\n" not in str(error)
         else:
             loaded += 1  # another name of a column, another number of seconds

@@ -47,11 +47,9 @@ def test_draws_of_a_program_are_kept_and_its_import_path(program, container, tmp
     with zipfile.ZipFile(path) as file:
         assert f'"{name}"'.encode() in file.read("model.json")
         assert all(len(file.read(member)) < 400 for member in file.namelist()[1:])
-    with pytest.raises(errors.InvalidModelFile, match=rf"program '{name}'.*Pass .*story="):
+    with pytest.raises(errors.InvalidFile, match=rf"program '{name}'.*Pass .*story="):
         bg.load(path)
-    with pytest.raises(
-        errors.InvalidModelFile, match=rf"'{name}', and story= is 'user_programs:no_la"
-    ):
+    with pytest.raises(errors.InvalidFile, match=rf"'{name}', and story= is 'user_programs:no_la"):
         bg.load(path, story=user_programs.no_label)
 
 
@@ -82,10 +80,10 @@ def test_a_program_without_an_import_path_is_not_saved(tmp_path):
     clf, path = flowers(), tmp_path / "model.bgm"
     clf.get_params = lambda deep: {"story": lambda x: x}
     clf.__getstate__ = dict
-    with pytest.raises(errors.UnsavableModel, match=r"has no import path, .* Define it by def, at"):
+    with pytest.raises(errors.InvalidFile, match=r"has no import path, .* Define it by def, at"):
         clf.save(path)
     flowers().save(path)
-    with pytest.raises(errors.InvalidModelFile, match=r"is not a program of your own. Leave"):
+    with pytest.raises(errors.InvalidFile, match=r"is not a program of your own. Leave"):
         bg.load(path, story=user_programs.bells)
 
 
@@ -97,6 +95,6 @@ def test_a_file_holds_one_program_at_most(tmp_path):
     clf.save(path := tmp_path / "model.bgm")
     assert repr(bg.load(path, story=user_programs.bells).unseen) == repr(clf.unseen)
     with pytest.raises(
-        errors.UnsavableModel, match=r"two programs, 'user_programs:bells' and '.*keyed"
+        errors.InvalidFile, match=r"two programs, 'user_programs:bells' and '.*keyed"
     ):
         flowers(unseen=[one, other]).save(path)

@@ -14,7 +14,7 @@ from sklearn.model_selection import StratifiedKFold
 
 import bayesgen as bg
 from bayesgen.cli import main
-from bayesgen.errors import InvalidTarget
+from bayesgen.errors import InvalidData
 from bayesgen.page import Text
 from bayesgen.report.method import programs
 
@@ -225,9 +225,9 @@ def test_actions_of_the_user_are_decided(titanic, tmp_path):
 
 def test_other_classes_are_refused(titanic, tmp_path):
     clf, X, y = titanic
-    with pytest.raises(InvalidTarget, match=r"'perhaps'.*the same classes"):
+    with pytest.raises(InvalidData, match=r"'perhaps'.*the same classes"):
         written(clf, X, y.where(y.index > 3, "perhaps"), tmp_path)
-    with pytest.raises(InvalidTarget, match="no row of y has the class 'yes'"):
+    with pytest.raises(InvalidData, match="no row of y has the class 'yes'"):
         written(clf, X[y == "no"], y[y == "no"], tmp_path)
 
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import bayesgen as bg
-from bayesgen.errors import BayesgenError, InvalidArgument, NotNumeric, UnsupportedInference
+from bayesgen.errors import BayesgenError, InvalidArgument, InvalidData, UnsupportedOperation
 from bayesgen.schema.bins import quantile_edges
 
 
@@ -114,7 +114,7 @@ def test_absent_numbers_are_missing_and_text_is_refused(table):
     with pytest.warns(UserWarning, match="size"):
         absent = clf.predict_proba(X.drop(columns="size"))
     np.testing.assert_array_equal(absent, clf.predict_proba(X.assign(size=np.nan)))
-    with pytest.raises(NotNumeric):
+    with pytest.raises(InvalidData):
         clf.predict_proba(X.assign(size="large"))
 
 
@@ -123,7 +123,7 @@ def test_bins_are_simulated_and_not_imputed(table):
     clf = binned().fit(X, y)
     rows, _ = clf.sample(5, random_state=0)
     assert set(rows["amount"]) <= set(clf.state_.schema.blocks["categorical"][1].levels)
-    with pytest.raises(UnsupportedInference, match="bins"):
+    with pytest.raises(UnsupportedOperation, match="bins"):
         clf.impute(X)
 
 

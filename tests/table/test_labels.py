@@ -45,9 +45,9 @@ def test_distinct_labels_and_codes_are_those_of_numpy(labels):
 def test_labels_of_another_type_are_undeclared_unless_equal(declared):
     declared = np.unique(np.asarray(declared))
     check_declared(declared[[0, -1, 0]], declared)
-    with pytest.raises(bg.errors.InvalidTarget):
+    with pytest.raises(bg.errors.InvalidData):
         check_declared(np.array([0, 1, 2, 3]), declared)
-    with pytest.raises(bg.errors.InvalidTarget):
+    with pytest.raises(bg.errors.InvalidData):
         check_declared(np.array(["a", "c"]), declared)
 
 
@@ -89,7 +89,7 @@ def test_text_is_the_same_labels_from_every_container(column, counted):
     assert found.labels.tolist() == [label for label in some if label is not None]
     assert found.classes.tolist() == sorted({*found.labels})
     assert found.there.tolist() == [label is not None for label in some]
-    with pytest.raises(bg.errors.MissingLabels):
+    with pytest.raises(bg.errors.InvalidData):
         read_marked_target(column(labels), marks=False)
 
 

@@ -9,7 +9,7 @@ import pytest
 from sklearn.base import clone
 
 import bayesgen as bg
-from bayesgen.errors import AbsentColumns, BayesgenError
+from bayesgen.errors import BayesgenError, CountsAsMissing
 
 X, Y = bg.datasets.load_penguins()
 BILL = {("bill_length_mm", "bill_depth_mm"): bg.MultivariateNormal()}
@@ -85,7 +85,7 @@ def test_dropped_columns_of_an_array_keep_their_places(rng):
 
 def test_columns_that_blocks_read_are_still_missed():
     clf = bg.NaiveBayes({"body_mass_g": bg.Normal()}, remainder="drop").fit(X, Y)
-    with pytest.warns(AbsentColumns, match="lacks 1 of the 1 fitted columns.*'body_mass_g'"):
+    with pytest.warns(CountsAsMissing, match="lacks 1 of the 1 fitted columns.*'body_mass_g'"):
         clf.predict(X[["island"]])
     with pytest.raises(BayesgenError, match="unseen at fit time:\n- new\n"):
         clf.predict(X.assign(new=1.0))

@@ -97,9 +97,7 @@ def test_arrays_are_sliced_and_the_origin_is_the_first_complete_row():
     np.testing.assert_array_equal(encoded["some"], (X - X[1])[:, [2, 0]])
     np.testing.assert_array_equal(encoded["raw"], X[:, 1:])
     assert np.shares_memory(encoded["raw"], X)
-    with pytest.raises(
-        errors.UnknownColumns, match="X has 2 features, but QDA is expecting 3 feat"
-    ):
+    with pytest.raises(errors.InvalidData, match="X has 2 features, but QDA is expecting 3 feat"):
         schema.encode(read_table(X[:, 1:]), estimator="QDA")
 
 

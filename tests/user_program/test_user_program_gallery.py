@@ -20,7 +20,7 @@ from test_models import take
 from test_nuts import agrees
 
 import bayesgen as bg
-from bayesgen.errors import ProgramRefuses
+from bayesgen.errors import UnsupportedOperation
 from bayesgen.likelihoods import Likelihood
 
 MODELS = Path(__file__).parents[2] / "models"
@@ -193,7 +193,7 @@ def test_impute_fills_what_is_masked(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted({*CASES} - MARKED))
 def test_impute_refuses_where_nothing_is_masked(name):
-    with pytest.raises(ProgramRefuses, match="this one has no mask"):
+    with pytest.raises(UnsupportedOperation, match="this one has no mask"):
         fitted(name).impute(CASES[name][0])
 
 

@@ -7,7 +7,7 @@ import numpyro.distributions as dist
 import pytest
 
 import bayesgen as bg
-from bayesgen.errors import UnsupportedInference
+from bayesgen.errors import UnsupportedOperation
 
 X, SPECIES = bg.datasets.load_iris()
 PETALS = X[["petal_length", "petal_width"]].iloc[::2].reset_index(drop=True)
@@ -46,7 +46,7 @@ def test_weight_0_leaves_the_rows_out():
 
 
 def test_a_weight_is_stated():
-    with pytest.raises(UnsupportedInference, match="State it: unlabelled=1"):
+    with pytest.raises(UnsupportedOperation, match="State it: unlabelled=1"):
         bg.GenerativeClassifier(story=normals).fit(PETALS, FEW)
 
 

@@ -5,7 +5,7 @@ import math
 from sklearn.base import clone
 
 from bayesgen.classes import Spec as ClassPriorSpec
-from bayesgen.errors import LeftOut
+from bayesgen.errors import BayesgenWarning, Cure
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.discriminant import LDA
 from bayesgen.estimators.generative import GenerativeClassifier
@@ -115,16 +115,40 @@ def automatic(
     return members
 
 
-def too_wide(table: Table) -> dict[str, LeftOut]:
+def too_wide(table: Table) -> dict[str, BayesgenWarning]:
     """Return the structures skipped because the table has more than WIDEST columns, and why."""
     kinds = [column.kind for column in table.columns]
-    found: dict[str, LeftOut] = {}
+    found: dict[str, BayesgenWarning] = {}
     if (numbers := kinds.count("number")) > WIDEST:
         names = list(_of_numbers(WIDEST))
-        found |= dict.fromkeys(names, LeftOut.too_wide(numbers, names, WIDEST))
+        found |= dict.fromkeys(
+            names,
+            BayesgenWarning(
+                "the table has {columns:,} numeric columns, and the cost of {names:listed 20} "
+                "grows with their cube: above {widest:,} they are left out of the stack.",
+                Cure(
+                    "Pass members={{'linear': bg.LDA(), ...}} to fit them anyway.",
+                    "Name fewer columns by --columns to fit them anyway.",
+                ),
+                columns=numbers,
+                names=names,
+                widest=WIDEST,
+            ),
+        )
     if "level" in kinds and (width := _width(table)) > WIDEST:
         name = "linear over indicators"
-        found[name] = LeftOut.too_many_levels(width, [name], WIDEST)
+        found[name] = BayesgenWarning(
+            "with levels as indicators the table has {columns:,} columns, and the cost of "
+            "{names:listed 20} grows with their cube: above {widest:,} it is left out of the "
+            "stack.",
+            Cure(
+                "Pass members={{'linear': bg.LDA(levels='indicators'), ...}} to fit it anyway.",
+                "Name fewer columns by --columns to fit it anyway.",
+            ),
+            columns=width,
+            names=[name],
+            widest=WIDEST,
+        )
     return found
 
 

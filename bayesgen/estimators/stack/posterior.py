@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from bayesgen.errors import UnsupportedInference
+from bayesgen.errors import UnsupportedOperation
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.held_out import fitted_posterior
 from bayesgen.inference import (
@@ -83,6 +83,6 @@ def _imputes(member: Classifier) -> bool:
     try:
         for block in posterior.families:
             posterior.require_imputable(block)
-    except UnsupportedInference:
+    except UnsupportedOperation:
         return False
     return True

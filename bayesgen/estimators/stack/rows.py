@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from bayesgen import explain
-from bayesgen.errors import AbsentColumns, BayesgenWarning, deduplicate_warnings
+from bayesgen.errors import BayesgenWarning, CountsAsMissing, deduplicate_warnings
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.training_rows import TableEncoder
 from bayesgen.schema import Column
@@ -26,7 +26,7 @@ class StackEncoder:
         raw: the same rows as they were passed, for programs of the user's own.
         """
         shared, encoded = TableEncoder(table), {}
-        with deduplicate_warnings(AbsentColumns):  # which were warned of when the rows were read
+        with deduplicate_warnings(CountsAsMissing):  # which were warned of when the rows were read
             for name, member in self.members.items():
                 own = member._own_table(table, raw, reset=False)
                 encoder = shared if own is table else TableEncoder(own)

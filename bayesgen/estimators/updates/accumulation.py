@@ -7,11 +7,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayesgen import arguments
-from bayesgen.errors import InvalidArgument, InvalidTarget
+from bayesgen.errors.arguments import out_of_range
+from bayesgen.errors.data import no_target
 from bayesgen.estimators import training, unlabelled_fit, validation
 from bayesgen.estimators.learned_arguments import learned_from_rows, require_no_rows
 from bayesgen.estimators.training import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
+from bayesgen.estimators.updates.merged_state import united_classes
 from bayesgen.table import check_declared, check_mark
 
 Fitted = Any
@@ -38,7 +40,7 @@ def training_rows(
         classes: declared ones.
     """
     if y is None:
-        raise InvalidTarget.absent()
+        raise no_target()
     marks = unlabelled_fit.checked_weight(clf.unlabelled) is not None
     stated = [] if reset else clf.classes_.tolist()
     stated += [] if classes is None else np.asarray(classes).tolist()
@@ -67,7 +69,7 @@ def accumulated(
         require_no_rows(asks, vars(clf).get("_posterior"))
     earlier = (_with_cells(clf, one) for one in clf._training) if asks else ()
     seen = (*earlier, rows)
-    every = np.union1d(clf.state_.classes, these)
+    every = united_classes(clf.state_.classes, these)
     if clf.unlabelled is not None:
         check_mark(clf.state_.classes, every)
     name = type(clf).__name__
@@ -100,7 +102,7 @@ def discounted(clf: Fitted, discount: object) -> Fitted:
     """
     if not (arguments.is_number(discount) and 0 < discount <= 1):
         allowed, cure = "a number above 0, up to 1", "Pass discount=1.0."
-        raise InvalidArgument.out_of_range("discount", discount, allowed, cure)
+        raise out_of_range("discount", discount, allowed, cure)
     other = with_its_rows(clf)
     if discount < 1:
         other._training = tuple(rows.times(discount) for rows in clf._training)

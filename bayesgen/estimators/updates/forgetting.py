@@ -2,12 +2,15 @@
 
 import dataclasses
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from bayesgen.errors import CannotForget, TooFewClasses
+from bayesgen.errors import UnsupportedOperation
+from bayesgen.errors.data import too_few_classes
+from bayesgen.errors.operations import never_fitted
 from bayesgen.estimators import training
 from bayesgen.estimators.learned_arguments import learned_from_rows
 from bayesgen.estimators.training import TrainingState
@@ -30,10 +33,20 @@ def forget(clf: Fitted, X: object, y: object, sample_weight: object) -> Fitted:
     _require_statistics(clf)
     rows = clf._training_rows(X, y, sample_weight, reset=False)
     if rows.unlabelled is not None:
-        raise CannotForget.unlabelled(len(rows.unlabelled.codes))
+        raise UnsupportedOperation(
+            "y has no label in {count:rows}, and only labeled rows can be subtracted.",
+            "Leave these out: keep = pandas.notna(y); forget(X[keep], y[keep]).",
+            count=len(rows.unlabelled.codes),
+        )
     strange = np.setdiff1d(rows.classes, clf.classes_)
     if len(strange):
-        raise CannotForget.classes(strange.tolist(), clf.classes_.tolist())
+        raise UnsupportedOperation(
+            "y has the {labels:named class}, which the fit did not have; its classes are "
+            "{existing:listed}.",
+            "Pass rows of the fit.",
+            labels=strange.tolist(),
+            existing=clf.classes_.tolist(),
+        )
     return clf._finish_fit(remaining(clf.state_, rows), clf._seed)
 
 
@@ -41,8 +54,8 @@ def remaining(state: TrainingState, rows: TrainingRows) -> TrainingState:
     """Return the training state without rows, their classes among those of the state.
 
     Raises:
-        CannotForget: the rows cannot have been in the fit, or too few digits are left.
-        TooFewClasses: fewer than two classes have rows left.
+        UnsupportedOperation: the rows cannot have been in the fit, or too few digits are left.
+        InvalidData: fewer than two classes have rows left.
     """
     _require_levels(state.schema, rows.table)
     parts = rows, state.schema, state.likelihoods, state.classes
@@ -52,8 +65,20 @@ def remaining(state: TrainingState, rows: TrainingRows) -> TrainingState:
     for k in np.flatnonzero(foreign | (error > ERROR)):
         label = state.classes[k : k + 1].tolist()[0]
         if foreign[k]:
-            raise CannotForget.rows(label, float(part.count[k]), float(whole.count[k]))
-        raise CannotForget.weights(label)
+            raise UnsupportedOperation(
+                "class {label!r} has {found:g} rows here (sum of weights), but the fit had "
+                "{fitted:g}.",
+                "Pass rows of the fit, each once and with the weight it had there.",
+                label=label,
+                found=float(part.count[k]),
+                fitted=float(whole.count[k]),
+            )
+        raise UnsupportedOperation(
+            "rounding error would dominate the weight of class {label!r}, whose weights are "
+            "not whole numbers.",
+            "Fit the remaining rows: clf.fit(X[rest], y[rest]).",
+            label=label,
+        )
     gone, blocks = (whole.count > 0) & (count == 0), {}
     for name, before in whole.blocks.items():
         found = before.without(part.blocks[name], exact=exact)
@@ -61,7 +86,7 @@ def remaining(state: TrainingState, rows: TrainingRows) -> TrainingState:
         _require_nothing(state, name, found, gone)
         blocks[name] = found.statistics
     if np.count_nonzero(count > 0) < 2:
-        raise TooFewClasses.found(state.classes[count > 0].tolist())
+        raise too_few_classes(state.classes[count > 0].tolist())
     left = dataclasses.replace(whole, count=count, blocks=blocks)
     left = dataclasses.replace(state, statistics=left)
     return _without_levels(_without_classes(left, gone))
@@ -73,7 +98,13 @@ def _require_statistics(clf: Fitted) -> None:
     if clf._posterior is not None and ROWS in clf._posterior.report.details:
         learned["unlabelled"] = clf.unlabelled
     for name, value in learned.items():
-        raise CannotForget.learned(name, value)
+        raise UnsupportedOperation(
+            "forget subtracts statistics, but {name}={value!r} is learned from the rows "
+            "themselves.",
+            "Fit the remaining rows: clf.fit(X[rest], y[rest]).",
+            name=name,
+            value=value,
+        )
 
 
 def _require_levels(schema: Schema, table: Table) -> None:
@@ -83,18 +114,25 @@ def _require_levels(schema: Schema, table: Table) -> None:
         if any(later.n_levels(name)):
             for column, grown in zip(columns, later.blocks[name], strict=True):
                 if new := grown.levels[len(column.levels) :]:
-                    raise CannotForget.level(column.name, new, column.levels)
+                    raise UnsupportedOperation(
+                        "column {column!r} has the {levels:named level}, which the fit did not "
+                        "have; it had {existing:listed 10}.",
+                        "Pass rows of the fit.",
+                        column=column.name,
+                        levels=new,
+                        existing=column.levels,
+                    )
 
 
 def _require_part(state: TrainingState, name: str, found: Remainder) -> None:
     """Reject rows that cannot have been in a block, or leave too few digits.
 
     Raises:
-        CannotForget: with column and class.
+        UnsupportedOperation: with column and class.
     """
     for wrong, make in (
-        (found.foreign, CannotForget.foreign),
-        (found.error > ERROR, CannotForget.digits),
+        (found.foreign, never_fitted),
+        (found.error > ERROR, _too_few_digits),
     ):
         if not wrong.any():
             continue
@@ -120,7 +158,17 @@ def _require_nothing(state: TrainingState, name: str, found: Remainder, gone: np
         rest, whole = (np.abs(getattr(s, key)[gone]) for s in (part, before))
         if (rest > ROUNDING * whole.max(initial=0.0)).any():
             k = state.classes[gone].tolist()[0]
-            raise CannotForget.foreign([column.name for column in state.schema.blocks[name]], k)
+            raise never_fitted([column.name for column in state.schema.blocks[name]], k)
+
+
+def _too_few_digits(columns: Sequence, label: object) -> UnsupportedOperation:
+    return UnsupportedOperation(
+        "rounding error would dominate the {columns:named column} in class {label!r}: compared "
+        "with the rows to forget, the remaining ones vary too little or weigh too little.",
+        "Fit the remaining rows: clf.fit(X[rest], y[rest]).",
+        columns=columns,
+        label=label,
+    )
 
 
 def _without_classes(state: TrainingState, gone: np.ndarray) -> TrainingState:

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from bayesgen.errors import DifferentModels
+from bayesgen.errors import Cure, InvalidData, UnsupportedOperation
+from bayesgen.errors.operations import columns_of_one
 from bayesgen.estimators.training import TrainingState
 from bayesgen.likelihoods import Likelihood
 from bayesgen.schema import Schema
@@ -24,8 +25,8 @@ def merged(earlier: TrainingState, later: TrainingState) -> TrainingState:
     cut into bins must be so in the same way.
 
     Raises:
-        DifferentModels: other columns, likelihoods or priors, or labels of another type.
-        NotLevels: a column of text in one, of numbers in the other.
+        UnsupportedOperation: other columns, likelihoods or priors, or labels of another type.
+        InvalidData: a column of text in one, of numbers in the other.
     """
     _require_same_priors(earlier, later)
     schema = earlier.schema.union(later.schema)
@@ -46,10 +47,19 @@ def united_classes(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Return the sorted classes of both.
 
     Raises:
-        DifferentModels: text in one, numbers or booleans in the other.
+        InvalidData: text in one, numbers or booleans in the other.
     """
     if len(one) and len(other) and _kind(one) != _kind(other):
-        raise DifferentModels.classes(one.tolist(), other.tolist())
+        raise InvalidData(
+            "the classes are {one:listed} in some rows and {other:listed} in others; text, numbers "
+            "or booleans are allowed, all of one type.",
+            Cure(
+                "Pass y.astype(str) with all rows.",
+                "Write the classes as words in all rows.",
+            ),
+            one=one.tolist(),
+            other=other.tolist(),
+        )
     return np.union1d(one, other)
 
 
@@ -84,12 +94,31 @@ def _require_same_priors(earlier: TrainingState, later: TrainingState) -> None:
     one, other = (_readers(state.schema, state.likelihoods) for state in (earlier, later))
     for key in one:
         if key in other and not same(one[key], other[key]):
-            raise DifferentModels.likelihood(key[1], one[key], other[key])
+            raise UnsupportedOperation(
+                "column {column!r} is read by {one!r} in one classifier and by {other!r} in "
+                "the other; statistics can be added only under the same likelihood and prior.",
+                Cure(
+                    "State it in both: likelihood={{{column!r}: {one!r}, ...}}.",
+                    "Fit both files with the same --model.",
+                ),
+                column=key[1],
+                one=one[key],
+                other=other[key],
+            )
     only = [key for key in {**one, **other} if key not in one or key not in other]
     if only:
-        raise DifferentModels.columns(list(dict.fromkeys(name for _, name in only)))
+        raise columns_of_one(list(dict.fromkeys(name for _, name in only)))
     if earlier.schema.blocks.keys() != later.schema.blocks.keys():
-        raise DifferentModels.blocks(list(earlier.schema.blocks), list(later.schema.blocks))
+        raise UnsupportedOperation(
+            "the columns form the blocks {one:listed} in one classifier and {other:listed} in "
+            "the other; merge needs two with the same blocks.",
+            Cure(
+                "State the same likelihood= in both.",
+                "Fit both files with the same --model.",
+            ),
+            one=list(earlier.schema.blocks),
+            other=list(later.schema.blocks),
+        )
 
 
 def _require_same_positions(earlier: TrainingState, later: TrainingState) -> None:
@@ -103,4 +132,17 @@ def _require_same_positions(earlier: TrainingState, later: TrainingState) -> Non
         pairs = zip(earlier.schema.blocks[name], later.schema.blocks[name], strict=True)
         for column, also in pairs:
             if column.levels != also.levels:
-                raise DifferentModels.levels(column.name, column.levels, also.levels, likelihood)
+                raise UnsupportedOperation(
+                    "column {column!r} has the levels {one:listed 10} in one classifier and "
+                    "{other:listed 10} in the other, and {likelihood!r} states a number for "
+                    "each by its position.",
+                    Cure(
+                        "Declare the levels in both: pandas.Categorical(X[{column!r}], "
+                        "[{one:listed 10}]).",
+                        "Fit both to files that hold all levels.",
+                    ),
+                    column=column.name,
+                    one=column.levels,
+                    other=also.levels,
+                    likelihood=likelihood,
+                )

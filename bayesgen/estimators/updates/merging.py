@@ -5,7 +5,8 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from bayesgen.errors import DifferentModels, NoRows
+from bayesgen.errors import Cure, UnsupportedOperation, Words
+from bayesgen.errors.operations import ALL_ROWS
 from bayesgen.estimators.learned_arguments import learned_from_rows
 from bayesgen.estimators.updates.accumulation import with_its_rows
 from bayesgen.estimators.updates.merged_state import merged, same
@@ -34,11 +35,16 @@ def refitted(one: Fitted, other: Fitted, what: str) -> Fitted:
     what: is learned from all rows together.
 
     Raises:
-        NoRows: one of them kept none.
+        UnsupportedOperation: one of them kept none.
     """
     _require_same_model(one, other)
     if not (one._training and other._training):
-        raise NoRows.to_merge(what)
+        raise UnsupportedOperation(
+            "{what} is learned from the rows of both classifiers, and one that was loaded, "
+            "copied or merged keeps none of them.",
+            ALL_ROWS,
+            what=what,
+        )
     out = with_its_rows(one)
     for rows in other._training:
         out.partial_fit(rows.X, rows.y, sample_weight=rows.sample_weight)
@@ -54,13 +60,30 @@ def _require_same_model(one: Fitted, other: Fitted) -> None:
     """Reject classifiers of two types, or with different arguments.
 
     Raises:
-        DifferentModels: names the argument.
+        UnsupportedOperation: names the argument.
     """
     if type(one) is not type(other):
-        raise DifferentModels.estimators(type(one).__name__, type(other).__name__)
+        raise UnsupportedOperation(
+            "one classifier is of type {one} and the other of type {other}; merge needs two of "
+            "the same type.",
+            "Fit both as {one}.",
+            one=type(one).__name__,
+            other=type(other).__name__,
+        )
     for clf in (one, other):
         check_is_fitted(clf)
     arguments = (clf.get_params(deep=False) for clf in (one, other))
     for (name, value), found in zip(*(found.items() for found in arguments), strict=True):
         if name not in FREE and not same(value, found[1]):
-            raise DifferentModels.argument(name, value, found[1])
+            raise UnsupportedOperation(
+                "{option} is {one!r} in one classifier and {other!r} in the other; merge needs "
+                "two of the same model.",
+                Cure(
+                    "Fit both with {name}={one!r}.",
+                    "Fit both with the same options.",
+                ),
+                name=name,
+                one=value,
+                other=found[1],
+                option=Words(f"{name}=", f"--{name}"),
+            )

@@ -7,7 +7,14 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from bayesgen.errors import InvalidDistribution
+from bayesgen.errors import InvalidArgument
+from bayesgen.likelihoods.family.refusals import (
+    many_numbers,
+    must_be_fixed,
+    not_a_distribution,
+    not_a_scalar_prior,
+    unknown_parameter,
+)
 from bayesgen.typing import Params, Traceable, Transform
 
 UNITS = ("loc", "mean", "rate", "scale")
@@ -232,14 +239,14 @@ def declared(distribution: object, priors: Mapping | None, fixed: Mapping | None
     """Return the validated declaration of Family's arguments, distributions spelled or not.
 
     Raises:
-        InvalidDistribution: `distribution` is not a class of scalar distributions, a parameter
-            cannot be learned, or a prior or a fixed value does not suit its parameter.
+        InvalidArgument: `distribution` is not a class of scalar distributions, a parameter cannot
+            be learned, or a prior or a fixed value does not suit its parameter.
     """
     from numpyro.distributions import Distribution
 
     cls = _class(built(distribution))
     if not (isinstance(cls, type) and issubclass(cls, Distribution)):
-        raise InvalidDistribution.not_a_class(distribution)
+        raise not_a_distribution(distribution)
     declaration = Declaration(
         cls,
         tuple((name, (fixed or {})[name]) for name in sorted(fixed or {})),
@@ -266,12 +273,16 @@ def _check_names(declaration: Declaration, family: str) -> None:
     for argument, pairs in (("fixed", declaration.fixed), ("priors", declaration.priors)):
         for name, _ in pairs:
             if name not in parameters:
-                raise InvalidDistribution.unknown_parameter(family, argument, name, parameters)
+                raise unknown_parameter(family, argument, name, parameters)
     for name, _ in declaration.priors:
         if name in dict(declaration.fixed):
-            raise InvalidDistribution.unknown_parameter(family, "priors", name, declaration.names)
+            raise unknown_parameter(family, "priors", name, declaration.names)
     if not declaration.names:
-        raise InvalidDistribution.nothing_free(family)
+        raise InvalidArgument(
+            "Family(dist.{family}): every parameter is fixed, so classes cannot differ.",
+            "Leave one out of fixed=.",
+            family=family,
+        )
 
 
 def _check_fixed(declaration: Declaration, family: str) -> None:
@@ -281,18 +292,25 @@ def _check_fixed(declaration: Declaration, family: str) -> None:
         free = type(constraint).__name__ == "_Dependent"
         if not finite or not (free or bool(constraint(number))):
             allowed = words(constraint) if finite else "single finite numbers"
-            raise InvalidDistribution.fixed_value(family, name, value, allowed)
+            raise InvalidArgument(
+                "Family(dist.{family}): fixed= states {name}={value!r}; {allowed} are allowed.",
+                "Pass one of them, or leave {name!r} out to learn it.",
+                family=family,
+                name=name,
+                value=value,
+                allowed=allowed,
+            )
 
 
 def _check_parameters(declaration: Declaration, family: str) -> None:
     for name in declaration.names:
         constraint = declaration.distribution.arg_constraints[name]
         if type(constraint).__name__ == "_Dependent":
-            raise InvalidDistribution.must_be_fixed(family, name, "is bounded by another parameter")
+            raise must_be_fixed(family, name, "is bounded by another parameter")
         if constraint.event_dim > 0:
-            raise InvalidDistribution.many_numbers(family, name)
+            raise many_numbers(family, name)
         if constraint.is_discrete:
-            raise InvalidDistribution.must_be_fixed(family, name, "is a whole number")
+            raise must_be_fixed(family, name, "is a whole number")
 
 
 def _check_priors(declaration: Declaration, family: str) -> None:
@@ -300,14 +318,23 @@ def _check_priors(declaration: Declaration, family: str) -> None:
 
     for name, prior in declaration.priors:
         if not isinstance(prior, Distribution) or prior.batch_shape or prior.event_shape:
-            raise InvalidDistribution.not_a_prior(family, name, prior)
+            raise not_a_scalar_prior(family, name, prior)
         if declaration.constraint(name).is_discrete:
-            raise InvalidDistribution.not_a_prior(family, name, prior)
+            raise not_a_scalar_prior(family, name, prior)
         wanted, values = declaration.distribution.arg_constraints[name], np.array(NUMBERS)
         astray = np.asarray(declaration.constraint(name)(values)) & ~np.asarray(wanted(values))
         if astray.any():
             value, of = float(values[astray][0]), type(prior).__name__
-            raise InvalidDistribution.prior_support(family, name, of, value, words(wanted))
+            raise InvalidArgument(
+                "Family(dist.{family}): the prior of {name!r}, dist.{prior}, allows {value!r}; "
+                "{allowed} are allowed.",
+                "Pass a prior on such numbers.",
+                family=family,
+                name=name,
+                prior=of,
+                value=value,
+                allowed=words(wanted),
+            )
 
 
 def _check_support(declaration: Declaration, family: str) -> None:
@@ -317,11 +344,18 @@ def _check_support(declaration: Declaration, family: str) -> None:
             for u in (-0.5, 0.5)
         )
     except NotImplementedError:
-        raise InvalidDistribution.not_a_class(declaration.distribution) from None
+        raise not_a_distribution(declaration.distribution) from None
     if one.event_shape:
-        raise InvalidDistribution.many_numbers(family, None)
+        raise many_numbers(family, None)
     if one.support != other.support:
-        raise InvalidDistribution.moving_support(family, declaration.names)
+        raise InvalidArgument(
+            "Family(dist.{family}): the support depends on its parameters "
+            "({parameters:listed}); at its edge no gradient is zero.",
+            "State the parameter that moves the edge, for example Family(dist.{family}, "
+            "fixed={{{parameters[0]!r}: ...}}).",
+            family=family,
+            parameters=declaration.names,
+        )
 
 
 def shown(value: object) -> str:

@@ -8,7 +8,9 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from bayesgen import arguments
-from bayesgen.errors import InvalidArgument, NoEvidence, UnsupportedInference
+from bayesgen.errors import UnsupportedOperation
+from bayesgen.errors.arguments import not_one_of
+from bayesgen.errors.operations import density_of_rows, unsupported
 from bayesgen.likelihoods.base import (
     LEARN,
     Likelihood,
@@ -85,8 +87,8 @@ class KernelDiscriminant(Likelihood[Rows]):
         centers: the largest number of kernels.
 
     Raises:
-        InvalidPrior: a bandwidth or base_rows not above 0.
-        InvalidArgument: centers below 1, or a string other than "learn".
+        InvalidArgument: a bandwidth or base_rows not above 0; centers below 1, or a string other
+            than "learn".
 
     Example:
         >>> import numpy as np
@@ -140,7 +142,7 @@ class KernelDiscriminant(Likelihood[Rows]):
     def __post_init__(self) -> None:
         """Validate the bandwidth, the rows of the base and the number of centers."""
         if isinstance(self.bandwidth, str) and not is_learned(self.bandwidth):
-            raise InvalidArgument.not_one_of("bandwidth", self.bandwidth, ["learn", 0.5])
+            raise not_one_of("bandwidth", self.bandwidth, ["learn", 0.5])
         super().__post_init__()
         arguments.count("centers", self.centers, default=2000)
 
@@ -385,11 +387,11 @@ class KernelDiscriminant(Likelihood[Rows]):
 
     def require_evidence(self) -> None:
         """Raise: the density depends on the rows themselves."""
-        raise NoEvidence.plug_in(FAMILY)
+        raise density_of_rows(FAMILY)
 
     def log_evidence(self, statistics: Rows) -> float:
         """Raise, as `require_evidence` does."""
-        raise NoEvidence.plug_in(FAMILY)
+        raise density_of_rows(FAMILY)
 
     # -- rows, parameters integrated out --------------------------------------------------------
 
@@ -459,8 +461,8 @@ class KernelDiscriminant(Likelihood[Rows]):
         own = np.moveaxis(logs, -1, 1)[np.arange(len(logs)), statistics.y]
         return statistics.weight @ own
 
-    def _only_exact(self) -> UnsupportedInference:
-        return UnsupportedInference.because(
+    def _only_exact(self) -> UnsupportedOperation:
+        return unsupported(
             FAMILY,
             "its kernels are the training rows themselves, whose weights have only a posterior in "
             "closed form",

@@ -8,7 +8,9 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from bayesgen.errors import InvalidPrior, UnsupportedInference
+from bayesgen.errors import InvalidArgument
+from bayesgen.errors.arguments import not_diagonal, reference_needs_rows
+from bayesgen.errors.operations import incomplete_rows, no_closed_form, unsupported
 from bayesgen.likelihoods.base import (
     LEARN,
     Guess,
@@ -87,7 +89,8 @@ class MultivariateNormal(density.NormalDensity):
             count by their expected correlations.
 
     Raises:
-        InvalidPrior: a prior strength not above 0, a scale that is not symmetric positive definite.
+        InvalidArgument: a prior strength not above 0, a scale that is not symmetric positive
+            definite.
 
     Example:
         >>> import numpy as np
@@ -131,15 +134,18 @@ class MultivariateNormal(density.NormalDensity):
         require_one_of(self, "prior", ("conjugate", "reference", "lkj"))
         super().__post_init__()
         if self.prior == "lkj" and self.covariance_rows is not None:
-            cure = "State concentration, or leave out covariance_rows"
-            raise InvalidPrior.not_used(f"{FAMILY}(prior='lkj')", "covariance_rows", cure)
+            raise InvalidArgument(
+                "{owner}(prior='lkj') has no covariance_rows, so stating it would have no effect.",
+                "State concentration, or leave out covariance_rows.",
+                owner=FAMILY,
+            )
 
     def equivalent_family(self) -> Likelihood:
         """Return the family of a structured covariance; itself for a full one.
 
         Raises:
-            InvalidPrior: a guess of the covariance that does not have the structure.
-            UnsupportedInference: a prior that the family does not have.
+            InvalidArgument: a guess of the covariance that does not have the structure.
+            UnsupportedOperation: a prior that the family does not have.
         """
         prior = self
         if is_learned(self.scale):
@@ -164,7 +170,7 @@ class MultivariateNormal(density.NormalDensity):
     def complete(self, statistics: MultivariateNormalStatistics) -> "MultivariateNormal":
         """Fill in guesses of None from the columns and broadcast every array."""
         if self.covariance not in ("per_class", "shared"):
-            raise UnsupportedInference.because(
+            raise unsupported(
                 f"{FAMILY}(covariance={self.covariance!r})",
                 "another family stands for this structure",
                 "Hand it to an estimator, or call .equivalent_family() first.",
@@ -202,9 +208,9 @@ class MultivariateNormal(density.NormalDensity):
     def posterior(self, statistics: MultivariateNormalStatistics) -> "MultivariateNormal":
         """Return the updated prior (formula above); rows must be complete."""
         if not self.conjugate:
-            raise UnsupportedInference.no_closed_form(self.title)
+            raise no_closed_form(self.title)
         if statistics.has_missing:
-            raise UnsupportedInference.missing_cells(FAMILY)
+            raise incomplete_rows(FAMILY)
         n, delta = statistics.count, statistics.mean - self.mean
         mean_rows = self.mean_rows + n
         share = n / (mean_rows + (mean_rows == 0))  # no rows: 0 / 1
@@ -218,7 +224,7 @@ class MultivariateNormal(density.NormalDensity):
             total += statistics.scatter
         covariance_rows = self.covariance_rows + self._pool(n, -1)
         if self.prior == "reference" and (covariance_rows <= 0).any():
-            raise InvalidPrior.reference_needs_rows(FAMILY, self.mean.shape[-1] + 1)
+            raise reference_needs_rows(FAMILY, self.mean.shape[-1] + 1)
         total += self.covariance_rows[..., None, None] * self.scale
         total /= covariance_rows[..., None, None]
         return self.with_arrays(
@@ -330,7 +336,7 @@ class MultivariateNormal(density.NormalDensity):
         variances.
         """
         if statistics.has_missing:
-            raise UnsupportedInference.missing_cells(FAMILY)
+            raise incomplete_rows(FAMILY)
         columns = statistics.marginal()
         floor = variance_floor * self._unit((columns if observed is None else observed).pooled()[1])
         count, scatter = statistics.count, statistics.scatter
@@ -443,7 +449,7 @@ def _structured(prior: MultivariateNormal) -> Likelihood:
     refused = "reference" if structure == "shared_correlation" else "lkj"
     if prior.prior == refused:
         why = "has no closed form" if refused == "reference" else "has no correlations"
-        raise UnsupportedInference.because(
+        raise unsupported(
             f"{FAMILY}({structure!r}, prior={refused!r})",
             f"a covariance of this structure {why}",
             f"Leave out prior={refused!r}.",
@@ -477,7 +483,7 @@ def _diagonal(scale: Guess, wanted: str = "") -> Guess:
         return scale
     variance = np.diagonal(scale, axis1=-2, axis2=-1)
     if wanted and np.count_nonzero(scale) > np.count_nonzero(variance):
-        raise InvalidPrior.not_diagonal(FAMILY, "scale", wanted)
+        raise not_diagonal(FAMILY, "scale", wanted)
     return variance
 
 
@@ -486,6 +492,6 @@ def _common(variance: Guess) -> Guess:
     if variance is None or np.ndim(variance) == 0:
         return variance
     if (variance != variance[..., :1]).any():
-        raise InvalidPrior.not_diagonal(FAMILY, "scale", "a multiple of the identity")
+        raise not_diagonal(FAMILY, "scale", "a multiple of the identity")
     common = variance[..., 0]
     return float(common) if common.ndim == 0 else common

@@ -7,13 +7,12 @@ import sys
 
 import numpy as np
 import pytest
-from cluster_tables import HEAD, as_columns, fitted, small, uneven
 from pages import SPARK, blocks, page, printed
-from test_fit_source import SHAPES, arrow
+from sources_of_rows import HEAD, SHAPES, arrow, as_columns, fitted, small, uneven
 
 import bayesgen as bg
 from bayesgen import errors
-from bayesgen.estimators.sources import cluster
+from bayesgen.estimators.sources import fit
 
 pyspark = pytest.importorskip("pyspark", reason="Spark is not installed: uv sync --group spark")
 JAVA = shutil.which("java") or os.environ.get("JAVA_HOME")
@@ -30,7 +29,7 @@ ROW = "row"
 @pytest.fixture(autouse=True)
 def few_rows_decide(monkeypatch):
     """Let fewer rows decide on blocks and origins than the first partition has."""
-    monkeypatch.setattr(cluster, "HEAD_ROWS", HEAD)
+    monkeypatch.setattr(fit, "HEAD_ROWS", HEAD)
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +72,7 @@ def in_order(answers, kept):
 def test_workers_fit_and_predict(shape, rng, spark, tmp_path):
     frame, clf = uneven(shape, rng)
     X, rows = frame.drop(columns=["y", "w"]), with_empty(partitions(spark, frame))
-    expected = fitted(clf, frame, weighted=True)
+    expected = fitted(clf, frame)
     found = clf.fit(rows.drop(ROW), y="y", sample_weight="w")
     np.testing.assert_allclose(found.predict_proba(X), expected, rtol=0, atol=1e-10)
     assert found.classes_.tolist() == np.unique(frame["y"]).tolist()
@@ -104,7 +103,7 @@ def test_workers_never_load_jax(rng, spark):
 
     def loaded(_):
         # as the workers of the fit did
-        import bayesgen.estimators.sources.cluster
+        import bayesgen.estimators.sources.fit
 
         assert bayesgen
         yield "jaxlib" in sys.modules
@@ -139,7 +138,7 @@ def test_bad_rows_are_errors_of_ours(rng, spark):
     frame, clf = small(rng, 200)
     frame.iloc[160, 0] = np.inf
     rows = partitions(spark, frame)
-    with pytest.raises(errors.InvalidValues, match=r"^partition 3, row 10: column 'a' holds"):
+    with pytest.raises(errors.InvalidData, match=r"^partition 3, row 10: column 'a' holds"):
         clf.fit(rows.drop(ROW), y="y")
     # Spark wraps it, with its own words around
     with pytest.raises(pyspark.errors.PythonException, match=r"partition 3, row 10: column 'a'"):
@@ -149,20 +148,18 @@ def test_bad_rows_are_errors_of_ours(rng, spark):
 def test_data_that_cannot_be_fitted_are_refused(rng, spark):
     frame, clf = small(rng)
     rows = partitions(spark, frame, 2).drop(ROW)
-    with pytest.raises(errors.InvalidSource, match=r"the Spark DataFrame.* no column 'yy'"):
+    with pytest.raises(errors.InvalidData, match=r"the Spark DataFrame.* no column 'yy'"):
         clf.fit(rows, y="yy")
-    with pytest.raises(errors.TooFewClasses, match=r"^y has 1 class, 'no'"):
+    with pytest.raises(errors.InvalidData, match=r"^y has 1 class, 'no'"):
         clf.fit(rows.filter("y = 'no'"), y="y")
-    with pytest.raises(errors.InvalidSource, match="but no rows"):
+    with pytest.raises(errors.InvalidData, match="but no rows"):
         clf.fit(rows.filter("y = 'none'"), y="y")
 
 
 def test_answers_do_not_stand_beside_columns_of_their_name(rng, spark):
     frame, clf = small(rng)
     X = clf.predict_proba(partitions(spark, frame, 2))
-    with pytest.raises(
-        errors.InvalidSource, match=r"X\.drop\('probability_no', 'probability_yes'\)"
-    ):
+    with pytest.raises(errors.InvalidData, match=r"X\.drop\('probability_no', 'probability_yes'\)"):
         clf.predict_proba(X)
     again = clf.predict_proba(X.drop("probability_no", "probability_yes"))
     assert again.columns == X.columns
@@ -171,7 +168,7 @@ def test_answers_do_not_stand_beside_columns_of_their_name(rng, spark):
 def test_weights_may_begin_with_zeros(rng, spark):
     frame, clf = SHAPES["numbers"](rng)
     frame["w"] = np.repeat([0.0, 1.5], 200)
-    expected = fitted(clf, frame, weighted=True)
+    expected = fitted(clf, frame)
     found = clf.fit(partitions(spark, frame).drop(ROW), y="y", sample_weight="w")
     X = frame.drop(columns=["y", "w"])
     np.testing.assert_allclose(found.predict_proba(X), expected, rtol=0, atol=1e-10)

@@ -8,7 +8,7 @@ import bayesgen as bg
 from bayesgen import errors
 from bayesgen.estimators.sources.fit import LabelledSource
 from bayesgen.estimators.stack import reservoir
-from bayesgen.table.sources import source_of
+from bayesgen.sources import source_of
 
 N = 1200
 
@@ -99,7 +99,7 @@ def test_members_have_the_statistics_of_all_rows_and_the_sample_weighs_them(fram
     assert (details["rows"], details["rows that weigh"]) == (N, 300)
     assert "300 drawn within classes from 1,200" in stack.report_.verdict
     assert sum(stack.weights_.values()) == pytest.approx(1)
-    with pytest.raises(errors.NoRows):
+    with pytest.raises(errors.UnsupportedOperation):
         stack.partial_fit(X, y)
 
 
