@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.sparse import csr_array, issparse, vstack
 
-from bayesgen.errors import Cure, DegenerateEstimate, LowSampleSize, warn
+from bayesgen.errors import Cure, DegenerateEstimate, LowSampleSize, Words, warn
 from bayesgen.errors.operations import no_uncertainty
 from bayesgen.inference import Posterior
 from bayesgen.inference.class_draws import joined
@@ -132,7 +132,7 @@ def class_draws(
     return xr.DataArray(probs, coords, ("draw", "row", "class"), name="class_proba")
 
 
-def require_posterior(posterior: Posterior, what: str) -> None:
+def require_posterior(posterior: Posterior, what: str | Words) -> None:
     """Raise for a point estimate, which has no uncertainty."""
     if posterior.point:
         raise no_uncertainty(what, posterior.report.method)

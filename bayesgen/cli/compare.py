@@ -7,33 +7,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from cyclopts import Parameter
 
 from bayesgen.calibrate import BINS
-from bayesgen.cli import printing
+from bayesgen.cli import options, printing
 from bayesgen.cli.data import LabelledData
 from bayesgen.cli.fit import require_numbers
-from bayesgen.cli.options import (
-    ALL_COLUMNS,
-    AS_SHOWN,
-    DEFAULT_LENGTH,
-    MODELS,
-    NOT_NONE,
-    CsvFormat,
-    DataName,
-    Features,
-    Folds,
-    Json,
-    Model,
-    Sampling,
-    Seed,
-    Target,
-    UnusableOptions,
-    Weight,
-    comma_separated,
-    new_classifier,
-    one_of,
-)
 from bayesgen.compare import Comparison, compare
 from bayesgen.compare.as_text import with_error
 from bayesgen.errors import Words
@@ -76,61 +54,37 @@ def _read_size(word: str) -> Size:
 
 
 def compare_methods(
-    data: DataName,
+    data: options.DataName,
     /,
     *,
-    target: Target = None,
-    model: Model = "naive-bayes",
+    target: options.Target = None,
+    model: options.Model = "naive-bayes",
     methods: Annotated[
         tuple[MethodName, ...] | None,
-        comma_separated(
-            one_of(*METHODS),
-            help="Which of stacked, exact, map, mle, nuts, separated by commas; stacked is a stack "
-            "of structures that suit the columns, whatever the model. By default all but nuts, "
-            "which draws from the posterior that exact has in closed form; nuts too where there is "
-            "none.",
-        ),
+        options.comma_separated(options.one_of(*METHODS)),
     ] = None,
     rivals: Annotated[
         tuple[RivalName, ...],
-        comma_separated(
-            one_of(*RIVALS, "none"),
-            show_default=",".join,
-            help="scikit-learn classifiers to compare with, separated by commas: frequencies (of "
-            "the classes), logistic (regression, scaled), forest (300 trees), boosting (of "
-            "histograms); missing cells are imputed and categories encoded where they have to be. "
-            "Or none.",
-        ),
+        options.comma_separated(options.one_of(*RIVALS, "none"), show_default=",".join),
     ] = DEFAULT_RIVALS,
     train_rows: Annotated[
         tuple[Size, ...] | None,
-        comma_separated(
+        options.comma_separated(
             _read_size,
             help="Rows in each fit, separated by commas: a number draws so many, with the classes "
             f"in proportion, in {DRAWS} folds; all is plain cross-validation. By default {FEW},all "
             f"where there are at least {4 * FEW} rows.",
         ),
     ] = None,
-    cv: Folds = 5,
-    groups: Annotated[
-        str | None,
-        Parameter(
-            help="Column, such as a patient's number, whose rows stay together in every fold; it "
-            "is not a feature."
-        ),
-    ] = None,
-    unlabelled: Weight = "learn",
-    seed: Seed = 0,
-    sampling: Sampling = DEFAULT_LENGTH,
-    features: Features = ALL_COLUMNS,
-    csv: CsvFormat = AS_SHOWN,
-    html: Annotated[Path | None, Parameter(help="Write a page with pictures, too.")] = None,
-    json: Annotated[
-        Json,
-        Parameter(
-            help='Print JSON: more digits, warnings in full; infinite log loss is the text "inf".'
-        ),
-    ] = False,
+    cv: options.Folds = 5,
+    groups: str | None = None,
+    unlabelled: options.Weight = "learn",
+    seed: options.Seed = 0,
+    sampling: options.Sampling = options.DEFAULT_LENGTH,
+    features: options.Features = options.ALL_COLUMNS,
+    csv: options.CsvFormat = options.AS_SHOWN,
+    html: Path | None = None,
+    json: options.Flag = False,
 ) -> None:
     """Compare ways to fit a model, and rivals, by their scores on rows left out of the fits.
 
@@ -140,14 +94,26 @@ def compare_methods(
     AUC and accuracy: once for fits to few rows, where methods differ most, and once for all rows.
     Rows without a class are in no fold, and every fit of bayesgen takes them beside its own; mle,
     map and nuts leave them out unless --unlabelled states a weight.
+
+    Args:
+        methods: Which of stacked, exact, map, mle, nuts, separated by commas; stacked is a stack of
+            structures that suit the columns, whatever the model. By default all but nuts, which
+            draws from the posterior that exact has in closed form; nuts too where there is none.
+        rivals: scikit-learn classifiers to compare with, separated by commas: frequencies (of the
+            classes), logistic (regression, scaled), forest (300 trees), boosting (of histograms);
+            missing cells are imputed and categories encoded where they have to be. Or none.
+        groups: Column, such as a patient's number, whose rows stay together in every fold; it is
+            not a feature.
+        html: Write a page with pictures, too.
+        json: Print JSON: more digits, warnings in full; infinite log loss is the text "inf".
     """
     if html is not None:
         pyplot()  # refuse before anything is computed
     rows = LabelledData.read(data, target, features, csv, groups=groups)
     if unlabelled is None:
-        rows.require_classes(NOT_NONE)
+        rows.require_classes(options.NOT_NONE)
     X, y, group_of_row = rows.rows()
-    table, kind = read_table(X), MODELS[model][0]
+    table, kind = read_table(X), options.MODELS[model][0]
     require_numbers(model, table)
     methods = methods or default_methods(kind, table)
     nuts = sampling.method(
@@ -181,7 +147,7 @@ def compare_methods(
         "missing_cells": comparison.n_missing_cells,
         "rows_with_missing": comparison.n_rows_with_missing,
         "missing_by_column": printing.missing_by_column(table),
-        "model": printing.model_in_words(new_classifier(model, "auto", seed), table),
+        "model": printing.model_in_words(options.new_classifier(model, "auto", seed), table),
         "seed": seed,
     }
     labelled = [] if weight is None else [n for n, c in ours.items() if c.unlabelled is None]
@@ -205,13 +171,13 @@ def _require_rows(sizes: Iterable[Size], counts: Sequence[int]) -> None:
     """Reject more rows than the smallest fold fits, or fewer than two of each class.
 
     Raises:
-        UnusableOptions: with the numbers that can be fitted.
+        options.UnusableOptions: with the numbers that can be fitted.
     """
     n_rows, fewest = sum(counts), 2 * len(counts)
     most = n_rows - -(-n_rows // max(min(DRAWS, *counts), 2))
     for size in sizes:
         if size != "all" and not fewest <= size <= most:
-            raise UnusableOptions(
+            raise options.UnusableOptions(
                 f"--train-rows {size}: of {n_rows:,} rows in {len(counts)} classes, {fewest:,} to "
                 f"{most:,} can be fitted. Choose --train-rows {most},all, or all alone."
             )

@@ -1,37 +1,12 @@
 """`bayesgen fit` and `bayesgen merge`: they write a model."""
 
 import shlex
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-from cyclopts import Parameter
 
-from bayesgen.cli import printing
+from bayesgen.cli import options, printing
 from bayesgen.cli.data import LabelledData
-from bayesgen.cli.options import (
-    ALL_COLUMNS,
-    AS_SHOWN,
-    DEFAULT_LENGTH,
-    MODELS,
-    NOT_NONE,
-    AnyModel,
-    CsvFormat,
-    DataName,
-    Features,
-    FittedFile,
-    Inference,
-    Json,
-    Prior,
-    Rows,
-    Sampling,
-    Seed,
-    Target,
-    UnusableOptions,
-    Weight,
-    new_classifier,
-    with_prior,
-)
 from bayesgen.errors import BayesgenError
 from bayesgen.errors.wording import named
 from bayesgen.estimators import StackedClassifier, load
@@ -47,28 +22,21 @@ MOST_LEFT_OUT = 20_000
 
 
 def fit_model(
-    data: DataName,
+    data: options.DataName,
     /,
     *,
-    out: Annotated[
-        Path,
-        Parameter(
-            name=["--out", "-o"],
-            help="File to write the model to, by custom one that ends in .bgm (see `bayesgen "
-            "predict`).",
-        ),
-    ],
-    target: Target = None,
-    model: AnyModel = "stacked",
-    inference: Inference = "auto",
-    unlabelled: Weight = "learn",
-    prior: Prior = None,
-    seed: Seed = 0,
-    sampling: Sampling = DEFAULT_LENGTH,
-    features: Features = ALL_COLUMNS,
-    csv: CsvFormat = AS_SHOWN,
-    batch: Rows = PART_ROWS,
-    json: Json = False,
+    out: options.ModelOut,
+    target: options.Target = None,
+    model: options.AnyModel = "stacked",
+    inference: options.Inference = "auto",
+    unlabelled: options.Weight = "learn",
+    prior: options.Prior = None,
+    seed: options.Seed = 0,
+    sampling: options.Sampling = options.DEFAULT_LENGTH,
+    features: options.Features = options.ALL_COLUMNS,
+    csv: options.CsvFormat = options.AS_SHOWN,
+    batch: options.Rows = PART_ROWS,
+    json: options.Json = False,
 ) -> None:
     """Fit a model to the rows of a file, and save it.
 
@@ -77,16 +45,19 @@ def fit_model(
     stack, the default, reads the rows twice, and learns its weights from 20,000 of them. Where the
     fit has a closed form, its rows are predicted in turn, each from all others: their log loss and
     accuracy are printed beside those of the class frequencies.
+
+    Args:
+        out: File to write the model to, by custom one that ends in .bgm (see `bayesgen predict`).
     """
     rows = LabelledData.read(data, target, features, csv, part_rows=batch)
     table = rows.first_features()
     require_numbers(model, table)
-    classifier = new_classifier(model, inference, seed, unlabelled=unlabelled, sampling=sampling)
+    classifier = options.new_classifier(model, inference, seed, unlabelled, sampling)
     if unlabelled is None:
-        rows.require_classes(NOT_NONE)
+        rows.require_classes(options.NOT_NONE)
     if rows.without_class:
         if unlabelled == "learn" and inference in NO_LEARNED_WEIGHT:
-            raise UnusableOptions(
+            raise options.UnusableOptions(
                 f"some rows have no class, and --inference {inference} cannot learn how much they "
                 "count. State it, such as --unlabelled 0.1, or leave --inference out."
             )
@@ -94,7 +65,7 @@ def fit_model(
         classifier.fit(X, y)
     else:
         classifier.fit(rows.source, rows.target)
-    with_prior(classifier, prior).save(out)
+    options.with_prior(classifier, prior).save(out)
     facts, lines = _described(classifier, rows, table)
     if prior is not None:
         facts["prior"], lines["prior"] = dict(prior), printing.name_counts(prior)
@@ -110,14 +81,14 @@ def require_numbers(model: str, table: Table) -> None:
     """Reject levels where a model needs numbers.
 
     Raises:
-        UnusableOptions: naming the columns.
+        options.UnusableOptions: naming the columns.
     """
     levels = [str(column.name) for column in table.columns if column.kind == "level"]
     if model in NUMERIC and levels:
         hold = f"{named('column', levels)} {'hold' if len(levels) > 1 else 'holds'}"
-        raise UnusableOptions(
-            f"{MODELS[model][1]} needs numbers, and {hold} categories. Use --model naive-bayes, or "
-            f"leave them out: --drop {shlex.quote(','.join(levels))}."
+        raise options.UnusableOptions(
+            f"{options.MODELS[model][1]} needs numbers, and {hold} categories. Use --model "
+            f"naive-bayes, or leave them out: --drop {shlex.quote(','.join(levels))}."
         )
 
 
@@ -194,20 +165,21 @@ def left_out_scores(classifier: Classifier, rows: LabelledData) -> dict[str, flo
 
 
 def merge_models(
-    first: FittedFile,
-    second: FittedFile,
+    first: options.FittedFile,
+    second: options.FittedFile,
     /,
-    *others: FittedFile,
-    out: Annotated[
-        Path, Parameter(name=["--out", "-o"], help="File to write the merged model to.")
-    ],
-    json: Json = False,
+    *others: options.FittedFile,
+    out: options.ModelOut,
+    json: options.Json = False,
 ) -> None:
     """Merge fitted models into one, as if fitted to the rows of all of them together.
 
     Files hold statistics instead of rows: places that may not share rows can share these. All must
     be of one model, fitted to the same columns; levels and classes may differ. A saved stack does
     not merge, because its weights rest on single rows.
+
+    Args:
+        out: File to write the merged model to.
     """
     classifier = load(first)
     for path in (second, *others):

@@ -169,56 +169,44 @@ Folds = Annotated[
 ]
 Seed = Annotated[int, Parameter(validator=validators.Number(gte=0, lt=2**32), help="Random seed.")]
 Rows = Annotated[int, Parameter(validator=validators.Number(gte=1), help="Rows read at once.")]
-Json = Annotated[bool, Parameter(show_default=False, help="Print JSON.")]
+Flag = Annotated[bool, Parameter(show_default=False)]
+Json = Annotated[Flag, Parameter(help="Print JSON.")]
 Words = Annotated[tuple[str, ...], Parameter(show_default=False)]
+Listed = Annotated[tuple[str, ...], comma_separated()]
+ModelOut = Annotated[Path, Parameter(name=["--out", "-o"])]
 Count = Annotated[int | None, Parameter(validator=validators.Number(gte=1))]
 
 
 @Parameter(name="*")
 @dataclasses.dataclass(frozen=True)
 class CsvFormat:
-    """Options for reading CSV files."""
+    """Options for reading CSV files.
 
-    missing: Annotated[
-        Words,
-        Parameter(
-            help='One more text that means "missing" in a CSV file, such as "?"; may be repeated.'
-        ),
-    ] = ()
+    Attributes:
+        missing: One more text that means "missing" in a CSV file, such as "?"; may be repeated.
+        sep: Separator of the cells of a CSV file; by default recognized from its first line.
+        decimal: Decimal mark of numbers in a CSV file; by default recognized from its first rows.
+    """
+
+    missing: Words = ()
     sep: Annotated[
-        str | None,
-        Parameter(
-            converter=_read_separator,
-            n_tokens=1,
-            validator=_one_character,
-            help="Separator of the cells of a CSV file; by default recognized from its first line.",
-        ),
+        str | None, Parameter(converter=_read_separator, n_tokens=1, validator=_one_character)
     ] = None
-    decimal: Annotated[
-        str | None,
-        Parameter(
-            validator=_one_character,
-            help="Decimal mark of numbers in a CSV file; by default recognized from its first "
-            "rows.",
-        ),
-    ] = None
+    decimal: Annotated[str | None, Parameter(validator=_one_character)] = None
 
 
 @Parameter(name="*")
 @dataclasses.dataclass(frozen=True)
 class Features:
-    """Which columns are features."""
+    """Which columns are features.
 
-    drop: Annotated[
-        tuple[str, ...],
-        comma_separated(
-            help="Columns that are not features, such as patient_id, separated by commas."
-        ),
-    ] = ()
-    columns: Annotated[
-        tuple[str, ...],
-        comma_separated(help="The only columns to use as features, separated by commas."),
-    ] = ()
+    Attributes:
+        drop: Columns that are not features, such as patient_id, separated by commas.
+        columns: The only columns to use as features, separated by commas.
+    """
+
+    drop: Listed = ()
+    columns: Listed = ()
 
 
 @Parameter(name="*")
@@ -268,7 +256,6 @@ def new_classifier(
     model: AnyModelName,
     inference: InferenceName,
     seed: int,
-    *,
     unlabelled: Unlabelled = "learn",
     sampling: Sampling = DEFAULT_LENGTH,
 ) -> Classifier:

@@ -14,21 +14,10 @@ from cyclopts import Parameter, validators
 
 from bayesgen import datasets
 from bayesgen.calibrate import accuracy, brier, log_loss
-from bayesgen.cli import printing
+from bayesgen.cli import options, printing
 from bayesgen.cli.data import count_values, is_bundled, open_data
-from bayesgen.cli.options import (
-    AS_SHOWN,
-    CsvFormat,
-    DataName,
-    FittedFile,
-    Json,
-    Prior,
-    Rows,
-    UnusableOptions,
-    Words,
-    with_prior,
-)
 from bayesgen.errors.sources import no_column, no_rows_in_source
+from bayesgen.errors.wording import rows as in_rows
 from bayesgen.estimators import Answers, load
 from bayesgen.estimators.sources.predict import SourceColumns
 from bayesgen.progress_bar import progress_bar
@@ -46,52 +35,21 @@ def _require_table_name(_: object, path: Path | None) -> None:
 
 
 def predict_rows(
-    model: FittedFile,
-    data: DataName,
+    model: options.FittedFile,
+    data: options.DataName,
     /,
     *,
     out: Annotated[
-        Path | None,
-        Parameter(
-            name=["--out", "-o"],
-            validator=_require_table_name,
-            help="File to write to, .parquet, .pq or .csv; without it rows are printed as CSV.",
-        ),
+        Path | None, Parameter(name=["--out", "-o"], validator=_require_table_name)
     ] = None,
-    interval: Annotated[
-        float | None,
-        Parameter(
-            validator=validators.Number(gt=0, lt=1),
-            help="Share of the posterior between lower_K and upper_K, such as 0.9.",
-        ),
-    ] = None,
-    draws: Annotated[
-        bool,
-        Parameter(
-            show_default=False,
-            help="Add draws_K, draws of probability_K from the posterior as a list, and their "
-            "weight; in Parquet or JSON.",
-        ),
-    ] = False,
-    keep: Annotated[
-        Words,
-        Parameter(
-            help="A column of the file to copy beside the answers, such as a key; may be repeated."
-        ),
-    ] = (),
-    target: Annotated[
-        str | None,
-        Parameter(
-            help="Column that holds the classes, by which the answers are scored; by default the "
-            "one column that the model does not read and that holds its classes alone. Or none."
-        ),
-    ] = None,
-    prior: Prior = None,
-    csv: CsvFormat = AS_SHOWN,
-    batch: Rows = PART_ROWS,
-    json: Annotated[
-        Json, Parameter(help="Print JSON: a summary, or without --out one object a row.")
-    ] = False,
+    interval: Annotated[float | None, Parameter(validator=validators.Number(gt=0, lt=1))] = None,
+    draws: options.Flag = False,
+    keep: options.Words = (),
+    target: str | None = None,
+    prior: options.Prior = None,
+    csv: options.CsvFormat = options.AS_SHOWN,
+    batch: options.Rows = PART_ROWS,
+    json: options.Flag = False,
 ) -> None:
     """Answer about the rows of a file: class probabilities, intervals if asked for, and novelty.
 
@@ -100,16 +58,28 @@ def predict_rows(
     log_density (log p(row): low for rows unlike every class). The file may be larger than memory,
     and the output is there at the end, whole, or not at all. Columns that the model does not read
     are ignored, absent ones count as missing. If the file holds the classes, answers are scored.
+
+    Args:
+        out: File to write to, .parquet, .pq or .csv; without it rows are printed as CSV.
+        interval: Share of the posterior between lower_K and upper_K, such as 0.9.
+        draws: Add draws_K, draws of probability_K from the posterior as a list, and their weight;
+            in Parquet or JSON.
+        keep: A column of the file to copy beside the answers, such as a key; may be repeated.
+        target: Column that holds the classes, by which the answers are scored; by default the one
+            column that the model does not read and that holds its classes alone. Or none.
+        json: Print JSON: a summary, or without --out one object a row.
     """
-    classifier = with_prior(load(model), prior)
+    classifier = options.with_prior(load(model), prior)
     source = open_data(data, csv, batch)
     answers = Answers.with_density(classifier, interval=interval, draws=draws)
     if draws and not json and (out is None or out.suffix == ".csv"):
-        raise UnusableOptions("--draws are lists, which CSV has not. Add --out answers.parquet.")
+        raise options.UnusableOptions(
+            "--draws are lists, which CSV has not. Add --out answers.parquet."
+        )
     for name in keep:
         require_column(source, name)
         if name in answers.columns:
-            raise UnusableOptions(
+            raise options.UnusableOptions(
                 f"--keep {name}: the answers have a column of this name. Rename it in the file."
             )
     scores = Scores(column_of_classes(classifier, source, target, answers), classifier.classes_)
@@ -208,10 +178,10 @@ class Scores:
         if not self.n_rows:
             return f"no row of column {self.column!r} holds a class of the model"
         facts, count = self.facts(), self.without_class
-        others = f"; {count:,} rows without a class of the model" if count else ""
+        others = f"; {in_rows(count)} without a class of the model" if count else ""
         return (
             f"against column {self.column!r}: log loss {facts['log_loss']:.3f}, accuracy "
-            f"{facts['accuracy']:.1%}, Brier {facts['brier']:.3f} ({self.n_rows:,} rows{others})"
+            f"{facts['accuracy']:.1%}, Brier {facts['brier']:.3f} ({in_rows(self.n_rows)}{others})"
         )
 
 

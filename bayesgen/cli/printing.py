@@ -11,17 +11,21 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import csv, parquet
 from rich import box
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.table import Table as Grid
 
 from bayesgen.cli.options import MODELS
 from bayesgen.compare.as_text import MEMBERS_LEGEND, members_as_text
 from bayesgen.errors import BayesgenError, Words
+from bayesgen.errors.wording import rows as in_rows
 from bayesgen.estimators import description
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.persist import replacing
 from bayesgen.table import Table
 from bayesgen.typing import DataFrame
+
+WIDEST = 1000
+"""Columns of a table, at most."""
 
 
 def sentence(problem: BayesgenError | Words | str) -> str:
@@ -32,10 +36,16 @@ def sentence(problem: BayesgenError | Words | str) -> str:
     return problem if isinstance(problem, str) else problem.text("shell")
 
 
-def print_text(text: object) -> None:
-    """Print text or a table to stdout; without color and at 80 columns when piped."""
+def print_text(text: RenderableType, *, whole: bool = False) -> None:
+    """Print text or a table to stdout; without color and at 80 columns when piped.
+
+    whole: whether a table is printed beyond the width of a terminal rather than cut.
+    """
     # column and class names are the user's own text, never markup
     console = Console(markup=False, highlight=False, emoji=False)
+    if whole:
+        options = console.options.update(max_width=WIDEST)
+        console.width = max(console.width, console.measure(text, options=options).maximum)
     with console.capture() as captured:
         console.print(text)
     print("\n".join(line.rstrip() for line in captured.get().splitlines()))
@@ -74,7 +84,7 @@ def print_grid(heads: Iterable[str], lines: Iterable[Iterable[str]]) -> None:
         grid.add_column(head, justify="right" if position else "left", no_wrap=True)
     for line in lines:
         grid.add_row(*line)
-    print_text(grid)
+    print_text(grid, whole=True)
 
 
 def print_members(table: DataFrame, head: str = "member") -> None:
@@ -127,7 +137,7 @@ def lines_of_data(facts: Mapping[str, Any]) -> dict[str, str]:
     if count := facts["rows_without_class"]:
         weight = facts.get("unlabelled_weight")
         mean = "" if weight is None else f", mean weight {weight:.2g}"
-        lines["no class"] = f"{count:,} rows{mean}"
+        lines["no class"] = f"{in_rows(count)}{mean}"
     return lines
 
 
