@@ -39,7 +39,7 @@ class PartialOutput:
             run: what decides its rows: the model, the input, the options.
 
         Raises:
-            UnwritableFile: no file can be written there.
+            InvalidFile: no file can be written there.
         """
         folder = out.with_name(f"{out.name}.partial")
         key, text = folder / KEY, json.dumps(run, sort_keys=True, default=str)

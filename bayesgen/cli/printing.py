@@ -115,7 +115,7 @@ def table_writer(
         lines: on stdout, one JSON object for each row, instead of CSV.
 
     Raises:
-        UnwritableFile: the path takes no file.
+        InvalidFile: the path takes no file.
     """
     if out is not None:
         kind = csv.CSVWriter if out.suffix == ".csv" else parquet_writer

@@ -51,7 +51,7 @@ class Comparison:
         n_missing_cells: cells of X without a value.
         n_rows_with_missing: number of rows of X with at least one such cell.
         folds: number of folds that ran.
-        notes: remarks about the comparison as a whole; str() gives the text of each.
+        notes: remarks about the comparison as a whole.
         warnings: for each classifier the distinct warnings of its fits and predictions, in order.
             When printed, warnings that differ only in columns, classes and numbers are merged.
         probabilities: for each classifier its out-of-fold probabilities, shape (row, class), the
@@ -81,14 +81,24 @@ class Comparison:
     n_missing_cells: int
     n_rows_with_missing: int
     folds: int
-    notes: tuple[Note, ...]
-    warnings: dict[str, tuple[Note, ...]]
+    noted: tuple[Note, ...]
+    warned: dict[str, tuple[Note, ...]]
     probabilities: dict[str, Joint]
     y: Labels
     rows: Labels
     fold: Labels
     train_size: int | None = None
     few: "Comparison | None" = None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Remarks about the comparison as a whole."""
+        return tuple(map(str, self.noted))
+
+    @property
+    def warnings(self) -> dict[str, tuple[str, ...]]:
+        """For each classifier the distinct warnings of its fits and predictions, in order."""
+        return {name: tuple(map(str, notes)) for name, notes in self.warned.items()}
 
     def reliability(
         self, name: str, *, prob: float = 0.9, resamples: int = 500, random_state: int = 0
@@ -269,4 +279,4 @@ class Comparison:
 
     def _sentences(self) -> list[str]:
         members = [MEMBERS_LEGEND + " Means over folds."] if len(self.members) else []
-        return [LEGEND, *members, *map(str, [*self.notes, *merged_by_name(self.warnings)])]
+        return [LEGEND, *members, *self.notes, *map(str, merged_by_name(self.warned))]

@@ -49,7 +49,7 @@ def _sections(comparison: Comparison) -> Iterator[Section]:
         yield Section(
             "Members of the stacks", [table, Text(MEMBERS_LEGEND + " Means over folds.", "muted")]
         )
-    notes = [*comparison.notes, *merged_by_name(comparison.warnings)]
+    notes = [*comparison.noted, *merged_by_name(comparison.warned)]
     if notes:
         yield Section("Notes and warnings", [Text(str(note)) for note in notes])
 

@@ -1,6 +1,6 @@
 """Inference: the methods that `inference=` selects, each returning a `Posterior`."""
 
-from bayesgen.errors import BayesgenWarning, Cure, UnsupportedOperation, Words, warn
+from bayesgen.errors import BayesgenWarning, Cure, Words, warn
 from bayesgen.errors.arguments import not_an_instance, not_one_of
 from bayesgen.errors.operations import no_closed_form
 from bayesgen.inference.data_augmentation import Augmentation as Augmentation

@@ -114,4 +114,4 @@ def _folds(subject: Subject) -> str:
     unlabelled = subject.table.n_rows - len(subject.codes)
     if unlabelled:
         words += f" {unlabelled:,} rows without a label are not scored."
-    return " ".join([words, *map(str, found.notes)])
+    return " ".join([words, *found.notes])

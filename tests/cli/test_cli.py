@@ -13,7 +13,6 @@ from bayesgen.cli.data_file import DataFile
 from bayesgen.cli.models import in_words, new_classifiers
 from bayesgen.cli.options import CsvFormat
 from bayesgen.cli.target_column import LabelledRows
-from bayesgen.errors.base import merge_sentences, merge_warnings
 from bayesgen.estimators.compared import default_methods
 from bayesgen.sources.csv_files import NULLS
 from bayesgen.table import read_table
@@ -149,16 +148,6 @@ def test_notes_go_to_stderr(csv, capsys):
     assert notes[0].startswith("note: class 'a' has only 3 rows, so there are 3 folds")
     assert notes[1].startswith("note: exact Bayes: column 'c' is constant")
     assert len(notes) == 2
-
-
-def test_warnings_that_differ_in_their_numbers_are_merged():
-    texts = ("3 rows of 'x1' are odd", "4 rows of 'x1' are odd", "4 rows of 'x2' are odd")
-    assert merge_warnings({"MLE": texts, "MAP": texts[1:2]}) == [
-        "MLE, MAP: 3 rows of 'x1' are odd (and 1 more like it)",
-        "MLE: 4 rows of 'x2' are odd",
-    ]
-    notes = [f"column 'c{c}' has 'q' in {n} of 99 rows" for c, n in ((1, 3), (1, 20), (2, 3))]
-    assert merge_sentences(notes) == [f"{notes[0]} (and 2 more like it: 2 columns)"]
 
 
 def test_datasets_lists_them_all(capsys):

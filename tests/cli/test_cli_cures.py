@@ -8,7 +8,6 @@ import pytest
 
 import bayesgen as bg
 from bayesgen.cli import main
-from bayesgen.cli.cures import in_options
 
 PYTHON = re.compile(
     r"\bbg\.|\bX\b|\bpandas\b|\bnumpy\b|\bpolars\b|\bclf\b|\w\(X|[a-z_]='|[a-z]=\{|[a-z]=\["
@@ -130,23 +129,6 @@ def test_no_sentence_holds_python(name, models, monkeypatch, capsys):
 
 SILENT = {"worse", "heavy", "singular"}
 """Where the library has nothing to say of these rows, or may say it on other ones alone."""
-
-
-@pytest.mark.parametrize(
-    ("sentence", "typed"),
-    [
-        ("Leave it out: X.drop(columns='a b').", "Leave it out: --drop 'a b'."),
-        (
-            "ask for more, NUTS(draws=2000, warmup=1500).",
-            "ask for more, --draws 2000 --warmup 1500.",
-        ),
-        ("Use bg.StackedClassifier(), or LDA(temper='columns').", "Use --model stacked."),
-        ("Fit with inference='map' or 'exact'.", "Fit with --inference map or exact."),
-        ("weight: unlabelled=0.1.", "weight: --unlabelled 0.1."),
-    ],
-)
-def test_cures_are_options(sentence, typed):
-    assert in_options(sentence) == typed
 
 
 @pytest.mark.filterwarnings("always")

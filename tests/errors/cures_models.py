@@ -297,4 +297,18 @@ qda(UNSEEN, inference="mle")
     quietly(partial(qda, UNSEEN, inference="exact"))
 bg.datasets.path("irises")
     'iris'
+bg.KernelDiscriminant(bandwidth=1e-200)
+    bandwidth is 1e-200; finite numbers above 0 (1e-150 to 1e150)
+lda(scale=np.array([1.0, -2.0]))
+    LDA: scale has the entry -2.0; finite numbers above 0
+bg.Normal(mean="high")
+    Normal: mean is 'high'; finite numbers
+naive(class_prior=-1.0)
+    class_prior: rows per class is -1.0; finite numbers above 0
+naive(class_prior=[0.2, 0.3, 0.5])
+    class_prior: probabilities has the shape (3,)
+fitted().predict(table(dose=[1, 2, np.inf, 4, 5, 6]))
+    column 'dose' holds infinity (inf or -inf) in 1 row;
+naive(weight=[1, 1, 1, 0, 0, 0])
+    y has 1 class, 'sick'; at least two are needed
 """

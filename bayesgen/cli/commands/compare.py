@@ -210,9 +210,9 @@ def compare_methods(
     if json:
         warned = {
             name: [words.text("shell") for words in several]
-            for name, several in comparison.warnings.items()
+            for name, several in comparison.warned.items()
         }
-        own = [*found, *(words.text("shell") for words in comparison.notes)]
+        own = [*found, *(words.text("shell") for words in comparison.noted)]
         notes = {"notes": own, "warnings": warned}
         more = {str(size): scores.facts(one) for size, one in runs.items() if one is not comparison}
         print(printing.to_json(facts | scores.facts(comparison) | {"train_rows": more} | notes))
@@ -225,8 +225,8 @@ def compare_methods(
     printing.print_notes(
         [
             *found,
-            *merged(note for one in reversed(runs.values()) for note in one.notes),
-            *merged_by_name(comparison.warnings),
+            *merged(note for one in reversed(runs.values()) for note in one.noted),
+            *merged_by_name(comparison.warned),
             *(
                 _notes_of_few(one)
                 for one in runs.values()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 from bayesgen import predict
-from bayesgen.errors import InvalidData
+from bayesgen.errors import InvalidData, Words
 from bayesgen.schema import Column
 from bayesgen.sources import (
     ANSWERS,
@@ -79,7 +79,8 @@ class Answers:
         posterior = self.classifier._fitted_posterior()
         for name in self.asked:
             if ANSWERS[name].posterior:
-                predict.require_posterior(posterior, name)
+                option = f"--{name.removeprefix('predict_')}"
+                predict.require_posterior(posterior, Words(name, option))
 
     @property
     def schema(self) -> Any:
