@@ -103,7 +103,7 @@ class Model:
         return Model(self.classes.posterior(statistics.count), blocks)
 
     def require_evidence(self) -> None:
-        """Raise `NoEvidence` if a block has none."""
+        """Raise `NoAttribute` if a block has none."""
         for part in self.blocks.values():
             part.require_evidence()
 

@@ -89,10 +89,7 @@ def warn_impossible_rows(joint: Joint) -> None:
             DegenerateEstimate(
                 "{count:,} of {n_rows:rows} are impossible under every class (maximum likelihood "
                 "gives probability 0 to what was never observed); they get the class prior.",
-                Cure(
-                    "Fit with inference='map' or 'exact'.",
-                    "Fit with --inference map or exact.",
-                ),
+                Cure("Fit with inference='map' or 'exact'.", "Fit with --inference map or exact."),
                 count=impossible,
                 n_rows=len(joint),
             )
@@ -108,7 +105,7 @@ def interval(
     posterior: Posterior, encoded: Encoded, n_rows: int, prob: float
 ) -> Float[np.ndarray, "row class 2"]:
     """Return central intervals of P(y = k given x, theta) under p(theta given data, x)."""
-    require_posterior(posterior, "predict_interval")
+    require_posterior(posterior, Words("predict_interval", "--interval"))
     tail = (1 - prob) / 2
     out = np.empty((n_rows, len(posterior.log_classes()), 2))
     for found in posterior.class_draws(encoded, n_rows):
@@ -125,7 +122,7 @@ def class_draws(
     """
     import xarray as xr
 
-    require_posterior(posterior, "predict_draws")
+    require_posterior(posterior, Words("predict_draws", "--draws"))
     found = joined(posterior.class_draws(encoded, n_rows))
     probs, weight = found.probs, found.weight
     coords = {"class": classes, "weight": (("draw", "row"), weight)}

@@ -64,7 +64,7 @@ def log_priors(model: Model, params: Mapping[str, Mapping]) -> dict[str, np.ndar
     Parts without parameters, and known class probabilities, have none.
 
     Raises:
-        UnsupportedInference: a prior that cannot be written as a program.
+        UnsupportedOperation: a prior that cannot be written as a program.
     """
     import jax
     from numpyro import handlers

@@ -199,7 +199,7 @@ def table_writer(
         json: on stdout, one JSON object for each row, instead of CSV.
 
     Raises:
-        UnwritableFile: the path takes no file.
+        InvalidFile: the path takes no file.
     """
     if out is not None:
         with replacing(out) as path, _file_writer(path, schema, out.suffix) as writer:

@@ -107,25 +107,25 @@ def not_summing_to_one(where: str, total: object) -> InvalidArgument:
     )
 
 
-def wrong_prior_shape(owner: str, name: str, found: tuple, wanted: tuple) -> InvalidArgument:
+def wrong_prior_shape(owner: str, name: str, shape: tuple, wanted: tuple) -> InvalidArgument:
     """A prior guess does not broadcast to the classes and features."""
     return InvalidArgument(
-        "{owner}: {name} has the shape {found}; a single number, or an array that broadcasts to "
+        "{owner}: {name} has the shape {shape}; a single number, or an array that broadcasts to "
         "{wanted}, is allowed (classes first, then features).",
         "Reshape it to {wanted}.",
         owner=owner,
         name=name,
-        found=found,
+        shape=shape,
         wanted=wanted,
     )
 
 
-def wrong_classes(found: Sequence, wanted: Sequence) -> InvalidArgument:
+def wrong_classes(stated: Sequence, wanted: Sequence) -> InvalidArgument:
     """Probabilities are stated for other classes than those of y."""
     return InvalidArgument(
-        "class_prior names the classes {found:listed}; y has {wanted:listed}.",
+        "class_prior names the classes {stated:listed}; y has {wanted:listed}.",
         "Give each of these a probability.",
-        found=found,
+        stated=stated,
         wanted=wanted,
     )
 

@@ -55,7 +55,8 @@ class Message:
             row: The one row to blame, as the source counts it.
             fields: Values in place of those in the sentence, such as column= or owner=.
         """
-        self.place = Place(part, rows, row)
+        place = Place(part, rows, row)
+        self.place = self.place if place == Place() else place
         self.fields |= fields
         return self
 

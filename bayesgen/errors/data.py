@@ -19,20 +19,20 @@ OTHER_MODEL = "Use --model naive-bayes, or leave the column out by --drop."
 # -- tables ----------------------------------------------------------------------------------------
 
 
-def not_a_table(found: object) -> InvalidData:
+def not_a_table(X: object) -> InvalidData:
     """X is neither a dataframe nor an array."""
     return InvalidData(
         "X is of type {kind}; a pandas or polars DataFrame, a pyarrow Table or a two-dimensional "
         "NumPy array is needed.",
         "Pass pandas.DataFrame({rows}).",
-        kind=type(found).__name__,
-        rows="X" if isinstance(found, Iterable) else "{'column': [1.0, 2.0]}",
+        kind=type(X).__name__,
+        rows="X" if isinstance(X, Iterable) else "{'column': [1.0, 2.0]}",
     )
 
 
-def records_given(found: object) -> InvalidData:
+def records_given(X: object) -> InvalidData:
     """X is a dict of columns or a list of dicts."""
-    what = "a list of dicts" if isinstance(found, list | tuple) else "a dict"
+    what = "a list of dicts" if isinstance(X, list | tuple) else "a dict"
     return InvalidData(f"X is {what}; a table is needed.", "Pass pandas.DataFrame(X).")
 
 
@@ -128,31 +128,31 @@ def levels_changed(column: object, before: Iterable, now: Iterable) -> InvalidDa
     )
 
 
-def date_column(column: object, found: object) -> InvalidData:
+def date_column(column: object, dtype: object) -> InvalidData:
     """A column holds dates or times."""
     return InvalidData(
-        "column {column!r} holds dates or times ({found}); numbers and categories are allowed.",
+        "column {column!r} holds dates or times ({dtype}); numbers and categories are allowed.",
         Cure(
             "Extract the part that matters, for example X[column].dt.month, or drop the column.",
             "Leave it out, --drop {column:option}, or write the part that matters, such as the "
             "month, into a column of its own.",
         ),
         column=column,
-        found=found,
+        dtype=dtype,
     )
 
 
-def nested_column(column: object, found: object) -> InvalidData:
+def nested_column(column: object, kind: object) -> InvalidData:
     """A column holds lists or other objects. Some words are scikit-learn's."""
     return InvalidData(
-        "column {column!r} holds values of type {found}; every argument must be a string or a "
+        "column {column!r} holds values of type {kind}; every argument must be a string or a "
         "number (or a boolean).",
         Cure(
             "Unpack them into columns of their own, or drop the column.",
             "Unpack them into columns of their own, or leave it out by --drop.",
         ),
         column=column,
-        found=found,
+        kind=kind,
     )
 
 

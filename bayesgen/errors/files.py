@@ -11,14 +11,14 @@ SAVED = Words("clf.save(path)", "`bayesgen fit`")
 Path = str | PathLike
 
 
-def unsavable(where: str, found: object) -> InvalidFile:
+def unsavable(where: str, value: object) -> InvalidFile:
     """A part of a model is neither data nor a part of this package."""
     return InvalidFile(
         "{where} is of type {kind}; numbers, text, arrays and bayesgen's own parts can be saved, "
         "because loading must not run code.",
         "Leave it out, or store the object with joblib.dump, for your own use only.",
         where=where,
-        kind=f"{type(found).__module__}.{type(found).__qualname__}",
+        kind=f"{type(value).__module__}.{type(value).__qualname__}",
     )
 
 
@@ -33,13 +33,13 @@ def unreadable_model(path: Path, reason: str) -> InvalidFile:
     )
 
 
-def foreign_file(path: Path, found: str) -> InvalidFile:
+def foreign_file(path: Path, contents: str) -> InvalidFile:
     """A file holds something else than a model."""
     return InvalidFile(
-        "{path:path} is {found}, not a model saved by bayesgen; nothing in it was run.",
+        "{path:path} is {contents}, not a model saved by bayesgen; nothing in it was run.",
         "Pass a file that {saved} wrote.",
         path=path,
-        found=found,
+        contents=contents,
         saved=SAVED,
     )
 

@@ -30,21 +30,22 @@ def note(warning: Warning | str) -> Note:
     if not isinstance(warning, Message):
         return Note(str(warning), kind=str(warning))
     columns, classes = (_values(warning.fields, names) for names in (COLUMNS, CLASSES))
-    other = {name: value for name, value in warning.fields.items() if not _varies(name, value)}
-    kind = type(warning).__name__, warning.problem, tuple((n, shown(v)) for n, v in other.items())
+    fixed = tuple((n, shown(v)) for n, v in warning.fields.items() if not _varies(n, v))
+    kind = type(warning).__name__, warning.problem, fixed
     python, shell = warning.written("python"), warning.written("shell")
     return Note(python, shell, kind, columns, classes)
 
 
 def _values(fields: Mapping[str, object], names: tuple[str, str]) -> tuple:
-    one, several = (fields.get(name) for name in names)
-    if isinstance(several, Iterable):
-        return tuple(several)
-    return () if one is None else (one,)
+    single, plural = (fields.get(name) for name in names)
+    if isinstance(plural, Iterable):
+        return tuple(plural)
+    return () if single is None else (single,)
 
 
 def _varies(name: str, value: object) -> bool:
-    return name in COLUMNS + CLASSES or isinstance(value, int | float | np.number)
+    # words are those of a fit, with numbers of its own
+    return name in COLUMNS + CLASSES or isinstance(value, int | float | np.number | Words)
 
 
 def merged(notes: Iterable[Note]) -> list[Words]:

@@ -83,10 +83,7 @@ def warning(
         "which cells of {columns:named column} are missing predicts the class by itself (log "
         "loss {after:.2f}, against {before:.2f} of the class prior); predictions will be wrong "
         "if the reason why cells are missing changes.",
-        Cure(
-            "Pass missing='ignorable' if it may.",
-            "If it may, use --model naive-bayes.",
-        ),
+        Cure("Pass missing='ignorable' if it may.", "If it may, use --model naive-bayes."),
         columns=first,
         before=-before,
         after=-after,

@@ -10,6 +10,7 @@ from bayesgen.errors import UnsupportedOperation
 from bayesgen.estimators import validation
 from bayesgen.estimators.training import check_rows_of_fit
 from bayesgen.estimators.training_rows import UNLABELLED
+from bayesgen.inference import Posterior
 from bayesgen.prevalence import (
     Labeled,
     LeftOutRows,
@@ -91,6 +92,15 @@ def left_out_rows(clf: Fitted) -> LeftOutRows:
     return fitted.left_out_rows(encoded, codes, validation.weights_of(weight, n_rows))
 
 
+def _leaves_rows_out(posterior: Posterior) -> bool:
+    """Return whether rows can be left out, exactly or by reweighting draws."""
+    try:
+        posterior.require_loo()
+    except UnsupportedOperation:
+        return False
+    return True
+
+
 def label_shift(
     clf: Fitted, X_new: object, found: object, X: object, y: object, weight: object
 ) -> DataFrame:
@@ -111,10 +121,10 @@ def label_shift(
     X, codes, weights = _labeled_rows(clf, X, y, weight)
     posterior, encoded, _ = other._encode_rows(X)
     joint = None
-    with contextlib.suppress(UnsupportedOperation):
-        posterior.require_loo()
+    if _leaves_rows_out(posterior):
         check_rows_of_fit(clf.classes_, clf._fitted().state.statistics.count, codes, weights)
-        joint = other._fitted().left_out(encoded, codes, weights).joint
+        with contextlib.suppress(UnsupportedOperation):  # too few draws to smooth weights
+            joint = other._fitted().left_out(encoded, codes, weights).joint
     fitted, new = other.predict_joint_log_proba(X), other.predict_joint_log_proba(X_new)
     labeled = Labeled(other._read(X, reset=False), codes, weights, joint, fitted)
     return table_of_shift(labeled, other._read(X_new, reset=False), new, estimate)

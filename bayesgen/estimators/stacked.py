@@ -285,7 +285,7 @@ class StackedClassifier(Classifier):
         return refitted(self, other, "the weighting of a stack")
 
     def forget(self, X: object, y: object, sample_weight: object = None) -> Self:
-        """Not available for a stack, whose weights depend on single rows; raises CannotForget."""
+        """Raise `UnsupportedOperation`: the weights of a stack depend on single rows."""
         raise UnsupportedOperation(
             "forget subtracts statistics, but the weights of a stack rest on predictions of "
             "single rows.",
@@ -407,10 +407,7 @@ class StackedClassifier(Classifier):
                     warn(
                         BayesgenWarning(
                             "member {name!r} is left out of the stack: {reason}.",
-                            Cure(
-                                "Leave it out of members= to silence this warning.",
-                                "",
-                            ),
+                            Cure("Leave it out of members= to silence this warning.", ""),
                             name=name,
                             reason=words_of(error),
                         )

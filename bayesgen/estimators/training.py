@@ -359,10 +359,7 @@ class TrainingState:
         try:
             model, statistics, _ = self.complete(prior, frequencies=False)
         except InvalidArgument as error:
-            raise NoAttribute(
-                "log_evidence_: {reason}",
-                reason=words_of(error),
-            ) from error
+            raise NoAttribute("log_evidence_: {reason}", reason=words_of(error)) from error
         model.require_evidence()
         if self.unlabelled is not None:
             raise NoAttribute(

@@ -433,10 +433,7 @@ class _Inference:
                     "with {count:,} unlabeled rows at weight {weight:g}, left-out labeled rows are "
                     "predicted worse than without them, by {loss:.2g} nats per row: the model does "
                     "not fit the unlabeled rows.",
-                    Cure(
-                        "Use unlabelled='learn'.",
-                        "Use --unlabelled learn.",
-                    ),
+                    Cure("Use unlabelled='learn'.", "Use --unlabelled learn."),
                     count=self.rows.n_rows,
                     weight=weight,
                     loss=loss,

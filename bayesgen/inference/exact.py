@@ -43,7 +43,7 @@ class Exact:
     def infer(
         self, model: Model, statistics: ModelStatistics, reader: Reader, seed: int
     ) -> ExactPosterior:
-        """Return the updated model; UnsupportedInference where a block has no closed form."""
+        """Return the updated model; UnsupportedOperation where a block has no closed form."""
         start = time.perf_counter()
         posterior = model.posterior(statistics)
         seconds = time.perf_counter() - start

@@ -33,7 +33,7 @@ class Bernoulli(Columnwise):
         rows: prior strength of that guess in rows, > 0. prob=0.5, rows=2 adds one to each count.
 
     Raises:
-        InvalidPrior: prob outside (0, 1), or rows not above 0.
+        InvalidArgument: prob outside (0, 1), or rows not above 0.
 
     Example:
         >>> import numpy as np

@@ -98,7 +98,7 @@ class Categorical(Columnwise):
         n_levels: number of levels of each column, filled in from the table.
 
     Raises:
-        InvalidPrior: probabilities that are negative or do not sum to one, a prior strength not
+        InvalidArgument: probabilities that are negative or do not sum to one, a prior strength not
             above 0.
 
     Example:

@@ -29,7 +29,7 @@ class VectorStatistics(Statistics):
         """Return the counts of all rows.
 
         Raises:
-            UnsupportedInference: rows with missing cells have unknown counts.
+            UnsupportedOperation: rows with missing cells have unknown counts.
         """
 
 

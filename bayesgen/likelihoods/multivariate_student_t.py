@@ -139,7 +139,7 @@ class MultivariateStudentT(Likelihood[PatternedRows]):
         degrees: v, > 0, if fixed; 4 is a common choice. None: learned.
 
     Raises:
-        InvalidPrior: a prior strength or v is not above 0, a scale is not symmetric positive
+        InvalidArgument: a prior strength or v is not above 0, a scale is not symmetric positive
             definite.
 
     Example:

@@ -28,7 +28,7 @@ class Poisson(Columnwise):
         rows: prior strength of that guess in rows, > 0.
 
     Raises:
-        InvalidPrior: a rate or a prior strength not above 0.
+        InvalidArgument: a rate or a prior strength not above 0.
 
     Example:
         >>> import numpy as np

@@ -28,7 +28,7 @@ def write(path: str | os.PathLike, page: str) -> None:
     """Write a page to a file, which is replaced at once.
 
     Raises:
-        UnwritableFile: no file can be written to the path.
+        InvalidFile: no file can be written to the path.
     """
     with replacing(path) as temporary:
         temporary.write_text(page, encoding="utf-8")

@@ -104,13 +104,14 @@ def estimated(
         method, verdict = "density", DENSITIES_VERDICT
         draws, rate = cut_draws(even, encoded, weight, logs, alpha, near, request.draws, rng)
         details["acceptance rate"] = rate
-    rejected = None
+    rejected, tables = None, None
     if populations is not None:
-        with contextlib.suppress(UnsupportedOperation):
+        with contextlib.suppress(UnsupportedOperation):  # the rows of the fit are not kept
             tables = populations()
-            if len(kept) < tables.new.n_rows:
-                tables = dataclasses.replace(tables, new=tables.new.take(kept))
-            rejected = columns_rejected(tables, labeled, weight, logs, draws)
+    if tables is not None:
+        if len(kept) < tables.new.n_rows:
+            tables = dataclasses.replace(tables, new=tables.new.take(kept))
+        rejected = columns_rejected(tables, labeled, weight, logs, draws)
     if rejected:
         warn(label_shift_rejected(rejected))
     seconds = time.perf_counter() - start

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bayesgen.errors import Cure, InvalidData, warn
-from bayesgen.errors.data import DECLARE, UNSEEN, not_binary, unseen_levels
+from bayesgen.errors.data import DECLARE, OTHER_MODEL, UNSEEN, not_binary, unseen_levels
 from bayesgen.table import Name, TableColumn
 
 WIDEST = 4096
@@ -50,9 +50,7 @@ def level_codes(
         facts |= {"count": int(strange.sum()), "n_rows": len(strange)}
         if unseen == "error":
             raise InvalidData(
-                UNSEEN,
-                f'Declare it before fitting, {DECLARE}, or pass unseen="missing".',
-                **facts,
+                UNSEEN, f'Declare it before fitting, {DECLARE}, or pass unseen="missing".', **facts
             )
         warn(unseen_levels(**facts))
     return codes
@@ -143,7 +141,7 @@ def whole_levels(found: TableColumn) -> tuple[int, ...]:
             Cure(
                 "Give it a likelihood for numbers, likelihood={{{column!r}: bg.Normal(), "
                 "...}}, or cut it into levels, pandas.cut(X[column], 5).",
-                "Use --model naive-bayes, or leave the column out by --drop.",
+                OTHER_MODEL,
             ),
             column=found.name,
             value=float(fractions[0]),

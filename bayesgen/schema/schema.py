@@ -119,8 +119,7 @@ class Schema:
                     "the classifiers read their columns in different orders, {one:listed} and "
                     "{other:listed}.",
                     Cure(
-                        "Fit both to X[{one}].",
-                        "Fit both with their columns in the order {one}.",
+                        "Fit both to X[{one}].", "Fit both with their columns in the order {one}."
                     ),
                     one=one,
                     other=two,

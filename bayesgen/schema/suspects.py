@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Bool
 
 from bayesgen.errors import BayesgenWarning, Cure, InvalidData, SuspiciousColumn
-from bayesgen.errors.data import to_numbers
+from bayesgen.errors.data import OTHER_MODEL, to_numbers
 from bayesgen.table import Name, Table, TableColumn, is_number
 
 FEW_ROWS = 20
@@ -93,7 +93,7 @@ def not_numeric(found: TableColumn) -> InvalidData:
             Cure(
                 "Give it one for levels, likelihood={{{column!r}: bg.Categorical(), ...}}, or, "
                 "if it is a number, pass X[column].astype(float).",
-                "Use --model naive-bayes, or leave the column out by --drop.",
+                OTHER_MODEL,
             ),
             column=found.name,
             levels=found.levels,
@@ -104,7 +104,7 @@ def not_numeric(found: TableColumn) -> InvalidData:
             "numbers.",
             Cure(
                 "Pass X.astype({{{column!r}: float}}).",
-                "Use --model naive-bayes, or leave the column out by --drop.",
+                OTHER_MODEL,
             ),
             column=found.name,
         )

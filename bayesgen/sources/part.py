@@ -94,15 +94,13 @@ class Part:
         try:
             return function(self)
         except BayesgenError as error:
-            row = self._first_row(function, type(error))
+            row = self._first_row(function, error)
             rows = range(self.start, self.start + len(self))
             error.at(part=self.name, rows=rows, row=None if row is None else rows[row])
             raise
 
-    def _first_row(
-        self, function: Callable[["Part"], object], kind: type[BayesgenError]
-    ) -> int | None:
-        """Return the first row for which a function raises an error of a kind, by bisection.
+    def _first_row(self, function: Callable[["Part"], object], error: BayesgenError) -> int | None:
+        """Return the first row for which a function raises the sentence of an error, by bisection.
 
         None where no single row is to blame: every row alone fails, or none.
         """
@@ -111,8 +109,8 @@ class Part:
             try:
                 with deduplicate_warnings(BayesgenWarning):
                     function(self.rows(start, stop))
-            except BayesgenError as error:
-                return isinstance(error, kind)
+            except BayesgenError as other:
+                return other.problem == error.problem
             return False
 
         low, high = 0, len(self)

@@ -306,9 +306,7 @@ def read_texts(X: object) -> list[str] | None:
     """
     if isinstance(X, str | bytes):
         raise InvalidData(
-            "X is one text, {start!r}; a list of texts is needed.",
-            "Pass [X].",
-            start=X[:30],
+            "X is one text, {start!r}; a list of texts is needed.", "Pass [X].", start=X[:30]
         )
     found = _entries(X)
     if found is None or not any(isinstance(text, str) for text in found):

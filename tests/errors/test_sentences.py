@@ -52,8 +52,9 @@ def test_the_one_row_to_blame_is_named_once():
 
 
 def test_place_and_fields_are_added_later():
-    error = sentence()
-    assert error.at(column="b") is error and "column 'b'" in str(error)
+    error = sentence().at(part="part 2", row=9)
+    assert error.at(column="b") is error
+    assert str(error).startswith("part 2, row 9: X has 'low' in column 'b'.")
 
 
 def test_without_fields_a_template_is_the_text():

@@ -53,10 +53,7 @@ def united_classes(one: np.ndarray, other: np.ndarray) -> np.ndarray:
         raise InvalidData(
             "the classes are {one:listed} in some rows and {other:listed} in others; text, numbers "
             "or booleans are allowed, all of one type.",
-            Cure(
-                "Pass y.astype(str) with all rows.",
-                "Write the classes as words in all rows.",
-            ),
+            Cure("Pass y.astype(str) with all rows.", "Write the classes as words in all rows."),
             one=one.tolist(),
             other=other.tolist(),
         )
@@ -112,10 +109,7 @@ def _require_same_priors(earlier: TrainingState, later: TrainingState) -> None:
         raise UnsupportedOperation(
             "the columns form the blocks {one:listed} in one classifier and {other:listed} in "
             "the other; merge needs two with the same blocks.",
-            Cure(
-                "State the same likelihood= in both.",
-                "Fit both files with the same --model.",
-            ),
+            Cure("State the same likelihood= in both.", "Fit both files with the same --model."),
             one=list(earlier.schema.blocks),
             other=list(later.schema.blocks),
         )

@@ -78,10 +78,7 @@ def _require_same_model(one: Fitted, other: Fitted) -> None:
             raise UnsupportedOperation(
                 "{option} is {one!r} in one classifier and {other!r} in the other; merge needs "
                 "two of the same model.",
-                Cure(
-                    "Fit both with {name}={one!r}.",
-                    "Fit both with the same options.",
-                ),
+                Cure("Fit both with {name}={one!r}.", "Fit both with the same options."),
                 name=name,
                 one=value,
                 other=found[1],

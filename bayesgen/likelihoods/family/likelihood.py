@@ -47,8 +47,7 @@ class Family(Likelihood[Values]):
         fixed: parameter -> value, for parameters held fixed: {"df": 4.0}.
 
     Raises:
-        InvalidDistribution: an unusable distribution, prior or fixed value.
-        InvalidPrior: rows not above 0.
+        InvalidArgument: an unusable distribution, prior or fixed value; rows not above 0.
 
     Example:
         >>> import numpyro.distributions as dist

@@ -56,7 +56,8 @@ class SharedCorrelationNormal(density.NormalDensity):
             shrink correlations toward 0.
 
     Raises:
-        InvalidPrior: a prior strength, a variance or the concentration is not positive and finite.
+        InvalidArgument: a prior strength, a variance or the concentration is not positive and
+            finite.
 
     Example:
         >>> from bayesgen.likelihoods import MultivariateNormal
