@@ -3,25 +3,25 @@
 import contextlib
 import itertools
 import os
+import signal
 import sys
 import threading
 import warnings
 from collections.abc import Iterable, Sequence
 from importlib.metadata import version
+from types import FrameType
 from typing import NoReturn
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, Parameter
 from rich.console import Console
 
 from bayesgen.cli import printing
-from bayesgen.cli.commands.compare import compare_methods
-from bayesgen.cli.commands.datasets import list_datasets
-from bayesgen.cli.commands.fit import fit_model
-from bayesgen.cli.commands.merge import merge_models
-from bayesgen.cli.commands.predict import predict_rows
-from bayesgen.cli.commands.report import report_page
-from bayesgen.cli.interruption import interruptible
-from bayesgen.cli.typed import typed
+from bayesgen.cli.compare import compare_methods
+from bayesgen.cli.data import list_datasets
+from bayesgen.cli.fit import fit_model, merge_models
+from bayesgen.cli.options import TYPED
+from bayesgen.cli.predict import predict_rows
+from bayesgen.cli.report import report_page
 from bayesgen.errors import BayesgenError
 from bayesgen.errors.notes import merged, note
 
@@ -59,6 +59,9 @@ EXAMPLES = {
 }
 INTERRUPTED = 130
 """Exit code of a process that Ctrl-C has ended: 128 and the number of SIGINT."""
+STOPPED = "interrupted; nothing written"
+SECONDS_TO_STOP = 2.0
+"""After which a process ends where its KeyboardInterrupt was lost."""
 
 
 def run() -> NoReturn:
@@ -67,12 +70,39 @@ def run() -> NoReturn:
     After Ctrl-C the process ends without waiting for threads of other libraries, which an
     interruption may have left waiting for each other.
     """
+    # a job in the background of a script is started to ignore Ctrl-C
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, stop)
     code = main()
     if code == INTERRUPTED:
         with contextlib.suppress(OSError):
             sys.stdout.flush()
         os._exit(code)
     sys.exit(code)
+
+
+def stop(_: int, frame: FrameType | None) -> None:
+    """Raise KeyboardInterrupt on Ctrl-C, and end the process soon if that does not.
+
+    It is lost where Python can only print it (callbacks of JAX from C++, or of the garbage
+    collector). It is not raised while a module is being imported: extension modules of JAX then
+    abort the process.
+    """
+
+    def end() -> None:
+        print(STOPPED, file=sys.stderr, flush=True)
+        os._exit(INTERRUPTED)
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.unraisablehook = lambda _: None
+    timer = threading.Timer(SECONDS_TO_STOP, end)
+    timer.daemon = True
+    timer.start()
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return
+        frame = frame.f_back
+    raise KeyboardInterrupt
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -85,32 +115,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
         0 when done, 1 when the data or the model were refused or the output cannot be written (one
         sentence on stderr), 2 when the arguments are wrong, 130 when interrupted.
     """
-    own = list(sys.argv[1:] if arguments is None else arguments)
-    with warnings.catch_warnings(record=True) as caught, interruptible() as ended:
-        typed.set(tuple(own))
-        code = _exit_code(own, ended)
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    with warnings.catch_warnings(record=True) as caught:
+        code = _exit_code(words)
     if code != INTERRUPTED:
         printing.print_notes(merged(note(warning.message) for warning in caught))
     return code
 
 
-def _exit_code(arguments: list[str], ended: threading.Event) -> int:
+def _exit_code(words: list[str]) -> int:
+    TYPED.set(tuple(words))
     errors = Console(stderr=True)
     try:
         application()(
-            arguments, exit_on_error=False, error_console=errors, result_action="return_value"
+            words, exit_on_error=False, error_console=errors, result_action="return_value"
         )
         sys.stdout.flush()
     except CycloptsError:
         return 2
     except BayesgenError as error:
-        where = "".join(f" [{place}]" for place in getattr(error, "__notes__", ()))
-        print(f"bayesgen: {error.written('shell')}{where}", file=sys.stderr)
+        print(f"bayesgen: {printing.sentence(error)}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt as stop:
-        ended.set()
-        kept = [note for note in getattr(stop, "__notes__", ()) if "are kept in" in note]
-        print(f"interrupted; {kept[0] if kept else 'nothing written'}", file=sys.stderr)
+    except KeyboardInterrupt:
+        print(STOPPED, file=sys.stderr)
         return INTERRUPTED
     except OSError as error:
         if error.filename is not None:
@@ -134,6 +161,7 @@ def application() -> App:
         help_format="markdown",
         version=lambda: version("bayesgen"),
         suppress_keyboard_interrupt=False,
+        default_parameter=Parameter(negative=()),
     )
     commands = (compare_methods, fit_model, merge_models, predict_rows, report_page, list_datasets)
     for (name, examples), command in zip(EXAMPLES.items(), commands, strict=True):

@@ -1,60 +1,75 @@
-"""Arguments that several commands take, with their help."""
+"""Options that several commands take, with their help, and the classifier that they state."""
 
 import contextlib
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter, Token, validators
 
-from bayesgen.cli.models import AnyModelName, InferenceName, ModelName, Unlabelled
+from bayesgen.errors import BayesgenError
+from bayesgen.estimators import LDA, QDA, BagOfWords, JointTable, NaiveBayes, StackedClassifier
+from bayesgen.estimators.classifier import Classifier
 from bayesgen.inference import NUTS
-from bayesgen.table.sources.csv_files import NULLS
+from bayesgen.sources.csv_files import NULLS
 
-DATA_HELP = (
-    "A CSV file (separated by commas, semicolons, tabs or bars), a Parquet file (.parquet, .pq), "
-    "an Arrow file (.arrow, .feather), a folder or a pattern of such files, or the name of a "
-    "bundled data set (see `bayesgen datasets`). Columns of numbers are numeric, "
-    "integers too; text and booleans are categories. Missing cells of a CSV file: the empty cell, "
-    f"{', '.join(f'`{null}`' for null in NULLS if null)}."
-)
-TARGET_HELP = "Column that holds the classes; a bundled data set has its own."
+TYPED: ContextVar[tuple[str, ...]] = ContextVar("typed", default=())
+"""The command line that runs, which pages print so that they can be made again."""
+MODELS = {
+    "naive-bayes": (NaiveBayes, "naive Bayes"),
+    "lda": (LDA, "LDA"),
+    "qda": (QDA, "QDA"),
+    "joint-table": (JointTable, "joint table"),
+    "bag-of-words": (BagOfWords, "bag of words"),
+}
+"""Class and common name of each model."""
+ModelName = Literal["naive-bayes", "lda", "qda", "joint-table", "bag-of-words"]
+AnyModelName = Literal["stacked", ModelName]
+InferenceName = Literal["auto", "exact", "mle", "map", "nuts"]
+Unlabelled = Literal["learn"] | float | None
+"""The weight of rows without a class; None: they are refused."""
+
 MODEL_HELP = (
     "naive-bayes takes any columns; lda and qda take numbers; joint-table takes categories and "
-    "whole numbers; bag-of-words takes counts"
+    "whole numbers; bag-of-words takes counts."
 )
-STACKED_HELP = (
-    "stacked, the best default, pools several structures that suit the columns by leave-one-out "
-    "score"
-)
-INFERENCE_HELP = (
-    "exact is the posterior in closed form; mle and map are points; nuts samples; auto is exact "
-    "where that exists, else it samples. A stack has only auto."
-)
-MISSING_HELP = 'One more text that means "missing" in a CSV file, such as "?"; may be repeated.'
-SEP_HELP = "Separator of the cells of a CSV file; by default recognized from its first line."
-DECIMAL_HELP = "Decimal mark of numbers in a CSV file; by default recognized from its first rows."
-DROP_HELP = "Columns that are not features, such as patient_id, separated by commas."
-COLUMNS_HELP = "The only columns to use as features, separated by commas."
-FOLDS_HELP = "Number of stratified folds; lowered to the rows of the smallest class."
-UNLABELLED_HELP = (
-    "How much rows without a class count: learn, by leave-one-out of the other rows; a number, the "
-    "weight of each, 1 if the model is right; or none, which refuses them. In such a row the cell "
-    "of the target is missing, or -1 beside two other whole numbers, none of them negative."
-)
-PRIOR_HELP = (
-    "Probabilities of the classes in the population to predict for, such as ill=0.01,well=0.99, "
-    "where they are not those of the rows."
-)
-NOT_NONE = " Or leave --unlabelled none out, to learn from them as well."
 
 
-def split_words(_: object, tokens: Sequence[Token]) -> tuple[str, ...]:
-    """Return words that are separated by commas, each once."""
-    words = [word.strip() for token in tokens for word in token.value.split(",")]
-    return tuple(dict.fromkeys(word for word in words if word))
+class UnusableOptions(BayesgenError, ValueError):
+    """What the options state does not suit the files, each other or the model."""
+
+
+# -- Values as they are typed ----------------------------------------------------------------------
+
+
+def comma_separated(read: Callable[[str], Any] = str, **options: Any) -> Parameter:
+    """Return an option of words separated by commas, each of them taken once.
+
+    Args:
+        read: function from a word to its value; it raises ValueError for a word of no use.
+        options: of the Parameter.
+    """
+
+    def convert(_: object, tokens: Sequence[Token]) -> tuple:
+        words = [word.strip() for token in tokens for word in token.value.split(",")]
+        return tuple(dict.fromkeys(read(word) for word in words if word))
+
+    options = {"show_default": False, "show_choices": False} | options
+    return Parameter(converter=convert, n_tokens=1, **options)
+
+
+def one_of(*choices: str) -> Callable[[str], str]:
+    """Return the function that accepts the words of a choice."""
+
+    def read(word: str) -> str:
+        if word not in choices:
+            raise ValueError(f"{word!r} is none of {', '.join(choices)}; separate them by commas.")
+        return word
+
+    return read
 
 
 def _one_character(_: object, value: str | None) -> None:
@@ -77,85 +92,121 @@ def _read_weight(_: object, tokens: Sequence[Token]) -> Unlabelled:
 
 
 def _read_prior(_: object, tokens: Sequence[Token]) -> Mapping[str, float]:
-    found = {}
-    for part in ",".join(token.value for token in tokens).split(","):
-        label, equals, number = part.rpartition("=")
-        try:
-            found[label.strip()] = float(number)
-        except ValueError:
-            equals = ""
-        if not equals or not 0 <= found[label.strip()] <= 1:
+    prior = {}
+    for word in ",".join(token.value for token in tokens).split(","):
+        label, _, number = word.rpartition("=")
+        with contextlib.suppress(ValueError):
+            prior[label.strip()] = float(number)
+        if not label or not 0 <= prior.get(label.strip(), math.nan) <= 1:
             raise ValueError(
-                f"{part!r} is no class and its probability; type them as ill=0.01,well=0.99."
+                f"{word!r} is no class and its probability; type them as ill=0.01,well=0.99."
             )
-    if abs(sum(found.values()) - 1) > 1e-6:
-        raise ValueError(f"the probabilities sum to {sum(found.values()):g}; make them sum to 1.")
-    return found
+    if abs(sum(prior.values()) - 1) > 1e-6:
+        raise ValueError(f"the probabilities sum to {sum(prior.values()):g}; make them sum to 1.")
+    return prior
 
 
-DataName = Annotated[str, Parameter(help=DATA_HELP)]
-Target = Annotated[str | None, Parameter(help=TARGET_HELP)]
-Model = Annotated[ModelName, Parameter(help=f"{MODEL_HELP}.")]
-AnyModel = Annotated[AnyModelName, Parameter(help=f"{STACKED_HELP}; {MODEL_HELP}.")]
+# -- Options ---------------------------------------------------------------------------------------
+
+DataName = Annotated[
+    str,
+    Parameter(
+        help="A CSV file (separated by commas, semicolons, tabs or bars), a Parquet file "
+        "(.parquet, .pq), an Arrow file (.arrow, .feather), a folder or a pattern of such files, "
+        "or the name of a bundled data set (see `bayesgen datasets`). Columns of numbers are "
+        "numeric, integers too; text and booleans are categories. Missing cells of a CSV file: the "
+        f"empty cell, {', '.join(f'`{null}`' for null in NULLS if null)}."
+    ),
+]
+Target = Annotated[
+    str | None, Parameter(help="Column that holds the classes; a bundled data set has its own.")
+]
+Model = Annotated[ModelName, Parameter(help=MODEL_HELP)]
+AnyModel = Annotated[
+    AnyModelName,
+    Parameter(
+        help="stacked, the best default, pools several structures that suit the columns by "
+        f"leave-one-out score; {MODEL_HELP}"
+    ),
+]
 FittedFile = Annotated[Path, Parameter(help="A file that `bayesgen fit` or clf.save(path) wrote.")]
-Inference = Annotated[InferenceName, Parameter(help=INFERENCE_HELP)]
-Folds = Annotated[int, Parameter(validator=validators.Number(gte=2), help=FOLDS_HELP)]
-Seed = Annotated[int, Parameter(validator=validators.Number(gte=0, lt=2**32), help="Random seed.")]
-Words = Annotated[tuple[str, ...], Parameter(negative="", show_default=False)]
-Listed = Annotated[
-    tuple[str, ...],
-    Parameter(converter=split_words, n_tokens=1, negative="", show_default=False),
+Inference = Annotated[
+    InferenceName,
+    Parameter(
+        help="exact is the posterior in closed form; mle and map are points; nuts samples; auto is "
+        "exact where that exists, else it samples. A stack has only auto."
+    ),
 ]
 Weight = Annotated[
     Unlabelled,
     Parameter(
-        converter=_read_weight, n_tokens=1, negative="", show_choices=False, help=UNLABELLED_HELP
+        converter=_read_weight,
+        n_tokens=1,
+        show_choices=False,
+        help="How much rows without a class count: learn, by leave-one-out of the other rows; a "
+        "number, the weight of each, 1 if the model is right; or none, which refuses them. In such "
+        "a row the cell of the target is missing, or -1 beside two other whole numbers, none of "
+        "them negative.",
     ),
 ]
+NOT_NONE = " Or leave --unlabelled none out, to learn from them as well."
 Prior = Annotated[
     Mapping[str, float] | None,
     Parameter(
         converter=_read_prior,
         n_tokens=1,
         accepts_keys=False,
-        negative="",
-        show_default=False,
-        help=PRIOR_HELP,
+        help="Probabilities of the classes in the population to predict for, such as "
+        "ill=0.01,well=0.99, where they are not those of the rows.",
     ),
 ]
+Folds = Annotated[
+    int,
+    Parameter(
+        validator=validators.Number(gte=2),
+        help="Number of stratified folds; lowered to the rows of the smallest class.",
+    ),
+]
+Seed = Annotated[int, Parameter(validator=validators.Number(gte=0, lt=2**32), help="Random seed.")]
 Rows = Annotated[int, Parameter(validator=validators.Number(gte=1), help="Rows read at once.")]
-Json = Annotated[bool, Parameter(negative="", show_default=False, help="Print JSON.")]
-Count = Annotated[int | None, Parameter(validator=validators.Number(gte=1), show_default=False)]
+Flag = Annotated[bool, Parameter(show_default=False)]
+Json = Annotated[Flag, Parameter(help="Print JSON.")]
+Words = Annotated[tuple[str, ...], Parameter(show_default=False)]
+Listed = Annotated[tuple[str, ...], comma_separated()]
+ModelOut = Annotated[Path, Parameter(name=["--out", "-o"])]
+Count = Annotated[int | None, Parameter(validator=validators.Number(gte=1))]
 
 
 @Parameter(name="*")
 @dataclasses.dataclass(frozen=True)
 class CsvFormat:
-    """Options for reading CSV files."""
+    """Options for reading CSV files.
 
-    missing: Annotated[Words, Parameter(help=MISSING_HELP)] = ()
+    Attributes:
+        missing: One more text that means "missing" in a CSV file, such as "?"; may be repeated.
+        sep: Separator of the cells of a CSV file; by default recognized from its first line.
+        decimal: Decimal mark of numbers in a CSV file; by default recognized from its first rows.
+    """
+
+    missing: Words = ()
     sep: Annotated[
-        str | None,
-        Parameter(
-            converter=_read_separator,
-            n_tokens=1,
-            validator=_one_character,
-            show_default=False,
-            help=SEP_HELP,
-        ),
+        str | None, Parameter(converter=_read_separator, n_tokens=1, validator=_one_character)
     ] = None
-    decimal: Annotated[
-        str | None, Parameter(validator=_one_character, show_default=False, help=DECIMAL_HELP)
-    ] = None
+    decimal: Annotated[str | None, Parameter(validator=_one_character)] = None
 
 
 @Parameter(name="*")
 @dataclasses.dataclass(frozen=True)
 class Features:
-    """Which columns are features."""
+    """Which columns are features.
 
-    drop: Annotated[Listed, Parameter(help=DROP_HELP)] = ()
-    columns: Annotated[Listed, Parameter(help=COLUMNS_HELP)] = ()
+    Attributes:
+        drop: Columns that are not features, such as patient_id, separated by commas.
+        columns: The only columns to use as features, separated by commas.
+    """
+
+    drop: Listed = ()
+    columns: Listed = ()
 
 
 @Parameter(name="*")
@@ -174,11 +225,81 @@ class Sampling:
         Count, Parameter(help=f"Independent chains of NUTS, by default {NUTS.chains}.")
     ] = None
 
-    @property
-    def stated(self) -> dict[str, int]:
-        """The settings that were typed."""
-        return {name: value for name, value in vars(self).items() if value is not None}
+    def method(self, *, samples: bool, why: str, cure: str) -> NUTS:
+        """Return NUTS with the settings that were typed.
+
+        Args:
+            samples: whether NUTS is to run.
+            why: it does not.
+            cure: the options that let it run.
+
+        Raises:
+            UnusableOptions: settings were typed, and NUTS does not run.
+        """
+        settings = {name: value for name, value in vars(self).items() if value is not None}
+        if settings and not samples:
+            options = ", ".join(f"--{name}" for name in settings)
+            raise UnusableOptions(
+                f"{options}: only NUTS samples, and {why}. Add {cure}, or leave {options} out."
+            )
+        return NUTS(**settings)
 
 
 AS_SHOWN, ALL_COLUMNS, DEFAULT_LENGTH = CsvFormat(), Features(), Sampling()
 """Nothing was typed."""
+
+
+# -- The classifier that options state -------------------------------------------------------------
+
+
+def new_classifier(
+    model: AnyModelName,
+    inference: InferenceName,
+    seed: int,
+    unlabelled: Unlabelled = "learn",
+    sampling: Sampling = DEFAULT_LENGTH,
+) -> Classifier:
+    """Return the classifier of a name, not yet fitted.
+
+    Args:
+        model: which one.
+        inference: how to fit it.
+        seed: of everything random.
+        unlabelled: weight of rows without a class.
+        sampling: settings of NUTS.
+
+    Raises:
+        UnusableOptions: a stack with an inference of its own, or settings of NUTS without it.
+    """
+    samples = inference == "nuts"
+    nuts = sampling.method(
+        samples=samples, why=f"--inference is {inference}", cure="--inference nuts"
+    )
+    if model != "stacked":
+        method = nuts if samples else inference
+        return MODELS[model][0](inference=method, random_state=seed, unlabelled=unlabelled)
+    if inference != "auto":
+        raise UnusableOptions(
+            f"--inference is {inference!r}; a stack is made of closed forms, weighted by "
+            "leave-one-out score, and has no other. Leave --inference out, or add --model "
+            "naive-bayes."
+        )
+    return StackedClassifier(random_state=seed, unlabelled=unlabelled)
+
+
+def with_prior(classifier: Classifier, prior: Mapping[str, float] | None) -> Classifier:
+    """Return a fitted classifier with the class probabilities of --prior, if there are any.
+
+    Raises:
+        UnusableOptions: the classes are others.
+    """
+    if prior is None:
+        return classifier
+    classes = {str(label): label for label in classifier.classes_.tolist()}
+    if prior.keys() != classes.keys():
+        example = ",".join(f"{name}={1 / len(classes):.2g}" for name in classes)
+        raise UnusableOptions(
+            f"--prior names the classes {', '.join(prior)}, and the model has "
+            f"{', '.join(classes)}. Name each once, such as --prior {example}."
+        )
+    return classifier.with_class_prior({classes[name]: share for name, share in prior.items()})

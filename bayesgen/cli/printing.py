@@ -1,34 +1,51 @@
 """Command-line output: text and tables for people, JSON for programs."""
 
 import contextlib
-import json
+import json as json_format
 import math
 import sys
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Generator, Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pyarrow as pa
 from pyarrow import csv, parquet
 from rich import box
-from rich.console import Console
-from rich.progress import Progress, TextColumn, TimeElapsedColumn
+from rich.console import Console, RenderableType
 from rich.table import Table as Grid
 
-from bayesgen.cli.target_column import TargetColumn
+from bayesgen.cli.options import MODELS
 from bayesgen.compare.as_text import MEMBERS_LEGEND, members_as_text
-from bayesgen.errors import Words
+from bayesgen.errors import BayesgenError, Words
+from bayesgen.errors.wording import rows as in_rows
+from bayesgen.estimators import description
+from bayesgen.estimators.classifier import Classifier
 from bayesgen.persist import replacing
 from bayesgen.table import Table
 from bayesgen.typing import DataFrame
 
-B = TypeVar("B", bound=Sized)
+WIDEST = 1000
+"""Columns of a table, at most."""
 
 
-def print_text(text: object) -> None:
-    """Print text or a table to stdout; without color and at 80 columns when piped."""
+def sentence(problem: BayesgenError | Words | str) -> str:
+    """Return an error or a sentence of the library with cures to type as options."""
+    if isinstance(problem, BayesgenError):
+        notes = "".join(f" [{note}]" for note in getattr(problem, "__notes__", ()))
+        return f"{problem.written('shell')}{notes}"
+    return problem if isinstance(problem, str) else problem.text("shell")
+
+
+def print_text(text: RenderableType, *, whole: bool = False) -> None:
+    """Print text or a table to stdout; without color and at 80 columns when piped.
+
+    whole: whether a table is printed beyond the width of a terminal rather than cut.
+    """
     # column and class names are the user's own text, never markup
     console = Console(markup=False, highlight=False, emoji=False)
+    if whole:
+        options = console.options.update(max_width=WIDEST)
+        console.width = max(console.width, console.measure(text, options=options).maximum)
     with console.capture() as captured:
         console.print(text)
     print("\n".join(line.rstrip() for line in captured.get().splitlines()))
@@ -37,28 +54,19 @@ def print_text(text: object) -> None:
 def print_notes(sentences: Iterable[Words | str]) -> None:
     """Print sentences beside the result, on stderr, with cures that can be typed."""
     sys.stdout.flush()
-    for sentence in sentences:
-        words = sentence if isinstance(sentence, str) else sentence.text("shell")
-        print(f"note: {words}", file=sys.stderr)
+    for text in sentences:
+        print(f"note: {sentence(text)}", file=sys.stderr)
 
 
-def note_of_labelled(names: Sequence[str]) -> list[str]:
-    """Return a sentence about classifiers that leave out rows without a class, if there are any."""
-    if not names:
-        return []
-    fitted = "is fitted" if len(names) == 1 else "are fitted"
-    return [
-        f"{' and '.join(names)} {fitted} without the rows that have no class, of which no weight "
-        "can be learned there. State one: --unlabelled 0.1."
-    ]
-
-
-def print_facts(facts: Mapping[str, str]) -> None:
-    """Print names and their values, wrapped under each other."""
+def print_answer(facts: Mapping[str, Any], lines: Mapping[str, str], *, json: bool) -> None:
+    """Print facts as JSON, or lines of names and their values, wrapped under each other."""
+    if json:
+        print(to_json(facts))
+        return
     grid = Grid.grid(padding=(0, 2, 0, 0))
     grid.add_column(style="bold", no_wrap=True)
     grid.add_column(overflow="fold")
-    for name, value in facts.items():
+    for name, value in lines.items():
         grid.add_row(name, value)
     print_text(grid)
 
@@ -76,7 +84,7 @@ def print_grid(heads: Iterable[str], lines: Iterable[Iterable[str]]) -> None:
         grid.add_column(head, justify="right" if position else "left", no_wrap=True)
     for line in lines:
         grid.add_row(*line)
-    print_text(grid)
+    print_text(grid, whole=True)
 
 
 def print_members(table: DataFrame, head: str = "member") -> None:
@@ -88,57 +96,7 @@ def print_members(table: DataFrame, head: str = "member") -> None:
     print_text(MEMBERS_LEGEND)
 
 
-def show_progress(
-    batches: Iterable[B], words: str, already: int = 0, total: int | None = None
-) -> Iterator[B]:
-    """Yield batches; a terminal counts their rows on stderr, on from `already`, of `total`."""
-    words = words if total is None else f"of {total:,} {words}"
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.completed:,.0f} " + words), TimeElapsedColumn())
-    quiet = not console.is_terminal
-    with Progress(*columns, console=console, transient=True, disable=quiet) as progress:
-        task = progress.add_task(words, total=None, completed=already)
-        for batch in batches:
-            yield batch
-            progress.advance(task, len(batch))
-
-
-@contextlib.contextmanager
-def table_writer(
-    out: Path | None, schema: pa.Schema, *, lines: bool
-) -> Generator[Callable[[pa.Table], None]]:
-    """Give a function that writes tables of one schema one after the other.
-
-    Args:
-        out: a Parquet or CSV file, which is there at the end, whole; None writes to stdout.
-        schema: of the tables.
-        lines: on stdout, one JSON object for each row, instead of CSV.
-
-    Raises:
-        InvalidFile: the path takes no file.
-    """
-    if out is not None:
-        kind = csv.CSVWriter if out.suffix == ".csv" else parquet_writer
-        with replacing(out) as path, kind(path, schema) as writer:
-            yield writer.write_table
-    elif lines:
-        yield _print_json_lines
-    else:
-        # rows that were printed before stand first
-        sys.stdout.flush()
-        with csv.CSVWriter(sys.stdout.buffer, schema) as writer:
-            yield writer.write_table
-
-
-def parquet_writer(path: Path, schema: pa.Schema) -> parquet.ParquetWriter:
-    """Return a writer without dictionaries of numbers, which take four times as long (measured)."""
-    others = [field.name for field in schema if field.type != pa.float64()]
-    return parquet.ParquetWriter(path, schema, use_dictionary=others)
-
-
-def _print_json_lines(table: pa.Table) -> None:
-    for row in table.to_pylist():
-        print(to_json(row, indent=None))
+# -- Facts -----------------------------------------------------------------------------------------
 
 
 def kinds_of_columns(table: Table) -> dict[str, int]:
@@ -149,29 +107,17 @@ def kinds_of_columns(table: Table) -> dict[str, int]:
 
 def missing_by_column(table: Table) -> dict[str, int]:
     """Return the missing cells of each column that has any."""
-    found = {str(column.name): int(column.missing.sum()) for column in table.columns}
-    return {name: count for name, count in found.items() if count}
+    counts = {str(column.name): int(column.missing.sum()) for column in table.columns}
+    return {name: count for name, count in counts.items() if count}
 
 
-def facts_of_data(data: str, target: TargetColumn, table: Table) -> dict[str, Any]:
-    """Return what was read; `table` may be part of the rows."""
-    return {
-        "data": data,
-        "target": target.name,
-        "rows": sum(target.counts.values()) + target.without_class,
-        "columns": kinds_of_columns(table),
-        "classes": {str(label): count for label, count in target.counts.items()},
-        "rows_without_class": target.without_class,
-    }
-
-
-def facts_of_fit(classifier: Any) -> dict[str, Any]:
+def facts_of_fit(classifier: Classifier) -> dict[str, Any]:
     """Return how the fit of a classifier ended."""
     report = classifier.report_
     facts = {
         "inference": report.method,
         "converged": report.converged,
-        "verdict": report.outcome.text("shell"),
+        "verdict": sentence(report.outcome),
         "seconds": report.seconds,
     }
     if hasattr(classifier, "log_evidence_"):
@@ -179,47 +125,104 @@ def facts_of_fit(classifier: Any) -> dict[str, Any]:
     return facts
 
 
-def print_data(facts: Mapping[str, Any], **more: str) -> None:
-    """Print a summary of the data: source, target column and further facts."""
+def lines_of_data(facts: Mapping[str, Any]) -> dict[str, str]:
+    """Return the lines about data, target column and rows without a class."""
     numeric, categorical = facts["columns"]["numeric"], facts["columns"]["categorical"]
     kinds = f"{numeric:,} numeric, {categorical:,} categorical"
     words = f"{facts['rows']:,} rows, {numeric + categorical:,} columns ({kinds})"
-    classes = name_counts(facts["classes"])
-    about = {"data": f"{facts['data']}: {words}", "target": f"{facts['target']}: {classes}"}
+    lines = {
+        "data": f"{facts['data']}: {words}",
+        "target": f"{facts['target']}: {name_counts(facts['classes'])}",
+    }
     if count := facts["rows_without_class"]:
         weight = facts.get("unlabelled_weight")
         mean = "" if weight is None else f", mean weight {weight:.2g}"
-        about["no class"] = f"{count:,} rows{mean}"
-    print_facts(about | more)
+        lines["no class"] = f"{in_rows(count)}{mean}"
+    return lines
 
 
-def missing_in_words(facts: Mapping[str, Any]) -> str:
-    """Return "19 cells in 11 rows (sex 11, ...)"."""
-    if not facts["missing_cells"]:
-        return "none"
-    columns = name_counts(facts["missing_by_column"])
-    return f"{facts['missing_cells']:,} cells in {facts['rows_with_missing']:,} rows ({columns})"
+def model_in_words(classifier: Classifier, table: Table, limit: int = 8) -> str:
+    """Return the likelihoods of a model with their columns, or the members of a fitted stack."""
+    if members := getattr(classifier, "members_", None):
+        return f"stack of {'; '.join(members)}"
+    blocks = []
+    for likelihood, names in description.blocks(classifier, table).values():
+        more = f" and {len(names) - limit:,} more" if len(names) > limit else ""
+        family = repr(likelihood).removesuffix("()")
+        blocks.append(f"{family} for {', '.join(map(str, names[:limit]))}{more}")
+    kind = type(classifier)
+    return f"{dict(MODELS.values()).get(kind, kind.__name__)}: {'; '.join(blocks)}"
 
 
 def name_counts(counts: Mapping[str, float], limit: int = 8) -> str:
     """Return "no 809, yes 500", cut after `limit` of them."""
-    parts = [f"{name} {count:,.12g}" for name, count in list(counts.items())[:limit]]
+    words = [f"{name} {count:,.12g}" for name, count in list(counts.items())[:limit]]
     more = [f"and {len(counts) - limit:,} more"] if len(counts) > limit else []
-    return ", ".join([*parts, *more])
+    return ", ".join([*words, *more])
+
+
+def file_in_words(path: Path) -> str:
+    """Return the name of a file that was written, and its size."""
+    return f"{path} ({path.stat().st_size:,} bytes)"
 
 
 def to_json(value: object, indent: int | None = 2) -> str:
     """Return JSON: NaN as null and infinity as the text "inf", which JSON has no numbers for."""
     # cells without a JSON type, such as dates, are written as text
-    finite = _finite(value)
-    return json.dumps(finite, indent=indent, ensure_ascii=False, allow_nan=False, default=str)
+    return json_format.dumps(
+        _finite(value), indent=indent, ensure_ascii=False, allow_nan=False, default=str
+    )
 
 
 def _finite(value: object) -> object:
     if isinstance(value, Mapping):
-        return {str(key): _finite(part) for key, part in value.items()}
+        return {str(key): _finite(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(part) for part in value]
+        return [_finite(entry) for entry in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else str(value)
     return value
+
+
+# -- Rows ------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def table_writer(
+    out: Path | None, schema: pa.Schema, *, json: bool
+) -> Generator[Callable[[pa.Table], None]]:
+    """Give a function that writes tables of one schema one after the other.
+
+    Args:
+        out: a Parquet or CSV file, which is there at the end, whole; None writes to stdout.
+        schema: of the tables.
+        json: on stdout, one JSON object for each row, instead of CSV.
+
+    Raises:
+        InvalidFile: the path takes no file.
+    """
+    if out is not None:
+        with replacing(out) as path, _file_writer(path, schema, out.suffix) as writer:
+            yield writer.write_table
+    elif json:
+        yield _print_json_lines
+    else:
+        # rows that were printed before stand first
+        sys.stdout.flush()
+        with csv.CSVWriter(sys.stdout.buffer, schema) as writer:
+            yield writer.write_table
+
+
+def _file_writer(
+    path: Path, schema: pa.Schema, suffix: str
+) -> csv.CSVWriter | parquet.ParquetWriter:
+    if suffix == ".csv":
+        return csv.CSVWriter(path, schema)
+    # dictionaries of numbers take four times as long (measured)
+    words = [field.name for field in schema if field.type != pa.float64()]
+    return parquet.ParquetWriter(path, schema, use_dictionary=words)
+
+
+def _print_json_lines(table: pa.Table) -> None:
+    for row in table.to_pylist():
+        print(to_json(row, indent=None))

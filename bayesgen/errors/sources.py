@@ -9,7 +9,8 @@ from bayesgen.errors.wording import shown
 
 def reason(error: Exception) -> str:
     """Return the first line of an error of an engine, which may quote bytes of a file."""
-    text = str(error).split("Is this a 'parquet' file?: ")[-1].strip().split("\n")[0]
+    text = str(error).split("Is this a 'parquet' file?: ")[-1].split(": Invalid: ")[-1]
+    text = text.strip().split("\n")[0]
     return "".join(filter(str.isprintable, text))[:300].rstrip(". ")
 
 
@@ -20,16 +21,6 @@ def unreadable_source(source: str, reason: str) -> InvalidData:
         "Write the file again, or leave it out.",
         source=source,
         reason=reason,
-    )
-
-
-def not_utf8(column: object, source: str) -> InvalidData:
-    """A column of a file holds bytes of another encoding."""
-    return InvalidData(
-        "column {column!r} of {source!r} holds bytes that are not UTF-8 text.",
-        "Convert the file: iconv -f latin1 -t utf-8 {source!r} > utf8.csv.",
-        column=column,
-        source=source,
     )
 
 

@@ -42,8 +42,7 @@ from bayesgen.estimators.likelihood_checks import check_sparse
 from bayesgen.estimators.linear import linear_discriminant
 from bayesgen.estimators.restored_on_failure import restored_on_failure, timed
 from bayesgen.estimators.saving import save
-from bayesgen.estimators.sources.cluster import fit_source
-from bayesgen.estimators.sources.fit import LabelledSource, labels_in_column
+from bayesgen.estimators.sources.fit import LabelledSource, fit_source, labels_in_column
 from bayesgen.estimators.sources.predict import answers_sources
 from bayesgen.estimators.training import Temper, TrainingState
 from bayesgen.estimators.training_rows import TrainingRows, fewer_than_two_classes
@@ -488,7 +487,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         """Return log p(x, y = k given data), shape (row, class); -inf for impossible rows."""
         return predict.log_joint(*self._encode_rows(X), densities=True)
 
-    @answers_sources("probability")
+    @answers_sources
     def predict_proba(self, X: object) -> Joint:
         """Return P(y = k given x, data), shape (row, class), missing cells marginalized.
 
@@ -506,7 +505,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         """Return log P(y = k given x, data), accurate even where the probability underflows."""
         return log_class_probabilities(*predict.joint_and_prior(*self._encode_rows(X)))
 
-    @answers_sources("predicted")
+    @answers_sources
     def predict(self, X: object) -> Shaped[np.ndarray, " row"]:
         """Return the most probable class of each row; ties go to the first in `classes_`."""
         proba = class_probabilities(*predict.joint_and_prior(*self._encode_rows(X)))
@@ -534,7 +533,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         """Return log p(x given data), shape (row,): low for rows unlike every class."""
         return predict.log_density(self.predict_joint_log_proba(X))
 
-    @answers_sources("interval")
+    @answers_sources
     def predict_interval(self, X: object, prob: float = 0.9) -> Float[np.ndarray, "row class 2"]:
         """Return central credible intervals of P(y = k given x, theta) with probability `prob`.
 
@@ -544,7 +543,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         prob = arguments.share("prob", prob)
         return predict.interval(*self._encode_rows(X), prob)
 
-    @answers_sources("draws")
+    @answers_sources
     def predict_draws(self, X: object) -> DataArray:
         """Return an xarray.DataArray (draw, row, class) of P(y = k given x, theta).
 

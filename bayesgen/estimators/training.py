@@ -112,7 +112,8 @@ class TrainingState:
 
     def without_rows(self) -> "TrainingState":
         """Return the state of no rows, with the same columns and classes."""
-        return dataclasses.replace(self, statistics=self.statistics.times(0.0))
+        statistics = self.statistics.times(0.0)
+        return dataclasses.replace(self, statistics=statistics, log_abs_det_jacobian=0.0)
 
     def __sub__(self, other: "TrainingState") -> "TrainingState":
         """Return the state without the rows of the other, which must be among them."""

@@ -28,8 +28,7 @@ def write(tmp_path):
     return written
 
 
-@pytest.mark.parametrize("batch", [(), ("--batch", "7")])
-@pytest.mark.parametrize("weight", ["learn", "0.1"])
+@pytest.mark.parametrize(("weight", "batch"), [("learn", ()), ("0.1", ("--batch", "7"))])
 def test_fit_is_that_of_the_library(write, weight, batch, capsys):
     path, out = write(FEW)
     inference = ("--inference", "map") if weight == "0.1" else ()
@@ -94,10 +93,12 @@ ALONE = ("--rivals", "none", "--train-rows", "all", "--json")
 
 def test_compare_is_that_of_the_library(write, capsys):
     path, _ = write(FEW)
-    assert main(["compare", path, *LDA, "--methods", "mle,exact", "--cv", "3", *ALONE]) == 0
+    columns = ["petal_length", "petal_width"]
+    arguments = ["--columns", ",".join(columns), "--methods", "mle,exact", "--cv", "2", *ALONE]
+    assert main(["compare", path, *LDA, *arguments]) == 0
     printed = json.loads(capsys.readouterr().out)
     rivals = {"MLE": bg.LDA(inference="mle", unlabelled=None), "Bayes": bg.LDA(random_state=0)}
-    found = bg.compare(rivals, X, FEW, cv=3, random_state=0, progress=False)
+    found = bg.compare(rivals, X[columns], FEW, cv=2, random_state=0, progress=False)
     assert {row["classifier"] for row in printed["classifiers"]} == {*rivals}
     for row in printed["classifiers"]:
         assert row["log_loss"] == pytest.approx(found.table.loc[row["classifier"], "log_loss"])

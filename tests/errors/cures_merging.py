@@ -69,7 +69,7 @@ merge(*(fit(X, likelihood=STATED) for X in (QUESTION, TURNED)))
     pandas.Categorical(X['b'], ['u', 'v'])
     merge(*(fit(X.assign(b=declared(X["b"])), likelihood=STATED) for X in (QUESTION, TURNED)))
 merge(fit(y=[0, 0, 0, 1, 1, 1]), fit(y=Y))
-    Fit both to y.astype(str)
+    Pass y.astype(str)
     merge(fit(y=np.array([0, 0, 0, 1, 1, 1]).astype(str)), fit(y=Y))
 merge(stack(), copy.copy(stack()))
     fit with all rows

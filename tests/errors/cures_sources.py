@@ -81,7 +81,7 @@ WEIGHTED = good().assign(w=[1.0, 2.0, None, 1.0, 1.0, 1.0])
 
 CURES = """
 fit(good()).predict_proba(folder() / "cells.csv").read_all()
-    polars.scan_csv(path, null_values=['?'])
+    null_values=['?'])
     fit(good()).predict_proba(pl.scan_csv(folder() / "cells.csv", null_values=["?"])).collect()
 fit(np.ones((6, 2)))
     fit(X, y)

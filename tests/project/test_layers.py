@@ -16,6 +16,7 @@ ORDER = (
         "arguments",
         "progress_bar",
         "table",
+        "sources",
         "schema",
         "likelihoods",
         "persist",
@@ -25,7 +26,17 @@ ORDER = (
     *("compare", "report", "estimators", "datasets", "cli", "__init__"),
 )
 EVERYWHERE = {*sys.stdlib_module_names, "numpy", "scipy", "jaxtyping"}
-FRAMES = ("table", "datasets", "cli", "calibrate", "compare", "diagnose", "prevalence", "report")
+FRAMES = (
+    "table",
+    "sources",
+    "datasets",
+    "cli",
+    "calibrate",
+    "compare",
+    "diagnose",
+    "prevalence",
+    "report",
+)
 TRACED = ("likelihoods", "classes", "program", "user_program", "inference")
 ARVIZ = ("diagnose", "inference.chain_diagnostics")
 HOMES = {
@@ -39,13 +50,14 @@ HOMES = {
     "xarray": ("predict", "diagnose"),
     **dict.fromkeys(("cyclopts", "rich"), ("cli",)),
     "tqdm": ("progress_bar",),
-    "pyspark": ("table",),
+    **dict.fromkeys(("dask", "pyspark"), ("sources",)),
 }
 LAZY = {
     "jax",
     "jaxlib",
     "numpyro",
     "matplotlib",
+    "dask",
     "pyspark",
     *(name for name in HOMES if "arviz" in name),
 }

@@ -1,43 +1,39 @@
-"""Fits to sources: one reduction of statistics over parts of rows, then inference once."""
+"""Fits to sources: the training state of parts of rows, then inference once."""
 
 import contextlib
 import dataclasses
 import functools
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from bayesgen.errors import (
-    BayesgenWarning,
-    CountsAsMissing,
-    Cure,
-    InvalidData,
-    deduplicate_warnings,
-    warn,
-)
+from bayesgen.errors import InvalidData, deduplicate_warnings
 from bayesgen.errors.data import too_few_classes, zero_weights
 from bayesgen.errors.sources import (
-    lacks_columns,
     needs_rows_in_memory,
     no_column,
     no_features,
     no_rows_in_source,
 )
 from bayesgen.errors.wording import Code
-from bayesgen.estimators import unlabelled_fit, validation
 from bayesgen.estimators.learned_arguments import learned_from_rows
+from bayesgen.estimators.training import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
-from bayesgen.estimators.updates.accumulation import accumulated
+from bayesgen.estimators.updates.accumulation import accumulated, with_its_rows
+from bayesgen.estimators.updates.merged_state import merged
 from bayesgen.progress_bar import Progress, progress_bar
-from bayesgen.table import is_frame, read_marked_target, read_target
-from bayesgen.table.sources import FindRow, Part, Source, source_of
+from bayesgen.sources import Cluster, Part, Source, source_of
+from bayesgen.table import is_frame
 
 C = TypeVar("C", bound=Any)
 M = TypeVar("M", bound=Callable)
 
 LONG = 1.0
 """Seconds of a fit after which a bar is shown."""
+
+HEAD_ROWS = 1000
+"""Rows of a cluster that decide on blocks and origins, which all partitions then share."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -60,95 +56,64 @@ class LabelledSource:
         """
         if not isinstance(sample_weight, str | None):
             raise InvalidData(
-                "sample_weight of {source!r} is of type {found}; the weights of a source must "
-                "be one of its columns.",
+                "sample_weight of {source!r} is of type {found}; the weights of a source must be "
+                "one of its columns.",
                 "Name it: fit(X, y, sample_weight='column').",
                 source=source.name,
                 found=type(sample_weight).__name__,
             )
-        found = cls(source, target, sample_weight)
+        labelled = cls(source, target, sample_weight)
         if source.names is not None:
-            found.require_columns(source.name, source.names)
-        return found
+            labelled.require_columns(source.name, source.names)
+        return labelled
 
-    def require_columns(self, name: str, names: Any) -> None:
+    @property
+    def beside(self) -> list[str]:
+        """The columns that are no features."""
+        return [self.target] if self.weight is None else [self.target, self.weight]
+
+    def require_columns(self, name: str, names: Iterable) -> None:
         """Raise unless columns have these names, and one is a feature; `name` is what has them."""
-        own = [column for column in (self.target, self.weight) if column is not None]
-        for column in own:
+        features = [column for column in names if column not in self.beside]
+        for column in self.beside:
             if column not in names:
-                raise no_column(name, column, [n for n in names if n not in own])
-        if len(names) <= len({*own}):
+                raise no_column(name, column, features)
+        if not features:
             raise no_features(name, self.target)
-
-    def require_rows(self, n_rows: int) -> None:
-        """Raise if no row was read."""
-        if not n_rows:
-            if not self.source.once:
-                raise no_rows_in_source(self.source.name)
-            raise InvalidData(
-                "{source!r} has no rows left: it can be read only once.",
-                "Create it again, or pass a function that returns a new one.",
-                source=self.source.name,
-            )
 
     @contextlib.contextmanager
     def parts(self, progress: Progress) -> Generator[Iterator[Part]]:
         """Give an iterator over the parts, in which a progress bar counts rows.
 
-        Columns that a part lacks are missing in its rows, with a warning.
+        Raises:
+            InvalidData: there is no row, or a part has no column of labels or weights.
         """
-        total = self.source.n_rows
-        with progress_bar(total, progress, unit="row", delay=LONG) as bar:
+        with progress_bar(self.source.n_rows, progress, unit="row", delay=LONG) as bar:
 
             def counted() -> Iterator[Part]:
-                names: list = []
-                warned: set = set()
+                part = None
                 for part in self.source.parts():
-                    found = part.names
-                    self.require_columns(Code(part.name), found)
-                    names = names or found
-                    refuse_new_columns(part, names)
-                    lacks = [n for n in names if n not in found and n not in warned]
-                    if lacks:
-                        warned.update(lacks)
-                        warn(lacks_columns(part.name, lacks))
+                    self.require_columns(Code(part.name), part.names)
                     yield part
                     bar.update(len(part))
+                if part is None:
+                    raise self._no_rows()
 
             yield counted()
 
-    def split(self, part: Part) -> tuple[Part, object, np.ndarray | None]:
-        """Return the features of a part, its labels and its weights.
+    def _no_rows(self) -> InvalidData:
+        if not self.source.once:
+            return no_rows_in_source(self.source.name)
+        return InvalidData(
+            "{source!r} has no rows left: it can be read only once.",
+            "Create it again, or pass a function that returns a new one.",
+            source=self.source.name,
+        )
 
-        Raises:
-            InvalidData: a label or a weight is missing.
-        """
-        own = [column for column in (self.target, self.weight) if column is not None]
-        labels = part.column(self.target)
-        absent = part.missing(self.target)
-        if absent:
-            raise InvalidData(
-                "column {column!r} is missing in {count:,} of {n_rows:rows}; every row needs a "
-                "class.",
-                "Remove these rows, or fill the column; rows without a class can be fitted "
-                "only from tables in memory, fit(X, y).",
-                column=self.target,
-                count=absent,
-                n_rows=len(part),
-            )
-        if self.weight is None:
-            return part.without(*own), labels, None
-        absent = part.missing(self.weight)
-        if absent:
-            raise InvalidData(
-                "column {column!r}, which holds the weights, is missing in {count:,} of "
-                "{n_rows:rows}; every row needs one.",
-                "Leave these rows out, or fill the column.",
-                column=self.weight,
-                count=absent,
-                n_rows=len(part),
-            )
-        return part.without(*own), labels, part.array(self.weight)
+    def split(self, part: Part) -> tuple[Part, object, np.ndarray | None]:
+        """Return the features of a part, its labels and its weights."""
+        weight = None if self.weight is None else part.table[self.weight].to_numpy()
+        return part.without(*self.beside), part.table[self.target].to_native(), weight
 
     def rows(self, classifier: Any, part: Part, *, reset: bool) -> TrainingRows | None:
         """Return the training rows of a part; None if all their weights are 0.
@@ -157,65 +122,31 @@ class LabelledSource:
             classifier: that reads them.
             part: some rows.
             reset: whether these are the first rows of a fit.
+
+        Raises:
+            BayesgenError: as in `partial_fit`, and rows without a label.
         """
         features, labels, weight = self.split(part)
         if weight is not None and not np.any(weight):
             return None
-        unlabelled_fit.checked_weight(classifier.unlabelled)
-        X, earlier = features.frame, [] if reset else classifier.classes_.tolist()
-        with deduplicate_warnings(CountsAsMissing):  # `parts` warns of them
-            table = classifier._read(X, reset=reset)
-        rows = validation.training_rows(table, X, labels, weight, classes=earlier, marks=False)
-        self.check_labels(np.asarray(earlier), rows.classes)
-        return classifier._own_rows(rows, reset=reset)
+        rows = classifier._training_rows(features.frame, labels, weight, reset=reset)
+        if rows.unlabelled is not None:
+            raise self.no_label(len(rows.unlabelled.codes), len(part))
+        return rows
 
-    def check_labels(self, earlier: np.ndarray, now: np.ndarray) -> None:
-        """Reject labels of another type than those of earlier parts, and marks among them."""
-        if len(earlier) and _kind(earlier) != _kind(now):
-            raise InvalidData(
-                "column {column!r} holds the label {now!r} here, and {before!r} in earlier "
-                "parts; all parts need one type.",
-                "Cast it to text in every part.",
-                column=self.target,
-                before=earlier.tolist()[0],
-                now=now.tolist()[0],
-            )
-        every = np.union1d(earlier, now) if len(earlier) else now
-        if read_marked_target(every, silent=True).there is not None:
-            others = [label for label in every.tolist() if label != -1]
-            raise InvalidData(
-                "column {column!r} holds -1 beside {others:listed}: -1 marks a row without a "
-                "class, and every row needs one.",
-                "Remove these rows, or, if -1 is a class, write it as a word.",
-                column=self.target,
-                others=others,
-            )
-
-
-def refuse_new_columns(part: Part, names: Sequence) -> None:
-    """Raise if a part has columns that the first one lacks.
-
-    names: of the columns of the first part.
-    """
-    if new := [name for name in part.names if name not in names]:
-        raise InvalidData(
-            "{part} has the {columns:named column}, which the first part lacks.",
-            Cure(
-                "Leave these out here, X.drop(columns={columns}), or add them to the first "
-                "part, with missing values.",
-                "Leave these out here, --drop {columns:option}, or add them to the first part, "
-                "with missing values.",
-            ),
-            part=Code(part.name),
-            columns=new,
+    def no_label(self, count: int, n_rows: int) -> InvalidData:
+        """Return the error about rows of a part that have no label."""
+        return InvalidData(
+            "column {column!r} is missing in {count:,} of {n_rows:rows}; every row needs a class.",
+            "Remove these rows, or fill the column; rows without a class can be fitted only from "
+            "tables in memory, fit(X, y).",
+            column=self.target,
+            count=count,
+            n_rows=n_rows,
         )
 
 
-def _kind(labels: np.ndarray) -> str:
-    """Return the kind of labels: "text", "boolean" or "number"."""
-    if labels.dtype == object:
-        labels = read_target(labels)
-    return {"b": "boolean", "U": "text", "O": "text"}.get(labels.dtype.kind, "number")
+# -- labels in a column ----------------------------------------------------------------------------
 
 
 def labels_in_column(fit: M) -> M:
@@ -248,18 +179,23 @@ def fit_column(classifier: C, X: object, y: str, sample_weight: object) -> C:
         )
     part = Part("X", 0, X)
     weight = sample_weight if isinstance(sample_weight, str) else None
-    labelled = LabelledSource(Source("X", lambda _: iter([part])), y, weight)
-    labelled.require_columns(Code("X"), part.names)
-    own = [y] if weight is None else [y, weight]
-    weights = sample_weight if weight is None else part.array(weight)
-    return classifier.fit(part.without(*own).frame, part.column(y), weights)
+    source = Source(Code("X"), lambda _: iter([part]), tuple(part.names))
+    labelled = LabelledSource.of(source, y, weight)
+    features, labels = part.without(*labelled.beside), part.table[y].to_native()
+    weights = sample_weight if weight is None else part.table[weight].to_numpy()
+    return classifier.fit(features.frame, labels, weights)
 
 
-def reduced(classifier: C, labelled: LabelledSource) -> C:
-    """Fit to a source: statistics of all parts are added, then inference runs once.
+# -- the fit ---------------------------------------------------------------------------------------
 
-    Memory is needed for one part and the statistics. The result is that of `fit` with all rows:
-    new classes and levels may appear in any part.
+
+@deduplicate_warnings()
+def fit_source(classifier: C, labelled: LabelledSource) -> C:
+    """Fit to a source: the states of its parts are added, then inference runs once.
+
+    Memory is needed for one part and its state. The result is that of `fit` with all rows: new
+    classes and levels may appear in any part. Workers of a cluster return the states of their
+    partitions, never rows.
 
     Raises:
         InvalidData: rows have to stay in memory, for an argument that is learned from them or a
@@ -267,65 +203,107 @@ def reduced(classifier: C, labelled: LabelledSource) -> C:
         BayesgenError: as in `fit`; the message names the part, and the row if it is one.
     """
     require_statistics(classifier)
-    forget_fit(classifier)
-    read = 0
-    with labelled.parts(getattr(classifier, "progress", "auto")) as parts:
-        for part in parts:
-            read += len(part)
-            add(classifier, labelled, part)
-    labelled.require_rows(read)
-    if not hasattr(classifier, "state_"):
-        raise zero_weights()
-    if len(classifier.classes_) < 2:
-        raise too_few_classes(classifier.classes_.tolist())
-    return classifier._finish_fit(classifier.state_, classifier._seed)
-
-
-def forget_fit(classifier: Any) -> None:
-    """Remove what an earlier fit left."""
     for name in ("state_", "_posterior", "classes_"):
         vars(classifier).pop(name, None)
     classifier._training = ()
+    cluster = labelled.source.cluster
+    if cluster is None:
+        with labelled.parts(getattr(classifier, "progress", "auto")) as parts:
+            learner = learned(classifier, labelled, parts)
+        if not hasattr(learner, "state_"):
+            raise zero_weights()
+        state = learner.state_
+    else:
+        learner = learned(classifier, labelled, [first_rows(labelled, cluster)])
+        state = state_on_cluster(learner, labelled, cluster)
+    if len(state.classes) < 2:
+        raise too_few_classes(state.classes.tolist())
+    vars(classifier).update(vars(learner))
+    return classifier._finish_fit(state, classifier._seed)
 
 
 def require_statistics(classifier: Any) -> None:
     """Raise if a fit needs all rows at once, for an argument that is learned from them."""
-    asks = learned_from_rows(classifier, ())
-    if asks:
-        name, value = next(iter(asks.items()))
+    if learns := learned_from_rows(classifier, ()):
+        name, value = next(iter(learns.items()))
         raise needs_rows_in_memory(f"{name}={value!r}")
     if getattr(classifier, "story", None) is not None:
         raise needs_rows_in_memory("a program of your own")
 
 
-def add(classifier: Any, labelled: LabelledSource, part: Part) -> None:
-    """Add the statistics of a part; an error names the part, and the row if it is one."""
+def learned(classifier: C, labelled: LabelledSource, parts: Iterable[Part]) -> C:
+    """Return the classifier with the training state of parts too, or without one if they weigh 0.
 
-    def added(some: Part) -> Any:
-        other = object.__new__(type(classifier))
-        vars(other).update(vars(classifier))
-        first = not hasattr(other, "state_")
-        rows = labelled.rows(other, some, reset=first)
-        if rows is None:
-            return other
-        other.state_, other._seed, _ = accumulated(other, rows)
-        other.classes_ = other.state_.classes
-        return other
+    An error names the part, and the row if it is one.
+    """
 
-    with part.named(finding(part, added)):
-        after = added(part)
-    vars(classifier).update(vars(after))
-    likelihoods = classifier.state_.likelihoods if hasattr(classifier, "state_") else {}
-    for likelihood in likelihoods.values():
-        if likelihood.keeps_rows:
-            raise needs_rows_in_memory(type(likelihood).__name__)
+    def added(part: Part) -> C:
+        learner = with_its_rows(classifier)
+        rows = labelled.rows(learner, part, reset=not hasattr(learner, "state_"))
+        if rows is not None:
+            learner.state_, learner._seed, _ = accumulated(learner, rows)
+            learner.classes_ = learner.state_.classes
+        return learner
+
+    for part in parts:
+        classifier = part.apply(added)
+        likelihoods = classifier.state_.likelihoods if hasattr(classifier, "state_") else {}
+        for likelihood in likelihoods.values():
+            if likelihood.keeps_rows:
+                raise needs_rows_in_memory(type(likelihood).__name__)
+    return classifier
 
 
-def finding(part: Part, check: Callable[[Part], object]) -> FindRow:
-    """Return the function that finds the row of a part for which a check raises an error."""
+# -- on a cluster ----------------------------------------------------------------------------------
 
-    def quiet(some: Part) -> object:
-        with deduplicate_warnings(BayesgenWarning):
-            return check(some)
 
-    return lambda error: part.first_row(quiet, error)
+def first_rows(labelled: LabelledSource, cluster: Cluster) -> Part:
+    """Return the rows of a weight above 0 that come first on a cluster.
+
+    Raises:
+        InvalidData: there is no row.
+        InvalidData: none has a weight above 0.
+    """
+    part = Part("the first rows", 0, cluster.head(HEAD_ROWS, labelled.weight))
+    if not len(part):
+        none = no_rows_in_source(labelled.source.name)
+        raise none if labelled.weight is None else zero_weights()
+    return part
+
+
+def state_on_cluster(classifier: Any, labelled: LabelledSource, cluster: Cluster) -> TrainingState:
+    """Return the training state of all partitions; the classifier has that of the first rows."""
+    prototype, source = with_its_rows(classifier), labelled.source
+    # the first rows come again in their partition
+    prototype.state_ = classifier.state_.without_rows()
+    # the dataframe itself stays here
+    columns = Source(source.name, lambda _: iter(()), source.names)
+    state = PartitionState(prototype, dataclasses.replace(labelled, source=columns))
+    return cluster.reduced(state, merged)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class PartitionState:
+    """The function from the rows of a partition to their training state; None without rows.
+
+    prototype: a fit to no rows, with the blocks and origins of all. labelled: the columns of all,
+    and which of them hold labels and weights.
+    """
+
+    prototype: Any
+    labelled: LabelledSource
+
+    def __call__(self, parts: Iterable[Part]) -> TrainingState | None:
+        """Return the state.
+
+        Raises:
+            InvalidData: the partition lacks a column.
+        """
+        learner = self.prototype
+        for part in parts:
+            names = self.labelled.source.names or ()
+            if lacks := [name for name in names if name not in part.names]:
+                # a worker's warning would be lost
+                raise no_column(Code(part.name), lacks[0], part.names)
+            learner = learned(learner, self.labelled, [part])
+        return None if learner is self.prototype else learner.state_

@@ -7,72 +7,54 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
-import numpy as np
-
 from bayesgen import predict
-from bayesgen.errors import BayesgenError, BayesgenWarning, InvalidData, Words, deduplicate_warnings
+from bayesgen.errors import InvalidData, Words
 from bayesgen.schema import Column
-from bayesgen.table import Name
-from bayesgen.table.sources import (
+from bayesgen.sources import (
+    ANSWERS,
     Kinds,
     Part,
     Source,
     answer_lazy_frame,
-    answer_reader,
+    answer_schema,
+    answer_stream,
+    answer_table,
     is_lazy_frame,
     source_of,
 )
+from bayesgen.table import Name
 
 M = TypeVar("M", bound=Callable)
-
-LABELLED = "predicted, probability"
-"""Asks for probabilities and, from these, for the labels of the most probable classes."""
-
-WORDS = {
-    "probability": ("probability",),
-    LABELLED: ("probability",),
-    "interval": ("lower", "upper"),
-    "draws": ("draws",),
-}
-"""What is asked -> the words before the name of each class."""
 
 DRAWS_ROWS = 512
 """Rows of a part at most where each is answered by draws: 1,000 of 3 classes take 12 MB."""
 
 
-def answers_sources(asked: str) -> Callable[[M], M]:
-    """Let X be a source, which is answered by a stream of columns that begin with `asked`."""
+def answers_sources(method: M) -> M:
+    """Let X be a source, which is answered by a stream of the columns of the verb's answer."""
+    signature, verb = inspect.signature(method), getattr(method, "__name__", "")
 
-    def decorate(method: M) -> M:
-        signature, name = inspect.signature(method), getattr(method, "__name__", "")
+    @functools.wraps(method)
+    def either(self: Any, X: object, *args: Any, **options: Any) -> Any:
+        source = source_of(X)
+        if source is None:
+            return method(self, X, *args, **options)
+        stated = dict(signature.bind(self, X, *args, **options).arguments)
+        own = {name: value for name, value in stated.items() if name not in ("self", "X")}
+        return Answers(self, {verb: own}).to(source, X)
 
-        @functools.wraps(method)
-        def either(self: Any, X: object, *args: Any, **options: Any) -> Any:
-            source = source_of(X)
-            if source is None:
-                return method(self, X, *args, **options)
-
-            stated = dict(signature.bind(self, X, *args, **options).arguments)
-            own = {key: value for key, value in stated.items() if key not in ("self", "X")}
-            # by its name, so that a cluster can send it to its workers
-            answer = functools.partial(getattr(self, name), **own)
-            return Answers(self, {asked: answer}).to(source, X)
-
-        return cast(M, either)
-
-    return decorate
+    return cast(M, either)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Answers:
-    """Predictions of a fitted classifier for parts of a source.
+    """Predictions of a fitted classifier for the rows of sources.
 
-    asked: "predicted", "probability", LABELLED, "interval", "draws" or "log_density", each with the
-    method of the classifier that answers a table.
+    asked: verbs of `ANSWERS`, each with its arguments besides X.
     """
 
     classifier: Any
-    asked: Mapping[str, Callable[[object], Any]]
+    asked: Mapping[str, Mapping[str, object]]
 
     @classmethod
     def with_density(
@@ -85,58 +67,46 @@ class Answers:
             interval: share of the posterior between the ends of intervals; None: no intervals.
             draws: whether to add draws of the probabilities.
         """
-        asked: dict[str, Callable[[object], Any]] = {LABELLED: classifier.predict_proba}
+        asked: dict[str, dict[str, object]] = {"predict": {}, "predict_proba": {}}
         if interval is not None:
-            asked["interval"] = functools.partial(classifier.predict_interval, prob=interval)
+            asked["predict_interval"] = {"prob": interval}
         if draws:
-            asked["draws"] = classifier.predict_draws
-        return cls(classifier, asked | {"log_density": classifier.score_samples})
+            asked["predict_draws"] = {}
+        return cls(classifier, asked | {"score_samples": {}})
 
     def __post_init__(self) -> None:
         """Refuse a classifier that has no answer, before any row is read."""
         posterior = self.classifier._fitted_posterior()
-        for word in {"interval", "draws"} & {*self.asked}:
-            predict.require_posterior(posterior, Words(f"predict_{word}", f"--{word}"))
+        for name in self.asked:
+            if ANSWERS[name].posterior:
+                option = f"--{name.removeprefix('predict_')}"
+                predict.require_posterior(posterior, Words(name, option))
 
     @property
-    def columns(self) -> dict[str, str | np.ndarray]:
-        """The columns of the answers: name -> "number", "numbers" or the classes."""
-        found: dict[str, str | np.ndarray] = {}
-        for asked in self.asked:
-            kind = "numbers" if asked == "draws" else "number"
-            if asked in ("predicted", LABELLED):
-                found["predicted"] = self.classifier.classes_
-            for word in WORDS.get(asked, ()):
-                found |= {f"{word}_{label}": kind for label in self.classifier.classes_}
-            if asked == "draws":
-                found["weight"] = kind
-            if asked == "log_density":
-                found[asked] = kind
-        return found
+    def schema(self) -> Any:
+        """The columns of the answers, as a pyarrow Schema."""
+        return answer_schema(self.asked, self.classifier.classes_)
 
-    def of(self, X: object) -> dict[str, np.ndarray]:
-        """Return the columns of the answers to a table."""
-        found: dict[str, np.ndarray] = {}
-        for asked, answer in self.asked.items():
-            found |= self._split(asked, answer(X))
-        return found
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns of the answers."""
+        return self.schema.names
 
-    def _split(self, asked: str, values: Any) -> dict[str, np.ndarray]:
-        """Return what a method returned as columns."""
-        labels = list(map(str, self.classifier.classes_))
-        if asked == LABELLED:
-            predicted = self.classifier.classes_[np.argmax(values, axis=1)]
-            return {"predicted": predicted} | self._split("probability", values)
-        if asked == "probability":
-            return {f"probability_{label}": values[:, k] for k, label in enumerate(labels)}
-        if asked == "interval":
-            ends = enumerate(WORDS[asked])
-            each = itertools.product(ends, enumerate(labels))
-            return {f"{word}_{label}": values[:, k, i] for (i, word), (k, label) in each}
-        if asked == "draws":
-            draws = {f"draws_{label}": values.values[:, :, k].T for k, label in enumerate(labels)}
-            return draws | {"weight": values["weight"].values.T}
-        return {asked: values}
+    def __call__(self, part: Part) -> Any:
+        """Return the answers to a part of a source, as a pyarrow Table.
+
+        Raises:
+            BayesgenError: it names the part, and the row if it is one.
+        """
+        return part.apply(self._table)
+
+    def _table(self, part: Part) -> Any:
+        X = SourceColumns.match(self.classifier, part.name, part.names).as_fitted(part)
+
+        def returned(verb: str) -> Any:
+            return getattr(self.classifier, verb)(X, **self.asked.get(verb, {}))
+
+        return answer_table(self.asked, returned, self.classifier.classes_)
 
     def to(self, source: Source, X: object = None) -> Any:
         """Return the answers to a source, as a pyarrow RecordBatchReader.
@@ -146,11 +116,10 @@ class Answers:
         """
         if not (is_lazy_frame(X) or source.cluster):
             return self.reader(source)
-        columns = SourceColumns.match(self.classifier, source.name, source.names or ())
-        answer = AnswersOfPart(self, columns)
+        SourceColumns.match(self.classifier, source.name, source.names or ())
         if source.cluster:
-            return source.cluster.mapped(answer, self.columns)
-        return answer_lazy_frame(X, self.columns, answer)
+            return source.cluster.answered(self, self.schema)
+        return answer_lazy_frame(X, self.schema, self)
 
     def reader(self, source: Source, keep: Sequence[str] = ()) -> Any:
         """Return the answers to a source, as a pyarrow RecordBatchReader.
@@ -159,40 +128,12 @@ class Answers:
             source: of rows.
             keep: columns of the source to copy.
         """
-        columns, kinds = None, None
+        kinds = None
         if source.names is not None:
             columns = SourceColumns.match(self.classifier, source.name, source.names)
             kinds = dict.fromkeys(keep, "text") | dict(columns.reads)
-        rows = min(source.part_rows, DRAWS_ROWS) if "draws" in self.asked else None
-        parts = source.parts(kinds, rows)
-        return answer_reader(parts, self.columns, AnswersOfPart(self, columns), keep)
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class AnswersOfPart:
-    """The function from a part of a source to the columns of its answers.
-
-    columns: that are read; None where each part has its own.
-    """
-
-    answers: Answers
-    columns: "SourceColumns | None"
-
-    def __call__(self, part: Part) -> dict[str, np.ndarray]:
-        """Return the answers to a part; an error names it, and the row if it is one."""
-        columns = self.columns
-        if columns is None:
-            columns = SourceColumns.match(self.answers.classifier, part.name, part.names)
-
-        def check(some: Part) -> object:
-            with deduplicate_warnings(BayesgenWarning):
-                return self.answers.of(columns.as_fitted(some))
-
-        def row(error: BayesgenError) -> int | None:
-            return part.first_row(check, error)
-
-        with part.named(row):
-            return self.answers.of(columns.as_fitted(part))
+        rows = min(source.part_rows, DRAWS_ROWS) if "predict_draws" in self.asked else None
+        return answer_stream(source.parts(kinds, rows), self.schema, self, keep)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -207,8 +148,8 @@ class SourceColumns:
     names: list | None
 
     @classmethod
-    def match(cls, classifier: Any, source: str, found: Sequence[Name]) -> "SourceColumns":
-        """Match the columns `found` in a source with those of a classifier.
+    def match(cls, classifier: Any, source: str, names: Sequence[Name]) -> "SourceColumns":
+        """Match the columns of a source with those of a classifier.
 
         Columns match by name, and others are not read; those of a classifier that was fitted to an
         array match by position, unless the source names them x0, x1, ... as the classifier does.
@@ -217,39 +158,37 @@ class SourceColumns:
             InvalidData: the source has none of the columns.
         """
         members = list(getattr(classifier, "members_", {"": classifier}).values())
-        kinds = {name: kind for part in members for name, kind in _kinds(part).items()}
-        names = members[0]._column_names()
-        known = [name for name in names if name in kinds] or list(names)
-        kinds = dict.fromkeys(known, "number") | kinds
-        there = {**{str(name): name for name in found}, **{name: name for name in found}}
-        shared = [name for name in known if name in there or str(name) in there]
+        kinds = {name: kind for member in members for name, kind in _kinds(member).items()}
+        fitted = members[0]._column_names()
+        used = [name for name in fitted if name in kinds] or list(fitted)
+        kinds = dict.fromkeys(used, "number") | kinds
+        present = {str(name): name for name in names} | {name: name for name in names}
+        keys = {name: name if name in present else str(name) for name in used}
+        shared = {name: present[key] for name, key in keys.items() if key in present}
         if members[0].state_.schema.container in ("pandas", "polars", "pyarrow"):
             if not shared:
                 raise InvalidData(
-                    "{source!r} has none of the columns that the model reads, {names:listed "
-                    "20}; its columns are {existing:listed 20}.",
+                    "{source!r} has none of the columns that the model reads, {names:listed 20}; "
+                    "its columns are {existing:listed 20}.",
                     "Name them as they were named when the model was fitted.",
                     source=source,
-                    names=list(map(str, known)),
-                    existing=list(found),
+                    names=list(map(str, used)),
+                    existing=list(names),
                 )
-            own = [name if name in there else str(name) for name in shared]
-            reads = {there[name]: kinds[key] for name, key in zip(own, shared, strict=True)}
-            return cls(reads, shared)
-        if len(shared) == len(known):
-            return cls({there.get(name, str(name)): kinds[name] for name in known}, None)
-        by_position = itertools.zip_longest(found, known[: len(found)])
-        return cls({name: kinds.get(own, "number") for name, own in by_position}, None)
+            return cls({shared[name]: kinds[name] for name in shared}, list(shared))
+        if len(shared) == len(used):
+            return cls({shared[name]: kinds[name] for name in used}, None)
+        by_position = itertools.zip_longest(names, used[: len(names)])
+        return cls({name: kinds.get(fit, "number") for name, fit in by_position}, None)
 
     def as_fitted(self, part: Part) -> object:
         """Return rows in the container, and by the names, that the classifier was fitted to."""
-        found = {*part.names}
-        read = [name for name in self.reads if name in found]
+        reads: list[Any] = [name for name in self.reads if name in part.names]
+        rows = part.table if part.names == reads else part.table.select(*reads)
         if self.names is None:
-            return part.only(read).to_numpy()
-        wanted = [own for own, name in zip(self.names, self.reads, strict=True) if name in read]
-        rows = part.only(read)
-        return rows.frame if wanted == read else rows.renamed(wanted)
+            return rows.to_pandas().to_numpy()
+        names = [name for name, read in zip(self.names, self.reads, strict=True) if read in reads]
+        return rows.to_native() if names == reads else rows.to_pandas().set_axis(names, axis=1)
 
 
 def _kinds(classifier: Any) -> dict[Name, str]:
@@ -263,7 +202,7 @@ def _kinds(classifier: Any) -> dict[Name, str]:
 
 def _kind(column: Column) -> str:
     """Return the kind of the cells of a column: numbers match levels by their value."""
-    found = {type(level) for level in column.levels}
-    if found == {bool}:
+    types = {type(level) for level in column.levels}
+    if types == {bool}:
         return "boolean"
-    return "text" if str in found else "number"
+    return "text" if str in types else "number"

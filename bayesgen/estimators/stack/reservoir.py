@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from bayesgen.errors.data import zero_weights
 from bayesgen.estimators import validation
-from bayesgen.estimators.sources.fit import LabelledSource, finding
+from bayesgen.estimators.sources.fit import LabelledSource
+from bayesgen.estimators.updates.merged_state import united_classes
 from bayesgen.progress_bar import Progress
+from bayesgen.sources import Part, joined
 from bayesgen.table import codes_of, distinct
-from bayesgen.table.sources import Part, joined
 
 RESERVOIR = 20_000
 """Rows of the sample: kernels have 1,000 centers, and 2,000 rows judge members."""
@@ -53,30 +55,39 @@ def drawn(labelled: LabelledSource, seed: int, progress: Progress) -> Sample:
         progress: whether a bar is shown.
 
     Raises:
-        InvalidData, BayesgenError: rows or labels that cannot be read, with the part.
+        BayesgenError: rows or labels that cannot be read, with the part.
     """
     rng, kept = np.random.default_rng(seed), Candidates.none()
     counts: dict[Any, int] = {}
+
+    def read(part: Part) -> tuple[Part, np.ndarray, np.ndarray] | None:
+        features, labels, weight = labelled.split(part)
+        if weight is not None and not np.any(weight):
+            return None
+        earlier, own = np.array(list(counts)), validation.weights_of(weight, len(part))
+        target = validation.labels_of(labels, earlier)
+        if target.there is not None:
+            raise labelled.no_label(int((~target.there).sum()), len(part))
+        united_classes(earlier, target.classes)
+        return features, target.labels, own
+
     with labelled.parts(progress) as parts:
         for part in parts:
             # drawn for every row, so that keys do not depend on the parts
             keys = rng.random(len(part))
-            with part.named(finding(part, labelled.split)):
-                features, labels, weight = labelled.split(part)
-                if weight is not None and not np.any(weight):
-                    continue
-                y = validation.labels_of(labels, marks=False).labels
-                own = validation.weights_of(weight, len(part))
-                there = np.flatnonzero(own)
-                classes = distinct(y[there])
-                labelled.check_labels(np.array(list(counts)), classes)
+            rows = part.apply(read)
+            if rows is None:
+                continue
+            features, y, own = rows
+            there = np.flatnonzero(own)
+            classes = distinct(y[there])
             codes = codes_of(y[there], classes)
             for label, count in zip(classes.tolist(), np.bincount(codes), strict=True):
                 counts[label] = counts.get(label, 0) + int(count)
             code = {label: i for i, label in enumerate(counts)}
             position = np.array([code[label] for label in classes.tolist()])
             kept = kept.with_part(features, y, own, there, keys[there], position[codes])
-    return kept.sample(list(counts.values()), labelled)
+    return kept.sample(list(counts.values()))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -133,10 +144,14 @@ class Candidates:
             classes[stays],
         )
 
-    def sample(self, counts: list[int], labelled: LabelledSource) -> Sample:
-        """Return the rows, each with its share; counts: rows of each class in the source."""
+    def sample(self, counts: list[int]) -> Sample:
+        """Return the rows, each with its share; counts: rows of each class in the source.
+
+        Raises:
+            InvalidData: all weights are 0.
+        """
         if not self.pieces:
-            labelled.require_rows(0)
+            raise zero_weights()
         frames, labels, weights = [], [], []
         for i, (frame, y, own) in enumerate(self.pieces):
             here = self.place[self.piece == i]

@@ -10,12 +10,11 @@ from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.held_out import Attempt, HeldOut
 from bayesgen.estimators.judged_rows import judged_rows
 from bayesgen.estimators.learned_arguments import learned_from_rows
-from bayesgen.estimators.sources.fit import LabelledSource, finding
+from bayesgen.estimators.sources.fit import LabelledSource
 from bayesgen.estimators.stack.reservoir import drawn
 from bayesgen.estimators.training import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
-from bayesgen.schema import Schema
-from bayesgen.table.sources import Part
+from bayesgen.sources import Part
 
 SAMPLED, ALL = "rows that weigh", "rows"
 """Names of their numbers in `report_.details`."""
@@ -80,68 +79,47 @@ def takes_all_rows(member: Classifier) -> bool:
 def add_all_rows(stack: Any, labelled: LabelledSource, n_rows: int) -> None:
     """Give the fitted members of a stack the statistics of all rows, and all levels.
 
+    Power transforms and bins stay those of the sample. A program of the user's own has no levels.
+
     Raises:
         InvalidData: there are not n_rows rows of weight above 0, as there were at first.
     """
-    members, read = stack.members_, 0
-    states = {name: AllRows.of(member) for name, member in members.items()}
+    members = {n: m for n, m in stack.members_.items() if getattr(m, "story", None) is None}
+    closed = {name for name, member in members.items() if takes_all_rows(member)}
+    states = {name: member.state_ for name, member in members.items()}
+    states |= {name: states[name].without_rows() for name in closed}
 
-    def added(part: Part) -> tuple[dict[str, AllRows], int]:
+    def added(part: Part) -> tuple[dict[str, TrainingState], int]:
         rows = labelled.rows(stack, part, reset=False)
         if rows is None:
             return states, 0
-        return {n: one.added(members[n], rows) for n, one in states.items()}, len(rows.codes)
+        return {name: with_rows(name, rows) for name in members}, len(rows.codes)
 
+    def with_rows(name: str, rows: TrainingRows) -> TrainingState:
+        member, state = members[name], states[name]
+        own = member._own_rows(rows, reset=False)
+        schema = state.schema.merge(own.table)
+        if name not in closed:
+            return state.with_schema(schema)
+        return state + training.learn_transformed(
+            own, schema, state.likelihoods, state.classes, unseen=member.unseen
+        )
+
+    read = 0
     with labelled.parts(stack.progress) as parts, deduplicate_warnings(CountsAsMissing):
         for part in parts:
-            with part.named(finding(part, added)):
-                states, size = added(part)
+            states, size = part.apply(added)
             read += size
     if read != n_rows:
         raise InvalidData(
-            "{source!r} had {before:rows} when it was first read and {now:,} later; a stack "
-            "reads it twice, and the rows must not change in between.",
+            "{source!r} had {before:rows} when it was first read and {now:,} later; a stack reads "
+            "it twice, and the rows must not change in between.",
             "Write it to a file first, and pass the path.",
             source=labelled.source.name,
             before=n_rows,
             now=read,
         )
-    for name, one in states.items():
-        one.give_to(members[name])
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class AllRows:
-    """Statistics of all rows read so far, for a member that was fitted to a sample.
-
-    schema: with their levels; None: of a program of the user's own. state: of all of these rows;
-    None: none was read yet, or the member keeps what it was fitted to.
-    """
-
-    schema: Schema | None
-    state: TrainingState | None = None
-
-    @classmethod
-    def of(cls, member: Classifier) -> "AllRows":
-        """Return what no row adds to a member."""
-        return cls(None if getattr(member, "story", None) is not None else member.state_.schema)
-
-    def added(self, member: Classifier, rows: TrainingRows) -> "AllRows":
-        """Return the same with more rows, under the power transforms and bins of the member."""
-        if self.schema is None:
-            return self
-        own = member._own_rows(rows, reset=False)
-        schema = self.schema.merge(own.table)
-        if not takes_all_rows(member):
-            return AllRows(schema)
-        parts = own, schema, member.state_.likelihoods, member.state_.classes
-        state = training.learn_transformed(*parts, unseen=member.unseen)
-        return AllRows(schema, state if self.state is None else self.state + state)
-
-    def give_to(self, member: Classifier) -> None:
-        """Set the statistics, or the levels, of a member, and infer its posterior anew."""
-        if self.state is not None:
-            member._finish_fit(self.state, member._seed)
-        elif self.schema is not None and self.schema != member.state_.schema:
-            state = member.state_.with_schema(self.schema)
-            member._finish_fit(state, member._seed, member._training)
+    for name, member in members.items():
+        if name in closed or states[name].schema != member.state_.schema:
+            kept = () if name in closed else member._training
+            member._finish_fit(states[name], member._seed, kept)

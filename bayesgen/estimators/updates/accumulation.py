@@ -13,6 +13,7 @@ from bayesgen.estimators import training, unlabelled_fit, validation
 from bayesgen.estimators.learned_arguments import learned_from_rows, require_no_rows
 from bayesgen.estimators.training import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
+from bayesgen.estimators.updates.merged_state import united_classes
 from bayesgen.table import check_declared, check_mark
 
 Fitted = Any
@@ -68,7 +69,7 @@ def accumulated(
         require_no_rows(asks, vars(clf).get("_posterior"))
     earlier = (_with_cells(clf, one) for one in clf._training) if asks else ()
     seen = (*earlier, rows)
-    every = np.union1d(clf.state_.classes, these)
+    every = united_classes(clf.state_.classes, these)
     if clf.unlabelled is not None:
         check_mark(clf.state_.classes, every)
     name = type(clf).__name__

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesgen.errors import Cure, UnsupportedOperation
+from bayesgen.errors import Cure, InvalidData, UnsupportedOperation
 from bayesgen.errors.operations import columns_of_one
 from bayesgen.estimators.training import TrainingState
 from bayesgen.likelihoods import Likelihood
@@ -47,13 +47,13 @@ def united_classes(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Return the sorted classes of both.
 
     Raises:
-        UnsupportedOperation: text in one, numbers or booleans in the other.
+        InvalidData: text in one, numbers or booleans in the other.
     """
     if len(one) and len(other) and _kind(one) != _kind(other):
-        raise UnsupportedOperation(
-            "the classes are {one:listed} in one classifier and {other:listed} in the other; "
-            "text, numbers or booleans are allowed, all of one type.",
-            Cure("Fit both to y.astype(str).", "Write the classes as words in both."),
+        raise InvalidData(
+            "the classes are {one:listed} in some rows and {other:listed} in others; text, numbers "
+            "or booleans are allowed, all of one type.",
+            Cure("Pass y.astype(str) with all rows.", "Write the classes as words in all rows."),
             one=one.tolist(),
             other=other.tolist(),
         )

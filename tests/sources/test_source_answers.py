@@ -6,42 +6,23 @@ import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
-import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
-from test_fit_source import ENGINES, SHAPES, arrow, in_parts
+from sources_of_rows import SHAPES, arrow, as_columns, in_parts, one_file, small
 
 import bayesgen as bg
 from bayesgen import errors
 
 
-@pytest.mark.parametrize("engine", [e for e in ENGINES if e != "polars"])
-@pytest.mark.parametrize("shape", SHAPES)
-def test_stream_of_probabilities_equals_those_of_the_table(shape, engine, rng, tmp_path):
-    frame, clf = SHAPES[shape](rng)
+def test_lazy_frame_is_answered_by_a_lazy_frame(rng, tmp_path):
+    frame, clf = SHAPES["missing patterns"](rng)
     X = frame.drop(columns="y")
     clf.fit(X, frame["y"])
-    found = clf.predict_proba(in_parts(ENGINES[engine](frame, tmp_path)))
-    assert isinstance(found, pa.RecordBatchReader)
-    assert found.schema.names == [f"probability_{label}" for label in clf.classes_]
-    np.testing.assert_allclose(found.read_all().to_pandas(), clf.predict_proba(X), atol=1e-12)
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-def test_lazy_frame_is_answered_by_a_lazy_frame(shape, rng, tmp_path):
-    frame, clf = SHAPES[shape](rng)
-    X = frame.drop(columns="y")
-    clf.fit(X, frame["y"])
-    found = clf.predict_proba(ENGINES["polars"](frame, tmp_path))
+    found = clf.predict_proba(pl.scan_parquet(one_file(frame, tmp_path)))
     assert isinstance(found, pl.LazyFrame)
     found.sink_parquet(tmp_path / "answers.parquet")
     written = pl.read_parquet(tmp_path / "answers.parquet")
     np.testing.assert_allclose(written.to_numpy(), clf.predict_proba(X), atol=1e-12)
-
-
-def small(rng):
-    frame, clf = SHAPES["numbers"](rng)
-    return frame[:40], clf.fit(frame, y="y")
 
 
 def test_streams_of_intervals_and_draws(rng):
@@ -49,7 +30,7 @@ def test_streams_of_intervals_and_draws(rng):
     X = frame.drop(columns="y")
     found = clf.predict_interval(arrow(frame).to_reader(), 0.5).read_all().to_pandas()
     assert list(found) == ["lower_no", "lower_yes", "upper_no", "upper_yes"]
-    expected = clf.predict_interval(X, 0.5).transpose(0, 2, 1).reshape(40, 4)
+    expected = as_columns(clf.predict_interval(X, 0.5))
     np.testing.assert_allclose(found, expected, atol=1e-12)
     draws = clf.predict_draws(X)
     for rows in (

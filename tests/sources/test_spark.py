@@ -7,13 +7,12 @@ import sys
 
 import numpy as np
 import pytest
-from cluster_tables import HEAD, as_columns, fitted, small, uneven
 from pages import SPARK, blocks, page, printed
-from test_fit_source import SHAPES, arrow
+from sources_of_rows import HEAD, SHAPES, arrow, as_columns, fitted, small, uneven
 
 import bayesgen as bg
 from bayesgen import errors
-from bayesgen.estimators.sources import cluster
+from bayesgen.estimators.sources import fit
 
 pyspark = pytest.importorskip("pyspark", reason="Spark is not installed: uv sync --group spark")
 JAVA = shutil.which("java") or os.environ.get("JAVA_HOME")
@@ -30,7 +29,7 @@ ROW = "row"
 @pytest.fixture(autouse=True)
 def few_rows_decide(monkeypatch):
     """Let fewer rows decide on blocks and origins than the first partition has."""
-    monkeypatch.setattr(cluster, "HEAD_ROWS", HEAD)
+    monkeypatch.setattr(fit, "HEAD_ROWS", HEAD)
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +72,7 @@ def in_order(answers, kept):
 def test_workers_fit_and_predict(shape, rng, spark, tmp_path):
     frame, clf = uneven(shape, rng)
     X, rows = frame.drop(columns=["y", "w"]), with_empty(partitions(spark, frame))
-    expected = fitted(clf, frame, weighted=True)
+    expected = fitted(clf, frame)
     found = clf.fit(rows.drop(ROW), y="y", sample_weight="w")
     np.testing.assert_allclose(found.predict_proba(X), expected, rtol=0, atol=1e-10)
     assert found.classes_.tolist() == np.unique(frame["y"]).tolist()
@@ -104,7 +103,7 @@ def test_workers_never_load_jax(rng, spark):
 
     def loaded(_):
         # as the workers of the fit did
-        import bayesgen.estimators.sources.cluster
+        import bayesgen.estimators.sources.fit
 
         assert bayesgen
         yield "jaxlib" in sys.modules
@@ -169,7 +168,7 @@ def test_answers_do_not_stand_beside_columns_of_their_name(rng, spark):
 def test_weights_may_begin_with_zeros(rng, spark):
     frame, clf = SHAPES["numbers"](rng)
     frame["w"] = np.repeat([0.0, 1.5], 200)
-    expected = fitted(clf, frame, weighted=True)
+    expected = fitted(clf, frame)
     found = clf.fit(partitions(spark, frame).drop(ROW), y="y", sample_weight="w")
     X = frame.drop(columns=["y", "w"])
     np.testing.assert_allclose(found.predict_proba(X), expected, rtol=0, atol=1e-10)

@@ -8,7 +8,7 @@ import bayesgen as bg
 from bayesgen import errors
 from bayesgen.estimators.sources.fit import LabelledSource
 from bayesgen.estimators.stack import reservoir
-from bayesgen.table.sources import source_of
+from bayesgen.sources import source_of
 
 N = 1200
 

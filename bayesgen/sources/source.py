@@ -3,12 +3,10 @@
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 
-from bayesgen.errors import InvalidData
 from bayesgen.errors.sources import read_once
-from bayesgen.table.columns import Name, Names
-from bayesgen.table.reading import is_frame
-from bayesgen.table.sources.cluster import Cluster
-from bayesgen.table.sources.part import PART_ROWS, Part
+from bayesgen.sources.cluster import Cluster
+from bayesgen.sources.part import PART_ROWS, Part
+from bayesgen.table import Name, Names
 
 Kinds = Mapping[Name, str]
 """Column to read -> "number", "text", "boolean" or "any" (as its cells show), for the cells of CSV
@@ -31,9 +29,8 @@ class Source:
     names: Names | None = None
     n_rows: int | None = None
     once: bool = False
-    cluster: Cluster | None = None
     part_rows: int = PART_ROWS
-    _reads: list[None] = dataclasses.field(default_factory=list, repr=False)
+    cluster: Cluster | None = None
 
     def parts(self, kinds: Kinds | None = None, rows: int | None = None) -> Iterator[Part]:
         """Yield the rows in their order; parts without rows are left out.
@@ -43,28 +40,12 @@ class Source:
             rows: of a part, at most; None: `part_rows`.
 
         Raises:
-            InvalidData: the rows cannot be read, or not again.
+            InvalidData: the rows cannot be read.
         """
-        self._begin()
-        rows = rows or self.part_rows
         for part in self.read(kinds):
-            if not is_frame(part.frame):
-                raise InvalidData(
-                    "{part} is of type {found}; every part must be a table with column names.",
-                    "Yield frames: pandas.DataFrame(part).",
-                    part=part.name,
-                    found=type(part.frame).__name__,
-                )
-            size = len(part)
-            for start in range(0, size, rows):
-                yield part.rows(start, start + rows)
+            yield from part.split(rows or self.part_rows)
 
     def require_again(self, what: str) -> None:
         """Raise if the rows can be read only once; `what` reads them twice."""
         if self.once:
             raise read_once(self.name, what)
-
-    def _begin(self) -> None:
-        if self.once and self._reads:
-            raise read_once(self.name, "this call")
-        self._reads.append(None)

@@ -1,0 +1,288 @@
+"""DATA, files of rows or a bundled data set: its columns, classes and rows; `bayesgen datasets`."""
+
+import dataclasses
+import difflib
+import glob
+import math
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Shaped
+
+from bayesgen import datasets
+from bayesgen.cli import printing
+from bayesgen.cli.options import ALL_COLUMNS, AS_SHOWN, CsvFormat, Features, Json, UnusableOptions
+from bayesgen.errors.sources import no_column, no_features, no_rows_in_source
+from bayesgen.errors.wording import listed
+from bayesgen.sources import PART_ROWS, Kinds, Part, Source
+from bayesgen.sources.csv_files import CsvDialect
+from bayesgen.sources.files import file_source, files_at, format_of
+from bayesgen.table import Table, read_marked_target, read_table
+
+SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
+
+
+def is_bundled(data: str) -> bool:
+    """Return whether DATA names a bundled data set; a file of this name goes before it."""
+    return data in datasets.names() and not Path(data).is_file()
+
+
+def open_data(data: str, csv: CsvFormat = AS_SHOWN, part_rows: int = PART_ROWS) -> Source:
+    """Return the rows of files, or of a bundled data set, to be read part by part.
+
+    How CSV files are written is printed as a note where that was recognized.
+
+    Args:
+        data: path of a file, of a folder, a pattern, or the name of a bundled data set.
+        csv: how CSV files are read.
+        part_rows: rows read at once.
+
+    Raises:
+        UnusableOptions: there is no such file.
+        InvalidData: the rows are not a table.
+    """
+    path = str(datasets.path(data)) if is_bundled(data) else data
+    if not Path(path).exists() and not glob.glob(path, recursive=True):
+        close = difflib.get_close_matches(data, datasets.names(), n=1)
+        hint = f" (did you mean {close[0]!r}?)" if close else ""
+        raise UnusableOptions(
+            f"{data!r} is neither a file nor a bundled data set{hint}. Give the path of a CSV or "
+            f"Parquet file, or one of {', '.join(datasets.names())}."
+        )
+    source = file_source(path, csv.missing, csv.sep, csv.decimal)
+    if not is_bundled(data):
+        printing.print_notes(_recognized(data, csv))
+    return dataclasses.replace(source, name=data, part_rows=part_rows)
+
+
+def _recognized(path: str, csv: CsvFormat) -> Iterator[str]:
+    """Yield how CSV files are written where neither commas nor the options say so."""
+    files = [file for file in files_at(path) if format_of(file) == "csv"]
+    dialects = {CsvDialect.of(file, csv.sep, csv.decimal) for file in files}
+    for dialect in sorted(dialects, key=str):
+        words = []
+        if csv.sep is None and dialect.separator != ",":
+            words.append(f"cells separated by {SEPARATORS[dialect.separator]}")
+        if csv.decimal is None and dialect.decimal != ".":
+            words.append("decimal commas")
+        if words:
+            separator = "tab" if dialect.separator == "\t" else shlex.quote(dialect.separator)
+            yield (
+                f"{path!r} is read with {' and '.join(words)}, as its first rows show; "
+                f"--sep {separator} --decimal {dialect.decimal} makes sure of it."
+            )
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class LabelledData:
+    """Rows with a column of classes.
+
+    source: of the features, the classes and the groups. target: column that holds the classes.
+    groups: column of the groups of rows, which is no feature; None: there is none. counts: rows of
+    each class. empty: rows whose cell of the target is missing. marked: rows of -1 where it marks a
+    row without a class, scikit-learn's mark, and is none itself.
+    """
+
+    source: Source
+    target: str
+    groups: str | None
+    counts: dict[Any, int]
+    empty: int
+    marked: int
+
+    @classmethod
+    def read(
+        cls,
+        data: str,
+        target: str | None = None,
+        features: Features = ALL_COLUMNS,
+        csv: CsvFormat = AS_SHOWN,
+        *,
+        groups: str | None = None,
+        part_rows: int = PART_ROWS,
+    ) -> "LabelledData":
+        """Open DATA, choose its columns and count its classes, which takes all rows of one column.
+
+        Args:
+            data: as in `open_data`.
+            target: column of the classes; None: that of a bundled data set.
+            features: columns to leave out, or to use alone.
+            csv: how CSV files are read.
+            groups: column of the groups.
+            part_rows: rows read at once.
+
+        Raises:
+            UnusableOptions, InvalidData: there is no such column, or no feature.
+        """
+        source = open_data(data, csv, part_rows)
+        names = list(map(str, source.names or ()))
+        if target is None and not is_bundled(data):
+            raise UnusableOptions(
+                f"which column of {data!r} holds the classes? Add --target: {listed(names, 20)}."
+            )
+        target = target or datasets.target(data)
+        needed = [target] if groups is None else [target, groups]
+        for name in (*needed, *features.drop, *features.columns):
+            if name not in names:
+                raise no_column(data, name, names)
+            if name in needed and name in features.drop:
+                raise UnusableOptions(
+                    f"--drop {name}: this column is not a feature, but needed. Leave it out of "
+                    "--drop."
+                )
+        used = {*(features.columns or names)} - {*features.drop, *needed}
+        if not used:
+            if len(names) == len(needed):
+                raise no_features(data, target)
+            raise UnusableOptions("--drop and --columns leave no feature. Drop fewer columns.")
+        source = _selected(source, tuple(name for name in names if name in {*used, *needed}))
+        return cls(source, target, groups, *_counted(source, target))
+
+    @property
+    def without_class(self) -> int:
+        """The number of rows without a class."""
+        return self.empty + self.marked
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return sum(self.counts.values()) + self.without_class
+
+    def require_classes(self, cure: str = "") -> None:
+        """Reject rows without a class; `cure` is a further one.
+
+        Raises:
+            UnusableOptions: with how many there are.
+        """
+        if self.empty:
+            raise UnusableOptions(
+                f"column {self.target!r} is missing in {self.empty:,} of {self.n_rows:,} rows; "
+                "every row needs a class. Remove these rows from the file, or fill the column."
+                f"{cure}"
+            )
+        if self.marked:
+            raise UnusableOptions(
+                f"column {self.target!r} holds -1 beside {listed(self.counts)}: -1 marks a row "
+                "without a class, and every row needs one. Remove these rows from the file, or, "
+                f"if -1 is a class, write it as a word.{cure}"
+            )
+
+    def facts(self, table: Table) -> dict[str, Any]:
+        """Return what was read; `table` holds the features, of all rows or of the first ones."""
+        return {
+            "data": self.source.name,
+            "target": self.target,
+            "rows": self.n_rows,
+            "columns": printing.kinds_of_columns(table),
+            "classes": {str(label): count for label, count in self.counts.items()},
+            "rows_without_class": self.without_class,
+        }
+
+    def notes(self) -> list[str]:
+        """Return a sentence about rows of -1, which might have been meant as a class."""
+        if not self.marked:
+            return []
+        return [
+            f"column {self.target!r} holds -1 in {self.marked:,} rows, beside "
+            f"{listed(self.counts)}: these rows are taken as rows without a class. If -1 is a "
+            "class, write it as a word; if not, leave these cells empty."
+        ]
+
+    def first_features(self) -> Table:
+        """Return the features of the first rows.
+
+        Raises:
+            InvalidData: there are no rows.
+        """
+        part = next(self.source.parts(), None)
+        if part is None:
+            raise no_rows_in_source(self.source.name)
+        return read_table(part.without(self.target).frame)
+
+    def rows(self, step: int = 1) -> tuple[pa.Table, Shaped[np.ndarray, " row"], list | None]:
+        """Return features, labels (None: no class) and groups of every `step`-th row.
+
+        Raises:
+            InvalidData: there are no rows.
+        """
+        tables, start = [], 0
+        for part in self.source.parts():
+            rows = pa.table(part.frame)
+            tables.append(rows if step == 1 else rows.take(range(-start % step, len(rows), step)))
+            start += len(rows)
+        if not tables:
+            raise no_rows_in_source(self.source.name)
+        table = pa.concat_tables(tables)
+        labels = table.column(self.target).to_pylist()
+        y = np.array(labels, dtype=object if self.without_class else None)
+        if self.without_class:
+            marks = (None, -1) if self.marked else (None,)
+            y[[_is_missing(label) or label in marks for label in labels]] = None
+        if self.groups is None:
+            return table.drop_columns(self.target), y, None
+        X = table.drop_columns([self.target, self.groups])
+        return X, y, table.column(self.groups).to_pylist()
+
+
+def _selected(source: Source, names: tuple[str, ...]) -> Source:
+    """Return a source that has some of the columns alone."""
+    if names == source.names:
+        return source
+
+    def read(kinds: Kinds | None) -> Iterator[Part]:
+        return source.read(dict.fromkeys(names, "any") if kinds is None else kinds)
+
+    return dataclasses.replace(source, read=read, names=names)
+
+
+def _counted(source: Source, target: str) -> tuple[dict[Any, int], int, int]:
+    """Return the rows of each class, those that are missing, and those that -1 marks."""
+    counts: Counter = Counter()
+    for part in source.parts({target: "any"}):
+        counts.update(count_values(pa.table(part.frame).column(target)))
+    empty = counts.pop(None, 0)
+    marks = read_marked_target(np.array(list(counts)), silent=True).there if counts else None
+    marked = 0 if marks is None else counts.pop(-1)
+    return dict(sorted(counts.items())), empty, marked
+
+
+def count_values(column: pa.ChunkedArray) -> Counter:
+    """Return how many rows have each value; None: a missing one."""
+    counts: Counter = Counter()
+    for entry in column.value_counts().to_pylist():
+        value = None if _is_missing(entry["values"]) else entry["values"]
+        counts[value] += entry["counts"]
+    return counts
+
+
+def _is_missing(value: object) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def list_datasets(*, json: Json = False) -> None:
+    """List the bundled data sets."""
+    facts: dict[str, dict] = {}
+    for name in datasets.names():
+        data = LabelledData.read(name)
+        table = read_table(data.rows()[0])
+        facts[name] = {
+            "rows": table.n_rows,
+            "columns": printing.kinds_of_columns(table),
+            "missing_cells": sum(printing.missing_by_column(table).values()),
+            "target": data.target,
+            "classes": len(data.counts),
+        }
+    if json:
+        print(printing.to_json(facts))
+        return
+    heads = ["name", "rows", "numeric", "categorical", "missing", "target", "classes"]
+    printing.print_grid(heads, [_line(name, **about) for name, about in facts.items()])
+
+
+def _line(name: str, *, columns: dict[str, int], rows: int, **others: object) -> Sequence[str]:
+    return [name, *map(str, (rows, *columns.values(), *others.values()))]

@@ -1,0 +1,66 @@
+"""`bayesgen report`."""
+
+import shlex
+from pathlib import Path
+
+from bayesgen.cli import options, printing
+from bayesgen.cli.data import LabelledData
+from bayesgen.estimators import load
+from bayesgen.plots.style import pyplot
+from bayesgen.report import Origin, write_report
+from bayesgen.table import read_table
+
+
+def report_page(
+    data: options.DataName,
+    /,
+    *,
+    html: Path,
+    target: options.Target = None,
+    fitted: Path | None = None,
+    model: options.AnyModel = "stacked",
+    inference: options.Inference = "auto",
+    cv: options.Folds = 5,
+    seed: options.Seed = 0,
+    sampling: options.Sampling = options.DEFAULT_LENGTH,
+    features: options.Features = options.ALL_COLUMNS,
+    csv: options.CsvFormat = options.AS_SHOWN,
+    json: options.Flag = False,
+) -> None:
+    """Write a report as one self-contained HTML page.
+
+    Verdict, calibration, what drives the decision, confusion and costs, rows to look at, the data,
+    parameters, method. Fits the model (or takes a fitted one), and compares it with logistic
+    regression and the class frequencies on rows left out of their fits, in the same folds.
+
+    Args:
+        html: File to write.
+        fitted: A model that `bayesgen fit` saved; the page is then about it.
+        json: Print JSON: where the page is and how the fit ended.
+    """
+    pyplot()  # refuse before anything is read or fitted
+    rows = LabelledData.read(data, target, features, csv)
+    rows.require_classes()
+    X, y, _ = rows.rows()
+    if fitted is not None:
+        classifier = load(fitted)
+    else:
+        classifier = options.new_classifier(model, inference, seed, sampling=sampling).fit(X, y)
+    write_report(
+        classifier,
+        html,
+        X,
+        y,
+        title=f"{data}: {rows.target}",
+        cv=cv,
+        random_state=seed,
+        origin=Origin(shlex.join(["bayesgen", *options.TYPED.get()]), Path(data)),
+    )
+    facts = {
+        "data": data,
+        "target": rows.target,
+        "model": printing.model_in_words(classifier, read_table(X)),
+        "fit": f"{classifier.inference_}: {printing.sentence(classifier.report_.outcome)}",
+        "page": printing.file_in_words(html),
+    }
+    printing.print_answer(facts, facts, json=json)
