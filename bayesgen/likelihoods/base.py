@@ -10,14 +10,15 @@ import abc
 import copy
 import dataclasses
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 from jaxtyping import Float, Num
 
 from bayesgen.errors import InvalidArgument, InvalidPrior, NoEvidence, UnsupportedInference
-from bayesgen.likelihoods import supports
+from bayesgen.likelihoods import description, supports
+from bayesgen.likelihoods.description import Description, Marginals
 from bayesgen.likelihoods.remainder import Remainder, by_class, subtracted
 from bayesgen.likelihoods.supports import Support
 from bayesgen.typing import (
@@ -292,6 +293,12 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
     `log_scale_free_jacobian` follow."""
     param_axes: ClassVar[Axes] = {}
     """The axes of each parameter after the draw axes."""
+    density_words: ClassVar[str] = ""
+    """The density of a row given its class, in words; "" is the name of the class."""
+    param_words: ClassVar[Mapping[str, str]] = {}
+    """What parameters are, where their names do not say it."""
+    no_program: ClassVar[str] = ""
+    """A sentence on why no program draws the parameters; "" where one does."""
 
     def __post_init__(self) -> None:
         """Validate that every stated guess and prior strength lies in its declared range.
@@ -586,6 +593,58 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
     def shift_params(self, params: Params, origin: np.ndarray) -> Params:
         """Return parameters of x + origin when these are of x."""
         return {k: v + origin if k in self.location_params else v for k, v in params.items()}
+
+    def describe(self) -> Description:
+        """Return the density, the settings and the program in words."""
+        density = self.density_words or type(self).__name__
+        stated = description.settings(self, tuple(self.axes))
+        program = "" if self.no_program else description.source(self.program())
+        return Description(density, stated, program, self.no_program)
+
+    def program(self) -> list[Callable]:
+        """Return the functions that draw the parameters."""
+        return [type(self).story]
+
+    def axis_labels(
+        self, columns: Sequence[str], levels: Sequence[str]
+    ) -> dict[str, Sequence[str]]:
+        """Return the names of the positions of the axes of parameters.
+
+        Args:
+            columns: of the block.
+            levels: "column=level" of its columns side by side.
+        """
+        return {"feature": columns, "level": levels}
+
+    def marginals(
+        self, params: Params, columns: Sequence[str], levels: Sequence[str] = ()
+    ) -> list[Marginals]:
+        """Return draws of parameters as a reader knows them, entry by entry.
+
+        Factors of covariances become variances and covariances, those of correlations correlations.
+
+        Args:
+            params: draws of every parameter, each of shape (*draws, *param_axes).
+            columns: names of the columns of the block.
+            levels: "column=level" of its columns side by side.
+        """
+        labels, marginals = self.axis_labels(columns, levels), []
+        for name, draws in params.items():
+            axes, support = self.param_axes[name], self.supports.get(name)
+            if isinstance(support, str) and support in description.FACTORS:
+                marginals += description.pair_marginals(support, draws, axes, columns)
+                continue
+            words = self.param_words.get(name, name)
+            marginals.append(description.marginals(words, draws, axes, labels))
+        return marginals
+
+    def word_weights(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return what one more word, a count of a column, says of each class against their mean.
+
+        In nats, and in nats times the frequency of the word in the class, each (class, feature).
+        None: a row is not a collection of words.
+        """
+        return None
 
     def get_params(self, deep: bool = True) -> dict[str, object]:  # noqa: FBT001, FBT002
         """Return the constructor's arguments by name (scikit-learn's parameter protocol).

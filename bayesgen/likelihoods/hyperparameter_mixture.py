@@ -10,6 +10,7 @@ from jaxtyping import Float
 
 from bayesgen.errors import UnsupportedInference
 from bayesgen.likelihoods.base import LEARN, Likelihood, Statistics, is_learned, sample_positions
+from bayesgen.likelihoods.description import Description
 from bayesgen.typing import Block, Evidence, Joint, Labels, Params
 
 NEGLIGIBLE = 1e-9
@@ -68,6 +69,7 @@ class HyperparameterMixture(Likelihood[Statistics]):
     simulate = _of_the_family("simulate")
     require_fillable = _of_the_family("require_fillable")
     fill_given = _of_the_family("fill_given")
+    marginals = _of_the_family("marginals")
 
     @property
     def first(self) -> Likelihood:
@@ -196,6 +198,12 @@ class HyperparameterMixture(Likelihood[Statistics]):
             rows = np.flatnonzero(member == g)
             out[rows] = self.members[g].fill(x[rows], own[rows], rng)
         return out
+
+    def describe(self) -> Description:
+        """Return the family in words, with the number of priors in place of settings."""
+        family = self.first.describe()
+        words = f"{family.density}; {len(self.members)} priors averaged by evidence"
+        return dataclasses.replace(family, density=words, settings="")
 
     def story(self, name: str) -> Params:
         """Raise: the parameters are integrated out, so a program has nothing to sample."""

@@ -68,6 +68,7 @@ class Normal(Columnwise):
     prior: Literal["conjugate", "reference"] = "conjugate"
 
     kind: ClassVar[str] = "numbers"
+    density_words: ClassVar[str] = "normal, columns independent given the class"
     centred: ClassVar[bool] = True
     sparse: ClassVar[bool] = False
     hyperparameter_grid: ClassVar = {

@@ -29,11 +29,10 @@ def overconfidence(codes: Labels, proba: Joint) -> float:
         proba: class probabilities, shape (row, class).
     """
     # Brier score of a row if its class is k
-    each = (proba**2).sum(axis=1, keepdims=True) - 2 * proba + 1
-    expected = (proba * each).sum(axis=1)
-    variance = np.maximum((proba * each**2).sum(axis=1) - expected**2, 0.0).sum()
-    found = each[np.arange(len(codes)), codes]
-    excess = (found - expected).sum()
+    scores = (proba**2).sum(axis=1, keepdims=True) - 2 * proba + 1
+    expected = (proba * scores).sum(axis=1)
+    variance = np.maximum((proba * scores**2).sum(axis=1) - expected**2, 0.0).sum()
+    excess = (scores[np.arange(len(codes)), codes] - expected).sum()
     if variance == 0:
         return 0.0 if abs(excess) < 1e-9 else float(np.sign(excess) * np.inf)
     return float(excess / np.sqrt(variance))
@@ -80,24 +79,21 @@ def section(subject: Subject) -> Section:
 def _figure(curve: ReliabilityCurve) -> str:
     def draw(ax: Axes) -> None:
         ReliabilityDisplay((curve,)).plot(ax)
-        top = "the most probable class" if curve.name == TOP_LABEL else f"{curve.name}"
-        ax.set_title(top, fontsize="medium")
+        title = "the most probable class" if curve.name == TOP_LABEL else f"{curve.name}"
+        ax.set_title(title, fontsize="medium")
 
     return page.svg(draw)
 
 
 def _parts(subject: Subject) -> Grid:
-    line = subject.comparison.table.loc[subject.name]
+    scores = subject.comparison.table.loc[subject.name]
+    words = {
+        "miscalibration": "part of the Brier score; 0 is best",
+        "discrimination": "how far classes are told apart",
+        "uncertainty": "Brier score of the class frequencies",
+        "calibration_error": "mean distance to the diagonal",
+    }
+    lines = [[n.replace("_", " "), f"{scores[n]:.3f}", meaning] for n, meaning in words.items()]
+    meaning = "standard errors; beyond ±2, the probabilities are off (Spiegelhalter)"
     z = overconfidence(subject.codes, subject.proba)
-    rows = [
-        ["miscalibration", f"{line['miscalibration']:.3f}", "part of the Brier score; 0 is best"],
-        ["discrimination", f"{line['discrimination']:.3f}", "how far classes are told apart"],
-        ["uncertainty", f"{line['uncertainty']:.3f}", "Brier score of the class frequencies"],
-        ["calibration error", f"{line['calibration_error']:.3f}", "mean distance to the diagonal"],
-        [
-            "overconfidence",
-            f"{z:+.1f}",
-            "standard errors; beyond ±2, the probabilities are off (Spiegelhalter)",
-        ],
-    ]
-    return Grid(["", "value", ""], rows, right=(1,))
+    return Grid(["", "value", ""], [*lines, ["overconfidence", f"{z:+.1f}", meaning]], right=(1,))

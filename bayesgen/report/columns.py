@@ -4,7 +4,7 @@ import numpy as np
 
 from bayesgen.page import Bar, Block, Cell, Details, Grid, Section, Text
 from bayesgen.report.subject import Subject
-from bayesgen.report.words import number, share, some_of
+from bayesgen.report.words import excerpt, number, share
 from bayesgen.schema import suspicions
 from bayesgen.table import TableColumn
 
@@ -31,15 +31,8 @@ def section(subject: Subject) -> Section:
         )
     else:
         words += " No cell is missing."
-    blocks: list[Block] = [Text(words), _classes(subject), *_odd(subject), _grid(columns[:SHOWN])]
-    if len(columns) > SHOWN:
-        blocks.append(Text(f"Shown: {some_of(SHOWN, len(columns), 'columns')}.", "muted"))
-        shown = some_of(min(MOST, len(columns)), len(columns), "columns")
-        blocks.append(
-            Details(
-                f"All: {shown}" if len(columns) > MOST else f"All {shown}", [_grid(columns[:MOST])]
-            )
-        )
+    blocks: list[Block] = [Text(words), _classes(subject), *_odd(subject)]
+    blocks += excerpt(_grid(columns[:MOST]), len(columns), "columns", SHOWN)
     return Section("The data", blocks)
 
 

@@ -18,11 +18,11 @@ from bayesgen.report import (
     verdict,
 )
 from bayesgen.report.reproduce import Origin
-from bayesgen.report.subject import Fitted, Loss, judged
+from bayesgen.report.subject import Loss, Model, judged
 
 
 def write_report(
-    clf: Fitted,
+    clf: Model,
     path: str | os.PathLike,
     X: object,
     y: object,
@@ -54,7 +54,7 @@ def write_report(
         date: of the report; None: today.
     """
     pyplot()  # refuse before anything is computed
-    subject = judged(clf, X, y, loss, reject, cv, random_state, notes)
+    subject = judged(clf, X, y, loss=loss, reject=reject, cv=cv, seed=random_state, notes=notes)
     day = datetime.datetime.now().astimezone().date() if date is None else date
     decisive, leading = drivers.section(subject)
     subject = dataclasses.replace(subject, leading=leading)

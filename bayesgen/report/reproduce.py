@@ -3,15 +3,15 @@
 import dataclasses
 import datetime
 import hashlib
+import inspect
 import platform
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from bayesgen.page import Block, Code, Grid, Section, Text
-from bayesgen.report.subject import Fitted, Subject
+from bayesgen.report.subject import Configured, Subject
 from bayesgen.table import Table
 
 PACKAGES = ("bayesgen", "numpy", "scipy", "scikit-learn", "jax", "numpyro")
@@ -30,29 +30,20 @@ class Origin:
 
 def section(subject: Subject, origin: Origin | None, date: datetime.date) -> Section:
     """Return all that another person needs for the same page."""
-    call = _python(subject) if origin is None else origin.command
+    versions = [f"Python {platform.python_version()}", *(f"{p} {version(p)}" for p in PACKAGES)]
     rows = [
         ["date", f"{date}"],
         ["seed of the folds", f"{subject.seed}"],
-        ["versions", ", ".join([f"Python {platform.python_version()}", *_versions()])],
+        ["versions", ", ".join(versions)],
         ["SHA-256 of the rows as read", hash_of(subject.table, subject.labels)],
     ]
     if origin is not None and origin.file is not None and origin.file.is_file():
         digest = hashlib.sha256(origin.file.read_bytes()).hexdigest()
         rows.append([f"SHA-256 of {origin.file.name}", digest])
+    call = _python(subject) if origin is None else origin.command
     words = "The same rows, versions and seed give the same page, apart from the date."
     blocks: list[Block] = [Code(call), Grid(["", ""], rows), Text(words, "muted")]
     return Section("Reproduce", blocks)
-
-
-def _versions() -> list[str]:
-    found = []
-    for name in PACKAGES:
-        try:
-            found.append(f"{name} {version(name)}")
-        except PackageNotFoundError:
-            continue
-    return found
 
 
 def _python(subject: Subject) -> str:
@@ -64,28 +55,20 @@ def _python(subject: Subject) -> str:
     return f"import bayesgen as bg\n\nclf = {call_of(subject.clf)}.fit(X, y)\n{call}"
 
 
-def call_of(clf: Fitted) -> str:
+def call_of(clf: Configured) -> str:
     """Return the call of the constructor as typed, with the arguments that are not the default."""
-    kind = type(clf)
-    default = {n: getattr(p, "default", None) for n, p in _signature(kind).items()}
-    options = {
-        name: value
+    parameters = inspect.signature(type(clf)).parameters
+    options = [
+        f"{name}={_typed(value)}"
         for name, value in clf.get_params(deep=False).items()
-        if not _same(value, default.get(name))
-    }
-    return f"bg.{kind.__name__}({', '.join(f'{n}={_typed(v)}' for n, v in options.items())})"
+        if not _is_default(value, parameters[name].default)
+    ]
+    return f"bg.{type(clf).__name__}({', '.join(options)})"
 
 
-def _signature(kind: type) -> Any:
-    import inspect
-
-    return inspect.signature(kind).parameters
-
-
-def _same(value: object, default: object) -> bool:
-    if isinstance(value, np.ndarray):
-        return False
-    return value is default or (type(value) is type(default) and value == default)
+def _is_default(value: object, default: object) -> bool:
+    alike = type(value) is type(default) and not isinstance(value, np.ndarray)
+    return value is default or (alike and value == default)
 
 
 def _typed(value: object) -> str:
@@ -99,11 +82,11 @@ def _typed(value: object) -> str:
     if isinstance(value, list | tuple):
         inner = ", ".join(map(_typed, value))
         return f"[{inner}]" if isinstance(value, list) else f"({inner},)"
-    if hasattr(value, "get_params"):
+    if isinstance(value, Configured):
         return call_of(value)
-    module = type(value).__module__
     text = repr(value)
-    return f"bg.{text}" if module.startswith("bayesgen") and not text.startswith("<") else text
+    ours = type(value).__module__.startswith("bayesgen") and not text.startswith("<")
+    return f"bg.{text}" if ours else text
 
 
 def hash_of(table: Table, labels: np.ndarray) -> str:

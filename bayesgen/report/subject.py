@@ -1,27 +1,28 @@
 """The subject of a report: a fitted classifier, rows, and predictions of them out of fold."""
 
 import dataclasses
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol, runtime_checkable
 
 import narwhals.stable.v2 as nw
 import numpy as np
 
 from bayesgen import decide
 from bayesgen.compare import Comparison, compare
-from bayesgen.decide import Losses
+from bayesgen.decide import Loss, Losses
 from bayesgen.errors import InvalidTarget
 from bayesgen.errors.base import listed
+from bayesgen.inference import Posterior, Report
+from bayesgen.likelihoods import Likelihood
+from bayesgen.model import Reader
 from bayesgen.table import Table, TableColumn, read_marked_target, read_table
-from bayesgen.typing import Joint, Labels
-
-Fitted = Any
-"""A fitted classifier of this library."""
-Loss = decide.Loss
+from bayesgen.typing import DataFrame, Joint, Labels
 
 REJECT = 0.2
 """Cost of leaving a row undecided where none is stated, as a share of the largest cost."""
 LOGISTIC = "logistic regression"
 FREQUENCIES = "class frequencies"
+PROGRAM = "program of the user"
 NAMES = {
     "NaiveBayes": "naive Bayes",
     "LDA": "linear discriminant analysis",
@@ -32,6 +33,65 @@ NAMES = {
     "GenerativeClassifier": "generative classifier",
 }
 """Classifiers in words."""
+
+
+class State(Protocol):
+    """The priors, columns and levels of a fitted model."""
+
+    @property
+    def likelihoods(self) -> Mapping[str, Likelihood]:
+        """The prior of each block."""
+
+    def columns(self, reader: Reader, block: str) -> list:
+        """Return the names of the informative columns of a block."""
+
+    def level_names(self, reader: Reader, block: str) -> list[str]:
+        """Return "column=level" for the informative levels of a block."""
+
+
+@runtime_checkable
+class Configured(Protocol):
+    """What was made with arguments: a classifier, or a likelihood."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002
+        """Return the arguments."""
+
+
+class Model(Configured, Protocol):
+    """A fitted classifier as a report reads it; see `Classifier` for its attributes."""
+
+    classes_: np.ndarray
+    inference_: str
+    report_: Report
+
+    @property
+    def state_(self) -> State:
+        """The priors, columns and levels."""
+
+    @property
+    def posterior_(self) -> Posterior:
+        """The posterior in the units of the columns."""
+
+    def fit(self, X: object, y: object) -> "Model":
+        """Fit."""
+
+    def decision_function(self, X: object) -> np.ndarray:
+        """Return log-odds."""
+
+    def typicality(self, X: object) -> np.ndarray:
+        """Return the typicality of each row."""
+
+
+@runtime_checkable
+class Stack(Protocol):
+    """A stack as a report reads it; see `StackedClassifier` for its attributes."""
+
+    members_: Mapping[str, Any]
+    left_out_: Mapping[str, Any]
+    pool_share_: float
+
+    def members_table(self) -> DataFrame:
+        """Return the members' scores and weights."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -47,7 +107,7 @@ class Subject:
     notes: to be printed. leading: names of columns, those that drive the decision most first.
     """
 
-    clf: Fitted
+    clf: Model
     name: str
     X: object
     table: Table
@@ -79,48 +139,55 @@ class Subject:
         """Which scored rows are predicted right, shape (row,)."""
         return self.proba.argmax(axis=1) == self.codes
 
+    @property
+    def models(self) -> Mapping[str, Model]:
+        """The members of a stack by name, or the classifier by itself."""
+        return self.clf.members_ if isinstance(self.clf, Stack) else {self.name: self.clf}
+
+
+def story_of(clf: Model) -> Callable | None:
+    """Return the program of the user that a classifier was made with, if any."""
+    return clf.get_params(deep=False).get("story")
+
+
+def named(clf: Model) -> str:
+    """Return the name of a classifier in words."""
+    return PROGRAM if story_of(clf) else NAMES.get(type(clf).__name__, type(clf).__name__)
+
 
 def take(X: Any, rows: Labels) -> Any:
     """Return some rows of a dataframe or an array, in the container they came in."""
     frame = nw.from_native(X, eager_only=True, pass_through=True)
-    if isinstance(frame, nw.DataFrame):
-        return frame[rows].to_native()
-    return np.asarray(X)[rows]
+    return frame[rows].to_native() if isinstance(frame, nw.DataFrame) else np.asarray(X)[rows]
 
 
-def named(clf: Fitted) -> str:
-    """Return the name of a classifier in words."""
-    if getattr(clf, "story", None) is not None:
-        return "program of the user"
-    return NAMES.get(type(clf).__name__, type(clf).__name__)
-
-
-def _require_classes(clf: Fitted, y: object) -> None:
-    found, fitted = set(read_marked_target(y).labels.tolist()), set(clf.classes_.tolist())
-    if found - fitted:
-        raise InvalidTarget(
-            f"y holds {listed(sorted(found - fitted))}, and the classifier was fitted to "
-            f"{listed(sorted(fitted))}; a report needs the same classes. Fit it to these rows: "
-            "clf.fit(X, y)."
-        )
-    if fitted - found:
-        raise InvalidTarget(
-            f"no row of y has the class {listed(sorted(fitted - found))}, which the classifier was "
-            "fitted to; a report needs rows of every class. Pass the rows of the fit."
-        )
-
-
-def unfitted(clf: Fitted) -> Fitted:
+def unfitted(clf: Model) -> Model:
     """Return a classifier with the same arguments, not fitted, that shows no progress."""
     options = clf.get_params(deep=False)
     quiet = {"progress": False} if "progress" in options else {}
     return type(clf)(**options | quiet)
 
 
+def _require_classes(clf: Model, y: object) -> None:
+    labels, fitted = set(read_marked_target(y).labels.tolist()), set(clf.classes_.tolist())
+    if labels - fitted:
+        raise InvalidTarget(
+            f"y holds {listed(sorted(labels - fitted))}, and the classifier was fitted to "
+            f"{listed(sorted(fitted))}; a report needs the same classes. Fit it to these rows: "
+            "clf.fit(X, y)."
+        )
+    if fitted - labels:
+        raise InvalidTarget(
+            f"no row of y has the class {listed(sorted(fitted - labels))}, which the classifier "
+            "was fitted to; a report needs rows of every class. Pass the rows of the fit."
+        )
+
+
 def judged(
-    clf: Fitted,
+    clf: Model,
     X: object,
     y: object,
+    *,
     loss: Loss,
     reject: float | None,
     cv: int,
@@ -141,14 +208,8 @@ def judged(
         reject = max(REJECT * float(rule.cost.max()), float(rule.cost.min()))
     decide.rule(loss, clf.classes_, reject)  # refuses a cost that never leaves a row undecided
     table, name = read_table(X), named(clf)
-    options = clf.get_params(deep=False)
-    quiet = {"progress": False} if "progress" in options else {}
-    rivals = {
-        name: type(clf)(**options | quiet),
-        LOGISTIC: logistic_regression(),
-        FREQUENCIES: class_frequencies(),
-    }
-    comparison = compare(rivals, X, y, cv=cv, random_state=seed)
+    rivals = {LOGISTIC: logistic_regression(), FREQUENCIES: class_frequencies()}
+    comparison = compare({name: unfitted(clf), **rivals}, X, y, cv=cv, random_state=seed)
     order = np.argsort(comparison.rows, kind="stable")
     labels = np.full(table.n_rows, None)
     labels[comparison.rows] = comparison.classes[comparison.y]

@@ -76,7 +76,7 @@ def _interval(low: float, high: float) -> str:
 
 
 def _abstains(subject: Subject) -> Text:
-    cost, rows, right = abstaining(subject, subject.reject)
+    cost, (rows, right) = subject.reject, abstaining(subject, subject.reject)
     unit = " of an error" if subject.loss is None else ", in the unit of the stated costs"
     words = f"If leaving a row undecided costs {cost:g}{unit}, it abstains on "
     words += f"{rows:,} of {len(subject.codes):,} rows ({share(rows / len(subject.codes))})"

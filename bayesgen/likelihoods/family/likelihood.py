@@ -88,6 +88,11 @@ class Family(Likelihood[Values]):
             return declared(self.distribution, self.priors, self.fixed)
 
     @property
+    def density_words(self) -> str:
+        """The distribution, in words."""
+        return f"{shown(self.distribution)} of NumPyro, columns independent given the class"
+
+    @property
     def conjugate(self) -> bool:
         """Never: there is no closed form."""
         return False
