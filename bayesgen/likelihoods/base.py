@@ -597,9 +597,8 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
     def describe(self) -> Description:
         """Return the density, the settings and the program in words."""
         density = self.density_words or type(self).__name__
-        stated = description.settings(self, tuple(self.axes))
         program = "" if self.no_program else description.source(self.program())
-        return Description(density, stated, program, self.no_program)
+        return Description(density, description.settings(self), program, self.no_program)
 
     def program(self) -> list[Callable]:
         """Return the functions that draw the parameters."""

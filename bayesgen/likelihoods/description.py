@@ -4,7 +4,7 @@ import dataclasses
 import inspect
 import itertools
 import textwrap
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -87,18 +87,17 @@ def pair_marginals(
     return [Marginals("variance", tuple(columns), variances), by_pair]
 
 
-def settings(family: Any, always: Collection[str]) -> str:
+def settings(family: Any) -> str:
     """Return the numbers and words of a dataclass: "variance_rows 8, spread shared".
 
-    always: fields that are named as numbers; others are left out where they are the default.
+    Words are left out where they are the default, numbers where they are 0.
     """
     named = []
-    for field in dataclasses.fields(family):
+    for field in (field for field in dataclasses.fields(family) if field.init):
         value = getattr(family, field.name)
-        is_number = isinstance(value, int | float | np.number)
         if isinstance(value, str) and value != field.default:
             named.append(f"{field.name} {value}")
-        elif is_number and (field.name in always or value != field.default):
+        elif isinstance(value, int | float | np.number) and value != 0:
             named.append(f"{field.name} {value:g}")
     return ", ".join(named)
 

@@ -5,8 +5,8 @@ import math
 import numpy as np
 
 from bayesgen import decide
-from bayesgen.page import Cell, Grid, Section, Shade, Text
-from bayesgen.report.subject import Subject
+from bayesgen.page import Cell, Grid, Shade
+from bayesgen.report.subject import Subject, Values
 from bayesgen.report.words import number, share
 
 PRICES = (0.05, 0.1, 0.2, 0.3, 0.4)
@@ -24,24 +24,16 @@ def abstaining(subject: Subject, reject: float) -> tuple[int, float]:
     return int(undecided.sum()), float(decided.mean()) if len(decided) else math.nan
 
 
-def section(subject: Subject) -> Section:
+def costs(subject: Subject) -> Values:
     """Return the confusion table, costs of decisions, and rows left undecided at several costs."""
-    words = (
-        "Rows are true classes, columns the most probable ones, all of rows left out. Right "
-        "decisions are shaded blue, errors orange, by their share of the true class."
-    )
-    costs = "Costs as stated. The best decision is that of least expected cost for each row."
-    if subject.loss is None:
-        costs = (
-            "Costs: every error counts 1. Other costs can be stated in Python, "
-            "clf.report_html(path, X, y, loss={(true, decided): cost}); the decisions of least "
-            "expected cost then differ from the most probable classes."
-        )
-    undecided = (
-        "Undecided rows: a row is left undecided where every decision is expected to cost more."
-    )
-    blocks = [Text(words, "muted"), _confusion(subject), Text(costs), _costs(subject)]
-    return Section("Confusion and costs", [*blocks, Text(undecided), _undecided(subject)])
+    undecided, right = abstaining(subject, subject.reject)
+    return {
+        "undecided": undecided,
+        "right": right,
+        "confusion": _confusion(subject),
+        "decisions": _decisions(subject),
+        "abstaining": _undecided(subject),
+    }
 
 
 def _confusion(subject: Subject) -> Grid:
@@ -57,7 +49,7 @@ def _confusion(subject: Subject) -> Grid:
     return Grid(["true class", *map(str, table.columns)], lines)
 
 
-def _costs(subject: Subject) -> Grid:
+def _decisions(subject: Subject) -> Grid:
     rule, codes = subject.rule, subject.codes
     cost = rule.cost[codes]
     constant, best = int(cost.sum(axis=0).argmin()), rule.best(subject.proba)

@@ -8,17 +8,15 @@ import numpy as np
 from jaxtyping import Float
 
 from bayesgen.errors import AbsentColumns, BayesgenError, deduplicate_warnings
-from bayesgen.page import Bar, Block, Cell, Grid, Section, Text
-from bayesgen.report.subject import Subject, take
-from bayesgen.report.words import ARROW, AT_LEAST, AT_MOST, excerpt, listed, odds
+from bayesgen.page import Bar, Cell, Grid
+from bayesgen.report.subject import Subject, Values, take
+from bayesgen.report.words import ARROW, AT_LEAST, AT_MOST, odds
 from bayesgen.table import TableColumn
 
-TITLE = "What drives the decision"
 MOST_ROWS = 300
 """Rows whose evidence is averaged: two predictions a column of so many rows."""
 MOST_COLUMNS = 200
 """Columns whose evidence is computed one by one."""
-SHOWN = 15
 MOST_LEVELS = 8
 FEWEST = 5
 """Rows of a group of cells below which nothing is said about it."""
@@ -43,35 +41,25 @@ class Driver:
     cells: str
 
 
-def section(subject: Subject) -> tuple[Section, tuple[str, ...]]:
+def drivers(subject: Subject) -> Values:
     """Return the columns by the weight of evidence that they add for the true class.
 
-    Beside the section the names of the columns, the strongest first; none where they cannot be
-    left out.
+    names: the strongest first. Beside them words of texts that speak for each class, or the
+    evidence of all columns, averaged over n_rows rows, or why there is neither.
     """
-    blocks, names = _words(subject)
-    if blocks:
-        return Section(TITLE, blocks), names
+    words = _words(subject)
+    if words:
+        return words
     if len(subject.columns) > MOST_COLUMNS:
-        about = f"The table has {len(subject.columns):,} columns; evidence is computed one by one "
-        about += f"for up to {MOST_COLUMNS}. clf.evidence(X) has that of single cells."
-        return Section(TITLE, [Text(about)]), ()
+        reason = f"The table has {len(subject.columns):,} columns; evidence is computed one by one "
+        reason += f"for up to {MOST_COLUMNS}. clf.evidence(X) has that of single cells."
+        return {"names": (), "reason": reason}
     n = len(subject.at)
     rows = np.arange(min(n, MOST_ROWS)) * n // min(n, MOST_ROWS)
     try:
-        found = drivers(subject, rows)
+        found = by_column(subject, rows)
     except BayesgenError as error:
-        return Section(TITLE, [Text(f"Columns cannot be left out one by one: {error}")]), ()
-    return Section(TITLE, _blocks(found, len(rows), n)), tuple(str(d.column.name) for d in found)
-
-
-def _blocks(found: list[Driver], n_rows: int, total: int) -> list[Block]:
-    about = (
-        "Weight of evidence is the log of the factor by which a column multiplies the odds of the "
-        "true class against all others, on average over the rows: alone, and beside all other "
-        "columns. A column that only repeats others has weight alone and little beside them; below "
-        "0, it misleads more often than it helps."
-    )
+        return {"names": (), "reason": f"Columns cannot be left out one by one: {error}"}
     most = max((abs(v) for d in found for v in (d.alone, d.beside)), default=0.0) or 1.0
     lines: list[list[Cell]] = [
         [
@@ -82,13 +70,12 @@ def _blocks(found: list[Driver], n_rows: int, total: int) -> list[Block]:
         for driver in found
     ]
     grid = Grid(["column", "alone, nats", "beside the others", "strongest values"], lines)
-    rows = "all rows" if n_rows == total else f"{n_rows:,} of {total:,} rows, evenly spaced"
-    words = f"Computed on {rows}, under the fit to all rows. A nat is a factor of 2.7."
-    return [Text(about), *excerpt(grid, len(lines), "columns", SHOWN), Text(words, "muted")]
+    names = [str(driver.column.name) for driver in found]
+    return {"names": names, "columns": grid, "n_rows": len(rows)}
 
 
 @deduplicate_warnings(AbsentColumns)
-def drivers(subject: Subject, rows: np.ndarray) -> list[Driver]:
+def by_column(subject: Subject, rows: np.ndarray) -> list[Driver]:
     """Return the evidence of every column, the strongest first.
 
     Args:
@@ -166,7 +153,7 @@ def _groups(column: TableColumn) -> list[tuple[str, np.ndarray]]:
 # -- words of texts --------------------------------------------------------------------------------
 
 
-def _words(subject: Subject) -> tuple[list[Block], tuple[str, ...]]:
+def _words(subject: Subject) -> Values:
     """Return the words that favor each class, and all words, the strongest first.
 
     Nothing if columns are not words, or the likelihood is not updated in closed form.
@@ -175,20 +162,13 @@ def _words(subject: Subject) -> tuple[list[Block], tuple[str, ...]]:
     families = clf.posterior_.families if clf.report_.method in ("exact", "expected") else {}
     weights = [family.word_weights() for family in families.values()]
     if len(weights) != 1 or weights[0] is None:
-        return [], ()
+        return {}
     (block,), (weight, gain) = families, weights[0]
     names = clf.state_.columns(clf.posterior_.reader, block)
     lines: list[list[Cell]] = []
     for k, label in enumerate(subject.classes):
         best = np.argsort(-gain[k], kind="stable")[:WORDS]
         lines.append([str(label), ", ".join(f"{names[j]} {odds(weight[k, j])}" for j in best)])
-    about = (
-        f"Words that speak for each class, those first that add most to a text of the class "
-        f"({WORDS} of {len(names):,} words): the factor by which each occurrence multiplies the "
-        "probability of the class against the (geometric) mean of all classes, under the fit to "
-        "all rows."
-    )
     strongest = np.argsort(-gain.max(axis=0), kind="stable")
-    read = f"{len(subject.columns):,} columns: {listed([c.name for c in subject.columns])}."
-    blocks: list[Block] = [Text(about), Grid(["class", "words"], lines), Text(read, "muted")]
-    return blocks, tuple(str(names[j]) for j in strongest)
+    grid = Grid(["class", "words"], lines)
+    return {"names": [str(names[j]) for j in strongest], "words": grid, "shown": WORDS}

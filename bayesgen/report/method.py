@@ -1,13 +1,11 @@
 """Method: how classes and columns are modeled, members of a stack, diagnostics, the program."""
 
-from collections.abc import Callable
-
 import numpy as np
 
 from bayesgen.likelihoods.description import Description, source
-from bayesgen.page import Bar, Block, Cell, Code, Details, Grid, Section, Text
-from bayesgen.report.subject import Model, Stack, Subject, named, story_of
-from bayesgen.report.words import listed, number, share
+from bayesgen.page import Bar, Cell, Grid
+from bayesgen.report.subject import Model, Stack, Subject, Values, named, story_of
+from bayesgen.report.words import listed, number
 
 MEMBER = "log loss of "
 """Details of a report that stand in the table of members."""
@@ -24,22 +22,23 @@ INFERENCES = {
 """Methods of inference in words."""
 
 
-def section(subject: Subject) -> Section:
-    """Return the method in words, and the program in details."""
-    clf, report = subject.clf, subject.clf.report_
-    blocks: list[Block] = [
-        Text(
-            f"{subject.name[:1].upper()}{subject.name[1:]}. Each row draws its class, then its "
-            "columns given the class. Inference: "
-            f"{INFERENCES.get(clf.inference_, clf.inference_)}."
-        ),
-        Text(report.verdict, "" if report.converged else "warning"),
-    ]
-    blocks += _members(clf) if isinstance(clf, Stack) else [_likelihoods(clf)]
-    lines = [[name, number(value)] for name, value in report.details.items() if MEMBER not in name]
-    if lines:
-        blocks.append(Details("Diagnostics", [Grid(["", "value"], lines, right=(1,))]))
-    return Section("Method", [*blocks, Details("The program, in NumPyro", programs(subject))])
+def method(subject: Subject) -> Values:
+    """Return the method in words, members or likelihoods as a table, and the programs."""
+    report, story = subject.clf.report_, story_of(subject.clf)
+    details = {name: value for name, value in report.details.items() if MEMBER not in name}
+    lines = [[name, number(float(value))] for name, value in details.items()]
+    programs: dict[tuple[str, str], tuple[Description, list]] = {}
+    for model in () if story else subject.models.values():
+        for family, columns in descriptions(model):
+            programs.setdefault((family.program, family.no_program), (family, columns))
+    return {
+        "report": report,
+        "inference": INFERENCES.get(report.method, report.method),
+        "table": _members(subject.stack) if subject.stack else _likelihoods(subject.clf),
+        "diagnostics": Grid(["", "value"], lines, right=(1,)),
+        "story": source([story]) if story else "",
+        "programs": list(programs.values()),
+    }
 
 
 def descriptions(model: Model) -> list[tuple[Description, list]]:
@@ -53,16 +52,14 @@ def descriptions(model: Model) -> list[tuple[Description, list]]:
     return list(columns.items())
 
 
-def _likelihoods(clf: Model) -> Block:
+def _likelihoods(clf: Model) -> Grid:
     lines: list[list[Cell]] = [
         [listed(names), family.density, family.settings] for family, names in descriptions(clf)
     ]
-    if not lines:
-        return Text("The model is a program of its user; it reads a row as a whole.")
     return Grid(["columns", "given the class", "prior strengths"], lines)
 
 
-def _members(stack: Stack) -> list[Block]:
+def _members(stack: Stack) -> Grid:
     table = stack.members_table()
     lines: list[list[Cell]] = []
     for name, line in table.sort_values("weight", ascending=False, kind="stable").iterrows():
@@ -70,18 +67,8 @@ def _members(stack: Stack) -> list[Block]:
         bars = ["" if np.isnan(w) else Bar(max(-1.0, min(w, 1.0)), f"{w:.2f}") for w in weights]
         loss = f"{line['leave_one_out_log_loss']:.3f}"
         lines.append([str(name), _structure(stack.members_[str(name)]), loss, *bars])
-    words = (
-        "A stack of structures, each a model of its own. The answer is a mean of theirs, weighted "
-        "by how well each predicts rows left out"
-    )
-    if stack.pool_share_:
-        words += (
-            f"; {share(stack.pool_share_)} of it is a log-linear pool, which multiplies powers of "
-            "their densities"
-        )
     heads = ["member", "structure", "log loss alone", "weight", "weight, log-linear"]
-    left_out = [Text(f"Left out: {name}. {why}", "muted") for name, why in stack.left_out_.items()]
-    return [Text(words + "."), Grid(heads, lines, right=(2,)), *left_out]
+    return Grid(heads, lines, right=(2,))
 
 
 def _structure(member: Model) -> str:
@@ -92,24 +79,3 @@ def _structure(member: Model) -> str:
     parts += ["power-transformed"] if options.get("power_transform") else []
     parts += ["numbers cut into bins"] if options.get("bins") else []
     return "; ".join(parts)
-
-
-def programs(subject: Subject) -> list[Block]:
-    """Return the program of each likelihood as NumPyro draws it, each once."""
-    story: Callable | None = story_of(subject.clf)
-    if story is not None:
-        return [Text("The program, as it was passed."), Code(source([story]))]
-    blocks: list[Block] = [
-        Text(
-            "The parameters of each block, as the program draws them. Families with independent "
-            "columns share one program and differ in their priors."
-        )
-    ]
-    seen = set()
-    for model in subject.models.values():
-        for family, names in descriptions(model):
-            program = Text(family.no_program) if family.no_program else Code(family.program)
-            if program not in seen:
-                seen.add(program)
-                blocks += [Text(f"{listed(names)}: {family.density}"), program]
-    return blocks

@@ -9,11 +9,10 @@ from jaxtyping import Float
 from bayesgen.inference import DrawsPosterior
 from bayesgen.inference.chain_diagnostics import agreement
 from bayesgen.likelihoods.description import Marginals, marginals
-from bayesgen.page import Block, Cell, Details, Grid, Section, Text
-from bayesgen.report.subject import Model, Subject
-from bayesgen.report.words import excerpt, number
+from bayesgen.page import Cell, Grid
+from bayesgen.report.subject import Model, Subject, Values
+from bayesgen.report.words import number
 
-SHOWN = 60
 MOST = 3000
 """Lines of a table; clf.summary() has all parameters of larger models."""
 DRAWS, FEWEST = 4000, 200
@@ -39,11 +38,6 @@ class Summary:
     numbers: dict[str, Float[np.ndarray, "class entry"]]
     separation: Float[np.ndarray, " entry"]
 
-    @property
-    def size(self) -> int:
-        """The number of its entries in all classes."""
-        return next(iter(self.numbers.values())).size
-
     def lines(self, entry: int, classes: list[str]) -> list[list[Cell]]:
         """Return the lines of an entry, one of each class."""
         columns = np.stack([values[:, entry] for values in self.numbers.values()], axis=1)
@@ -54,28 +48,21 @@ class Summary:
         ]
 
 
-def section(subject: Subject) -> Section:
-    """Return the parameters that differ most between classes, and all of them in details."""
-    models = {name: _table(model) for name, model in subject.models.items()}
-    if len(models) == 1 and subject.name in models:
-        return Section("Parameters", models[subject.name][1])
-    words = (
-        "A stack has the parameters of its members, each fitted to all rows; below, those of "
-        "every member, first the ones that differ most between classes."
-    )
-    members = [Details(f"{name}: {n:,} parameters", blocks) for name, (n, blocks) in models.items()]
-    return Section("Parameters", [Text(words), *members])
+def parameters(subject: Subject) -> dict[str, Values]:
+    """Return the parameters of the classifier, or of every member of a stack, by name."""
+    return {name: _parameters(model) for name, model in subject.models.items()}
 
 
-def _table(model: Model) -> tuple[int, list[Block]]:
-    """Return how many parameters there are, and their table."""
+def _parameters(model: Model) -> Values:
+    """Return the parameters of a model, those that differ most between classes first."""
     posterior, classes = model.posterior_, [str(label) for label in model.classes_.tolist()]
     single = posterior.parameters(np.random.default_rng(0), 1)
     width = sum(np.size(value) for params in single.values() for value in params.values())
     n_draws = int(np.clip(MOST_FLOATS // width, FEWEST, DRAWS))
     draws = posterior.as_draws(np.random.default_rng(0), n_draws)
     sampled = "r_hat" in model.report_.details and not posterior.point
-    first, *others = (_summary(one, sampled=sampled) for one in _marginals(model, draws))
+    summaries = [_summary(m, sampled=sampled) for m in _marginals(model, draws)]
+    first, *others = summaries
     order = [(-s.separation[i], s, i) for s in others for i in range(len(s.entries))]
     # stable: the entries of one parameter stay in their order
     order.sort(key=lambda place: place[0])
@@ -83,10 +70,17 @@ def _table(model: Model) -> tuple[int, list[Block]]:
     for _, summary, entry in order:
         if len(lines) < MOST:
             lines += summary.lines(entry, classes)
-    n, heads = sum(s.size for s in (first, *others)), ["parameter", "class", "of", *first.numbers]
-    grid = Grid(heads, lines, right=tuple(range(3, len(heads))))
-    rows = excerpt(grid, n, "parameters", SHOWN, ", those that differ most between classes first")
-    return n, [Text(_words(model, draws, [first, *others])), *rows]
+    heads = ["parameter", "class", "of", *first.numbers]
+    r_hats = [np.nanmax(s.numbers["r_hat"], initial=1.0) for s in summaries] if sampled else []
+    return {
+        "grid": Grid(heads, lines, right=tuple(range(3, len(heads)))),
+        "total": sum(next(iter(s.numbers.values())).size for s in summaries),
+        "draws": int(np.prod(draws.shape)),
+        "prob": PROB,
+        "point": posterior.point,
+        "r_hat": float(max(r_hats)) if r_hats else None,
+        "transformed": model.get_params(deep=False).get("power_transform"),
+    }
 
 
 def _marginals(model: Model, draws: DrawsPosterior) -> Iterator[Marginals]:
@@ -97,10 +91,9 @@ def _marginals(model: Model, draws: DrawsPosterior) -> Iterator[Marginals]:
             columns = [str(name) for name in model.state_.columns(draws.reader, owner)]
             levels = model.state_.level_names(draws.reader, owner)
             levels = [name.replace("=", " = ", 1) for name in levels]
-            found = draws.families[owner].marginals(params, columns, levels)
-            for one in found:
-                single = one.entries == ("",)
-                yield dataclasses.replace(one, name=f"{owner}: {one.name}") if single else one
+            for found in draws.families[owner].marginals(params, columns, levels):
+                name = found.name if found.entries != ("",) else f"{owner}: {found.name}"
+                yield dataclasses.replace(found, name=name)
         elif owner != "class":
             for site, value in params.items():
                 yield marginals(site, value, ("",) * (value.ndim - 2), {})
@@ -123,21 +116,3 @@ def _summary(found: Marginals, *, sampled: bool) -> Summary:
         r_hat, size = agreement(found.values.reshape(*found.values.shape[:2], -1))
         numbers |= {"ess_bulk": size.reshape(mean.shape), "r_hat": r_hat.reshape(mean.shape)}
     return Summary(found.name, found.entries, numbers, separation)
-
-
-def _words(model: Model, draws: DrawsPosterior, summaries: list[Summary]) -> str:
-    """Return where the numbers come from."""
-    if model.posterior_.point:
-        return "A point estimate has no uncertainty to show."
-    words = f"Mean, standard deviation and {PROB:.0%} interval of {np.prod(draws.shape):,} "
-    if "r_hat" not in summaries[0].numbers:
-        words += "independent draws of the posterior."
-    else:
-        worst = np.nanmax([np.nanmax(s.numbers["r_hat"], initial=1.0) for s in summaries])
-        words += (
-            "draws; ess_bulk: how many independent draws they are worth; r_hat: 1 where the chains "
-            f"agree, above 1.01 is a sign of trouble. The largest r_hat is {worst:.3f}."
-        )
-    if model.get_params(deep=False).get("power_transform"):
-        words += " Power-transformed columns: in transformed units."
-    return words

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from bayesgen.page import Block, Code, Grid, Section, Text
-from bayesgen.report.subject import Configured, Subject
+from bayesgen.page import Grid
+from bayesgen.report.subject import Configured, Subject, Values
 from bayesgen.table import Table
 
 PACKAGES = ("bayesgen", "numpy", "scipy", "scikit-learn", "jax", "numpyro")
@@ -28,7 +28,7 @@ class Origin:
     file: Path | None = None
 
 
-def section(subject: Subject, origin: Origin | None, date: datetime.date) -> Section:
+def reproduction(subject: Subject, origin: Origin | None, date: datetime.date) -> Values:
     """Return all that another person needs for the same page."""
     versions = [f"Python {platform.python_version()}", *(f"{p} {version(p)}" for p in PACKAGES)]
     rows = [
@@ -41,9 +41,7 @@ def section(subject: Subject, origin: Origin | None, date: datetime.date) -> Sec
         digest = hashlib.sha256(origin.file.read_bytes()).hexdigest()
         rows.append([f"SHA-256 of {origin.file.name}", digest])
     call = _python(subject) if origin is None else origin.command
-    words = "The same rows, versions and seed give the same page, apart from the date."
-    blocks: list[Block] = [Code(call), Grid(["", ""], rows), Text(words, "muted")]
-    return Section("Reproduce", blocks)
+    return {"call": call, "facts": Grid(["", ""], rows)}
 
 
 def _python(subject: Subject) -> str:

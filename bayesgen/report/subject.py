@@ -18,6 +18,9 @@ from bayesgen.model import Reader
 from bayesgen.table import Table, TableColumn, read_marked_target, read_table
 from bayesgen.typing import DataFrame, Joint, Labels
 
+Values = dict[str, Any]
+"""What the template of the report is filled with."""
+
 REJECT = 0.2
 """Cost of leaving a row undecided where none is stated, as a share of the largest cost."""
 LOGISTIC = "logistic regression"
@@ -104,7 +107,7 @@ class Subject:
     at: positions of the scored rows in X, rising. proba: their probabilities out of fold, shape
     (row, class). codes: their true classes.
     rule, reject: costs of decisions, and of leaving a row undecided. cv, seed: of the folds.
-    notes: to be printed. leading: names of columns, those that drive the decision most first.
+    notes: to be printed.
     """
 
     clf: Model
@@ -121,8 +124,7 @@ class Subject:
     reject: float
     cv: int
     seed: int
-    notes: tuple[str, ...] = ()
-    leading: tuple[str, ...] = ()
+    notes: tuple[str, ...]
 
     @property
     def classes(self) -> list:
@@ -142,7 +144,12 @@ class Subject:
     @property
     def models(self) -> Mapping[str, Model]:
         """The members of a stack by name, or the classifier by itself."""
-        return self.clf.members_ if isinstance(self.clf, Stack) else {self.name: self.clf}
+        return self.stack.members_ if self.stack else {self.name: self.clf}
+
+    @property
+    def stack(self) -> Stack | None:
+        """The classifier, if it is a stack."""
+        return self.clf if isinstance(self.clf, Stack) else None
 
 
 def story_of(clf: Model) -> Callable | None:
