@@ -293,8 +293,10 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
     `log_scale_free_jacobian` follow."""
     param_axes: ClassVar[Axes] = {}
     """The axes of each parameter after the draw axes."""
-    density_words: ClassVar[str] = ""
-    """The density of a row given its class, in words; "" is the name of the class."""
+    distribution_words: ClassVar[str] = ""
+    """The distribution of a row given its class, in words; "" is the name of the class."""
+    dependence_words: ClassVar[str] = ""
+    """How the columns of a row depend on each other, in words; "" follows from `joint`."""
     param_words: ClassVar[Mapping[str, str]] = {}
     """What parameters are, where their names do not say it."""
     no_program: ClassVar[str] = ""
@@ -595,10 +597,15 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
         return {k: v + origin if k in self.location_params else v for k, v in params.items()}
 
     def describe(self) -> Description:
-        """Return the density, the settings and the program in words."""
-        density = self.density_words or type(self).__name__
-        program = "" if self.no_program else description.source(self.program())
-        return Description(density, description.settings(self), program, self.no_program)
+        """Return the distribution, the settings and the program in words."""
+        dependence = "dependent" if self.joint else "independent given the class"
+        return Description(
+            self.distribution_words or type(self).__name__,
+            self.dependence_words or f"columns {dependence}",
+            description.settings(self),
+            "" if self.no_program else description.source(self.program()),
+            self.no_program,
+        )
 
     def program(self) -> list[Callable]:
         """Return the functions that draw the parameters."""

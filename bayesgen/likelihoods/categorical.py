@@ -117,7 +117,7 @@ class Categorical(Columnwise):
     n_levels: tuple[int, ...] = ()
 
     kind: ClassVar[str] = "levels"
-    density_words: ClassVar[str] = "fractions of levels, columns independent given the class"
+    distribution_words: ClassVar[str] = "fractions of levels"
     param_words: ClassVar = {"probs": "probability"}
     sparse: ClassVar[bool] = False
     axes: ClassVar = {"probs": ("class", "level"), "rows": ("class", "feature")}

@@ -18,11 +18,13 @@ FACTORS = ("covariance factor", "correlation factor")
 class Description:
     """A family in words.
 
-    density: of a row given its class. settings: "rows 4, spread shared"; "" without any. program:
-    the source code that draws the parameters. no_program: a sentence on why there is none.
+    distribution: of a row given its class. dependence: of the columns of the row. settings: "rows
+    4, spread shared"; "" without any. program: the source code that draws the parameters.
+    no_program: a sentence on why there is none.
     """
 
-    density: str
+    distribution: str
+    dependence: str
     settings: str
     program: str
     no_program: str = ""

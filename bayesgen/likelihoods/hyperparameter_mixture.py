@@ -201,9 +201,8 @@ class HyperparameterMixture(Likelihood[Statistics]):
 
     def describe(self) -> Description:
         """Return the family in words, with the number of priors in place of settings."""
-        family = self.first.describe()
-        words = f"{family.density}; {len(self.members)} priors averaged by evidence"
-        return dataclasses.replace(family, density=words, settings="")
+        priors = f"{len(self.members)} priors averaged by evidence"
+        return dataclasses.replace(self.first.describe(), settings=priors)
 
     def story(self, name: str) -> Params:
         """Raise: the parameters are integrated out, so a program has nothing to sample."""

@@ -223,7 +223,7 @@ class JointCategorical(DirichletVector[JointStatistics]):
     """Columns without an observed cell and without a stated guess; found by `complete`."""
 
     kind: ClassVar[str] = "levels"
-    density_words: ClassVar[str] = "fractions of all combinations of levels"
+    distribution_words: ClassVar[str] = "fractions of all combinations of levels"
     joint: ClassVar[bool] = True
     most_cells: ClassVar[int | None] = tables.MOST_CELLS
     axes: ClassVar = {"probs": ("class", "cell"), "rows": ("class",)}

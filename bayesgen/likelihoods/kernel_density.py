@@ -184,7 +184,7 @@ class _FittedValues(Likelihood[Values]):
     """
 
     keeps_rows: ClassVar[bool] = True
-    density_words: ClassVar[str] = "kernel density estimate"
+    distribution_words: ClassVar[str] = "kernel density estimate"
 
     width: np.ndarray | None = dataclasses.field(default=None, init=False)
     value: np.ndarray | None = dataclasses.field(default=None, init=False)

@@ -138,7 +138,8 @@ class Multinomial(DirichletVector[MultinomialStatistics]):
     length_weight: Num[np.ndarray, " entry"] | None = None
 
     kind: ClassVar[str] = "counts"
-    density_words: ClassVar[str] = "multinomial word counts given the length"
+    distribution_words: ClassVar[str] = "multinomial word counts"
+    dependence_words: ClassVar[str] = "given the length"
     sparse: ClassVar[bool] = True
     allows_missing_at_fit: ClassVar[bool] = False
     warns_uninformative: ClassVar[bool] = False

@@ -160,7 +160,7 @@ class MultivariateStudentT(Likelihood[PatternedRows]):
     degrees: float | int | None = None
 
     kind: ClassVar[str] = "numbers"
-    density_words: ClassVar[str] = "multivariate Student t, columns dependent"
+    distribution_words: ClassVar[str] = "multivariate Student t"
     joint: ClassVar[bool] = True
     centred: ClassVar[bool] = True
     has_closed_form_mle: ClassVar[bool] = False

@@ -68,7 +68,7 @@ class Normal(Columnwise):
     prior: Literal["conjugate", "reference"] = "conjugate"
 
     kind: ClassVar[str] = "numbers"
-    density_words: ClassVar[str] = "normal, columns independent given the class"
+    distribution_words: ClassVar[str] = "normal"
     centred: ClassVar[bool] = True
     sparse: ClassVar[bool] = False
     hyperparameter_grid: ClassVar = {

@@ -4,16 +4,18 @@ import datetime
 import os
 
 from bayesgen import page
+from bayesgen.decide import Loss
 from bayesgen.plots.style import pyplot
 from bayesgen.report.calibration import calibration
 from bayesgen.report.columns import data
 from bayesgen.report.costs import costs
 from bayesgen.report.drivers import drivers
+from bayesgen.report.fitted import Model
 from bayesgen.report.method import method
 from bayesgen.report.parameters import parameters
 from bayesgen.report.reproduce import Origin, reproduction
 from bayesgen.report.rows import notable_rows
-from bayesgen.report.subject import Loss, Model, judged
+from bayesgen.report.subject import judged
 from bayesgen.report.verdict import verdict
 from bayesgen.report.words import listed, share
 
@@ -51,7 +53,7 @@ def write_report(
         date: of the report; None: today.
     """
     pyplot()  # refuse before anything is computed
-    subject = judged(clf, X, y, loss=loss, reject=reject, cv=cv, seed=random_state, notes=notes)
+    subject = judged(clf, X, y, loss=loss, reject=reject, cv=cv, seed=random_state)
     day = datetime.datetime.now().astimezone().date() if date is None else date
     columns = drivers(subject)
     html = page.html(
@@ -63,6 +65,7 @@ def write_report(
         f"{day}",
         subject=subject,
         n=len(subject.codes),
+        notes=notes,
         verdict=verdict(subject),
         calibration=calibration(subject),
         drivers=columns,

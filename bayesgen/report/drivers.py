@@ -57,20 +57,20 @@ def drivers(subject: Subject) -> Values:
     n = len(subject.at)
     rows = np.arange(min(n, MOST_ROWS)) * n // min(n, MOST_ROWS)
     try:
-        found = by_column(subject, rows)
+        columns = by_column(subject, rows)
     except BayesgenError as error:
         return {"names": (), "reason": f"Columns cannot be left out one by one: {error}"}
-    most = max((abs(v) for d in found for v in (d.alone, d.beside)), default=0.0) or 1.0
+    most = max((abs(v) for d in columns for v in (d.alone, d.beside)), default=0.0) or 1.0
     lines: list[list[Cell]] = [
         [
             str(driver.column.name),
             *(Bar(v / most, f"{v:+z.2f}") for v in (driver.alone, driver.beside)),
             driver.cells,
         ]
-        for driver in found
+        for driver in columns
     ]
     grid = Grid(["column", "alone, nats", "beside the others", "strongest values"], lines)
-    names = [str(driver.column.name) for driver in found]
+    names = [str(driver.column.name) for driver in columns]
     return {"names": names, "columns": grid, "n_rows": len(rows)}
 
 
@@ -87,14 +87,14 @@ def by_column(subject: Subject, rows: np.ndarray) -> list[Driver]:
     log_prior = subject.clf.posterior_.log_classes()
     with np.errstate(divide="ignore"):
         nothing = np.clip(log_prior - np.log1p(-np.exp(log_prior)), -LARGEST, LARGEST)
-    everything, found = _logits(subject, X), []
+    everything, evidence = _logits(subject, X), []
     for column in table.columns:
         others = [name for name in names if name != column.name]
         alone = _logits(subject, _only(X, names, [column.name])) - nothing
         beside = everything - _logits(subject, _only(X, names, others))
         means = float(alone[place].mean()), float(beside[place].mean())
-        found.append(Driver(column, *means, _strongest(column, alone, subject.classes)))
-    return sorted(found, key=lambda driver: -(driver.alone + driver.beside))
+        evidence.append(Driver(column, *means, _strongest(column, alone, subject.classes)))
+    return sorted(evidence, key=lambda driver: -(driver.alone + driver.beside))
 
 
 def _logits(subject: Subject, X: object) -> Float[np.ndarray, "row class"]:

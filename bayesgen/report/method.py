@@ -4,7 +4,8 @@ import numpy as np
 
 from bayesgen.likelihoods.description import Description, source
 from bayesgen.page import Bar, Cell, Grid
-from bayesgen.report.subject import Model, Stack, Subject, Values, named, story_of
+from bayesgen.report.fitted import Model, Stack, named, story_of
+from bayesgen.report.subject import Subject, Values
 from bayesgen.report.words import listed, number
 
 MEMBER = "log loss of "
@@ -54,7 +55,8 @@ def descriptions(model: Model) -> list[tuple[Description, list]]:
 
 def _likelihoods(clf: Model) -> Grid:
     lines: list[list[Cell]] = [
-        [listed(names), family.density, family.settings] for family, names in descriptions(clf)
+        [listed(names), f"{family.distribution}, {family.dependence}", family.settings]
+        for family, names in descriptions(clf)
     ]
     return Grid(["columns", "given the class", "prior strengths"], lines)
 
@@ -72,10 +74,10 @@ def _members(stack: Stack) -> Grid:
 
 
 def _structure(member: Model) -> str:
-    """Return a member in words: the densities of its columns, and what is done to these before."""
+    """Return a member in words: the distributions of its columns, and what is done before."""
     options = member.get_params(deep=False)
-    densities = dict.fromkeys(family.density for family, _ in descriptions(member))
-    parts = list(densities) or [f"{named(member)}, {member.inference_}"]
+    distributions = dict.fromkeys(family.distribution for family, _ in descriptions(member))
+    parts = [f"{named(member)}: {', '.join(distributions) or member.inference_}"]
     parts += ["power-transformed"] if options.get("power_transform") else []
     parts += ["numbers cut into bins"] if options.get("bins") else []
     return "; ".join(parts)

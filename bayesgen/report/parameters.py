@@ -10,7 +10,8 @@ from bayesgen.inference import DrawsPosterior
 from bayesgen.inference.chain_diagnostics import agreement
 from bayesgen.likelihoods.description import Marginals, marginals
 from bayesgen.page import Cell, Grid
-from bayesgen.report.subject import Model, Subject, Values
+from bayesgen.report.fitted import Model
+from bayesgen.report.subject import Subject, Values
 from bayesgen.report.words import number
 
 MOST = 3000
@@ -38,10 +39,10 @@ class Summary:
     numbers: dict[str, Float[np.ndarray, "class entry"]]
     separation: Float[np.ndarray, " entry"]
 
-    def lines(self, entry: int, classes: list[str]) -> list[list[Cell]]:
-        """Return the lines of an entry, one of each class."""
+    def lines(self, entry: int, classes: list[str], shared: str) -> list[list[Cell]]:
+        """Return the lines of an entry, one of each class; shared: the label of a single one."""
         columns = np.stack([values[:, entry] for values in self.numbers.values()], axis=1)
-        labels = classes if len(columns) == len(classes) else [ALL]
+        labels = classes if len(columns) == len(classes) else [shared]
         return [
             [self.name, label, self.entries[entry], *map(number, line)]
             for label, line in zip(labels, columns.tolist(), strict=True)
@@ -66,10 +67,10 @@ def _parameters(model: Model) -> Values:
     order = [(-s.separation[i], s, i) for s in others for i in range(len(s.entries))]
     # stable: the entries of one parameter stay in their order
     order.sort(key=lambda place: place[0])
-    lines = first.lines(0, classes)
+    lines = first.lines(0, classes, ALL)
     for _, summary, entry in order:
         if len(lines) < MOST:
-            lines += summary.lines(entry, classes)
+            lines += summary.lines(entry, classes, ALL if draws.families else "")
     heads = ["parameter", "class", "of", *first.numbers]
     r_hats = [np.nanmax(s.numbers["r_hat"], initial=1.0) for s in summaries] if sampled else []
     return {
@@ -91,28 +92,29 @@ def _marginals(model: Model, draws: DrawsPosterior) -> Iterator[Marginals]:
             columns = [str(name) for name in model.state_.columns(draws.reader, owner)]
             levels = model.state_.level_names(draws.reader, owner)
             levels = [name.replace("=", " = ", 1) for name in levels]
-            for found in draws.families[owner].marginals(params, columns, levels):
-                name = found.name if found.entries != ("",) else f"{owner}: {found.name}"
-                yield dataclasses.replace(found, name=name)
+            for marginal in draws.families[owner].marginals(params, columns, levels):
+                single = marginal.entries == ("",)
+                name = f"{owner}: {marginal.name}" if single else marginal.name
+                yield dataclasses.replace(marginal, name=name)
         elif owner != "class":
             for site, value in params.items():
                 yield marginals(site, value, ("",) * (value.ndim - 2), {})
 
 
-def _summary(found: Marginals, *, sampled: bool) -> Summary:
+def _summary(marginal: Marginals, *, sampled: bool) -> Summary:
     """Return means, standard deviations and intervals; of chains also whether they agree."""
-    draws = found.values.reshape(-1, *found.values.shape[2:])
+    draws = marginal.values.reshape(-1, *marginal.values.shape[2:])
     mean, sd = draws.mean(axis=0), draws.std(axis=0)
     with np.errstate(all="ignore"):
         separation = np.ptp(mean, axis=0) / np.sqrt((sd**2).mean(axis=0))
     separation = np.nan_to_num(separation, posinf=0.0)
     if len(draws) == 1:
-        return Summary(found.name, found.entries, {"estimate": mean}, separation)
+        return Summary(marginal.name, marginal.entries, {"estimate": mean}, separation)
     ends = np.quantile(draws, ENDS, axis=0)
     numbers = {"mean": mean, "sd": sd} | {
         f"{p:.0%}": end for p, end in zip(ENDS, ends, strict=True)
     }
     if sampled:
-        r_hat, size = agreement(found.values.reshape(*found.values.shape[:2], -1))
+        r_hat, size = agreement(marginal.values.reshape(*marginal.values.shape[:2], -1))
         numbers |= {"ess_bulk": size.reshape(mean.shape), "r_hat": r_hat.reshape(mean.shape)}
-    return Summary(found.name, found.entries, numbers, separation)
+    return Summary(marginal.name, marginal.entries, numbers, separation)

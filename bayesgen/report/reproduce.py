@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from bayesgen.page import Grid
-from bayesgen.report.subject import Configured, Subject, Values
-from bayesgen.table import Table
+from bayesgen.report.fitted import Configured
+from bayesgen.report.subject import Subject, Values
 
 PACKAGES = ("bayesgen", "numpy", "scipy", "scikit-learn", "jax", "numpyro")
 
@@ -35,7 +35,7 @@ def reproduction(subject: Subject, origin: Origin | None, date: datetime.date) -
         ["date", f"{date}"],
         ["seed of the folds", f"{subject.seed}"],
         ["versions", ", ".join(versions)],
-        ["SHA-256 of the rows as read", hash_of(subject.table, subject.labels)],
+        ["SHA-256 of the rows as read", hash_of(subject)],
     ]
     if origin is not None and origin.file is not None and origin.file.is_file():
         digest = hashlib.sha256(origin.file.read_bytes()).hexdigest()
@@ -87,11 +87,12 @@ def _typed(value: object) -> str:
     return f"bg.{text}" if ours else text
 
 
-def hash_of(table: Table, labels: np.ndarray) -> str:
+def hash_of(subject: Subject) -> str:
     """Return the SHA-256 of names, cells and labels, in hexadecimal digits."""
-    digest = hashlib.sha256()
-    for column in table.columns:
+    digest, labels = hashlib.sha256(), np.full(subject.table.n_rows, None)
+    for column in subject.columns:
         digest.update(f"{column.name}\0{column.kind}\0{column.levels}\0".encode())
         digest.update(np.ascontiguousarray(column.values).tobytes())
+    labels[subject.at] = subject.comparison.classes[subject.codes]
     digest.update("\0".join(map(str, labels.tolist())).encode())
     return digest.hexdigest()

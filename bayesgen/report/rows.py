@@ -8,7 +8,8 @@ from jaxtyping import Float
 
 from bayesgen.errors import BayesgenError
 from bayesgen.page import Cell, Grid
-from bayesgen.report.subject import Subject, Values, take, unfitted
+from bayesgen.report.fitted import unfitted
+from bayesgen.report.subject import Subject, Values, take
 from bayesgen.report.words import DASH
 from bayesgen.table import TableColumn
 from bayesgen.typing import Labels
@@ -30,10 +31,10 @@ def notable_rows(subject: Subject, leading: Sequence[str]) -> Values:
     columns = sorted(subject.columns, key=lambda c: places.get(str(c.name), len(places)))
     columns = columns[:MOST_COLUMNS]
     entropy = -np.sum(proba * np.log(np.maximum(proba, np.finfo(float).tiny)), axis=1)
-    own = proba[np.arange(len(proba)), subject.codes]
+    proba_of_label = proba[np.arange(len(proba)), subject.codes]
     return {
         "n_columns": len(columns),
-        "surprising": _grid(subject, columns, np.argsort(own, kind="stable")),
+        "surprising": _grid(subject, columns, np.argsort(proba_of_label, kind="stable")),
         "uncertain": _grid(subject, columns, np.argsort(-entropy, kind="stable")),
         **_atypical(subject, columns),
     }
@@ -59,7 +60,7 @@ def _atypical(subject: Subject, columns: Sequence[TableColumn]) -> Values:
 
 def typicalities(subject: Subject) -> Float[np.ndarray, " row"]:
     """Return the typicality of each scored row, under a fit to the other folds."""
-    found, comparison = np.empty(len(subject.at)), subject.comparison
+    typicality, comparison = np.empty(len(subject.at)), subject.comparison
     labels = comparison.classes[comparison.y]
     for fold in np.unique(comparison.fold):
         fit, scored = comparison.fold != fold, comparison.fold == fold
@@ -67,9 +68,9 @@ def typicalities(subject: Subject) -> Float[np.ndarray, " row"]:
             # the comparison has met these folds before, and collected their warnings
             warnings.simplefilter("ignore")
             clf = unfitted(subject.clf).fit(take(subject.X, comparison.rows[fit]), labels[fit])
-            typicality = clf.typicality(take(subject.X, comparison.rows[scored]))
-        found[np.searchsorted(subject.at, comparison.rows[scored])] = typicality
-    return found
+            scores = clf.typicality(take(subject.X, comparison.rows[scored]))
+        typicality[np.searchsorted(subject.at, comparison.rows[scored])] = scores
+    return typicality
 
 
 def _grid(

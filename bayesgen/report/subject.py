@@ -1,8 +1,8 @@
 """The subject of a report: a fitted classifier, rows, and predictions of them out of fold."""
 
 import dataclasses
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Mapping
+from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -12,11 +12,9 @@ from bayesgen.compare import Comparison, compare
 from bayesgen.decide import Loss, Losses
 from bayesgen.errors import InvalidTarget
 from bayesgen.errors.base import listed
-from bayesgen.inference import Posterior, Report
-from bayesgen.likelihoods import Likelihood
-from bayesgen.model import Reader
+from bayesgen.report.fitted import Model, Stack, named, unfitted
 from bayesgen.table import Table, TableColumn, read_marked_target, read_table
-from bayesgen.typing import DataFrame, Joint, Labels
+from bayesgen.typing import Joint, Labels
 
 Values = dict[str, Any]
 """What the template of the report is filled with."""
@@ -25,96 +23,22 @@ REJECT = 0.2
 """Cost of leaving a row undecided where none is stated, as a share of the largest cost."""
 LOGISTIC = "logistic regression"
 FREQUENCIES = "class frequencies"
-PROGRAM = "program of the user"
-NAMES = {
-    "NaiveBayes": "naive Bayes",
-    "LDA": "linear discriminant analysis",
-    "QDA": "quadratic discriminant analysis",
-    "JointTable": "joint table of all levels",
-    "BagOfWords": "bag of words",
-    "StackedClassifier": "stack of model structures",
-    "GenerativeClassifier": "generative classifier",
-}
-"""Classifiers in words."""
-
-
-class State(Protocol):
-    """The priors, columns and levels of a fitted model."""
-
-    @property
-    def likelihoods(self) -> Mapping[str, Likelihood]:
-        """The prior of each block."""
-
-    def columns(self, reader: Reader, block: str) -> list:
-        """Return the names of the informative columns of a block."""
-
-    def level_names(self, reader: Reader, block: str) -> list[str]:
-        """Return "column=level" for the informative levels of a block."""
-
-
-@runtime_checkable
-class Configured(Protocol):
-    """What was made with arguments: a classifier, or a likelihood."""
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002
-        """Return the arguments."""
-
-
-class Model(Configured, Protocol):
-    """A fitted classifier as a report reads it; see `Classifier` for its attributes."""
-
-    classes_: np.ndarray
-    inference_: str
-    report_: Report
-
-    @property
-    def state_(self) -> State:
-        """The priors, columns and levels."""
-
-    @property
-    def posterior_(self) -> Posterior:
-        """The posterior in the units of the columns."""
-
-    def fit(self, X: object, y: object) -> "Model":
-        """Fit."""
-
-    def decision_function(self, X: object) -> np.ndarray:
-        """Return log-odds."""
-
-    def typicality(self, X: object) -> np.ndarray:
-        """Return the typicality of each row."""
-
-
-@runtime_checkable
-class Stack(Protocol):
-    """A stack as a report reads it; see `StackedClassifier` for its attributes."""
-
-    members_: Mapping[str, Any]
-    left_out_: Mapping[str, Any]
-    pool_share_: float
-
-    def members_table(self) -> DataFrame:
-        """Return the members' scores and weights."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Subject:
     """Subject of a report: classifier, rows and out-of-fold predictions.
 
-    clf: the classifier, fitted to all rows. name: in words.
-    X, table: the rows, and the same read. labels: one for each row, None where there is none.
+    clf: the classifier, fitted to all rows. X, table: the rows, and the same read.
     comparison: with logistic regression and the class frequencies on the same folds.
     at: positions of the scored rows in X, rising. proba: their probabilities out of fold, shape
     (row, class). codes: their true classes.
-    rule, reject: costs of decisions, and of leaving a row undecided. cv, seed: of the folds.
-    notes: to be printed.
+    loss, rule, reject: costs of decisions, and of leaving a row undecided. cv, seed: of the folds.
     """
 
     clf: Model
-    name: str
     X: object
     table: Table
-    labels: np.ndarray
     comparison: Comparison
     at: Labels
     proba: Joint
@@ -124,7 +48,21 @@ class Subject:
     reject: float
     cv: int
     seed: int
-    notes: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The classifier in words."""
+        return named(self.clf)
+
+    @property
+    def stack(self) -> Stack | None:
+        """The classifier, if it is a stack."""
+        return self.clf if isinstance(self.clf, Stack) else None
+
+    @property
+    def models(self) -> Mapping[str, Model]:
+        """The members of a stack by name, or the classifier by itself."""
+        return self.stack.members_ if self.stack else {self.name: self.clf}
 
     @property
     def classes(self) -> list:
@@ -141,38 +79,11 @@ class Subject:
         """Which scored rows are predicted right, shape (row,)."""
         return self.proba.argmax(axis=1) == self.codes
 
-    @property
-    def models(self) -> Mapping[str, Model]:
-        """The members of a stack by name, or the classifier by itself."""
-        return self.stack.members_ if self.stack else {self.name: self.clf}
-
-    @property
-    def stack(self) -> Stack | None:
-        """The classifier, if it is a stack."""
-        return self.clf if isinstance(self.clf, Stack) else None
-
-
-def story_of(clf: Model) -> Callable | None:
-    """Return the program of the user that a classifier was made with, if any."""
-    return clf.get_params(deep=False).get("story")
-
-
-def named(clf: Model) -> str:
-    """Return the name of a classifier in words."""
-    return PROGRAM if story_of(clf) else NAMES.get(type(clf).__name__, type(clf).__name__)
-
 
 def take(X: Any, rows: Labels) -> Any:
     """Return some rows of a dataframe or an array, in the container they came in."""
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     return frame[rows].to_native() if isinstance(frame, nw.DataFrame) else np.asarray(X)[rows]
-
-
-def unfitted(clf: Model) -> Model:
-    """Return a classifier with the same arguments, not fitted, that shows no progress."""
-    options = clf.get_params(deep=False)
-    quiet = {"progress": False} if "progress" in options else {}
-    return type(clf)(**options | quiet)
 
 
 def _require_classes(clf: Model, y: object) -> None:
@@ -191,15 +102,7 @@ def _require_classes(clf: Model, y: object) -> None:
 
 
 def judged(
-    clf: Model,
-    X: object,
-    y: object,
-    *,
-    loss: Loss,
-    reject: float | None,
-    cv: int,
-    seed: int,
-    notes: tuple[str, ...],
+    clf: Model, X: object, y: object, *, loss: Loss, reject: float | None, cv: int, seed: int
 ) -> Subject:
     """Return the subject of a report: clones of the classifier predict rows left out of their fit.
 
@@ -218,14 +121,10 @@ def judged(
     rivals = {LOGISTIC: logistic_regression(), FREQUENCIES: class_frequencies()}
     comparison = compare({name: unfitted(clf), **rivals}, X, y, cv=cv, random_state=seed)
     order = np.argsort(comparison.rows, kind="stable")
-    labels = np.full(table.n_rows, None)
-    labels[comparison.rows] = comparison.classes[comparison.y]
     return Subject(
         clf=clf,
-        name=name,
         X=X,
         table=table,
-        labels=labels,
         comparison=comparison,
         at=comparison.rows[order],
         proba=comparison.probabilities[name][order],
@@ -235,5 +134,4 @@ def judged(
         reject=reject,
         cv=cv,
         seed=seed,
-        notes=notes,
     )

@@ -20,7 +20,7 @@ def verdict(subject: Subject) -> Values:
         lines.append([title, share(line["accuracy"]), *numbers])
     heads = ["", "accuracy", "log loss", "Brier score", "AUC"]
     return {
-        "own": subject.comparison.table.loc[subject.name].to_dict(),
+        "classifier": subject.comparison.table.loc[subject.name].to_dict(),
         "frequencies": _rival(subject, FREQUENCIES),
         "logistic": _rival(subject, LOGISTIC),
         "scores": Grid(heads, lines, right=(1, 2, 3, 4)),

@@ -88,9 +88,9 @@ class Family(Likelihood[Values]):
             return declared(self.distribution, self.priors, self.fixed)
 
     @property
-    def density_words(self) -> str:
+    def distribution_words(self) -> str:
         """The distribution, in words."""
-        return f"{shown(self.distribution)} of NumPyro, columns independent given the class"
+        return f"{shown(self.distribution)} of NumPyro"
 
     @property
     def conjugate(self) -> bool:

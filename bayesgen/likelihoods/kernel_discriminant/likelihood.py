@@ -123,7 +123,7 @@ class KernelDiscriminant(Likelihood[Rows]):
         "Its kernels are the rows of the fit; their weights have a posterior in closed form, and "
         "no program."
     )
-    density_words: ClassVar[str] = "kernel discriminant: classes of similar rows, weighted"
+    distribution_words: ClassVar[str] = "kernel discriminant (classes of similar rows, weighted)"
     keeps_rows: ClassVar[bool] = True
     joint: ClassVar[bool] = True
     centred: ClassVar[bool] = True

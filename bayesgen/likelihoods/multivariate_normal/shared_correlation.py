@@ -70,7 +70,7 @@ class SharedCorrelationNormal(density.NormalDensity):
     concentration: float | int = 1.0
 
     has_closed_form_mle: ClassVar[bool] = False
-    density_words: ClassVar[str] = "multivariate normal with shared correlations"
+    distribution_words: ClassVar[str] = "multivariate normal with shared correlations"
     axes: ClassVar = {
         "mean": ("class", "feature"),
         "mean_rows": ("class",),
