@@ -21,6 +21,7 @@ NAMES = {
 """Classifiers in words."""
 
 
+@runtime_checkable
 class State(Protocol):
     """The priors, columns and levels of a fitted model."""
 
@@ -43,6 +44,7 @@ class Configured(Protocol):
         """Return the arguments."""
 
 
+@runtime_checkable
 class Model(Configured, Protocol):
     """A fitted classifier as a report reads it; see `Classifier` for its attributes."""
 
@@ -84,7 +86,7 @@ def named(clf: Model) -> str:
     return NAMES.get(type(clf).__name__, type(clf).__name__)
 
 
-def unfitted(clf: Model) -> Model:
+def unfitted(clf: Model) -> Any:
     """Return a classifier with the same arguments, not fitted, that shows no progress."""
     options = clf.get_params(deep=False)
     quiet = {"progress": False} if "progress" in options else {}
