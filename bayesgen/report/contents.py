@@ -10,7 +10,7 @@ from bayesgen.report.calibration import calibration
 from bayesgen.report.columns import data
 from bayesgen.report.costs import costs
 from bayesgen.report.drivers import drivers
-from bayesgen.report.fitted import Model
+from bayesgen.report.fitted import FittedClassifier
 from bayesgen.report.method import method
 from bayesgen.report.parameters import parameters
 from bayesgen.report.reproduce import Origin, reproduction
@@ -21,7 +21,7 @@ from bayesgen.report.words import listed, share
 
 
 def write_report(
-    clf: Model,
+    clf: FittedClassifier,
     path: str | os.PathLike,
     X: object,
     y: object,

@@ -158,13 +158,13 @@ def _words(subject: Subject) -> Values:
 
     Nothing if columns are not words, or the likelihood is not updated in closed form.
     """
-    clf = subject.clf
-    families = clf.posterior_.families if clf.report_.method in ("exact", "expected") else {}
+    posterior, method = subject.clf.posterior_, subject.clf.report_.method
+    families = posterior.families if method in ("exact", "expected") else {}
     weights = [family.word_weights() for family in families.values()]
     if len(weights) != 1 or weights[0] is None:
         return {}
     (block,), (weight, gain) = families, weights[0]
-    names = clf.state_.columns(clf.posterior_.reader, block)
+    names = subject.models[subject.name].state_.columns(posterior.reader, block)
     lines: list[list[Cell]] = []
     for k, label in enumerate(subject.classes):
         best = np.argsort(-gain[k], kind="stable")[:WORDS]

@@ -45,7 +45,7 @@ class Configured(Protocol):
 
 
 @runtime_checkable
-class Model(Configured, Protocol):
+class FittedClassifier(Configured, Protocol):
     """A fitted classifier as a report reads it; see `Classifier` for its attributes."""
 
     classes_: np.ndarray
@@ -56,12 +56,17 @@ class Model(Configured, Protocol):
     typicality: Callable[..., Any]
 
     @property
-    def state_(self) -> State:
-        """The priors, columns and levels."""
-
-    @property
     def posterior_(self) -> Posterior:
         """The posterior in the units of the columns."""
+
+
+@runtime_checkable
+class Model(FittedClassifier, Protocol):
+    """A classifier that is one model, not a stack."""
+
+    @property
+    def state_(self) -> State:
+        """The priors, columns and levels."""
 
 
 @runtime_checkable
@@ -74,19 +79,19 @@ class Stack(Protocol):
     pool_share_: float
 
 
-def story_of(clf: Model) -> Callable | None:
+def story_of(clf: FittedClassifier) -> Callable | None:
     """Return the program of the user that a classifier was made with, if any."""
     return clf.get_params(deep=False).get("story")
 
 
-def named(clf: Model) -> str:
+def named(clf: FittedClassifier) -> str:
     """Return the name of a classifier in words."""
     if story_of(clf):
         return "program of the user"
     return NAMES.get(type(clf).__name__, type(clf).__name__)
 
 
-def unfitted(clf: Model) -> Any:
+def unfitted(clf: FittedClassifier) -> Any:
     """Return a classifier with the same arguments, not fitted, that shows no progress."""
     options = clf.get_params(deep=False)
     quiet = {"progress": False} if "progress" in options else {}

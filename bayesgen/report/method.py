@@ -35,7 +35,9 @@ def method(subject: Subject) -> Values:
     return {
         "report": report,
         "inference": INFERENCES.get(report.method, report.method),
-        "table": _members(subject.stack) if subject.stack else _likelihoods(subject.clf),
+        "table": _members(subject.stack)
+        if subject.stack
+        else _likelihoods(subject.models[subject.name]),
         "diagnostics": Grid(["", "value"], lines, right=(1,)),
         "story": source([story]) if story else "",
         "programs": list(programs.values()),

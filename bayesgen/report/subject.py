@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -12,7 +12,7 @@ from bayesgen.compare import Comparison, compare
 from bayesgen.decide import Loss, Losses
 from bayesgen.errors import InvalidTarget
 from bayesgen.errors.base import listed
-from bayesgen.report.fitted import Model, Stack, named, unfitted
+from bayesgen.report.fitted import FittedClassifier, Model, Stack, named, unfitted
 from bayesgen.table import Table, TableColumn, read_marked_target, read_table
 from bayesgen.typing import Joint, Labels
 
@@ -36,7 +36,7 @@ class Subject:
     loss, rule, reject: costs of decisions, and of leaving a row undecided. cv, seed: of the folds.
     """
 
-    clf: Model
+    clf: FittedClassifier
     X: object
     table: Table
     comparison: Comparison
@@ -62,7 +62,7 @@ class Subject:
     @property
     def models(self) -> Mapping[str, Model]:
         """The members of a stack by name, or the classifier by itself."""
-        return self.stack.members_ if self.stack else {self.name: self.clf}
+        return self.stack.members_ if self.stack else {self.name: cast(Model, self.clf)}
 
     @property
     def classes(self) -> list:
@@ -86,7 +86,7 @@ def take(X: Any, rows: Labels) -> Any:
     return frame[rows].to_native() if isinstance(frame, nw.DataFrame) else np.asarray(X)[rows]
 
 
-def _require_classes(clf: Model, y: object) -> None:
+def _require_classes(clf: FittedClassifier, y: object) -> None:
     labels, fitted = set(read_marked_target(y).labels.tolist()), set(clf.classes_.tolist())
     if labels - fitted:
         raise InvalidTarget(
@@ -102,7 +102,14 @@ def _require_classes(clf: Model, y: object) -> None:
 
 
 def judged(
-    clf: Model, X: object, y: object, *, loss: Loss, reject: float | None, cv: int, seed: int
+    clf: FittedClassifier,
+    X: object,
+    y: object,
+    *,
+    loss: Loss,
+    reject: float | None,
+    cv: int,
+    seed: int,
 ) -> Subject:
     """Return the subject of a report: clones of the classifier predict rows left out of their fit.
 
