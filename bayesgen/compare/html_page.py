@@ -1,8 +1,7 @@
-"""A comparison as an HTML page: scores, differences, calibration, curves, members, warnings."""
+"""A comparison as an HTML page: tables and figures, which comparison.html puts in their places."""
 
 import math
 import os
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from bayesgen.compare.as_text import (
     scores_as_text,
 )
 from bayesgen.errors.notes import merged_by_name
-from bayesgen.page import Figures, Grid, Section, Text
+from bayesgen.page import Grid
 from bayesgen.plots import LearningCurveDisplay, ReliabilityDisplay, RocDisplay
 from bayesgen.plots.style import FAINT, INK, Axes, color, tidy
 
@@ -27,58 +26,49 @@ Comparison = Any
 
 def write_page(comparison: Comparison, path: str | os.PathLike, title: str) -> None:
     """Write the page of a comparison to a file."""
-    sections = list(_sections(comparison))
-    page.write(path, page.html(title, comparison.heading, sections))
+    table, members = comparison.table, comparison.members
+    html = page.html(
+        "bayesgen.compare",
+        "comparison.html",
+        {},
+        title=title,
+        subtitle=comparison.heading,
+        comparison=comparison,
+        first=table.index[0],
+        verdict=_verdict(comparison),
+        scores=score_grid(comparison),
+        legend=LEGEND,
+        prepared={name: step for name, step in table["prepared_by"].items() if step},
+        differences=_differences(comparison) if len(table) > 1 else None,
+        calibration=[
+            page.svg(lambda ax, name=name: _draw_reliability(ax, comparison, name))
+            for name in comparison.probabilities
+        ],
+        roc=_roc(comparison) if len(comparison.classes) == 2 else None,
+        curves=_learning_curves(comparison) if len(comparison.curves) else None,
+        members=grid(members_as_text(members)) if len(members) else None,
+        members_legend=MEMBERS_LEGEND,
+        notes=[*comparison.notes, *map(str, merged_by_name(comparison.warned))],
+    )
+    page.write(path, html)
 
 
-def _sections(comparison: Comparison) -> Iterator[Section]:
-    yield _scores(comparison)
-    if len(comparison.table) > 1:
-        yield _differences(comparison)
-    yield _calibration(comparison)
-    if len(comparison.classes) == 2:
-        yield _roc(comparison)
-    if len(comparison.curves):
-        draw = LearningCurveDisplay(comparison.curves).plot
-        words = (
-            "Log loss of rows left out, against the rows that were fitted; ± one standard error."
-        )
-        yield Section("Learning curves", [Text(words, "muted"), Figures([page.svg(draw)])])
-    if len(comparison.members):
-        table = grid(members_as_text(comparison.members))
-        yield Section(
-            "Members of the stacks", [table, Text(MEMBERS_LEGEND + " Means over folds.", "muted")]
-        )
-    notes = [*comparison.noted, *merged_by_name(comparison.warned)]
-    if notes:
-        yield Section("Notes and warnings", [Text(str(note)) for note in notes])
-
-
-def _scores(comparison: Comparison) -> Section:
-    table = comparison.table
-    words = f"{LEGEND} ★: the best of its column." if len(table) > 1 else LEGEND
-    steps = {name: step for name, step in table["prepared_by"].items() if step}
-    if steps:
-        prepared = "; ".join(f"{name} by {step}" for name, step in steps.items())
-        words += f" The table was prepared for {prepared}."
-    return Section("Scores", [_verdict(comparison), score_grid(comparison), Text(words, "muted")])
-
-
-def _verdict(comparison: Comparison) -> Text:
+def _verdict(comparison: Comparison) -> str:
+    """Return which classifier has the lowest log loss; "" if all are infinite."""
     loss = comparison.table["log_loss"]
     best, value = loss.idxmin(), loss.min()
     if not math.isfinite(value):
-        return Text("Every classifier gave some true class the probability 0.", "warning")
+        return ""
     words = f"{best} has the lowest log loss, {value:.3f} nats a row"
     words = f"Of {len(loss)} classifiers, {words}." if len(loss) > 1 else f"{words}."
     first = loss.index[0]
     if best == first or (best, "log_loss") not in comparison.differences.index:
-        return Text(words)
+        return words
     low, high = comparison.differences.loc[(best, "log_loss"), ["lower", "upper"]]
     if math.isnan(low):
-        return Text(words)
+        return words
     sure = "below that of" if high < 0 else "not clearly below that of"
-    return Text(
+    return (
         f"{words} It is {sure} {first}: the difference is {value - loss[first]:+z.3f} "
         f"with a 95% interval from {low:+z.3f} to {high:+z.3f}."
     )
@@ -107,18 +97,10 @@ def grid(table: pd.DataFrame) -> Grid:
     return Grid([*names, *map(str, table.columns)], rows)
 
 
-def _differences(comparison: Comparison) -> Section:
-    found = comparison.differences.xs("log_loss", level="score")
-    first = comparison.table.index[0]
-    figure = page.svg(
-        lambda ax: draw_differences(ax, found, str(first)), (5.5, 0.9 + 0.35 * len(found))
-    )
-    words = (
-        f"Left of the line, the log loss is below that of {first}. Intervals hold the difference "
-        "with a probability of 95% (corrected resampled t); one that crosses the line leaves open "
-        "which of the two is better."
-    )
-    return Section(f"Difference in log loss to {first}", [Figures([figure]), Text(words, "muted")])
+def _differences(comparison: Comparison) -> str:
+    differences = comparison.differences.xs("log_loss", level="score")
+    first, size = str(comparison.table.index[0]), (5.5, 0.9 + 0.35 * len(differences))
+    return page.svg(lambda ax: draw_differences(ax, differences, first), size)
 
 
 def draw_differences(ax: Axes, found: pd.DataFrame, first: str) -> None:
@@ -134,20 +116,6 @@ def draw_differences(ax: Axes, found: pd.DataFrame, first: str) -> None:
     tidy(ax)
 
 
-def _calibration(comparison: Comparison) -> Section:
-    words = (
-        "On the diagonal, a probability of .7 comes true 7 times in 10. A curve outside the gray "
-        "band is unlikely to be there by chance (90%, point by point). Below, the number of rows."
-    )
-    if len(comparison.classes) > 2:
-        words += " Shown is the most probable class of each row."
-    figures = [
-        page.svg(lambda ax, name=name: _draw_reliability(ax, comparison, name))
-        for name in comparison.probabilities
-    ]
-    return Section("Calibration", [Text(words, "muted"), Figures(figures)])
-
-
 def _draw_reliability(ax: Axes, comparison: Comparison, name: str) -> None:
     curves = comparison.reliability(name)
     # of two classes the second, of more the most probable one
@@ -157,7 +125,11 @@ def _draw_reliability(ax: Axes, comparison: Comparison, name: str) -> None:
     ax.title.set_fontsize("medium")
 
 
-def _roc(comparison: Comparison) -> Section:
+def _roc(comparison: Comparison) -> str:
     event = comparison.classes.tolist()[-1]
     curves = {name: comparison.roc(name) for name in comparison.probabilities}
-    return Section("ROC curves", [Figures([page.svg(RocDisplay(curves, event).plot, (4.2, 4.0))])])
+    return page.svg(RocDisplay(curves, event).plot, (4.2, 4.0))
+
+
+def _learning_curves(comparison: Comparison) -> str:
+    return page.svg(LearningCurveDisplay(comparison.curves).plot)

@@ -26,18 +26,29 @@ ByValue = Float[np.ndarray, "value chain draw"]
 
 
 def chain_diagnostics(draws: Float[np.ndarray, "chain draw value"]) -> dict[str, float]:
-    """Return the largest rank-normalized split r_hat and the smallest bulk effective sample size.
+    """Return the largest r_hat and the smallest effective sample size (see `agreement`).
 
-    Chains are split in halves, so that a single chain has an r_hat too. It is NaN for a constant
-    quantity; leave these out. With fewer than four draws both are NaN.
-
-    Source: Vehtari, Gelman, Simpson, Carpenter and Buerkner (2021).
+    Quantities that do not vary have no r_hat: leave them out.
     """
     if not draws.shape[-1]:
         return {"r_hat": 1.0, "ess": float(np.prod(draws.shape[:2]))}
+    r_hat, ess = agreement(draws)
+    return {"r_hat": float(np.max(r_hat)), "ess": float(np.min(ess))}
+
+
+def agreement(
+    draws: Float[np.ndarray, "chain draw value"],
+) -> tuple[Float[np.ndarray, " value"], Float[np.ndarray, " value"]]:
+    """Return the rank-normalized split r_hat and the bulk effective sample size of each quantity.
+
+    Chains are split in halves, so that a single chain has an r_hat too. It is NaN for a constant
+    quantity. With fewer than four draws both are NaN.
+
+    Source: Vehtari, Gelman, Simpson, Carpenter and Buerkner (2021).
+    """
     half = draws.shape[1] // 2
     if half < 2:
-        return {"r_hat": np.nan, "ess": np.nan}
+        return np.full(draws.shape[2], np.nan), np.full(draws.shape[2], np.nan)
     # ranks along the last axis take half the time
     every = np.moveaxis(draws, 2, 0)
     halves = np.concatenate([every[:, :, :half], every[:, :, -half:]], axis=1)
@@ -45,8 +56,8 @@ def chain_diagnostics(draws: Float[np.ndarray, "chain draw value"]) -> dict[str,
     folded = np.abs(halves - np.median(halves, axis=(1, 2), keepdims=True))
     # distances may not vary where draws do
     r_hat = np.fmax(_r_hat(scores), _r_hat(_normal_scores(folded)))
-    sizes = [_effective(scores[i : i + AT_ONCE]).min() for i in range(0, len(scores), AT_ONCE)]
-    return {"r_hat": float(np.max(r_hat)), "ess": float(np.min(sizes))}
+    sizes = [_effective(scores[i : i + AT_ONCE]) for i in range(0, len(scores), AT_ONCE)]
+    return r_hat, np.concatenate(sizes)
 
 
 def has_converged(details: dict[str, float], chains: int) -> bool:

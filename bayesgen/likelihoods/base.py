@@ -10,7 +10,7 @@ import abc
 import copy
 import dataclasses
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
@@ -24,7 +24,8 @@ from bayesgen.errors.arguments import (
     wrong_prior_shape,
 )
 from bayesgen.errors.operations import no_closed_form, no_evidence_in_closed_form, unsupported
-from bayesgen.likelihoods import supports
+from bayesgen.likelihoods import description, supports
+from bayesgen.likelihoods.description import Description, Marginals
 from bayesgen.likelihoods.remainder import Remainder, by_class, subtracted
 from bayesgen.likelihoods.supports import Support
 from bayesgen.typing import (
@@ -339,6 +340,14 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
     `log_scale_free_jacobian` follow."""
     param_axes: ClassVar[Axes] = {}
     """The axes of each parameter after the draw axes."""
+    distribution_words: ClassVar[str] = ""
+    """The distribution of a row given its class, in words; "" is the name of the class."""
+    dependence_words: ClassVar[str] = ""
+    """How the columns of a row depend on each other, in words; "" follows from `joint`."""
+    param_words: ClassVar[Mapping[str, str]] = {}
+    """What parameters are, where their names do not say it."""
+    no_program: ClassVar[str] = ""
+    """A sentence on why no program draws the parameters; "" where one does."""
 
     def __post_init__(self) -> None:
         """Validate that every stated guess and prior strength lies in its declared range.
@@ -639,6 +648,62 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
     def shift_params(self, params: Params, origin: np.ndarray) -> Params:
         """Return parameters of x + origin when these are of x."""
         return {k: v + origin if k in self.location_params else v for k, v in params.items()}
+
+    def describe(self) -> Description:
+        """Return the distribution, the settings and the program in words."""
+        dependence = "dependent" if self.joint else "independent given the class"
+        return Description(
+            self.distribution_words or type(self).__name__,
+            self.dependence_words or f"columns {dependence}",
+            description.settings(self),
+            "" if self.no_program else description.source(self.program()),
+            self.no_program,
+        )
+
+    def program(self) -> list[Callable]:
+        """Return the functions that draw the parameters."""
+        return [type(self).story]
+
+    def axis_labels(
+        self, columns: Sequence[str], levels: Sequence[str]
+    ) -> dict[str, Sequence[str]]:
+        """Return the names of the positions of the axes of parameters.
+
+        Args:
+            columns: of the block.
+            levels: "column=level" of its columns side by side.
+        """
+        return {"feature": columns, "level": levels}
+
+    def marginals(
+        self, params: Params, columns: Sequence[str], levels: Sequence[str] = ()
+    ) -> list[Marginals]:
+        """Return draws of parameters as a reader knows them, entry by entry.
+
+        Factors of covariances become variances and covariances, those of correlations correlations.
+
+        Args:
+            params: draws of every parameter, each of shape (*draws, *param_axes).
+            columns: names of the columns of the block.
+            levels: "column=level" of its columns side by side.
+        """
+        labels, marginals = self.axis_labels(columns, levels), []
+        for name, draws in params.items():
+            axes, support = self.param_axes[name], self.supports.get(name)
+            if isinstance(support, str) and support in description.FACTORS:
+                marginals += description.pair_marginals(support, draws, axes, columns)
+                continue
+            words = self.param_words.get(name, name)
+            marginals.append(description.marginals(words, draws, axes, labels))
+        return marginals
+
+    def word_weights(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return what one more word, a count of a column, says of each class against their mean.
+
+        In nats, and in nats times the frequency of the word in the class, each (class, feature).
+        None: a row is not a collection of words.
+        """
+        return None
 
     def get_params(self, deep: bool = True) -> dict[str, object]:  # noqa: FBT001, FBT002
         """Return the constructor's arguments by name (scikit-learn's parameter protocol).

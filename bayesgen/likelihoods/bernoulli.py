@@ -51,6 +51,8 @@ class Bernoulli(Columnwise):
     other: np.ndarray | None = dataclasses.field(default=None, init=False)
 
     kind: ClassVar[str] = "binary"
+    distribution_words: ClassVar[str] = "Bernoulli (0 or 1)"
+    param_words: ClassVar = {"prob": "probability of 1"}
     axes: ClassVar = {"prob": CELLS, "rows": CELLS, "other": CELLS}
     supports: ClassVar = {"prob": "probability"}
     hyperparameter_grid: ClassVar = {"rows": (0.25, 1.0, 4.0, 16.0, 64.0, 256.0)}

@@ -117,6 +117,8 @@ class Categorical(Columnwise):
     n_levels: tuple[int, ...] = ()
 
     kind: ClassVar[str] = "levels"
+    distribution_words: ClassVar[str] = "fractions of levels"
+    param_words: ClassVar = {"probs": "probability"}
     sparse: ClassVar[bool] = False
     axes: ClassVar = {"probs": ("class", "level"), "rows": ("class", "feature")}
     supports: ClassVar = {"probs": "simplex"}

@@ -131,6 +131,10 @@ class Columnwise(ExponentialFamily[CellSums]):
         """The axes of each parameter after the draw axes."""
         return dict.fromkeys(self.supports, CELLS)
 
+    def program(self) -> list[Callable]:
+        """Return the functions of the priors and of the program that draws from them."""
+        return [type(self).parameter_priors, type(self).story]
+
     # -- one cell: what a family writes ----------------------------------------------------------
 
     @abc.abstractmethod

@@ -7,7 +7,7 @@ Analysis (3rd ed.), section 3.4.
 
 import abc
 import dataclasses
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 from jaxtyping import Float
@@ -43,6 +43,8 @@ class DirichletVector(Likelihood[S]):
 
     probs: Traceable
     rows: Traceable
+
+    param_words: ClassVar = {"probs": "probability"}
 
     def concentration(self) -> Traceable:
         """Return the Dirichlet concentration rows * probs, (class, entry)."""

@@ -11,6 +11,7 @@ from jaxtyping import Float
 from bayesgen.errors import UnsupportedOperation
 from bayesgen.errors.operations import unsupported
 from bayesgen.likelihoods.base import LEARN, Likelihood, Statistics, is_learned, sample_positions
+from bayesgen.likelihoods.description import Description
 from bayesgen.typing import Block, Evidence, Joint, Labels, Params
 
 NEGLIGIBLE = 1e-9
@@ -69,6 +70,7 @@ class HyperparameterMixture(Likelihood[Statistics]):
     simulate = _of_the_family("simulate")
     require_fillable = _of_the_family("require_fillable")
     fill_given = _of_the_family("fill_given")
+    marginals = _of_the_family("marginals")
 
     @property
     def first(self) -> Likelihood:
@@ -205,6 +207,11 @@ class HyperparameterMixture(Likelihood[Statistics]):
             rows = np.flatnonzero(member == g)
             out[rows] = self.members[g].fill(x[rows], own[rows], rng)
         return out
+
+    def describe(self) -> Description:
+        """Return the family in words, with the number of priors in place of settings."""
+        priors = f"{len(self.members)} priors averaged by evidence"
+        return dataclasses.replace(self.first.describe(), settings=priors)
 
     def story(self, name: str) -> Params:
         """Raise: the parameters are integrated out, so a program has nothing to sample."""

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar, Literal
@@ -222,6 +223,7 @@ class JointCategorical(DirichletVector[JointStatistics]):
     """Columns without an observed cell and without a stated guess; found by `complete`."""
 
     kind: ClassVar[str] = "levels"
+    distribution_words: ClassVar[str] = "fractions of all combinations of levels"
     joint: ClassVar[bool] = True
     most_cells: ClassVar[int | None] = tables.MOST_CELLS
     axes: ClassVar = {"probs": ("class", "cell"), "rows": ("class",)}
@@ -233,6 +235,14 @@ class JointCategorical(DirichletVector[JointStatistics]):
     }
     words: ClassVar = {"probs": ("uniform",)}
     subset_axis: ClassVar[str] = "level"
+
+    def axis_labels(
+        self, columns: Sequence[str], levels: Sequence[str]
+    ) -> dict[str, Sequence[str]]:
+        """Return "a=x, b=y" for every combination of levels, the last column fastest."""
+        ends = itertools.accumulate(self.n_levels, initial=0)
+        by_column = [levels[start:stop] for start, stop in itertools.pairwise(ends)]
+        return {"cell": [", ".join(cell) for cell in itertools.product(*by_column)]}
 
     @classmethod
     def laplace(cls, count: float | int = 1) -> "JointCategorical":

@@ -185,6 +185,7 @@ class _FittedValues(Likelihood[Values]):
     """
 
     keeps_rows: ClassVar[bool] = True
+    distribution_words: ClassVar[str] = "kernel density estimate"
 
     width: np.ndarray | None = dataclasses.field(default=None, init=False)
     value: np.ndarray | None = dataclasses.field(default=None, init=False)

@@ -138,6 +138,8 @@ class Multinomial(DirichletVector[MultinomialStatistics]):
     length_weight: Num[np.ndarray, " entry"] | None = None
 
     kind: ClassVar[str] = "counts"
+    distribution_words: ClassVar[str] = "multinomial word counts"
+    dependence_words: ClassVar[str] = "given the length"
     sparse: ClassVar[bool] = True
     allows_missing_at_fit: ClassVar[bool] = False
     warns_uninformative: ClassVar[bool] = False
@@ -300,6 +302,12 @@ class Multinomial(DirichletVector[MultinomialStatistics]):
                 "Use inference='exact', 'map' or 'mle', which have closed forms.",
             )
         return super().whitening(statistics)
+
+    def word_weights(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the log probability of each word minus its mean over classes; times the former."""
+        logs = np.log(np.maximum(self.probs, np.finfo(float).tiny))
+        weights = logs - logs.mean(axis=0)
+        return weights, self.probs * weights
 
 
 def _weighed(length: Float[np.ndarray, " row"], weight: Weights) -> tuple[np.ndarray, np.ndarray]:

@@ -160,6 +160,7 @@ class MultivariateStudentT(Likelihood[PatternedRows]):
     degrees: float | int | None = None
 
     kind: ClassVar[str] = "numbers"
+    distribution_words: ClassVar[str] = "multivariate Student t"
     joint: ClassVar[bool] = True
     centred: ClassVar[bool] = True
     has_closed_form_mle: ClassVar[bool] = False

@@ -68,6 +68,7 @@ class Normal(Columnwise):
     prior: Literal["conjugate", "reference"] = "conjugate"
 
     kind: ClassVar[str] = "numbers"
+    distribution_words: ClassVar[str] = "normal"
     centred: ClassVar[bool] = True
     sparse: ClassVar[bool] = False
     hyperparameter_grid: ClassVar = {

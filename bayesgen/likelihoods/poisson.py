@@ -44,6 +44,7 @@ class Poisson(Columnwise):
     rows: Guess = 1.0
 
     kind: ClassVar[str] = "counts"
+    distribution_words: ClassVar[str] = "Poisson counts"
     axes: ClassVar = {"rate": CELLS, "rows": CELLS}
     supports: ClassVar = {"rate": "positive"}
     hyperparameter_grid: ClassVar = {"rows": (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)}

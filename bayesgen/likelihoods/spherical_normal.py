@@ -84,6 +84,7 @@ class SphericalNormal(ExponentialFamily[NormalStatistics]):
     columns: int | None = None
 
     kind: ClassVar[str] = "numbers"
+    distribution_words: ClassVar[str] = "normal with one variance"
     centred: ClassVar[bool] = True
     vectorised: ClassVar[bool] = True
     location_params: ClassVar = ("mean",)

@@ -1,27 +1,34 @@
-"""Pages as HTML: the template filled with sections, written in one piece."""
+"""Pages as HTML: templates filled with values, written in one piece."""
 
 import os
-from collections.abc import Sequence
-from importlib import resources
+from collections.abc import Callable, Mapping
 
-from bayesgen.page.blocks import Section
 from bayesgen.persist.container import replacing
 
 
-def html(title: str, subtitle: str, sections: Sequence[Section]) -> str:
+def html(
+    package: str, template: str, filters: Mapping[str, Callable[..., str]], **values: object
+) -> str:
     """Return a self-contained page: styles and figures are in it, and no script.
 
     Args:
-        title: of the page, also its first heading.
-        subtitle: a line below it.
-        sections: in their order.
+        package: the folder of the template, as a module's name.
+        template: its file; it extends page.html, which needs a title and a subtitle.
+        filters: functions that the template calls, by name.
+        values: what it is filled with.
     """
-    import jinja2
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
-    text = resources.files("bayesgen.page").joinpath("template.html").read_text(encoding="utf-8")
-    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    template = environment.from_string(text)
-    return template.render(title=title, subtitle=subtitle, sections=sections)
+    loader = ChoiceLoader([PackageLoader(name, "") for name in (package, "bayesgen.page")])
+    environment = Environment(
+        loader=loader,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    environment.filters |= {"grouped": "{:,}".format, **filters}
+    return environment.get_template(template).render(values)
 
 
 def write(path: str | os.PathLike, page: str) -> None:

@@ -5,15 +5,44 @@ from scipy.special import ndtr
 
 from bayesgen import page
 from bayesgen.calibrate import TOP_LABEL, ReliabilityCurve
-from bayesgen.page import Block, Details, Figures, Grid, Section, Text
+from bayesgen.page import Grid
 from bayesgen.plots import ReliabilityDisplay
 from bayesgen.plots.style import Axes
-from bayesgen.report.subject import Subject
-from bayesgen.report.words import share
+from bayesgen.report.subject import Subject, Values
 from bayesgen.typing import Joint, Labels
 
 LEVEL = 1.96
 """Standard errors beyond which a difference is called a sign: 5 % of calibrated classifiers."""
+SCORES = {
+    "miscalibration": "part of the Brier score; 0 is best",
+    "discrimination": "how far classes are told apart",
+    "uncertainty": "Brier score of the class frequencies",
+    "calibration_error": "mean distance to the diagonal",
+}
+
+
+def calibration(subject: Subject) -> Values:
+    """Return reliability curves of rows left out, and how far these are from their promise.
+
+    Of two classes the curve of the second comes first, of more that of the most probable one.
+    """
+    curves = list(subject.comparison.reliability(subject.name))
+    if len(subject.classes) > 2:
+        curves = [curves[-1], *curves[:-1]]
+    z = overconfidence(subject.codes, subject.proba)
+    scores = subject.comparison.table.loc[subject.name]
+    lines = [[n.replace("_", " "), f"{scores[n]:.3f}", words] for n, words in SCORES.items()]
+    words = "standard errors; beyond ±2, the probabilities are off (Spiegelhalter)"
+    lines.append(["overconfidence", f"{z:+.1f}", words])
+    return {
+        "z": z,
+        "calibrated": abs(z) <= LEVEL,
+        "chance": 2 * float(ndtr(-abs(z))),
+        "promised": subject.proba.max(axis=1).mean(),
+        "right": subject.right.mean(),
+        "figures": [_figure(curve) for curve in curves],
+        "scores": Grid(["", "value", ""], lines, right=(1,)),
+    }
 
 
 def overconfidence(codes: Labels, proba: Joint) -> float:
@@ -29,75 +58,19 @@ def overconfidence(codes: Labels, proba: Joint) -> float:
         proba: class probabilities, shape (row, class).
     """
     # Brier score of a row if its class is k
-    each = (proba**2).sum(axis=1, keepdims=True) - 2 * proba + 1
-    expected = (proba * each).sum(axis=1)
-    variance = np.maximum((proba * each**2).sum(axis=1) - expected**2, 0.0).sum()
-    found = each[np.arange(len(codes)), codes]
-    excess = (found - expected).sum()
+    scores = (proba**2).sum(axis=1, keepdims=True) - 2 * proba + 1
+    expected = (proba * scores).sum(axis=1)
+    variance = np.maximum((proba * scores**2).sum(axis=1) - expected**2, 0.0).sum()
+    excess = (scores[np.arange(len(codes)), codes] - expected).sum()
     if variance == 0:
         return 0.0 if abs(excess) < 1e-9 else float(np.sign(excess) * np.inf)
     return float(excess / np.sqrt(variance))
 
 
-def in_words(subject: Subject) -> Text:
-    """Return whether the probabilities of rows left out are calibrated, in a sentence."""
-    z, promised = overconfidence(subject.codes, subject.proba), subject.proba.max(axis=1).mean()
-    words = f"it expects to be right in {share(promised)} of the rows and is in "
-    words += f"{share(subject.right.mean())}"
-    if abs(z) <= LEVEL:
-        return Text(f"Calibrated as far as these rows can tell: {words}.", "good")
-    kind = "Overconfident" if z > 0 else "Underconfident"
-    chance = 2 * float(ndtr(-abs(z)))
-    tail = "less than 0.001" if chance < 0.001 else f"{chance:.3f}"
-    return Text(
-        f"{kind}: {words}; calibrated probabilities would show such a Brier score with a "
-        f"probability of {tail}.",
-        "warning",
-    )
-
-
-def section(subject: Subject) -> Section:
-    """Return reliability curves of rows left out, and the parts of the Brier score."""
-    curves = subject.comparison.reliability(subject.name)
-    # of two classes the second, of more the most probable one
-    first = curves[0] if len(subject.classes) == 2 else curves[-1]
-    others = [curve for curve in curves if curve is not first]
-    blocks: list[Block] = [
-        Text(
-            "On the diagonal, a probability of .7 comes true 7 times in 10. Where the curve leaves "
-            "the gray band, chance is an unlikely reason (90%, point by point). The bars count "
-            "rows, all of them left out of the fit that predicts them."
-        ),
-        Figures([_figure(first)]),
-        _parts(subject),
-    ]
-    if others:
-        words = f"The other {len(others)} curves" if len(others) > 1 else "The most probable class"
-        blocks.append(Details(words, [Figures([_figure(curve) for curve in others])]))
-    return Section("Calibration", blocks)
-
-
 def _figure(curve: ReliabilityCurve) -> str:
     def draw(ax: Axes) -> None:
         ReliabilityDisplay((curve,)).plot(ax)
-        top = "the most probable class" if curve.name == TOP_LABEL else f"{curve.name}"
-        ax.set_title(top, fontsize="medium")
+        title = "the most probable class" if curve.name == TOP_LABEL else f"{curve.name}"
+        ax.set_title(title, fontsize="medium")
 
     return page.svg(draw)
-
-
-def _parts(subject: Subject) -> Grid:
-    line = subject.comparison.table.loc[subject.name]
-    z = overconfidence(subject.codes, subject.proba)
-    rows = [
-        ["miscalibration", f"{line['miscalibration']:.3f}", "part of the Brier score; 0 is best"],
-        ["discrimination", f"{line['discrimination']:.3f}", "how far classes are told apart"],
-        ["uncertainty", f"{line['uncertainty']:.3f}", "Brier score of the class frequencies"],
-        ["calibration error", f"{line['calibration_error']:.3f}", "mean distance to the diagonal"],
-        [
-            "overconfidence",
-            f"{z:+.1f}",
-            "standard errors; beyond ±2, the probabilities are off (Spiegelhalter)",
-        ],
-    ]
-    return Grid(["", "value", ""], rows, right=(1,))

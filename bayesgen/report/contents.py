@@ -1,28 +1,27 @@
-"""The order of a report's sections, and the file they are written to."""
+"""The sections of a report, and the file they are written to; report.html has what they say."""
 
-import dataclasses
 import datetime
 import os
 
 from bayesgen import page
+from bayesgen.decide import Loss
 from bayesgen.plots.style import pyplot
-from bayesgen.report import (
-    calibration,
-    columns,
-    costs,
-    drivers,
-    method,
-    parameters,
-    reproduce,
-    rows,
-    verdict,
-)
-from bayesgen.report.reproduce import Origin
-from bayesgen.report.subject import Fitted, Loss, judged
+from bayesgen.report.calibration import calibration
+from bayesgen.report.columns import data
+from bayesgen.report.costs import costs
+from bayesgen.report.drivers import drivers
+from bayesgen.report.fitted import FittedClassifier
+from bayesgen.report.method import method
+from bayesgen.report.parameters import parameters
+from bayesgen.report.reproduce import Origin, reproduction
+from bayesgen.report.rows import notable_rows
+from bayesgen.report.subject import judged
+from bayesgen.report.verdict import verdict
+from bayesgen.report.words import listed, share
 
 
 def write_report(
-    clf: Fitted,
+    clf: FittedClassifier,
     path: str | os.PathLike,
     X: object,
     y: object,
@@ -54,23 +53,27 @@ def write_report(
         date: of the report; None: today.
     """
     pyplot()  # refuse before anything is computed
-    subject = judged(clf, X, y, loss, reject, cv, random_state, notes)
+    subject = judged(clf, X, y, loss=loss, reject=reject, cv=cv, seed=random_state)
     day = datetime.datetime.now().astimezone().date() if date is None else date
-    decisive, leading = drivers.section(subject)
-    subject = dataclasses.replace(subject, leading=leading)
-    sections = [
-        verdict.section(subject),
-        calibration.section(subject),
-        decisive,
-        costs.section(subject),
-        rows.section(subject),
-        columns.section(subject),
-        parameters.section(subject),
-        method.section(subject),
-        reproduce.section(subject, origin, day),
-    ]
-    words = f"Report of {subject.name}" if title is None else title
-    subtitle = (
-        f"{subject.name}, {subject.table.n_rows:,} rows, {len(subject.columns)} columns, {day}"
+    columns = drivers(subject)
+    html = page.html(
+        "bayesgen.report",
+        "report.html",
+        {"share": share, "listed": listed},
+        title=f"Report of {subject.name}" if title is None else title,
+        subtitle=f"{subject.name}, {subject.table.n_rows:,} rows, {len(subject.columns)} columns, "
+        f"{day}",
+        subject=subject,
+        n=len(subject.codes),
+        notes=notes,
+        verdict=verdict(subject),
+        calibration=calibration(subject),
+        drivers=columns,
+        costs=costs(subject),
+        rows=notable_rows(subject, columns["names"]),
+        data=data(subject),
+        parameters=parameters(subject),
+        method=method(subject),
+        reproduce=reproduction(subject, origin, day),
     )
-    page.write(path, page.html(words, subtitle, sections))
+    page.write(path, html)

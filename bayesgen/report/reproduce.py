@@ -3,16 +3,16 @@
 import dataclasses
 import datetime
 import hashlib
+import inspect
 import platform
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from bayesgen.page import Block, Code, Grid, Section, Text
-from bayesgen.report.subject import Fitted, Subject
-from bayesgen.table import Table
+from bayesgen.page import Grid
+from bayesgen.report.fitted import Configured
+from bayesgen.report.subject import Subject, Values
 
 PACKAGES = ("bayesgen", "numpy", "scipy", "scikit-learn", "jax", "numpyro")
 
@@ -28,31 +28,20 @@ class Origin:
     file: Path | None = None
 
 
-def section(subject: Subject, origin: Origin | None, date: datetime.date) -> Section:
+def reproduction(subject: Subject, origin: Origin | None, date: datetime.date) -> Values:
     """Return all that another person needs for the same page."""
-    call = _python(subject) if origin is None else origin.command
+    versions = [f"Python {platform.python_version()}", *(f"{p} {version(p)}" for p in PACKAGES)]
     rows = [
         ["date", f"{date}"],
         ["seed of the folds", f"{subject.seed}"],
-        ["versions", ", ".join([f"Python {platform.python_version()}", *_versions()])],
-        ["SHA-256 of the rows as read", hash_of(subject.table, subject.labels)],
+        ["versions", ", ".join(versions)],
+        ["SHA-256 of the rows as read", hash_of(subject)],
     ]
     if origin is not None and origin.file is not None and origin.file.is_file():
         digest = hashlib.sha256(origin.file.read_bytes()).hexdigest()
         rows.append([f"SHA-256 of {origin.file.name}", digest])
-    words = "The same rows, versions and seed give the same page, apart from the date."
-    blocks: list[Block] = [Code(call), Grid(["", ""], rows), Text(words, "muted")]
-    return Section("Reproduce", blocks)
-
-
-def _versions() -> list[str]:
-    found = []
-    for name in PACKAGES:
-        try:
-            found.append(f"{name} {version(name)}")
-        except PackageNotFoundError:
-            continue
-    return found
+    call = _python(subject) if origin is None else origin.command
+    return {"call": call, "facts": Grid(["", ""], rows)}
 
 
 def _python(subject: Subject) -> str:
@@ -64,28 +53,20 @@ def _python(subject: Subject) -> str:
     return f"import bayesgen as bg\n\nclf = {call_of(subject.clf)}.fit(X, y)\n{call}"
 
 
-def call_of(clf: Fitted) -> str:
+def call_of(clf: Configured) -> str:
     """Return the call of the constructor as typed, with the arguments that are not the default."""
-    kind = type(clf)
-    default = {n: getattr(p, "default", None) for n, p in _signature(kind).items()}
-    options = {
-        name: value
+    parameters = inspect.signature(type(clf)).parameters
+    options = [
+        f"{name}={_typed(value)}"
         for name, value in clf.get_params(deep=False).items()
-        if not _same(value, default.get(name))
-    }
-    return f"bg.{kind.__name__}({', '.join(f'{n}={_typed(v)}' for n, v in options.items())})"
+        if not _is_default(value, parameters[name].default)
+    ]
+    return f"bg.{type(clf).__name__}({', '.join(options)})"
 
 
-def _signature(kind: type) -> Any:
-    import inspect
-
-    return inspect.signature(kind).parameters
-
-
-def _same(value: object, default: object) -> bool:
-    if isinstance(value, np.ndarray):
-        return False
-    return value is default or (type(value) is type(default) and value == default)
+def _is_default(value: object, default: object) -> bool:
+    alike = type(value) is type(default) and not isinstance(value, np.ndarray)
+    return value is default or (alike and value == default)
 
 
 def _typed(value: object) -> str:
@@ -99,18 +80,19 @@ def _typed(value: object) -> str:
     if isinstance(value, list | tuple):
         inner = ", ".join(map(_typed, value))
         return f"[{inner}]" if isinstance(value, list) else f"({inner},)"
-    if hasattr(value, "get_params"):
+    if isinstance(value, Configured):
         return call_of(value)
-    module = type(value).__module__
     text = repr(value)
-    return f"bg.{text}" if module.startswith("bayesgen") and not text.startswith("<") else text
+    ours = type(value).__module__.startswith("bayesgen") and not text.startswith("<")
+    return f"bg.{text}" if ours else text
 
 
-def hash_of(table: Table, labels: np.ndarray) -> str:
+def hash_of(subject: Subject) -> str:
     """Return the SHA-256 of names, cells and labels, in hexadecimal digits."""
-    digest = hashlib.sha256()
-    for column in table.columns:
+    digest, labels = hashlib.sha256(), np.full(subject.table.n_rows, None)
+    for column in subject.columns:
         digest.update(f"{column.name}\0{column.kind}\0{column.levels}\0".encode())
         digest.update(np.ascontiguousarray(column.values).tobytes())
+    labels[subject.at] = subject.comparison.classes[subject.codes]
     digest.update("\0".join(map(str, labels.tolist())).encode())
     return digest.hexdigest()

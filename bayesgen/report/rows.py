@@ -1,14 +1,16 @@
 """Notable rows, out of fold: surprising labels, uncertain rows, rows unlike every class."""
 
 import warnings
+from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Float
 
 from bayesgen.errors import BayesgenError
-from bayesgen.page import Block, Cell, Grid, Section, Text
-from bayesgen.report.subject import Subject, take, unfitted
-from bayesgen.report.words import DASH, some_of
+from bayesgen.page import Cell, Grid
+from bayesgen.report.fitted import unfitted
+from bayesgen.report.subject import Subject, Values, take
+from bayesgen.report.words import DASH
 from bayesgen.table import TableColumn
 from bayesgen.typing import Labels
 
@@ -20,68 +22,45 @@ ODD = 0.01
 """Typicality below which a row looks like no class: one row in a hundred of the model."""
 
 
-def surprising(subject: Subject) -> Labels:
-    """Return scored rows by the probability of their label, the least probable first."""
-    own = subject.proba[np.arange(len(subject.codes)), subject.codes]
-    return np.argsort(own, kind="stable")
+def notable_rows(subject: Subject, leading: Sequence[str]) -> Values:
+    """Return the rows that are most worth a look, each predicted by a fit to other rows.
 
-
-def uncertain(subject: Subject) -> Labels:
-    """Return scored rows by the entropy of their class, the least certain first."""
-    proba = subject.proba
+    leading: names of columns, those to show first.
+    """
+    proba, places = subject.proba, {name: i for i, name in enumerate(leading)}
+    columns = sorted(subject.columns, key=lambda c: places.get(str(c.name), len(places)))
+    columns = columns[:MOST_COLUMNS]
     entropy = -np.sum(proba * np.log(np.maximum(proba, np.finfo(float).tiny)), axis=1)
-    return np.argsort(-entropy, kind="stable")
+    proba_of_label = proba[np.arange(len(proba)), subject.codes]
+    return {
+        "n_columns": len(columns),
+        "surprising": _grid(subject, columns, np.argsort(proba_of_label, kind="stable")),
+        "uncertain": _grid(subject, columns, np.argsort(-entropy, kind="stable")),
+        **_atypical(subject, columns),
+    }
 
 
-def section(subject: Subject) -> Section:
-    """Return the rows that are most worth a look, each predicted by a fit to other rows."""
-    blocks: list[Block] = [
-        Text(
-            "Out of fold: the probabilities are those of a fit that has not seen the row. Rows are "
-            f"counted from 0. {_columns_shown(subject)}"
-        ),
-        Text("Labels that surprise: wrong, or an unusual case?"),
-        _grid(subject, surprising(subject)[:SHOWN]),
-        Text("Least certain rows: who should a person look at?"),
-        _grid(subject, uncertain(subject)[:SHOWN]),
-        *_atypical(subject),
-    ]
-    return Section("Rows to look at", blocks)
-
-
-def _atypical(subject: Subject) -> list[Block]:
+def _atypical(subject: Subject, columns: Sequence[TableColumn]) -> Values:
+    """Return the least typical rows and how many are unlike every class, or why it is unknown."""
     left_out = subject.clf.inference_ not in SLOW
     try:
         typicality = (
             typicalities(subject) if left_out else subject.clf.typicality(subject.X)[subject.at]
         )
     except BayesgenError as error:
-        return [Text(f"Typicality is not available: {error}", "muted")]
-    order, odd = np.argsort(typicality, kind="stable")[:SHOWN], int((typicality < ODD).sum())
-    expected = ODD * len(typicality)
-    words = (
-        f"Least typical rows: {odd:,} of {len(typicality):,} are unlike every class (typicality "
-        f"below {ODD:g}; {expected:.3g} are expected if the model is right). Typicality is the "
-        "share of rows simulated from the model that are at most as likely as this one"
-    )
-    words += (
-        ", out of fold." if left_out else ", here under the fit to all rows, this one included."
-    )
-    return [
-        Text(words, "warning" if odd > 3 * expected + 3 else ""),
-        _grid(subject, order, {"typicality": [f"{typicality[i]:.3f}" for i in order]}),
-    ]
-
-
-def _columns_shown(subject: Subject) -> str:
-    n = len(subject.columns)
-    words = f"Shown: {some_of(min(MOST_COLUMNS, n), n, 'columns')}"
-    return words + (", those that drive the decision most first." if subject.leading else ".")
+        return {"reason": error}
+    return {
+        "atypical": _grid(subject, columns, np.argsort(typicality, kind="stable"), typicality),
+        "unlike": int((typicality < ODD).sum()),
+        "expected": ODD * len(typicality),
+        "limit": ODD,
+        "left_out": left_out,
+    }
 
 
 def typicalities(subject: Subject) -> Float[np.ndarray, " row"]:
     """Return the typicality of each scored row, under a fit to the other folds."""
-    found, comparison = np.empty(len(subject.at)), subject.comparison
+    typicality, comparison = np.empty(len(subject.at)), subject.comparison
     labels = comparison.classes[comparison.y]
     for fold in np.unique(comparison.fold):
         fit, scored = comparison.fold != fold, comparison.fold == fold
@@ -89,26 +68,30 @@ def typicalities(subject: Subject) -> Float[np.ndarray, " row"]:
             # the comparison has met these folds before, and collected their warnings
             warnings.simplefilter("ignore")
             clf = unfitted(subject.clf).fit(take(subject.X, comparison.rows[fit]), labels[fit])
-            typicality = clf.typicality(take(subject.X, comparison.rows[scored]))
-        found[np.searchsorted(subject.at, comparison.rows[scored])] = typicality
-    return found
+            scores = clf.typicality(take(subject.X, comparison.rows[scored]))
+        typicality[np.searchsorted(subject.at, comparison.rows[scored])] = scores
+    return typicality
 
 
-def _grid(subject: Subject, rows: Labels, more: dict[str, list[str]] | None = None) -> Grid:
-    """Return rows with their label, prediction and first columns."""
-    classes, proba = subject.classes, subject.proba[rows]
-    best, at = proba.argmax(axis=1), np.arange(len(rows))
-    columns: dict[str, list[str]] = {
+def _grid(
+    subject: Subject,
+    shown: Sequence[TableColumn],
+    order: Labels,
+    typicality: Float[np.ndarray, " row"] | None = None,
+) -> Grid:
+    """Return the first rows of an order with their label, prediction and some columns."""
+    rows = order[:SHOWN]
+    classes, proba, codes = subject.classes, subject.proba[rows], subject.codes[rows]
+    best, places = proba.argmax(axis=1), np.arange(len(rows))
+    columns = {
         "row": [f"{i}" for i in subject.at[rows]],
-        "label": [str(classes[k]) for k in subject.codes[rows]],
-        "P(label)": [_probability(p) for p in proba[at, subject.codes[rows]]],
+        "label": [str(classes[k]) for k in codes],
+        "P(label)": [_probability(p) for p in proba[places, codes]],
         "predicted": [str(classes[k]) for k in best],
-        "P(predicted)": [_probability(p) for p in proba[at, best]],
-        **(more or {}),
+        "P(predicted)": [_probability(p) for p in proba[places, best]],
     }
-    order = {name: i for i, name in enumerate(subject.leading)}
-    ranked = sorted(subject.columns, key=lambda column: order.get(str(column.name), len(order)))
-    shown = ranked[:MOST_COLUMNS]
+    if typicality is not None:
+        columns["typicality"] = [f"{value:.3f}" for value in typicality[rows]]
     columns |= {str(column.name): cells(column.take(subject.at[rows])) for column in shown}
     lines: list[list[Cell]] = [list(line) for line in zip(*columns.values(), strict=True)]
     return Grid(list(columns), lines, right=(0, 2, 4))

@@ -1,57 +1,44 @@
 """The subject of a report: a fitted classifier, rows, and predictions of them out of fold."""
 
 import dataclasses
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, cast
 
 import narwhals.stable.v2 as nw
 import numpy as np
 
 from bayesgen import decide
 from bayesgen.compare import Comparison, compare
-from bayesgen.decide import Losses
+from bayesgen.decide import Loss, Losses
 from bayesgen.errors import InvalidData
 from bayesgen.errors.wording import listed
+from bayesgen.report.fitted import FittedClassifier, Model, Stack, named, unfitted
 from bayesgen.table import Table, TableColumn, read_marked_target, read_table
 from bayesgen.typing import Joint, Labels
 
-Fitted = Any
-"""A fitted classifier of this library."""
-Loss = decide.Loss
+Values = dict[str, Any]
+"""What the template of the report is filled with."""
 
 REJECT = 0.2
 """Cost of leaving a row undecided where none is stated, as a share of the largest cost."""
 LOGISTIC = "logistic regression"
 FREQUENCIES = "class frequencies"
-NAMES = {
-    "NaiveBayes": "naive Bayes",
-    "LDA": "linear discriminant analysis",
-    "QDA": "quadratic discriminant analysis",
-    "JointTable": "joint table of all levels",
-    "BagOfWords": "bag of words",
-    "StackedClassifier": "stack of model structures",
-    "GenerativeClassifier": "generative classifier",
-}
-"""Classifiers in words."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Subject:
     """Subject of a report: classifier, rows and out-of-fold predictions.
 
-    clf: the classifier, fitted to all rows. name: in words.
-    X, table: the rows, and the same read. labels: one for each row, None where there is none.
+    clf: the classifier, fitted to all rows. X, table: the rows, and the same read.
     comparison: with logistic regression and the class frequencies on the same folds.
     at: positions of the scored rows in X, rising. proba: their probabilities out of fold, shape
     (row, class). codes: their true classes.
-    rule, reject: costs of decisions, and of leaving a row undecided. cv, seed: of the folds.
-    notes: to be printed. leading: names of columns, those that drive the decision most first.
+    loss, rule, reject: costs of decisions, and of leaving a row undecided. cv, seed: of the folds.
     """
 
-    clf: Fitted
-    name: str
+    clf: FittedClassifier
     X: object
     table: Table
-    labels: np.ndarray
     comparison: Comparison
     at: Labels
     proba: Joint
@@ -61,8 +48,21 @@ class Subject:
     reject: float
     cv: int
     seed: int
-    notes: tuple[str, ...] = ()
-    leading: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The classifier in words."""
+        return named(self.clf)
+
+    @property
+    def stack(self) -> Stack | None:
+        """The classifier, if it is a stack."""
+        return self.clf if isinstance(self.clf, Stack) else None
+
+    @property
+    def models(self) -> Mapping[str, Model]:
+        """The members of a stack by name, or the classifier by itself."""
+        return self.stack.members_ if self.stack else {self.name: cast(Model, self.clf)}
 
     @property
     def classes(self) -> list:
@@ -83,49 +83,33 @@ class Subject:
 def take(X: Any, rows: Labels) -> Any:
     """Return some rows of a dataframe or an array, in the container they came in."""
     frame = nw.from_native(X, eager_only=True, pass_through=True)
-    if isinstance(frame, nw.DataFrame):
-        return frame[rows].to_native()
-    return np.asarray(X)[rows]
+    return frame[rows].to_native() if isinstance(frame, nw.DataFrame) else np.asarray(X)[rows]
 
 
-def named(clf: Fitted) -> str:
-    """Return the name of a classifier in words."""
-    if getattr(clf, "story", None) is not None:
-        return "program of the user"
-    return NAMES.get(type(clf).__name__, type(clf).__name__)
-
-
-def _require_classes(clf: Fitted, y: object) -> None:
-    found, fitted = set(read_marked_target(y).labels.tolist()), set(clf.classes_.tolist())
-    if found - fitted:
+def _require_classes(clf: FittedClassifier, y: object) -> None:
+    labels, fitted = set(read_marked_target(y).labels.tolist()), set(clf.classes_.tolist())
+    if labels - fitted:
         raise InvalidData(
-            f"y holds {listed(sorted(found - fitted))}, and the classifier was fitted to "
+            f"y holds {listed(sorted(labels - fitted))}, and the classifier was fitted to "
             f"{listed(sorted(fitted))}; a report needs the same classes. Fit it to these rows: "
             "clf.fit(X, y)."
         )
-    if fitted - found:
+    if fitted - labels:
         raise InvalidData(
-            f"no row of y has the class {listed(sorted(fitted - found))}, which the classifier was "
-            "fitted to; a report needs rows of every class. Pass the rows of the fit."
+            f"no row of y has the class {listed(sorted(fitted - labels))}, which the classifier "
+            "was fitted to; a report needs rows of every class. Pass the rows of the fit."
         )
 
 
-def unfitted(clf: Fitted) -> Fitted:
-    """Return a classifier with the same arguments, not fitted, that shows no progress."""
-    options = clf.get_params(deep=False)
-    quiet = {"progress": False} if "progress" in options else {}
-    return type(clf)(**options | quiet)
-
-
 def judged(
-    clf: Fitted,
+    clf: FittedClassifier,
     X: object,
     y: object,
+    *,
     loss: Loss,
     reject: float | None,
     cv: int,
     seed: int,
-    notes: tuple[str, ...],
 ) -> Subject:
     """Return the subject of a report: clones of the classifier predict rows left out of their fit.
 
@@ -141,23 +125,13 @@ def judged(
         reject = max(REJECT * float(rule.cost.max()), float(rule.cost.min()))
     decide.rule(loss, clf.classes_, reject)  # refuses a cost that never leaves a row undecided
     table, name = read_table(X), named(clf)
-    options = clf.get_params(deep=False)
-    quiet = {"progress": False} if "progress" in options else {}
-    rivals = {
-        name: type(clf)(**options | quiet),
-        LOGISTIC: logistic_regression(),
-        FREQUENCIES: class_frequencies(),
-    }
-    comparison = compare(rivals, X, y, cv=cv, random_state=seed)
+    rivals = {LOGISTIC: logistic_regression(), FREQUENCIES: class_frequencies()}
+    comparison = compare({name: unfitted(clf), **rivals}, X, y, cv=cv, random_state=seed)
     order = np.argsort(comparison.rows, kind="stable")
-    labels = np.full(table.n_rows, None)
-    labels[comparison.rows] = comparison.classes[comparison.y]
     return Subject(
         clf=clf,
-        name=name,
         X=X,
         table=table,
-        labels=labels,
         comparison=comparison,
         at=comparison.rows[order],
         proba=comparison.probabilities[name][order],
@@ -167,5 +141,4 @@ def judged(
         reject=reject,
         cv=cv,
         seed=seed,
-        notes=notes,
     )

@@ -1,4 +1,4 @@
-"""Numbers in words, formatted consistently on the whole page."""
+"""Numbers and names in words, consistently on the whole page."""
 
 import math
 from collections.abc import Sequence
@@ -13,22 +13,17 @@ def share(value: float) -> str:
     return f"{100 * value:.1f}%"
 
 
-def number(value: float) -> str:
-    """Return four significant digits; nothing for NaN."""
+def number(value: float, form: str = ".4g") -> str:
+    """Return four significant digits, or another form; nothing for NaN."""
     if math.isnan(value):
         return ""
-    return f"{value:.4g}" if math.isfinite(value) else "infinite"
+    return f"{value:{form}}" if math.isfinite(value) else "infinite"
 
 
 def odds(nats: float) -> str:
     """Return the factor that so many nats multiply odds by: "x3.2" with a multiplication sign."""
     factor = math.exp(min(abs(nats), 700.0))
     return f"{TIMES}1000 or more" if factor >= 1000 else f"{TIMES}{factor:.3g}"
-
-
-def some_of(shown: int, whole: int, things: str) -> str:
-    """Return "60 of 78 parameters", or "78 parameters" where all are shown."""
-    return f"{whole:,} {things}" if shown >= whole else f"{shown:,} of {whole:,} {things}"
 
 
 def listed(names: Sequence, limit: int = 8) -> str:

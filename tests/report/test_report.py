@@ -15,8 +15,6 @@ from sklearn.model_selection import StratifiedKFold
 import bayesgen as bg
 from bayesgen.cli import main
 from bayesgen.errors import InvalidData
-from bayesgen.page import Text
-from bayesgen.report.method import programs
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 QUIET = (
@@ -313,14 +311,18 @@ def test_counts_are_stated_where_parameters_are_cut(tmp_path):
     assert not any("r_hat" in head for t in page.tables for head in t[0])
 
 
-def test_program_is_shown_whole_or_said_not_to_exist(html):
-    """The mean of a normal is drawn given its variance; kernels have no program."""
+def test_program_is_shown_whole(html):
+    """The mean of a normal is drawn given its variance."""
     normal = next(code for code in Page(html).code if "InverseGamma" in code)
     assert 'numpyro.sample(f"{name}.mean"' in normal and "parameter_priors(self)" in normal
+
+
+def test_kernels_say_that_they_have_no_program(tmp_path):
     X, y = bg.datasets.load_iris()
-    clf = bg.GenerativeClassifier(bg.likelihoods.KernelDiscriminant()).fit(X, y)
-    *_, last = programs(clf)
-    assert isinstance(last, Text) and "no program" in last.words
+    clf = bg.GenerativeClassifier(bg.likelihoods.KernelDiscriminant(centers=30)).fit(X, y)
+    page = Page(written(clf, X, y, tmp_path, cv=2))
+    assert page.paragraphs[-2][1].endswith("and no program.")
+    assert not any("def story" in code for code in page.code)
 
 
 def test_rows_of_words_show_the_strongest_first(tmp_path):
@@ -355,7 +357,9 @@ def test_page_of_a_stack_names_structures_and_weights(stack, titanic, tmp_path):
     for name, (words, loss, weight, _) in lines.items():
         assert loss == f"{table.loc[name, 'leave_one_out_log_loss']:.3f}"
         assert weight == f"{table.loc[name, 'weight']:.2f}"
-        assert words.startswith(("naive", "linear"))
+        assert words.startswith(("generative classifier: ", "linear discriminant analysis: "))
+        assert ("normal" in words) == (name not in ("naive kernels", "naive bins"))
+        assert ("power-transformed" in words) == bool(stack.members_[name].power_transform)
     counts = dict(
         re.fullmatch(r"(.*): ([\d,]+) parameters", s).groups()
         for s in page.summaries
@@ -409,7 +413,14 @@ def test_page_of_a_sampler_shows_its_diagnostics(tmp_path):
     clf = bg.NaiveBayes(inference=nuts, random_state=0).fit(X, y)
     page = Page(written(clf, X, y, tmp_path, cv=2))
     heads = next(t[0] for t in page.tables if t[0][0] == "parameter")
-    assert heads == ["parameter", "mean", "sd", "5%", "95%", "ess_bulk", "r_hat"]
+    assert heads[3:] == ["mean", "sd", "5%", "95%", "ess_bulk", "r_hat"]
+    # as arviz computes them
+    table = clf.summary(round_to="none", ci_prob=0.9)
+    lines = {tuple(row[:3]): row[3:] for row in page.table("parameter")}
+    expected = table.loc["normal.mean[setosa, petal_length]"]
+    wanted = [expected[head] for head in ("mean", "sd", "ess_bulk", "r_hat")]
+    shown = np.array(lines["mean", "setosa", "petal_length"], float)[[0, 1, 4, 5]]
+    np.testing.assert_allclose(shown, wanted, rtol=2e-3)
     assert "under the fit to all rows, this one included" in page.words()
 
 

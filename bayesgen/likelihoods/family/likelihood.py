@@ -87,6 +87,11 @@ class Family(Likelihood[Values]):
             return declared(self.distribution, self.priors, self.fixed)
 
     @property
+    def distribution_words(self) -> str:
+        """The distribution, in words."""
+        return f"{shown(self.distribution)} of NumPyro"
+
+    @property
     def conjugate(self) -> bool:
         """Never: there is no closed form."""
         return False

@@ -121,6 +121,11 @@ class KernelDiscriminant(Likelihood[Rows]):
     log_weight: np.ndarray | None = dataclasses.field(default=None, init=False)
 
     kind: ClassVar[str] = "numbers"
+    no_program: ClassVar[str] = (
+        "Its kernels are the rows of the fit; their weights have a posterior in closed form, and "
+        "no program."
+    )
+    distribution_words: ClassVar[str] = "kernel discriminant (classes of similar rows, weighted)"
     keeps_rows: ClassVar[bool] = True
     joint: ClassVar[bool] = True
     centred: ClassVar[bool] = True

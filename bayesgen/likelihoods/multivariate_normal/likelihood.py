@@ -113,6 +113,7 @@ class MultivariateNormal(density.NormalDensity):
     correlation: float | Literal["learn"] = 0.0
 
     vectorised: ClassVar[bool] = True
+    distribution_words: ClassVar[str] = "multivariate normal"
     hyperparameter_grid: ClassVar = {
         "mean_rows": (0.03, 0.1, 0.3, 1.0, 3.0),
         "covariance_rows": (0.5, 2.0, 8.0, 32.0, 128.0, 512.0, 2048.0),

@@ -71,6 +71,7 @@ class SharedCorrelationNormal(density.NormalDensity):
     concentration: float | int = 1.0
 
     has_closed_form_mle: ClassVar[bool] = False
+    distribution_words: ClassVar[str] = "multivariate normal with shared correlations"
     axes: ClassVar = {
         "mean": ("class", "feature"),
         "mean_rows": ("class",),
