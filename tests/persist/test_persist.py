@@ -281,7 +281,7 @@ def test_one_class_so_far(tmp_path):
     X, y = bg.datasets.load_iris()
     clf = bg.LDA().partial_fit(X[:20], y[:20])
     found = saved_and_loaded(clf, tmp_path)
-    with pytest.raises(errors.InvalidData):
+    with pytest.raises(errors.NoAttribute):
         found.predict(X)
     for going_on in (found, clf):
         going_on.partial_fit(X[20:], y[20:])
