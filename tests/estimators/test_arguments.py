@@ -266,13 +266,13 @@ def test_compare_refuses_what_is_no_classifier(classifiers):
 @pytest.mark.parametrize("make", [bg.NUTS, bg.Exact, bg.MLE, bg.MAP, bg.Augmentation, bg.Expected])
 def test_inference_by_its_class_asks_for_parentheses(make):
     sentence = rf"Pass {make.__name__}\(\), with parentheses"
-    with pytest.raises(errors.UnsupportedOperation, match=sentence):
+    with pytest.raises(errors.InvalidArgument, match=sentence):
         bg.LDA(inference=make).fit(*iris())
 
 
 @pytest.mark.parametrize("inference", [None, 3, "gibbs", ["exact"], object()])
 def test_inference_that_is_none_is_refused(inference):
-    with pytest.raises(errors.UnsupportedOperation, match=r"^inference is .*'svi'"):
+    with pytest.raises(errors.InvalidArgument, match=r"^inference is .*'svi'"):
         bg.LDA(inference=inference).fit(*iris())
 
 

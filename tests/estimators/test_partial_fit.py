@@ -74,7 +74,7 @@ def test_classes_arriving_late(make, iris):
         clf.partial_fit(X[part], y[part])
         if k == order[0]:
             assert clf.classes_.tolist() == ["virginica"]
-            with pytest.raises(bg.errors.InvalidData, match="1 class, 'virginica'"):
+            with pytest.raises(bg.errors.NoAttribute, match="1 class, 'virginica'"):
                 clf.predict(X)
     assert clf.classes_.tolist() == sorted(set(y))
     np.testing.assert_allclose(
