@@ -62,7 +62,7 @@ def test_cure_of_a_sentence_works(names, call, typed, cure):
         eval(cure, names)
 
 
-PROGRAM, SOURCE = "tests/user_program/", "tests/table/ and tests/estimators/, of sources"
+PROGRAM, SOURCE = "tests/user_program/", "tests/sources/"
 NOT_A_TABLE = "tests/table/test_not_tables.py"
 ELSEWHERE = {
     "diagnose.py": "tests/user_program/test_user_program.py",
