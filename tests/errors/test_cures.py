@@ -62,7 +62,7 @@ def test_cure_of_a_sentence_works(names, call, typed, cure):
         eval(cure, names)
 
 
-PROGRAM, SOURCE = "tests/user_program/", "tests/table/ and tests/estimators/, of sources"
+PROGRAM, SOURCE = "tests/user_program/", "tests/sources/"
 NOT_A_TABLE = "tests/table/test_not_tables.py"
 ELSEWHERE = {
     "diagnose.py": "tests/user_program/test_user_program.py",
@@ -79,7 +79,7 @@ ELSEWHERE = {
     "compare/cross_validation.py: {target} holds": "tests/cli/test_compare.py",
     "errors/data.py: X is of type": NOT_A_TABLE,
     **dict.fromkeys(("table/reading.py: X is the path", "table/reading.py: X is a {"), NOT_A_TABLE),
-    **dict.fromkeys(("errors/sources.py", "table/sources/", "estimators/sources/"), SOURCE),
+    **dict.fromkeys(("errors/sources.py", "sources/", "estimators/sources/"), SOURCE),
     "table/sparse.py: X is a sparse matrix of dtype": "SciPy's hold numbers and booleans only",
     "estimators/stack/members.py: the table has": "tests/estimators/test_stacked_refusals.py",
 }
