@@ -47,7 +47,12 @@ from bayesgen.estimators.stack.source import fit_stack
 from bayesgen.estimators.training import Temper
 from bayesgen.estimators.training_rows import TrainingRows, together, too_few_classes
 from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
-from bayesgen.estimators.updates.accumulation import accumulated, discounted
+from bayesgen.estimators.updates.accumulation import (
+    accumulated,
+    accumulated_calls,
+    discounted,
+)
+from bayesgen.estimators.updates.merged_state import same
 from bayesgen.estimators.updates.merging import refitted
 from bayesgen.inference import (
     MixturePosterior,
@@ -71,6 +76,7 @@ from bayesgen.table import (
     check_declared,
     check_mark,
     concatenated,
+    tables_together,
 )
 from bayesgen.typing import (
     DataFrame,
@@ -249,9 +255,10 @@ class StackedClassifier(Classifier):
     ) -> Self:
         """Add rows: members add statistics; weights and powers are relearned from all rows.
 
-        The rows are kept for this purpose. The columns of the first call determine the automatic
-        members. `classes` declares classes before their rows arrive; the first call must contain
-        rows of at least two classes. `discount` multiplies the weights of all rows so far.
+        The rows are kept for this purpose. Automatic members are those that all rows so far ask
+        for, so that any split into calls gives the fit of all rows together. `classes` declares
+        classes before their rows arrive; the first call must contain rows of at least two classes.
+        `discount` multiplies the weights of all rows so far.
         """
         first = not hasattr(self, "members_")
         if not first and not self._training:
@@ -265,9 +272,33 @@ class StackedClassifier(Classifier):
         if first:
             return self._fit_stack(rows, every)
         members = {name: discounted(member, discount) for name, member in self.members_.items()}
-        seen = (*discounted(self, discount)._training, rows)
-        added = self._attempted(members, seen, every, first=False)
-        return self._finish_stack(added, seen, every, self.left_out_)
+        seen, before = (*discounted(self, discount)._training, rows), self.left_out_
+        if isinstance(self.members, str):
+            table = tables_together([rows.table for rows in seen])
+            members = {
+                name: members[name] if self._is_still(name, listed, table, rows.raw) else listed
+                for name, listed in self._listed(table).items()
+            }
+            before = self._without_wide(table)
+        added = self._attempted(members, seen, every)
+        return self._finish_stack(added, seen, every, before)
+
+    def _is_still(
+        self, name: str, listed: Classifier, table: Table, raw: Callable[[], object]
+    ) -> bool:
+        """Return whether earlier rows asked for a member that all rows ask for.
+
+        It has the same arguments, and reads the same columns, some of which are derived from the
+        levels of the rows.
+        """
+        member = self.members_.get(name)
+        if member is None:
+            return False
+        own, other = (clf.get_params(deep=False) for clf in (member, listed))
+        listed._own_table(table, raw, reset=True)
+        # columns of bins have the names of the numbers, and their edges follow from all rows anyway
+        reads = [list(clf._derived_columns()) for clf in (member, listed)]
+        return (listed.bins is not None or reads[0] == reads[1]) and same(own, other)
 
     def merge(self, other: Self) -> Self:
         """Return a new stack, fitted to the rows that both kept; see `Classifier.merge`.
@@ -299,7 +330,7 @@ class StackedClassifier(Classifier):
     def _fit_stack(self, rows: TrainingRows, classes: np.ndarray) -> Self:
         """Fit every member to the first rows."""
         members, wide = self._new_members(rows)
-        fitted = self._attempted(members, (rows,), classes, first=True)
+        fitted = self._attempted(members, (rows,), classes)
         return self._finish_stack(fitted, (rows,), classes, wide)
 
     def _blocks(self, table: Table) -> Blocks:
@@ -324,9 +355,10 @@ class StackedClassifier(Classifier):
         return {name: _own(m) for name, m in parameters.by_name(self.members).items()}
 
     def _without_wide(self, table: Table) -> dict[str, str]:
-        """Return the structures skipped for a table with too many columns, with warnings."""
+        """Return the structures skipped for a table with too many columns, with new warnings."""
         reasons = too_wide(table) if isinstance(self.members, str) else {}
-        for warning in dict.fromkeys(reasons.values()):
+        known = vars(self).get("left_out_", {})
+        for warning in dict.fromkeys(w for name, w in reasons.items() if name not in known):
             warn(warning)
         return {name: str(warning) for name, warning in reasons.items()}
 
@@ -335,14 +367,12 @@ class StackedClassifier(Classifier):
         members: Mapping[str, Classifier],
         seen: tuple[TrainingRows, ...],
         classes: np.ndarray,
-        *,
-        first: bool,
     ) -> Attempt:
         """Return the members that could be fitted, with their leave-one-out predictions."""
-        judged = judged_rows(seen, classes, _width(seen[0].table))
+        judged = judged_rows(seen, classes, _width(seen))
 
         def attempt(member: Classifier) -> HeldOut:
-            own = self._fit_member(member, seen, classes, first=first)
+            own = self._fit_member(member, seen, classes)
             return self._judge(member, seen, own, classes, judged)
 
         held, failed = self._tried(members, attempt)
@@ -353,17 +383,21 @@ class StackedClassifier(Classifier):
         member: Classifier,
         seen: Sequence[TrainingRows],
         classes: np.ndarray,
-        *,
-        first: bool,
     ) -> list[TrainingRows]:
-        """Fit a member to the last rows seen; return all rows as it reads them."""
-        own = [member._own_rows(rows, reset=first) for rows in seen]
+        """Fit a member to all rows seen, of which it may know all but the last; return its rows."""
+        first = not hasattr(member, "classes_")
+        if first and len(seen) > 1:
+            table = tables_together([rows.table for rows in seen])
+            member._own_table(table, seen[-1].raw, reset=True)
+        own = [member._own_rows(rows, reset=first and len(seen) == 1) for rows in seen]
         if not reads_unlabelled(member, own[-1].table):
             own = [rows.labelled for rows in own]
-        if first:
+        if not first:
+            member._finish_fit(*accumulated(member, own[-1], classes))
+        elif len(own) == 1:
             member._fit_rows(own[-1], classes)
         else:
-            member._finish_fit(*accumulated(member, own[-1], classes))
+            member._finish_fit(*accumulated_calls(member, own, classes))
         for noted in ("n_features_in_", "feature_names_in_"):
             if noted in vars(self):
                 setattr(member, noted, getattr(self, noted))
@@ -739,9 +773,10 @@ class StackedClassifier(Classifier):
 # -- members ---------------------------------------------------------------------------------------
 
 
-def _width(table: Table) -> int:
+def _width(seen: Sequence[TrainingRows]) -> int:
     """Return the number of columns with an observed cell."""
-    return sum(not column.is_missing for column in table.columns)
+    columns = (column for rows in seen for column in rows.table.columns)
+    return len({column.name for column in columns if not column.is_missing})
 
 
 def _verdict(names: Sequence[str]) -> str:

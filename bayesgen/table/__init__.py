@@ -8,6 +8,7 @@ from bayesgen.table.columns import check_counts as check_counts
 from bayesgen.table.columns import free as free
 from bayesgen.table.columns import free_names as free_names
 from bayesgen.table.columns import is_number as is_number
+from bayesgen.table.columns import tables_together as tables_together
 from bayesgen.table.columns import with_column as with_column
 from bayesgen.table.content import few_by_content as few_by_content
 from bayesgen.table.content import row_keys as row_keys

@@ -2,7 +2,7 @@
 
 import abc
 import re
-from collections.abc import Collection, Container, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar, overload
 
@@ -180,6 +180,65 @@ class Table:
 def matrix_table(matrix: Num[np.ndarray, "row feature"], names: Names, container: str) -> Table:
     """Return the table of an array of finite numbers and NaN; columns are views of it."""
     return Table(MatrixColumns(matrix, names), len(matrix), container, matrix)
+
+
+def tables_together(tables: Sequence[Table]) -> Table:
+    """Return the rows of all tables in one, in their order, with the columns of the first.
+
+    A column has the kind that it has where cells are observed first, the levels of all tables, and
+    missing cells where a table lacks it, or holds text in a column of numbers.
+    """
+    if len(tables) == 1:
+        return tables[0]
+    parts = [{column.name: column for column in table.columns} for table in tables]
+    sizes = [table.n_rows for table in tables]
+    columns = tuple(
+        _below([part.get(name) for part in parts], sizes, name) for name in tables[0].names
+    )
+    return Table(columns, sum(sizes), tables[0].container)
+
+
+def _below(parts: Sequence[TableColumn | None], sizes: Sequence[int], name: Name) -> TableColumn:
+    """Return one column of the cells of several tables; sizes: their numbers of rows."""
+    found = [part for part in parts if part is not None]
+    kind = next((part.kind for part in found if not part.is_missing), found[0].kind)
+    if kind == "number":
+        values = np.full(sum(sizes), np.nan)
+        for rows, part in _places(parts, sizes, kind):
+            values[rows] = part.values
+        return TableColumn(name, kind, values, whole=all(part.whole for part in found))
+    parts = [None if part is None else _as_levels(part) for part in parts]
+    levels = dict.fromkeys(level for part in parts if part is not None for level in part.levels)
+    declared = any(part.declared for part in found)
+    if not declared:  # in the order in which one table has them
+        levels = sorted(levels, key=lambda level: (isinstance(level, str), level))
+    place = {level: i for i, level in enumerate(levels)}
+    values = np.full(sum(sizes), -1, dtype=np.int64)
+    for rows, part in _places(parts, sizes, kind):
+        positions = [*(place[level] for level in part.levels), -1]
+        values[rows] = np.array(positions, dtype=np.int64)[part.values]
+    return TableColumn(name, kind, values, tuple(place), declared)
+
+
+def _as_levels(column: TableColumn) -> TableColumn:
+    """Return a column of numbers, which another table has as levels, as these."""
+    if column.kind == "level":
+        return column
+    levels, codes = np.unique(column.values[~column.missing], return_inverse=True)
+    values = np.full(len(column.values), -1, dtype=np.int64)
+    values[~column.missing] = codes
+    return TableColumn(column.name, "level", values, tuple(levels.tolist()))
+
+
+def _places(
+    parts: Sequence[TableColumn | None], sizes: Sequence[int], kind: str
+) -> Iterator[tuple[slice, TableColumn]]:
+    """Yield the rows of each part in the whole, and the part; none that is absent or text."""
+    end = 0
+    for part, size in zip(parts, sizes, strict=True):
+        end += size
+        if part is not None and (kind == "level" or part.kind == "number"):
+            yield slice(end - size, end), part
 
 
 NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*", re.ASCII | re.IGNORECASE)
