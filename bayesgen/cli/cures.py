@@ -77,7 +77,7 @@ CURES: tuple[tuple[str, Cure], ...] = (
     ),
     (
         r"Add what is known to X(?:; X\.reindex\(columns=clf\.feature_names_in_\) adds empty "
-        r"columns without this warning)?",
+        r"columns without this warning, as None for each of them does in a dict)?",
         "Add what is known to the file",
     ),
     (r"\bX lacks ", "the file lacks "),

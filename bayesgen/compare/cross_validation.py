@@ -29,6 +29,7 @@ from bayesgen.schema import suspicions
 from bayesgen.table import (
     Table,
     TableColumn,
+    from_dicts,
     read_marked_target,
     read_table,
     require_array,
@@ -271,6 +272,7 @@ def _fit_fold(
 def _selectable(X: object) -> object:
     """Return X as something rows can be taken from: a dataframe or an array."""
     require_container(X)
+    X = from_dicts(X)
     if isinstance(X, np.ndarray):
         return X
     frame = nw.from_native(X, eager_only=True, pass_through=True)

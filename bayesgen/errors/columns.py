@@ -25,6 +25,11 @@ class NotNumeric(BayesgenError, ValueError):
         "one for levels, likelihood={{{column!r}: bg.Categorical(), ...}}, or, if it is a number, "
         "pass X[column].astype(float)."
     )
+    discriminant = Sentence(
+        "column {column!r} holds the levels {levels:listed}, and {estimator} needs numbers. Pass "
+        "bg.{estimator}(levels='indicators'), which encodes levels as 0 and 1, or leave it out: "
+        "X.drop(columns={column!r})."
+    )
     text = Sentence(
         "column {column!r} holds numbers that are written as text; its likelihood needs numbers. "
         "Pass X.astype({{{column!r}: float}})."
@@ -251,7 +256,7 @@ class AbsentColumns(BayesgenWarning):
             return cls(f"{text} to X.")
         return cls(
             f"{text} to X; X.reindex(columns=clf.feature_names_in_) adds empty columns "
-            "without this warning."
+            "without this warning, as None for each of them does in a dict."
         )
 
 

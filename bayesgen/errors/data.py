@@ -46,11 +46,7 @@ class UnsupportedTable(BayesgenError, TypeError):
             "memory, call fit(path, y='column') and predict_proba(path)."
         )
 
-    @classmethod
-    def records(cls, found: object) -> "UnsupportedTable":
-        """X is a dict of columns or a list of dicts."""
-        what = "a list of dicts" if isinstance(found, list | tuple) else "a dict"
-        return cls(f"X is {what}; a table is needed. Pass pandas.DataFrame(X).")
+    columns = Sentence("X is a dict of columns; a table is needed. Pass pandas.DataFrame(X).")
 
     sparse = Sentence("X is a sparse matrix, which is not supported here. Pass X.toarray().")
     sparse_of = Sentence(
@@ -85,11 +81,16 @@ class InvalidTable(BayesgenError, ValueError):
 
     @classmethod
     def series(cls, found: object) -> "InvalidTable":
-        """X is one column. The first words are scikit-learn's."""
-        cure = "X.to_frame()" if hasattr(found, "to_frame") else "pyarrow.table({'x': X})"
+        """X is one column, or a row of a pandas DataFrame. The first words are scikit-learn's."""
+        what, cure = "a single column", "pyarrow.table({'x': X})"
+        if hasattr(found, "to_frame"):
+            cure = "X.to_frame()"
+        if hasattr(found, "iloc"):  # of pandas, whose rows are Series too
+            what = "one column or one row"
+            cure = "X.to_frame() if it is a column, X.to_frame().T if it is a row"
         return cls(
-            f"Expected 2D array, got 1D array instead: X is a {type(found).__name__}, a single "
-            f"column; a table is needed. Reshape your data: pass {cure}."
+            f"Expected 2D array, got 1D array instead: X is a {type(found).__name__}, {what}; a "
+            f"table is needed. Reshape your data: pass {cure}."
         )
 
     # the first sentence is scikit-learn's

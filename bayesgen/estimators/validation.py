@@ -214,7 +214,7 @@ def index_of(X: object) -> object:
 
 def check_complete(X: object, names: Names, used: Collection[Name], container: str) -> None:
     """Reject training rows that lack columns of earlier ones."""
-    if is_frame(X):
+    if require_container(X) == "frame":
         absent = absent_columns(names, used, container, read_table(X, only=()))
         if absent:
             raise NoRows.without_columns(absent)

@@ -62,13 +62,16 @@ def _suspicion(
 
 def not_numeric(found: TableColumn) -> NotNumeric:
     """Return the error about a column of levels where numbers are needed."""
-    number = _are_numbers(found)
-    seen = number[found.values[found.values >= 0]]
-    if found.declared or 2 * seen.sum() <= len(seen):
+    if are_words(found):
         return NotNumeric.column(found.name, found.levels)
-    if seen.all():
-        return NotNumeric.text(found.name)
-    return NotNumeric.cells(found.name, _others(found, number))
+    others = _others(found, _are_numbers(found))
+    return NotNumeric.cells(found.name, others) if others else NotNumeric.text(found.name)
+
+
+def are_words(found: TableColumn) -> bool:
+    """Return whether a column of levels is more than numbers that are written as text."""
+    seen = _are_numbers(found)[found.values[found.values >= 0]]
+    return found.declared or 2 * seen.sum() <= len(seen)
 
 
 def _are_numbers(found: TableColumn) -> Bool[np.ndarray, " level"]:

@@ -14,6 +14,7 @@ from bayesgen.table.content import row_keys as row_keys
 from bayesgen.table.content import uniform as uniform
 from bayesgen.table.one_hot import indicators as indicators
 from bayesgen.table.one_hot import levels_of as levels_of
+from bayesgen.table.reading import from_dicts as from_dicts
 from bayesgen.table.reading import is_frame as is_frame
 from bayesgen.table.reading import read_table as read_table
 from bayesgen.table.reading import read_texts as read_texts

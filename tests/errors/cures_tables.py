@@ -187,10 +187,10 @@ TABLES = {
         "X.collect()",
         lambda: naive(pl.from_pandas(table()).lazy().collect()),
     ),
-    "UnsupportedTable.records": (
-        lambda: naive(table().to_dict("records")),
+    "UnsupportedTable.columns": (
+        lambda: naive(table().to_dict("list")),
         "pandas.DataFrame(X)",
-        lambda: naive(pd.DataFrame(table().to_dict("records"))),
+        lambda: naive(pd.DataFrame(table().to_dict("list"))),
     ),
     "UnsupportedTable.sparse": (
         lambda: bg.compare({"lda": bg.LDA()}, COUNTS, LABELS),
@@ -293,6 +293,11 @@ COLUMNS = {
         lambda: naive(likelihood={"colour": bg.Normal()}, remainder="auto"),
         "likelihood={'colour': bg.Categorical(), ...}",
         lambda: naive(likelihood={"colour": bg.Categorical()}, remainder="auto"),
+    ),
+    "NotNumeric.discriminant": (
+        lambda: lda(table(), Y),
+        "bg.LDA(levels='indicators')",
+        lambda: lda(table(), Y, levels="indicators"),
     ),
     "NotLevels.fractions": (
         lambda: naive(likelihood={"dose": bg.Categorical()}, remainder="auto"),
