@@ -25,7 +25,7 @@ from bayesgen.compare.folds import (
 from bayesgen.compare.scores import Scored, differences, score
 from bayesgen.errors import InvalidArgument, InvalidTarget
 from bayesgen.progress_bar import Progress, progress_bar
-from bayesgen.schema import suspicions
+from bayesgen.schema import blank_text, suspicions
 from bayesgen.table import (
     Table,
     TableColumn,
@@ -160,7 +160,8 @@ def _suspicions(table: Table) -> tuple[str, ...]:
     Declared levels keep the classifiers from warning of it themselves.
     """
     found = suspicions(table, {column.name: len(column.levels) for column in table.columns})
-    return tuple(map(str, found))
+    blank = blank_text(table)
+    return tuple(map(str, found if blank is None else [blank, *found]))
 
 
 def _fit_all(
@@ -308,8 +309,14 @@ def _declare_levels(X: object, table: Table) -> object:
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
         return X
-    casts = [nw.col(str(name)).cast(nw.Enum(column.levels)) for name, column in text.items()]
+    casts = [_as_levels(str(name), column.levels) for name, column in text.items()]
     return frame.with_columns(casts).to_native() if casts else X
+
+
+def _as_levels(name: str, levels: Sequence) -> nw.Expr:
+    """Return a column as one that declares its levels; cells without one are missing."""
+    cells = nw.col(name).cast(nw.String())
+    return nw.when(cells.is_in(levels)).then(cells).cast(nw.Enum(levels)).alias(name)
 
 
 def _pandas(X: pd.DataFrame, text: dict[str | int, TableColumn]) -> pd.DataFrame:

@@ -9,6 +9,7 @@ from bayesgen.errors.base import (
     Real,
     Sentence,
     listed,
+    paired,
     shown,
 )
 
@@ -254,6 +255,34 @@ class MissingLabels(BayesgenError, ValueError):
         "y is missing (NaN, None or NA) in {count:,} of {n_rows:rows}; every row needs a label. "
         "Leave these rows out: keep = pandas.notna(y); fit(X[keep], y[keep])."
     )
+    blank = Sentence(
+        "y is blank text in {count:,} of {n_rows:rows}; every row needs a label. Leave these rows "
+        "out, keep = pandas.Series(y).str.strip() != ''; fit(X[keep], y[keep]), or, if blank is a "
+        "class, name it: pandas.Series(y).replace(r'^\\s*$', 'blank', regex=True)."
+    )
+
+
+class BlankLabels(BayesgenWarning):
+    """Blank text among the labels was interpreted as the mark of unlabeled rows."""
+
+    unlabelled = Sentence(
+        "some labels are blank text: these rows are read as unlabeled. If blank is a class, name "
+        "it: pandas.Series(y).replace(r'^\\s*$', 'blank', regex=True); pandas.Series(y).replace("
+        "r'^\\s*$', None, regex=True) silences this warning."
+    )
+
+
+class SimilarClasses(BayesgenWarning):
+    """Classes differ only by blanks or case."""
+
+    @classmethod
+    def among(cls, groups: list[list]) -> "SimilarClasses":
+        """`groups` of the classes differ only so."""
+        return cls(
+            f"classes differ only by blanks or case: {paired(groups)}. If they mean the same, "
+            "write them alike: pandas.Series(y).str.split().str.join(' ').str.lower(); if not, "
+            "give them names that differ by more."
+        )
 
 
 class MinusOneLabels(MissingLabels):

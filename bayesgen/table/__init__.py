@@ -4,9 +4,11 @@ from bayesgen.table.columns import Name as Name
 from bayesgen.table.columns import Names as Names
 from bayesgen.table.columns import Table as Table
 from bayesgen.table.columns import TableColumn as TableColumn
+from bayesgen.table.columns import alike as alike
 from bayesgen.table.columns import check_counts as check_counts
 from bayesgen.table.columns import free as free
 from bayesgen.table.columns import free_names as free_names
+from bayesgen.table.columns import is_blank as is_blank
 from bayesgen.table.columns import is_number as is_number
 from bayesgen.table.columns import with_column as with_column
 from bayesgen.table.content import few_by_content as few_by_content
