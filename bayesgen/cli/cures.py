@@ -119,8 +119,8 @@ CURES: tuple[tuple[str, Cure], ...] = (
     ),
     (r"Use bg\.StackedClassifier\(\), or \w+\(temper='columns'\)", "Use --model stacked"),
     (
-        r"Pass members=\{.*?\} to fit them anyway",
-        "Name fewer columns by --columns to fit them",
+        r"Pass members=\{.*?\} to fit (it|them) anyway",
+        r"Name fewer columns by --columns to fit \1",
     ),
     (
         r"Pass members=\{.*?\} that suit the columns",
