@@ -1,9 +1,12 @@
 """Cells of CSV files that were read as text: without the blanks around them, and their types."""
 
 import contextlib
+from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
+import pyarrow.compute
+
+pc: Any = pyarrow.compute  # its functions are made at import, where no type checker sees them
 
 NARROWEST = (pa.int64(), pa.float64(), pa.bool_())
 """Types that cells of text may have, the first that suits all; otherwise they are text."""
