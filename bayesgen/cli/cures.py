@@ -48,6 +48,25 @@ CURES: tuple[tuple[str, Cure], ...] = (
         _date,
     ),
     (r"or drop the column\b", "or leave it out by --drop"),
+    (
+        r"name it: X\.replace\(.*?, 'blank', regex=True\); X\.replace\(.*?regex=True\) makes it "
+        r"missing without this warning",
+        "name it in the file",
+    ),
+    (
+        rf"write them alike: (?:X\[{NAME}\] = X\[{NAME}\]|pandas\.Series\(y\))\.str\.split\(\)\.str"
+        r"\.join\(' '\)\.str\.lower\(\)",
+        "write them alike in the file",
+    ),
+    (
+        rf"if not, pass X\.astype\(\{{{NAME}: 'category'\}}\)",
+        "if not, give them names that differ by more",
+    ),
+    (
+        r"name it: pandas\.Series\(y\)\.replace\(.*?, 'blank', regex=True\); pandas\.Series\(y\)"
+        r"\.replace\(.*?regex=True\) silences this warning",
+        "name it in the file; leave these cells empty to silence this warning",
+    ),
     (r",? or read the file by pandas\.read_csv\(path, index_col=0\)", ""),
     (rf" If it is a measurement, pass X\.astype\(\{{{NAME}: float\}}\)\.", ""),
     (rf" If it is meant as text, pass X\.astype\(\{{{NAME}: 'category'\}}\)\.", ""),
@@ -77,7 +96,7 @@ CURES: tuple[tuple[str, Cure], ...] = (
     ),
     (
         r"Add what is known to X(?:; X\.reindex\(columns=clf\.feature_names_in_\) adds empty "
-        r"columns without this warning)?",
+        r"columns without this warning, as None for each of them does in a dict)?",
         "Add what is known to the file",
     ),
     (r"\bX lacks ", "the file lacks "),
@@ -100,8 +119,8 @@ CURES: tuple[tuple[str, Cure], ...] = (
     ),
     (r"Use bg\.StackedClassifier\(\), or \w+\(temper='columns'\)", "Use --model stacked"),
     (
-        r"Pass members=\{.*?\} to fit them anyway",
-        "Name fewer columns by --columns to fit them",
+        r"Pass members=\{.*?\} to fit (it|them) anyway",
+        r"Name fewer columns by --columns to fit \1",
     ),
     (
         r"Pass members=\{.*?\} that suit the columns",

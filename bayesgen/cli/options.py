@@ -16,8 +16,9 @@ from bayesgen.table.sources.csv_files import NULLS
 DATA_HELP = (
     "A CSV file (separated by commas, semicolons, tabs or bars), a Parquet file (.parquet, .pq), "
     "an Arrow file (.arrow, .feather), a folder or a pattern of such files, or the name of a "
-    "bundled data set (see `bayesgen datasets`). Columns of numbers are numeric, "
-    "integers too; text and booleans are categories. Missing cells of a CSV file: the empty cell, "
+    "bundled data set (see `bayesgen datasets`). Columns of numbers are numeric, integers too; "
+    "text and booleans are categories. In a CSV file blanks around cells are ignored, and these "
+    "cells are missing: the empty one, "
     f"{', '.join(f'`{null}`' for null in NULLS if null)}."
 )
 TARGET_HELP = "Column that holds the classes; a bundled data set has its own."

@@ -12,7 +12,7 @@ from bayesgen.cli.data_file import DataFile, UnusableData, counted
 from bayesgen.cli.options import ALL_COLUMNS, Features
 from bayesgen.errors import InvalidSource
 from bayesgen.errors.base import listed
-from bayesgen.table import read_marked_target
+from bayesgen.table import is_blank, read_marked_target
 
 LabelledBatch = tuple[pa.Table, Shaped[np.ndarray, " row"]]
 """Features, and one label for each row; None where it has no class."""
@@ -140,4 +140,4 @@ class LabelledRows:
 
 
 def _is_missing(label: object) -> bool:
-    return label is None or (isinstance(label, float) and math.isnan(label))
+    return label is None or is_blank(label) or (isinstance(label, float) and math.isnan(label))

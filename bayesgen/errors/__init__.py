@@ -16,6 +16,7 @@ from bayesgen.errors.base import BayesgenWarning as BayesgenWarning
 from bayesgen.errors.base import deduplicate_warnings as deduplicate_warnings
 from bayesgen.errors.base import warn as warn
 from bayesgen.errors.columns import AbsentColumns as AbsentColumns
+from bayesgen.errors.columns import BlankText as BlankText
 from bayesgen.errors.columns import IdentifierColumn as IdentifierColumn
 from bayesgen.errors.columns import InformativePattern as InformativePattern
 from bayesgen.errors.columns import MissingCells as MissingCells
@@ -24,6 +25,7 @@ from bayesgen.errors.columns import NotCounts as NotCounts
 from bayesgen.errors.columns import NotLevels as NotLevels
 from bayesgen.errors.columns import NotNumeric as NotNumeric
 from bayesgen.errors.columns import OutOfSupport as OutOfSupport
+from bayesgen.errors.columns import SimilarLevels as SimilarLevels
 from bayesgen.errors.columns import TextNumbers as TextNumbers
 from bayesgen.errors.columns import TooManyCells as TooManyCells
 from bayesgen.errors.columns import UninformativeColumn as UninformativeColumn
@@ -31,6 +33,7 @@ from bayesgen.errors.columns import UnknownColumns as UnknownColumns
 from bayesgen.errors.columns import UnseenLevel as UnseenLevel
 from bayesgen.errors.columns import UnseenLevelError as UnseenLevelError
 from bayesgen.errors.columns import UnsupportedColumn as UnsupportedColumn
+from bayesgen.errors.data import BlankLabels as BlankLabels
 from bayesgen.errors.data import EmptyDocuments as EmptyDocuments
 from bayesgen.errors.data import InvalidTable as InvalidTable
 from bayesgen.errors.data import InvalidTarget as InvalidTarget
@@ -40,6 +43,7 @@ from bayesgen.errors.data import InvalidWeights as InvalidWeights
 from bayesgen.errors.data import MinusOneLabels as MinusOneLabels
 from bayesgen.errors.data import MissingLabels as MissingLabels
 from bayesgen.errors.data import NoRows as NoRows
+from bayesgen.errors.data import SimilarClasses as SimilarClasses
 from bayesgen.errors.data import TooFewClasses as TooFewClasses
 from bayesgen.errors.data import UnknownDataset as UnknownDataset
 from bayesgen.errors.data import UnlabelledHurts as UnlabelledHurts

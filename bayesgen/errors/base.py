@@ -151,6 +151,13 @@ def in_rows(cells: list[tuple[str, int]], limit: int = 5) -> str:
     return f"{text} and {more:,} more" if more > 0 else text
 
 
+def paired(groups: list[list], limit: int = 3) -> str:
+    """Return "'male' and 'male '; 'no' and 'No'"."""
+    text = "; ".join(" and ".join(map(shown, group)) for group in groups[:limit])
+    more = len(groups) - limit
+    return f"{text} and {more:,} more" if more > 0 else text
+
+
 def to_numbers(column: object, cells: list[tuple[str, int]]) -> str:
     """Return the code that makes cells of a column missing, in Python and on the command line."""
     name, texts = shown(column), list(dict.fromkeys(text for text, _ in cells))

@@ -11,6 +11,7 @@ from bayesgen.errors.base import (
     Sentence,
     in_rows,
     listed,
+    paired,
     rows,
     shown,
     to_numbers,
@@ -24,6 +25,11 @@ class NotNumeric(BayesgenError, ValueError):
         "column {column!r} holds the levels {levels:listed}; its likelihood needs numbers. Give it "
         "one for levels, likelihood={{{column!r}: bg.Categorical(), ...}}, or, if it is a number, "
         "pass X[column].astype(float)."
+    )
+    discriminant = Sentence(
+        "column {column!r} holds the levels {levels:listed}, and {estimator} needs numbers. Pass "
+        "bg.{estimator}(levels='indicators'), which encodes levels as 0 and 1, or leave it out: "
+        "X.drop(columns={column!r})."
     )
     text = Sentence(
         "column {column!r} holds numbers that are written as text; its likelihood needs numbers. "
@@ -251,7 +257,7 @@ class AbsentColumns(BayesgenWarning):
             return cls(f"{text} to X.")
         return cls(
             f"{text} to X; X.reindex(columns=clf.feature_names_in_) adds empty columns "
-            "without this warning."
+            "without this warning, as None for each of them does in a dict."
         )
 
 
@@ -322,6 +328,31 @@ class TextNumbers(BayesgenWarning):
             f"column {shown(column)} is read as text, because {len(cells):,} of its {observed:,} "
             f"cells {are}: {in_rows(cells)}. {to_numbers(column, cells)}. If it is meant as text, "
             f"pass X.astype({{{shown(column)}: 'category'}})."
+        )
+
+
+class BlankText(BayesgenWarning):
+    """Cells of a column of levels hold blanks alone and are treated as missing."""
+
+    in_columns = Sentence(
+        "blank text in {columns:named column} is read as missing. If it is a level of its own, "
+        "name it: X.replace(r'^\\s*$', 'blank', regex=True); X.replace(r'^\\s*$', None, "
+        "regex=True) makes it missing without this warning."
+    )
+
+
+class SimilarLevels(BayesgenWarning):
+    """Levels of a column differ only by blanks or case."""
+
+    @classmethod
+    def column(cls, column: object, groups: list[list]) -> "SimilarLevels":
+        """`groups` of its levels differ only so."""
+        name = shown(column)
+        return cls(
+            f"column {name} has levels that differ only by blanks or case: {paired(groups)}. If "
+            f"they mean the same, write them alike: X[{name}] = "
+            f"X[{name}].str.split().str.join(' ').str.lower(); if not, pass "
+            f"X.astype({{{name}: 'category'}})."
         )
 
 

@@ -9,6 +9,7 @@ from bayesgen.errors.base import (
     Real,
     Sentence,
     listed,
+    paired,
     shown,
 )
 
@@ -46,11 +47,7 @@ class UnsupportedTable(BayesgenError, TypeError):
             "memory, call fit(path, y='column') and predict_proba(path)."
         )
 
-    @classmethod
-    def records(cls, found: object) -> "UnsupportedTable":
-        """X is a dict of columns or a list of dicts."""
-        what = "a list of dicts" if isinstance(found, list | tuple) else "a dict"
-        return cls(f"X is {what}; a table is needed. Pass pandas.DataFrame(X).")
+    columns = Sentence("X is a dict of columns; a table is needed. Pass pandas.DataFrame(X).")
 
     sparse = Sentence("X is a sparse matrix, which is not supported here. Pass X.toarray().")
     sparse_of = Sentence(
@@ -85,11 +82,16 @@ class InvalidTable(BayesgenError, ValueError):
 
     @classmethod
     def series(cls, found: object) -> "InvalidTable":
-        """X is one column. The first words are scikit-learn's."""
-        cure = "X.to_frame()" if hasattr(found, "to_frame") else "pyarrow.table({'x': X})"
+        """X is one column, or a row of a pandas DataFrame. The first words are scikit-learn's."""
+        what, cure = "a single column", "pyarrow.table({'x': X})"
+        if hasattr(found, "to_frame"):
+            cure = "X.to_frame()"
+        if hasattr(found, "iloc"):  # of pandas, whose rows are Series too
+            what = "one column or one row"
+            cure = "X.to_frame() if it is a column, X.to_frame().T if it is a row"
         return cls(
-            f"Expected 2D array, got 1D array instead: X is a {type(found).__name__}, a single "
-            f"column; a table is needed. Reshape your data: pass {cure}."
+            f"Expected 2D array, got 1D array instead: X is a {type(found).__name__}, {what}; a "
+            f"table is needed. Reshape your data: pass {cure}."
         )
 
     # the first sentence is scikit-learn's
@@ -253,6 +255,34 @@ class MissingLabels(BayesgenError, ValueError):
         "y is missing (NaN, None or NA) in {count:,} of {n_rows:rows}; every row needs a label. "
         "Leave these rows out: keep = pandas.notna(y); fit(X[keep], y[keep])."
     )
+    blank = Sentence(
+        "y is blank text in {count:,} of {n_rows:rows}; every row needs a label. Leave these rows "
+        "out, keep = pandas.Series(y).str.strip() != ''; fit(X[keep], y[keep]), or, if blank is a "
+        "class, name it: pandas.Series(y).replace(r'^\\s*$', 'blank', regex=True)."
+    )
+
+
+class BlankLabels(BayesgenWarning):
+    """Blank text among the labels was interpreted as the mark of unlabeled rows."""
+
+    unlabelled = Sentence(
+        "some labels are blank text: these rows are read as unlabeled. If blank is a class, name "
+        "it: pandas.Series(y).replace(r'^\\s*$', 'blank', regex=True); pandas.Series(y).replace("
+        "r'^\\s*$', None, regex=True) silences this warning."
+    )
+
+
+class SimilarClasses(BayesgenWarning):
+    """Classes differ only by blanks or case."""
+
+    @classmethod
+    def among(cls, groups: list[list]) -> "SimilarClasses":
+        """`groups` of the classes differ only so."""
+        return cls(
+            f"classes differ only by blanks or case: {paired(groups)}. If they mean the same, "
+            "write them alike: pandas.Series(y).str.split().str.join(' ').str.lower(); if not, "
+            "give them names that differ by more."
+        )
 
 
 class MinusOneLabels(MissingLabels):

@@ -19,6 +19,13 @@ class DifferentModels(BayesgenError, ValueError):
         "same columns. Fit the other to rows that have it, with missing values (NaN) where it is "
         "unknown."
     )
+    vocabulary = Sentence(
+        "only one of the classifiers knows the {only:named word}; merge needs two with the same "
+        "vocabulary. Fit both with the words of both: words = sorted({{*one.vectorizer_"
+        ".get_feature_names_out(), *other.vectorizer_.get_feature_names_out()}}); "
+        "bg.BagOfWords(vectorizer=sklearn.base.clone(one.vectorizer_)"
+        ".set_params(vocabulary=words))."
+    )
     order = Sentence(
         "the classifiers read their columns in different orders, {one:listed} and {other:listed}. "
         "Fit both to X[{one}]."

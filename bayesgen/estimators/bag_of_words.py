@@ -1,7 +1,7 @@
 """Bag-of-words classifier for texts or word counts."""
 
 from collections.abc import Callable
-from typing import ClassVar, Literal, Protocol, runtime_checkable
+from typing import ClassVar, Literal, Protocol, Self, runtime_checkable
 
 import numpy as np
 from scipy.sparse import issparse
@@ -9,7 +9,14 @@ from sklearn.base import clone
 from sklearn.utils import Tags
 
 from bayesgen.classes import Spec as ClassPriorSpec
-from bayesgen.errors import EmptyDocuments, InvalidArgument, InvalidTexts, NoAttribute, warn
+from bayesgen.errors import (
+    DifferentModels,
+    EmptyDocuments,
+    InvalidArgument,
+    InvalidTexts,
+    NoAttribute,
+    warn,
+)
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import Blocks
 from bayesgen.estimators.decisions import EncodedRows
@@ -115,6 +122,17 @@ class BagOfWords(Classifier):
                 raise NoAttribute.counts()
             self._vectorizer = _counter(vocabulary=self._known_words)
         return self._vectorizer
+
+    def merge(self, other: Self) -> Self:
+        """Return a new classifier fitted to the texts of both, as `Classifier.merge` says.
+
+        Raises:
+            DifferentModels: they differ in an argument or a column, or their vocabularies do.
+        """
+        words = self._known_words, getattr(other, "_known_words", None)
+        if words[0] is not None and words[1] is not None and (only := {*words[0]} ^ {*words[1]}):
+            raise DifferentModels.vocabulary(sorted(only))
+        return super().merge(other)
 
     def _blocks(self, table: Table) -> Blocks:
         return {BLOCK: (self._likelihood(), table.names)}

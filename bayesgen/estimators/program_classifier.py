@@ -30,6 +30,7 @@ from bayesgen.table import (
     Table,
     fill_table,
     free,
+    from_dicts,
     read_table,
     require_container,
 )
@@ -306,7 +307,7 @@ def read(estimator: object, X: object, *, reset: bool) -> ProgramTable:
         if len(set(lengths.values())) != 1:
             raise InvalidProgramRows.lengths(lengths)
         return _table(arrays, DICT)
-    kind = require_container(X)
+    kind, X = require_container(X), from_dicts(X)
     if issparse(X):
         raise UnsupportedTable.sparse_for("A program of your own")
     if kind == "frame":

@@ -4,6 +4,7 @@ The parts of a loaded model must agree on blocks, classes, columns, levels and d
 """
 
 import dataclasses
+import functools
 import inspect
 import os
 import re
@@ -14,7 +15,6 @@ from typing import Any, cast, get_args
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
 from bayesgen.classes import ClassPrior
 from bayesgen.errors import InvalidModelFile, UnsavableModel
@@ -54,7 +54,6 @@ ROOTS: Mapping[str, tuple[type, ...]] = {
 """Types that files may hold, with their descendants in this library: a new family, posterior or
 estimator needs no line here."""
 
-VECTORIZERS = {f"sklearn.{cls.__name__}": cls for cls in (CountVectorizer, HashingVectorizer)}
 VOCABULARY = ("vocabulary_", "fixed_vocabulary_")
 """Attributes of scikit-learn's counters of words that are saved, beside their settings."""
 
@@ -66,6 +65,17 @@ Sizes = Mapping[str, int]
 
 PROGRAM = "program"
 """The record of a program of the user's own: its import path, never its code."""
+
+
+@functools.cache
+def vectorizers() -> Mapping[str, type]:
+    """Return scikit-learn's counters of words that a file may hold, by the names of its records.
+
+    Imported lazily, so that classifiers of tables start faster.
+    """
+    from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
+
+    return {f"sklearn.{cls.__name__}": cls for cls in (CountVectorizer, HashingVectorizer)}
 
 
 def save(estimator: BaseEstimator, path: str | os.PathLike) -> None:
@@ -123,7 +133,7 @@ class Records:
             if self.story is not None and story is not self.story:
                 raise UnsavableModel.programs(import_path(self.story), import_path(story))
             self.story = story
-        if VECTORIZERS.get(name := f"sklearn.{cls.__name__}") is cls:
+        if vectorizers().get(name := f"sklearn.{cls.__name__}") is cls:
             fitted = {key: vars(value)[key] for key in VOCABULARY if key in vars(value)}
             return Record(name, {"parameters": parameters, "fitted": fitted})
         if not any(map(is_ours, cls.__mro__)):
@@ -142,7 +152,7 @@ class Records:
         """
         if record.name == PROGRAM:
             return self._program(str(record.parts["path"]))
-        cls = VECTORIZERS.get(record.name) or self.registry.type(record.name)
+        cls = vectorizers().get(record.name) or self.registry.type(record.name)
         if not issubclass(cls, BaseEstimator):
             raise InvalidStructure(f"{record.name!r} is not an estimator")
         parameters, fitted = (cast(dict, record.parts[n]) for n in ("parameters", "fitted"))

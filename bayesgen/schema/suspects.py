@@ -1,6 +1,8 @@
-"""Warnings about columns that may not be features: numbers stored as text, row numbers, keys.
+"""Warnings about columns that may not be as they seem.
 
-They are not errors: codes such as ICD's mix numbers and text, and a measured column may be sorted.
+Numbers stored as text, row numbers, keys, blank text, and levels that may be one level in two
+spellings. They are not errors: codes such as ICD's mix numbers and text, a measured column may be
+sorted, and "m" and "M" may differ.
 """
 
 import re
@@ -9,8 +11,15 @@ from collections.abc import Mapping
 import numpy as np
 from jaxtyping import Bool
 
-from bayesgen.errors import BayesgenWarning, IdentifierColumn, NotNumeric, TextNumbers
-from bayesgen.table import Name, Table, TableColumn, is_number
+from bayesgen.errors import (
+    BayesgenWarning,
+    BlankText,
+    IdentifierColumn,
+    NotNumeric,
+    SimilarLevels,
+    TextNumbers,
+)
+from bayesgen.table import Name, Table, TableColumn, alike, is_number
 
 FEW_ROWS = 20
 """With so few rows neither a level for every row nor ascending numbers are a sign of a key."""
@@ -32,11 +41,20 @@ def suspicions(table: Table, n_levels: Mapping[Name, int]) -> list[BayesgenWarni
     # columns of an array have no names, and are measured
     named = table.container != "numpy"
     place = {column.name: (column, i == 0) for i, column in enumerate(table.columns)}
-    found = []
+    found: list[BayesgenWarning] = []
     for name, n in n_levels.items():
         column, first = place[name]
-        found.append(_suspicion(column, n, named=named, first=first))
-    return [warning for warning in found if warning is not None]
+        if not column.declared and (groups := alike(column.levels)):
+            found.append(SimilarLevels.column(name, groups))
+        suspicion = _suspicion(column, n, named=named, first=first)
+        found += [] if suspicion is None else [suspicion]
+    return found
+
+
+def blank_text(table: Table) -> BlankText | None:
+    """Return a warning about text of blanks alone, which is read as missing."""
+    blank = [] if table.matrix is not None else [c.name for c in table.columns if c.blank]
+    return BlankText.in_columns(blank) if blank else None
 
 
 def _suspicion(
@@ -62,13 +80,16 @@ def _suspicion(
 
 def not_numeric(found: TableColumn) -> NotNumeric:
     """Return the error about a column of levels where numbers are needed."""
-    number = _are_numbers(found)
-    seen = number[found.values[found.values >= 0]]
-    if found.declared or 2 * seen.sum() <= len(seen):
+    if are_words(found):
         return NotNumeric.column(found.name, found.levels)
-    if seen.all():
-        return NotNumeric.text(found.name)
-    return NotNumeric.cells(found.name, _others(found, number))
+    others = _others(found, _are_numbers(found))
+    return NotNumeric.cells(found.name, others) if others else NotNumeric.text(found.name)
+
+
+def are_words(found: TableColumn) -> bool:
+    """Return whether a column of levels is more than numbers that are written as text."""
+    seen = _are_numbers(found)[found.values[found.values >= 0]]
+    return found.declared or 2 * seen.sum() <= len(seen)
 
 
 def _are_numbers(found: TableColumn) -> Bool[np.ndarray, " level"]:

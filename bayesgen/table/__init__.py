@@ -4,9 +4,11 @@ from bayesgen.table.columns import Name as Name
 from bayesgen.table.columns import Names as Names
 from bayesgen.table.columns import Table as Table
 from bayesgen.table.columns import TableColumn as TableColumn
+from bayesgen.table.columns import alike as alike
 from bayesgen.table.columns import check_counts as check_counts
 from bayesgen.table.columns import free as free
 from bayesgen.table.columns import free_names as free_names
+from bayesgen.table.columns import is_blank as is_blank
 from bayesgen.table.columns import is_number as is_number
 from bayesgen.table.columns import tables_together as tables_together
 from bayesgen.table.columns import with_column as with_column
@@ -15,6 +17,7 @@ from bayesgen.table.content import row_keys as row_keys
 from bayesgen.table.content import uniform as uniform
 from bayesgen.table.one_hot import indicators as indicators
 from bayesgen.table.one_hot import levels_of as levels_of
+from bayesgen.table.reading import from_dicts as from_dicts
 from bayesgen.table.reading import is_frame as is_frame
 from bayesgen.table.reading import read_table as read_table
 from bayesgen.table.reading import read_texts as read_texts

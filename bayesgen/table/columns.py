@@ -68,6 +68,7 @@ class TableColumn:
     declared: whether the dtype itself names the levels (boolean, pandas Categorical, polars Enum,
         Arrow dictionary).
     whole: whether the dtype of a column of a frame is one of integers.
+    blank: whether some cells, read as missing, are text of blanks alone.
     """
 
     name: Name
@@ -76,6 +77,7 @@ class TableColumn:
     levels: tuple = ()
     declared: bool = False
     whole: bool = False
+    blank: bool = False
 
     @property
     def is_missing(self) -> bool:
@@ -255,11 +257,30 @@ def is_number(text: str) -> bool:
     return NUMBER.fullmatch(text) is not None
 
 
+def is_blank(cell: object) -> bool:
+    """Return whether a cell is text of blanks alone, or empty."""
+    return isinstance(cell, str) and not cell.strip()
+
+
+def alike(names: Iterable) -> list[list]:
+    """Return the groups of texts that differ only by blanks or case, each in order.
+
+    Examples:
+        >>> alike(["no", "yes", "No ", "north", 1])
+        [['No ', 'no']]
+    """
+    groups: dict[str, list] = {}
+    for name in names:
+        if isinstance(name, str):
+            groups.setdefault(" ".join(name.split()).lower(), []).append(name)
+    return [sorted(group) for group in groups.values() if len(group) > 1]
+
+
 def checked_columns(columns: Iterable[TableColumn]) -> tuple[TableColumn, ...]:
     """Return validated columns, with numbers as float64 and levels in order.
 
-    Numbers may have any real dtype. Levels may be in any order, None and NaN among them, which
-    count as missing; undeclared ones are sorted, and those without a row are left out.
+    Numbers may have any real dtype. Levels may be in any order; None, NaN and text of blanks alone
+    among them count as missing; undeclared ones are sorted, and those without a row are left out.
 
     Raises:
         InvalidValues: a number is infinite or beyond 1e150.
@@ -273,15 +294,17 @@ def _checked(column: TableColumn) -> TableColumn:
         check_magnitude((column.name,), values[:, None])
         return replace(column, values=values)
     codes, levels = column.values.astype(np.int64, copy=False), column.levels
-    kept = [i for i, level in enumerate(levels) if level is not None and level == level]
+    used = np.bincount(codes[codes >= 0], minlength=len(levels)) > 0
+    blank = [i for i, level in enumerate(levels) if is_blank(level)]
+    kept = [i for i, v in enumerate(levels) if v is not None and v == v and i not in blank]
     if not column.declared:
-        used = np.bincount(codes[codes >= 0], minlength=len(levels)) > 0
         kept = sorted((i for i in kept if used[i]), key=levels.__getitem__)
     if kept != list(range(len(levels))):
         position = np.full(len(levels) + 1, -1)
         position[kept] = np.arange(len(kept))
         codes = position[codes]
-    return replace(column, values=codes, levels=tuple(levels[i] for i in kept))
+    found = tuple(levels[i] for i in kept)
+    return replace(column, values=codes, levels=found, blank=bool(used[blank].any()))
 
 
 def check_magnitude(names: tuple[Name, ...], values: Num[np.ndarray, "row feature"]) -> None:

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import bayesgen as bg
+from bayesgen import errors
 from bayesgen.cli import main
 from bayesgen.cli.cures import in_options
 
@@ -143,10 +144,39 @@ SILENT = {"worse", "heavy", "singular"}
         ("Use bg.StackedClassifier(), or LDA(temper='columns').", "Use --model stacked."),
         ("Fit with inference='map' or 'exact'.", "Fit with --inference map or exact."),
         ("weight: unlabelled=0.1.", "weight: --unlabelled 0.1."),
+        (
+            "Pass members={'linear': bg.LDA(levels='indicators'), ...} to fit it anyway.",
+            "Name fewer columns by --columns to fit it.",
+        ),
     ],
 )
 def test_cures_are_options(sentence, typed):
     assert in_options(sentence) == typed
+
+
+@pytest.mark.parametrize(
+    ("warning", "cure"),
+    [
+        (errors.BlankText.in_columns(["a"]), "name it in the file."),
+        (
+            errors.BlankLabels.unlabelled(),
+            "name it in the file; leave these cells empty to silence this warning.",
+        ),
+        *(
+            (
+                warning,
+                "write them alike in the file; if not, give them names that differ by more.",
+            )
+            for warning in (
+                errors.SimilarLevels.column("a b", [["No", "no"]]),
+                errors.SimilarClasses.among([["No", "no"]]),
+            )
+        ),
+    ],
+)
+def test_notes_about_blanks_are_for_files(warning, cure):
+    sentence = in_options(str(warning))
+    assert sentence.endswith(cure) and not PYTHON.search(sentence)
 
 
 @pytest.mark.filterwarnings("always")

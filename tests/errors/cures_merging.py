@@ -4,6 +4,7 @@ import copy
 
 import numpy as np
 import pandas as pd
+import sklearn.base
 from cures_tables import NUMBERS, Y
 
 import bayesgen as bg
@@ -22,6 +23,21 @@ def fit(X=NUMBERS, y=Y, likelihood="auto", **options):
 
 def stack():
     return bg.StackedClassifier([bg.LDA()], progress=False).fit(MORE, Y * 2)
+
+
+def words(text, vectorizer=None):
+    return bg.BagOfWords(vectorizer=vectorizer).fit([text, "proof"], ["history", "science"])
+
+
+def one_vocabulary(one, other):
+    """Return a vectorizer with the words of two classifiers, as the sentence makes it."""
+    vocabulary = sorted(
+        {*one.vectorizer_.get_feature_names_out(), *other.vectorizer_.get_feature_names_out()}
+    )
+    return sklearn.base.clone(one.vectorizer_).set_params(vocabulary=vocabulary)
+
+
+BOTH = one_vocabulary(words("king food"), words("king sun"))
 
 
 def merge(one, other):
@@ -47,6 +63,11 @@ MERGING = {
         lambda: merge(fit(), fit(NUMBERS[["a"]])),
         "with missing values (NaN) where it is unknown",
         lambda: merge(fit(), fit(NUMBERS.assign(b=[np.nan, 1.0, 3.0, np.nan, 2.0, 4.0]))),
+    ),
+    "DifferentModels.vocabulary": (
+        lambda: merge(words("king food"), words("king sun")),
+        "bg.BagOfWords(vectorizer=sklearn.base.clone(one.vectorizer_).set_params(vocabulary=words))",
+        lambda: merge(words("king food", BOTH), words("king sun", BOTH)),
     ),
     "DifferentModels.order": (
         lambda: merge(fit(), fit(NUMBERS[["b", "a"]])),

@@ -16,6 +16,9 @@ NUMBERS = pd.DataFrame({"a": [1.0, 2.0, 4.0, 7.0, 5.0, 6.0], "b": [2.0, 1.0, 5.0
 GAPS = NUMBERS.assign(b=[2.0, np.nan, 5.0, 4.0, 9.0, 7.0])
 TEXTS = ["good film", "bad film", "good play", "bad play"]
 LABELS = [1, 0, 1, 0]
+SPELLINGS = ["red", "Red", "red ", "blue", "blue", "blue"]
+UNSURE = [*Y[:5], " "]
+BLANK = r"^\s*$"
 DOSE = {"colour": bg.Categorical(), "smoker": bg.Bernoulli()}
 COUNTS = csr_array([[1, 0], [0, 2], [1, 0], [0, 3]])
 
@@ -187,10 +190,10 @@ TABLES = {
         "X.collect()",
         lambda: naive(pl.from_pandas(table()).lazy().collect()),
     ),
-    "UnsupportedTable.records": (
-        lambda: naive(table().to_dict("records")),
+    "UnsupportedTable.columns": (
+        lambda: naive(table().to_dict("list")),
         "pandas.DataFrame(X)",
-        lambda: naive(pd.DataFrame(table().to_dict("records"))),
+        lambda: naive(pd.DataFrame(table().to_dict("list"))),
     ),
     "UnsupportedTable.sparse": (
         lambda: bg.compare({"lda": bg.LDA()}, COUNTS, LABELS),
@@ -293,6 +296,50 @@ COLUMNS = {
         lambda: naive(likelihood={"colour": bg.Normal()}, remainder="auto"),
         "likelihood={'colour': bg.Categorical(), ...}",
         lambda: naive(likelihood={"colour": bg.Categorical()}, remainder="auto"),
+    ),
+    "BlankText.in_columns": (
+        lambda: naive(table(colour=["red", " ", "blue", "blue", "red", ""])),
+        r"X.replace(r'^\s*$', None, regex=True)",
+        lambda: [
+            naive(
+                table(colour=["red", " ", "blue", "blue", "red", ""]).replace(BLANK, to, regex=True)
+            )
+            for to in ("blank", None)
+        ],
+    ),
+    "SimilarLevels.column": (
+        lambda: naive(table(colour=SPELLINGS)),
+        "X['colour'] = X['colour'].str.split().str.join(' ').str.lower()",
+        lambda: [
+            naive(table(colour=pd.Series(SPELLINGS).str.split().str.join(" ").str.lower())),
+            naive(table(colour=SPELLINGS).astype({"colour": "category"})),
+        ],
+    ),
+    "MissingLabels.blank": (
+        lambda: naive(table(), UNSURE, unlabelled=None),
+        "keep = pandas.Series(y).str.strip() != ''",
+        lambda: naive(table()[:5], pd.Series(UNSURE)[pd.Series(UNSURE).str.strip() != ""]),
+    ),
+    "BlankLabels.unlabelled": (
+        lambda: naive(table(), UNSURE),
+        r"pandas.Series(y).replace(r'^\s*$', 'blank', regex=True)",
+        lambda: naive(table(), pd.Series(UNSURE).replace(BLANK, "blank", regex=True)),
+    ),
+    "SimilarClasses.among": (
+        lambda: naive(table(), ["sick", "Sick", "sick", "well", "well ", "well"]),
+        "pandas.Series(y).str.split().str.join(' ').str.lower()",
+        lambda: naive(
+            table(),
+            pd.Series(["sick", "Sick", "sick", "well", "well ", "well"])
+            .str.split()
+            .str.join(" ")
+            .str.lower(),
+        ),
+    ),
+    "NotNumeric.discriminant": (
+        lambda: lda(table(), Y),
+        "bg.LDA(levels='indicators')",
+        lambda: lda(table(), Y, levels="indicators"),
     ),
     "NotLevels.fractions": (
         lambda: naive(likelihood={"dose": bg.Categorical()}, remainder="auto"),

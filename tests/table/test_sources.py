@@ -12,7 +12,7 @@ import pytest
 from pyarrow import dataset, feather, parquet
 
 from bayesgen.errors import InvalidSource, InvalidTable
-from bayesgen.table.sources import source_of
+from bayesgen.table.sources import csv_files, source_of
 from bayesgen.table.sources.csv_files import CsvFiles
 
 ROWS = 500
@@ -161,6 +161,56 @@ def test_csv_cells_are_read_by_the_kind_that_is_asked_for(tmp_path):
     files = CsvFiles((str(tmp_path / "a.csv"),))
     ((_, start, table),) = files.tables({"a": "text", "b": "number"})
     assert (start, table.to_pydict()) == (0, {"a": ["007", None], "b": [1.0, 2.0]})
+
+
+PADDED = [
+    # text of the file, kinds asked for, columns
+    (' a ,b\n1 ," x "\n  , y\n NA,  \n', None, {"a": [1, None, None], "b": ["x", "y", None]}),
+    ("a,b\n1, x\n ,y \n", {"a": "number", "b": "text"}, {"a": [1.0, None], "b": ["x", "y"]}),
+    ("a,b\n  , true\n2,NA \n", None, {"a": [None, 2], "b": [True, None]}),
+    ("a,b\n  , true\n2, \n", {"b": "boolean"}, {"b": [True, None]}),
+    ("a;b\n1,5 ;\t\n ; 2,5\n", None, {"a": [1.5, None], "b": [None, 2.5]}),
+    ("a,b\n ,1\nx,2\n", None, {"a": [None, "x"], "b": [1, 2]}),
+    ("a,b\n  ,1\n  ,2\n", None, {"a": [None, None], "b": [1, 2]}),
+]
+
+
+@pytest.mark.parametrize(("text", "kinds", "found"), PADDED)
+def test_blanks_around_csv_cells_and_names_are_no_part_of_them(text, kinds, found, tmp_path):
+    (tmp_path / "a.csv").write_text(text)
+    ((_, _, table),) = CsvFiles((str(tmp_path / "a.csv"),)).tables(kinds)
+    assert table.to_pydict() == found
+
+
+def test_blanks_around_cells_that_were_declared_missing(tmp_path):
+    (tmp_path / "a.csv").write_text("a,b\n ? ,x\n3, ?\n")
+    ((_, _, table),) = CsvFiles((str(tmp_path / "a.csv"),), missing=("?",)).tables(None)
+    assert table.to_pydict() == {"a": [None, 3], "b": ["x", None]}
+
+
+@pytest.mark.parametrize("kinds", [None, {"a": "number", "b": "text"}])
+def test_blank_cells_after_many_rows_lose_and_repeat_none(kinds, tmp_path, monkeypatch):
+    """Where a block has the first blank cell, reading starts again after the blocks before it."""
+    monkeypatch.setattr(csv_files, "BLOCK_BYTES", 64)
+    cells = [str(i) for i in range(100)]
+    cells[60], cells[80] = "  ", " NA"
+    (tmp_path / "a.csv").write_text("a,b\n" + "".join(f"{cell}, x{cell}\n" for cell in cells))
+    tables = [table for _, _, table in CsvFiles((str(tmp_path / "a.csv"),)).tables(kinds)]
+    assert len(tables) > 5
+    numbers = [i if cells[i].isdigit() else None for i in range(100)]
+    assert [a for table in tables for a in table.column("a").to_pylist()] == numbers
+
+
+def test_a_blank_cell_hides_no_cell_of_another_kind(tmp_path):
+    (tmp_path / "a.csv").write_text("a,b\n  ,1\n3,2\nlow,3\n")
+    with pytest.raises(InvalidSource, match=r"column 'a' of .* holds 'low'"):
+        list(CsvFiles((str(tmp_path / "a.csv"),)).tables({"a": "number"}))
+
+
+def test_names_that_differ_by_blanks_are_one(tmp_path):
+    (tmp_path / "a.csv").write_text("a, a\n1,2\n")
+    with pytest.raises(InvalidTable, match="more than one column named 'a'"):
+        CsvFiles((str(tmp_path / "a.csv"),)).names()
 
 
 @pytest.mark.parametrize("name", ["a Parquet file", "an Arrow file", "a CSV file", "a folder"])

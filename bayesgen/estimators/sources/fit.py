@@ -24,7 +24,7 @@ from bayesgen.estimators.learned_arguments import learned_from_rows
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.estimators.updates.accumulation import accumulated
 from bayesgen.progress_bar import Progress, progress_bar
-from bayesgen.table import is_frame, read_marked_target, read_target
+from bayesgen.table import from_dicts, is_frame, read_marked_target, read_target
 from bayesgen.table.sources import FindRow, Part, Source, source_of
 
 C = TypeVar("C", bound=Any)
@@ -184,6 +184,7 @@ def fit_column(classifier: C, X: object, y: str, sample_weight: object) -> C:
     source = source_of(X)
     if source is not None:
         return classifier._fit_source(LabelledSource.of(source, y, sample_weight))
+    X = from_dicts(X)
     if not is_frame(X):
         raise InvalidSource.no_names(y, X)
     part = Part("X", 0, X)

@@ -1,9 +1,13 @@
-"""CSV files, whose columns have one type in all rows of all files."""
+"""CSV files, whose columns have one type in all rows of all files.
+
+Blanks around cells and names of columns are no part of them: a cell of blanks is missing.
+"""
 
 import collections
 import contextlib
 import dataclasses
 import functools
+import itertools
 import re
 from collections.abc import Generator, Iterator, Mapping
 
@@ -13,6 +17,7 @@ from pyarrow import csv
 from bayesgen.errors import IncompletePart, InvalidSource, InvalidTable, warn
 from bayesgen.errors.sources import reason
 from bayesgen.table.columns import Name
+from bayesgen.table.sources.csv_cells import converted, either, misfit, narrowest, trimmed
 from bayesgen.table.sources.csv_dialect import CsvDialect, require_text
 from bayesgen.table.sources.csv_quotes import require_closed_quotes
 
@@ -74,12 +79,12 @@ class CsvFiles:
         return tuple(dict.fromkeys(name for path in self.paths for name in self._columns[path]))
 
     @functools.cached_property
-    def _columns(self) -> dict[str, list[str]]:
-        """The columns of each file."""
+    def _columns(self) -> dict[str, dict[str, str]]:
+        """The columns of each file: name -> the same as the file has it, with its blanks."""
         found = {}
         for path in self.paths:
             with self._opened(path) as reader:
-                found[path] = list(_distinct(reader.schema))
+                found[path] = dict(zip(_distinct(reader.schema), reader.schema.names, strict=True))
         return found
 
     def tables(self, kinds: Mapping[Name, str] | None) -> Iterator[tuple[str, int, pa.Table]]:
@@ -103,21 +108,70 @@ class CsvFiles:
                 warn(IncompletePart.lacks(f"file {path!r}", absent))
             require_closed_quotes(path, self.dialects[path].separator)
             start = 0
-            with self._opened(path, types, list(types)) as reader:
-                for batch in reader:
-                    yield path, start, pa.Table.from_batches([batch])
-                    start += len(batch)
+            for table in self._converted(path, types):
+                yield path, start, table
+                start += len(table)
+
+    def _converted(self, path: str, types: Types) -> Iterator[pa.Table]:
+        """Yield the rows of a file, cells without the blanks around them.
+
+        pyarrow does not read a cell of blanks, or a padded "NA", as a missing number. Where it
+        meets one, the column is read as text from there on, and converted once it is trimmed.
+        """
+        columns, as_text, read = list(self._columns[path]), set(), 0
+        while True:
+            asked = types | dict.fromkeys(as_text, pa.string())
+            try:
+                with self._opened(path, asked, list(types), translated=False) as reader:
+                    for batch in itertools.islice(reader, read, None):
+                        yield self._trimmed(path, batch, types)
+                        read += 1
+                return
+            except pa.ArrowInvalid as error:
+                invalid = INVALID_CELL.search(str(error))
+                name = None if invalid is None else columns[int(invalid[1])]
+                if invalid is None or invalid[3] is None or name is None or name in as_text:
+                    raise self._refusal(path, error) from error
+                cell = trimmed(pa.array([invalid[3]]), self._nulls)
+                if misfit(cell, types[name], self.dialects[path].decimal) is not None:
+                    raise self._refusal(path, error) from error
+                as_text.add(name)
+
+    def _trimmed(self, path: str, batch: pa.RecordBatch, types: Types) -> pa.Table:
+        """Return rows without the blanks around their cells, of these types.
+
+        Raises:
+            InvalidSource: a cell is not of its column's type.
+        """
+        decimal, cells = self.dialects[path].decimal, []
+        for (name, kind), column in zip(types.items(), batch.columns, strict=True):
+            text = trimmed(column, self._nulls)
+            try:
+                cells.append(converted(text, kind, decimal))
+            except pa.ArrowInvalid as error:
+                cell = misfit(text, kind, decimal)
+                raise InvalidSource.cell(
+                    path, name, KINDS.get(str(kind), str(kind)), cell
+                ) from error
+        return pa.table(cells, names=list(types))
+
+    @property
+    def _nulls(self) -> pa.Array:
+        """Cells that mean "missing"."""
+        return pa.array([*NULLS, *(text.strip() for text in self.missing)])
 
     @functools.cached_property
     def types(self) -> Types:
         """The columns and types that hold for all rows.
 
         They are guessed from the first 4 MB of each file; where a later cell does not fit, they
-        widen (whole number, number, text) and reading starts again.
+        widen (whole number, number, text) and reading starts again. Columns of text may turn out to
+        hold numbers once the blanks around them are gone.
         """
         widened: Types = {}
         while True:
-            found = self._read_types(widened)
+            narrow: Types = {}
+            found = self._read_types(widened, narrow)
             if found is None:
                 continue
             types: dict[str, set[pa.DataType]] = collections.defaultdict(set)
@@ -126,23 +180,32 @@ class CsvFiles:
                     types[name].add(kind)
             differ = {name: common(kinds) for name, kinds in types.items() if len(kinds) > 1}
             if not differ:
-                return {name: next(iter(types[name])) for name in self.names()}
+                return {name: narrow.get(name, next(iter(types[name]))) for name in self.names()}
             widened |= differ
 
-    def _read_types(self, widened: Types) -> list[Types] | None:
-        """Return the types of each file; None: a cell did not fit, and its type has widened."""
+    def _read_types(self, widened: Types, narrow: Types) -> list[Types] | None:
+        """Return the types of each file; None: a cell did not fit, and its type has widened.
+
+        narrow: becomes the narrowest types of the columns of text, blanks around cells removed.
+        """
         found = []
         for path in self.paths:
+            decimal = self.dialects[path].decimal
             try:
                 with self._opened(path, widened, translated=False) as reader:
-                    # a cell that does not fit its column is detected only when parsed
-                    collections.deque(reader, maxlen=0)
                     found.append(_distinct(reader.schema))
+                    # a cell that does not fit its column is detected only when parsed
+                    for batch in reader:
+                        for (name, kind), cells in zip(found[-1].items(), batch, strict=True):
+                            known = narrow.get(name, pa.null())
+                            if pa.types.is_string(kind) and not pa.types.is_string(known):
+                                text = trimmed(cells, self._nulls)
+                                narrow[name] = either(known, narrowest(text, decimal))
             except pa.ArrowInvalid as error:
                 invalid = INVALID_CELL.search(str(error))
                 if invalid is None or invalid[3] is None:
                     raise self._refusal(path, error) from error
-                name = self._columns[path][int(invalid[1])]
+                name = list(self._columns[path])[int(invalid[1])]
                 widened[name] = wider(invalid[2], invalid[3], self.dialects[path].decimal)
                 return None
             for name, kind in found[-1].items():
@@ -159,8 +222,16 @@ class CsvFiles:
         *,
         translated: bool = True,
     ) -> Generator[csv.CSVStreamingReader]:
-        """Open a file; errors of pyarrow become sentences if `translated`."""
+        """Open a file; errors of pyarrow become sentences if `translated`.
+
+        types, names: of the columns, by their names without blanks.
+        """
         dialect = self.dialects[path]
+        padded = self._columns[path] if types or names else {}
+        if types is not None:
+            types = {padded.get(name, name): kind for name, kind in types.items()}
+        if names is not None:
+            names = [padded.get(name, name) for name in names]
         try:
             with csv.open_csv(
                 path,
@@ -188,7 +259,7 @@ class CsvFiles:
         if invalid is None:
             return InvalidSource.unreadable(path, reason(error))
         column, kind, cell, _ = invalid.groups()
-        name = self._columns[path][int(column)]
+        name = list(self._columns[path])[int(column)]
         if cell is None:
             return InvalidSource.not_text(name, path)
         return InvalidSource.cell(path, name, KINDS.get(kind, kind), cell)
@@ -232,12 +303,12 @@ def common(kinds: set[pa.DataType]) -> pa.DataType:
 
 
 def _distinct(schema: pa.Schema) -> Types:
-    """Return types by name.
+    """Return types by name; blanks around a name are no part of it.
 
     Raises:
         InvalidTable: two columns have one name.
     """
-    count = collections.Counter(schema.names)
+    count = collections.Counter(name.strip() for name in schema.names)
     if twice := sorted(name for name, times in count.items() if times > 1):
         raise InvalidTable.duplicate_names(twice)
-    return {field.name: field.type for field in schema}
+    return {field.name.strip(): field.type for field in schema}
