@@ -24,6 +24,9 @@ from bayesgen.typing import Params, Traceable
 POOLED_STEPS = 10
 """Steps of EM toward the covariance that classes share. Without them the correlations of crabs with
 20 % of the cells missing are so much too small that a stack loses .02 nats."""
+ELIMINATED = 20
+"""Missing columns up to which elimination for all cells at once is faster than LAPACK's inverses
+(microseconds a cell: .12 and .6 for 4, .8 and 2.1 for 8, 4.5 and 6.6 for 15, 31 and 27 for 30)."""
 RIDGE = 1e-6
 """Share of its variance that is added to that of a column, since columns may repeat each other."""
 
@@ -51,46 +54,59 @@ def expected(
     noise, within = np.zeros((2, n_classes, p, p))
     for gaps in statistics.gaps:
         cells, missing = gaps.cells, gaps.missing
-        k, n = factor[cells, None, None], statistics.cell_count[cells, None, None]
-        covariance = np.linalg.inv(precision[k, missing[:, :, None], missing[:, None]])
-        step = covariance @ np.take_along_axis(pull[cells], missing, axis=1)[..., None]
-        filled[cells[:, None], missing] = -step[..., 0]
-        noise += _scattered(n * covariance, label[cells], missing, noise.shape)
+        # (missing, missing, cell): cells come last, so that NumPy runs along them
+        entry = (missing * p)[:, None] + missing
+        covariance = inverses(precision.ravel().take(factor[cells] * p * p + entry))
+        filled[cells, missing] = -(covariance * pull[cells, missing]).sum(axis=1)
+        added = statistics.cell_count[cells] * covariance
+        place = label[cells] * p * p + entry
+        noise += np.bincount(place.ravel(), added.ravel(), noise.size).reshape(noise.shape)
         if len(gaps.varying):
-            slope = _slopes(statistics, precision, gaps, covariance)
             cells = cells[gaps.varying]
-            scatter = statistics.cell_scatter[cells] / (width[cells, :, None] * width[cells, None])
-            np.add.at(within, label[cells], slope @ scatter @ slope.mT)
+            slope = _slopes(statistics, precision, gaps, covariance) / width[cells, None]
+            member = np.equal(label[cells], np.arange(n_classes)[:, None]).astype(float)
+            spread = slope @ statistics.cell_scatter[cells] @ slope.mT
+            within += (member @ spread.reshape(len(cells), p * p)).reshape(within.shape)
     scatter = (noise + within) * (unit[:, :, None] * unit[:, None])
     return _merged(statistics, centre + width * filled, scatter)
 
 
-def _scattered(
-    blocks: Float[np.ndarray, "cell missing missing"],
-    label: Int[np.ndarray, " cell"],
-    missing: Int[np.ndarray, "cell missing"],
-    shape: tuple[int, int, int],
-) -> Float[np.ndarray, "class feature feature"]:
-    """Return the sums by class of blocks of some rows and columns each."""
-    place = (label[:, None, None] * shape[1] + missing[:, :, None]) * shape[2] + missing[:, None]
-    return np.bincount(place.ravel(), blocks.ravel(), minlength=np.prod(shape)).reshape(shape)
+def inverses(
+    blocks: Float[np.ndarray, "missing missing cell"],
+) -> Float[np.ndarray, "missing missing cell"]:
+    """Return the inverses of positive definite matrices, along the last axis, in their place.
+
+    Small ones by Gauss-Jordan elimination, which needs no pivots here: column by column for all
+    matrices at once, in a fifth of LAPACK's time for 4 x 4. LAPACK inverts large ones.
+    """
+    if len(blocks) > ELIMINATED:
+        return np.moveaxis(np.linalg.inv(np.moveaxis(blocks, -1, 0)), 0, -1)
+    for i in range(len(blocks)):
+        pivot = 1 / blocks[i, i]
+        column = blocks[i].copy()
+        share = column * pivot
+        blocks -= column[:, None] * share
+        blocks[i] = blocks[:, i] = share
+        blocks[i, i] = -pivot
+    return np.negative(blocks, out=blocks)
 
 
 def _slopes(
     statistics: MultivariateNormalStatistics,
     precision: np.ndarray,
     gaps: Gaps,
-    covariance: np.ndarray,
+    covariance: Float[np.ndarray, "missing missing cell"],
 ) -> Float[np.ndarray, "some feature feature"]:
     """Return the matrices that fill the deviations of rows of the cells that vary.
 
     precision: by class or one. covariance: of the missing columns of each cell given the others.
     """
-    cells, missing = gaps.cells[gaps.varying], gaps.missing[gaps.varying]
+    cells, missing = gaps.cells[gaps.varying], gaps.missing[:, gaps.varying].T
     seen, factor = statistics.cell_observed[cells], statistics.cell_class[cells] % len(precision)
     slope = np.eye(seen.shape[1]) * seen[:, None]
     cross = np.where(seen[:, None], precision[factor[:, None], missing], 0.0)
-    slope[np.arange(len(cells))[:, None], missing] = -covariance[gaps.varying] @ cross
+    inverse = np.moveaxis(covariance[:, :, gaps.varying], -1, 0)
+    slope[np.arange(len(cells))[:, None], missing] = -inverse @ cross
     return slope
 
 
