@@ -165,7 +165,9 @@ def _pooled(
 ) -> Float[np.ndarray, "1 feature feature"]:
     scatter = statistics.pooled_observed_scatter.copy()
     live = np.flatnonzero(scatter[0].diagonal() > 0)
-    part, found = statistics.take("feature", live), scatter[:, live[:, None], live]
+    part, found = statistics, scatter[:, live[:, None], live]
+    if len(live) < scatter.shape[-1]:
+        part = statistics.take("feature", live)
     columns = part.marginal()
     # missing cells at the means of their classes: correlations are too small at first
     spread = np.sqrt(found[0].diagonal())
