@@ -18,6 +18,7 @@ from bayesgen.likelihoods.multivariate_normal.density import (
     inverse_factors,
     observed_part,
 )
+from bayesgen.likelihoods.multivariate_normal.elimination import Precisions
 from bayesgen.likelihoods.multivariate_normal.expected_moments import expected
 from bayesgen.likelihoods.multivariate_normal.likelihood import correlations
 from bayesgen.likelihoods.multivariate_normal.statistics import gather
@@ -52,9 +53,16 @@ def guessed(statistics: MultivariateNormalStatistics) -> MultivariateNormal:
 
 
 def precisions(
-    matrices: Matrices, seen: Bool[np.ndarray, "row feature"]
+    matrices: Float[np.ndarray, "#row feature feature"], seen: Bool[np.ndarray, "row feature"]
 ) -> tuple[Matrices, Float[np.ndarray, " row"]]:
-    """Return inverses of the observed parts, 0 for missing columns, and their log determinants."""
+    """Return inverses of the observed parts, 0 for missing columns, and their log determinants.
+
+    matrices: of each row, or one of all.
+    """
+    if len(matrices) == 1 and len(seen) > 1:
+        shared = Precisions.of(np.linalg.cholesky(matrices))
+        if shared.eliminable:
+            return shared.of_observed(seen)
     inverse, log_det = inverse_factors(observed_part(matrices, seen))
     whole = inverse.mT @ inverse
     return np.where(seen[:, :, None] & seen[:, None], whole, 0.0), log_det
@@ -73,7 +81,7 @@ def expected_cells(
         covariance: within classes.
     """
     seen = ~np.isnan(x)
-    precision, _ = precisions(np.broadcast_to(covariance, (len(x), *covariance.shape)), seen)
+    precision, _ = precisions(covariance[None], seen)
     slope = precision @ covariance
     away = np.where(seen, x - mean, 0.0)
     filled = np.where(seen, x, mean + (away[:, None] @ slope)[:, 0])

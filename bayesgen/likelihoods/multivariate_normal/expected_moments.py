@@ -13,6 +13,7 @@ import itertools
 import numpy as np
 from jaxtyping import Float, Int
 
+from bayesgen.likelihoods.multivariate_normal.elimination import Precisions, inverses
 from bayesgen.likelihoods.multivariate_normal.statistics import (
     Gaps,
     MultivariateNormalStatistics,
@@ -24,9 +25,6 @@ from bayesgen.typing import Params, Traceable
 POOLED_STEPS = 10
 """Steps of EM toward the covariance that classes share. Without them the correlations of crabs with
 20 % of the cells missing are so much too small that a stack loses .02 nats."""
-ELIMINATED = 20
-"""Missing columns up to which elimination for all cells at once is faster than LAPACK's inverses
-(microseconds a cell: .12 and .6 for 4, .8 and 2.1 for 8, 4.5 and 6.6 for 15, 31 and 27 for 30)."""
 RIDGE = 1e-6
 """Share of its variance that is added to that of a column, since columns may repeat each other."""
 
@@ -43,7 +41,8 @@ def expected(
     params: mean (class, feature) and cholesky (class or 1, feature, feature).
     """
     label, n_classes = statistics.cell_class, len(statistics.count)
-    precision, unit = _precisions(params["cholesky"])
+    precisions = Precisions.of(params["cholesky"])
+    precision, unit = precisions.matrices, precisions.unit
     factor, p = label % len(precision), precision.shape[-1]
     centre, width = params["mean"][label], unit[factor]
     filled = np.where(statistics.cell_observed, statistics.cell_mean - centre, 0.0) / width
@@ -56,7 +55,7 @@ def expected(
         cells, missing = gaps.cells, gaps.missing
         # (missing, missing, cell): cells come last, so that NumPy runs along them
         entry = (missing * p)[:, None] + missing
-        covariance = inverses(precision.ravel().take(factor[cells] * p * p + entry))
+        covariance, _ = inverses(precision.ravel().take(factor[cells] * p * p + entry))
         filled[cells, missing] = -(covariance * pull[cells, missing]).sum(axis=1)
         added = statistics.cell_count[cells] * covariance
         place = label[cells] * p * p + entry
@@ -69,26 +68,6 @@ def expected(
             within += (member @ spread.reshape(len(cells), p * p)).reshape(within.shape)
     scatter = (noise + within) * (unit[:, :, None] * unit[:, None])
     return _merged(statistics, centre + width * filled, scatter)
-
-
-def inverses(
-    blocks: Float[np.ndarray, "missing missing cell"],
-) -> Float[np.ndarray, "missing missing cell"]:
-    """Return the inverses of positive definite matrices, along the last axis, in their place.
-
-    Small ones by Gauss-Jordan elimination, which needs no pivots here: column by column for all
-    matrices at once, in a fifth of LAPACK's time for 4 x 4. LAPACK inverts large ones.
-    """
-    if len(blocks) > ELIMINATED:
-        return np.moveaxis(np.linalg.inv(np.moveaxis(blocks, -1, 0)), 0, -1)
-    for i in range(len(blocks)):
-        pivot = 1 / blocks[i, i]
-        column = blocks[i].copy()
-        share = column * pivot
-        blocks -= column[:, None] * share
-        blocks[i] = blocks[:, i] = share
-        blocks[i, i] = -pivot
-    return np.negative(blocks, out=blocks)
 
 
 def _slopes(
@@ -108,18 +87,6 @@ def _slopes(
     inverse = np.moveaxis(covariance[:, :, gaps.varying], -1, 0)
     slope[np.arange(len(cells))[:, None], missing] = -inverse @ cross
     return slope
-
-
-def _precisions(
-    factors: Float[np.ndarray, "class feature feature"],
-) -> tuple[Float[np.ndarray, "class feature feature"], Float[np.ndarray, "class feature"]]:
-    """Return the inverses of covariances of columns scaled to unit variance, and the deviations.
-
-    The units of the columns would make the inverses ill-conditioned.
-    """
-    unit = np.sqrt((factors**2).sum(axis=-1))
-    inverse = np.linalg.inv(factors / unit[..., None])
-    return inverse.mT @ inverse, unit
 
 
 def _merged(

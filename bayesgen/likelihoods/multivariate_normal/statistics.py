@@ -14,8 +14,8 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.linalg import get_blas_funcs
 
-from bayesgen.likelihoods.base import row_chunks
 from bayesgen.likelihoods.exponential_family import SufficientStatistics
+from bayesgen.likelihoods.multivariate_normal.elimination import by_gaps
 from bayesgen.likelihoods.normal_statistics import NormalStatistics
 from bayesgen.likelihoods.remainder import ROUNDING, UNIT, Remainder, weights_left
 from bayesgen.typing import Labels, Numbers, Traceable, Weights
@@ -31,9 +31,6 @@ which BLAS computes for NumPy if both sides are one array (measured: 1.7 times a
 CONDITION = 100.0
 """Times that an error of a variance counts in a covariance matrix, which is inverted."""
 
-GAP_FLOATS, FEWEST_CELLS = 32_768, 64
-"""Numbers in the missing blocks of cells that are worked on at once: 256 kB stay in a second-level
-cache. With fewer cells NumPy's calls would take longer than their work."""
 PILOT_ROWS = 16
 """Number of rows whose mean is the guess of that of their group."""
 
@@ -170,17 +167,11 @@ class MultivariateNormalStatistics(SufficientStatistics):
     @functools.cached_property
     def gaps(self) -> "list[Gaps]":
         """The cells, those that miss equally many columns together, in chunks."""
-        number = (~self.cell_observed).sum(axis=1)
         spread = self.cell_scatter.any(axis=(1, 2))
-        out = []
-        for m in np.unique(number).tolist():
-            alike = np.flatnonzero(number == m)
-            for chunk in row_chunks(len(alike), max(FEWEST_CELLS, GAP_FLOATS // m**2)):
-                cells = alike[chunk]
-                missing = np.nonzero(~self.cell_observed[cells])[1].reshape(len(cells), m)
-                columns = np.ascontiguousarray(missing.T)
-                out.append(Gaps(cells, columns, np.flatnonzero(spread[cells])))
-        return out
+        return [
+            Gaps(cells, missing, np.flatnonzero(spread[cells]))
+            for cells, missing in by_gaps(self.cell_observed)
+        ]
 
     def total_features(self) -> Traceable:
         """Return sums over complete rows of x_i x_j (i <= j), x and 1, shape (class, natural)."""
