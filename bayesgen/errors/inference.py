@@ -290,3 +290,23 @@ class LeftOut(BayesgenWarning):
             f"member {shown(name)} is left out of the stack: {str(error).rstrip('.')}. Leave it "
             "out of members= to silence this warning."
         )
+
+
+class LongFit(BayesgenWarning):
+    """The fit that begins takes long."""
+
+    @classmethod
+    def about(cls, seconds: float, few: list[str], fewer: float) -> "LongFit":
+        """`few` are members that would take `fewer` seconds."""
+        return cls(
+            f"the fit takes about {_in_words(seconds)}, to judge by the numbers of rows, columns and "
+            f"missing cells; members={few} takes about {_in_words(fewer)}."
+        )
+
+
+def _in_words(seconds: float) -> str:
+    """Return a duration to two digits at most, in seconds, minutes or hours."""
+    for unit, name in ((3600, "hour"), (60, "minute")):
+        if seconds >= 1.5 * unit:
+            return f"{float(f'{seconds / unit:.2g}'):,.0f} {name}s"
+    return f"{max(float(f'{seconds:.1g}'), 1.0):,.0f} seconds"

@@ -241,7 +241,10 @@ def _explained(ask: Ask, encoded: Encoded, reading: Reading) -> Explained:
         first = next(turns)
         if not parts:  # nothing is shown before the first group
             parts.append(_of_prior(reading.contrast(first.before)))
-        missing, every = [is_missing(encoded, cell) for cell in group], itertools.chain([first], turns)
+        missing, every = (
+            [is_missing(encoded, cell) for cell in group],
+            itertools.chain([first], turns),
+        )
         parts += _gathered(every, missing, reading.contrast, parts[0].mean)
         shown = show(shown, encoded, group)
     return _stacked(parts, np.stack)

@@ -11,7 +11,7 @@ Source: Dempster, Laird and Rubin (1977); Little and Rubin, Statistical Analysis
 import itertools
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
 from bayesgen.likelihoods.multivariate_normal.elimination import Precisions, inverses
 from bayesgen.likelihoods.multivariate_normal.statistics import (
