@@ -299,8 +299,8 @@ class LongFit(BayesgenWarning):
     def about(cls, seconds: float, few: list[str], fewer: float) -> "LongFit":
         """`few` are members that would take `fewer` seconds."""
         return cls(
-            f"the fit takes about {_in_words(seconds)}, to judge by the numbers of rows, columns and "
-            f"missing cells; members={few} takes about {_in_words(fewer)}."
+            f"the fit takes about {_in_words(seconds)}, to judge by the numbers of rows, columns "
+            f"and missing cells; members={few} takes about {_in_words(fewer)}."
         )
 
 
