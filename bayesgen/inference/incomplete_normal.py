@@ -167,9 +167,9 @@ class IncompleteNormal(IncompleteData):
     @functools.cached_property
     def _conjugate_mode(self) -> tuple[Params, OptimumReport]:
         conjugate = self.likelihood.with_arrays({"prior": "conjugate"})
-        # kept with the statistics: a fit and its leave-one-out ask for the same mode
-        known = vars(self.statistics).setdefault("_modes", {})
-        key = tuple((name, array.tobytes()) for name, array in conjugate.arrays().items())
+        # a fit and its leave-one-out ask for the same mode
+        known = self.statistics.derived
+        key = ("mode", *((name, array.tobytes()) for name, array in conjugate.arrays().items()))
         if key not in known:
             known[key] = IncompleteNormal(conjugate, self.statistics)._settled()
         return known[key]

@@ -120,11 +120,11 @@ def pooled_scatter(
     """
     if not statistics.has_missing:
         return statistics.pooled_scatter
-    # kept with the statistics: every prior that they complete asks for it
-    known = vars(statistics).setdefault("_pooled", [])
-    if not known:
-        known.append(_pooled(statistics))
-    return known[0]
+    # every prior that they complete asks for it
+    known = statistics.derived
+    if "pooled scatter" not in known:
+        known["pooled scatter"] = _pooled(statistics)
+    return known["pooled scatter"]
 
 
 def _pooled(

@@ -8,7 +8,8 @@ Source of the updates: Chan, Golub and LeVeque (1979), Updating formulae and a p
 
 import dataclasses
 import functools
-from typing import ClassVar
+from collections.abc import Hashable
+from typing import Any, ClassVar
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -163,6 +164,11 @@ class MultivariateNormalStatistics(SufficientStatistics):
     def has_missing(self) -> bool:
         """Whether any row is incomplete."""
         return len(self.cell_class) > 0
+
+    @functools.cached_property
+    def derived(self) -> dict[Hashable, Any]:
+        """Results of long computations from these statistics, which never change, by name."""
+        return {}
 
     @functools.cached_property
     def gaps(self) -> "list[Gaps]":
