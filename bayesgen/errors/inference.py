@@ -103,6 +103,11 @@ class UnreliableLeaveOneOut(BayesgenWarning):
         "large weight (Pareto k up to {worst:.2f}, above {limit:.2f}), and may be far off. Score "
         "held-out rows with bg.compare({{'this': clf}}, X, y), or state stronger priors."
     )
+    of_stack = Sentence(
+        "the weights and powers of a stack were learned from the rows that loo() leaves out, so "
+        "its elpd is too high beside those of single models, by about {excess:.3f} nats a row with "
+        "{n_rows:rows}. Cross-validate with bg.compare({{'stack': bg.StackedClassifier()}}, X, y)."
+    )
 
 
 class WorseThanFrequencies(BayesgenWarning):

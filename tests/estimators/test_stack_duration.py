@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import bayesgen as bg
-from bayesgen.errors import InvalidArgument, LongFit
+from bayesgen.errors import InvalidArgument, LongFit, UnreliableLeaveOneOut
 from bayesgen.estimators.stack import duration
 from bayesgen.estimators.stack.duration import Sizes
 
@@ -61,6 +61,12 @@ def test_a_long_fit_is_announced_and_the_cure_is_not(rows, monkeypatch):
     with pytest.warns(LongFit, match=r"members=\['naive', 'linear'\] takes"):
         bg.StackedClassifier().fit(*rows)
     bg.StackedClassifier(["naive", "linear"]).fit(*rows)  # warnings are errors
+
+
+def test_elpd_of_a_stack_is_not_compared_in_silence(stack):
+    with pytest.warns(UnreliableLeaveOneOut, match="about 0.015 nats a row with 60 rows"):
+        found = stack.loo(kind="elpd")
+    assert found.elpd == pytest.approx(stack.loo()["log_proba"].sum())  # which is not compared
 
 
 def test_durations_grow_with_every_size():
