@@ -58,6 +58,7 @@ from bayesgen.errors.inference import DegenerateVariance as DegenerateVariance
 from bayesgen.errors.inference import ImpossibleRows as ImpossibleRows
 from bayesgen.errors.inference import LabelShiftRejected as LabelShiftRejected
 from bayesgen.errors.inference import LeftOut as LeftOut
+from bayesgen.errors.inference import LongFit as LongFit
 from bayesgen.errors.inference import LowSampleSize as LowSampleSize
 from bayesgen.errors.inference import NoAttribute as NoAttribute
 from bayesgen.errors.inference import NoClosedForm as NoClosedForm

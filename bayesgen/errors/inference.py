@@ -103,6 +103,11 @@ class UnreliableLeaveOneOut(BayesgenWarning):
         "large weight (Pareto k up to {worst:.2f}, above {limit:.2f}), and may be far off. Score "
         "held-out rows with bg.compare({{'this': clf}}, X, y), or state stronger priors."
     )
+    of_stack = Sentence(
+        "the weights and powers of a stack were learned from the rows that loo() leaves out, so "
+        "its elpd is too high beside those of single models, by about {excess:.3f} nats a row with "
+        "{n_rows:rows}. Cross-validate with bg.compare({{'stack': bg.StackedClassifier()}}, X, y)."
+    )
 
 
 class WorseThanFrequencies(BayesgenWarning):
@@ -290,3 +295,23 @@ class LeftOut(BayesgenWarning):
             f"member {shown(name)} is left out of the stack: {str(error).rstrip('.')}. Leave it "
             "out of members= to silence this warning."
         )
+
+
+class LongFit(BayesgenWarning):
+    """The fit that begins takes long."""
+
+    @classmethod
+    def about(cls, seconds: float, few: list[str], fewer: float) -> "LongFit":
+        """`few` are members that would take `fewer` seconds."""
+        return cls(
+            f"the fit takes about {_in_words(seconds)}, to judge by the numbers of rows, columns "
+            f"and missing cells; members={few} takes about {_in_words(fewer)}."
+        )
+
+
+def _in_words(seconds: float) -> str:
+    """Return a duration to two digits at most, in seconds, minutes or hours."""
+    for unit, name in ((3600, "hour"), (60, "minute")):
+        if seconds >= 1.5 * unit:
+            return f"{float(f'{seconds / unit:.2g}'):,.0f} {name}s"
+    return f"{max(float(f'{seconds:.1g}'), 1.0):,.0f} seconds"

@@ -37,6 +37,7 @@ from bayesgen.estimators.judged_rows import ROWS_JUDGED, JudgedRows, judged_rows
 from bayesgen.estimators.prior_model import PriorModel
 from bayesgen.estimators.restored_on_failure import restored_on_failure, timed
 from bayesgen.estimators.sources.fit import LabelledSource, labels_in_column
+from bayesgen.estimators.stack.duration import announce
 from bayesgen.estimators.stack.fitted import FittedStack
 from bayesgen.estimators.stack.left_out import left_out_rows
 from bayesgen.estimators.stack.members import automatic, reads_unlabelled, too_wide
@@ -92,10 +93,10 @@ from bayesgen.typing import (
 T = TypeVar("T")
 
 VERDICT = "Members are weighed by leave-one-out scores."
-ALLOWED = ("auto", Code("[bg.LDA()]"))
+ALLOWED = ("auto", Code("['naive', 'linear']"), Code("[bg.LDA()]"))
 LONG = 1.0
 """Seconds of a fit after which a bar is shown."""
-Members = str | Sequence[Classifier] | Mapping[str, Classifier]
+Members = str | Sequence[str] | Sequence[Classifier] | Mapping[str, Classifier]
 
 
 class StackedClassifier(Classifier):
@@ -135,9 +136,10 @@ class StackedClassifier(Classifier):
 
     Args:
         members: "auto" (naive, linear, quadratic and kernel structures that suit the columns and
-            whether numbers are missing), {name: classifier}, or a sequence of classifiers, named by
-            their classes in lower case ("lda", or "lda-1" and "lda-2"). Their arguments are nested
-            parameters: `stack.set_params(lda__covariance_rows=5)`.
+            whether numbers are missing), names of these, as in ["naive", "linear"] (those of a
+            table are the keys of `members_`), {name: classifier}, or a sequence of classifiers,
+            named by their classes in lower case ("lda", or "lda-1" and "lda-2"). Arguments of
+            classifiers are nested parameters: `stack.set_params(lda__covariance_rows=5)`.
             Members without a closed form (NUTS, a user program) are scored by 10-fold
             cross-validation. Automatic members take class_prior, missing, unseen, unlabelled and
             random_state from the stack; others have their own.
@@ -149,7 +151,9 @@ class StackedClassifier(Classifier):
             the reason why cells are missing changes.
         class_prior, unseen, unlabelled, random_state: ...
         progress: "auto" shows a bar in a terminal or a notebook, with the member that is being
-            fitted, if a fit takes more than a second; True or False overrides this.
+            fitted, if a fit takes more than a second; True or False overrides this. A fit of
+            automatic members that will take more than a minute begins with a warning that says
+            about how long, and which members take less.
 
     Attributes:
         members_: the fitted members by name.
@@ -324,7 +328,10 @@ class StackedClassifier(Classifier):
         arguments.seed(self.random_state)
         if len(rows.classes) < 2:
             raise too_few_classes(rows)
-        members = {name: clone(m) for name, m in self._listed(rows.labelled.table).items()}
+        table = rows.labelled.table
+        members = {name: clone(m) for name, m in self._listed(table).items()}
+        if parameters.is_automatic(self.members):
+            announce(table, members)
         return members, self._without_wide(rows.table)
 
     def _fit_stack(self, rows: TrainingRows, classes: np.ndarray) -> Self:
@@ -346,13 +353,23 @@ class StackedClassifier(Classifier):
             raise InvalidArgument.not_one_of("members", self.members, ALLOWED)
         if isinstance(self.members, str):
             arguments.one_of("members", self.members, ALLOWED)
-            options: dict = {"unseen": self.unseen, "random_state": self.random_state}
-            options["unlabelled"] = self.unlabelled
-            reads = arguments.one_of("missing", self.missing, PATTERNS) != "ignorable"
-            # the stack learns how much the pattern counts from what it asks of members anyway
-            options["missing"] = "informative" if reads else "ignorable"
-            return automatic(table, class_prior=self.class_prior, **options)
+            return self._automatic(table)
+        if parameters.is_automatic(self.members):
+            suited = self._automatic(table)
+            for name in self.members:
+                if name not in suited:
+                    raise InvalidArgument.not_one_of("member", name, list(suited))
+            return {str(name): suited[str(name)] for name in self.members}
         return {name: _own(m) for name, m in parameters.by_name(self.members).items()}
+
+    def _automatic(self, table: Table) -> dict[str, Classifier]:
+        """Return the automatic members that suit a table, by name."""
+        options: dict = {"unseen": self.unseen, "random_state": self.random_state}
+        options["unlabelled"] = self.unlabelled
+        reads = arguments.one_of("missing", self.missing, PATTERNS) != "ignorable"
+        # the stack learns how much the pattern counts from what it asks of members anyway
+        options["missing"] = "informative" if reads else "ignorable"
+        return automatic(table, class_prior=self.class_prior, **options)
 
     def _without_wide(self, table: Table) -> dict[str, str]:
         """Return the structures skipped for a table with too many columns, with new warnings."""
@@ -413,7 +430,7 @@ class StackedClassifier(Classifier):
     ) -> HeldOut:
         """Return what a member predicts of held-out rows, its missing pattern with its power."""
         one = held_out(member, seen, own, classes, judged.rows)
-        if self.missing == "learn" and isinstance(self.members, str):
+        if self.missing == "learn" and parameters.is_automatic(self.members):
             learned = pattern_power(member, one.scores, own, judged)
             one = dataclasses.replace(one, log_proba=learned.log_proba(one.scores))
             member._posterior = learned

@@ -46,14 +46,19 @@ INFERENCES = {
 MEMBERS = {
     "naive": "naive Bayes: columns independent given the class",
     "linear": "linear: numbers are jointly normal with one covariance for all classes",
+    "linear_power": "linear, power-transformed",
+    "linear_weak": "linear, power-transformed, with a weak prior",
     "quadratic": "quadratic: numbers are jointly normal with a covariance for each class",
+    "quadratic_pooled": "quadratic; the pooled covariance has the weight of 128 rows",
+    "quadratic_power": "quadratic, power-transformed; the prior has no correlations",
     "kernels": "kernels: rows have the class of similar rows",
-    "naive kernels": "naive Bayes with a smooth density of any form for each number",
-    "naive bins": "naive Bayes with numbers cut into bins",
-    "naive, joint levels": "naive Bayes, with all combinations of levels modeled jointly",
-    "linear over indicators": "linear, levels as 0/1 columns",
+    "naive_kernels": "naive Bayes with a smooth density of any form for each number",
+    "bins": "naive Bayes with numbers cut into bins",
+    "joint": "naive Bayes, with all combinations of levels modeled jointly",
+    "indicators": "linear, levels as 0/1 columns",
+    "indicators_power": "linear, levels as 0/1 columns, numbers power-transformed",
 }
-"""Members of an automatic stack in words, without their suffixes."""
+"""Members of an automatic stack in words."""
 
 
 def section(subject: Subject) -> Section:
@@ -156,12 +161,8 @@ def _members(clf: Fitted) -> list[Block]:
 
 def member_in_words(name: str, member: Fitted) -> str:
     """Return the structure of a member in words."""
-    base, _, rest = name.partition(", ")
-    if name in MEMBERS or base in MEMBERS:
-        words = MEMBERS[name] if name in MEMBERS else MEMBERS[base]
-        more = "" if name in MEMBERS else rest
-        more = more.replace("rows pooled", "rows of weight for the pooled covariance")
-        return f"{words}; {more}" if more else words
+    if name in MEMBERS:
+        return MEMBERS[name]
     kind = NAMES.get(type(member).__name__, type(member).__name__)
     return f"{kind}, {member.inference_}"
 

@@ -95,8 +95,8 @@ def test_the_stack_learns_edges_from_all_rows(table):
     found = bg.StackedClassifier(random_state=0).partial_fit(X[:45], y[:45])
     found = found.partial_fit(X[45:], y[45:])
     for stack in (expected, found):
-        assert "naive bins" in stack.members_
-    parts = (stack.members_["naive bins"].predict_proba(X) for stack in (expected, found))
+        assert "bins" in stack.members_
+    parts = (stack.members_["bins"].predict_proba(X) for stack in (expected, found))
     np.testing.assert_allclose(*parts, rtol=1e-12)
 
 
