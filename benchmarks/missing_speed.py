@@ -98,13 +98,12 @@ def line(name: str, share: float, repeats: int) -> str:
     fit, longer = in_turn(lambda: fitted(gaps, y), lambda: fitted(X, y), once)
     ours, theirs = fitted(gaps, y), fitted(X, y)
     rows = np.arange(PREDICTED) % len(X)
+    incomplete, complete = gaps.iloc[rows], X.iloc[rows]
     predict, slower = in_turn(
-        lambda: ours.predict_proba(gaps.iloc[rows]),
-        lambda: theirs.predict_proba(X.iloc[rows]),
-        repeats,
+        lambda: ours.predict_proba(incomplete), lambda: theirs.predict_proba(complete), repeats
     )
-    few = rows[:INTERVALS]
-    interval = seconds(lambda: ours.predict_interval(gaps.iloc[few])) / len(few)
+    few = incomplete.iloc[:INTERVALS]
+    interval = seconds(lambda: ours.predict_interval(few)) / len(few)
     cells = (
         f"{name}, {share:.0%}",
         f"{fit:.2f} s",

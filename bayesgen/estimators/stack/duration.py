@@ -18,7 +18,8 @@ PER_MEMBER, PER_COLUMN, PER_CELL = 0.1, 4e-3, 4e-7
 """Seconds of a member, of each of its columns, and of each of its cells."""
 PER_PAIR, PER_CUBE = 4.5e-7, 1e-7
 """Seconds of an incomplete row of a joint member: for each pair of columns, and times the cube of
-its missing cells. All five on a 2.5 GHz EPYC, one core; estimated and measured: 300 x 20, 20 % of
+its missing cells. All five on one core, where the fits
+were estimated and measured at: 300 x 20, 20 % of
 the cells missing 2.3 and 1.4 s; 1,000 x 20 3.0 and 2.5; 10,000 x 20 13.7 and 13.5; 2,000 x 50 18
 and 13.5; 1,000 x 150, half of them text, 25 and 23; complete 50,000 x 20 5.2 and 4.1."""
 
