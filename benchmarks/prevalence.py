@@ -9,8 +9,9 @@ with the true frequencies of the bag. EMQ is the maximum likelihood estimate of 
 probabilities (Saerens, Latinne and Decaestecker 2002); EMQ logistic that of logistic regression.
 
 --cost times 10,000 rows, --simulated measures coverage where the model is right and where columns
-repeat each other, --labels coverage with few labels over several truths, and how often label shift
-is rejected there, --shift the size and power of check_label_shift.
+repeat each other, --labels coverage with few labels over several truths and real tables, and how
+often label shift is rejected there (names are then those of estimators), --shift the size and power
+of check_label_shift.
 """
 
 import argparse
@@ -26,6 +27,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import bayesgen as bg
+from bayesgen.prevalence import Prevalence
 
 Tables = dict[str, tuple[pd.DataFrame, np.ndarray, int, int, int]]
 
@@ -243,8 +245,22 @@ def truth(kind: str, n_classes: int, p: int, rng: np.random.Generator) -> Callab
     return normal
 
 
-def few_labels(runs: int, labels: int) -> pd.DataFrame:
-    """Return the coverage of `method="auto"` and of both methods with so many labels a class."""
+BUILDERS: dict[str, Callable] = {
+    "stack": lambda: bg.StackedClassifier(random_state=0),
+    "naive Bayes and LDA": lambda: bg.StackedClassifier([bg.NaiveBayes(), bg.LDA()]),
+    "naive Bayes": lambda: bg.NaiveBayes(random_state=0),
+    "LDA": lambda: bg.LDA(random_state=0),
+}
+LABELS = (15, 40, 100)
+BAG = 50
+"""New rows of a real table."""
+
+
+def few_labels(runs: int, labels: int, names: list[str]) -> pd.DataFrame:
+    """Return the coverage of both methods, and of what "auto" chooses, with so many labels a class.
+
+    names: of the estimators; none: all.
+    """
     lines = []
     for kind in TRUTHS:
         for seed in range(runs):
@@ -253,23 +269,65 @@ def few_labels(runs: int, labels: int) -> pd.DataFrame:
             rows = truth(kind, n_classes, 5, rng)
             pi, y = rng.dirichlet(np.ones(n_classes)), np.repeat(np.arange(n_classes), labels)
             X, X_new = rows(y), rows(rng.choice(n_classes, size, p=pi))
-            for name, clf in (
-                ("stack", bg.StackedClassifier(random_state=0)),
-                ("naive Bayes and LDA", bg.StackedClassifier([bg.NaiveBayes(), bg.LDA()])),
-                ("naive Bayes", bg.NaiveBayes(random_state=0)),
-                ("LDA", bg.LDA(random_state=0)),
-            ):
-                clf.fit(X, y)
+            for name, build in BUILDERS.items():
+                if names and name not in names:
+                    continue
+                clf = build().fit(X, y)
+                estimates = {"auto": clf.estimate_prevalence(X_new, random_state=0)}
+                chosen = estimates["auto"].report.method
+                other = {"density": "left_out", "left_out": "density"}[chosen]
+                estimates |= {chosen: estimates["auto"]}
+                estimates |= {other: clf.estimate_prevalence(X_new, method=other, random_state=0)}
                 for method in ("density", "left_out", "auto"):
-                    found = clf.estimate_prevalence(X_new, method=method, random_state=0)
-                    lower, upper = found.interval().to_numpy().T
-                    line = {"estimator": f"{name}, {method}"}
-                    line["coverage"] = ((lower <= pi) & (pi <= upper)).mean()
-                    line["width"] = (upper - lower).mean()
-                    line["MAE"] = np.abs(found.mean.to_numpy() - pi).mean()
-                    line["rejected"] = bool(found.rejected)
-                    lines.append(line)
+                    line = _covered(f"{name}, {method}", estimates[method], pi)
+                    lines.append(line | {"truth": kind})
     return pd.DataFrame(lines)
+
+
+def few_labels_of_tables(runs: int, labels: int) -> pd.DataFrame:
+    """Return the coverage of a stack's `method="auto"` in real tables with so many labels a class.
+
+    Every run takes other rows of the table. Tables need BAG more rows of every class, so that the
+    new rows may all be of one.
+    """
+    lines = []
+    passengers, survived = bg.datasets.load_titanic_passengers()
+    votes, party = bg.datasets.load_housevotes84()
+    cancer = load_breast_cancer(as_frame=True)
+    for name, (X, y) in {
+        "breast cancer": (cancer.data, cancer.target),
+        "votes": (votes, party),
+        "biopsy": bg.datasets.load_biopsy(),
+        "penguins": bg.datasets.load_penguins(),
+        "passengers": (passengers, survived),
+    }.items():
+        classes, codes = np.unique(np.asarray(y), return_inverse=True)
+        if np.bincount(codes).min() < labels + BAG:
+            continue
+        for seed in range(runs):
+            rng = np.random.default_rng([seed, labels])
+            order = rng.permutation(len(codes))
+            of_class = [order[codes[order] == k] for k in range(len(classes))]
+            labeled = np.concatenate([rows[:labels] for rows in of_class])
+            pi = rng.dirichlet(np.ones(len(classes)))
+            counts = rng.multinomial(BAG, pi)
+            new = [rows[labels:][:n] for rows, n in zip(of_class, counts, strict=True)]
+            clf = bg.StackedClassifier(random_state=0).fit(X.iloc[labeled], codes[labeled])
+            estimate = clf.estimate_prevalence(X.iloc[np.concatenate(new)], random_state=0)
+            lines.append(_covered(f"{name}, {estimate.report.method}", estimate, pi))
+    return pd.DataFrame(lines)
+
+
+def _covered(name: str, estimate: Prevalence, pi: np.ndarray) -> dict:
+    """Return one line: coverage of the frequencies by 90 %, mean width and error, rejections."""
+    lower, upper = estimate.interval().to_numpy().T
+    return {
+        "estimator": name,
+        "coverage": ((lower <= pi) & (pi <= upper)).mean(),
+        "width": (upper - lower).mean(),
+        "MAE": np.abs(estimate.mean.to_numpy() - pi).mean(),
+        "rejected": bool(estimate.rejected),
+    }
 
 
 # -- cost, and label shift -------------------------------------------------------------------------
@@ -347,6 +405,12 @@ def power(repeats: int) -> pd.DataFrame:
     return pd.DataFrame(lines)
 
 
+def _with_error(lines: pd.DataFrame) -> pd.DataFrame:
+    """Return the lines with the standard error of their mean coverage, tables independent."""
+    error = lines.groupby("estimator").coverage.transform("sem")
+    return lines.drop(columns="truth", errors="ignore").assign(**{"standard error": error})
+
+
 def printed(title: str, lines: pd.DataFrame, runs: str) -> None:
     """Print means by estimator as a Markdown table."""
     means = lines.groupby("estimator", sort=False).mean(numeric_only=False)
@@ -382,11 +446,15 @@ def main() -> None:
             sizes = f"{options['labeled']} labeled rows, {options['new']} new, {runs} runs"
             printed(label, simulated(runs, **options), sizes)
     if given.labels or given.quick:
-        for labels in (15, 40):
+        for labels in LABELS[:1] if given.quick else LABELS:
+            lines = few_labels(runs, labels, given.names)
             title = f"{labels} labeled rows a class"
-            printed(
-                title, few_labels(runs, labels), f"{runs} tables of each of {len(TRUTHS)} truths"
-            )
+            printed(title, _with_error(lines), f"{runs} tables of each of {len(TRUTHS)} truths")
+            chosen = lines[lines.estimator == "stack, auto"]
+            for kind, part in chosen.groupby("truth", sort=False):
+                printed(f"{title}, {kind}", _with_error(part), f"{runs} tables")
+            lines = few_labels_of_tables(given.repeats, labels)
+            printed(f"{title}, stack, real tables", _with_error(lines), f"{given.repeats} fits")
     if given.shift or given.quick:
         printed("A column moved by 1 sd, share found at .05", power(repeats), f"{repeats} tables")
         printed(

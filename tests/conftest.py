@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -88,6 +89,14 @@ def compiled_programs_go_before_memory_is_out_of_mappings() -> Iterator[None]:
     maps = Path("/proc/self/maps")
     if not maps.exists() or maps.read_bytes().count(b"\n") > MOST_MAPPINGS:
         jax.clear_caches()
+
+
+@pytest.fixture(autouse=True)
+def pictures_are_closed() -> Iterator[None]:
+    """Close what a test drew: pyplot warns of more than twenty, whichever test comes then."""
+    yield
+    if pyplot := sys.modules.get("matplotlib.pyplot"):
+        pyplot.close("all")
 
 
 @pytest.fixture

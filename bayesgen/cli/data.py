@@ -22,7 +22,7 @@ from bayesgen.errors.wording import listed
 from bayesgen.sources import PART_ROWS, Kinds, Part, Source
 from bayesgen.sources.csv_files import CsvDialect
 from bayesgen.sources.files import file_source, files_at, format_of
-from bayesgen.table import Table, read_marked_target, read_table
+from bayesgen.table import Table, is_blank, read_marked_target, read_table
 
 SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
 
@@ -261,7 +261,7 @@ def count_values(column: pa.ChunkedArray) -> Counter:
 
 
 def _is_missing(value: object) -> bool:
-    return value is None or (isinstance(value, float) and math.isnan(value))
+    return value is None or is_blank(value) or (isinstance(value, float) and math.isnan(value))
 
 
 def list_datasets(*, json: Json = False) -> None:

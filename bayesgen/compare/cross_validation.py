@@ -28,10 +28,11 @@ from bayesgen.errors.arguments import out_of_range
 from bayesgen.errors.data import TARGET, wrong_length
 from bayesgen.errors.notes import Note, note
 from bayesgen.progress_bar import Progress, progress_bar
-from bayesgen.schema import suspicions
+from bayesgen.schema import blank_text, suspicions
 from bayesgen.table import (
     Table,
     TableColumn,
+    from_dicts,
     read_marked_target,
     read_table,
     require_array,
@@ -176,7 +177,8 @@ def _suspicions(table: Table) -> tuple[Note, ...]:
     Declared levels keep the classifiers from warning of it themselves.
     """
     found = suspicions(table, {column.name: len(column.levels) for column in table.columns})
-    return tuple(map(note, found))
+    blank = blank_text(table)
+    return tuple(map(note, found if blank is None else [blank, *found]))
 
 
 def _fit_all(
@@ -288,6 +290,7 @@ def _fit_fold(
 def _selectable(X: object) -> object:
     """Return X as something rows can be taken from: a dataframe or an array."""
     require_container(X)
+    X = from_dicts(X)
     if isinstance(X, np.ndarray):
         return X
     frame = nw.from_native(X, eager_only=True, pass_through=True)
@@ -323,8 +326,14 @@ def _declare_levels(X: object, table: Table) -> object:
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
         return X
-    casts = [nw.col(str(name)).cast(nw.Enum(column.levels)) for name, column in text.items()]
+    casts = [_as_levels(str(name), column.levels) for name, column in text.items()]
     return frame.with_columns(casts).to_native() if casts else X
+
+
+def _as_levels(name: str, levels: Sequence) -> nw.Expr:
+    """Return a column as one that declares its levels; cells without one are missing."""
+    cells = nw.col(name).cast(nw.String())
+    return nw.when(cells.is_in(levels)).then(cells).cast(nw.Enum(levels)).alias(name)
 
 
 def _pandas(X: pd.DataFrame, text: dict[str | int, TableColumn]) -> pd.DataFrame:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from bayesgen.errors.kinds import CountsAsMissing, InvalidData, NoAttribute
-from bayesgen.errors.wording import Cells, Code, Count, Cure, Real, Words, option
+from bayesgen.errors.wording import Cells, Code, Count, Cure, Real, Words, option, shown
 
 TABLE = Words("X", "the file")
 TARGET = Words("y", "the column of classes")
@@ -14,6 +14,10 @@ UNSEEN = (
 )
 """A level is absent from the training rows."""
 OTHER_MODEL = "Use --model naive-bayes, or leave the column out by --drop."
+SIMILAR_IN_FILE = (
+    "If they mean the same, write them alike in the file; if not, give them names that differ by "
+    "more."
+)
 
 
 # -- tables ----------------------------------------------------------------------------------------
@@ -30,10 +34,16 @@ def not_a_table(X: object) -> InvalidData:
     )
 
 
-def records_given(X: object) -> InvalidData:
-    """X is a dict of columns or a list of dicts."""
-    what = "a list of dicts" if isinstance(X, list | tuple) else "a dict"
-    return InvalidData(f"X is {what}; a table is needed.", "Pass pandas.DataFrame(X).")
+def columns_given() -> InvalidData:
+    """X is a dict of columns."""
+    return InvalidData("X is a dict of columns; a table is needed.", "Pass pandas.DataFrame(X).")
+
+
+def paired(groups: Sequence[Sequence[object]], limit: int = 3) -> str:
+    """Return "'male' and 'male '; 'no' and 'No'"."""
+    text = "; ".join(" and ".join(map(shown, group)) for group in groups[:limit])
+    more = len(groups) - limit
+    return f"{text} and {more:,} more" if more > 0 else text
 
 
 def sparse_refused() -> InvalidData:

@@ -1,7 +1,7 @@
 """Bag-of-words classifier for texts or word counts."""
 
 from collections.abc import Callable
-from typing import ClassVar, Literal, Protocol, runtime_checkable
+from typing import ClassVar, Literal, Protocol, Self, runtime_checkable
 
 import numpy as np
 from scipy.sparse import issparse
@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.utils import Tags
 
 from bayesgen.classes import Spec as ClassPriorSpec
-from bayesgen.errors import BayesgenWarning, InvalidData, NoAttribute, warn
+from bayesgen.errors import BayesgenWarning, InvalidData, NoAttribute, UnsupportedOperation, warn
 from bayesgen.errors.arguments import not_one_of
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import Blocks
@@ -119,6 +119,25 @@ class BagOfWords(Classifier):
                 )
             self._vectorizer = _counter(vocabulary=self._known_words)
         return self._vectorizer
+
+    def merge(self, other: Self) -> Self:
+        """Return a new classifier fitted to the texts of both, as `Classifier.merge` says.
+
+        Raises:
+            UnsupportedOperation: they differ in an argument or a column, or their vocabularies do.
+        """
+        words = self._known_words, getattr(other, "_known_words", None)
+        if words[0] is not None and words[1] is not None and (only := {*words[0]} ^ {*words[1]}):
+            raise UnsupportedOperation(
+                "only one of the classifiers knows the {only:named word}; merge needs two with the "
+                "same vocabulary.",
+                "Fit both with the words of both: words = sorted({{*one.vectorizer_"
+                ".get_feature_names_out(), *other.vectorizer_.get_feature_names_out()}}); "
+                "bg.BagOfWords(vectorizer=sklearn.base.clone(one.vectorizer_)"
+                ".set_params(vocabulary=words)).",
+                only=sorted(only),
+            )
+        return super().merge(other)
 
     def _blocks(self, table: Table) -> Blocks:
         return {BLOCK: (self._likelihood(), table.names)}

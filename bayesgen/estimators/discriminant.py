@@ -8,7 +8,9 @@ from jaxtyping import Float
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from bayesgen.classes import Spec as ClassPriorSpec
+from bayesgen.errors import Cure, InvalidData
 from bayesgen.errors.arguments import not_one_of
+from bayesgen.errors.data import OTHER_MODEL
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import Blocks
 from bayesgen.estimators.linear import discriminant_axes
@@ -18,7 +20,7 @@ from bayesgen.inference import Method
 from bayesgen.likelihoods import MultivariateNormal
 from bayesgen.likelihoods.base import Guess
 from bayesgen.likelihoods.hyperparameter_mixture import resolve_family
-from bayesgen.schema import Column
+from bayesgen.schema import Column, are_words
 from bayesgen.table import Name, Names, Table
 from bayesgen.table.one_hot import indicators, levels_of
 from bayesgen.typing import unchecked
@@ -88,6 +90,8 @@ class Discriminant(Classifier):
         if self.levels not in ("refuse", "indicators"):
             raise not_one_of("levels", self.levels, ["refuse", "indicators"])
         if self.levels == "refuse":
+            if reset and table.matrix is None:
+                self._require_numbers(table)
             return table
         if reset:
             # of rows with weight: levels of others would have columns, or be the one left out
@@ -96,6 +100,23 @@ class Discriminant(Classifier):
             self._alone = few >= set(table.names)
         keep = self.missing != "ignorable"
         return indicators(table, self._levels, alone=self._alone, keep=keep)
+
+    def _require_numbers(self, table: Table) -> None:
+        """Refuse columns of levels, but for numbers that are written as text."""
+        for column in table.columns:
+            if column.kind == "level" and not column.is_missing and are_words(column):
+                raise InvalidData(
+                    "column {column!r} holds the levels {levels:listed}, and {estimator} needs "
+                    "numbers.",
+                    Cure(
+                        "Pass bg.{estimator}(levels='indicators'), which encodes levels as 0 and "
+                        "1, or leave it out: X.drop(columns={column!r}).",
+                        OTHER_MODEL,
+                    ),
+                    column=column.name,
+                    levels=column.levels,
+                    estimator=type(self).__name__,
+                )
 
     def _derived_columns(self) -> dict[Name, Column]:
         if self.levels != "indicators":

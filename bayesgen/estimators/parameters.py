@@ -90,16 +90,24 @@ def of_likelihoods(params: Mapping[str, object]) -> dict[str, object]:
 def by_name(members: object) -> dict[str, object]:
     """Return a mapping, or a sequence by lower-case classes as scikit-learn's make_pipeline names.
 
-    A class that occurs several times is numbered: "lda-1", "lda-2". Of "auto" nothing.
+    A class that occurs several times is numbered: "lda-1", "lda-2". Of names of automatic members,
+    and of "auto", nothing.
     """
     if isinstance(members, Mapping):
         return dict(members)
-    if isinstance(members, str) or not isinstance(members, Sequence):
+    if is_automatic(members) or not isinstance(members, Sequence):
         return {}
     kinds = [type(member).__name__.lower() for member in members]
     number = [kinds[: i + 1].count(kind) for i, kind in enumerate(kinds)]
     names = [f"{k}-{n}" if kinds.count(k) > 1 else k for k, n in zip(kinds, number, strict=True)]
     return dict(zip(names, members, strict=True))
+
+
+def is_automatic(members: object) -> bool:
+    """Return whether members are "auto", or names of automatic ones."""
+    if isinstance(members, str) or not isinstance(members, Sequence):
+        return isinstance(members, str)
+    return bool(members) and all(isinstance(member, str) for member in members)
 
 
 def of_members(members: object) -> dict[str, object]:

@@ -24,6 +24,7 @@ from bayesgen.table import (
     Table,
     fill_table,
     free,
+    from_dicts,
     read_table,
     require_container,
 )
@@ -337,7 +338,7 @@ def read(estimator: object, X: object, *, reset: bool) -> ProgramTable:
                 lengths=", ".join(f"{name!r}: {length}" for name, length in lengths.items()),
             )
         return _table(arrays, DICT)
-    kind = require_container(X)
+    kind, X = require_container(X), from_dicts(X)
     if issparse(X):
         raise sparse_for("A program of your own")
     if kind == "frame":

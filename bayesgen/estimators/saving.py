@@ -4,6 +4,7 @@ The parts of a loaded model must agree on blocks, classes, columns, levels and d
 """
 
 import dataclasses
+import functools
 import inspect
 import os
 import re
@@ -14,7 +15,6 @@ from typing import Any, cast, get_args
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
 from bayesgen.classes import ClassPrior
 from bayesgen.errors import Cure, InvalidFile, Words
@@ -53,7 +53,6 @@ ROOTS: Mapping[str, tuple[type, ...]] = {
 """Types that files may hold, with their descendants in this library: a new family, posterior or
 estimator needs no line here."""
 
-VECTORIZERS = {f"sklearn.{cls.__name__}": cls for cls in (CountVectorizer, HashingVectorizer)}
 VOCABULARY = ("vocabulary_", "fixed_vocabulary_")
 """Attributes of scikit-learn's counters of words that are saved, beside their settings."""
 
@@ -66,6 +65,17 @@ PROGRAM = "program"
 
 DRAW = ("chain", "draw")
 """The first axes of draws."""
+
+
+@functools.cache
+def vectorizers() -> Mapping[str, type]:
+    """Return scikit-learn's counters of words that a file may hold, by the names of its records.
+
+    Imported lazily, so that classifiers of tables start faster.
+    """
+    from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
+
+    return {f"sklearn.{cls.__name__}": cls for cls in (CountVectorizer, HashingVectorizer)}
 
 
 def save(estimator: BaseEstimator, path: str | os.PathLike) -> None:
@@ -137,7 +147,7 @@ class ModelFile:
                     other=import_path(story),
                 )
             self.story = story
-        if VECTORIZERS.get(name := f"sklearn.{cls.__name__}") is cls:
+        if vectorizers().get(name := f"sklearn.{cls.__name__}") is cls:
             fitted = {key: vars(value)[key] for key in VOCABULARY if key in vars(value)}
             return name, {"parameters": parameters, "fitted": fitted}
         if cls not in self.registry.names:
@@ -157,7 +167,7 @@ class ModelFile:
         """
         if name == PROGRAM:
             return self._program(str(parts["path"]))
-        cls = VECTORIZERS.get(name) or self.registry.type(name)
+        cls = vectorizers().get(name) or self.registry.type(name)
         if not issubclass(cls, BaseEstimator):
             return self.registry.together(name, parts)
         parameters, fitted = (cast(dict, parts[n]) for n in ("parameters", "fitted"))

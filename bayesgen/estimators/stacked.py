@@ -40,6 +40,7 @@ from bayesgen.estimators.judged_rows import ROWS_JUDGED, JudgedRows, judged_rows
 from bayesgen.estimators.prior_model import PriorModel
 from bayesgen.estimators.restored_on_failure import restored_on_failure, timed
 from bayesgen.estimators.sources.fit import LabelledSource, labels_in_column
+from bayesgen.estimators.stack.duration import announce
 from bayesgen.estimators.stack.fitted import FittedStack
 from bayesgen.estimators.stack.left_out import left_out_rows
 from bayesgen.estimators.stack.members import automatic, reads_unlabelled, too_wide
@@ -50,7 +51,12 @@ from bayesgen.estimators.stack.source import fit_stack
 from bayesgen.estimators.training import Temper
 from bayesgen.estimators.training_rows import TrainingRows, fewer_than_two_classes, together
 from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
-from bayesgen.estimators.updates.accumulation import accumulated, discounted
+from bayesgen.estimators.updates.accumulation import (
+    accumulated,
+    accumulated_calls,
+    discounted,
+)
+from bayesgen.estimators.updates.merged_state import same
 from bayesgen.estimators.updates.merging import refitted
 from bayesgen.inference import (
     MixturePosterior,
@@ -74,6 +80,7 @@ from bayesgen.table import (
     check_declared,
     check_mark,
     concatenated,
+    tables_together,
 )
 from bayesgen.typing import (
     DataFrame,
@@ -89,10 +96,10 @@ from bayesgen.typing import (
 T = TypeVar("T")
 
 VERDICT = "Members are weighed by leave-one-out scores."
-ALLOWED = ("auto", Code("[bg.LDA()]"))
+ALLOWED = ("auto", Code("['naive', 'linear']"), Code("[bg.LDA()]"))
 LONG = 1.0
 """Seconds of a fit after which a bar is shown."""
-Members = str | Sequence[Classifier] | Mapping[str, Classifier]
+Members = str | Sequence[str] | Sequence[Classifier] | Mapping[str, Classifier]
 
 
 class StackedClassifier(Classifier):
@@ -132,9 +139,10 @@ class StackedClassifier(Classifier):
 
     Args:
         members: "auto" (naive, linear, quadratic and kernel structures that suit the columns and
-            whether numbers are missing), {name: classifier}, or a sequence of classifiers, named by
-            their classes in lower case ("lda", or "lda-1" and "lda-2"). Their arguments are nested
-            parameters: `stack.set_params(lda__covariance_rows=5)`.
+            whether numbers are missing), names of these, as in ["naive", "linear"] (those of a
+            table are the keys of `members_`), {name: classifier}, or a sequence of classifiers,
+            named by their classes in lower case ("lda", or "lda-1" and "lda-2"). Arguments of
+            classifiers are nested parameters: `stack.set_params(lda__covariance_rows=5)`.
             Members without a closed form (NUTS, a user program) are scored by 10-fold
             cross-validation. Automatic members take class_prior, missing, unseen, unlabelled and
             random_state from the stack; others have their own.
@@ -146,7 +154,9 @@ class StackedClassifier(Classifier):
             the reason why cells are missing changes.
         class_prior, unseen, unlabelled, random_state: ...
         progress: "auto" shows a bar in a terminal or a notebook, with the member that is being
-            fitted, if a fit takes more than a second; True or False overrides this.
+            fitted, if a fit takes more than a second; True or False overrides this. A fit of
+            automatic members that will take more than a minute begins with a warning that says
+            about how long, and which members take less.
 
     Attributes:
         members_: the fitted members by name.
@@ -252,9 +262,10 @@ class StackedClassifier(Classifier):
     ) -> Self:
         """Add rows: members add statistics; weights and powers are relearned from all rows.
 
-        The rows are kept for this purpose. The columns of the first call determine the automatic
-        members. `classes` declares classes before their rows arrive; the first call must contain
-        rows of at least two classes. `discount` multiplies the weights of all rows so far.
+        The rows are kept for this purpose. Automatic members are those that all rows so far ask
+        for, so that any split into calls gives the fit of all rows together. `classes` declares
+        classes before their rows arrive; the first call must contain rows of at least two classes.
+        `discount` multiplies the weights of all rows so far.
         """
         first = not hasattr(self, "members_")
         if not first and not self._training:
@@ -268,9 +279,33 @@ class StackedClassifier(Classifier):
         if first:
             return self._fit_stack(rows, every)
         members = {name: discounted(member, discount) for name, member in self.members_.items()}
-        seen = (*discounted(self, discount)._training, rows)
-        added = self._attempted(members, seen, every, first=False)
-        return self._finish_stack(added, seen, every, self.left_out_)
+        seen, before = (*discounted(self, discount)._training, rows), self.left_out_
+        if isinstance(self.members, str):
+            table = tables_together([rows.table for rows in seen])
+            members = {
+                name: members[name] if self._is_still(name, listed, table, rows.raw) else listed
+                for name, listed in self._listed(table).items()
+            }
+            before = self._without_wide(table)
+        added = self._attempted(members, seen, every)
+        return self._finish_stack(added, seen, every, before)
+
+    def _is_still(
+        self, name: str, listed: Classifier, table: Table, raw: Callable[[], object]
+    ) -> bool:
+        """Return whether earlier rows asked for a member that all rows ask for.
+
+        It has the same arguments, and reads the same columns, some of which are derived from the
+        levels of the rows.
+        """
+        member = self.members_.get(name)
+        if member is None:
+            return False
+        own, other = (clf.get_params(deep=False) for clf in (member, listed))
+        listed._own_table(table, raw, reset=True)
+        # columns of bins have the names of the numbers, and their edges follow from all rows anyway
+        reads = [list(clf._derived_columns()) for clf in (member, listed)]
+        return (listed.bins is not None or reads[0] == reads[1]) and same(own, other)
 
     def merge(self, other: Self) -> Self:
         """Return a new stack, fitted to the rows that both kept; see `Classifier.merge`.
@@ -300,13 +335,16 @@ class StackedClassifier(Classifier):
         arguments.seed(self.random_state)
         if len(rows.classes) < 2:
             raise fewer_than_two_classes(rows)
-        members = {name: clone(m) for name, m in self._listed(rows.labelled.table).items()}
+        table = rows.labelled.table
+        members = {name: clone(m) for name, m in self._listed(table).items()}
+        if parameters.is_automatic(self.members):
+            announce(table, members)
         return members, self._without_wide(rows.table)
 
     def _fit_stack(self, rows: TrainingRows, classes: np.ndarray) -> Self:
         """Fit every member to the first rows."""
         members, wide = self._new_members(rows)
-        fitted = self._attempted(members, (rows,), classes, first=True)
+        fitted = self._attempted(members, (rows,), classes)
         return self._finish_stack(fitted, (rows,), classes, wide)
 
     def _blocks(self, table: Table) -> Blocks:
@@ -322,18 +360,29 @@ class StackedClassifier(Classifier):
             raise not_one_of("members", self.members, ALLOWED)
         if isinstance(self.members, str):
             arguments.one_of("members", self.members, ALLOWED)
-            options: dict = {"unseen": self.unseen, "random_state": self.random_state}
-            options["unlabelled"] = self.unlabelled
-            reads = arguments.one_of("missing", self.missing, PATTERNS) != "ignorable"
-            # the stack learns how much the pattern counts from what it asks of members anyway
-            options["missing"] = "informative" if reads else "ignorable"
-            return automatic(table, class_prior=self.class_prior, **options)
+            return self._automatic(table)
+        if parameters.is_automatic(self.members):
+            suited = self._automatic(table)
+            for name in self.members:
+                if name not in suited:
+                    raise not_one_of("member", name, list(suited))
+            return {str(name): suited[str(name)] for name in self.members}
         return {name: _own(m) for name, m in parameters.by_name(self.members).items()}
 
+    def _automatic(self, table: Table) -> dict[str, Classifier]:
+        """Return the automatic members that suit a table, by name."""
+        options: dict = {"unseen": self.unseen, "random_state": self.random_state}
+        options["unlabelled"] = self.unlabelled
+        reads = arguments.one_of("missing", self.missing, PATTERNS) != "ignorable"
+        # the stack learns how much the pattern counts from what it asks of members anyway
+        options["missing"] = "informative" if reads else "ignorable"
+        return automatic(table, class_prior=self.class_prior, **options)
+
     def _without_wide(self, table: Table) -> dict[str, str]:
-        """Return the structures skipped for a table with too many columns, with warnings."""
+        """Return the structures skipped for a table with too many columns, with new warnings."""
         reasons = too_wide(table) if isinstance(self.members, str) else {}
-        for warning in dict.fromkeys(reasons.values()):
+        known = vars(self).get("left_out_", {})
+        for warning in dict.fromkeys(w for name, w in reasons.items() if name not in known):
             warn(warning)
         return {name: str(warning) for name, warning in reasons.items()}
 
@@ -342,14 +391,12 @@ class StackedClassifier(Classifier):
         members: Mapping[str, Classifier],
         seen: tuple[TrainingRows, ...],
         classes: np.ndarray,
-        *,
-        first: bool,
     ) -> Attempt:
         """Return the members that could be fitted, with their leave-one-out predictions."""
-        judged = judged_rows(seen, classes, _width(seen[0].table))
+        judged = judged_rows(seen, classes, _width(seen))
 
         def attempt(member: Classifier) -> HeldOut:
-            own = self._fit_member(member, seen, classes, first=first)
+            own = self._fit_member(member, seen, classes)
             return self._judge(member, seen, own, classes, judged)
 
         held, failed = self._tried(members, attempt)
@@ -360,17 +407,21 @@ class StackedClassifier(Classifier):
         member: Classifier,
         seen: Sequence[TrainingRows],
         classes: np.ndarray,
-        *,
-        first: bool,
     ) -> list[TrainingRows]:
-        """Fit a member to the last rows seen; return all rows as it reads them."""
-        own = [member._own_rows(rows, reset=first) for rows in seen]
+        """Fit a member to all rows seen, of which it may know all but the last; return its rows."""
+        first = not hasattr(member, "classes_")
+        if first and len(seen) > 1:
+            table = tables_together([rows.table for rows in seen])
+            member._own_table(table, seen[-1].raw, reset=True)
+        own = [member._own_rows(rows, reset=first and len(seen) == 1) for rows in seen]
         if not reads_unlabelled(member, own[-1].table):
             own = [rows.labelled for rows in own]
-        if first:
+        if not first:
+            member._finish_fit(*accumulated(member, own[-1], classes))
+        elif len(own) == 1:
             member._fit_rows(own[-1], classes)
         else:
-            member._finish_fit(*accumulated(member, own[-1], classes))
+            member._finish_fit(*accumulated_calls(member, own, classes))
         for noted in ("n_features_in_", "feature_names_in_"):
             if noted in vars(self):
                 setattr(member, noted, getattr(self, noted))
@@ -386,7 +437,7 @@ class StackedClassifier(Classifier):
     ) -> HeldOut:
         """Return what a member predicts of held-out rows, its missing pattern with its power."""
         one = held_out(member, seen, own, classes, judged.rows)
-        if self.missing == "learn" and isinstance(self.members, str):
+        if self.missing == "learn" and parameters.is_automatic(self.members):
             learned = pattern_power(member, one.scores, own, judged)
             one = dataclasses.replace(one, log_proba=learned.log_proba(one.scores))
             member._posterior = learned
@@ -760,9 +811,10 @@ class StackedClassifier(Classifier):
 # -- members ---------------------------------------------------------------------------------------
 
 
-def _width(table: Table) -> int:
+def _width(seen: Sequence[TrainingRows]) -> int:
     """Return the number of columns with an observed cell."""
-    return sum(not column.is_missing for column in table.columns)
+    columns = (column for rows in seen for column in rows.table.columns)
+    return len({column.name for column in columns if not column.is_missing})
 
 
 def _verdict(names: Sequence[str]) -> str:

@@ -7,11 +7,11 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from bayesgen.errors import Cure, InvalidData, UnsupportedOperation, Words
+from bayesgen.errors import Cure, InvalidData, UnsupportedOperation, Words, warn
 from bayesgen.errors.arguments import not_one_of
 from bayesgen.errors.data import TARGET, wrong_length, zero_weights
 from bayesgen.estimators.training_rows import UNLABELLED, TrainingRows
-from bayesgen.schema import absent_columns
+from bayesgen.schema import absent_columns, blank_text
 from bayesgen.table import (
     Name,
     Names,
@@ -197,7 +197,24 @@ def read(
 
     Raises:
         BayesgenError: rows that cannot be read.
+
+    Warns:
+        CountsAsMissing: some cells of levels hold blanks alone.
     """
+    table = _read(estimator, X, reset=reset, only=only, skip=skip)
+    if isinstance(table, Table) and (blank := blank_text(table)) is not None:
+        warn(blank)
+    return table
+
+
+def _read(
+    estimator: object,
+    X: object,
+    *,
+    reset: bool,
+    only: Collection[object] | None,
+    skip: Collection[Name],
+) -> Table:
     kind = require_container(X)
     if kind == "frame":
         table = read_table(X, only=only, skip=skip)
@@ -254,7 +271,7 @@ def index_of(X: object) -> object:
 
 def check_complete(X: object, names: Names, used: Collection[Name], container: str) -> None:
     """Reject training rows that lack columns of earlier ones."""
-    if is_frame(X):
+    if require_container(X) == "frame":
         absent = absent_columns(names, used, container, read_table(X, only=()))
         if absent:
             raise UnsupportedOperation(

@@ -47,22 +47,39 @@ from bayesgen.typing import DataFrame, Encoded
 DRAWS = 1000
 PRIOR = "(prior)"
 FLOATS = 4_000_000
-"""Log joints held at once: 32 MB."""
+"""Log joints, or cells of rows, held at once: 32 MB."""
 
 EXACT = 8
 """Columns up to which all orders are used: 2^8 subsets are evaluated."""
 PAIRS = 64
 """Sampled orders of larger groups, each with its reverse."""
 
-Ask = Callable[[Encoded], np.ndarray]
-"""Shown cells -> log p(shown cells, y = k), shape (row, ..., class)."""
-
-Added = tuple[int, float, int, np.ndarray]
-"""Position in the group, weight among all orders, number of the sample, and the contribution to
-log p(shown, y = k)."""
+Ask = Callable[[Sequence[Encoded]], np.ndarray]
+"""The rows with different cells shown -> log p(shown cells, y = k), (version, row, ..., class)."""
 
 Contrast = Callable[[np.ndarray], np.ndarray]
 """(..., class) -> (..., contrast)"""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Turn:
+    """A cell that is shown after others.
+
+    place: its position in the group. weight: among all orders. sample: number of the sampled order.
+    before, after: log p(shown, y = k) without and with it, (row, ..., class). The first turn of a
+    group comes before all others of the group.
+    """
+
+    place: int
+    weight: float
+    sample: int
+    before: np.ndarray
+    after: np.ndarray
+
+    def added(self) -> np.ndarray:
+        """Return after - before; 0 where `before` is already impossible."""
+        never = np.isneginf(self.before)
+        return np.where(never, 0.0, self.after - np.where(never, 0.0, self.before))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -95,14 +112,14 @@ class Reading:
     rng: np.random.Generator
 
     @property
-    def held(self) -> int:
-        """Return the number of log joints of a row held at once."""
+    def versions(self) -> int:
+        """Return how many versions of a row, with different cells shown, are scored at once."""
         largest = max((len(group) for group in self.groups), default=1)
-        return 2 ** min(largest, EXACT) if self.every_order else 2
+        return 2**largest if self.every_order and largest <= EXACT else largest + 1
 
     def turns(
         self, ask: Ask, shown: Encoded, encoded: Encoded, group: Sequence[Cell]
-    ) -> Iterator[Added]:
+    ) -> Iterator[Turn]:
         """Yield the contributions of the cells of a group to those shown before."""
         if not self.every_order or len(group) == 1:
             return in_turn(ask, shown, encoded, group)
@@ -114,35 +131,33 @@ class Reading:
 # -- contributions of cells, over the orders in which the cells of a group are shown -------------
 
 
-def in_turn(ask: Ask, shown: Encoded, encoded: Encoded, group: Sequence[Cell]) -> Iterator[Added]:
+def in_turn(ask: Ask, shown: Encoded, encoded: Encoded, group: Sequence[Cell]) -> Iterator[Turn]:
     """Yield the contribution of each cell to those before it."""
-    before = ask(shown)
-    for i, cell in enumerate(group):
-        shown = show(shown, encoded, [cell])
-        after = ask(shown)
-        yield i, 1.0, 0, added(before, after)
-        before = after
+    versions = itertools.accumulate(
+        group, lambda before, cell: show(before, encoded, [cell]), initial=shown
+    )
+    for i, (before, after) in enumerate(itertools.pairwise(ask(list(versions)))):
+        yield Turn(i, 1.0, 0, before, after)
 
 
 def in_every_order(
     ask: Ask, shown: Encoded, encoded: Encoded, group: Sequence[Cell]
-) -> Iterator[Added]:
+) -> Iterator[Turn]:
     """Yield the contribution of each cell to each subset of the others, weighted by orders.
 
     A subset S precedes a cell in |S|! (m - |S| - 1)! / m! of the orders of m cells. Source: Shapley
     (1953), A value for n-person games, Contributions to the Theory of Games II, 307-317.
     """
     m = len(group)
-    found = {}
-    for subset in itertools.product((False, True), repeat=m):
-        cells = itertools.compress(group, subset)
-        found[subset] = ask(show(shown, encoded, cells))
+    subsets = list(itertools.product((False, True), repeat=m))
+    versions = [show(shown, encoded, itertools.compress(group, subset)) for subset in subsets]
+    found = dict(zip(subsets, ask(versions), strict=True))
     for subset, before in found.items():
         size = sum(subset)
         weight = factorial(size) * factorial(m - size - 1) / factorial(m) if size < m else 0.0
         for i in (i for i, inside in enumerate(subset) if not inside):
             more = (*subset[:i], True, *subset[i + 1 :])
-            yield i, weight, 0, added(before, found[more])
+            yield Turn(i, weight, 0, before, found[more])
 
 
 def in_some_orders(
@@ -151,20 +166,14 @@ def in_some_orders(
     encoded: Encoded,
     group: Sequence[Cell],
     rng: np.random.Generator,
-) -> Iterator[Added]:
+) -> Iterator[Turn]:
     """Yield the contribution of each cell in sampled orders, and in the reverse of each."""
     for sample in range(PAIRS):
         order = rng.permutation(len(group))
         for turn in (order, order[::-1]):
             cells = [group[i] for i in turn]
-            for place, _, _, more in in_turn(ask, shown, encoded, cells):
-                yield int(turn[place]), 0.5 / PAIRS, sample, more
-
-
-def added(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """Return after - before; 0 where `before` is already impossible."""
-    never = np.isneginf(before)
-    return np.where(never, 0.0, after - np.where(never, 0.0, before))
+            for one in in_turn(ask, shown, encoded, cells):
+                yield Turn(int(turn[one.place]), 0.5 / PAIRS, sample, one.before, one.after)
 
 
 # -- weights of evidence --------------------------------------------------------------------------
@@ -192,15 +201,19 @@ def explained(
         powers: for a score with draws: the power of each draw's evidence, (draw,) or one.
     """
     parts = []
-    for part in row_chunks(n_rows, max(1, FLOATS // (reading.held * width))):
+    cells = sum(x.shape[1] for x in encoded.values())
+    for part in row_chunks(n_rows, max(1, FLOATS // (reading.versions * max(width, cells)))):
         ask = functools.partial(_ask, score, len(range(n_rows)[part]))
         found = _explained(ask, take_rows(encoded, part), reading)
         parts.append(found if tails is None else _shares(found, tails, powers))
     return _stacked(parts, np.concatenate, axis=1)
 
 
-def _ask(score: Score, n_rows: int, shown: Encoded) -> np.ndarray:
-    return score(shown, n_rows)
+def _ask(score: Score, n_rows: int, versions: Sequence[Encoded]) -> np.ndarray:
+    """Return the log joints of all versions of the rows, scored in one call."""
+    together = {name: np.concatenate([rows[name] for rows in versions]) for name in versions[0]}
+    found = score(together, n_rows * len(versions))
+    return found.reshape(len(versions), n_rows, *found.shape[1:])
 
 
 def _shares(found: Explained, tails: tuple[float, float], powers: np.ndarray | float) -> Explained:
@@ -220,29 +233,41 @@ def _stacked(parts: list[Explained], join: Callable[..., np.ndarray], **options:
 
 def _explained(ask: Ask, encoded: Encoded, reading: Reading) -> Explained:
     shown = blank(encoded)
-    prior = reading.contrast(ask(shown))
-    parts = [Explained(prior, prior, prior, np.zeros_like(prior))]
+    if not any(reading.groups):
+        return _stacked([_of_prior(reading.contrast(ask([shown])[0]))], np.stack)
+    parts: list[Explained] = []
     for group in reading.groups:
         turns = reading.turns(ask, shown, encoded, group)
-        missing = [is_missing(encoded, cell) for cell in group]
-        parts += _gathered(turns, missing, reading.contrast, prior)
+        first = next(turns)
+        if not parts:  # nothing is shown before the first group
+            parts.append(_of_prior(reading.contrast(first.before)))
+        missing, every = (
+            [is_missing(encoded, cell) for cell in group],
+            itertools.chain([first], turns),
+        )
+        parts += _gathered(every, missing, reading.contrast, parts[0].mean)
         shown = show(shown, encoded, group)
     return _stacked(parts, np.stack)
 
 
+def _of_prior(mean: np.ndarray) -> Explained:
+    return Explained(mean, mean, mean, np.zeros_like(mean))
+
+
 def _gathered(
-    turns: Iterator[Added], missing: list[np.ndarray], contrast: Contrast, like: np.ndarray
+    turns: Iterator[Turn], missing: list[np.ndarray], contrast: Contrast, like: np.ndarray
 ) -> list[Explained]:
     """Return mean, range and error of each cell's contribution; that of missing cells is 0."""
     shape = (len(missing), *like.shape)
     mean, squares = np.zeros(shape), np.zeros(shape)
     least, most = np.full(shape, np.inf), np.full(shape, -np.inf)
     samples = 0
-    for _, those in itertools.groupby(turns, key=lambda turn: turn[2]):
+    for _, those in itertools.groupby(turns, key=lambda turn: turn.sample):
         one = np.zeros(shape)
-        for i, weight, _, more in those:
+        for turn in those:
+            i, more = turn.place, turn.added()
             more = contrast(np.where(missing[i].reshape(-1, *[1] * (more.ndim - 1)), 0.0, more))
-            one[i] += weight * more
+            one[i] += turn.weight * more
             least[i], most[i] = np.minimum(least[i], more), np.maximum(most[i], more)
         mean, squares, samples = mean + one, squares + one**2, samples + 1
     with np.errstate(invalid="ignore"):
@@ -295,9 +320,11 @@ def weights_of_evidence(
 
 def _groups(posterior: Posterior, cells: Mapping[Name, Cell], *, shapley: bool) -> list[list[Cell]]:
     """Return the columns in their order; if orders matter, dependent ones side by side."""
+    if not shapley:
+        return [list(cells.values())]
     groups: dict = {}
     for cell in cells.values():
-        key = posterior.dependent_cells(cell[0][0]) if shapley else None
+        key = posterior.dependent_cells(cell[0][0])
         groups.setdefault(cell if key is None else key, []).append(cell)
     return list(groups.values())
 

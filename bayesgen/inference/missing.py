@@ -140,8 +140,10 @@ def missing_cells_of_mixture(
 
 def any_missing(model: Model, statistics: ModelStatistics) -> bool:
     """Return whether missing values preclude the closed form of any block."""
-    blocks = model.blocks.items()
-    return any(missing_cells(part, statistics.blocks[name]) is not None for name, part in blocks)
+    return any(
+        missing_cells(likelihood, statistics.blocks[name]) is not None
+        for name, likelihood in model.blocks.items()
+    )
 
 
 def complete_statistics(model: Model, statistics: ModelStatistics) -> ModelStatistics:
@@ -155,13 +157,16 @@ def complete_statistics(model: Model, statistics: ModelStatistics) -> ModelStati
 def expected_statistics(
     model: Model, statistics: ModelStatistics
 ) -> tuple[ModelStatistics, dict[str, OptimumReport]]:
-    """Return the same statistics, and reports of the mode searches of incomplete blocks."""
-    blocks, accounts = dict(statistics.blocks), {}
-    for name, part in model.blocks.items():
-        found = missing_cells(part, statistics.blocks[name])
-        if found is not None:
-            blocks[name], accounts[name] = found.expected()
-    return ModelStatistics(statistics.count, blocks), accounts
+    """Return the statistics with expected ones in place of incomplete rows.
+
+    Also returns the reports of the searches of modes, by incomplete block.
+    """
+    blocks, reports = dict(statistics.blocks), {}
+    for name, likelihood in model.blocks.items():
+        incomplete = missing_cells(likelihood, statistics.blocks[name])
+        if incomplete is not None:
+            blocks[name], reports[name] = incomplete.expected()
+    return ModelStatistics(statistics.count, blocks), reports
 
 
 # -- rows that are left out ------------------------------------------------------------------------
@@ -186,7 +191,7 @@ class LeftOut:
     weight: Weights
     judged: Int[np.ndarray, " judged"]
     n_classes: int
-    completed: Callable[[Int[np.ndarray, " some"], Weights], tuple[Likelihood, Statistics]]
+    completed: Callable[[Int[np.ndarray, " kept"], Weights], tuple[Likelihood, Statistics]]
 
     def scores(self, away: Weights) -> Joint:
         """Return log p(x_i given y = k, the rows without i), shape (judged, class).
@@ -196,13 +201,13 @@ class LeftOut:
         folds = self.folds()
         out = np.empty((len(folds), self.n_classes))
         for fold in np.unique(folds).tolist():
-            members = np.flatnonzero(folds == fold)
-            prior, filled = self._without(self.judged[members])
+            positions = np.flatnonzero(folds == fold)
+            prior, filled = self._without(self.judged[positions])
             width = sum(np.size(getattr(filled, name)) for name in filled.axes)
-            for chunk in row_chunks(len(members), max(1, LEFT_OUT_FLOATS // width)):
-                some = members[chunk]
-                rows = self.judged[some]
-                out[some] = scored_without(prior, filled, self.x[rows], self.y[rows], away[rows])
+            for chunk in row_chunks(len(positions), max(1, LEFT_OUT_FLOATS // width)):
+                places = positions[chunk]
+                rows = self.judged[places]
+                out[places] = scored_without(prior, filled, self.x[rows], self.y[rows], away[rows])
         return out
 
     def folds(self) -> Int[np.ndarray, " judged"]:
@@ -223,7 +228,7 @@ class LeftOut:
             out[order[1:]] = np.cumsum(np.diff(distance[order]) > SAME) % FOLDS
         return out
 
-    def _without(self, fold: Int[np.ndarray, " some"]) -> tuple[Likelihood, Statistics]:
+    def _without(self, fold: Int[np.ndarray, " fold"]) -> tuple[Likelihood, Statistics]:
         """Return the prior without a fold, and statistics of all rows, expected without it."""
         others = np.delete(np.arange(len(self.y)), fold)
         prior, statistics = self.completed(others, self.weight[others])
@@ -240,5 +245,5 @@ def scored_without(
 
     Missing cells are integrated out, and so what a row loses there does not matter to it.
     """
-    alone = prior.statistics_per_row(np.nan_to_num(x), away)
-    return prior.log_predictive_updated(filled.without_each(alone, y), x)
+    removed = prior.statistics_per_row(np.nan_to_num(x), away)
+    return prior.log_predictive_updated(filled.without_each(removed, y), x)

@@ -71,7 +71,7 @@ class EvidenceDisplay:
 
         Args:
             clf: a fitted bayesgen classifier.
-            row: a table of one row, such as X.iloc[[0]].
+            row: a table of one row, such as X.iloc[[0]], or a dict of the values by column.
             target: the class; None: the second of two, the most probable one of more.
             against: the other class; None: of two the other, of more the next most probable one.
             order: as in `evidence`.
@@ -83,7 +83,7 @@ class EvidenceDisplay:
             InvalidArgument: another number of rows.
         """
         pyplot()  # refuse before anything is computed
-        table = read_table(np.asarray(row) if isinstance(row, list) else row)
+        table = read_table(row)
         if table.n_rows != 1:
             raise out_of_range(
                 "row", f"a table of {table.n_rows} rows", "a table of one row", "Pass X[:1]."

@@ -59,4 +59,4 @@ def span(
 
 def read(X: object) -> Table:
     """Return the table of X."""
-    return read_table(np.asarray(X, float) if isinstance(X, list) else X)
+    return read_table(X)

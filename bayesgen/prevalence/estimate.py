@@ -137,7 +137,7 @@ def _counts_them(
     if method != "auto":
         return method == "left_out"
     # of many rows not all are left out
-    return min(counts[able].min(), labeled.counts()[able].min()) >= enough
+    return bool(min(counts[able].min(), labeled.counts()[able].min()) >= enough)
 
 
 def dirichlet_rows(prior: object, classes: np.ndarray) -> Alpha:

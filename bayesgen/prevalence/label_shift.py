@@ -28,8 +28,9 @@ from jaxtyping import Float, Int
 from scipy import special
 
 from bayesgen.inference import log_class_probabilities
+from bayesgen.likelihoods.base import row_chunks
 from bayesgen.prevalence.left_out import LeftOutRows
-from bayesgen.prevalence.replicates import Replicates, adjustment, replicated
+from bayesgen.prevalence.replicates import Replicates, adjustment, class_means, replicated
 from bayesgen.prevalence.result import Prevalence
 from bayesgen.prevalence.score_edges import are_tied, edges_between
 from bayesgen.table import Name, SparseTable, Table, TableColumn
@@ -44,6 +45,8 @@ REJECTED = 0.001
 """P-value over all columns below which an estimate says that label shift is rejected."""
 MOST_CELLS = 20
 """Cells of a column that are tested within an estimate; the rarest levels share the last one."""
+TESTED_FLOATS = 1_000_000
+"""Numbers held at once while columns are tested together, about: 8 MB."""
 SHARING_STEPS = 20
 """Steps of EM to the shares of cells in labeled and new rows together."""
 
@@ -117,10 +120,15 @@ def columns_rejected(
         gain = adjustment(proba, codes, populations.weight, prevalence)[1]
     new = weight @ _at_prevalence(log_proba, prevalence) / weight.sum()
     estimate = Adjustment(proba, new, gain, prevalence, np.cov(draws.T))
-    p_values = {
-        name: _p_value(*_fewer(*_occurring(*_cells(*columns))), populations, weight, estimate)
-        for name, *columns in _common(populations.labeled, populations.new)
-    }
+    common = _common(populations.labeled, populations.new)
+    cells = [_fewer(*_occurring(*_cells(*columns))) for _, *columns in common]
+    p_values = dict(
+        zip(
+            (name for name, *_ in common),
+            _p_values(cells, populations, weight, estimate).tolist(),
+            strict=True,
+        )
+    )
     rejected: list[Name] = []
     for name in sorted(p_values, key=p_values.__getitem__):
         if p_values[name] * (len(p_values) - len(rejected)) >= REJECTED:
@@ -149,69 +157,119 @@ def _fewer(labeled: Cells, new: Cells) -> tuple[Cells, Cells]:
     return place[labeled], place[new]
 
 
-def _p_value(
-    labeled: Cells,
-    new: Cells,
+def _p_values(
+    cells: list[tuple[Cells, Cells]],
     populations: Populations,
     weight: Weights,
     estimate: Adjustment,
-) -> float:
-    """Return the p-value of the discrepancy X2 of a column, by its mean and its variance.
+) -> Float[np.ndarray, " column"]:
+    """Return the p-value of the discrepancy X2 of each column, by its mean and its variance.
 
     e is the mean over new rows of psi(x) = (x in cell b) - A h(x), with A = phi G, minus its
     expectation; its covariance is that of the mean of new rows, plus pi_k^2 times that of the mean
     of labeled rows of each class, plus that of the prevalence as far as it is not adjusted.
+
+    Args:
+        cells: of the labeled and of the new rows, by column.
+        populations: labeled and new rows.
+        weight: of the new rows.
+        estimate: of the prevalence.
     """
-    n_cells, n_classes = int(max(labeled.max(), new.max())) + 1, len(estimate.prevalence)
-    if n_cells == 1:
-        return 1.0
+    n_cells = np.array([int(max(own.max(), new.max())) + 1 for own, new in cells], dtype=int)
+    p_values = np.ones(len(cells))
+    tested = np.flatnonzero(n_cells > 1)
+    if not len(tested):
+        return p_values
+    n_classes = len(estimate.prevalence)
+    n_floats = n_cells.max() * (n_classes**2 + n_classes * n_cells.max()) + n_classes**3
+    n_floats += len(populations.codes) + len(weight)
+    for chunk in row_chunks(len(tested), max(1, TESTED_FLOATS // int(n_floats))):
+        columns = tested[chunk]
+        own, new = (np.stack([cells[j][side] for j in columns]) for side in (0, 1))
+        p_values[columns] = _p_values_of_chunk(
+            own, new, n_cells[columns], populations, weight, estimate
+        )
+    return p_values
+
+
+def _p_values_of_chunk(
+    labeled: Int[np.ndarray, "column labeled"],
+    new: Int[np.ndarray, "column new"],
+    n_cells: Int[np.ndarray, " column"],
+    populations: Populations,
+    weight: Weights,
+    estimate: Adjustment,
+) -> Float[np.ndarray, " column"]:
+    """Return the p-values of columns whose cells fill arrays (column, cell); cells beyond are 0."""
     codes, pi, n_new = populations.codes, estimate.prevalence, float(weight.sum())
-    # sums of h over the labeled rows of a cell and a class, with one more row of each class
-    sums = np.zeros((n_cells, n_classes, n_classes))
-    np.add.at(sums, (labeled, codes), populations.weight[:, None] * estimate.proba)
+    n_columns, most, n_classes = len(n_cells), int(n_cells.max()), len(pi)
+    # one more row of each class, spread over the cells of a column
+    added = (np.arange(most) < n_cells[:, None]) / n_cells[:, None]
+    place = np.arange(n_columns)[:, None] * most
+    of_class, shape = (place + labeled) * n_classes + codes, (n_columns, most, n_classes)
+
+    def counted(values: Float[np.ndarray, " labeled"]) -> Float[np.ndarray, "column cell class"]:
+        repeated = np.tile(populations.weight * values, n_columns)
+        return np.bincount(of_class.ravel(), repeated, minlength=np.prod(shape)).reshape(shape)
+
     n_labeled = np.bincount(codes, populations.weight, minlength=n_classes)
-    means = sums.sum(axis=0).T / np.maximum(n_labeled, 1)
-    means[:, n_labeled == 0] = np.eye(n_classes)[:, n_labeled == 0]
-    sums += means.T / n_cells
-    counts = np.full((n_cells, n_classes), 1 / n_cells)
-    np.add.at(counts, (labeled, codes), populations.weight)
-    slope = counts / counts.sum(axis=0) @ estimate.gain
-    prevailing = counts / counts.sum(axis=0) - slope @ means
-    seen = np.bincount(new, weight, minlength=n_cells)
+    means = class_means(estimate.proba, codes, populations.weight)
+    sums = np.stack([counted(column) for column in estimate.proba.T], axis=3)
+    sums += added[:, :, None, None] * means.T
+    counts = counted(np.ones(len(codes))) + added[:, :, None]
+    slope = counts / counts.sum(axis=1, keepdims=True) @ estimate.gain
+    prevailing = counts / counts.sum(axis=1, keepdims=True) - slope @ means
+    repeated = np.tile(weight, n_columns)
+    seen = np.bincount((place + new).ravel(), repeated, minlength=n_columns * most)
+    seen = seen.reshape(n_columns, most)
     discrepancy = seen / n_new - slope @ estimate.new - prevailing @ pi
-    shares = counts / counts.sum(axis=0)
+    shares = counts / counts.sum(axis=1, keepdims=True)
     for _ in range(SHARING_STEPS):
         joint = shares * pi
-        joint *= (seen / joint.sum(axis=1))[:, None]
-        shares = (counts + joint) / (counts + joint).sum(axis=0)
-    sums *= (shares / counts)[:, :, None]
-    squares = np.zeros((n_classes, n_classes, n_classes))
-    reweighed = populations.weight * (shares / counts)[labeled, codes]
-    products = estimate.proba[:, :, None] * estimate.proba[:, None]
-    np.add.at(squares, codes, reweighed[:, None, None] * products)
+        joint *= _ratio(seen, joint.sum(axis=2))[:, :, None]
+        shares = counts + joint
+        shares /= shares.sum(axis=1, keepdims=True)
+    change = _ratio(shares, counts)
+    sums *= change[:, :, :, None]
+    reweighed = populations.weight * change.reshape(-1)[of_class]
     scale = shares @ pi
-    center, second = np.zeros(n_cells), np.zeros((n_cells, n_cells))
+    center, second = np.zeros((n_columns, most)), np.zeros((n_columns, most, most))
     errors = []
     for k in range(n_classes):
+        rows = np.flatnonzero(codes == k)
+        proba = estimate.proba[rows]
+        products = (proba[:, :, None] * proba[:, None]).reshape(-1, n_classes**2)
+        squares = (reweighed[:, rows] @ products).reshape(n_columns, n_classes, n_classes)
         # the added row has the mean probabilities of its class
-        squares[k] += (shares[:, k] / counts[:, k]).mean() * np.outer(means[:, k], means[:, k])
-        mean = shares[:, k] - slope @ sums[:, k].sum(axis=0)
-        cross = sums[:, k] @ slope.T
-        moment = np.diag(shares[:, k]) - cross - cross.T + slope @ squares[k] @ slope.T
+        extra = (change[:, :, k] * added).sum(axis=1)
+        squares += extra[:, None, None] * np.outer(means[:, k], means[:, k])
+        total = sums[:, :, k].sum(axis=1)
+        mean = shares[:, :, k] - (slope @ total[:, :, None])[:, :, 0]
+        cross = sums[:, :, k] @ np.swapaxes(slope, 1, 2)
+        moment = slope @ squares @ np.swapaxes(slope, 1, 2) - cross - np.swapaxes(cross, 1, 2)
+        moment += shares[:, :, k, None] * np.eye(most)
         center, second = center + pi[k] * mean, second + pi[k] * moment
-        error = pi[k] ** 2 * (moment - np.outer(mean, mean)) / max(n_labeled[k], 1.0)
+        error = pi[k] ** 2 * (moment - mean[:, :, None] * mean[:, None]) / max(n_labeled[k], 1.0)
         errors.append((error, n_labeled[k] - 1))
-    errors.append(((second - np.outer(center, center)) / n_new, n_new - 1))
-    covariance = prevailing @ estimate.covariance @ prevailing.T
-    covariance += np.sum([error for error, _ in errors], axis=0)
-    relative = covariance / np.sqrt(np.outer(scale, scale))
-    expected = float(np.trace(relative))
-    if expected <= 0:
-        return 1.0
-    degrees = expected**2 / float((relative**2).sum())
-    spread = sum((np.diag(error) / scale).sum() ** 2 / max(n, 1.0) for error, n in errors)
-    ratio = float((discrepancy**2 / scale).sum()) / expected
-    return float(special.fdtrc(degrees, max(expected**2 / spread, 1.0), ratio))
+    errors.append(((second - center[:, :, None] * center[:, None]) / n_new, n_new - 1))
+    covariance = prevailing @ estimate.covariance @ np.swapaxes(prevailing, 1, 2)
+    spread = np.zeros(n_columns)
+    for error, degrees in errors:
+        covariance = covariance + error
+        trace = _ratio(np.diagonal(error, axis1=1, axis2=2), scale).sum(axis=1)
+        spread += trace**2 / max(degrees, 1.0)
+    relative = _ratio(covariance, np.sqrt(scale[:, :, None] * scale[:, None]))
+    expected = np.trace(relative, axis1=1, axis2=2)
+    able = expected > 0
+    degrees = _ratio(expected**2, (relative**2).sum(axis=(1, 2)))
+    freedom = np.maximum(_ratio(expected**2, spread), 1.0)
+    value = _ratio(_ratio(discrepancy**2, scale).sum(axis=1), expected)
+    return np.where(able, special.fdtrc(np.where(able, degrees, 1.0), freedom, value), 1.0)
+
+
+def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
+    """Return a quotient, 0 where the divisor is 0: in cells that a column does not have."""
+    return np.divide(above, below, out=np.zeros_like(above, dtype=float), where=below > 0)
 
 
 def table_of_shift(labeled: Labeled, new: Table, joint: Joint, found: Prevalence) -> DataFrame:

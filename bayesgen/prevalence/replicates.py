@@ -102,13 +102,13 @@ def adjustment(
         weight: of the rows.
         prevalence: a first estimate; classes of 0 stay so.
     """
-    means, able = _class_means(proba, codes, weight), prevalence > 0
+    means, able = class_means(proba, codes, weight), prevalence > 0
     gain = np.zeros_like(means)
     gain[able] = np.linalg.pinv(means[:, able], rcond=INDISTINCT)
     return means, gain
 
 
-def _class_means(
+def class_means(
     proba: Joint, codes: Labels, weight: Weights
 ) -> Float[np.ndarray, "class_predicted class"]:
     """Return the mean class probabilities of each class; certainty for one without rows."""

@@ -11,4 +11,6 @@ from bayesgen.schema.power_transform import PowerTransforms as PowerTransforms
 from bayesgen.schema.schema import Schema as Schema
 from bayesgen.schema.schema import absent_columns as absent_columns
 from bayesgen.schema.schema import check_columns as check_columns
+from bayesgen.schema.suspects import are_words as are_words
+from bayesgen.schema.suspects import blank_text as blank_text
 from bayesgen.schema.suspects import suspicions as suspicions

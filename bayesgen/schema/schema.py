@@ -398,7 +398,10 @@ def _absent_warning(absent: tuple, n_columns: int) -> CountsAsMissing:
     """Return the warning of some of the fitted columns, which a table lacks."""
     add = "Add what is known to X"
     if all(isinstance(name, str) for name in absent):
-        add += "; X.reindex(columns=clf.feature_names_in_) adds empty columns without this warning"
+        add += (
+            "; X.reindex(columns=clf.feature_names_in_) adds empty columns without this warning, "
+            "as None for each of them does in a dict"
+        )
     return CountsAsMissing(
         "{table} lacks {columns:len} of the {n_columns:,} fitted columns, the {columns:named "
         "column}; {count} as missing in every row.",

@@ -1,6 +1,8 @@
-"""Warnings about columns that may not be features: numbers stored as text, row numbers, keys.
+"""Warnings about columns that may not be as they seem.
 
-They are not errors: codes such as ICD's mix numbers and text, and a measured column may be sorted.
+Numbers stored as text, row numbers, keys, blank text, and levels that may be one level in two
+spellings. They are not errors: codes such as ICD's mix numbers and text, a measured column may be
+sorted, and "m" and "M" may differ.
 """
 
 import re
@@ -9,9 +11,9 @@ from collections.abc import Mapping
 import numpy as np
 from jaxtyping import Bool
 
-from bayesgen.errors import BayesgenWarning, Cure, InvalidData, SuspiciousColumn
-from bayesgen.errors.data import OTHER_MODEL, to_numbers
-from bayesgen.table import Name, Table, TableColumn, is_number
+from bayesgen.errors import BayesgenWarning, CountsAsMissing, Cure, InvalidData, SuspiciousColumn
+from bayesgen.errors.data import OTHER_MODEL, SIMILAR_IN_FILE, paired, to_numbers
+from bayesgen.table import Name, Table, TableColumn, alike, is_number
 
 FEW_ROWS = 20
 """With so few rows neither a level for every row nor ascending numbers are a sign of a key."""
@@ -34,11 +36,30 @@ def suspicions(table: Table, n_levels: Mapping[Name, int]) -> list[BayesgenWarni
     # columns of an array have no names, and are measured
     named = table.container != "numpy"
     place = {column.name: (column, i == 0) for i, column in enumerate(table.columns)}
-    found = []
+    found: list[BayesgenWarning] = []
     for name, n in n_levels.items():
         column, first = place[name]
-        found.append(_suspicion(column, n, named=named, first=first))
-    return [warning for warning in found if warning is not None]
+        if not column.declared and (groups := alike(column.levels)):
+            found.append(_similar_levels(name, groups))
+        suspicion = _suspicion(column, n, named=named, first=first)
+        found += [] if suspicion is None else [suspicion]
+    return found
+
+
+def blank_text(table: Table) -> CountsAsMissing | None:
+    """Return a warning about text of blanks alone, which is read as missing."""
+    blank = [] if table.matrix is not None else [c.name for c in table.columns if c.blank]
+    if not blank:
+        return None
+    return CountsAsMissing(
+        "blank text in {columns:named column} is read as missing.",
+        Cure(
+            "If it is a level of its own, name it: X.replace(r'^\\s*$', 'blank', regex=True); "
+            "X.replace(r'^\\s*$', None, regex=True) makes it missing without this warning.",
+            "If it is a level of its own, name it in the file.",
+        ),
+        columns=blank,
+    )
 
 
 def _suspicion(
@@ -86,8 +107,7 @@ def _suspicion(
 def not_numeric(found: TableColumn) -> InvalidData:
     """Return the error about a column of levels where numbers are needed."""
     number = _are_numbers(found)
-    seen = number[found.values[found.values >= 0]]
-    if found.declared or 2 * seen.sum() <= len(seen):
+    if are_words(found):
         return InvalidData(
             "column {column!r} holds the levels {levels:listed}; its likelihood needs numbers.",
             Cure(
@@ -98,7 +118,7 @@ def not_numeric(found: TableColumn) -> InvalidData:
             column=found.name,
             levels=found.levels,
         )
-    if seen.all():
+    if number[found.values[found.values >= 0]].all():
         return InvalidData(
             "column {column!r} holds numbers that are written as text; its likelihood needs "
             "numbers.",
@@ -116,6 +136,27 @@ def not_numeric(found: TableColumn) -> InvalidData:
         column=found.name,
         cells=cells,
         **fields,
+    )
+
+
+def are_words(found: TableColumn) -> bool:
+    """Return whether a column of levels is more than numbers that are written as text."""
+    seen = _are_numbers(found)[found.values[found.values >= 0]]
+    return found.declared or 2 * seen.sum() <= len(seen)
+
+
+def _similar_levels(name: Name, groups: list[list]) -> SuspiciousColumn:
+    """Return the warning of levels of which those of a group differ only by blanks or case."""
+    return SuspiciousColumn(
+        "column {column!r} has levels that differ only by blanks or case: {groups}.",
+        Cure(
+            "If they mean the same, write them alike: X[{column!r}] = "
+            "X[{column!r}].str.split().str.join(' ').str.lower(); if not, pass "
+            "X.astype({{{column!r}: 'category'}}).",
+            SIMILAR_IN_FILE,
+        ),
+        column=name,
+        groups=paired(groups),
     )
 
 

@@ -1,4 +1,7 @@
-"""CSV files: how one is written, how pyarrow reads it, and what is wrong with it."""
+"""CSV files: how one is written, how pyarrow reads it, and what is wrong with it.
+
+Blanks around cells and names of columns are no part of them: a cell of blanks is missing.
+"""
 
 import csv
 import dataclasses
@@ -7,16 +10,23 @@ import itertools
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute
 from pyarrow import csv as arrow_csv
 from pyarrow import dataset
 
 from bayesgen.errors import Cure, InvalidData
 from bayesgen.errors.sources import reason, unreadable_source
 
+compute: Any = pyarrow.compute  # its functions are made at import, where no type checker sees them
+
 NULLS = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None", "none")
 """Cells of a CSV file that mean "missing", quoted or not."""
+
+PADDING = 8
+"""Blanks before and after a cell that means "missing", at most: pyarrow strips numbers alone."""
 
 TYPES = {"number": pa.float64(), "text": pa.string(), "boolean": pa.bool_()}
 """Kind of a column, as a classifier knows it -> the type of its cells."""
@@ -105,7 +115,7 @@ def csv_format(
         read_options=arrow_csv.ReadOptions(block_size=BLOCK_BYTES),
         parse_options=arrow_csv.ParseOptions(delimiter=dialect.separator, newlines_in_values=True),
         convert_options=arrow_csv.ConvertOptions(
-            null_values=[*NULLS, *missing],
+            null_values=_padded([*NULLS, *missing]),
             strings_can_be_null=True,
             decimal_point=dialect.decimal,
         ),
@@ -118,6 +128,26 @@ def csv_type(guess: pa.DataType, kind: str | None) -> pa.DataType:
     Bytes that are no text are text too, so that reading refuses them.
     """
     return TYPES.get(kind, pa.string() if pa.types.is_binary(guess) else guess)
+
+
+def trimmed(table: pa.Table) -> pa.Table:
+    """Return rows without the blanks around text, of which nothing else is missing."""
+    for i, field in enumerate(table.schema):
+        if pa.types.is_string(field.type):
+            text = compute.utf8_trim_whitespace(table.column(i))
+            text = compute.if_else(compute.equal(text, ""), pa.scalar(None, pa.string()), text)
+            table = table.set_column(i, field, text)
+    return table
+
+
+def _padded(cells: Sequence[str]) -> list[str]:
+    """Return cells, each also with up to PADDING blanks before and after it."""
+    return [
+        f"{' ' * before}{cell}{' ' * after}"
+        for cell in dict.fromkeys(cell.strip() for cell in cells)
+        for before in range(PADDING + 1)
+        for after in range(PADDING + 1)
+    ]
 
 
 def _separator(path: str, header: str) -> str:

@@ -13,7 +13,13 @@ from pyarrow import dataset, fs
 from bayesgen.errors import InvalidData, warn
 from bayesgen.errors.data import duplicate_names
 from bayesgen.errors.sources import lacks_columns
-from bayesgen.sources.csv_files import csv_format, csv_type, file_error, require_closed_quotes
+from bayesgen.sources.csv_files import (
+    csv_format,
+    csv_type,
+    file_error,
+    require_closed_quotes,
+    trimmed,
+)
 from bayesgen.sources.part import NO_READAHEAD, PART_ROWS, Part
 from bayesgen.sources.source import Kinds, Source
 
@@ -130,11 +136,13 @@ class File:
     """One file, as pyarrow reads it.
 
     path: of the file. fragment: pyarrow's reader of it. schema: its columns, then its folders'.
+    written: names as the file has them, with the blanks around them.
     """
 
     path: str
     fragment: dataset.Fragment
     schema: pa.Schema
+    written: Mapping[str, str]
 
     @classmethod
     def of(cls, path: str, form: dataset.FileFormat, folders: dataset.Partitioning) -> "File":
@@ -146,12 +154,20 @@ class File:
         with _readable(path):
             schema = form.inspect(path, filesystem=LOCAL)
             expression = folders.parse(path)
-        names = schema.names
+        csv = isinstance(form, dataset.CsvFileFormat)
+        names = [name.strip() if csv else name for name in schema.names]
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise duplicate_names(twice)
         above = [field for field in folders.schema if field.name not in names]
         fragment = form.make_fragment(path, LOCAL, expression)
-        return cls(path, fragment, pa.schema([*schema, *above]))
+        written = dict(zip(names, schema.names, strict=True))
+        fields = [field.with_name(name) for name, field in zip(names, schema, strict=True)]
+        return cls(path, fragment, pa.schema([*fields, *above]), written)
+
+    @property
+    def is_csv(self) -> bool:
+        """Whether the file is text, not columns with types of their own."""
+        return isinstance(self.fragment.format, dataset.CsvFileFormat)
 
     @property
     def label(self) -> str:
@@ -174,7 +190,7 @@ class File:
         kinds: "number", "text" or "boolean" of the cells of CSV files; others: as they show.
         """
         fields = [self.schema.field(name) for name in names if name in self.schema.names]
-        if isinstance(self.fragment.format, dataset.CsvFileFormat):
+        if self.is_csv:
             fields = [
                 field.with_type(csv_type(field.type, kinds.get(field.name))) for field in fields
             ]
@@ -186,13 +202,16 @@ class File:
         Raises:
             InvalidData: a row or a cell cannot be read.
         """
-        if isinstance(self.fragment.format, dataset.CsvFileFormat):
+        if self.is_csv:
             require_closed_quotes(self.path, self.fragment.format.parse_options.delimiter)
         start, options = 0, {"batch_size": PART_ROWS, **NO_READAHEAD}
+        fields = [field.with_name(self.written.get(field.name, field.name)) for field in schema]
+        asked = pa.schema(fields)
         with _readable(self.path, self.schema.names):
-            for batch in self.fragment.to_batches(schema, schema.names, **options):
-                yield Part(self.label, start, pa.Table.from_batches([batch]))
-                start += len(batch)
+            for batch in self.fragment.to_batches(asked, asked.names, **options):
+                table = pa.Table.from_batches([batch]).rename_columns(schema.names)
+                yield Part(self.label, start, trimmed(table) if self.is_csv else table)
+                start += len(table)
 
 
 def _folders(name: str, forms: Mapping[str, dataset.FileFormat]) -> dataset.Partitioning:

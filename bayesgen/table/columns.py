@@ -2,7 +2,7 @@
 
 import abc
 import re
-from collections.abc import Collection, Container, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar, overload
 
@@ -69,6 +69,7 @@ class TableColumn:
     declared: whether the dtype itself names the levels (boolean, pandas Categorical, polars Enum,
         Arrow dictionary).
     whole: whether the dtype of a column of a frame is one of integers.
+    blank: whether some cells, read as missing, are text of blanks alone.
     """
 
     name: Name
@@ -77,6 +78,7 @@ class TableColumn:
     levels: tuple = ()
     declared: bool = False
     whole: bool = False
+    blank: bool = False
 
     @property
     def is_missing(self) -> bool:
@@ -183,6 +185,65 @@ def matrix_table(matrix: Num[np.ndarray, "row feature"], names: Names, container
     return Table(MatrixColumns(matrix, names), len(matrix), container, matrix)
 
 
+def tables_together(tables: Sequence[Table]) -> Table:
+    """Return the rows of all tables in one, in their order, with the columns of the first.
+
+    A column has the kind that it has where cells are observed first, the levels of all tables, and
+    missing cells where a table lacks it, or holds text in a column of numbers.
+    """
+    if len(tables) == 1:
+        return tables[0]
+    parts = [{column.name: column for column in table.columns} for table in tables]
+    sizes = [table.n_rows for table in tables]
+    columns = tuple(
+        _below([part.get(name) for part in parts], sizes, name) for name in tables[0].names
+    )
+    return Table(columns, sum(sizes), tables[0].container)
+
+
+def _below(parts: Sequence[TableColumn | None], sizes: Sequence[int], name: Name) -> TableColumn:
+    """Return one column of the cells of several tables; sizes: their numbers of rows."""
+    found = [part for part in parts if part is not None]
+    kind = next((part.kind for part in found if not part.is_missing), found[0].kind)
+    if kind == "number":
+        values = np.full(sum(sizes), np.nan)
+        for rows, part in _places(parts, sizes, kind):
+            values[rows] = part.values
+        return TableColumn(name, kind, values, whole=all(part.whole for part in found))
+    parts = [None if part is None else _as_levels(part) for part in parts]
+    levels = dict.fromkeys(level for part in parts if part is not None for level in part.levels)
+    declared = any(part.declared for part in found)
+    if not declared:  # in the order in which one table has them
+        levels = sorted(levels, key=lambda level: (isinstance(level, str), level))
+    place = {level: i for i, level in enumerate(levels)}
+    values = np.full(sum(sizes), -1, dtype=np.int64)
+    for rows, part in _places(parts, sizes, kind):
+        positions = [*(place[level] for level in part.levels), -1]
+        values[rows] = np.array(positions, dtype=np.int64)[part.values]
+    return TableColumn(name, kind, values, tuple(place), declared)
+
+
+def _as_levels(column: TableColumn) -> TableColumn:
+    """Return a column of numbers, which another table has as levels, as these."""
+    if column.kind == "level":
+        return column
+    levels, codes = np.unique(column.values[~column.missing], return_inverse=True)
+    values = np.full(len(column.values), -1, dtype=np.int64)
+    values[~column.missing] = codes
+    return TableColumn(column.name, "level", values, tuple(levels.tolist()))
+
+
+def _places(
+    parts: Sequence[TableColumn | None], sizes: Sequence[int], kind: str
+) -> Iterator[tuple[slice, TableColumn]]:
+    """Yield the rows of each part in the whole, and the part; none that is absent or text."""
+    end = 0
+    for part, size in zip(parts, sizes, strict=True):
+        end += size
+        if part is not None and (kind == "level" or part.kind == "number"):
+            yield slice(end - size, end), part
+
+
 NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*", re.ASCII | re.IGNORECASE)
 """What pandas.to_numeric reads as a finite number."""
 
@@ -197,11 +258,30 @@ def is_number(text: str) -> bool:
     return NUMBER.fullmatch(text) is not None
 
 
+def is_blank(cell: object) -> bool:
+    """Return whether a cell is text of blanks alone, or empty."""
+    return isinstance(cell, str) and not cell.strip()
+
+
+def alike(names: Iterable) -> list[list]:
+    """Return the groups of texts that differ only by blanks or case, each in order.
+
+    Examples:
+        >>> alike(["no", "yes", "No ", "north", 1])
+        [['No ', 'no']]
+    """
+    groups: dict[str, list] = {}
+    for name in names:
+        if isinstance(name, str):
+            groups.setdefault(" ".join(name.split()).lower(), []).append(name)
+    return [sorted(group) for group in groups.values() if len(group) > 1]
+
+
 def checked_columns(columns: Iterable[TableColumn]) -> tuple[TableColumn, ...]:
     """Return validated columns, with numbers as float64 and levels in order.
 
-    Numbers may have any real dtype. Levels may be in any order, None and NaN among them, which
-    count as missing; undeclared ones are sorted, and those without a row are left out.
+    Numbers may have any real dtype. Levels may be in any order; None, NaN and text of blanks alone
+    among them count as missing; undeclared ones are sorted, and those without a row are left out.
 
     Raises:
         InvalidData: a number is infinite or beyond 1e150.
@@ -215,15 +295,17 @@ def _checked(column: TableColumn) -> TableColumn:
         check_magnitude((column.name,), values[:, None])
         return replace(column, values=values)
     codes, levels = column.values.astype(np.int64, copy=False), column.levels
-    kept = [i for i, level in enumerate(levels) if level is not None and level == level]
+    used = np.bincount(codes[codes >= 0], minlength=len(levels)) > 0
+    blank = [i for i, level in enumerate(levels) if is_blank(level)]
+    kept = [i for i, v in enumerate(levels) if v is not None and v == v and i not in blank]
     if not column.declared:
-        used = np.bincount(codes[codes >= 0], minlength=len(levels)) > 0
         kept = sorted((i for i in kept if used[i]), key=levels.__getitem__)
     if kept != list(range(len(levels))):
         position = np.full(len(levels) + 1, -1)
         position[kept] = np.arange(len(kept))
         codes = position[codes]
-    return replace(column, values=codes, levels=tuple(levels[i] for i in kept))
+    found = tuple(levels[i] for i in kept)
+    return replace(column, values=codes, levels=found, blank=bool(used[blank].any()))
 
 
 def check_magnitude(names: tuple[Name, ...], values: Num[np.ndarray, "row feature"]) -> None:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Collection, Hashable, Iterable, Mapping
+from typing import cast
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -10,6 +11,7 @@ from narwhals.exceptions import DuplicateError
 
 from bayesgen.errors import InvalidData
 from bayesgen.errors.data import (
+    columns_given,
     complex_array,
     date_column,
     duplicate_names,
@@ -17,7 +19,6 @@ from bayesgen.errors.data import (
     no_columns_in_table,
     no_rows_in_table,
     not_a_table,
-    records_given,
     sparse_refused,
 )
 from bayesgen.table.arrays import (
@@ -47,7 +48,8 @@ def read_table(
     Args:
         X: shape (row, feature). A pandas or polars DataFrame, a pyarrow Table or RecordBatch, any
             other eager frame that narwhals knows, whatever exports an Arrow stream, a NumPy array
-            (columns are named x0, x1, ...), or lists of rows.
+            (columns are named x0, x1, ...), lists of rows, or a dict of single values, which is
+            one row, or a list of such dicts.
         only: names, or positions, of the columns to read; None: all. Others may hold anything, and
             come back as numbers that are all missing.
         skip: names of columns not to read.
@@ -67,7 +69,7 @@ def read_table(
         (('x0', 'x1'), 'number', array([ 2., nan]))
     """
     require_container(X)
-    table = _read(X, only, skip)
+    table = _read(from_dicts(X), only, skip)
     if not table.columns:
         raise no_columns_in_table(table.n_rows)
     if not table.n_rows:
@@ -79,8 +81,8 @@ def require_container(X: object) -> str:
     """Return "frame", "sparse" or "array", whichever X is or may become; refuse other things.
 
     Raises:
-        InvalidData: a query that has not run, the path of a file, a dict of columns or a list of
-            dicts, each with what makes a table of it; one column alone.
+        InvalidData: a query that has not run, the path of a file or a dict of columns, each with
+            what makes a table of it; one column alone.
     """
     if isinstance(X, np.ndarray) or hasattr(X, "tocsr"):  # some sparse ones are dicts
         if not isinstance(X, np.ndarray) and getattr(X, "dtype", np.dtype(float)).kind == "c":
@@ -95,22 +97,16 @@ def require_container(X: object) -> str:
             path=X,
             reader="read_parquet" if parquet else "read_csv",
         )
-    if isinstance(X, Mapping):
-        raise records_given(X)
-    if isinstance(X, list | tuple) and X and all(isinstance(row, Mapping) for row in X):
-        raise records_given(X)
+    if isinstance(X, Mapping) and not all(map(_is_single, X.values())):
+        raise columns_given()
+    if _are_dicts(X):
+        return "frame"
     try:
         frame = nw.from_native(X, allow_series=True, pass_through=True)
     except DuplicateError:
         return "frame"
     if isinstance(frame, nw.Series):
-        raise InvalidData(
-            "Expected 2D array, got 1D array instead: X is a {kind}, a single column; a table "
-            "is needed.",
-            "Reshape your data: pass {cure}.",
-            kind=type(X).__name__,
-            cure="X.to_frame()" if hasattr(X, "to_frame") else "pyarrow.table({'x': X})",
-        )
+        raise _one_column(X)
     runs = [method for method in RUNS if hasattr(X, method)]
     if isinstance(frame, nw.LazyFrame) and runs:
         raise InvalidData(
@@ -121,6 +117,57 @@ def require_container(X: object) -> str:
             method=runs[0],
         )
     return "frame" if isinstance(frame, nw.DataFrame) or hasattr(X, "to_struct_array") else "array"
+
+
+def _one_column(X: object) -> InvalidData:
+    """Return the error about one column, or a row of a pandas DataFrame, which is a Series too."""
+    what, cure = "a single column", "pyarrow.table({'x': X})"
+    if hasattr(X, "to_frame"):
+        cure = "X.to_frame()"
+    if hasattr(X, "iloc"):
+        what = "one column or one row"
+        cure = "X.to_frame() if it is a column, X.to_frame().T if it is a row"
+    return InvalidData(
+        "Expected 2D array, got 1D array instead: X is a {kind}, {what}; a table is needed.",
+        "Reshape your data: pass {cure}.",
+        kind=type(X).__name__,
+        what=what,
+        cure=cure,
+    )
+
+
+def from_dicts(X: object) -> object:
+    """Return the frame of rows that are dicts by column, and anything else as it is.
+
+    Args:
+        X: a dict of single values, which is one row, or a list of such; a column that a row omits
+            is missing there.
+
+    Examples:
+        >>> from_dicts([{"age": 31, "sex": "male"}, {"sex": "female"}])
+            age     sex
+        0  31.0    male
+        1   NaN  female
+    """
+    if not _are_dicts(X):
+        return X
+    import pandas as pd
+
+    return pd.DataFrame([X] if isinstance(X, Mapping) else list(cast(Iterable, X)))
+
+
+def _are_dicts(X: object) -> bool:
+    """Return whether these are rows by column: a dict, or a list of nothing but dicts."""
+    if isinstance(X, list | tuple):
+        return len(X) > 0 and all(isinstance(row, Mapping) for row in X)
+    return isinstance(X, Mapping) and not hasattr(X, "tocsr")
+
+
+def _is_single(value: object) -> bool:
+    """Return whether a value of a dict is that of one row, and not those of a column."""
+    if isinstance(value, str | bytes) or not hasattr(value, "__len__"):
+        return True
+    return isinstance(value, np.ndarray) and value.ndim == 0
 
 
 def require_array(X: object) -> None:

@@ -1,7 +1,7 @@
 """Labels of rows: reading, validation, and conversion to class codes.
 
-A row without a label is marked by None, NaN, NaT, NA, a mask or a null of Arrow, and, as in
-scikit-learn, by -1 where that cannot be a class.
+A row without a label is marked by None, NaN, NaT, NA, a mask, a null of Arrow or text of blanks
+alone, and, as in scikit-learn, by -1 where that cannot be a class.
 """
 
 import dataclasses
@@ -12,8 +12,15 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from bayesgen.errors import BayesgenWarning, Cure, InvalidData, warn
-from bayesgen.errors.data import TARGET, missing_labels, no_target, wrong_length
-from bayesgen.table.columns import TableColumn, checked_columns
+from bayesgen.errors.data import (
+    SIMILAR_IN_FILE,
+    TARGET,
+    missing_labels,
+    no_target,
+    paired,
+    wrong_length,
+)
+from bayesgen.table.columns import TableColumn, alike, checked_columns, is_blank
 from bayesgen.table.reading import arrow_column, holds_objects
 from bayesgen.typing import Labels
 
@@ -67,9 +74,7 @@ def read_target(y: object) -> np.ndarray:
         array(['no', 'yes'], dtype='<U3')
     """
     labels = _one_axis(y)
-    missing = _missing(labels)
-    if missing is not None:
-        raise missing_labels(int(missing.sum()), len(labels))
+    _require_labels(_missing(labels), _blank(labels), len(labels))
     return _one_type(labels) if labels.dtype == object else labels
 
 
@@ -91,7 +96,7 @@ def read_marked_target(
         y: as in `read_target`, with marks.
         classes: those of earlier rows, and declared ones.
         marks: whether rows may lack a label; otherwise -1 is a class.
-        silent: whether to omit the warning that -1 was taken for a mark.
+        silent: whether to omit the warnings.
         n_rows: the number of rows that need a label or a mark; None: as many as there are.
         counted: positions of the rows to read; None: all.
 
@@ -100,7 +105,8 @@ def read_marked_target(
             labels are missing, and may not be.
 
     Warns:
-        BayesgenWarning: -1 was taken for a mark.
+        BayesgenWarning: -1 or blank text was taken for a mark; classes, not all of them of earlier
+            rows, differ only by blanks or case.
 
     Examples:
         >>> found = read_marked_target(["no", None, "yes"])
@@ -113,11 +119,18 @@ def read_marked_target(
         raise wrong_length(len(labels), n_rows)
     if text is not None:
         some = text if counted is None else text.take(counted).with_found_levels()
-        return _text_target(some, marks=marks)
+        target = _text_target(some, marks=marks)
+        if not silent:
+            _note(target, classes, blank=some.blank)
+        return target
     labels = labels if counted is None else labels[counted]
-    missing, size = _missing(labels), len(labels)
-    if missing is not None and not marks:
-        raise missing_labels(int(missing.sum()), size)
+    missing, blank, size = _missing(labels), _blank(labels), len(labels)
+    if not marks:
+        _require_labels(missing, blank, size)
+    if blank is not None:
+        labels = labels.astype(object)
+        labels[blank] = None
+        missing = blank if missing is None else missing | blank
     if marks and labels.dtype == object:
         words = _words_marked(labels)
         missing = missing if words is None else words
@@ -126,7 +139,10 @@ def read_marked_target(
     labels = _one_type(labels) if labels.dtype == object else labels
     marked = _numbers_marked(labels, np.asarray(classes)) if marks else None
     if marked is None:
-        return Target.of(labels, there)
+        target = Target.of(labels, there)
+        if not silent:
+            _note(target, classes, blank=blank is not None)
+        return target
     if not silent:
         others = np.unique(labels[~marked]).tolist()
         warn(
@@ -173,8 +189,76 @@ def _text_target(column: TableColumn, *, marks: bool) -> Target:
     if not missing:
         return Target(classes, column.values)
     if not marks:
-        raise missing_labels(missing, len(there))
+        refusal = _blank_labels if column.blank else missing_labels
+        raise refusal(missing, len(there))
     return Target(classes, column.values[there], there)
+
+
+def _require_labels(
+    missing: Bool[np.ndarray, " row"] | None, blank: Bool[np.ndarray, " row"] | None, n_rows: int
+) -> None:
+    """Reject labels some of which are missing, or blank text.
+
+    Raises:
+        InvalidData: with their number.
+    """
+    if missing is not None:
+        raise missing_labels(int(missing.sum()), n_rows)
+    if blank is not None:
+        raise _blank_labels(int(blank.sum()), n_rows)
+
+
+def _blank_labels(count: int, n_rows: int) -> InvalidData:
+    """Return the error about blank text where every row needs a label."""
+    return InvalidData(
+        "{target} is blank text in {count:,} of {n_rows:rows}; every row needs a label.",
+        Cure(
+            "Leave these rows out, keep = pandas.Series(y).str.strip() != ''; fit(X[keep], "
+            "y[keep]), or, if blank is a class, name it: "
+            "pandas.Series(y).replace(r'^\\s*$', 'blank', regex=True).",
+            "Leave these rows out, or, if blank is a class, name it in the file.",
+        ),
+        count=count,
+        n_rows=n_rows,
+        target=TARGET,
+    )
+
+
+def _note(target: Target, classes: Sequence | np.ndarray, *, blank: bool) -> None:
+    """Warn of blank text among labels, and of classes that differ only by blanks or case.
+
+    classes: of earlier rows, of which the user was told.
+    """
+    if blank:
+        warn(
+            BayesgenWarning(
+                "some labels are blank text: these rows are read as unlabeled.",
+                Cure(
+                    "If blank is a class, name it: pandas.Series(y).replace(r'^\\s*$', 'blank', "
+                    "regex=True); pandas.Series(y).replace(r'^\\s*$', None, regex=True) silences "
+                    "this warning.",
+                    "If blank is a class, name it in the file; leave these cells empty to silence "
+                    "this warning.",
+                ),
+            )
+        )
+    if target.classes.dtype.kind not in "OU":
+        return
+    earlier = set(np.asarray(classes).tolist())
+    groups = alike({*target.classes.tolist(), *earlier})
+    if news := [group for group in groups if not earlier.issuperset(group)]:
+        warn(
+            BayesgenWarning(
+                "classes differ only by blanks or case: {groups}.",
+                Cure(
+                    "If they mean the same, write them alike: "
+                    "pandas.Series(y).str.split().str.join(' ').str.lower(); if not, give them "
+                    "names that differ by more.",
+                    SIMILAR_IN_FILE,
+                ),
+                groups=paired(news),
+            )
+        )
 
 
 def _words_marked(labels: np.ndarray) -> Bool[np.ndarray, " row"] | None:
@@ -303,6 +387,14 @@ def _missing(labels: np.ndarray) -> Bool[np.ndarray, " row"] | None:
         return None
     missing = np.asarray(pd.isna(labels))
     return missing if missing.any() else None
+
+
+def _blank(labels: np.ndarray) -> Bool[np.ndarray, " row"] | None:
+    """Return which labels are text of blanks alone; None: none is."""
+    if labels.dtype.kind not in "OU":
+        return None
+    blank = np.fromiter(map(is_blank, labels.tolist()), bool, len(labels))
+    return blank if blank.any() else None
 
 
 def _as_array(y: object) -> np.ndarray:

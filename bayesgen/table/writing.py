@@ -8,6 +8,7 @@ import numpy as np
 from narwhals.typing import IntoDataFrame
 
 from bayesgen.table.columns import Name, Names
+from bayesgen.table.reading import from_dicts
 
 BOOLEANS = (False, True)
 Cells = Mapping[Name, tuple[np.ndarray, np.ndarray]]
@@ -114,7 +115,8 @@ def fill_table(X: object, container: str, names: Names, cells: Cells, declared: 
     is filled in; whole numbers become floats where a number is not whole.
 
     Args:
-        X: DataFrame (pandas, polars, pyarrow) or array.
+        X: DataFrame (pandas, polars, pyarrow), array, or rows as dicts, of which a pandas DataFrame
+            is returned.
         container: type of X: "pandas", "polars", "pyarrow" or "numpy".
         names: of the columns that the result has, in order; one that X has not is added.
         cells: of columns of X, by name; of an array by position "x0", "x1", ...
@@ -123,7 +125,7 @@ def fill_table(X: object, container: str, names: Names, cells: Cells, declared: 
     fillers = {"pandas": _fill_pandas, "polars": _fill_polars, "pyarrow": _fill_pyarrow}
     if container == "numpy":
         return _fill_numpy(np.asarray(X), names, cells)
-    return fillers[container](X, names, cells, declared)
+    return fillers[container](from_dicts(X), names, cells, declared)
 
 
 def _fill_numpy(X: np.ndarray, names: Names, cells: Cells) -> np.ndarray:

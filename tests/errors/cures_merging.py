@@ -4,6 +4,7 @@ import copy
 
 import numpy as np
 import pandas as pd
+import sklearn.base
 from cures_tables import NUMBERS, Y
 
 import bayesgen as bg
@@ -32,6 +33,19 @@ def forget(X, y, **options):
     return fit(MORE, Y * 2, **options).forget(X, y)
 
 
+def words(text, vectorizer=None):
+    return bg.BagOfWords(vectorizer=vectorizer).fit([text, "proof"], ["history", "science"])
+
+
+def one_vocabulary(one, other):
+    """Return a vectorizer with the words of two classifiers, as the sentence makes it."""
+    vocabulary = sorted(
+        {*one.vectorizer_.get_feature_names_out(), *other.vectorizer_.get_feature_names_out()}
+    )
+    return sklearn.base.clone(one.vectorizer_).set_params(vocabulary=vocabulary)
+
+
+BOTH = one_vocabulary(words("king food"), words("king sun"))
 TOGETHER = {("a", "b"): bg.Normal()}
 SICK = np.array(Y * 2) == "sick"
 
@@ -53,6 +67,9 @@ merge(fit(class_prior=1.0), fit(class_prior="uniform"))
 merge(fit(), fit(NUMBERS[["a"]]))
     with missing values (NaN) where it is unknown
     merge(fit(), fit(NUMBERS.assign(b=[np.nan, 1.0, 3.0, np.nan, 2.0, 4.0])))
+merge(words("king food"), words("king sun"))
+    bg.BagOfWords(vectorizer=sklearn.base.clone(one.vectorizer_).set_params(vocabulary=words))
+    merge(words("king food", BOTH), words("king sun", BOTH))
 merge(fit(), fit(NUMBERS[["b", "a"]]))
     Fit both to X[['a', 'b']]
     merge(fit(), fit(NUMBERS[["b", "a"]][["a", "b"]]))

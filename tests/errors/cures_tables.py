@@ -16,6 +16,11 @@ NUMBERS = pd.DataFrame({"a": [1.0, 2.0, 4.0, 7.0, 5.0, 6.0], "b": [2.0, 1.0, 5.0
 GAPS = NUMBERS.assign(b=[2.0, np.nan, 5.0, 4.0, 9.0, 7.0])
 TEXTS = ["good film", "bad film", "good play", "bad play"]
 LABELS = [1, 0, 1, 0]
+BLANK = r"^\s*$"
+GAPPED = ["red", " ", "blue", "blue", "red", ""]
+SPELLINGS = pd.Series(["red", "Red", "red ", "blue", "blue", "blue"])
+SIMILAR = pd.Series(["sick", "Sick", "sick", "well", "well ", "well"])
+UNSURE = pd.Series([*Y[:5], " "])
 DOSE = {"colour": bg.Categorical(), "smoker": bg.Bernoulli()}
 COUNTS = csr_array([[1, 0], [0, 2], [1, 0], [0, 3]])
 
@@ -145,7 +150,32 @@ def again(clf):
     return copy.deepcopy(clf).partial_fit(table(), Y)
 
 
+def alike(names):
+    return names.str.split().str.join(" ").str.lower()
+
+
 CURES = """
+naive(table(colour=GAPPED))
+    X.replace(r'^\\s*$', None, regex=True)
+    [naive(table(colour=GAPPED).replace(BLANK, to, regex=True)) for to in ("blank", None)]
+naive(table(colour=SPELLINGS))
+    X['colour'] = X['colour'].str.split().str.join(' ').str.lower()
+    naive(table(colour=alike(SPELLINGS)))
+naive(table(colour=SPELLINGS))
+    X.astype({'colour': 'category'})
+    naive(table(colour=SPELLINGS).astype({"colour": "category"}))
+naive(table(), UNSURE, unlabelled=None)
+    keep = pandas.Series(y).str.strip() != ''
+    naive(table()[:5], UNSURE[UNSURE.str.strip() != ""])
+naive(table(), UNSURE)
+    pandas.Series(y).replace(r'^\\s*$', 'blank', regex=True)
+    naive(table(), UNSURE.replace(BLANK, "blank", regex=True))
+naive(table(), SIMILAR)
+    pandas.Series(y).str.split().str.join(' ').str.lower()
+    naive(table(), alike(SIMILAR))
+lda(table(), Y)
+    bg.LDA(levels='indicators')
+    lda(table(), Y, levels="indicators")
 naive(unseen="ignore")
     unseen='missing'
     naive(unseen="missing")

@@ -78,9 +78,11 @@ ELSEWHERE = {
     "errors/operations.py: {family} has no closed form": "tests/inference/test_closed_form.py",
     "compare/cross_validation.py: {target} holds": "tests/cli/test_compare.py",
     "errors/data.py: X is of type": NOT_A_TABLE,
-    **dict.fromkeys(("table/reading.py: X is the path", "table/reading.py: X is a {"), NOT_A_TABLE),
+    "table/reading.py: X is ": NOT_A_TABLE,
+    "errors/data.py: X is a dict": NOT_A_TABLE,
     **dict.fromkeys(("errors/sources.py", "sources/", "estimators/sources/"), SOURCE),
     "table/sparse.py: X is a sparse matrix of dtype": "SciPy's hold numbers and booleans only",
+    "estimators/stack/fitted.py: the weights": "tests/estimators/test_stack_duration.py",
     "estimators/stack/members.py: the table has": "tests/estimators/test_stacked_refusals.py",
 }
 """Folders, modules or beginnings of sentences -> tests elsewhere that type their cures."""

@@ -133,8 +133,8 @@ FAULTY: dict[str, Maker] = {
 NAMES = ["a", "b", "", "class", "normal", "a,b", "a/b", "año 年", "x.y", " ", "row\nname"]
 NUMBERED = [0, 1, -7, 12, 2, 3]
 LABELS: dict[str, Callable[[np.ndarray], object]] = {
-    "text": lambda k: np.array(["no", "yes", "a/b", "ü", ""])[k],
-    "objects": lambda k: pd.Series(np.array(["no", "yes", "a/b", "ü", ""], object)[k]),
+    "text": lambda k: np.array(["no", "yes", "a/b", "ü", "row\nname"])[k],
+    "objects": lambda k: pd.Series(np.array(["no", "yes", "a/b", "ü", "row\nname"], object)[k]),
     "integers": lambda k: 7 - 5 * k,
     "list": lambda k: [["no", "yes", "c", "d", "e"][i] for i in k],
     "categories": lambda k: pd.Series(pd.Categorical.from_codes(k, list("zyxwvu"))),

@@ -1,11 +1,14 @@
-"""Laws of the automatic stack: order of rows and columns, and columns never observed."""
+"""Laws of the automatic stack: order of rows and columns, calls, columns never observed."""
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 import bayesgen as bg
 from bayesgen.estimators import held_out, judged_rows
+
+LACKING = ("a gap", "rows", "a column of numbers", "a column of levels", "a level")
 
 
 def table(n, rng):
@@ -44,3 +47,41 @@ def test_a_column_that_is_never_observed_changes_nothing(rng):
     X, y = table(60, rng)
     other = X.assign(z=np.nan)
     np.testing.assert_allclose(proba(other, y, other), proba(X, y, X), rtol=0, atol=1e-12)
+
+
+def first_lacks(what):
+    """Return a table whose first ten rows lack what decides on members, and labels."""
+    rng = np.random.default_rng(4)
+    X, y = table(60, rng)
+    X["u"], X["v"] = rng.choice([*"pq"], 60), rng.choice([*"klmn"], 60)
+    if what == "a gap":
+        X.loc[30, "a"] = np.nan
+    if what == "a column of numbers":
+        X.loc[:9, "b"] = np.nan
+    if what == "a column of levels":
+        X.loc[:9, "v"] = None
+    if what == "a level":
+        X.loc[:9, "v"] = "m"
+    return X, y
+
+
+def law_calls(what):
+    X, y = first_lacks(what)
+    whole = bg.StackedClassifier(random_state=0, progress=False).fit(X, y)
+    parts = clone(whole).fit(X[:10], y[:10])
+    parts.partial_fit(X[10:], y[10:])
+    assert list(parts.members_) == list(whole.members_) and parts.left_out_ == whole.left_out_
+    np.testing.assert_allclose(parts.predict_proba(X), whole.predict_proba(X), rtol=0, atol=1e-7)
+
+
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.SuspiciousColumn")
+@pytest.mark.parametrize("what", LACKING)
+def test_members_follow_from_the_rows_of_all_calls(what):
+    law_calls(what)
+
+
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.BayesgenWarning")
+def test_fault_members_of_the_first_call(monkeypatch):
+    monkeypatch.setattr(bg.StackedClassifier, "_is_still", lambda self, name, *_: True)
+    with pytest.raises((AssertionError, KeyError)):
+        law_calls("a level")

@@ -155,15 +155,14 @@ def test_a_column_that_is_constant_within_each_class():
 
 
 @pytest.mark.slow
-def test_of_500_columns_it_says_what_is_left_out_and_why():
-    X, y = RNG.normal(size=(40, 500)), np.arange(40) % 2
-    with pytest.warns(
-        BayesgenWarning, match=r"500 columns.*'linear'.*'quadratic.*cube.*100"
-    ) as caught:
+def test_of_many_columns_it_says_what_is_left_out_and_why():
+    X, y = RNG.normal(size=(40, 120)), np.arange(40) % 2
+    sentence = r"120 numeric columns.*'linear'.*'quadratic.*cube.*100"
+    with pytest.warns(BayesgenWarning, match=sentence) as caught:
         stack = bg.StackedClassifier().fit(X, y)
     assert len(caught) == 1
     assert set(stack.members_).isdisjoint(stack.left_out_) and "linear" in stack.left_out_
-    assert all("500 columns" in reason for reason in stack.left_out_.values())
+    assert all("120 numeric columns" in reason for reason in stack.left_out_.values())
     check(stack, X)
     assert "linear" in stack.plot_weights().out
     narrow = bg.StackedClassifier().fit(X[:, :3], y)
@@ -176,7 +175,7 @@ def test_of_500_columns_it_says_what_is_left_out_and_why():
 def test_levels_that_make_many_indicators():
     X = pd.DataFrame(RNG.integers(0, 3, (30, 120)).astype(str)).add_prefix("c")
     # two indicators for each column
-    with pytest.warns(BayesgenWarning, match="has 240 columns, .* 'linear over indicators'"):
+    with pytest.warns(BayesgenWarning, match="has 240 columns, .* 'indicators'"):
         stack = bg.StackedClassifier().fit(X, np.arange(30) % 2)
     assert list(stack.members_) == ["naive"]
 

@@ -33,7 +33,7 @@ def stack():
 
 def test_members_learn_their_own_weights_and_those_that_keep_rows_none(stack):
     weights = {name: member.unlabelled_weight_ for name, member in stack.members_.items()}
-    assert weights["kernels"] == weights["naive kernels"] == 0.0
+    assert weights["kernels"] == weights["naive_kernels"] == 0.0
     assert len({round(weight, 6) for weight in weights.values()}) > 4
     assert 0.0 < stack.unlabelled_weight_ < 1.0
     assert stack.left_out_ == {}

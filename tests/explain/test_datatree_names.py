@@ -72,6 +72,7 @@ def test_to_datatree_keeps_names_that_are_free():
 
 
 @pytest.mark.filterwarnings("ignore::bayesgen.errors.SuspiciousColumn")  # for the name ""
+@pytest.mark.filterwarnings("ignore::bayesgen.errors.CountsAsMissing")  # for the level ""
 def test_to_datatree_takes_names_that_are_no_names_of_variables():
     names = ["km/h", "km_h", "", "/"]
     observed = tree_of(bg.NaiveBayes(), *table(names))["observed_data"]

@@ -247,7 +247,7 @@ def test_a_column_by_itself_breaks_the_sum(monkeypatch):
         blank = {n: np.full_like(x, np.nan) for n, x in encoded.items()}
         for i, cell in enumerate(group):
             one = evidence.show(blank, encoded, [cell])
-            yield i, 1.0, 0, evidence.added(ask(blank), ask(one))
+            yield evidence.Turn(i, 1.0, 0, *ask([blank, one]))
 
     monkeypatch.setattr(evidence, "in_turn", alone)
     check_sum(fitted("Normal", "exact"), *some_rows("Normal"), "columns")

@@ -21,6 +21,7 @@ heavy = (
     "cyclopts",
     "sklearn.model_selection",
     "sklearn.metrics",
+    "sklearn.feature_extraction",
 )
 print([name for name in sys.modules if name in heavy or name.startswith("arviz")])
 """

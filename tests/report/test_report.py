@@ -358,7 +358,7 @@ def test_page_of_a_stack_names_structures_and_weights(stack, titanic, tmp_path):
         assert loss == f"{table.loc[name, 'leave_one_out_log_loss']:.3f}"
         assert weight == f"{table.loc[name, 'weight']:.2f}"
         assert words.startswith(("generative classifier: ", "linear discriminant analysis: "))
-        assert ("normal" in words) == (name not in ("naive kernels", "naive bins"))
+        assert ("normal" in words) == (name not in ("naive_kernels", "bins"))
         assert ("power-transformed" in words) == bool(stack.members_[name].power_transform)
     counts = dict(
         re.fullmatch(r"(.*): ([\d,]+) parameters", s).groups()

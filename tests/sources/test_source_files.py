@@ -57,6 +57,32 @@ def test_csv_cells_are_read_by_the_kind_that_is_asked_for(tmp_path):
     assert found == [{"a": ["007", None], "b": [1.0, 2.0]}, {"a": ["x"], "b": [3.0]}]
 
 
+@pytest.mark.parametrize(
+    ("text", "kinds", "found"),
+    [
+        (' a ,b\n1 ," x "\n  , y\n NA,  \n', None, {"a": [1, None, None], "b": ["x", "y", None]}),
+        ("a,b\n1, x\n ,y \n", {"a": "number", "b": "text"}, {"a": [1.0, None], "b": ["x", "y"]}),
+        ("a,b\n  , true\n2,NA \n", None, {"a": [None, 2], "b": ["true", None]}),
+        ("a;b\n1,5 ;  \n ; 2,5\n", None, {"a": [1.5, None], "b": [None, 2.5]}),
+        ("a,b\n ,1\nx,2\n", None, {"a": [None, "x"], "b": [1, 2]}),
+    ],
+)
+def test_blanks_around_csv_cells_and_names_are_no_part_of_them(text, kinds, found, tmp_path):
+    (tmp_path / "a.csv").write_text(text)
+    assert columns(tmp_path / "a.csv", kinds) == [found]
+
+
+def test_blanks_around_cells_that_were_declared_missing(tmp_path):
+    (tmp_path / "a.csv").write_text("a,b\n ? ,x\n3, ?\n")
+    assert columns(tmp_path / "a.csv", missing=("?",)) == [{"a": [None, 3], "b": ["x", None]}]
+
+
+def test_names_that_differ_by_blanks_are_one(tmp_path):
+    (tmp_path / "a.csv").write_text("a, a\n1,2\n")
+    with pytest.raises(InvalidData, match="more than one column named 'a'"):
+        columns(tmp_path / "a.csv")
+
+
 def test_only_the_columns_that_are_asked_for_are_read(tmp_path):
     parquet.write_table(ARROW, tmp_path / "rows.parquet")
     (part,) = columns(tmp_path / "rows.parquet", {"c": "number", "b": "text"})

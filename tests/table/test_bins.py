@@ -26,10 +26,37 @@ def binned(bins=5, **options):
 
 @pytest.mark.parametrize("bins", [2, 5, 8])
 def test_edges_are_quantiles(bins, rng):
-    x = rng.standard_normal(101).round(1)
+    x = rng.exponential(size=101).round(1)
     expected = np.quantile(x, np.arange(1, bins) / bins, method="inverted_cdf")
     found = quantile_edges(np.append(x, np.nan), np.ones(102), bins)
     np.testing.assert_array_equal(found, np.unique(expected))
+
+
+@pytest.mark.parametrize("power", [1, 2])
+def test_bins_of_the_negative_column_are_the_same(power, rng):
+    """Cells between observed values included, whatever the order of the rows and the unit."""
+    x, new = rng.exponential(size=90).round(power), rng.exponential(size=500)
+    up = np.searchsorted(quantile_edges(x, np.ones(90), "auto"), new)
+    down = np.searchsorted(quantile_edges(-x, np.ones(90), "auto"), -new)
+    np.testing.assert_array_equal(up, up.max() - down)
+    assert up.max() == 8
+    other = quantile_edges(-4 * rng.permutation(x), np.ones(90), "auto")
+    np.testing.assert_array_equal(down, np.searchsorted(other, -4 * new))
+
+
+def test_a_stack_is_the_same_for_the_negative_table(rng):
+    y = np.arange(120) % 2
+    X = pd.DataFrame(rng.gamma(2, size=(120, 3)).round(2) + 0.3 * y[:, None]).add_prefix("x")
+    expected = bg.StackedClassifier(["naive", "bins", "linear"]).fit(X, y).predict_proba(X)
+    found = bg.StackedClassifier(["naive", "bins", "linear"]).fit(-X, y).predict_proba(-X)
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+def test_levels_are_named_by_the_shorter_end(rng):
+    X = pd.DataFrame({"x": -rng.exponential(size=60).round(1)})
+    clf = binned(3).fit(X, np.arange(60) % 2)
+    first, *_, last = clf.state_.schema.blocks["categorical"][0].levels
+    assert first.startswith("below -") and len(first) < 12 and last.startswith("from -")
 
 
 def test_a_row_of_weight_2_counts_as_two_rows(rng):
@@ -95,8 +122,8 @@ def test_the_stack_learns_edges_from_all_rows(table):
     found = bg.StackedClassifier(random_state=0).partial_fit(X[:45], y[:45])
     found = found.partial_fit(X[45:], y[45:])
     for stack in (expected, found):
-        assert "naive bins" in stack.members_
-    parts = (stack.members_["naive bins"].predict_proba(X) for stack in (expected, found))
+        assert "bins" in stack.members_
+    parts = (stack.members_["bins"].predict_proba(X) for stack in (expected, found))
     np.testing.assert_allclose(*parts, rtol=1e-12)
 
 

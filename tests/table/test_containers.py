@@ -41,6 +41,63 @@ def test_containers_of_numbers_agree(make, iris):
     np.testing.assert_allclose(fitted.predict_proba(X.to_numpy()), expected, rtol=0, atol=1e-5)
 
 
+def test_rows_as_dicts_are_rows(passengers):
+    """One as a dict of single values, several as a list of them, for every question about rows."""
+    X, y = passengers
+    fitted = bg.NaiveBayes().fit(X, y)
+    rows, labels = X.iloc[:9], y.iloc[:9]
+    dicts, one = rows.to_dict("records"), rows.iloc[0].to_dict()
+    assert bg.NaiveBayes().fit(dicts, labels).classes_.tolist() == ["no", "yes"]
+    questions = (
+        fitted.predict_proba,
+        fitted.predict,
+        fitted.predict_interval,
+        fitted.score_samples,
+        fitted.evidence,
+        fitted.feature_value,
+        lambda X: fitted.impute(X, random_state=0),
+        lambda X: fitted.conditional(X, random_state=0),
+    )
+    for question in questions:
+        for asked, frame in ((dicts, rows), (one, rows[:1])):
+            answer, expected = question(asked), question(frame)
+            np.testing.assert_array_equal(np.asarray(answer), np.asarray(expected))
+    table = X.iloc[:90].assign(survived=y)
+    from_dicts = bg.LDA(levels="indicators", random_state=0).fit(
+        table.to_dict("records"), "survived"
+    )
+    expected = (
+        bg.LDA(levels="indicators", random_state=0).fit(table, "survived").predict_proba(rows)
+    )
+    np.testing.assert_array_equal(from_dicts.predict_proba(dicts), expected)
+    np.testing.assert_array_equal(
+        bg.StackedClassifier([bg.NaiveBayes()], progress=False).fit(X, y).predict_proba(dicts),
+        bg.StackedClassifier([bg.NaiveBayes()], progress=False).fit(X, y).predict_proba(rows),
+    )
+
+
+def test_cells_that_a_dict_omits_are_missing(passengers):
+    X, y = passengers
+    fitted = bg.NaiveBayes().fit(X, y)
+    unknown = dict.fromkeys(X.columns)
+    expected = fitted.predict_proba(X[:1].assign(**{n: None for n in X if n != "sex"}))
+    np.testing.assert_array_equal(fitted.predict_proba(unknown | {"sex": X.sex[0]}), expected)
+    with pytest.warns(bg.errors.CountsAsMissing, match="as None for each of them does in a dict"):
+        np.testing.assert_array_equal(fitted.predict_proba({"sex": X.sex[0]}), expected)
+    # no warning, because another row has the other columns
+    two = fitted.predict_proba([X.iloc[1].to_dict(), {"sex": X.sex[0]}])
+    np.testing.assert_array_equal(two[1:], expected)
+
+
+def test_advice_about_a_series_works_for_a_row_and_a_column(passengers):
+    X, y = passengers
+    fitted = bg.NaiveBayes().fit(X, y)
+    with pytest.raises(bg.errors.InvalidData, match=r"X\.to_frame\(\)\.T if it is a row"):
+        fitted.predict_proba(X.iloc[0])
+    expected = fitted.predict_proba(X.iloc[[0]])
+    np.testing.assert_array_equal(fitted.predict_proba(X.iloc[0].to_frame().T), expected)
+
+
 def test_containers_of_mixed_columns_agree(passengers):
     X, y = passengers
     fitted = bg.NaiveBayes().fit(X, y)

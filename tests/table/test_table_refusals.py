@@ -40,7 +40,7 @@ UNREADABLE = {
         errors.InvalidData,
         "which is not supported here",
     ),
-    "mapping": ({"a": [1]}, errors.InvalidData, "X is a dict; a table is needed"),
+    "mapping": ({"a": [1]}, errors.InvalidData, "X is a dict of columns; a table is needed"),
     "ragged": ([[1], [1, 2]], errors.InvalidData, "X is a list of rows of different lengths"),
     "arrow array": (pa.array([1]), errors.BayesgenError, "Expected 2D array|X is of type"),
     "infinite": (

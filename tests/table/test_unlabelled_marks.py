@@ -95,7 +95,7 @@ def test_minus_one_is_a_class_among_negative_numbers_declared_or_on_request():
     assert bg.NaiveBayes(unlabelled=None).fit(X, MARKED).classes_.tolist() == four
     assert bg.NaiveBayes().fit(X, MARKED.astype(str)).classes_.tolist() == ["-1", "0", "1", "2"]
     assert bg.NaiveBayes().fit(X, MARKED < 0).classes_.tolist() == [False, True]
-    words = ["", "?", "nan"]
+    words = ["-", "?", "nan"]
     assert bg.NaiveBayes().fit(X, np.array(words)[Y]).classes_.tolist() == words
 
 

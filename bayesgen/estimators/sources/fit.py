@@ -24,7 +24,7 @@ from bayesgen.estimators.updates.accumulation import accumulated, with_its_rows
 from bayesgen.estimators.updates.merged_state import merged
 from bayesgen.progress_bar import Progress, progress_bar
 from bayesgen.sources import Cluster, Part, Source, source_of
-from bayesgen.table import is_frame
+from bayesgen.table import from_dicts, is_frame
 
 C = TypeVar("C", bound=Any)
 M = TypeVar("M", bound=Callable)
@@ -170,6 +170,7 @@ def fit_column(classifier: C, X: object, y: str, sample_weight: object) -> C:
     source = source_of(X)
     if source is not None:
         return classifier._fit_source(LabelledSource.of(source, y, sample_weight))
+    X = from_dicts(X)
     if not is_frame(X):
         raise InvalidData(
             "y={target!r} names a column, and X is of type {found}, whose columns have no names.",

@@ -1,5 +1,6 @@
 """Automatic stack members: model structures from naive Bayes to quadratic discriminants."""
 
+import dataclasses
 import math
 
 from sklearn.base import clone
@@ -27,16 +28,11 @@ ROWS_PER_INDICATOR = 1
 """Rows for each indicator below which a normal over indicators is left out."""
 ROWS_PER_CELL = 4
 """Rows for each combination of levels below which these are not modeled jointly."""
-TRANSFORMED = ", power-transformed"
-LINEAR = {
-    "linear": (16.0, 32.0),
-    "linear" + TRANSFORMED: (16.0, 32.0),
-    "linear, weak prior" + TRANSFORMED: (1.0, 1.0),
-}
+LINEAR_ROWS, WEAK_ROWS = (16.0, 32.0), (1.0, 1.0)
 """Prior strengths of means and covariance of linear members, in rows. Fixed pairs have the log loss
 of a grid that is averaged over by evidence, at a tenth of its cost; a weak prior without power
 transform beside them brought nothing at any size."""
-QUADRATIC_ROWS = (16.0, 128.0)
+QUADRATIC_ROWS, POOLED_ROWS = 16.0, 128.0
 """Prior strengths of the pooled covariance in quadratic members; the stack weighs them by rows left
 out, because evidence picks too small ones."""
 DIAGONAL_ROWS = 16.0
@@ -60,7 +56,7 @@ def automatic(
     unlabelled: Unlabelled,
     random_state: object,
 ) -> dict[str, Classifier]:
-    """Return the members that suit a table, by name.
+    """Return the members that suit a table, by name, in one word each.
 
     Naive Bayes over columns as blocks of their own, which a log-linear pool weighs one by one, with
     normals (power-transformed), with kernels, and with bins of numeric columns: steps, for values
@@ -91,27 +87,27 @@ def automatic(
         "naive": GenerativeClassifier(columns | never, power_transform=bool(numbers), **options)
     }
     beside = {levels: Categorical(rows="learn")} if levels else {}
-    for name, likelihood in _of_numbers(len(numbers), missing=incomplete).items():
-        transform = name.endswith(TRANSFORMED)
-        blocks = {numbers: likelihood, **beside}
+    for name, structure in _of_numbers(len(numbers), missing=incomplete).items():
+        blocks = {numbers: structure.likelihood, **beside}
+        transform = structure.power_transform
         members[name] = GenerativeClassifier(blocks, power_transform=transform, **drop)
     if numbers:
         kernels: dict = {(name,): KernelDiscriminant(centers=COLUMN_CENTERS) for name in numbers}
-        members["naive kernels"] = GenerativeClassifier(kernels | beside, **drop)
+        members["naive_kernels"] = GenerativeClassifier(kernels | beside, **drop)
         bins: dict = {(name,): Categorical(rows=BIN_ROWS) for name in numbers}
-        members["naive bins"] = GenerativeClassifier(bins | beside, bins="auto", **drop)
+        members["bins"] = GenerativeClassifier(bins | beside, bins="auto", **drop)
     cells = math.prod(len(c.levels) for c in table.columns if c.kind == "level")
     if len(levels) > 1 and cells <= table.n_rows / ROWS_PER_CELL:
         joint: dict = {numbers: Normal()} if numbers else {}
         joint[levels] = JointCategorical()
         whole = GenerativeClassifier(joint, power_transform=bool(numbers), **drop)
-        members["naive, joint levels"] = whole
+        members["joint"] = whole
     if levels and _width(table) <= min(WIDEST, table.n_rows / ROWS_PER_INDICATOR):
         whole = LDA(covariance_rows="learn", levels="indicators", **options)
-        members["linear over indicators"] = whole
+        members["indicators"] = whole
         if numbers:
             transformed = clone(whole).set_params(power_transform=True)
-            members["linear over indicators" + TRANSFORMED] = transformed
+            members["indicators_power"] = transformed
     return members
 
 
@@ -136,7 +132,7 @@ def too_wide(table: Table) -> dict[str, BayesgenWarning]:
             ),
         )
     if "level" in kinds and (width := _width(table)) > WIDEST:
-        name = "linear over indicators"
+        name = "indicators"
         found[name] = BayesgenWarning(
             "with levels as indicators the table has {columns:,} columns, and the cost of "
             "{names:listed 20} grows with their cube: above {widest:,} it is left out of the "
@@ -174,17 +170,32 @@ def _width(table: Table) -> int:
     return sum(1 if c.kind == "number" else max(len(c.levels) - 1, 0) for c in table.columns)
 
 
-def _of_numbers(n: int, *, missing: bool = False) -> dict[str, Likelihood]:
-    """Return the structures of n dependent numeric columns."""
+@dataclasses.dataclass(frozen=True)
+class Structure:
+    """A model of dependent numeric columns. power_transform: whether these are transformed."""
+
+    likelihood: Likelihood
+    power_transform: bool = False
+
+
+def _of_numbers(n: int, *, missing: bool = False) -> dict[str, Structure]:
+    """Return the structures of n dependent numeric columns, by name."""
     if not 1 < n <= WIDEST:
         return {}
-    found: dict[str, Likelihood] = {}
-    for name, (mean_rows, covariance_rows) in LINEAR.items():
-        options: dict = {"mean_rows": mean_rows, "covariance_rows": covariance_rows}
-        found[name] = MultivariateNormal("shared", **options)
-    for rows in QUADRATIC_ROWS:
-        name = f"quadratic, {rows:g} rows pooled"
-        found[name] = MultivariateNormal(covariance_rows=rows, correlation=0.99)
+    linear, weak = (
+        MultivariateNormal("shared", mean_rows=mean_rows, covariance_rows=covariance_rows)
+        for mean_rows, covariance_rows in (LINEAR_ROWS, WEAK_ROWS)
+    )
+    near = MultivariateNormal(covariance_rows=QUADRATIC_ROWS, correlation=0.99)
+    pooled = MultivariateNormal(covariance_rows=POOLED_ROWS, correlation=0.99)
+    found = {
+        "linear": Structure(linear),
+        "linear_power": Structure(linear, power_transform=True),
+        "linear_weak": Structure(weak, power_transform=True),
+        "quadratic": Structure(near),
+        "quadratic_pooled": Structure(pooled),
+    }
     if missing:
-        found["quadratic" + TRANSFORMED] = MultivariateNormal(covariance_rows=DIAGONAL_ROWS)
-    return found | {"kernels": KernelDiscriminant(centers=CENTERS)}
+        diagonal = MultivariateNormal(covariance_rows=DIAGONAL_ROWS)
+        found["quadratic_power"] = Structure(diagonal, power_transform=True)
+    return found | {"kernels": Structure(KernelDiscriminant(centers=CENTERS))}

@@ -41,9 +41,7 @@ def fit_stack(stack: Any, labelled: LabelledSource) -> Any:
         return stack._fit_stack(rows, rows.classes)
     members, wide = stack._new_members(rows)
     classes, seen = rows.classes, (rows,)
-    own, failed = stack._tried(
-        members, lambda member: stack._fit_member(member, seen, classes, first=True)
-    )
+    own, failed = stack._tried(members, lambda member: stack._fit_member(member, seen, classes))
     stack.members_ = {name: members[name] for name in own}
     stack.classes_, stack.left_out_ = classes, wide | failed
     add_all_rows(stack, labelled, sample.n_rows)

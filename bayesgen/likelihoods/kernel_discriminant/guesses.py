@@ -18,8 +18,10 @@ from bayesgen.likelihoods.multivariate_normal.density import (
     inverse_factors,
     observed_part,
 )
+from bayesgen.likelihoods.multivariate_normal.elimination import Precisions
+from bayesgen.likelihoods.multivariate_normal.expected_moments import expected
 from bayesgen.likelihoods.multivariate_normal.likelihood import correlations
-from bayesgen.likelihoods.multivariate_normal.statistics import complete_rows, group_moments
+from bayesgen.likelihoods.multivariate_normal.statistics import gather
 from bayesgen.likelihoods.normal_statistics import NormalStatistics, class_moments
 from bayesgen.typing import Labels, Numbers
 
@@ -51,9 +53,16 @@ def guessed(statistics: MultivariateNormalStatistics) -> MultivariateNormal:
 
 
 def precisions(
-    matrices: Matrices, seen: Bool[np.ndarray, "row feature"]
+    matrices: Float[np.ndarray, "#row feature feature"], seen: Bool[np.ndarray, "row feature"]
 ) -> tuple[Matrices, Float[np.ndarray, " row"]]:
-    """Return inverses of the observed parts, 0 for missing columns, and their log determinants."""
+    """Return inverses of the observed parts, 0 for missing columns, and their log determinants.
+
+    matrices: of each row, or one of all.
+    """
+    if len(matrices) == 1 and len(seen) > 1:
+        shared = Precisions.of(np.linalg.cholesky(matrices))
+        if shared.eliminable:
+            return shared.of_observed(seen)
     inverse, log_det = inverse_factors(observed_part(matrices, seen))
     whole = inverse.mT @ inverse
     return np.where(seen[:, :, None] & seen[:, None], whole, 0.0), log_det
@@ -72,7 +81,7 @@ def expected_cells(
         covariance: within classes.
     """
     seen = ~np.isnan(x)
-    precision, _ = precisions(np.broadcast_to(covariance, (len(x), *covariance.shape)), seen)
+    precision, _ = precisions(covariance[None], seen)
     slope = precision @ covariance
     away = np.where(seen, x - mean, 0.0)
     filled = np.where(seen, x, mean + (away[:, None] @ slope)[:, 0])
@@ -99,19 +108,12 @@ def moments(
     mean: Float[np.ndarray, "class feature"],
     covariance: Float[np.ndarray, "feature feature"],
 ) -> MultivariateNormalStatistics:
-    """Return the moments of rows, which stand in order of class, with expected missing cells.
+    """Return the moments of rows with expected missing cells, whose covariance joins the scatter.
 
-    The covariance of missing cells joins the scatter.
+    mean: of each class. covariance: within classes.
     """
-    x, n_classes, p = rows.x.copy(), rows.n_classes, rows.x.shape[1]
-    incomplete, spread = np.flatnonzero(np.isnan(x).any(axis=1)), np.zeros((n_classes, p, p))
-    for part in row_chunks(len(incomplete), max(1, BATCH_FLOATS // max(p, 1) ** 2)):
-        some = incomplete[part]
-        x[some], each = expected_cells(x[some], mean[rows.y[some]], covariance)
-        np.add.at(spread, rows.y[some], each * rows.weight[some, None, None])
-    sizes = np.bincount(rows.y, minlength=n_classes)
-    count, average, scatter = group_moments(x, sizes, rows.weight)
-    return complete_rows(count, average, scatter + spread)
+    statistics = gather(rows.x, rows.y, rows.weight, rows.n_classes)
+    return expected(statistics, {"mean": mean, "cholesky": np.linalg.cholesky(covariance)[None]})
 
 
 def completed(
@@ -127,10 +129,12 @@ def completed(
     mean = np.where(count > 0, mean, overall)
     part = Rows(rows.x[:, kept], rows.y, rows.weight, rows.n_classes)
     average, covariance = mean[:, kept], np.diag(variance[kept])
-    for _ in range(EM_STEPS if np.isnan(part.x).any() else 1):
-        found = moments(part, average, covariance)
-        prior = guessed(found)
-        average = np.where(found.count[:, None] > 0, found.mean, prior.mean)
+    statistics = gather(part.x, part.y, part.weight, part.n_classes)
+    for _ in range(EM_STEPS if statistics.has_missing else 1):
+        factor = np.linalg.cholesky(covariance)[None]
+        filled = expected(statistics, {"mean": average, "cholesky": factor})
+        prior = guessed(filled)
+        average = np.where(filled.count[:, None] > 0, filled.mean, prior.mean)
         covariance = prior.scale[0]
     mean[:, kept] = average
     scale = np.full((rows.n_classes, *2 * (rows.x.shape[1],)), np.nan)

@@ -144,8 +144,7 @@ class Kernels:
         """
         size = max(1, PAIRS // max(len(self.x), 1))
         for masks, groups in by_pattern(x):
-            matrices = np.broadcast_to(self.covariance, (len(masks), *self.covariance.shape))
-            precision, log_det = precisions(matrices, masks)
+            precision, log_det = precisions(self.covariance[None], masks)
             height = -0.5 * (log_det + masks.sum(axis=1) * LOG_2PI)
             batches, few = [], [np.empty(0, dtype=int)]
             for g, rows in enumerate(groups):

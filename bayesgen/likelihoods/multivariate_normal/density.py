@@ -6,6 +6,7 @@ to the log determinant and, with residuals set to 0, to every distance.
 """
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterator
 from typing import ClassVar
 
@@ -15,6 +16,7 @@ from scipy.linalg import solve_triangular
 
 from bayesgen.likelihoods.base import Likelihood, row_chunks
 from bayesgen.likelihoods.exponential_family import ExponentialFamily
+from bayesgen.likelihoods.multivariate_normal.elimination import DrawnPrecisions, Precisions
 from bayesgen.likelihoods.multivariate_normal.statistics import (
     MultivariateNormalStatistics,
     complete_rows,
@@ -158,9 +160,14 @@ def distances(
     which = patterns(seen)[1]
     often = np.bincount(which)[which] >= REPEATED
     rare = np.flatnonzero(seen.any(axis=1) & ~often)
+    precisions = Precisions.of(factors)
     for chunk in row_chunks(len(rare), max(1, BATCH_FLOATS // matrices.size)):
         rows = rare[chunk]
-        squares[rows], log_dets[rows] = _row_distances(columns[rows], seen[rows], mean, matrices)
+        if precisions.eliminable:
+            found = precisions.distances(columns[rows], seen[rows], mean)
+        else:
+            found = _row_distances(columns[rows], seen[rows], mean, matrices)
+        squares[rows], log_dets[rows] = found
     common = np.flatnonzero(often)
     for masks, groups in by_pattern(x[common]):
         rows, sizes = common[np.concatenate(groups)], [len(group) for group in groups]
@@ -305,6 +312,8 @@ class NormalDensity(ExponentialFamily[MultivariateNormalStatistics]):
             return by_residuals
         whole = super().log_density_fn(params)
 
+        drawn = functools.cache(lambda: DrawnPrecisions.of(params))
+
         def partial(x: Block, observed: np.ndarray) -> np.ndarray:
             if observed.all():
                 return whole(x)
@@ -315,9 +324,16 @@ class NormalDensity(ExponentialFamily[MultivariateNormalStatistics]):
             return ExponentialFamily.log_density_fn(self, marginal)(x)
 
         def log_density(x: Block) -> np.ndarray:
-            if not np.isnan(x).any():
+            seen = ~np.isnan(x)
+            if seen.all():
                 return whole(x)
-            return each_pattern(x, partial, np.zeros(mean.shape[:-1]))
+            if not drawn().eliminable:
+                return each_pattern(x, partial, np.zeros(mean.shape[:-1]))
+            columns = np.where(seen, x, 0.0)
+            out = whole(columns)
+            out += drawn().log_integrals(columns, seen).reshape(out.shape)
+            out[~seen.any(axis=1)] = 0.0  # not to rounding
+            return out
 
         return log_density
 

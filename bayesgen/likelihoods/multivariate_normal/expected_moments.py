@@ -11,8 +11,9 @@ Source: Dempster, Laird and Rubin (1977); Little and Rubin, Statistical Analysis
 import itertools
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
+from bayesgen.likelihoods.multivariate_normal.elimination import Precisions, inverses
 from bayesgen.likelihoods.multivariate_normal.statistics import (
     Gaps,
     MultivariateNormalStatistics,
@@ -40,7 +41,8 @@ def expected(
     params: mean (class, feature) and cholesky (class or 1, feature, feature).
     """
     label, n_classes = statistics.cell_class, len(statistics.count)
-    precision, unit = _precisions(params["cholesky"])
+    precisions = Precisions.of(params["cholesky"])
+    precision, unit = precisions.matrices, precisions.unit
     factor, p = label % len(precision), precision.shape[-1]
     centre, width = params["mean"][label], unit[factor]
     filled = np.where(statistics.cell_observed, statistics.cell_mean - centre, 0.0) / width
@@ -51,59 +53,40 @@ def expected(
     noise, within = np.zeros((2, n_classes, p, p))
     for gaps in statistics.gaps:
         cells, missing = gaps.cells, gaps.missing
-        k, n = factor[cells, None, None], statistics.cell_count[cells, None, None]
-        covariance = np.linalg.inv(precision[k, missing[:, :, None], missing[:, None]])
-        step = covariance @ np.take_along_axis(pull[cells], missing, axis=1)[..., None]
-        filled[cells[:, None], missing] = -step[..., 0]
-        noise += _scattered(n * covariance, label[cells], missing, noise.shape)
+        # (missing, missing, cell): cells come last, so that NumPy runs along them
+        entry = (missing * p)[:, None] + missing
+        covariance, _ = inverses(precision.ravel().take(factor[cells] * p * p + entry))
+        filled[cells, missing] = -(covariance * pull[cells, missing]).sum(axis=1)
+        added = statistics.cell_count[cells] * covariance
+        place = label[cells] * p * p + entry
+        noise += np.bincount(place.ravel(), added.ravel(), noise.size).reshape(noise.shape)
         if len(gaps.varying):
-            slope = _slopes(statistics, precision, gaps, covariance)
             cells = cells[gaps.varying]
-            scatter = statistics.cell_scatter[cells] / (width[cells, :, None] * width[cells, None])
-            np.add.at(within, label[cells], slope @ scatter @ slope.mT)
+            slope = _slopes(statistics, precision, gaps, covariance) / width[cells, None]
+            member = np.equal(label[cells], np.arange(n_classes)[:, None]).astype(float)
+            spread = slope @ statistics.cell_scatter[cells] @ slope.mT
+            within += (member @ spread.reshape(len(cells), p * p)).reshape(within.shape)
     scatter = (noise + within) * (unit[:, :, None] * unit[:, None])
     return _merged(statistics, centre + width * filled, scatter)
-
-
-def _scattered(
-    blocks: Float[np.ndarray, "cell missing missing"],
-    label: Int[np.ndarray, " cell"],
-    missing: Int[np.ndarray, "cell missing"],
-    shape: tuple[int, int, int],
-) -> Float[np.ndarray, "class feature feature"]:
-    """Return the sums by class of blocks of some rows and columns each."""
-    place = (label[:, None, None] * shape[1] + missing[:, :, None]) * shape[2] + missing[:, None]
-    return np.bincount(place.ravel(), blocks.ravel(), minlength=np.prod(shape)).reshape(shape)
 
 
 def _slopes(
     statistics: MultivariateNormalStatistics,
     precision: np.ndarray,
     gaps: Gaps,
-    covariance: np.ndarray,
+    covariance: Float[np.ndarray, "missing missing cell"],
 ) -> Float[np.ndarray, "some feature feature"]:
     """Return the matrices that fill the deviations of rows of the cells that vary.
 
     precision: by class or one. covariance: of the missing columns of each cell given the others.
     """
-    cells, missing = gaps.cells[gaps.varying], gaps.missing[gaps.varying]
+    cells, missing = gaps.cells[gaps.varying], gaps.missing[:, gaps.varying].T
     seen, factor = statistics.cell_observed[cells], statistics.cell_class[cells] % len(precision)
     slope = np.eye(seen.shape[1]) * seen[:, None]
     cross = np.where(seen[:, None], precision[factor[:, None], missing], 0.0)
-    slope[np.arange(len(cells))[:, None], missing] = -covariance[gaps.varying] @ cross
+    inverse = np.moveaxis(covariance[:, :, gaps.varying], -1, 0)
+    slope[np.arange(len(cells))[:, None], missing] = -inverse @ cross
     return slope
-
-
-def _precisions(
-    factors: Float[np.ndarray, "class feature feature"],
-) -> tuple[Float[np.ndarray, "class feature feature"], Float[np.ndarray, "class feature"]]:
-    """Return the inverses of covariances of columns scaled to unit variance, and the deviations.
-
-    The units of the columns would make the inverses ill-conditioned.
-    """
-    unit = np.sqrt((factors**2).sum(axis=-1))
-    inverse = np.linalg.inv(factors / unit[..., None])
-    return inverse.mT @ inverse, unit
 
 
 def _merged(
@@ -137,11 +120,11 @@ def pooled_scatter(
     """
     if not statistics.has_missing:
         return statistics.pooled_scatter
-    # kept with the statistics: every prior that they complete asks for it
-    known = vars(statistics).setdefault("_pooled", [])
-    if not known:
-        known.append(_pooled(statistics))
-    return known[0]
+    # every prior that they complete asks for it
+    known = statistics.derived
+    if "pooled scatter" not in known:
+        known["pooled scatter"] = _pooled(statistics)
+    return known["pooled scatter"]
 
 
 def _pooled(
@@ -149,7 +132,9 @@ def _pooled(
 ) -> Float[np.ndarray, "1 feature feature"]:
     scatter = statistics.pooled_observed_scatter.copy()
     live = np.flatnonzero(scatter[0].diagonal() > 0)
-    part, found = statistics.take("feature", live), scatter[:, live[:, None], live]
+    part, found = statistics, scatter[:, live[:, None], live]
+    if len(live) < scatter.shape[-1]:
+        part = statistics.take("feature", live)
     columns = part.marginal()
     # missing cells at the means of their classes: correlations are too small at first
     spread = np.sqrt(found[0].diagonal())

@@ -8,13 +8,15 @@ Source of the updates: Chan, Golub and LeVeque (1979), Updating formulae and a p
 
 import dataclasses
 import functools
-from typing import ClassVar
+from collections.abc import Hashable
+from typing import Any, ClassVar
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.linalg import get_blas_funcs
 
 from bayesgen.likelihoods.exponential_family import SufficientStatistics
+from bayesgen.likelihoods.multivariate_normal.elimination import by_gaps
 from bayesgen.likelihoods.normal_statistics import NormalStatistics
 from bayesgen.likelihoods.remainder import ROUNDING, UNIT, Remainder, weights_left
 from bayesgen.typing import Labels, Numbers, Traceable, Weights
@@ -164,16 +166,18 @@ class MultivariateNormalStatistics(SufficientStatistics):
         return len(self.cell_class) > 0
 
     @functools.cached_property
+    def derived(self) -> dict[Hashable, Any]:
+        """Results of long computations from these statistics, which never change, by name."""
+        return {}
+
+    @functools.cached_property
     def gaps(self) -> "list[Gaps]":
-        """The cells, those that miss equally many columns together."""
-        number = (~self.cell_observed).sum(axis=1)
+        """The cells, those that miss equally many columns together, in chunks."""
         spread = self.cell_scatter.any(axis=(1, 2))
-        out = []
-        for m in np.unique(number).tolist():
-            cells = np.flatnonzero(number == m)
-            missing = np.nonzero(~self.cell_observed[cells])[1].reshape(len(cells), m)
-            out.append(Gaps(cells, missing, np.flatnonzero(spread[cells])))
-        return out
+        return [
+            Gaps(cells, missing, np.flatnonzero(spread[cells]))
+            for cells, missing in by_gaps(self.cell_observed)
+        ]
 
     def total_features(self) -> Traceable:
         """Return sums over complete rows of x_i x_j (i <= j), x and 1, shape (class, natural)."""
@@ -218,7 +222,7 @@ class Gaps:
     """
 
     cells: Int[np.ndarray, " cell"]
-    missing: Int[np.ndarray, "cell missing"]
+    missing: Int[np.ndarray, "missing cell"]
     varying: Int[np.ndarray, " some"]
 
 
