@@ -372,11 +372,19 @@ class SimilarLevels(BayesgenWarning):
 class IdentifierColumn(BayesgenWarning):
     """A column names or counts the rows, which does not help to classify new ones."""
 
-    column = Sentence(
-        "column {column!r} has {n_levels:,} levels in {n_rows:rows}; it looks like an identifier, "
-        "and new rows will have levels that the fit did not have. Leave it out: "
-        "X.drop(columns={column!r})."
-    )
+    def __init__(self, text: str, column: object = None) -> None:
+        super().__init__(text)
+        self.subject = column
+
+    @classmethod
+    def column(cls, column: object, n_levels: Count, n_rows: Count) -> "IdentifierColumn":
+        """Most rows have a level of their own."""
+        return cls(
+            f"column {shown(column)} has {n_levels:,} levels in {rows(n_rows)}; it looks like an "
+            "identifier, and new rows will have levels that the fit did not have. "
+            f"{_leave_out(column, first=False)}.",
+            column,
+        )
 
     @classmethod
     def unnamed(cls, column: object, *, first: bool) -> "IdentifierColumn":
@@ -384,7 +392,8 @@ class IdentifierColumn(BayesgenWarning):
         return cls(
             f"column {shown(column)} has no name; it looks like an index that was written to the "
             "file, and it reveals the class if rows are sorted by class. "
-            f"{_leave_out(column, first=first)}."
+            f"{_leave_out(column, first=first)}.",
+            column,
         )
 
     @classmethod
@@ -394,7 +403,8 @@ class IdentifierColumn(BayesgenWarning):
             f"column {shown(column)} holds integers that rise from every row to the next; it "
             "looks like a row number or a key, and it reveals the class if rows are sorted by "
             f"class. {_leave_out(column, first=first)}. If it is a measurement, pass "
-            f"X.astype({{{shown(column)}: float}})."
+            f"X.astype({{{shown(column)}: float}}).",
+            column,
         )
 
 

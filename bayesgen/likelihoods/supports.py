@@ -258,8 +258,6 @@ def require(family: str, name: str, value: object, wanted: str, *, scalar: bool 
         entries = np.asarray(np.nan if boolean else value, dtype=float)
     except (TypeError, ValueError, OverflowError):
         entries = np.asarray(np.nan)
-    if scalar and entries.ndim:
-        raise InvalidPrior.not_a_number(family, name, entries.shape)
     matrices = wanted == "covariance" and entries.ndim > 1
     allowed = RANGES["positive" if wanted == "covariance" and not matrices else wanted]
     outside = entries[~allowed.contains(entries)]
@@ -267,6 +265,8 @@ def require(family: str, name: str, value: object, wanted: str, *, scalar: bool 
         found = ("has the entry", outside[0]) if entries.ndim else ("is", value)
         cure = allowed.cure.format(name=name)
         raise InvalidPrior.outside(family, name, *found, allowed.words, cure)
+    if scalar and entries.ndim:
+        raise InvalidPrior.not_a_number(family, name, entries.shape)
     if matrices and entries.shape[-1] == entries.shape[-2]:
         symmetric = np.allclose(entries, entries.mT, rtol=1e-10, atol=0)
         if not symmetric or not (np.linalg.eigvalsh(entries)[..., 0] > 0).all():
