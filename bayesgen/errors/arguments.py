@@ -191,6 +191,14 @@ class InvalidPrior(BayesgenError, ValueError):
         "{family}: {name} has the shape {found}; a single number, or an array that broadcasts to "
         "{wanted}, is allowed (classes first, then features). Reshape it to {wanted}."
     )
+    not_a_number = Sentence(
+        "{family}: {name} has the shape {found}; it is one number for all classes and columns. "
+        "Pass a single number."
+    )
+    not_a_sequence = Sentence(
+        "{family}: {name} has the shape {found}; it is a sequence of numbers, {meaning}. Pass a "
+        "list, {name}=[{example}]."
+    )
     wrong_classes = Sentence(
         "class_prior names the classes {found:listed}; y has {wanted:listed}. Give each of these a "
         "probability."

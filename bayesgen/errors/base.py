@@ -22,7 +22,13 @@ class BayesgenError(Exception):
 
 
 class BayesgenWarning(UserWarning):
-    """Base class of all warnings; the text names the cure."""
+    """Base class of all warnings; the text names the cure.
+
+    subject: what several models may warn of in different numbers, of which a user reads the first;
+        None: the text.
+    """
+
+    subject: object = None
 
 
 def warn(warning: BayesgenWarning) -> None:
@@ -44,7 +50,9 @@ def deduplicate_warnings(*silent: type[BayesgenWarning]) -> Generator[None]:
         yield
     firsts: dict[tuple[type, str], warnings.WarningMessage] = {}
     for one in caught:
-        firsts.setdefault((type(one.message), str(one.message)), one)
+        subject = getattr(one.message, "subject", None)
+        key = str(one.message) if subject is None else subject
+        firsts.setdefault((type(one.message), key), one)
     for first in firsts.values():
         if isinstance(first.message, silent):
             continue

@@ -164,10 +164,16 @@ class UnknownColumns(BayesgenError, ValueError):
     )
 
     @classmethod
-    def unseen(cls, unseen: tuple, absent: tuple, *, no_columns: bool = False) -> "UnknownColumns":
+    def unseen(
+        cls, unseen: tuple, absent: tuple, *, no_columns: bool = False, dicts: str = "none"
+    ) -> "UnknownColumns":
         """A DataFrame has columns absent from the fit (the first words are scikit-learn's).
 
-        absent: fitted ones that it lacks. no_columns: the frame has no fitted column at all.
+        Args:
+            unseen: those columns.
+            absent: fitted ones that it lacks.
+            no_columns: whether the frame has no fitted column at all.
+            dicts: whether rows came as a "dict", "dicts" in a list, or as "none".
         """
         text = (
             "The feature names should match those that were passed during fit.\n"
@@ -176,11 +182,18 @@ class UnknownColumns(BayesgenError, ValueError):
         cures = []
         if not no_columns:
             few = f"X.drop(columns=[{listed(unseen)}])"
-            cures.append(few if len(unseen) <= 5 else "X.filter(items=clf.feature_names_in_)")
-            cures[0] = f"leave out columns that the fit did not have, {cures[0]}"
+            drop = few if len(unseen) <= 5 else "X.filter(items=clf.feature_names_in_)"
+            if dicts != "none":
+                drop = "{name: row[name] for name in row if name in clf.feature_names_in_}"
+                drop = f"[{drop} for row in X]" if dicts == "dicts" else drop.replace("row", "X")
+            cures.append(f"leave out columns that the fit did not have, {drop}")
         if absent:
             text += f"Feature names seen at fit time, yet now missing:\n{_bullets(absent)}"
             rename = f"X.rename(columns={{{shown(unseen[0])}: {shown(absent[0])}}})"
+            if dicts != "none":
+                row = "X" if dicts == "dict" else "row"
+                rename = f"{row}[{shown(absent[0])}] = {row}.pop({shown(unseen[0])}, None)"
+                rename = rename if dicts == "dict" else f"for row in X: {rename}"
             cures.append(f"use the column names of the fit, {rename}")
         cure = ", or ".join(cures)
         return cls(f"{text}{cure[0].upper()}{cure[1:]}.")
@@ -359,11 +372,19 @@ class SimilarLevels(BayesgenWarning):
 class IdentifierColumn(BayesgenWarning):
     """A column names or counts the rows, which does not help to classify new ones."""
 
-    column = Sentence(
-        "column {column!r} has {n_levels:,} levels in {n_rows:rows}; it looks like an identifier, "
-        "and new rows will have levels that the fit did not have. Leave it out: "
-        "X.drop(columns={column!r})."
-    )
+    def __init__(self, text: str, column: object = None) -> None:
+        super().__init__(text)
+        self.subject = column
+
+    @classmethod
+    def column(cls, column: object, n_levels: Count, n_rows: Count) -> "IdentifierColumn":
+        """Most rows have a level of their own."""
+        return cls(
+            f"column {shown(column)} has {n_levels:,} levels in {rows(n_rows)}; it looks like an "
+            "identifier, and new rows will have levels that the fit did not have. "
+            f"{_leave_out(column, first=False)}.",
+            column,
+        )
 
     @classmethod
     def unnamed(cls, column: object, *, first: bool) -> "IdentifierColumn":
@@ -371,7 +392,8 @@ class IdentifierColumn(BayesgenWarning):
         return cls(
             f"column {shown(column)} has no name; it looks like an index that was written to the "
             "file, and it reveals the class if rows are sorted by class. "
-            f"{_leave_out(column, first=first)}."
+            f"{_leave_out(column, first=first)}.",
+            column,
         )
 
     @classmethod
@@ -381,7 +403,8 @@ class IdentifierColumn(BayesgenWarning):
             f"column {shown(column)} holds integers that rise from every row to the next; it "
             "looks like a row number or a key, and it reveals the class if rows are sorted by "
             f"class. {_leave_out(column, first=first)}. If it is a measurement, pass "
-            f"X.astype({{{shown(column)}: float}})."
+            f"X.astype({{{shown(column)}: float}}).",
+            column,
         )
 
 

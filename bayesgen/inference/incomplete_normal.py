@@ -198,10 +198,14 @@ class IncompleteNormal(IncompleteData):
         return lambda draws: by_class(draws).sum(axis=1, keepdims=True)
 
     def change(self, before: Params, after: Params) -> float:
-        """Return the largest change of a mean or a factor, in deviations of the column."""
+        """Return the largest change of a mean or a covariance, in deviations of the columns.
+
+        Factors would depend on the order of columns, and with them the step at which EM ends.
+        """
+        covariances = [params["cholesky"] @ params["cholesky"].mT for params in (before, after)]
         size = np.linalg.norm(after["cholesky"], axis=-1)
         moved = np.abs(after["mean"] - before["mean"]) / size
-        turned = np.abs(after["cholesky"] - before["cholesky"]) / size[..., None]
+        turned = np.abs(covariances[1] - covariances[0]) / (size[..., None] * size[..., None, :])
         return float(max(moved.max(), turned.max()))
 
 

@@ -202,12 +202,17 @@ class LeftOut:
         out = np.empty((len(folds), self.n_classes))
         for fold in np.unique(folds).tolist():
             positions = np.flatnonzero(folds == fold)
-            prior, filled = self._without(self.judged[positions])
+            prior, filled, params = self._without(self.judged[positions])
             width = sum(np.size(getattr(filled, name)) for name in filled.axes)
             for chunk in row_chunks(len(positions), max(1, LEFT_OUT_FLOATS // width)):
                 places = positions[chunk]
                 rows = self.judged[places]
-                out[places] = scored_without(prior, filled, self.x[rows], self.y[rows], away[rows])
+                x, y = self.x[rows], self.y[rows]
+                cells = np.nan_to_num(x)
+                if len(prior.components) > 1 and np.isnan(x).any():
+                    given = self.data.likelihood.conditional_given(params, x, y)
+                    cells = cells if given is None else np.where(np.isnan(x), given[0], x)
+                out[places] = scored_without(prior, filled, x, y, away[rows], cells)
         return out
 
     def folds(self) -> Int[np.ndarray, " judged"]:
@@ -228,22 +233,41 @@ class LeftOut:
             out[order[1:]] = np.cumsum(np.diff(distance[order]) > SAME) % FOLDS
         return out
 
-    def _without(self, fold: Int[np.ndarray, " fold"]) -> tuple[Likelihood, Statistics]:
-        """Return the prior without a fold, and statistics of all rows, expected without it."""
+    def _without(self, fold: Int[np.ndarray, " fold"]) -> tuple[Likelihood, Statistics, Params]:
+        """Return prior and parameters without a fold, and statistics of all rows by these.
+
+        Returns:
+            the prior, the statistics that are expected at the parameters, the parameters.
+        """
         others = np.delete(np.arange(len(self.y)), fold)
         prior, statistics = self.completed(others, self.weight[others])
         data = missing_cells(prior, statistics)
         if data is None:  # no other row is incomplete
             data = dataclasses.replace(self.data, statistics=statistics)
-        return prior, self.data.filled(em(data, self.data.center, STEPS_WITHOUT)[0])
+        params = em(data, self.data.center, STEPS_WITHOUT)[0]
+        return prior, self.data.filled(params), params
 
 
 def scored_without(
-    prior: Likelihood, filled: Statistics, x: Block, y: Labels, away: Weights
+    prior: Likelihood,
+    filled: Statistics,
+    x: Block,
+    y: Labels,
+    away: Weights,
+    cells: Block | None = None,
 ) -> Joint:
     """Return the log predictive of each row by the others.
 
-    Missing cells are integrated out, and so what a row loses there does not matter to it.
+    Missing cells are integrated out, and so what a row loses there does not matter to it under one
+    prior; it does to the weights of a mixture of priors.
+
+    Args:
+        prior: completed.
+        filled: statistics of all rows, with the expected ones of incomplete rows.
+        x: rows to leave out, one at a time.
+        y: their classes.
+        away: how much of its weight each loses.
+        cells: x with the values in place of missing cells that `filled` loses; None: 0.
     """
-    removed = prior.statistics_per_row(np.nan_to_num(x), away)
+    removed = prior.statistics_per_row(np.nan_to_num(x) if cells is None else cells, away)
     return prior.log_predictive_updated(filled.without_each(removed, y), x)

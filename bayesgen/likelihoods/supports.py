@@ -192,6 +192,11 @@ RANGES: Mapping[str, Range] = {
         POSITIVE,
         lambda entries: (entries > 0) & (entries <= LARGEST_SQUARE),
     ),
+    "count": Range(
+        "whole numbers of at least 1",
+        "Pass {name}=None for that of the block",
+        lambda entries: (entries >= 1) & (entries <= LARGEST) & (entries == np.floor(entries)),
+    ),
     "width": Range(
         "finite numbers above 0 (1e-150 to 1e150)",
         POSITIVE,
@@ -233,7 +238,7 @@ a matrix (see `require`). Numbers and widths end where the table's do, because s
 ones overflow float64; variances are such squares."""
 
 
-def require(family: str, name: str, value: object, wanted: str) -> None:
+def require(family: str, name: str, value: object, wanted: str, *, scalar: bool = False) -> None:
     """Validate a hyperparameter.
 
     Args:
@@ -242,14 +247,16 @@ def require(family: str, name: str, value: object, wanted: str) -> None:
         value: a number, or an array or sequence of such.
         wanted: a key of `RANGES`; a "covariance" is one positive variance, one a column, or
             symmetric positive definite matrices.
+        scalar: whether one number is needed.
 
     Raises:
-        InvalidPrior: it is not of numbers, or has an entry outside the range, or is no covariance.
+        InvalidPrior: it is not of numbers, or has an entry outside the range, or is no covariance,
+            or is an array where one number is needed.
     """
     try:
         boolean = np.asarray(value).dtype.kind == "b"
         entries = np.asarray(np.nan if boolean else value, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         entries = np.asarray(np.nan)
     matrices = wanted == "covariance" and entries.ndim > 1
     allowed = RANGES["positive" if wanted == "covariance" and not matrices else wanted]
@@ -258,6 +265,8 @@ def require(family: str, name: str, value: object, wanted: str) -> None:
         found = ("has the entry", outside[0]) if entries.ndim else ("is", value)
         cure = allowed.cure.format(name=name)
         raise InvalidPrior.outside(family, name, *found, allowed.words, cure)
+    if scalar and entries.ndim:
+        raise InvalidPrior.not_a_number(family, name, entries.shape)
     if matrices and entries.shape[-1] == entries.shape[-2]:
         symmetric = np.allclose(entries, entries.mT, rtol=1e-10, atol=0)
         if not symmetric or not (np.linalg.eigvalsh(entries)[..., 0] > 0).all():

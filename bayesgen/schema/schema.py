@@ -347,7 +347,8 @@ def check_columns(
     absent, known = absent_columns(names, read, container, table), set(names)
     unseen = tuple(name for name in table.names if name not in known)
     if unseen:
-        raise UnknownColumns.unseen(unseen, absent, no_columns=len(unseen) == len(table.names))
+        no_columns = len(unseen) == len(table.names)
+        raise UnknownColumns.unseen(unseen, absent, no_columns=no_columns, dicts=table.dicts)
     if absent:
         warn(AbsentColumns.named(absent, len(read)))
 

@@ -1,5 +1,6 @@
 """Reading of rows: any dataframe or array as a `Table`, and texts."""
 
+import dataclasses
 import os
 from collections.abc import Collection, Hashable, Iterable, Mapping
 from typing import cast
@@ -70,6 +71,8 @@ def read_table(
         raise InvalidTable.no_columns(table.n_rows)
     if not table.n_rows:
         raise InvalidTable.no_rows(len(table.columns))
+    if _are_dicts(X):
+        return dataclasses.replace(table, dicts="dict" if isinstance(X, Mapping) else "dicts")
     return table
 
 

@@ -73,6 +73,16 @@ PRIORS = {
         "(2, 2, 2)",
         lambda: qda(scale=np.eye(2)),
     ),
+    "InvalidPrior.not_a_number": (
+        lambda: general(bg.KernelDiscriminant(base_rows=[1.0, 2.0])),
+        "Pass a single number",
+        lambda: general(bg.KernelDiscriminant(base_rows=1.0)),
+    ),
+    "InvalidPrior.not_a_sequence": (
+        lambda: bg.Multinomial(length=0.0),
+        "length=[10, 20]",
+        lambda: bg.Multinomial(length=[10, 20]),
+    ),
     "InvalidPrior.wrong_classes": (
         lambda: naive(class_prior={"sick": 0.5, "dead": 0.5}),
         "'sick', 'well'",

@@ -144,6 +144,50 @@ REFUSED = [
         "Normal: mean is 'high'; finite numbers",
     ),
     (
+        "no number where a prior strength is needed",
+        lambda: bg.Poisson(rows=None),
+        errors.InvalidPrior,
+        "Poisson: rows is None; finite numbers above 0",
+    ),
+    (
+        "two worths of levels",
+        lambda: bg.Categorical(rows_per_level=[1.0, 2.0]),
+        errors.InvalidPrior,
+        "Categorical: rows_per_level has the shape \\(2,\\); it is one number",
+    ),
+    (
+        "a number beyond floats",
+        lambda: bg.Bernoulli(prob=10**400),
+        errors.InvalidPrior,
+        "Bernoulli: prob is 10*; probabilities above 0 and below 1",
+    ),
+    (
+        "a part of a column",
+        lambda: bg.SphericalNormal(columns=0.5),
+        errors.InvalidPrior,
+        "SphericalNormal: columns is 0.5; whole numbers of at least 1",
+    ),
+    (
+        "a length that is no sequence",
+        lambda: bg.Multinomial(length=1e-320),
+        errors.InvalidPrior,
+        "Multinomial: length has the shape \\(\\); it is a sequence of numbers, one a text",
+    ),
+    (
+        "weights of other lengths",
+        lambda: bg.GenerativeClassifier(
+            bg.Multinomial(length=[5.0, 9.0], length_weight=[1.0, 2.0, 3.0])
+        ).fit(NUMBERS, Y),
+        errors.InvalidPrior,
+        "Multinomial: length_weight has the shape \\(3,\\)",
+    ),
+    (
+        "an array where a word is needed",
+        lambda: bg.KernelDensity(kernel=np.array([1.0, 2.0])),
+        errors.InvalidArgument,
+        "kernel is array\\(.*'gaussian'",
+    ),
+    (
         "a bandwidth whose square is 0",
         lambda: bg.KernelDiscriminant(bandwidth=1e-200),
         errors.InvalidPrior,
