@@ -101,8 +101,13 @@ class MLE:
         """Return the class frequencies."""
         return prior.maximum_likelihood(count)
 
-    def closed_form(self, part: Likelihood, rows: Statistics) -> ClosedForm | None:
-        """Return the estimate of one block; None where it has no closed form."""
+    def closed_form(
+        self, part: Likelihood, rows: Statistics, start: Params | None = None
+    ) -> ClosedForm | None:
+        """Return the estimate of one block; None where it has no closed form.
+
+        start: parameters near it, which are not needed.
+        """
         if not part.has_closed_form_mle:
             return None
         options = {"bias_corrected": self.bias_corrected, "variance_floor": self.variance_floor}
@@ -153,14 +158,19 @@ class MAP:
         """Return the posterior mode of the class probabilities."""
         return prior.posterior(count).mode()
 
-    def closed_form(self, part: Likelihood, rows: Statistics) -> ClosedForm | None:
-        """Return the mode of one block; None where it has no closed form."""
+    def closed_form(
+        self, part: Likelihood, rows: Statistics, start: Params | None = None
+    ) -> ClosedForm | None:
+        """Return the mode of one block; None where it has no closed form.
+
+        start: parameters near it, if any are known, from which EM over missing cells starts.
+        """
         if not part.conjugate:
             return None
         incomplete = missing_cells(part, rows)
         if incomplete is None:
             return part.posterior(rows).mode(), [], None
-        params, account = incomplete.mode()
+        params, account = incomplete.mode() if start is None else incomplete.settled(start)
         return params, [], account
 
 
