@@ -26,7 +26,7 @@ from bayesgen.inference.log_density import (
     nested,
     total,
 )
-from bayesgen.inference.missing import complete_statistics, missing_cells
+from bayesgen.inference.missing import complete_statistics, em, missing_cells
 from bayesgen.inference.newton import STOPPED, OptimumReport
 from bayesgen.inference.posterior import DrawsPosterior, Report, point_estimate
 from bayesgen.likelihoods import Likelihood, Repair, Statistics
@@ -102,11 +102,15 @@ class MLE:
         return prior.maximum_likelihood(count)
 
     def closed_form(
-        self, part: Likelihood, rows: Statistics, start: Params | None = None
+        self,
+        part: Likelihood,
+        rows: Statistics,
+        start: Params | None = None,
+        steps: int | None = None,
     ) -> ClosedForm | None:
         """Return the estimate of one block; None where it has no closed form.
 
-        start: parameters near it, which are not needed.
+        start, steps: of EM over missing cells, which is not used.
         """
         if not part.has_closed_form_mle:
             return None
@@ -159,17 +163,24 @@ class MAP:
         return prior.posterior(count).mode()
 
     def closed_form(
-        self, part: Likelihood, rows: Statistics, start: Params | None = None
+        self,
+        part: Likelihood,
+        rows: Statistics,
+        start: Params | None = None,
+        steps: int | None = None,
     ) -> ClosedForm | None:
         """Return the mode of one block; None where it has no closed form.
 
-        start: parameters near it, if any are known, from which EM over missing cells starts.
+        start: parameters near it, if any are known, from which EM over missing cells starts. steps:
+        of this EM at most; by default it comes to rest.
         """
         if not part.conjugate:
             return None
         incomplete = missing_cells(part, rows)
         if incomplete is None:
             return part.posterior(rows).mode(), [], None
+        if start is not None and steps is not None:
+            return em(incomplete, start, steps)[0], [], None
         params, account = incomplete.mode() if start is None else incomplete.settled(start)
         return params, [], account
 

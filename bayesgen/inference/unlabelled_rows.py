@@ -176,6 +176,7 @@ def maximize(
     tolerance: float = TOLERANCE,
     most_steps: int = MOST_STEPS,
     start: Mapping[str, Params] | None = None,
+    cell_steps: int | None = None,
 ) -> Maximum:
     """Return the maximum of the observed likelihood, or posterior, that EM ends at.
 
@@ -189,7 +190,8 @@ def maximize(
         tolerance: change of a responsibility below which EM has ended.
         most_steps: steps at most.
         start: parameters near the maximum, by block, if any are known; where cells are missing, the
-            maximum of complete rows is searched from the parameters of the step before.
+            maximum given the shares is searched from the parameters of the step before.
+        cell_steps: steps of that search, EM over missing cells; by default it comes to rest.
     """
     # of blocks that tell classes apart; the others have no parameters
     likelihoods = {name: reader.full[name] for name in model.blocks}
@@ -197,7 +199,7 @@ def maximize(
     model = with_one_prior(model, statistics, start)
     while True:
         whole = statistics + kept(reader, rows.statistics(likelihoods, shares))
-        params, findings = maximum_of(method, model, whole, params)
+        params, findings = maximum_of(method, model, whole, params, cell_steps)
         joint = log_joint(model.blocks, params, read, rows.n_rows)
         with np.errstate(divide="ignore"):
             log_classes = np.log(params["class"]["probs"])
@@ -235,15 +237,16 @@ def maximum_of(
     model: Model,
     statistics: ModelStatistics,
     start: Mapping[str, Params] | None = None,
+    cell_steps: int | None = None,
 ) -> tuple[dict[str, Params], tuple[tuple[str, Repair], ...]]:
     """Return the parameters of complete rows in closed form, and the repairs they needed.
 
-    start: parameters near them, by block, if any are known.
+    start: parameters near them, by block, if any are known. cell_steps: of EM over missing cells.
     """
     params, findings = {"class": method.classes(model.classes, statistics.count)}, []
     for name, part in model.blocks.items():
         near = None if start is None else start[name]
-        closed = method.closed_form(part, statistics.blocks[name], near)
+        closed = method.closed_form(part, statistics.blocks[name], near, cell_steps)
         if closed is None:
             raise UnsupportedInference.no_closed_form(f"block {name!r}, {part.title},", method.name)
         params[name], repairs, _ = closed
