@@ -101,6 +101,14 @@ class BayesgenError(Message, Exception):
 class BayesgenWarning(Message, UserWarning):
     """Base class of all warnings; the text names the cure."""
 
+    @property
+    def subject(self) -> str:
+        """What several models may warn of in different numbers, of which one reads the first.
+
+        "": the text itself.
+        """
+        return ""
+
 
 def _unpickled(
     kind: type[BayesgenError], problem: Words, cure: Words, place: Place, notes: list[str]
@@ -131,7 +139,11 @@ def deduplicate_warnings(*silent: type[BayesgenWarning]) -> Generator[None]:
         yield
     firsts: dict[tuple[type, str], warnings.WarningMessage] = {}
     for warning in caught:
-        firsts.setdefault((type(warning.message), str(warning.message)), warning)
+        message = warning.message
+        subject = str(message)
+        if isinstance(message, BayesgenWarning):
+            subject = message.subject or subject
+        firsts.setdefault((type(message), subject), warning)
     for first in firsts.values():
         if isinstance(first.message, silent):
             continue

@@ -42,6 +42,11 @@ class CountsAsMissing(BayesgenWarning):
 class SuspiciousColumn(BayesgenWarning):
     """A column cannot help to classify new rows, or was probably meant otherwise."""
 
+    @property
+    def subject(self) -> str:
+        """The sentence and the column, whatever the number of its rows and levels."""
+        return f"{self.problem} {self.fields.get('column')!r}"
+
 
 class InformativePattern(BayesgenWarning):
     """The missing pattern alone predicts the class well."""

@@ -363,7 +363,7 @@ def _table(
     n_rows = len(next(iter(arrays.values())))
     if not n_rows:
         raise no_rows_in_table(sum(array[:1].size for array in arrays.values()))
-    return ProgramTable((), n_rows, container, None, arrays, frame)
+    return ProgramTable((), n_rows, container, arrays=arrays, frame=frame)
 
 
 def _numbers(name: object, array: np.ndarray) -> np.ndarray:

@@ -20,13 +20,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from bayesgen.inference.incomplete_normal_weights import log_importance
-from bayesgen.inference.missing import (
-    STILL,
-    IncompleteData,
-    LogWeights,
-    em,
-    missing_cells,
-)
+from bayesgen.inference.missing import IncompleteData, LogWeights, missing_cells
 from bayesgen.inference.newton import Flat, OptimumReport, Point, maximise
 from bayesgen.likelihoods import MultivariateNormal, Repair
 from bayesgen.likelihoods.multivariate_normal import MultivariateNormalStatistics
@@ -43,9 +37,6 @@ from bayesgen.typing import Params
 
 ROUNDED = 1e-6
 """Distance to the narrowest deviation, in logarithms, that counts as rounding."""
-STEPS = 200
-"""Steps of EM before Newton's method goes on, which takes as long as some 300 (10,000 rows of 20
-columns with 20 % of the cells missing, of which two depend on the others: EM needs 32 to 70)."""
 RANK_TOLERANCE = 1e-10
 """Smallest eigenvalue, of columns scaled to 1, that counts if weights leave the rank open."""
 LARGEST_EXCESS = 2.0
@@ -171,20 +162,9 @@ class IncompleteNormal(IncompleteData):
         known = self.statistics.derived
         key = ("mode", *((name, array.tobytes()) for name, array in conjugate.arrays().items()))
         if key not in known:
-            known[key] = IncompleteNormal(conjugate, self.statistics)._settled()
+            start = conjugate.initial_params(self.statistics)
+            known[key] = IncompleteNormal(conjugate, self.statistics).settled(start)
         return known[key]
-
-    def _settled(self) -> tuple[Params, OptimumReport]:
-        """Return the mode: EM comes to rest there, and Newton's method goes on where it is slow."""
-        start = self.likelihood.initial_params(self.statistics)
-        params, steps, change = em(self, start, STEPS)
-        if change > STILL:
-            return self.mode(params)
-        one_draw = {name: value[None] for name, value in params.items()}
-        height = float(self.likelihood.log_likelihood(one_draw, self.statistics)[0])
-        return params, OptimumReport(
-            converged=True, iterations=steps, gradient_norm=change, log_likelihood=height
-        )
 
     def filled(self, params: Params) -> MultivariateNormalStatistics:
         """Return expected moments at given parameters."""
@@ -198,10 +178,14 @@ class IncompleteNormal(IncompleteData):
         return lambda draws: by_class(draws).sum(axis=1, keepdims=True)
 
     def change(self, before: Params, after: Params) -> float:
-        """Return the largest change of a mean or a factor, in deviations of the column."""
+        """Return the largest change of a mean or a covariance, in deviations of the columns.
+
+        Factors would depend on the order of columns, and with them the step at which EM ends.
+        """
+        covariances = [params["cholesky"] @ params["cholesky"].mT for params in (before, after)]
         size = np.linalg.norm(after["cholesky"], axis=-1)
         moved = np.abs(after["mean"] - before["mean"]) / size
-        turned = np.abs(after["cholesky"] - before["cholesky"]) / size[..., None]
+        turned = np.abs(covariances[1] - covariances[0]) / (size[..., None] * size[..., None, :])
         return float(max(moved.max(), turned.max()))
 
 

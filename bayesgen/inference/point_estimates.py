@@ -27,7 +27,7 @@ from bayesgen.inference.log_density import (
     nested,
     total,
 )
-from bayesgen.inference.missing import complete_statistics, missing_cells
+from bayesgen.inference.missing import complete_statistics, em, missing_cells
 from bayesgen.inference.newton import STOPPED, OptimumReport
 from bayesgen.inference.posterior import DrawsPosterior, Report, point_estimate
 from bayesgen.likelihoods import Likelihood, Repair, Statistics
@@ -102,8 +102,17 @@ class MLE:
         """Return the class frequencies."""
         return prior.maximum_likelihood(count)
 
-    def closed_form(self, part: Likelihood, rows: Statistics) -> ClosedForm | None:
-        """Return the estimate of one block; None where it has no closed form."""
+    def closed_form(
+        self,
+        part: Likelihood,
+        rows: Statistics,
+        start: Params | None = None,
+        steps: int | None = None,
+    ) -> ClosedForm | None:
+        """Return the estimate of one block; None where it has no closed form.
+
+        start, steps: of EM over missing cells, which is not used.
+        """
         if not part.has_closed_form_mle:
             return None
         options = {"bias_corrected": self.bias_corrected, "variance_floor": self.variance_floor}
@@ -154,14 +163,26 @@ class MAP:
         """Return the posterior mode of the class probabilities."""
         return prior.posterior(count).mode()
 
-    def closed_form(self, part: Likelihood, rows: Statistics) -> ClosedForm | None:
-        """Return the mode of one block; None where it has no closed form."""
+    def closed_form(
+        self,
+        part: Likelihood,
+        rows: Statistics,
+        start: Params | None = None,
+        steps: int | None = None,
+    ) -> ClosedForm | None:
+        """Return the mode of one block; None where it has no closed form.
+
+        start: parameters near it, if any are known, from which EM over missing cells starts. steps:
+        of this EM at most; by default it comes to rest.
+        """
         if not part.conjugate:
             return None
         incomplete = missing_cells(part, rows)
         if incomplete is None:
             return part.posterior(rows).mode(), [], None
-        params, account = incomplete.mode()
+        if start is not None and steps is not None:
+            return em(incomplete, start, steps)[0], [], None
+        params, account = incomplete.mode() if start is None else incomplete.settled(start)
         return params, [], account
 
 

@@ -27,8 +27,6 @@ from bayesgen.typing import Encoded, Joint, Traceable
 
 OTHER = "unlabelled"
 """Name of the rows in the tree of numbers."""
-LABEL_DRAWS = 200
-"""Draws behind the probabilities of labels, whose standard error is at most .035."""
 FLOATS = 1_000_000
 """Log densities held at once: 8 MB."""
 
@@ -124,13 +122,16 @@ def _features(name: str, part: Likelihood, x: Traceable) -> np.ndarray:
 
 
 def mean_labels(posterior: DrawsPosterior, encoded: Encoded, n_rows: int) -> Joint:
-    """Return the mean over draws of P(y = k given x_i, theta), shape (row, class)."""
-    size = len(posterior.log_classes())
-    draws = posterior if posterior.point else posterior.thinned(LABEL_DRAWS)
-    out = np.empty((n_rows, size))
-    for part in row_chunks(n_rows, max(1, FLOATS // (LABEL_DRAWS * size))):
-        n = len(range(n_rows)[part])
-        joint = draws.each_log_joint(take_rows(encoded, part), n)
-        each = class_probabilities(joint.reshape(-1, size), posterior.log_classes())
-        out[part] = each.reshape(joint.shape).mean(axis=1)
+    """Return the mean over all draws of P(y = k given x_i, theta), shape (row, class).
+
+    Of all draws only as many rows are held at once as make FLOATS log densities.
+    """
+    log_classes = posterior.log_classes()
+    n_draws, n_classes = int(np.prod(posterior.shape)), len(log_classes)
+    out = np.empty((n_rows, n_classes))
+    for rows in row_chunks(n_rows, max(1, FLOATS // (n_draws * n_classes))):
+        size = len(range(n_rows)[rows])
+        joint = posterior.each_log_joint(take_rows(encoded, rows), size)
+        proba = class_probabilities(joint.reshape(-1, n_classes), log_classes)
+        out[rows] = proba.reshape(size, n_draws, n_classes).mean(axis=1)
     return out

@@ -176,6 +176,8 @@ def maximize(
     shares: Joint,
     tolerance: float = TOLERANCE,
     most_steps: int = MOST_STEPS,
+    start: Mapping[str, Params] | None = None,
+    cell_steps: int | None = None,
 ) -> Maximum:
     """Return the maximum of the observed likelihood, or posterior, that EM ends at.
 
@@ -188,14 +190,17 @@ def maximize(
         shares: responsibilities to start from, (row, class).
         tolerance: change of a responsibility below which EM has ended.
         most_steps: steps at most.
+        start: parameters near the maximum, by block, if any are known; where cells are missing, the
+            maximum given the shares is searched from the parameters of the step before.
+        cell_steps: steps of that search, EM over missing cells; by default it comes to rest.
     """
     # of blocks that tell classes apart; the others have no parameters
     likelihoods = {name: reader.full[name] for name in model.blocks}
-    read, heights, converged = reader.read(rows.encoded), [], False
-    model = with_one_prior(model, statistics)
+    read, heights, params = reader.read(rows.encoded), [], start
+    model = with_one_prior(model, statistics, start)
     while True:
         whole = statistics + kept(reader, rows.statistics(likelihoods, shares))
-        params, findings = maximum_of(method, model, whole)
+        params, findings = maximum_of(method, model, whole, params, cell_steps)
         joint = log_joint(model.blocks, params, read, rows.n_rows)
         with np.errstate(divide="ignore"):
             log_classes = np.log(params["class"]["probs"])
@@ -208,15 +213,19 @@ def maximize(
             return Maximum(params, shares, heights, converged, findings)
 
 
-def with_one_prior(model: Model, statistics: ModelStatistics) -> Model:
+def with_one_prior(
+    model: Model, statistics: ModelStatistics, centers: Mapping[str, Params] | None = None
+) -> Model:
     """Return the model with the likeliest of the priors that a block averages over.
 
     Otherwise the likeliest one could change from step to step, and nothing would be maximized.
+
+    centers: parameters at which missing cells are expected, by block; by default the mode.
     """
     if all(len(part.components) == 1 for part in model.blocks.values()):
         blocks = {name: part.components[0] for name, part in model.blocks.items()}
         return dataclasses.replace(model, blocks=blocks)
-    filled, blocks = expected_statistics(model, statistics)[0], {}
+    filled, blocks = expected_statistics(model, statistics, centers)[0], {}
     for name, part in model.blocks.items():
         found = part.components
         scores = [one.log_evidence(filled.blocks[name]) for one in found] if len(found) > 1 else [0]
@@ -225,12 +234,20 @@ def with_one_prior(model: Model, statistics: ModelStatistics) -> Model:
 
 
 def maximum_of(
-    method: MLE | MAP, model: Model, statistics: ModelStatistics
+    method: MLE | MAP,
+    model: Model,
+    statistics: ModelStatistics,
+    start: Mapping[str, Params] | None = None,
+    cell_steps: int | None = None,
 ) -> tuple[dict[str, Params], tuple[tuple[str, Repair], ...]]:
-    """Return the parameters of complete rows in closed form, and the repairs they needed."""
+    """Return the parameters of complete rows in closed form, and the repairs they needed.
+
+    start: parameters near them, by block, if any are known. cell_steps: of EM over missing cells.
+    """
     params, findings = {"class": method.classes(model.classes, statistics.count)}, []
     for name, part in model.blocks.items():
-        closed = method.closed_form(part, statistics.blocks[name])
+        near = None if start is None else start[name]
+        closed = method.closed_form(part, statistics.blocks[name], near, cell_steps)
         if closed is None:
             raise no_closed_form(f"block {name!r}, {part.title},", method.name)
         params[name], repairs, _ = closed

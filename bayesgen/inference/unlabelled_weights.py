@@ -10,12 +10,14 @@ over labeled rows i: stacking, as of the members of a `StackedClassifier`.
 
 Responsibilities that EM found with row i hold its label: unlabeled rows near it were assigned to
 its class, and would predict it well under a wrong model too. So EM runs on without the labeled rows
-of a fold before these are predicted; each row is then left out of the statistics on its own.
+of a fold before these are predicted; each row is then left out of the statistics on its own. There
+EM over missing cells ends, too: they are expected without the rows of the fold.
 
 Source: Yao, Vehtari, Simpson and Gelman (2018), Bayesian Analysis 13, 917-1007.
 """
 
 import dataclasses
+from collections.abc import Mapping
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -23,7 +25,14 @@ from scipy.sparse import issparse
 
 from bayesgen.inference.averaged_posterior import AveragedPosterior, averaged_scores
 from bayesgen.inference.exact import Expected
-from bayesgen.inference.missing import missing_cells, scored_without
+from bayesgen.inference.missing import FOLDS as FOLDS_OF_INCOMPLETE
+from bayesgen.inference.missing import (
+    IncompleteData,
+    any_missing,
+    missing_cells,
+    modes,
+    scored_without,
+)
 from bayesgen.inference.point_estimates import MAP
 from bayesgen.inference.posterior import take_rows
 from bayesgen.inference.scores import Scores, log_class_probabilities
@@ -38,11 +47,12 @@ from bayesgen.inference.unlabelled_rows import (
     kept,
     maximize,
     reported,
+    with_one_prior,
 )
 from bayesgen.likelihoods import Likelihood, Statistics
 from bayesgen.likelihoods.base import row_chunks
 from bayesgen.model import Model, ModelStatistics, Reader
-from bayesgen.typing import Encoded, Joint, Labels, Weights
+from bayesgen.typing import Encoded, Joint, Labels, Params, Weights
 
 GRID = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)
 PRIOR_ROWS = np.array([2.4, 0.12, 0.12, 0.12, 0.12, 0.12])
@@ -60,7 +70,10 @@ FOLDS, STEPS = 10, 3
 """Folds of labeled rows, and steps of EM without each. With responsibilities kept, QDA of pima_te
 with 30 labels a class seemed to gain .06 nat a row by weight .3, and lost .12. Each row a fold of
 its own, 1, 2, 3 and 4 steps gave a mean log loss of .628, .621, .617 and .615 over 10 splits (kept:
-.654; 10 folds and 3 steps: .622)."""
+.654; 10 folds and 3 steps: .622). Where cells of joint blocks are missing there are five folds, as
+for left-out rows without unlabeled ones."""
+CELL_STEPS = 2
+"""Steps of EM over missing cells in each of these steps: six in all, where `missing` takes five."""
 BATCH_FLOATS = 500_000
 """Numbers in the statistics of all rows of a batch: 4 MB, which a third-level cache holds."""
 FEWEST_DRAWS = 50
@@ -122,20 +135,44 @@ def learned(
         seed: of draws.
     """
     start = first_shares(model, statistics, reader, rows)
-    found = [Maximum({}, start, [], converged=True)]
+    centers = modes(with_one_prior(model, statistics), statistics)
+    found = [Maximum(centers, start, [], converged=True)]
     likelihoods, added = reader.full, []
     for weight in GRID:
         some = rows.times(weight)
         if weight:
             # from the end at the weight before: two thirds of the steps (measured)
-            begin = found[-1].shares
-            found.append(maximize(MAP(), model, statistics, reader, some, begin, TOLERANCE))
+            before = found[-1]
+            found.append(
+                maximize(
+                    MAP(),
+                    model,
+                    statistics,
+                    reader,
+                    some,
+                    before.shares,
+                    tolerance=TOLERANCE,
+                    start=before.params,
+                )
+            )
         added.append(some.statistics(likelihoods, found[-1].shares))
-    parts = model, statistics, reader, labelled
-    logs = np.array([_logs(*parts, part) for part in added])
+    logs = np.array(
+        [
+            _logs(model, statistics, reader, labelled, part, maximum.params)
+            for part, maximum in zip(added, found, strict=True)
+        ]
+    )
     # known labels flatter a weight: one that is negligible with them would be so without
-    for i in np.flatnonzero(_stacked(logs, labelled)[1:] > NEGLIGIBLE) + 1:
-        logs[i] = _logs_without(*parts, rows.times(GRID[i]), found[i].shares)
+    larger = np.flatnonzero(_stacked(logs, labelled)[1:] > NEGLIGIBLE) + 1
+    incomplete = any_missing(model, statistics + kept(reader, added[-1]))
+    scores = left_out(model, statistics, reader, labelled, centers)
+    folds = _folds(scores, labelled, FOLDS_OF_INCOMPLETE if incomplete else FOLDS)
+    for i in larger.tolist():
+        weighted = rows.times(GRID[i])
+        for fold in folds:
+            logs[i, fold] = _logs_without(
+                model, statistics, reader, labelled.at(fold), weighted, found[i]
+            )
     share = _stacked(logs, labelled)
     large = np.flatnonzero(share > NEGLIGIBLE)
     share = share[large] / share[large].sum()
@@ -176,12 +213,14 @@ def _logs(
     reader: Reader,
     labelled: LabelledRows,
     added: ModelStatistics,
+    centers: Mapping[str, Params],
 ) -> Float[np.ndarray, " row"]:
     """Return log P(y_i given x_i, the other rows) of labeled rows.
 
-    added: expected statistics of the rows without a label, whose responsibilities stay.
+    added: expected statistics of the rows without a label, whose responsibilities stay. centers:
+    parameters at which missing cells are expected, by block.
     """
-    scores = left_out(model, statistics + kept(reader, added), reader, labelled)
+    scores = left_out(model, statistics + kept(reader, added), reader, labelled, centers)
     return own_logs(scores, labelled)
 
 
@@ -189,33 +228,40 @@ def _logs_without(
     model: Model,
     statistics: ModelStatistics,
     reader: Reader,
-    labelled: LabelledRows,
+    fold: LabelledRows,
     rows: UnlabelledRows,
-    shares: Joint,
+    whole: Maximum,
 ) -> Float[np.ndarray, " row"]:
-    """Return log P(y_i given x_i, the other rows) of labeled rows, EM without i.
+    """Return log P(y_i given x_i, the other rows) of the labeled rows of a fold, EM without it.
 
-    rows: without a label, at the weight that is scored. shares: responsibilities at the end of EM
-    with all labels.
+    rows: without a label, at the weight that is scored. whole: the end of EM with all labels.
     """
-    out = np.empty(len(labelled.y))
-    for fold in _folds(left_out(model, statistics, reader, labelled), labelled):
-        some = labelled.at(fold)
-        away = dataclasses.replace(rows, encoded=some.encoded, weight=some.away)
-        rest = statistics - kept(reader, away.labelled(reader.full, some.y))
-        found = maximize(MAP(), model, rest, reader, rows, shares, TOLERANCE, STEPS)
-        again = rows.statistics(reader.full, found.shares)
-        out[fold] = _logs(model, statistics, reader, some, again)
-    return out
+    away = dataclasses.replace(rows, encoded=fold.encoded, weight=fold.away)
+    others = statistics - kept(reader, away.labelled(reader.full, fold.y))
+    maximum = maximize(
+        MAP(),
+        model,
+        others,
+        reader,
+        rows,
+        whole.shares,
+        tolerance=TOLERANCE,
+        most_steps=STEPS,
+        start=whole.params,
+        cell_steps=CELL_STEPS,
+    )
+    added = rows.statistics(reader.full, maximum.shares)
+    return _logs(model, statistics, reader, fold, added, maximum.params)
 
 
-def _folds(scores: Scores, rows: LabelledRows) -> list[Int[np.ndarray, " fold"]]:
+def _folds(scores: Scores, rows: LabelledRows, number: int) -> list[Int[np.ndarray, " fold"]]:
     """Return positions of the rows of each fold, which does not depend on the order of the rows.
 
-    scores: of the rows, by whose log p(x_i, y_i) they are dealt to the folds in turn.
+    scores: of the rows, by whose log p(x_i, y_i) they are dealt to the folds in turn. number: of
+    folds at most.
     """
     order = np.argsort(scores.joint[np.arange(len(rows.y)), rows.y], kind="stable")
-    return [order[start::FOLDS] for start in range(min(FOLDS, len(order)))]
+    return [order[start::number] for start in range(min(number, len(order)))]
 
 
 def own_logs(scores: Scores, rows: LabelledRows) -> Float[np.ndarray, " row"]:
@@ -242,7 +288,11 @@ def left_out_of_all(
 
 
 def left_out(
-    model: Model, statistics: ModelStatistics, reader: Reader, rows: LabelledRows
+    model: Model,
+    statistics: ModelStatistics,
+    reader: Reader,
+    rows: LabelledRows,
+    centers: Mapping[str, Params] | None = None,
 ) -> Scores:
     """Return the scores of labeled rows, each left out; parts are the blocks.
 
@@ -253,6 +303,7 @@ def left_out(
         statistics: of labeled and unlabeled rows, as the model reads them.
         reader: of rows.
         rows: those to leave out, one at a time.
+        centers: parameters at which missing cells are expected, by block; by default the mode.
     """
     size = len(statistics.count)
     count = statistics.count - rows.away[:, None] * (rows.y[:, None] == np.arange(size))
@@ -265,7 +316,8 @@ def left_out(
     encoded = reader.read(rows.encoded)
     parts = [np.zeros((len(rows.y), 0, size))]
     for name, part in model.blocks.items():
-        scores = _block_left_out(part, statistics.blocks[name], encoded[name], rows, size)
+        center = None if centers is None else centers[name]
+        scores = _block_left_out(part, statistics.blocks[name], encoded[name], rows, size, center)
         parts.append(scores[:, None])
     each = np.concatenate(parts, axis=1)
     joint = log_classes + each.sum(axis=1) + reader.log_abs_det_jacobian(rows.encoded)
@@ -273,9 +325,17 @@ def left_out(
 
 
 def _block_left_out(
-    part: Likelihood, statistics: Statistics, x: np.ndarray, rows: LabelledRows, size: int
+    part: Likelihood,
+    statistics: Statistics,
+    x: np.ndarray,
+    rows: LabelledRows,
+    size: int,
+    center: Params | None,
 ) -> Joint:
-    """Return log p(x_i given y = k, the rows without i) of one block, shape (row, class)."""
+    """Return log p(x_i given y = k, the rows without i) of one block, shape (row, class).
+
+    center: parameters at which missing cells are expected; None for the mode.
+    """
     y, away = rows.y, rows.away
     incomplete = missing_cells(part, statistics)
     out = np.empty((len(y), size))
@@ -285,11 +345,10 @@ def _block_left_out(
             one = slice(i, i + 1)
             sizes = {"n_classes": size, "n_levels": n_levels}
             rest = statistics - part.statistics(x[one], y[one], away[one], **sizes)
-            again = missing_cells(part, rest)
-            filled = rest if again is None else again.expected()[0]
+            filled = _filled(rest, missing_cells(part, rest), center)
             out[i] = part.posterior(filled).log_predictive(x[one])[0]
         return out
-    whole = statistics if incomplete is None else incomplete.expected()[0]
+    whole = _filled(statistics, incomplete, center)
     width = sum(np.size(getattr(whole, name)) for name in whole.axes)
     for some in row_chunks(len(y), max(1, BATCH_FLOATS // max(width, 1))):
         if incomplete is not None:
@@ -299,3 +358,15 @@ def _block_left_out(
         rest = whole.without_each(alone, y[some])
         out[some] = part.log_predictive_updated(rest, x[some])
     return out
+
+
+def _filled(
+    statistics: Statistics, incomplete: IncompleteData | None, center: Params | None
+) -> Statistics:
+    """Return statistics of complete rows: missing cells, if any, are expected at the center.
+
+    center: None for the mode.
+    """
+    if incomplete is None:
+        return statistics
+    return incomplete.expected()[0] if center is None else incomplete.filled(center)

@@ -66,8 +66,10 @@ def is_learned(value: object) -> bool:
 
 def require_one_of(owner: object, name: str, allowed: tuple[str, ...]) -> None:
     """Validate that an argument is one of the allowed options."""
-    if getattr(owner, name) not in allowed:
-        raise not_one_of(name, getattr(owner, name), allowed)
+    value = getattr(owner, name)
+    # an array has no truth value, so only text is compared
+    if not isinstance(value, str) or value not in allowed:
+        raise not_one_of(name, value, allowed)
 
 
 def require_unit_sums(family: str, sums: np.ndarray) -> None:
@@ -328,6 +330,8 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
     """Whether maximum likelihood has a closed form."""
     hyperparameters: ClassVar[Mapping[str, str]] = {}
     """The range of each prior guess and strength (see `supports.RANGES`), checked here alone."""
+    scalars: ClassVar[tuple[str, ...]] = ()
+    """The hyperparameters that are one number for all classes and columns."""
     words: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """The words that may stand for a hyperparameter, beside "learn" (see `hyperparameter_grid`)."""
     hyperparameter_grid: ClassVar[Mapping[str, tuple]] = {}
@@ -352,6 +356,8 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
     def __post_init__(self) -> None:
         """Validate that every stated guess and prior strength lies in its declared range.
 
+        None is a guess from the columns where it is the default, and no number elsewhere.
+
         Raises:
             InvalidArgument: names the likelihood, the argument, the value and what is allowed.
         """
@@ -359,8 +365,10 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
             value, words = getattr(self, name), self.words.get(name, ())
             if name in self.hyperparameter_grid:
                 words = (*words, LEARN)
-            if value is not None and not (isinstance(value, str) and value in words):
-                supports.require(type(self).__name__, name, value, wanted)
+            guessed = value is None and getattr(type(self), name, None) is None
+            if not guessed and not (isinstance(value, str) and value in words):
+                family, scalar = type(self).__name__, name in self.scalars
+                supports.require(family, name, value, wanted, scalar=scalar)
 
     @property
     def conjugate(self) -> bool:

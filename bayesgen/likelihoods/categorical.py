@@ -127,6 +127,7 @@ class Categorical(Columnwise):
         "probs": "simplex",
         **dict.fromkeys(("rows", "rows_per_level"), "positive"),
     }
+    scalars: ClassVar = ("rows_per_level",)
     words: ClassVar = {"probs": ("uniform",)}
     subset_axis: ClassVar[str] = "level"
     hyperparameter_grid: ClassVar = {"rows": (0.25, 1.0, 4.0, 16.0, 64.0, 256.0)}

@@ -233,6 +233,7 @@ class JointCategorical(DirichletVector[JointStatistics]):
         "probs": "simplex",
         **dict.fromkeys(("rows", "rows_per_cell"), "positive"),
     }
+    scalars: ClassVar = ("rows_per_cell",)
     words: ClassVar = {"probs": ("uniform",)}
     subset_axis: ClassVar[str] = "level"
 

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float, Num
 from scipy.sparse import issparse
 
+from bayesgen.errors import InvalidArgument
 from bayesgen.errors.operations import unsupported
 from bayesgen.likelihoods.base import (
     Guess,
@@ -156,7 +157,23 @@ class Multinomial(DirichletVector[MultinomialStatistics]):
         **dict.fromkeys(("rows", "rows_per_word"), "positive"),
         **dict.fromkeys(("length", "length_weight"), "weight"),
     }
+    scalars: ClassVar = ("rows_per_word",)
     words: ClassVar = {"probs": ("uniform",)}
+
+    def __post_init__(self) -> None:
+        """Validate the ranges of guesses and strengths, and that lengths are a sequence."""
+        super().__post_init__()
+        for name, meaning in (("length", "one a text"), ("length_weight", "one a length")):
+            value = getattr(self, name)
+            if value is not None and np.ndim(value) != 1:
+                raise InvalidArgument(
+                    "Multinomial: {name} has the shape {shape}; it is a sequence of numbers, "
+                    "{meaning}.",
+                    "Pass a list, {name}=[10, 20].",
+                    name=name,
+                    shape=np.shape(value),
+                    meaning=meaning,
+                )
 
     @classmethod
     def laplace(cls, count: float | int = 1) -> "Multinomial":
@@ -197,12 +214,15 @@ class Multinomial(DirichletVector[MultinomialStatistics]):
         stated = self.length is not None
         length = np.asarray(self.length, dtype=float) if stated else statistics.length
         weight = np.ones(len(length)) if stated else statistics.length_weight
+        if self.length_weight is not None:
+            stated_weight, shape = self.length_weight, length.shape
+            weight = broadcast_guess("Multinomial", "length_weight", stated_weight, shape)
         return self.with_arrays(
             {
                 "probs": probs,
                 "rows": broadcast_guess("Multinomial", "rows", rows, (len(probs),)),
                 "length": length,
-                "length_weight": weight if self.length_weight is None else self.length_weight,
+                "length_weight": weight,
             }
         )
 

@@ -98,8 +98,10 @@ class SphericalNormal(ExponentialFamily[NormalStatistics]):
     param_axes: ClassVar = {"mean": ("class", "feature"), "variance": ("class",)}
     hyperparameters: ClassVar = {
         "mean": "real",
-        **dict.fromkeys(("mean_rows", "variance", "variance_rows", "columns"), "positive"),
+        **dict.fromkeys(("mean_rows", "variance", "variance_rows"), "positive"),
+        "columns": "count",
     }
+    scalars: ClassVar = ("columns",)
 
     def __post_init__(self) -> None:
         """Validate the ranges of guesses and strengths, and that options are known."""

@@ -192,6 +192,11 @@ RANGES: Mapping[str, Range] = {
         POSITIVE,
         lambda entries: (entries > 0) & (entries <= LARGEST_SQUARE),
     ),
+    "count": Range(
+        "whole numbers of at least 1",
+        "Pass {name}=None for that of the block",
+        lambda entries: (entries >= 1) & (entries <= LARGEST) & (entries == np.floor(entries)),
+    ),
     "width": Range(
         "finite numbers above 0 (1e-150 to 1e150)",
         POSITIVE,
@@ -233,7 +238,7 @@ a matrix (see `require`). Numbers and widths end where the table's do, because s
 ones overflow float64; variances are such squares."""
 
 
-def require(family: str, name: str, value: object, wanted: str) -> None:
+def require(family: str, name: str, value: object, wanted: str, *, scalar: bool = False) -> None:
     """Validate a hyperparameter.
 
     Args:
@@ -242,15 +247,16 @@ def require(family: str, name: str, value: object, wanted: str) -> None:
         value: a number, or an array or sequence of such.
         wanted: a key of `RANGES`; a "covariance" is one positive variance, one a column, or
             symmetric positive definite matrices.
+        scalar: whether one number is needed.
 
     Raises:
         InvalidArgument: it is not of numbers, or has an entry outside the range, or is no
-            covariance.
+            covariance, or is an array where one number is needed.
     """
     try:
         boolean = np.asarray(value).dtype.kind == "b"
         entries = np.asarray(np.nan if boolean else value, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         entries = np.asarray(np.nan)
     matrices = wanted == "covariance" and entries.ndim > 1
     allowed = RANGES["positive" if wanted == "covariance" and not matrices else wanted]
@@ -264,6 +270,14 @@ def require(family: str, name: str, value: object, wanted: str) -> None:
             holds="has the entry" if entries.ndim else "is",
             value=outside[0] if entries.ndim else value,
             allowed=allowed.words,
+        )
+    if scalar and entries.ndim:
+        raise InvalidArgument(
+            "{owner}: {name} has the shape {shape}; it is one number for all classes and columns.",
+            "Pass a single number.",
+            owner=family,
+            name=name,
+            shape=entries.shape,
         )
     if matrices and entries.shape[-1] == entries.shape[-2]:
         symmetric = np.allclose(entries, entries.mT, rtol=1e-10, atol=0)

@@ -18,6 +18,10 @@ from bayesgen.typing import DataFrame, Series
 
 SHOWN_CLASSES = 5
 """Classes in the line that stands for an estimate."""
+UNCHECKED = (
+    "label shift was not checked, as the rows of the fit are not kept: "
+    "clf.check_label_shift(X_new, X=X, y=y) checks it, given these rows"
+)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -35,7 +39,8 @@ class Prevalence:
         report: method, seconds, verdict and details: numbers of new rows and of labeled rows.
         rejected: the columns by which label shift is rejected (p < .001 over all columns, by
             Holm's procedure), smallest p-value first: if there are any, the estimate is of no use.
-            None if the classifier does not keep the rows of its fit.
+            None if label shift was not checked, because the classifier does not keep the rows of
+            its fit: `check_label_shift` takes them.
 
     Example:
         >>> import bayesgen as bg
@@ -130,7 +135,9 @@ class Prevalence:
         return table.to_html(float_format="{:.3f}".format) + html.escape(self._advice(""))
 
     def _advice(self, before: str) -> str:
-        """Return the sentence that label shift is rejected, if it is."""
+        """Return the sentence that label shift is rejected or was not checked, if so."""
+        if self.rejected is None:
+            return f"{before}{UNCHECKED}"
         return f"{before}{label_shift_rejected(self.rejected)}" if self.rejected else ""
 
 

@@ -356,15 +356,20 @@ def check_columns(
     absent, known = absent_columns(names, read, container, table), set(names)
     unseen = tuple(name for name in table.names if name not in known)
     if unseen:
-        raise _not_fitted(unseen, absent, no_columns=len(unseen) == len(table.names))
+        no_columns = len(unseen) == len(table.names)
+        raise _not_fitted(unseen, absent, no_columns=no_columns, dicts=table.dicts)
     if absent:
         warn(_absent_warning(absent, len(read)))
 
 
-def _not_fitted(unseen: tuple, absent: tuple, *, no_columns: bool) -> InvalidData:
+def _not_fitted(unseen: tuple, absent: tuple, *, no_columns: bool, dicts: str) -> InvalidData:
     """Return the error about columns absent from the fit; the first words are scikit-learn's.
 
-    absent: fitted ones that the frame lacks. no_columns: it has no fitted column at all.
+    Args:
+        unseen: those columns.
+        absent: fitted ones that the frame lacks.
+        no_columns: whether it has no fitted column at all.
+        dicts: whether rows came as a "dict", "dicts" in a list, or as "none".
     """
     problem = (
         "The feature names should match those that were passed during fit.\n"
@@ -374,10 +379,18 @@ def _not_fitted(unseen: tuple, absent: tuple, *, no_columns: bool) -> InvalidDat
     if not no_columns:
         few = "X.drop(columns=[{unseen:listed}])"
         few = few if len(unseen) <= 5 else "X.filter(items=clf.feature_names_in_)"
+        if dicts != "none":
+            row = "X" if dicts == "dict" else "row"
+            few = f"{{{{name: {row}[name] for name in {row} if name in clf.feature_names_in_}}}}"
+            few = few if dicts == "dict" else f"[{few} for row in X]"
         cures.append(f"leave out columns that the fit did not have, {few}")
     if absent:
         problem += "Feature names seen at fit time, yet now missing:\n{absent_lines}"
         rename = "X.rename(columns={{{unseen[0]!r}: {absent[0]!r}}})"
+        if dicts == "dict":
+            rename = "X[{absent[0]!r}] = X.pop({unseen[0]!r}, None)"
+        elif dicts == "dicts":
+            rename = "for row in X: row[{absent[0]!r}] = row.pop({unseen[0]!r}, None)"
         cures.append(f"use the column names of the fit, {rename}")
     cure = ", or ".join(cures)
     return InvalidData(

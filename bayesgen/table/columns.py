@@ -4,7 +4,7 @@ import abc
 import re
 from collections.abc import Collection, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar, overload
+from typing import Literal, TypeVar, overload
 
 import numpy as np
 from jaxtyping import Bool, Num
@@ -126,6 +126,7 @@ class Table:
     container: "pandas", "polars", "pyarrow" or "numpy": type of the input.
     matrix: all columns as float64 (int64 if all are whole), shape (row, feature), if they lie in
         one array; else None.
+    dicts: whether rows came as a "dict", "dicts" in a list, or as "none".
     names: of the columns, in their order.
     """
 
@@ -133,6 +134,7 @@ class Table:
     n_rows: int
     container: str
     matrix: Block | None = None
+    dicts: Literal["none", "dict", "dicts"] = "none"
     names: Names = field(init=False)
 
     def __post_init__(self) -> None:

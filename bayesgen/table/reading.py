@@ -1,5 +1,6 @@
 """Reading of rows: any dataframe or array as a `Table`, and texts."""
 
+import dataclasses
 import os
 from collections.abc import Collection, Hashable, Iterable, Mapping
 from typing import cast
@@ -74,6 +75,8 @@ def read_table(
         raise no_columns_in_table(table.n_rows)
     if not table.n_rows:
         raise no_rows_in_table(len(table.columns))
+    if _are_dicts(X):
+        return dataclasses.replace(table, dicts="dict" if isinstance(X, Mapping) else "dicts")
     return table
 
 

@@ -96,6 +96,20 @@ naive(NUMBERS, likelihood=bg.Normal(mean_rows=0))
 lda(mean=np.full(2, np.nan))
     Pass mean=None
     lda(mean=None)
+general(bg.KernelDiscriminant(base_rows=[1.0, 2.0]))
+    has the shape (2,); it is one number for all classes and columns. Pass a single number
+    general(bg.KernelDiscriminant(base_rows=1.0))
+bg.Multinomial(length=0.0)
+    length=[10, 20]
+    bg.Multinomial(length=[10, 20])
+bg.Poisson(rows=None)
+    Poisson: rows is None; finite numbers above 0
+bg.Bernoulli(prob=10**400)
+    probabilities above 0 and below 1
+bg.SphericalNormal(columns=0.5)
+    SphericalNormal: columns is 0.5; whole numbers of at least 1
+bg.KernelDensity(kernel=np.array([1.0, 2.0]))
+    'gaussian'
 bg.Bernoulli(prob=1.5)
     Pass prob=None
     bg.Bernoulli(prob=None)

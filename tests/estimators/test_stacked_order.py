@@ -34,6 +34,15 @@ def test_rows_and_columns_may_stand_in_any_order(rng, few_judged):
     np.testing.assert_allclose(proba(X[["c", "a", "b"]], y, X), whole, rtol=0, atol=1e-9)
 
 
+def test_rows_and_columns_with_missing_cells_may_stand_in_any_order(rng):
+    X, y = table(60, rng)
+    X["u"], X["v"] = rng.choice([*"pq"], 60), rng.choice([*"klm"], 60)
+    X, turned = X.mask(rng.random(X.shape) < 0.2), rng.permutation(60)
+    whole = proba(X, y, X)
+    np.testing.assert_allclose(proba(X.iloc[turned], y[turned], X), whole, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(proba(X[[*"vcaub"]], y, X), whole, rtol=0, atol=1e-9)
+
+
 def test_folds_of_rows_do_not_depend_on_their_order(rng):
     codes, proba = np.sort(rng.integers(0, 3, 40)), rng.random(40)
     folds, turned = held_out.folds_of(codes, proba), rng.permutation(40)

@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 
 import bayesgen as bg
-from bayesgen.errors import BayesgenWarning
+from bayesgen.errors import BayesgenWarning, SuspiciousColumn
 
 X, SPECIES = bg.datasets.load_iris()
 RNG = np.random.default_rng(0)
@@ -107,3 +107,11 @@ def test_no_unlabelled_row_changes_nothing():
     np.testing.assert_array_equal(plain.predict_proba(X), none.predict_proba(X))
     assert plain.unlabelled_weight_ == 0.0
     assert (plain.label_distributions_.max(axis=1) == 1).all()
+
+
+def test_an_identifier_is_named_once_though_some_members_see_fewer_rows():
+    table = X.iloc[REST].assign(name=[f"iris {i}" for i in REST])
+    half = np.where(np.arange(90) % 2 == 0, Y[REST], None)
+    with pytest.warns(SuspiciousColumn, match="'name' has 90 levels in 90 rows") as caught:
+        bg.StackedClassifier(["naive", "naive_kernels"], random_state=0).fit(table, half)
+    assert sum(issubclass(one.category, SuspiciousColumn) for one in caught) == 1

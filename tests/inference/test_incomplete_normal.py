@@ -19,7 +19,7 @@ from incomplete_rows import (
 )
 from scipy.stats import invwishart, multivariate_normal
 
-from bayesgen.inference import incomplete_normal, newton
+from bayesgen.inference import incomplete_normal, missing, newton
 from bayesgen.inference.incomplete_normal import IncompleteNormal
 from bayesgen.likelihoods import MultivariateNormal, Repair
 from bayesgen.likelihoods.multivariate_normal import expected_moments
@@ -94,6 +94,20 @@ def test_prior_of_the_oracle_is_that_of_scipy(rng):
     points = [(rng.standard_normal((K, P)), invwishart(6, np.eye(P)).rvs(K, rng)) for _ in range(4)]
     gaps = [by_scipy(*point) - log_prior(prior, *point) for point in points]
     assert np.ptp(gaps) < 1e-9
+
+
+@pytest.mark.parametrize("gaps", [0.2, 0.6])
+def test_em_rests_as_near_to_the_mode_as_it_says(rng, covariance, gaps):
+    """Slow steps are short long before the mode: the length of the last one says little."""
+    prior = prior_of(covariance)
+    statistics = prior.statistics(*table(rng, gaps=gaps), n_classes=K)
+    data = IncompleteNormal(prior.complete(statistics), statistics)
+    start = data.likelihood.initial_params(statistics)
+    params, steps, distance = missing.em(data, start, 1000)
+    exact, _ = data.mode(params)
+    assert steps < 1000
+    assert distance <= missing.STILL
+    assert data.change(exact, params) <= 2 * missing.STILL
 
 
 def test_dropping_the_conditional_covariance_is_found(case, covariance, monkeypatch):

@@ -158,9 +158,9 @@ def test_unlabelled_rows_do_not_judge(monkeypatch):
     sizes = []
     left_out = unlabelled_weights.left_out
 
-    def watched(model, statistics, reader, rows):
+    def watched(model, statistics, reader, rows, centers=None):
         sizes.append(len(rows.y))
-        return left_out(model, statistics, reader, rows)
+        return left_out(model, statistics, reader, rows, centers)
 
     monkeypatch.setattr(unlabelled_weights, "left_out", watched)
     bg.NaiveBayes().fit(X, marked)

@@ -301,7 +301,7 @@ def law_guesses(case: Case, likelihood: Likelihood) -> None:
         if not field.init or words or "Mapping" in str(field.type):
             continue
         for value in (np.nan, np.inf, -np.inf):
-            for stated in (value, np.array([0.5, value])):
+            for stated in (value, np.array([value, 0.5])):
                 sentence = rf"\b{field.name} .*{re.escape(str(value))}.* (allowed|needed)"
                 assert re.search(sentence, refusal(likelihood, field.name, stated))
 

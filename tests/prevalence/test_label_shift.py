@@ -1,6 +1,7 @@
 """The check of label shift: silent under it, and specific where a column moved."""
 
 import dataclasses
+import re
 import warnings
 
 import numpy as np
@@ -194,12 +195,19 @@ def test_an_estimate_says_that_the_column_of_the_group_rejects_label_shift():
     assert mixed.rejected == () and "rejected" not in repr(mixed)
 
 
-def test_a_classifier_without_its_rows_checks_nothing(clf, tmp_path):
+def test_a_classifier_without_its_rows_says_that_label_shift_was_not_checked(clf, tmp_path):
     clf.save(tmp_path / "model.bgm")
     moved = other()
     moved["x"] += 9
-    found = bg.load(tmp_path / "model.bgm").estimate_prevalence(moved, random_state=0)
+    loaded = bg.load(tmp_path / "model.bgm")
+    found = loaded.estimate_prevalence(moved, random_state=0)
     assert found.rejected is None
+    for text in (repr(found), str(found), found._repr_html_()):
+        assert "label shift was not checked" in text
+    cure = re.search(r"clf\.check_label_shift\(.*?\)", str(found))[0]
+    X, y = table(400)
+    checked = eval(cure, {"clf": loaded, "X_new": moved, "X": X, "y": y})
+    assert checked.p_value.idxmin() == "x"
     with pytest.warns(LabelShiftRejected):
         assert clf.estimate_prevalence(moved, random_state=0).rejected[0] == "x"
 

@@ -162,6 +162,27 @@ def test_cures_of_absent_and_unknown_columns_run_when_typed():
     assert "drop" not in str(refused.value)
 
 
+def test_advice_about_rows_that_are_dicts_works_when_typed():
+    clf = bg.QDA().fit(IRIS, SPECIES)
+    one = IRIS.iloc[0].to_dict()
+    expected = clf.predict_proba(one)
+    for extra in ({"extra": 1}, dict.fromkeys("abcdef", 1)):
+        for X in ({**one, **extra}, [{**one, **extra}]):
+            with pytest.raises(InvalidData) as refused:
+                clf.predict_proba(X)
+            cure = re.search(r"fit did not have, (.*)\.$", str(refused.value))[1]
+            found = clf.predict_proba(eval(cure, {"X": X, "clf": clf}))
+            np.testing.assert_array_equal(found, expected)
+    for many in (False, True):
+        X = {"petalWidth": one["petal_width"], **one}
+        del X["petal_width"]
+        X = [X] if many else X
+        with pytest.raises(InvalidData) as refused:
+            clf.predict_proba(X)
+        exec(re.search(r"names of the fit, (.*)\.$", str(refused.value))[1], {"X": X})
+        np.testing.assert_array_equal(clf.predict_proba(X), expected)
+
+
 def test_a_table_without_any_column_that_is_read_has_the_class_prior():
     clf = bg.NaiveBayes({"petal_width": bg.Normal()}, remainder="drop").fit(IRIS, SPECIES)
     with pytest.warns(CountsAsMissing, match="lacks 1 of the 1 fitted columns"):

@@ -64,6 +64,7 @@ class Family(Likelihood[Values]):
 
     has_closed_form_mle: ClassVar[bool] = False
     hyperparameters: ClassVar = {"rows": "positive"}
+    scalars: ClassVar = ("rows",)
     axes: ClassVar = {
         "centre": ("class", "feature", "parameter"),
         "factor": ("feature", "parameter", "parameter"),

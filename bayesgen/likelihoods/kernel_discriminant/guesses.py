@@ -14,7 +14,7 @@ from bayesgen.likelihoods.multivariate_normal import (
     MultivariateNormalStatistics,
 )
 from bayesgen.likelihoods.multivariate_normal.density import (
-    BATCH_FLOATS,
+    CELL_FLOATS,
     inverse_factors,
     observed_part,
 )
@@ -97,7 +97,7 @@ def filled_rows(
 ) -> Numbers:
     """Return rows whose missing cells have their expectation given the observed ones."""
     incomplete, out = np.flatnonzero(np.isnan(x).any(axis=1)), x.copy()
-    for part in row_chunks(len(incomplete), max(1, BATCH_FLOATS // max(x.shape[1], 1) ** 2)):
+    for part in row_chunks(len(incomplete), max(1, CELL_FLOATS // max(x.shape[1], 1) ** 2)):
         rows = incomplete[part]
         out[rows] = expected_cells(x[rows], mean[y[rows]], covariance)[0]
     return out

@@ -142,6 +142,7 @@ class KernelDiscriminant(Likelihood[Rows]):
     param_axes: ClassVar = {"row_weight": ("center",), "base_weight": ("class",), "bandwidth": ()}
 
     hyperparameters: ClassVar = {"bandwidth": "width", "base_rows": "positive"}
+    scalars: ClassVar = ("bandwidth", "base_rows")
     words: ClassVar = {"bandwidth": (LEARN,)}
 
     def __post_init__(self) -> None:

@@ -127,6 +127,7 @@ class MultivariateNormal(density.NormalDensity):
         "concentration": "positive",
         "correlation": "share",
     }
+    scalars: ClassVar = ("concentration", "correlation")
     words: ClassVar = {"scale": (LEARN,)}
 
     def __post_init__(self) -> None:

@@ -91,6 +91,7 @@ class SharedCorrelationNormal(density.NormalDensity):
         "mean": "real",
         **dict.fromkeys(("mean_rows", "variance", "concentration"), "positive"),
     }
+    scalars: ClassVar = ("concentration",)
 
     @property
     def conjugate(self) -> bool:

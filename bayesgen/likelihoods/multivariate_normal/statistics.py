@@ -378,14 +378,18 @@ def group_moments(
             count[g] = weight[rows].sum()
         offset[g] = weights[rows] @ group / count[g]
         squares[g] = _squares(group, None if weight is None else weight[rows])
-    between = count[:, None, None] * (offset[:, :, None] * offset[:, None])
-    off, spread = (part.diagonal(axis1=1, axis2=2) for part in (between, squares))
-    for g in np.flatnonzero((2 * off > spread).any(axis=1)):
+    # the scatter of single rows is never written: its zeros take no memory
+    several = np.array(list(groups), dtype=int)
+    between = count[several, None, None] * (offset[several, :, None] * offset[several, None])
+    off, spread = (part.diagonal(axis1=1, axis2=2) for part in (between, squares[several]))
+    for place in np.flatnonzero((2 * off > spread).any(axis=1)):
+        g = several[place]
         group = x[groups[g]]
         group -= offset[g]
         squares[g] = _squares(group, None if weight is None else weight[groups[g]])
-        between[g] = 0.0
-    return count, pilot + offset, squares - between
+        between[place] = 0.0
+    squares[several] -= between
+    return count, pilot + offset, squares
 
 
 def _pilots(
