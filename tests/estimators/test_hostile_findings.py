@@ -13,6 +13,7 @@ from bayesgen.inference import (
     chain_diagnostics,
     incomplete_normal,
     leave_one_out,
+    missing,
     newton,
 )
 from bayesgen.likelihoods.multivariate_normal import lkj_and_wishart
@@ -215,7 +216,7 @@ def test_expected_statistics_say_where_em_did_not_converge(make, monkeypatch):
     cell = ["u", "v"] if make is bg.JointTable else [1.0, 2.5]
     X = pd.DataFrame({"a": [*cell, None, cell[0]], "b": [cell[1], cell[0], cell[0], None]})
     monkeypatch.setattr(newton, "MAX_STEPS", 1)
-    monkeypatch.setattr(incomplete_normal, "STEPS", 1)
+    monkeypatch.setattr(missing, "STEPS", 1)
     with pytest.warns(errors.NotConverged, match=r"optimizer stopped.*inference='exact'"):
         clf = make(inference="expected").fit(X, [0, 1, 0, 1])
     assert not clf.report_.converged
@@ -246,7 +247,7 @@ def test_a_covariance_that_rounds_to_a_singular_one_is_reported_by_its_columns(
     def singular(*_):
         raise np.linalg.LinAlgError("Matrix is not positive definite")
 
-    monkeypatch.setattr(incomplete_normal, "em", singular)
+    monkeypatch.setattr(missing, "em", singular)
     X = pd.DataFrame(rng.standard_normal((30, 2)), columns=["height", "weight"])
     X.iloc[0, 0] = np.nan
     says = r"columns 'height', 'weight' is numerically singular: .* Leave out a column"

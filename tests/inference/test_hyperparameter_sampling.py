@@ -5,6 +5,7 @@ import dataclasses
 import jax
 import laws
 import numpy as np
+import numpyro.distributions as dist
 import pytest
 from cases import CASES
 from scipy.special import logsumexp
@@ -202,15 +203,14 @@ def test_what_is_refused():
     X, y = bg.datasets.load_iris()
     short = NUTS(draws=10, warmup=10, chains=1)
     columns = list(X)
-    mixed = {columns[0]: bg.Normal(mean_rows="learn"), columns[1]: bg.KernelDensity(bandwidth=None)}
+    mixed = {columns[0]: bg.Normal(mean_rows="learn"), columns[1]: bg.Family(dist.Gamma)}
     for likelihood, words in (
         (bg.MultivariateNormal(prior="lkj", mean_rows="learn"), "or use prior='conjugate'"),
         (mixed, "State the prior strengths"),
     ):
-        if likelihood is mixed and bg.KernelDensity(bandwidth=None).conjugate:
-            continue
+        remainder = "drop" if likelihood is mixed else None
         with pytest.raises(UnsupportedOperation, match=words):
-            bg.GenerativeClassifier(likelihood, inference=short).fit(X, y)
+            bg.GenerativeClassifier(likelihood, remainder=remainder, inference=short).fit(X, y)
     gaps = X.copy()
     gaps.iloc[3, 1] = np.nan
     with pytest.raises(UnsupportedOperation, match="miss"):
