@@ -4,9 +4,10 @@ import contextlib
 import warnings
 from collections.abc import Generator
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from bayesgen.errors.wording import Cure, Language, Place, Words, Writer
+from bayesgen.typing import Self
 
 _INSIDE = str(Path(__file__).parents[1]), contextlib.__file__
 """Files that no warning points to: the library, and the one that runs `deduplicate_warnings`."""
