@@ -1,7 +1,7 @@
 """Bag-of-words classifier for texts or word counts."""
 
 from collections.abc import Callable
-from typing import ClassVar, Literal, Protocol, Self, runtime_checkable
+from typing import ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from scipy.sparse import issparse
