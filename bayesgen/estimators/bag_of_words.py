@@ -1,7 +1,7 @@
 """Bag-of-words classifier for texts or word counts."""
 
 from collections.abc import Callable
-from typing import ClassVar, Literal, Protocol, Self, runtime_checkable
+from typing import ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from scipy.sparse import issparse
@@ -27,7 +27,7 @@ from bayesgen.likelihoods import Bernoulli, Likelihood, Multinomial
 from bayesgen.likelihoods.base import Stated
 from bayesgen.likelihoods.multinomial import ROWS_PER_WORD
 from bayesgen.table import Table, named, read_texts
-from bayesgen.typing import Traceable, unchecked
+from bayesgen.typing import Self, Traceable, unchecked
 
 BLOCK = "words"
 
