@@ -21,7 +21,7 @@ from bayesgen.likelihoods import Bernoulli, Likelihood, Multinomial
 from bayesgen.likelihoods.base import Stated
 from bayesgen.likelihoods.multinomial import ROWS_PER_WORD
 from bayesgen.table import Table, named, read_texts
-from bayesgen.typing import Traceable, unchecked
+from bayesgen.typing import Self, Traceable, unchecked
 
 BLOCK = "words"
 
