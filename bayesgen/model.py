@@ -34,6 +34,10 @@ class ModelStatistics:
         blocks = {name: part.times(factor) for name, part in self.blocks.items()}
         return ModelStatistics(factor * self.count, blocks)
 
+    def only(self, names: Mapping[str, object]) -> "ModelStatistics":
+        """Return the statistics of some of the blocks."""
+        return ModelStatistics(self.count, {name: self.blocks[name] for name in names})
+
     def only_classes(self, stay: np.ndarray) -> "ModelStatistics":
         """Return the statistics of some of the classes; the others have no rows."""
         blocks = {name: part.only_classes(stay) for name, part in self.blocks.items()}
@@ -67,6 +71,16 @@ class Reader:
             for name, kept in self.kept.items()
         }
 
+    def kept_of(self, statistics: ModelStatistics) -> ModelStatistics:
+        """Return the statistics of the positions that are kept."""
+        parts = {
+            name: statistics.blocks[name]
+            if index is None
+            else statistics.blocks[name].take(self.full[name].subset_axis, index)
+            for name, index in self.kept.items()
+        }
+        return ModelStatistics(statistics.count, parts)
+
     def log_abs_det_jacobian(self, encoded: Encoded) -> Float[np.ndarray, "row 1"] | float:
         """Return log |d transformed / d cell| of rows, (row, 1); 0 without power transforms."""
         return log_abs_det_jacobian(self.power_transforms, encoded)
@@ -86,7 +100,7 @@ def log_abs_det_jacobian(
 class Model:
     """The generative model: a class prior and one completed likelihood per block.
 
-    A prior, as `complete_model` returns it, and an exact posterior are of this one type.
+    A prior, as a `Problem` completes it, and an exact posterior are of this one type.
     """
 
     classes: ClassPrior
@@ -135,26 +149,3 @@ def model_statistics(
         for name, likelihood in blocks.items()
     }
     return ModelStatistics(count, parts)
-
-
-def complete_model(
-    classes: ClassPrior, blocks: Mapping[str, Likelihood], statistics: ModelStatistics
-) -> tuple[Model, ModelStatistics, Reader]:
-    """Fill in every guess from the statistics and exclude uninformative positions.
-
-    Returns the model, the statistics and the reader of rows over the positions that stay. Blocks
-    without any are left out.
-    """
-    full, kept, live, parts = {}, {}, {}, {}
-    for name, part in blocks.items():
-        found = statistics.blocks[name]
-        whole = part.complete(found)
-        uninformative = whole.uninformative()
-        if uninformative is None or not uninformative.any():
-            full[name], kept[name] = whole, None
-            live[name], parts[name] = whole, found
-        elif not uninformative.all():
-            full[name], kept[name] = whole, np.flatnonzero(~uninformative)
-            live[name] = whole.take(whole.subset_axis, kept[name])
-            parts[name] = found.take(whole.subset_axis, kept[name])
-    return Model(classes, live), ModelStatistics(statistics.count, parts), Reader(full, kept)

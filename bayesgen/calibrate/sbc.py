@@ -170,8 +170,8 @@ def sbc(
             bad += not posterior.report.converged
             params = posterior.as_draws(rng, draws).thinned(draws).params
             drawn = {owner: {k: flat(v) for k, v in own.items()} for owner, own in params.items()}
-            both = (_quantities(model, of, encoded, codes) for of in (truth, drawn))
-            found.append(ranked(*both, rng))
+            true = _quantities(model, truth, encoded, codes)
+            found.append(ranked(true, _quantities(model, drawn, encoded, codes), rng))
             bar.update()
     names = _picked(prior, found[0])
     table = pd.DataFrame({name: [ranks[name] for ranks in found] for name in names})

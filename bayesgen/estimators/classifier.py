@@ -298,10 +298,10 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         reset = not hasattr(self, "state_")
         rows = self._training_rows(X, y, sample_weight, reset=reset, classes=classes)
         earlier = accumulation.discounted(self, discount)
-        found = accumulation.accumulated(earlier, rows, classes)
-        if not reset and leave_unsettled(self, *found):
+        state, seed, seen = accumulation.accumulated(earlier, rows, classes)
+        if not reset and leave_unsettled(self, state, seed, seen):
             return self
-        return self._finish_fit(*found)
+        return self._finish_fit(state, seed, seen)
 
     @timed
     def merge(self, other: Self) -> Self:
@@ -407,12 +407,20 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         """
         asks, posterior, self._shares = bool(learned_from_rows(self, seen)), None, None
         if np.count_nonzero(state.statistics.count) >= 2:
-            parts = state, seen, self.inference, self.class_prior, self.unlabelled, seed
-            found = unlabelled_fit.infer(*parts, unseen=self.unseen)
+            found = unlabelled_fit.infer(
+                state,
+                seen,
+                self.inference,
+                self.class_prior,
+                self.unlabelled,
+                seed,
+                unseen=self.unseen,
+            )
             state, posterior, self._shares = found.state, found.posterior, found.labels
             if self.temper is not None or self.missing == "learn":
-                parts = posterior, self.temper, self.class_prior, seen
-                posterior = state.tempered(*parts, unseen=self.unseen)
+                posterior = state.tempered(
+                    posterior, self.temper, self.class_prior, seen, unseen=self.unseen
+                )
         self.state_, self._posterior, self._seed = state.to_keep(), posterior, seed
         self._training = tuple(rows.to_keep(table=asks) for rows in seen if asks or whole)
         self.classes_ = state.classes
@@ -518,8 +526,9 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         """
         from sklearn.metrics import accuracy_score
 
-        parts = y, self.predict(X), sample_weight
-        labels, found, weight = validation.labels_to_score(*parts, self.classes_)
+        labels, found, weight = validation.labels_to_score(
+            y, self.predict(X), sample_weight, self.classes_
+        )
         return float(accuracy_score(labels, found, sample_weight=weight))
 
     def decision_function(self, X: object) -> Float[np.ndarray, "row ..."]:
@@ -884,8 +893,10 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
                (prior)   sex   age  passengerClass
             0    -0.48  1.45 -0.07            0.96
         """
-        pair, how = (target, against), (order, interval)
-        return explanations.evidence(self, X, pair, *how, random_state, return_error=return_error)
+        pair = target, against
+        return explanations.evidence(
+            self, X, pair, order, interval, random_state, return_error=return_error
+        )
 
     @overload
     def impute(self, X: T, draws: Literal[1] = ..., *, random_state: object = ...) -> T: ...

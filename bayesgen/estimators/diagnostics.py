@@ -77,7 +77,7 @@ class Fitted:
         self, rng: np.random.Generator, draws: int, encoded: Encoded, y: Labels
     ) -> diagnose.Params:
         """Return prior draws of every parameter."""
-        model = self.state.complete(self.class_prior, frequencies=False)[0]
+        model = self.state.problem(self.class_prior).model
         return diagnose.prior_draws(model, rng, draws)
 
     def log_priors(
@@ -86,7 +86,7 @@ class Fitted:
         """Return the log prior density of each part at the draws; empty for maximum likelihood."""
         if self.posterior.report.method == "mle":
             return {}
-        model = self.state.complete(self.class_prior, frequencies=False)[0]
+        model = self.state.problem(self.class_prior).model
         return diagnose.log_priors(model, draws.params)
 
     def summary(self, rng: np.random.Generator, draws: int, options: dict) -> DataFrame:

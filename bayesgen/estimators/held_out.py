@@ -76,14 +76,19 @@ def held_out(
         UnsupportedOperation: rows came in several calls, and the member has no closed form.
     """
     posterior = fitted_posterior(member)
-    parts = [rows.labelled for rows in own]
-    encoded = joined([rows.encode(member.state_.schema, member.unseen) for rows in parts])
+    labelled = [rows.labelled for rows in own]
+    encoded = joined([rows.encode(member.state_.schema, member.unseen) for rows in labelled])
     able = posterior.is_marginal(take_rows(encoded, judged), len(judged))
     if member.inference_ in ("exact", "expected"):
         codes, weight = together(own, member.classes_)
-        parts = encoded, codes, weight, one_each(weight)
         scores = member.state_.leave_one_out(
-            member.class_prior, posterior.reader, *parts, judged=judged
+            member.class_prior,
+            posterior.reader,
+            encoded,
+            codes,
+            weight,
+            one_each(weight),
+            judged=judged,
         )
         return HeldOut(scores, posterior.log_proba(scores), able)
     if len(seen) > 1:
@@ -133,8 +138,8 @@ def _by_folds(
         again._fit_rows(fitted, fitted.classes)
         tested = again._own_rows(rows.only(labelled[fold]), reset=False)
         encoded = tested.encode(again.state_.schema, again.unseen)
-        parts = predict.joint_and_prior(fitted_posterior(again), encoded, len(fold))
-        proba = class_probabilities(*parts)
+        joint, log_classes = predict.joint_and_prior(fitted_posterior(again), encoded, len(fold))
+        proba = class_probabilities(joint, log_classes)
         with np.errstate(divide="ignore"):
             out[np.ix_(fold, np.searchsorted(classes, again.classes_))] = np.log(proba)
     return out

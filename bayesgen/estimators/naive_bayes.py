@@ -118,8 +118,9 @@ class NaiveBayes(Classifier):
     def _judge(self, rows: TrainingRows) -> None:
         """Add the leave-one-out score of the rows of the fit to its report."""
         posterior = self._fitted_posterior()
-        parts = self.state_, self.class_prior, posterior, rows
-        found = leave_one_out_score.scored(*parts, self.unseen)
+        found = leave_one_out_score.scored(
+            self.state_, self.class_prior, posterior, rows, self.unseen
+        )
         if found is None:
             return
         details = posterior.report.details | found

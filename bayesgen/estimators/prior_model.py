@@ -18,10 +18,10 @@ from bayesgen.estimators.training import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.inference import DrawsPosterior, Method, Posterior, Report, choose
 from bayesgen.inference.posterior import chained, flat
-from bayesgen.inference.unlabelled_rows import kept
 from bayesgen.likelihoods.base import is_missing
-from bayesgen.model import Model, Reader, model_statistics
+from bayesgen.model import Reader, model_statistics
 from bayesgen.plots import RankDisplay
+from bayesgen.problem import Problem
 from bayesgen.typing import Encoded, Labels, Params
 from bayesgen.user_program import (
     OWNER,
@@ -141,14 +141,13 @@ class PriorModel(abc.ABC):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class LikelihoodPrior(PriorModel):
-    """The prior of a class prior and likelihoods. model: completed. reader: of rows."""
+    """The prior of a class prior and likelihoods. problem: of the rows that completed it."""
 
-    model: Model
-    reader: Reader
+    problem: Problem
 
     def draw(self, rng: np.random.Generator, n: int) -> Draws:
         """Return n draws of all parameters."""
-        for name, part in self.model.blocks.items():
+        for name, part in self.problem.model.blocks.items():
             if part.improper:
                 raise unsupported(part.title, "an improper prior cannot be drawn from", STATED)
             if part.keeps_rows:
@@ -158,12 +157,12 @@ class LikelihoodPrior(PriorModel):
                     "rows there is none to draw from",
                     "Read its columns by another likelihood, such as bg.Normal().",
                 )
-        drawn = diagnose.prior_draws(self.model, rng, n)
+        drawn = diagnose.prior_draws(self.problem.model, rng, n)
         return {o: {k: flat(v) for k, v in own.items()} for o, own in drawn.items()}
 
     def simulate(self, params: Draws, rng: np.random.Generator) -> tuple[Encoded, Labels]:
         """Return one encoded row for each draw, and its class code."""
-        rows, y = predict.simulated_rows(self.model.blocks, params, rng)
+        rows, y = predict.simulated_rows(self.problem.model.blocks, params, rng)
         return self.state.restored(self.as_fitted(params).posterior, rows, len(y)), y
 
     def like_template(self, encoded: Encoded, n_rows: int) -> Encoded:
@@ -180,20 +179,20 @@ class LikelihoodPrior(PriorModel):
         """Return the posterior of encoded rows under this prior."""
         n_levels = {
             name: self.state.schema.n_levels(name) if part.kind == "levels" else ()
-            for name, part in self.reader.full.items()
+            for name, part in self.problem.reader.full.items()
         }
         sizes = {"n_classes": len(self.state.classes), "n_levels": n_levels}
-        rows = {name: encoded[name] for name in self.reader.full}
-        every = model_statistics(self.reader.full, rows, y, np.ones(len(y)), **sizes)
-        statistics = kept(self.reader, every)
-        method = choose(self.inference, self.model, statistics)
-        return method.infer(self.model, statistics, self.reader, seed)
+        rows = {name: encoded[name] for name in self.problem.reader.full}
+        every = model_statistics(self.problem.reader.full, rows, y, np.ones(len(y)), **sizes)
+        problem = self.problem.given(self.problem.reader.kept_of(every))
+        return choose(self.inference, problem).infer(problem, seed)
 
     def as_fitted(self, params: Draws) -> Fitted:
         """Return parameters as a fitted model."""
         n = len(params["class"]["probs"])
         report = Report("prior", 0.0, converged=True, outcome=Words("Draws from the prior."))
-        posterior = DrawsPosterior(self.reader, report, chained(params, n), self.model.blocks)
+        problem, draws = self.problem, chained(params, n)
+        posterior = DrawsPosterior(problem.reader, report, draws, problem.model.blocks)
         return Fitted(self.state, posterior, self.prior)
 
 
@@ -247,10 +246,14 @@ def prior_of(clf: Any, X: object, y: object) -> PriorModel:
 def model_prior(clf: Any, rows: TrainingRows) -> PriorModel:
     """Return the prior of a class prior and likelihoods."""
     state = clf._new_state(rows, rows.classes)
-    model, _, reader = state.complete(clf.class_prior, frequencies=False)
-    template = rows.encode(state.schema, clf.unseen)
-    parts = state, clf.class_prior, clf.inference, template, len(rows.codes)
-    return LikelihoodPrior(*parts, model, reader)
+    return LikelihoodPrior(
+        state,
+        clf.class_prior,
+        clf.inference,
+        template=rows.encode(state.schema, clf.unseen),
+        n_rows=len(rows.codes),
+        problem=state.problem(clf.class_prior),
+    )
 
 
 def program_prior(clf: Any, rows: TrainingRows) -> PriorModel:

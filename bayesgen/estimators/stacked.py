@@ -657,8 +657,16 @@ class StackedClassifier(Classifier):
                 place = (f"{name}/{block}", j), state.schema.blocks[block][j]
                 columns.setdefault(column, []).append(place)
         schema = self.members_[able[0]].state_.schema
-        parts = rows.posterior, rows.encoded, rows.n_rows, rows.table, schema, rows.cells
-        return StackRows(*parts, columns, StackEncoder(self.members_))
+        return StackRows(
+            rows.posterior,
+            rows.encoded,
+            rows.n_rows,
+            rows.table,
+            schema,
+            rows.cells,
+            columns,
+            StackEncoder(self.members_),
+        )
 
     # -- results beyond those of the posterior -----------------------------------------------------
 

@@ -50,17 +50,16 @@ from bayesgen.inference.pooling import column_priors, learned_pool, pattern_prio
 from bayesgen.inference.posterior import take_rows
 from bayesgen.inference.power_posterior import learned_powers, stated_powers
 from bayesgen.inference.scores import Scores
-from bayesgen.inference.unlabelled_rows import ExpectedLabels, kept
+from bayesgen.inference.unlabelled_rows import ExpectedLabels
 from bayesgen.inference.unlabelled_weights import LabelledRows, left_out_of_all
 from bayesgen.likelihoods import Likelihood, Repair
 from bayesgen.model import (
-    Model,
     ModelStatistics,
     Reader,
-    complete_model,
     log_abs_det_jacobian,
     model_statistics,
 )
+from bayesgen.problem import Problem
 from bayesgen.schema import MISSING, BlockSpec, Column, PatternOf, Schema
 from bayesgen.schema.power_transform import learned as learned_transform
 from bayesgen.table import (
@@ -157,18 +156,24 @@ class TrainingState:
             for name, index in reader.kept.items()
         }
 
-    def complete(self, prior: Spec, *, frequencies: bool) -> tuple[Model, ModelStatistics, Reader]:
-        """Return the model with every guess filled in, its statistics, and the reader of rows."""
+    def problem(self, prior: Spec, *, frequencies: bool = False) -> Problem:
+        """Return the model with every guess filled in, its statistics, and the reader of rows.
+
+        Args:
+            prior: of the classes.
+            frequencies: whether an open prior of the classes is their frequencies.
+        """
         transforms, origin = self.schema.power_transforms(), self.schema.origins()
         count = self.statistics.count
         parts = {name: part.shifted(-origin[name]) for name, part in self.likelihoods.items()}
         classes = class_prior(prior, self.classes, count, frequencies=frequencies)
         if self.unlabelled is None:
-            model, statistics, reader = complete_model(classes, parts, self.statistics)
+            found = Problem.of(classes, parts, self.statistics)
         else:
-            model, _, reader = complete_model(classes, parts, self.unlabelled.guesses)
-            statistics = kept(reader, self.statistics)
-        return model, statistics, dataclasses.replace(reader, power_transforms=transforms)
+            found = Problem.of(classes, parts, self.unlabelled.guesses)
+            found = found.given(found.reader.kept_of(self.statistics))
+        reader = dataclasses.replace(found.reader, power_transforms=transforms)
+        return dataclasses.replace(found, reader=reader)
 
     def column_positions(self) -> dict[Name, tuple[str, int]]:
         """Return the encoded position of each column of the blocks, in table order."""
@@ -266,8 +271,7 @@ class TrainingState:
         judged = np.arange(len(y)) if judged is None else judged
         if self.unlabelled is not None:
             rows = LabelledRows(encoded, y, weight, away).at(judged)
-            model = self.complete(prior, frequencies=False)[0]
-            return left_out_of_all(model, self.statistics, self.unlabelled, reader, rows)
+            return left_out_of_all(self.problem(prior), self.unlabelled, rows)
         classes_out = self.classes_without(prior, y[judged], away[judged])
         parts, origin = [np.zeros((len(judged), 0, len(self.classes)))], self.schema.origins()
         for name, full in reader.full.items():  # other blocks cannot tell classes apart
@@ -306,14 +310,15 @@ class TrainingState:
             seed: of simulated draws.
         """
         frequencies = isinstance(inference, MLE) or inference == "mle"
-        model, statistics, reader = self.complete(prior, frequencies=frequencies)
+        problem = self.problem(prior, frequencies=frequencies)
         require_possible(prior, self.classes)
-        method = choose(inference, model, statistics)
-        joint = [name for name, part in model.blocks.items() if part.joint]
+        method = choose(inference, problem)
         try:
-            posterior = method.infer(model, statistics, reader, seed)
+            posterior = method.infer(problem, seed)
         except np.linalg.LinAlgError as error:
-            raise_singular(error, [name for block in joint for name in self.columns(reader, block)])
+            joint = [name for name, part in problem.model.blocks.items() if part.joint]
+            columns = [name for block in joint for name in self.columns(problem.reader, block)]
+            raise_singular(error, columns)
         self.warn_of(posterior)
         return posterior
 
@@ -357,17 +362,17 @@ class TrainingState:
             NoAttribute: the fit was not exact, or a prior or likelihood has no evidence.
         """
         try:
-            model, statistics, _ = self.complete(prior, frequencies=False)
+            problem = self.problem(prior)
         except InvalidArgument as error:
             raise NoAttribute("log_evidence_: {reason}", reason=words_of(error)) from error
-        model.require_evidence()
+        problem.model.require_evidence()
         if self.unlabelled is not None:
             raise NoAttribute(
                 "log_evidence_ is a closed form, and there is none where rows have no label: "
                 "it would be a sum over all their possible labels.",
                 f"Instead, {COMPARE}",
             )
-        if any_missing(model, statistics):
+        if any_missing(problem.model, problem.statistics):
             raise NoAttribute(
                 "log_evidence_ is a closed form, and there is none where fitted rows have "
                 "missing values in a joint block.",
@@ -384,7 +389,7 @@ class TrainingState:
                 inference=inference,
                 kept=kept,
             )
-        return model.log_evidence(statistics) + self.log_abs_det_jacobian
+        return problem.model.log_evidence(problem.statistics) + self.log_abs_det_jacobian
 
     def tempered(
         self,
@@ -401,17 +406,17 @@ class TrainingState:
             InvalidArgument: neither None, "learn", "columns" nor a number above 0.
             UnsupportedOperation: a power is learned where the posterior is not a closed form.
         """
-        whole = posterior.reader, posterior.report, posterior
+        reader, report = posterior.reader, posterior.report
         if not isinstance(temper, str | None):
-            return PowerPosterior(*whole, *stated_powers(temper))
+            return PowerPosterior(reader, report, posterior, *stated_powers(temper))
         if temper not in ("learn", "columns", None):
             raise not_one_of("temper", temper, ["learn", "columns", None, 0.5])
-        if temper is None and posterior.reader.kept.keys().isdisjoint(self.pattern_blocks()):
+        if temper is None and reader.kept.keys().isdisjoint(self.pattern_blocks()):
             return posterior
-        what = ("missing='learn'", "Pass missing='informative'")
-        if temper is not None:
-            what = (f"temper={temper!r}", "State a power: temper=0.5")
-        posterior.require_leave_one_out(*what)
+        if temper is None:
+            posterior.require_leave_one_out("missing='learn'", "Pass missing='informative'")
+        else:
+            posterior.require_leave_one_out(f"temper={temper!r}", "State a power: temper=0.5")
         encoded = joined([rows.labelled.encode(self.schema, unseen) for rows in seen])
         codes, weight = together(seen, self.classes)
         width = len(self.schema.used())
@@ -419,18 +424,20 @@ class TrainingState:
         if temper is None:
             chosen = judged_rows(seen, self.classes, width)
         judged = chosen.rows
-        report = posterior.report
         details = report.details | {ROWS_JUDGED: float(len(judged))}
-        whole = posterior.reader, dataclasses.replace(report, details=details), posterior
-        parts = posterior.reader, encoded, codes, weight, one_each(weight)
-        scores = self.leave_one_out(prior, *parts, judged=judged)
+        report = dataclasses.replace(report, details=details)
+        scores = self.leave_one_out(
+            prior, reader, encoded, codes, weight, one_each(weight), judged=judged
+        )
         if temper == "learn":
-            powers = learned_powers(scores.log_classes, scores.joint, codes, weight)
-            return PowerPosterior(*whole, *powers)
-        pattern = np.isin(list(posterior.reader.full), self.pattern_blocks())
+            powers, share = learned_powers(scores.log_classes, scores.joint, codes, weight)
+            return PowerPosterior(reader, report, posterior, powers, share)
+        pattern = np.isin(list(reader.full), self.pattern_blocks())
         priors = pattern_priors(pattern) if temper is None else column_priors(scores.parts)
-        some = scores.parts, scores.log_classes, codes[judged], chosen.weight
-        return PooledPosterior(*whole, learned_pool(*some, **priors)[0])
+        pool, _ = learned_pool(
+            scores.parts, scores.log_classes, codes[judged], chosen.weight, **priors
+        )
+        return PooledPosterior(reader, report, posterior, pool)
 
 
 def new_state(

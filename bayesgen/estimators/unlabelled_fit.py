@@ -43,7 +43,8 @@ from bayesgen.inference.unlabelled_draws import sampled
 from bayesgen.inference.unlabelled_rows import ROWS, WEIGHT, ExpectedLabels, UnlabelledRows
 from bayesgen.inference.unlabelled_weights import LabelledRows
 from bayesgen.likelihoods.exponential_family import ExponentialFamily
-from bayesgen.model import Model, ModelStatistics, Reader
+from bayesgen.model import ModelStatistics
+from bayesgen.problem import Problem
 from bayesgen.typing import Joint
 
 LEARN = "learn"
@@ -261,17 +262,15 @@ class _Inference:
     """Inference from labeled and unlabeled rows, the model completed from all of them.
 
     state: of the labeled rows. seen: all rows. prior: of the classes. guesses: statistics that
-    completed the model. statistics: of the labeled rows, as the model reads them. reader: of rows.
-    rows: those without a label. seed: of draws. unseen: the argument of the classifier.
+    completed the model. problem: of the labeled rows. rows: those without a label. seed: of draws.
+    unseen: the argument of the classifier.
     """
 
     state: TrainingState
     seen: Sequence[TrainingRows]
     prior: Spec
     guesses: ModelStatistics
-    model: Model
-    statistics: ModelStatistics
-    reader: Reader
+    problem: Problem
     rows: UnlabelledRows
     seed: int
     unseen: str
@@ -292,8 +291,8 @@ class _Inference:
         likelihoods = {name: p.shifted(-origin[name]) for name, p in state.likelihoods.items()}
         guesses = unlabelled.guess_statistics(classes, likelihoods, state.statistics, rows)
         expected = ExpectedLabels(guesses, (), np.empty(0))
-        parts = dataclasses.replace(state, unlabelled=expected).complete(prior, frequencies=False)
-        return cls(state, seen, prior, guesses, *parts, rows, seed, unseen)
+        problem = dataclasses.replace(state, unlabelled=expected).problem(prior)
+        return cls(state, seen, prior, guesses, problem, rows, seed, unseen)
 
     def with_likelier_guesses(self) -> "_Inference":
         """Return the inference with guesses from labeled rows alone, if these predict better.
@@ -303,17 +302,22 @@ class _Inference:
         with 10 labels a class lost .16 nat by them at a weight near 0.
         """
         alone, judged = dataclasses.replace(self.state, unlabelled=None), self._judged()
-        parts = alone.complete(self.prior, frequencies=False)
-        own = self._labelled()
-        rows, reader = (own.encoded, own.y, own.weight, own.away), parts[2]
-        judges = dataclasses.replace(own.at(judged.rows), weight=judged.weight)
-        scores = alone.leave_one_out(self.prior, reader, *rows, judged=judged.rows)
-        other = weights.left_out(self.model, self.statistics, self.reader, judges)
+        problem, rows = alone.problem(self.prior), self._labelled()
+        judges = dataclasses.replace(rows.at(judged.rows), weight=judged.weight)
+        scores = alone.leave_one_out(
+            self.prior,
+            problem.reader,
+            rows.encoded,
+            rows.y,
+            rows.weight,
+            rows.away,
+            judged=judged.rows,
+        )
+        other = weights.left_out(self.problem, judges)
         gain = weights.own_logs(scores, judges) - weights.own_logs(other, judges)
         if gain @ judges.weight <= STRONG:
             return self
-        names = dict(zip(("model", "statistics", "reader"), parts, strict=True))
-        return dataclasses.replace(self, guesses=self.state.statistics, **names)
+        return dataclasses.replace(self, guesses=self.state.statistics, problem=problem)
 
     def result(self, method: Method, weight: Weight) -> UnlabelledFit:
         """Return the fit under a stated weight of unlabeled rows, or a learned one."""
@@ -335,8 +339,8 @@ class _Inference:
             return self._without(method)
         own = Expected(draws=method.draws) if isinstance(method, Exact | Expected) else Expected()
         best = self.with_likelier_guesses()
-        parts = best.model, best.statistics, best.guesses, best.reader
-        found = weights.learned(own, *parts, self._judges(), self.rows, self.seed)
+        judges = self._judges()
+        found = weights.learned(own, best.problem, best.guesses, judges, self.rows, self.seed)
         state = dataclasses.replace(self.state, unlabelled=found.expected)
         return UnlabelledFit(state, found.posterior, found.labels)
 
@@ -344,26 +348,24 @@ class _Inference:
         """Return the fit at a stated weight."""
         if not weight:
             return self._without(method)
-        some, start = self.rows.times(weight), self._start()
-        parts = self.model, self.statistics, self.reader, some
+        rows, start, problem = self.rows.times(weight), self._start(), self.problem
         if isinstance(method, MLE | MAP):
-            posterior, labels = unlabelled.estimate(method, *parts, start)
+            posterior, labels = unlabelled.estimate(method, problem, rows, start)
             posterior.report.details[WEIGHT] = weight
             return UnlabelledFit(self._with_added(), posterior, labels)
         if isinstance(method, NUTS):
-            posterior, labels = sampled_by_nuts(method, *parts, start, self.seed)
+            posterior, labels = sampled_by_nuts(method, problem, rows, start, self.seed)
             posterior.report.details[WEIGHT] = weight
             return UnlabelledFit(self._with_added(), posterior, labels)
-        found = unlabelled.maximize(MAP(), *parts, start)
-        added = some.statistics(self.reader.full, found.shares)
+        found = unlabelled.maximize(MAP(), problem, rows, start)
+        added = rows.statistics(problem.reader.full, found.shares)
         self._warn_of_harm(added, weight)
         if not isinstance(method, Expected):
             own = method if isinstance(method, Augmentation) else Augmentation(draws=method.draws)
-            posterior, labels = sampled(own, *parts, self.seed)
+            posterior, labels = sampled(own, problem, rows, self.seed)
             posterior.report.details[WEIGHT] = weight
             return UnlabelledFit(self._with_added(added), posterior, labels)
-        parts = self.model, self.statistics, unlabelled.kept(self.reader, added), self.reader
-        posterior = unlabelled.expected_posterior(method, *parts, self.seed)
+        posterior = method.infer(problem.plus(added), self.seed)
         report = unlabelled.reported(posterior, self.rows.n_rows, found)
         report.details[WEIGHT] = weight
         posterior = dataclasses.replace(posterior, report=report)
@@ -372,15 +374,14 @@ class _Inference:
     def _without(self, method: Method) -> UnlabelledFit:
         """Return the fit at weight 0: unlabeled rows complete guesses alone."""
         start = self._start()
-        own = choose(method, self.model, self.statistics)
-        posterior = own.infer(self.model, self.statistics, self.reader, self.seed)
+        posterior = choose(method, self.problem).infer(self.problem, self.seed)
         posterior.report.details.update({ROWS: float(self.rows.n_rows), WEIGHT: 0.0})
-        none = self.rows.times(0.0).statistics(self.reader.full, start)
+        none = self.rows.times(0.0).statistics(self.problem.reader.full, start)
         return UnlabelledFit(self._with_added(none), posterior, start)
 
     def _start(self) -> Joint:
         """Return P(y = k given x_i, labeled rows) of the unlabeled rows."""
-        return unlabelled.first_shares(self.model, self.statistics, self.reader, self.rows)
+        return unlabelled.first_shares(self.problem, self.rows)
 
     def _with_added(self, *added: ModelStatistics) -> TrainingState:
         """Return the state with expected statistics of the unlabeled rows."""
@@ -415,13 +416,14 @@ class _Inference:
 
         added: expected statistics of the unlabeled rows.
         """
-        there = together(self.seen, self.state.classes)[1].sum()
-        if not np.isclose(there, self.statistics.count.sum()) or self._class_of_few() is not None:
+        weight = together(self.seen, self.state.classes)[1].sum()
+        fitted = self.problem.statistics.count.sum()
+        if not np.isclose(weight, fitted) or self._class_of_few() is not None:
             return
-        judges, total = self._judges(), self.statistics + unlabelled.kept(self.reader, added)
+        judges = self._judges()
         logs = [
-            weights.own_logs(weights.left_out(self.model, one, self.reader, judges), judges)
-            for one in (self.statistics, total)
+            weights.own_logs(weights.left_out(problem, judges), judges)
+            for problem in (self.problem, self.problem.plus(added))
         ]
         gap, own = logs[0] - logs[1], judges.weight / judges.weight.sum()
         loss = float(gap @ own)

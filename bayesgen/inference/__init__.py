@@ -24,7 +24,7 @@ from bayesgen.inference.scores import class_probabilities as class_probabilities
 from bayesgen.inference.scores import log_class_probabilities as log_class_probabilities
 from bayesgen.inference.scores import log_odds as log_odds
 from bayesgen.inference.stacking import MixturePosterior as MixturePosterior
-from bayesgen.model import Model, ModelStatistics
+from bayesgen.problem import Problem
 
 Method = Exact | Expected | MLE | MAP | NUTS | Augmentation
 CLOSED = Exact | Expected | Augmentation
@@ -54,10 +54,8 @@ def method_of(inference: object) -> Method:
     raise not_one_of("inference", inference, ["auto", *BY_NAME])
 
 
-def choose(
-    inference: str | Method, model: Model, statistics: ModelStatistics
-) -> Method | ImportanceSampling:
-    """Choose the inference method of this model for an `inference=` argument.
+def choose(inference: str | Method, problem: Problem) -> Method | ImportanceSampling:
+    """Choose the inference method of a problem for an `inference=` argument.
 
     "auto" is exact where every block is conjugate, importance sampling (data augmentation if its
     weights vary too much) where only missing values in a joint block rule out the closed form, and
@@ -67,6 +65,7 @@ def choose(
         InvalidArgument: an unknown name.
         UnsupportedOperation: a method that needs a closed form where some block has none.
     """
+    model = problem.model
     if isinstance(inference, str) and inference == "auto":
         conjugate = all(part.conjugate for part in model.blocks.values())
         method = BY_NAME["exact" if conjugate else "nuts"]
@@ -78,7 +77,7 @@ def choose(
                 family = f"block {name!r}, {part.title},"
                 raise no_closed_form(family, inference)
     joint = any(part.joint for part in model.blocks.values())
-    if isinstance(method, Exact) and joint and any_missing(model, statistics):
+    if isinstance(method, Exact) and joint and any_missing(model, problem.statistics):
         if inference != "auto":
             warn(
                 BayesgenWarning(

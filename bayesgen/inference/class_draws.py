@@ -113,11 +113,11 @@ def joined(found: Iterable[ClassDraws]) -> ClassDraws:
     if len(chunks) == 1 and sorted_already:
         return chunks[0]
     order = slice(None) if sorted_already else np.argsort(rows, kind="stable")
-    arrays = (
-        np.concatenate([getattr(one, name) for one in chunks], axis=1)[:, order]
+    arrays = {
+        name: np.concatenate([getattr(chunk, name) for chunk in chunks], axis=1)[:, order]
         for name in ("probs", "weight", "logits")
-    )
-    return ClassDraws(rows[order], *arrays, chunks[0].pairs)
+    }
+    return ClassDraws(rows[order], **arrays, pairs=chunks[0].pairs)
 
 
 def no_logits(n_rows: int, n_classes: int) -> np.ndarray:

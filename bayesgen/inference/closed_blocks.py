@@ -30,18 +30,15 @@ def closed_blocks(model: Model, statistics: ModelStatistics) -> set[str]:
     }
 
 
-def without_closed(
-    model: Model, statistics: ModelStatistics, closed: set[str]
-) -> tuple[Model, ModelStatistics]:
-    """Return model and statistics of the blocks left to sample, with class probabilities known.
+def without_closed(model: Model, statistics: ModelStatistics, closed: set[str]) -> Model:
+    """Return the model of the blocks left to sample, with class probabilities known.
 
     Which probabilities these are does not matter to the posterior of the blocks.
     """
     left = model.only(set(model.blocks) - closed)
     probs = model.classes.posterior(statistics.count).probs
     classes = dataclasses.replace(model.classes, probs=probs, rows=np.inf)
-    some = {name: statistics.blocks[name] for name in left.blocks}
-    return Model(classes, left.blocks), ModelStatistics(statistics.count, some)
+    return Model(classes, left.blocks)
 
 
 def closed_posterior(model: Model, statistics: ModelStatistics, closed: set[str]) -> Model:

@@ -11,7 +11,7 @@ from bayesgen.errors import Cure, Words
 from bayesgen.inference.chain_diagnostics import chain_diagnostics, disagreement, has_converged
 from bayesgen.inference.missing import IncompleteData, missing_cells
 from bayesgen.inference.posterior import DrawsPosterior, Report
-from bayesgen.model import Model, ModelStatistics, Reader
+from bayesgen.problem import Problem
 from bayesgen.typing import Params
 
 
@@ -46,13 +46,11 @@ class Augmentation:
         arguments.count("warmup", self.warmup, least=0, default=200)
         arguments.count("chains", self.chains, default=4)
 
-    def infer(
-        self, model: Model, statistics: ModelStatistics, reader: Reader, seed: int
-    ) -> DrawsPosterior:
+    def infer(self, problem: Problem, seed: int) -> DrawsPosterior:
         """Return draws of every parameter and a report on their convergence."""
         rng = np.random.default_rng(seed)
         shape = (self.chains, self.draws)
-        start = time.perf_counter()
+        start, model, statistics = time.perf_counter(), problem.model, problem.statistics
         classes = model.classes.posterior(statistics.count).draw(rng, self.chains * self.draws)
         params, families = {"class": _chained(classes, shape)}, dict(model.blocks)
         details: dict[str, float] = {"r_hat": 1.0, "ess": float(self.chains * self.draws)}
@@ -86,7 +84,7 @@ class Augmentation:
                 "leave out columns with few observed cells, or use --inference map.",
             )
         report = Report("augmentation", seconds, good, verdict, details)
-        return DrawsPosterior(reader, report, params, families)
+        return DrawsPosterior(problem.reader, report, params, families)
 
 
 def augment(

@@ -9,7 +9,7 @@ from bayesgen.inference.exact_posterior import ExactPosterior
 from bayesgen.inference.missing import expected_statistics
 from bayesgen.inference.newton import STOPPED
 from bayesgen.inference.posterior import Report
-from bayesgen.model import Model, ModelStatistics, Reader
+from bayesgen.problem import Problem
 
 VERDICT = "Closed form: nothing approximated."
 EXPECTED_VERDICT = (
@@ -40,15 +40,13 @@ class Exact:
         """Validate `draws`."""
         arguments.count("draws", self.draws, default=1000)
 
-    def infer(
-        self, model: Model, statistics: ModelStatistics, reader: Reader, seed: int
-    ) -> ExactPosterior:
+    def infer(self, problem: Problem, seed: int) -> ExactPosterior:
         """Return the updated model; UnsupportedOperation where a block has no closed form."""
         start = time.perf_counter()
-        posterior = model.posterior(statistics)
+        posterior = problem.model.posterior(problem.statistics)
         seconds = time.perf_counter() - start
         report = Report("exact", seconds, converged=True, outcome=Words(VERDICT))
-        answer = ExactPosterior(reader, report, posterior, seed, self.draws)
+        answer = ExactPosterior(problem.reader, report, posterior, seed, self.draws)
         if answer.caveat:
             report = dataclasses.replace(report, outcome=Words(f"Closed form. {answer.caveat}"))
             answer = dataclasses.replace(answer, report=report)
@@ -84,12 +82,10 @@ class Expected:
         """Validate the number of draws."""
         arguments.count("draws", self.draws, default=1000)
 
-    def infer(
-        self, model: Model, statistics: ModelStatistics, reader: Reader, seed: int
-    ) -> ExactPosterior:
+    def infer(self, problem: Problem, seed: int) -> ExactPosterior:
         """Return the model updated by expected statistics."""
-        filled, accounts = expected_statistics(model, statistics)
-        posterior = Exact(self.draws).infer(model, filled, reader, seed)
+        filled, accounts = expected_statistics(problem.model, problem.statistics)
+        posterior = Exact(self.draws).infer(problem.given(filled), seed)
         if not accounts:
             return posterior
         converged = all(account.converged for account in accounts.values())

@@ -13,7 +13,7 @@ from bayesgen.inference.data_augmentation import Augmentation
 from bayesgen.inference.missing import IncompleteData, em, missing_cells
 from bayesgen.inference.posterior import CHAINS, DrawsPosterior, Report, chained
 from bayesgen.likelihoods.base import row_chunks
-from bayesgen.model import Model, ModelStatistics, Reader
+from bayesgen.problem import Problem
 from bayesgen.typing import Params
 
 LEAST_DRAWS = 1000
@@ -53,11 +53,10 @@ class ImportanceSampling:
 
     draws: int = 1000
 
-    def infer(
-        self, model: Model, statistics: ModelStatistics, reader: Reader, seed: int
-    ) -> DrawsPosterior:
+    def infer(self, problem: Problem, seed: int) -> DrawsPosterior:
         """Return draws of every parameter; of `Augmentation` if weights vary too much."""
         rng, start = np.random.default_rng(seed), time.perf_counter()
+        model, statistics = problem.model, problem.statistics
         n = CHAINS * self.draws
         params = {"class": model.classes.posterior(statistics.count).draw(rng, n)}
         pareto_k, effective, families = 0.0, float(n), dict(model.blocks)
@@ -70,7 +69,7 @@ class ImportanceSampling:
                 continue
             found = importance_sample(gaps, rng, n)
             if found is None:
-                return Augmentation(draws=self.draws).infer(model, statistics, reader, seed)
+                return Augmentation(draws=self.draws).infer(problem, seed)
             params[name] = found.params
             pareto_k, effective = max(pareto_k, found.pareto_k), min(effective, found.effective)
         details = {"pareto_k": pareto_k, "effective draws": effective}
@@ -82,7 +81,7 @@ class ImportanceSampling:
         report = Report(
             "importance", seconds, converged=True, outcome=Words(verdict), details=details
         )
-        return DrawsPosterior(reader, report, chained(params, n), families)
+        return DrawsPosterior(problem.reader, report, chained(params, n), families)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

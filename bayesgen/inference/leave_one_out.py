@@ -15,7 +15,8 @@ from bayesgen.classes import ClassPrior
 from bayesgen.inference.missing import LeftOut, expected_statistics, missing_cells
 from bayesgen.likelihoods import Likelihood, Statistics
 from bayesgen.likelihoods.normal_statistics import class_moments
-from bayesgen.model import ModelStatistics, complete_model
+from bayesgen.model import ModelStatistics
+from bayesgen.problem import Problem
 from bayesgen.typing import Block, Joint, Labels, Weights
 
 BATCH_FLOATS = 500_000
@@ -246,10 +247,10 @@ def scored(likelihood: Likelihood, rest: Statistics, x: Block, n_classes: int) -
     """Return the log predictive of one row given the statistics of the others, shape (class,)."""
     uniform = ClassPrior(np.full(n_classes, 1 / n_classes), np.inf)
     counts = ModelStatistics(np.zeros(n_classes), {"": rest})
-    model, kept, reader = complete_model(uniform, {"": likelihood}, counts)
-    if not model.blocks:
+    problem = Problem.of(uniform, {"": likelihood}, counts)
+    if not problem.model.blocks:
         return np.zeros(n_classes)
     # where a joint block has missing values: the closed form of expected statistics
-    filled = expected_statistics(model, kept)[0]
-    posterior = model.posterior(filled).blocks[""]
-    return posterior.log_predictive(reader.read({"": x})[""])[0]
+    filled = expected_statistics(problem.model, problem.statistics)[0]
+    posterior = problem.model.posterior(filled).blocks[""]
+    return posterior.log_predictive(problem.reader.read({"": x})[""])[0]

@@ -43,7 +43,8 @@ from bayesgen.inference.log_density import (
 )
 from bayesgen.inference.missing import complete_statistics
 from bayesgen.inference.posterior import DrawsPosterior, Report
-from bayesgen.model import Model, ModelStatistics, Reader
+from bayesgen.model import Model, ModelStatistics
+from bayesgen.problem import Problem
 from bayesgen.progress_bar import progress_bar, status_line
 from bayesgen.typing import Params, Self, Traceable
 
@@ -289,9 +290,7 @@ class NUTS(Settings):
         file = None if self.checkpoint is None else read_run(str(self.checkpoint))
         return None if file is None else file.seed
 
-    def infer(
-        self, model: Model, statistics: ModelStatistics, reader: Reader, seed: int
-    ) -> DrawsPosterior | ExactPosterior:
+    def infer(self, problem: Problem, seed: int) -> DrawsPosterior | ExactPosterior:
         """Return draws of every parameter, with the diagnostics of those that were sampled.
 
         Where some block has no closed form, the others are drawn from theirs (see
@@ -299,16 +298,17 @@ class NUTS(Settings):
         and every prediction is a mean of closed forms (see
         `bayesgen.inference.hyperparameter_sampling`).
         """
+        model, statistics, reader = problem.model, problem.statistics, problem.reader
         if any(len(part.components) > 1 for part in model.blocks.values()):
-            return self._strengths(model, statistics, reader, seed)
+            return self._strengths(problem, seed)
         closed = closed_blocks(model, statistics)
         if len(closed) == len(model.blocks):
             params, stats, report = self.sample_model(model, statistics, seed)
             report = dataclasses.replace(report, outcome=report.outcome + " " + ALL_CLOSED)
             return DrawsPosterior(reader, report, params, model.blocks, stats)
-        others = without_closed(model, statistics, closed)
-        kept = numbers(model, statistics, closed)
-        params, stats, report = self.sample_model(*others, seed, kept)
+        others, kept = without_closed(model, statistics, closed), numbers(model, statistics, closed)
+        rest = statistics.only(others.blocks)
+        params, stats, report = self.sample_model(others, rest, seed, kept)
         shape, rng = (self.chains, self.draws), np.random.default_rng(seed)
         exact = closed_posterior(model, statistics, closed)
         params |= chains_of_draws(exact, rng, shape)
@@ -340,15 +340,14 @@ class NUTS(Settings):
             params["class"]["probs"] = np.broadcast_to(probs, (self.chains, self.draws, len(probs)))
         return params, stats, report
 
-    def _strengths(
-        self, model: Model, statistics: ModelStatistics, reader: Reader, seed: int
-    ) -> ExactPosterior:
+    def _strengths(self, problem: Problem, seed: int) -> ExactPosterior:
         """Return closed forms averaged over draws of their strengths."""
+        model, statistics = problem.model, problem.statistics
         density, tree = hyperparameter_sampling.target(model, statistics)
         values, _, report = self.sample(density, tree, seed)
         sampled = hyperparameter_sampling.mixture(model, statistics, values)
         report.details.update({n: float(np.exp(np.log(v).mean())) for n, v in values.items()})
-        return ExactPosterior(reader, report, sampled, seed)
+        return ExactPosterior(problem.reader, report, sampled, seed)
 
     def sample(self, density: LogDensity, tree: dict, seed: int) -> tuple[Values, Values, Report]:
         """Return parameters (chain, draw, ...) by site, statistics of the draws, and the report."""

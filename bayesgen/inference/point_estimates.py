@@ -31,7 +31,8 @@ from bayesgen.inference.missing import complete_statistics, em, missing_cells
 from bayesgen.inference.newton import STOPPED, OptimumReport
 from bayesgen.inference.posterior import DrawsPosterior, Report, point_estimate
 from bayesgen.likelihoods import Likelihood, Repair, Statistics
-from bayesgen.model import Model, ModelStatistics, Reader
+from bayesgen.model import Model, ModelStatistics
+from bayesgen.problem import Problem
 from bayesgen.program import ONE_PROGRAM
 from bayesgen.typing import Params, Traceable
 
@@ -92,11 +93,9 @@ class MLE:
                 "Leave out one of the two: MLE(bias_corrected=True), or MLE(solver='svi').",
             )
 
-    def infer(
-        self, model: Model, statistics: ModelStatistics, reader: Reader, seed: int
-    ) -> DrawsPosterior:
+    def infer(self, problem: Problem, seed: int) -> DrawsPosterior:
         """Return the maximum-likelihood estimate as a posterior of one draw."""
-        return _infer(self, model, statistics, reader)
+        return _infer(self, problem)
 
     def classes(self, prior: ClassPrior, count: np.ndarray) -> Params:
         """Return the class frequencies."""
@@ -153,11 +152,9 @@ class MAP:
         """Validate the solver."""
         arguments.one_of("solver", self.solver, SOLVERS)
 
-    def infer(
-        self, model: Model, statistics: ModelStatistics, reader: Reader, seed: int
-    ) -> DrawsPosterior:
+    def infer(self, problem: Problem, seed: int) -> DrawsPosterior:
         """Return the posterior mode as a posterior of one draw."""
-        return _infer(self, model, statistics, reader)
+        return _infer(self, problem)
 
     def classes(self, prior: ClassPrior, count: np.ndarray) -> Params:
         """Return the posterior mode of the class probabilities."""
@@ -186,11 +183,9 @@ class MAP:
         return params, [], account
 
 
-def _infer(
-    method: MLE | MAP, model: Model, statistics: ModelStatistics, reader: Reader
-) -> DrawsPosterior:
+def _infer(method: MLE | MAP, problem: Problem) -> DrawsPosterior:
     """Return an estimate by closed forms, and by optimization of the blocks without one."""
-    start = time.perf_counter()
+    start, model, statistics = time.perf_counter(), problem.model, problem.statistics
     found: dict[str, Params] = {}
     details: dict[str, float] = {}
     findings: list[tuple[str, Repair]] = []
@@ -208,7 +203,7 @@ def _infer(
         found = optimum | found
     report = _report(method.name, time.perf_counter() - start, details, findings)
     params = {name: found[name] for name in ("class", *model.blocks)}
-    return point_estimate(params, model.blocks, reader, report)
+    return point_estimate(params, model.blocks, problem.reader, report)
 
 
 def _report(method: str, seconds: float, details: dict[str, float], findings: list) -> Report:

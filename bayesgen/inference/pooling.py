@@ -117,9 +117,9 @@ def learned_pool(
     share /= share.sum()
     kept = np.flatnonzero(share > NEGLIGIBLE)
     share = share[kept] / share[kept].sum()
-    fields = (np.stack([getattr(fits[i], n) for i in kept]) for n in ("weights", "roots"))
+    weights, roots = (np.stack([getattr(fits[i], n) for i in kept]) for n in ("weights", "roots"))
     left_out = log_sum_exp(np.log(share)[:, None, None] + left_out[kept], axis=0)
-    return Pool(share, *fields), left_out
+    return Pool(share, weights, roots), left_out
 
 
 COMMON_POWERS = (0.1, 0.3, 0.6, 1.0)

@@ -18,11 +18,11 @@ from bayesgen.inference.missing import complete_statistics
 from bayesgen.inference.nuts import NUTS
 from bayesgen.inference.posterior import DrawsPosterior, take_rows
 from bayesgen.inference.scores import class_probabilities
-from bayesgen.inference.unlabelled_rows import ROWS, UnlabelledRows, kept
+from bayesgen.inference.unlabelled_rows import ROWS, UnlabelledRows
 from bayesgen.likelihoods import Likelihood
 from bayesgen.likelihoods.base import is_missing, row_chunks
 from bayesgen.likelihoods.exponential_family import ExponentialFamily
-from bayesgen.model import Model, ModelStatistics, Reader
+from bayesgen.problem import Problem
 from bayesgen.typing import Encoded, Joint, Traceable
 
 OTHER = "unlabelled"
@@ -67,9 +67,7 @@ class SummedLogDensity:
 
 def sampled_by_nuts(
     method: NUTS,
-    model: Model,
-    statistics: ModelStatistics,
-    reader: Reader,
+    problem: Problem,
     rows: UnlabelledRows,
     shares: Joint,
     seed: int,
@@ -78,9 +76,7 @@ def sampled_by_nuts(
 
     Args:
         method: NUTS.
-        model: completed.
-        statistics: of the labeled rows, as the model reads them.
-        reader: of rows.
+        problem: of the labeled rows.
         rows: those without a label, whose weights are those of the density.
         shares: P(y = k given x_i), which locates the posterior.
         seed: of draws.
@@ -88,8 +84,9 @@ def sampled_by_nuts(
     Raises:
         UnsupportedOperation: a block whose rows are not products of features and parameters.
     """
+    model, statistics, reader = problem.model, problem.statistics, problem.reader
     read = reader.read(rows.encoded)
-    whole = statistics + kept(reader, rows.statistics(reader.full, shares))
+    whole = statistics + reader.kept_of(rows.statistics(reader.full, shares))
     tree = arrays(model, statistics, complete_statistics(model, whole))
     features = {name: _features(name, part, read[name]) for name, part in model.blocks.items()}
     tree[OTHER] = {**features, "weight": rows.weight}

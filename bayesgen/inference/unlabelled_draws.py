@@ -27,8 +27,9 @@ from bayesgen.inference.chain_diagnostics import chain_diagnostics, disagreement
 from bayesgen.inference.data_augmentation import Augmentation
 from bayesgen.inference.missing import expected_statistics, missing_cells
 from bayesgen.inference.posterior import DrawsPosterior, Report
-from bayesgen.inference.unlabelled_rows import ROWS, UnlabelledRows, kept
-from bayesgen.model import Model, ModelStatistics, Reader
+from bayesgen.inference.unlabelled_rows import ROWS, UnlabelledRows
+from bayesgen.model import ModelStatistics
+from bayesgen.problem import Problem
 from bayesgen.typing import Joint, Params, Traceable
 
 WATCHED = 100
@@ -41,9 +42,7 @@ ByChain = Float[np.ndarray, "row chain class"]
 
 def sampled(
     method: Augmentation,
-    model: Model,
-    statistics: ModelStatistics,
-    reader: Reader,
+    problem: Problem,
     rows: UnlabelledRows,
     seed: int,
 ) -> tuple[DrawsPosterior, Joint]:
@@ -51,14 +50,12 @@ def sampled(
 
     Args:
         method: numbers of draws and chains.
-        model: completed.
-        statistics: of the labeled rows, as the model reads them.
-        reader: of rows.
+        problem: of the labeled rows.
         rows: those without a label, whose weights are those of the density.
         seed: of draws.
     """
     start, rng = time.perf_counter(), np.random.default_rng(seed)
-    chain = _Chain(model, statistics, reader, rows, rng)
+    chain, model, statistics = _Chain(problem, rows, rng), problem.model, problem.statistics
     posterior = model.posterior(expected_statistics(model, statistics)[0])
     params: dict[str, Params] = {"class": posterior.classes.draw(rng, method.chains)}
     params |= {name: part.draw(rng, method.chains) for name, part in posterior.blocks.items()}
@@ -84,7 +81,7 @@ def sampled(
     good = has_converged(details, method.chains)
     report = Report("augmentation", seconds, good, _verdict(method, details, good=good), details)
     labels /= labels.sum(axis=1, keepdims=True)
-    return DrawsPosterior(reader, report, draws, model.blocks), labels
+    return DrawsPosterior(problem.reader, report, draws, model.blocks), labels
 
 
 def _verdict(method: Augmentation, details: Mapping[str, float], *, good: bool) -> Words:
@@ -115,9 +112,7 @@ def _verdict(method: Augmentation, details: Mapping[str, float], *, good: bool) 
 class _Chain:
     """Sweeps over labels and parameters of all chains."""
 
-    model: Model
-    statistics: ModelStatistics
-    reader: Reader
+    problem: Problem
     rows: UnlabelledRows
     rng: np.random.Generator
 
@@ -134,14 +129,14 @@ class _Chain:
     @functools.cached_property
     def _read(self) -> dict[str, Traceable]:
         """The rows as the model reads them."""
-        return self.reader.read(self.rows.encoded)
+        return self.problem.reader.read(self.rows.encoded)
 
     def log_joint(self, params: dict[str, Params]) -> ByChain:
         """Return log a_ik of every chain."""
         with np.errstate(divide="ignore"):
             logs = np.log(params["class"]["probs"])
         out = np.broadcast_to(logs, (self.rows.n_rows, *logs.shape))
-        for name, part in self.model.blocks.items():
+        for name, part in self.problem.model.blocks.items():
             out = out + part.log_density_fn(params[name])(self._read[name])
         return out
 
@@ -182,9 +177,9 @@ class _Chain:
 
     def _step(self, params: dict[str, Params], joint: ByChain, c: int) -> dict[str, Params]:
         """Return parameters of one chain, given labels that are drawn given those before."""
-        whole = self.statistics + kept(self.reader, self._labelled(joint[:, c]))
-        out = {"class": self.model.classes.posterior(whole.count).draw(self.rng, 1)}
-        for name, part in self.model.blocks.items():
+        whole = self.problem.plus(self._labelled(joint[:, c])).statistics
+        out = {"class": self.problem.model.classes.posterior(whole.count).draw(self.rng, 1)}
+        for name, part in self.problem.model.blocks.items():
             incomplete = missing_cells(part, whole.blocks[name])
             if incomplete is None:
                 out[name] = part.posterior(whole.blocks[name]).draw(self.rng, 1)
@@ -195,7 +190,7 @@ class _Chain:
 
     def _labelled(self, joint: Joint) -> ModelStatistics:
         """Return the statistics of the rows with labels drawn given log a_ik."""
-        size, likelihoods = joint.shape[1], self.reader.full
+        size, likelihoods = joint.shape[1], self.problem.reader.full
         if (self._whole <= 1).all() and not (self._part * self._whole).any():
             # one label each
             power = np.where(self._part > 0, self._part, 1.0)

@@ -26,7 +26,6 @@ from scipy.sparse import issparse, vstack
 from bayesgen.classes import ClassPrior
 from bayesgen.errors import Cure, Words
 from bayesgen.errors.operations import no_closed_form
-from bayesgen.inference.exact import Expected
 from bayesgen.inference.exact_posterior import ExactPosterior
 from bayesgen.inference.missing import expected_statistics
 from bayesgen.inference.point_estimates import MAP, MLE
@@ -34,7 +33,8 @@ from bayesgen.inference.posterior import DrawsPosterior, Report, point_estimate,
 from bayesgen.inference.scores import class_probabilities
 from bayesgen.likelihoods import Likelihood, Repair
 from bayesgen.likelihoods.base import row_chunks
-from bayesgen.model import Model, ModelStatistics, Reader, complete_model, model_statistics
+from bayesgen.model import Model, ModelStatistics, model_statistics
+from bayesgen.problem import Problem
 from bayesgen.typing import Encoded, Joint, Labels, Params, Traceable, Weights
 
 CHUNK = 4096
@@ -94,17 +94,6 @@ def repeated(x: Traceable, times: int) -> Traceable:
     return vstack([x] * times, format="csr") if issparse(x) else np.tile(x, (times, 1))
 
 
-def kept(reader: Reader, statistics: ModelStatistics) -> ModelStatistics:
-    """Return the statistics of the positions that a reader keeps."""
-    parts = {
-        name: statistics.blocks[name]
-        if index is None
-        else statistics.blocks[name].take(reader.full[name].subset_axis, index)
-        for name, index in reader.kept.items()
-    }
-    return ModelStatistics(statistics.count, parts)
-
-
 # -- prior guesses ---------------------------------------------------------------------------------
 
 
@@ -118,19 +107,17 @@ def guess_statistics(
 
     Rows without a label count in each class by its predictive probability given the labeled rows.
     """
-    model, statistics, reader = complete_model(classes, likelihoods, labelled)
-    return labelled + rows.statistics(likelihoods, first_shares(model, statistics, reader, rows))
+    shares = first_shares(Problem.of(classes, likelihoods, labelled), rows)
+    return labelled + rows.statistics(likelihoods, shares)
 
 
-def first_shares(
-    model: Model, statistics: ModelStatistics, reader: Reader, rows: UnlabelledRows
-) -> Joint:
+def first_shares(problem: Problem, rows: UnlabelledRows) -> Joint:
     """Return P(y = k given x_i, labeled rows), parameters integrated out."""
-    model = closed_forms(model)
-    posterior = model.posterior(expected_statistics(model, statistics)[0])
+    model = closed_forms(problem.model)
+    posterior = model.posterior(expected_statistics(model, problem.statistics)[0])
     scores = {name: part.predictive() for name, part in posterior.blocks.items()}
     log_classes = posterior.classes.log_predictive()
-    read = reader.read(rows.encoded)
+    read = problem.reader.read(rows.encoded)
     joint = log_classes + np.zeros((rows.n_rows, 1))
     for name, score in scores.items():
         joint = joint + score(read[name])
@@ -169,9 +156,7 @@ class Maximum:
 
 def maximize(
     method: MLE | MAP,
-    model: Model,
-    statistics: ModelStatistics,
-    reader: Reader,
+    problem: Problem,
     rows: UnlabelledRows,
     shares: Joint,
     tolerance: float = TOLERANCE,
@@ -183,9 +168,7 @@ def maximize(
 
     Args:
         method: of the maximum of complete rows, `MLE` or `MAP`.
-        model: completed.
-        statistics: of the labeled rows, as the model reads them.
-        reader: of rows.
+        problem: of the labeled rows.
         rows: those without a label; their weights are those of the density.
         shares: responsibilities to start from, (row, class).
         tolerance: change of a responsibility below which EM has ended.
@@ -195,11 +178,12 @@ def maximize(
         cell_steps: steps of that search, EM over missing cells; by default it comes to rest.
     """
     # of blocks that tell classes apart; the others have no parameters
-    likelihoods = {name: reader.full[name] for name in model.blocks}
+    statistics, reader = problem.statistics, problem.reader
+    likelihoods = {name: reader.full[name] for name in problem.model.blocks}
     read, heights, params = reader.read(rows.encoded), [], start
-    model = with_one_prior(model, statistics, start)
+    model = with_one_prior(problem.model, statistics, start)
     while True:
-        whole = statistics + kept(reader, rows.statistics(likelihoods, shares))
+        whole = statistics + reader.kept_of(rows.statistics(likelihoods, shares))
         params, findings = maximum_of(method, model, whole, params, cell_steps)
         joint = log_joint(model.blocks, params, read, rows.n_rows)
         with np.errstate(divide="ignore"):
@@ -315,21 +299,6 @@ EM_STOPPED = Words("EM over the labels stopped before it converged: ") + Cure(
 )
 
 
-def expected_posterior(
-    method: Expected,
-    model: Model,
-    statistics: ModelStatistics,
-    added: ModelStatistics,
-    reader: Reader,
-    seed: int,
-) -> ExactPosterior:
-    """Return the closed form given labeled rows and expected statistics of the others.
-
-    added: of the others, as the model reads them.
-    """
-    return method.infer(model, statistics + added, reader, seed)
-
-
 def reported(posterior: ExactPosterior, n_rows: int, found: Maximum) -> Report:
     """Return the report of an expected posterior; n_rows: without a label."""
     own = posterior.report
@@ -354,16 +323,11 @@ def reported(posterior: ExactPosterior, n_rows: int, found: Maximum) -> Report:
 
 
 def estimate(
-    method: MLE | MAP,
-    model: Model,
-    statistics: ModelStatistics,
-    reader: Reader,
-    rows: UnlabelledRows,
-    shares: Joint,
+    method: MLE | MAP, problem: Problem, rows: UnlabelledRows, shares: Joint
 ) -> tuple[DrawsPosterior, Joint]:
     """Return maximum likelihood or mode given all rows, and P(y = k given x_i) at it."""
     start = time.perf_counter()
-    found = maximize(method, model, statistics, reader, rows, shares)
+    found = maximize(method, problem, rows, shares)
     details = {
         ROWS: float(rows.n_rows),
         "em.steps": float(len(found.heights)),
@@ -372,4 +336,5 @@ def estimate(
     verdict = Words("Converged.") if found.converged else EM_STOPPED
     seconds = time.perf_counter() - start
     report = Report(method.name, seconds, found.converged, verdict, details, found.findings)
-    return point_estimate(found.params, model.blocks, reader, report), found.shares
+    blocks, reader = problem.model.blocks, problem.reader
+    return point_estimate(found.params, blocks, reader, report), found.shares

@@ -42,16 +42,15 @@ from bayesgen.inference.unlabelled_rows import (
     ExpectedLabels,
     Maximum,
     UnlabelledRows,
-    expected_posterior,
     first_shares,
-    kept,
     maximize,
     reported,
     with_one_prior,
 )
 from bayesgen.likelihoods import Likelihood, Statistics
 from bayesgen.likelihoods.base import row_chunks
-from bayesgen.model import Model, ModelStatistics, Reader
+from bayesgen.model import ModelStatistics
+from bayesgen.problem import Problem
 from bayesgen.typing import Encoded, Joint, Labels, Params, Weights
 
 GRID = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)
@@ -95,8 +94,8 @@ class LabelledRows:
 
     def at(self, where: Int[np.ndarray, " some"]) -> "LabelledRows":
         """Return some of the rows."""
-        parts = (part[where] for part in (self.y, self.weight, self.away))
-        return LabelledRows(take_rows(self.encoded, where), *parts)
+        encoded = take_rows(self.encoded, where)
+        return LabelledRows(encoded, self.y[where], self.weight[where], self.away[where])
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -114,10 +113,8 @@ class Learned:
 
 def learned(
     method: Expected,
-    model: Model,
-    statistics: ModelStatistics,
+    problem: Problem,
     guesses: ModelStatistics,
-    reader: Reader,
     labelled: LabelledRows,
     rows: UnlabelledRows,
     seed: int,
@@ -126,16 +123,14 @@ def learned(
 
     Args:
         method: of the closed forms; its draws are shared out by weight.
-        model: completed.
-        statistics: of the labeled rows, as the model reads them.
+        problem: of the labeled rows.
         guesses: by which the model was completed.
-        reader: of rows.
         labelled: rows that judge.
         rows: those without a label.
         seed: of draws.
     """
-    start = first_shares(model, statistics, reader, rows)
-    centers = modes(with_one_prior(model, statistics), statistics)
+    start, reader = first_shares(problem, rows), problem.reader
+    centers = modes(with_one_prior(problem.model, problem.statistics), problem.statistics)
     found = [Maximum(centers, start, [], converged=True)]
     likelihoods, added = reader.full, []
     for weight in GRID:
@@ -146,9 +141,7 @@ def learned(
             found.append(
                 maximize(
                     MAP(),
-                    model,
-                    statistics,
-                    reader,
+                    problem,
                     some,
                     before.shares,
                     tolerance=TOLERANCE,
@@ -158,30 +151,26 @@ def learned(
         added.append(some.statistics(likelihoods, found[-1].shares))
     logs = np.array(
         [
-            _logs(model, statistics, reader, labelled, part, maximum.params)
+            _logs(problem.plus(part), labelled, maximum.params)
             for part, maximum in zip(added, found, strict=True)
         ]
     )
     # known labels flatter a weight: one that is negligible with them would be so without
     larger = np.flatnonzero(_stacked(logs, labelled)[1:] > NEGLIGIBLE) + 1
-    incomplete = any_missing(model, statistics + kept(reader, added[-1]))
-    scores = left_out(model, statistics, reader, labelled, centers)
+    incomplete = any_missing(problem.model, problem.plus(added[-1]).statistics)
+    scores = left_out(problem, labelled, centers)
     folds = _folds(scores, labelled, FOLDS_OF_INCOMPLETE if incomplete else FOLDS)
     for i in larger.tolist():
         weighted = rows.times(GRID[i])
         for fold in folds:
-            logs[i, fold] = _logs_without(
-                model, statistics, reader, labelled.at(fold), weighted, found[i]
-            )
+            logs[i, fold] = _logs_without(problem, labelled.at(fold), weighted, found[i])
     share = _stacked(logs, labelled)
     large = np.flatnonzero(share > NEGLIGIBLE)
     share = share[large] / share[large].sum()
     members = []
     for i, part in zip(large.tolist(), share.tolist(), strict=True):
         own = Expected(draws=max(FEWEST_DRAWS, round(method.draws * part)))
-        members.append(
-            expected_posterior(own, model, statistics, kept(reader, added[i]), reader, seed)
-        )
+        members.append(own.infer(problem.plus(added[i]), seed))
     last = found[int(large[-1])]
     total = float(labelled.weight.sum())
     report = reported(members[-1], rows.n_rows, last)
@@ -208,41 +197,28 @@ def _stacked(
 
 
 def _logs(
-    model: Model,
-    statistics: ModelStatistics,
-    reader: Reader,
-    labelled: LabelledRows,
-    added: ModelStatistics,
-    centers: Mapping[str, Params],
+    problem: Problem, labelled: LabelledRows, centers: Mapping[str, Params]
 ) -> Float[np.ndarray, " row"]:
     """Return log P(y_i given x_i, the other rows) of labeled rows.
 
-    added: expected statistics of the rows without a label, whose responsibilities stay. centers:
-    parameters at which missing cells are expected, by block.
+    problem: of all rows; the responsibilities of those without a label stay. centers: parameters
+    at which missing cells are expected, by block.
     """
-    scores = left_out(model, statistics + kept(reader, added), reader, labelled, centers)
-    return own_logs(scores, labelled)
+    return own_logs(left_out(problem, labelled, centers), labelled)
 
 
 def _logs_without(
-    model: Model,
-    statistics: ModelStatistics,
-    reader: Reader,
-    fold: LabelledRows,
-    rows: UnlabelledRows,
-    whole: Maximum,
+    problem: Problem, fold: LabelledRows, rows: UnlabelledRows, whole: Maximum
 ) -> Float[np.ndarray, " row"]:
     """Return log P(y_i given x_i, the other rows) of the labeled rows of a fold, EM without it.
 
     rows: without a label, at the weight that is scored. whole: the end of EM with all labels.
     """
     away = dataclasses.replace(rows, encoded=fold.encoded, weight=fold.away)
-    others = statistics - kept(reader, away.labelled(reader.full, fold.y))
+    likelihoods = problem.reader.full
     maximum = maximize(
         MAP(),
-        model,
-        others,
-        reader,
+        problem.minus(away.labelled(likelihoods, fold.y)),
         rows,
         whole.shares,
         tolerance=TOLERANCE,
@@ -250,8 +226,8 @@ def _logs_without(
         start=whole.params,
         cell_steps=CELL_STEPS,
     )
-    added = rows.statistics(reader.full, maximum.shares)
-    return _logs(model, statistics, reader, fold, added, maximum.params)
+    added = rows.statistics(likelihoods, maximum.shares)
+    return _logs(problem.plus(added), fold, maximum.params)
 
 
 def _folds(scores: Scores, rows: LabelledRows, number: int) -> list[Int[np.ndarray, " fold"]]:
@@ -271,43 +247,31 @@ def own_logs(scores: Scores, rows: LabelledRows) -> Float[np.ndarray, " row"]:
     return np.where(np.isneginf(own), 0.0, own)
 
 
-def left_out_of_all(
-    model: Model,
-    statistics: ModelStatistics,
-    expected: ExpectedLabels,
-    reader: Reader,
-    rows: LabelledRows,
-) -> Scores:
+def left_out_of_all(problem: Problem, expected: ExpectedLabels, rows: LabelledRows) -> Scores:
     """Return the scores of labeled rows, each left out of labeled and unlabeled rows.
 
-    statistics: of the labeled rows.
+    problem: of the labeled rows.
     """
-    own = kept(reader, statistics)
-    each = [left_out(model, own + kept(reader, part), reader, rows) for part in expected.added]
+    each = [left_out(problem.plus(part), rows) for part in expected.added]
     return averaged_scores(each, expected.shares)
 
 
 def left_out(
-    model: Model,
-    statistics: ModelStatistics,
-    reader: Reader,
-    rows: LabelledRows,
-    centers: Mapping[str, Params] | None = None,
+    problem: Problem, rows: LabelledRows, centers: Mapping[str, Params] | None = None
 ) -> Scores:
     """Return the scores of labeled rows, each left out; parts are the blocks.
 
     The prior, with guesses from all rows, and the responsibilities of unlabeled rows stay.
 
     Args:
-        model: completed.
-        statistics: of labeled and unlabeled rows, as the model reads them.
-        reader: of rows.
+        problem: of labeled and unlabeled rows.
         rows: those to leave out, one at a time.
         centers: parameters at which missing cells are expected, by block; by default the mode.
     """
+    statistics, reader = problem.statistics, problem.reader
     size = len(statistics.count)
     count = statistics.count - rows.away[:, None] * (rows.y[:, None] == np.arange(size))
-    classes = model.classes
+    classes = problem.model.classes
     if classes.is_fixed:
         log_classes = np.broadcast_to(classes.log_predictive(), (len(rows.y), size))
     else:
@@ -315,7 +279,7 @@ def left_out(
         log_classes = np.log(prior / prior.sum(axis=1, keepdims=True))
     encoded = reader.read(rows.encoded)
     parts = [np.zeros((len(rows.y), 0, size))]
-    for name, part in model.blocks.items():
+    for name, part in problem.model.blocks.items():
         center = None if centers is None else centers[name]
         scores = _block_left_out(part, statistics.blocks[name], encoded[name], rows, size, center)
         parts.append(scores[:, None])

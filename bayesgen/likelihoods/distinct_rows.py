@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from bayesgen.likelihoods.base import Statistics, is_missing
-from bayesgen.likelihoods.remainder import Remainder, weights_left
+from bayesgen.likelihoods.remainder import Remainder, class_weights_left, weights_left
 from bayesgen.typing import Block, Labels, Numbers, Weights
 
 SLOTS = 32
@@ -40,20 +40,22 @@ class Rows(Statistics):
 
     def __add__(self, other: "Rows") -> "Rows":
         """Return the rows of both."""
-        parts = zip(self.arrays().values(), other.arrays().values(), strict=True)
-        return gather(*(np.concatenate(pair) for pair in parts), self.n_classes)
+        return gather(
+            np.concatenate([self.x, other.x]),
+            np.concatenate([self.y, other.y]),
+            np.concatenate([self.weight, other.weight]),
+            self.n_classes,
+        )
 
     def __sub__(self, other: "Rows") -> "Rows":
         """Return the rows without those of the other."""
-        minus = other.with_arrays({"weight": -other.weight})
-        both = (np.concatenate([getattr(s, n) for s in (self, minus)]) for n in Rows.axes)
-        return gather(*both, self.n_classes)
+        return self + other.with_arrays({"weight": -other.weight})
 
     def without(self, part: "Rows", *, exact: bool) -> Remainder["Rows"]:
         """Return the rows without some of them; the total weight of a class shows strange ones."""
         left = self - part
-        totals = (one.class_weight()[:, None] for one in (self, part, left))
-        return Remainder(left, *weights_left(*totals, exact=exact))
+        foreign, error = class_weights_left(self, part, left, exact=exact)
+        return Remainder(left, foreign, error)
 
     def only_classes(self, stay: np.ndarray) -> "Rows":
         """Return the rows over some of the classes; the others have no rows."""
@@ -176,8 +178,8 @@ class Values(Statistics):
         place = np.full(self.n_features, -1)
         place[index] = np.arange(len(index))
         kept = place[column] >= 0
-        cells = (place[column[kept]], y[kept], value[kept], weight[kept])
-        return _packed(*cells, self.n_classes, len(index))
+        column, y, value, weight = place[column[kept]], y[kept], value[kept], weight[kept]
+        return _packed(column, y, value, weight, self.n_classes, len(index))
 
     def reindex(self, axis: str, index: np.ndarray, size: int) -> "Values":
         """Return the values over `size` classes; old class k is index[k]."""

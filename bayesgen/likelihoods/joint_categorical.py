@@ -27,7 +27,7 @@ from bayesgen.likelihoods.dirichlet import (
     widened,
 )
 from bayesgen.likelihoods.dirichlet_vector import DirichletVector, VectorStatistics
-from bayesgen.likelihoods.remainder import Remainder, by_class, subtracted, weights_left
+from bayesgen.likelihoods.remainder import Remainder, by_class, class_weights_left, subtracted
 from bayesgen.typing import Block, Labels, Params, Traceable, Weights
 
 FAMILY = "JointCategorical"
@@ -70,8 +70,7 @@ class JointStatistics(VectorStatistics):
     def without(self, part: "JointStatistics", *, exact: bool) -> Remainder["JointStatistics"]:
         """Return the statistics without some rows; total weights show strange incomplete ones."""
         left = self - part
-        totals = (one.class_weight()[:, None] for one in (self, part, left))
-        foreign, error = weights_left(*totals, exact=exact)
+        foreign, error = class_weights_left(self, part, left, exact=exact)
         _, negative, rounding = subtracted(self.count, part.count, exact=exact)
         return Remainder(left, foreign | by_class(negative), np.maximum(error, by_class(rounding)))
 

@@ -358,18 +358,20 @@ class KernelDensity(_FittedValues):
         out, seen = np.zeros((len(y), len(self.width))), ~np.isnan(x)
         rule = isinstance(self.bandwidth, str)
         for k, j in np.argwhere(~np.isnan(self.width)).tolist():
-            centers, width = self.rows.group(k, j), self.width[k, j]
-            if not len(centers[0]) or (rule and not nrd0(*centers)):
+            (value, weight), width = self.rows.group(k, j), self.width[k, j]
+            if not len(value) or (rule and not nrd0(value, weight)):
                 out[seen[:, j]] = np.nan
                 continue
             own, others = seen[:, j] & (y == k), seen[:, j] & (y != k)
-            score = log_densities(self.kernel, *centers, np.array([width]))
+            score = log_densities(self.kernel, value, weight, np.array([width]))
             out[others, k] += score(x[others, j])[:, 0]
             pairs = np.stack([x[own, j], away[own]], axis=1)
             pairs, where = np.unique(pairs, axis=0, return_inverse=True)
-            at, lost = np.searchsorted(centers[0], pairs[:, 0]), pairs[:, 1]
-            widths = nrd0_without(*centers, at, lost) if rule else np.full(len(at), width)
-            out[own, k] += kernel_bandwidth.left_out(at, lost, *centers, widths)[where, 0]
+            at, lost = np.searchsorted(value, pairs[:, 0]), pairs[:, 1]
+            widths = np.full(len(at), width)
+            if rule:
+                widths = nrd0_without(value, weight, at, lost)
+            out[own, k] += kernel_bandwidth.left_out(at, lost, value, weight, widths)[where, 0]
         return out
 
     def require_evidence(self) -> None:
@@ -493,10 +495,18 @@ class LearnedKernelDensity(_FittedValues):
             (*shape, kernel_bandwidth.STEPS, kernel_bandwidth.DEGREE + 1), np.nan
         )
         for at in zip(*np.nonzero(~np.isnan(guess)), strict=True):
-            pair = (float(of[at]) for of in (guess, prior_strength, rule))
-            sides = _values_and_centers(statistics, *map(int, at))
-            for name, value in kernel_bandwidth.tabled(*sides, *pair).items():
-                found[name][at] = value
+            value, weight, center, center_weight = _values_and_centers(statistics, *map(int, at))
+            table = kernel_bandwidth.tabled(
+                value,
+                weight,
+                center,
+                center_weight,
+                guess=float(guess[at]),
+                rows=float(prior_strength[at]),
+                rule=float(rule[at]),
+            )
+            for name, array in table.items():
+                found[name][at] = array
         prior = {"bandwidth_guess": guess, "bandwidth_rows": prior_strength}
         return self.with_arrays({**prior, **found, **statistics.arrays()})
 

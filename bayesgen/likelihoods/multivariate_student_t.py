@@ -106,8 +106,10 @@ def arranged(rows: Rows) -> PatternedRows:
     masks, which = patterns(observed[holed])
     keys, cell = np.unique(rows.y[holed] * max(len(masks), 1) + which, return_inverse=True)
     label, mask = np.divmod(keys, max(len(masks), 1))
-    shared = (rows.x, rows.y, rows.weight, rows.n_classes)
-    return PatternedRows(*shared, np.flatnonzero(whole), holed, cell, label, masks[mask])
+    complete, masks = np.flatnonzero(whole), masks[mask]
+    return PatternedRows(
+        rows.x, rows.y, rows.weight, rows.n_classes, complete, holed, cell, label, masks
+    )
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)

@@ -10,7 +10,7 @@ is about the rounding unit times S / S_left.
 """
 
 import dataclasses
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -84,6 +84,25 @@ def weights_left(
     more = left - rest > ROUNDING * np.maximum(whole, part)
     lost = np.abs(left - rest) > UNIT * whole
     return foreign | more, np.where(lost, np.inf, error)
+
+
+class Weighed(Protocol):
+    """Statistics that know the weight of the rows of each class."""
+
+    def class_weight(self) -> Float[np.ndarray, " class"]:
+        """Return the weight of the rows of each class."""
+
+
+def class_weights_left(
+    whole: Weighed, part: Weighed, left: Weighed, *, exact: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return what `weights_left` does of the total weight of each class, shape (class, 1)."""
+    return weights_left(
+        whole.class_weight()[:, None],
+        part.class_weight()[:, None],
+        left.class_weight()[:, None],
+        exact=exact,
+    )
 
 
 def by_class(values: np.ndarray) -> np.ndarray:

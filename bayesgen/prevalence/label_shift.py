@@ -289,8 +289,8 @@ def table_of_shift(labeled: Labeled, new: Table, joint: Joint, found: Prevalence
     if labeled.joint is not None:
         own = _class_probabilities(labeled.joint, found)
         cells[DENSITY] = _densities(labeled.joint, joint, labeled.fitted)
-    parts = labeled.codes, labeled.weight, own, _class_probabilities(joint, found), found.draws
-    others = replicated(*parts, rng)
+    proba = _class_probabilities(joint, found)
+    others = replicated(labeled.codes, labeled.weight, own, proba, found.draws, rng)
     lines = [_compared(*_occurring(*pair), labeled, others, rng) for pair in cells.values()]
     index = pd.Index(list(cells), name="column")
     return pd.DataFrame(lines, index=index, columns=["discrepancy", "p_value"])

@@ -98,8 +98,8 @@ def drawn(
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         for part in row_chunks(repeats, max(1, DENSITY_FLOATS // density.size)):
             times = part.stop - part.start
-            many = np.repeat(center, times, axis=0), np.repeat(root, times, axis=0)
-            parts.append(_trajectories(target, *many, rng))
+            centers, roots = (np.repeat(array, times, axis=0) for array in (center, root))
+            parts.append(_trajectories(target, centers, roots, rng))
     return np.concatenate([draws for draws, _ in parts]), float(np.mean([r for _, r in parts]))
 
 

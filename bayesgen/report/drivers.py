@@ -92,8 +92,9 @@ def by_column(subject: Subject, rows: np.ndarray) -> list[Driver]:
         others = [name for name in names if name != column.name]
         alone = _logits(subject, _only(X, names, [column.name])) - nothing
         beside = everything - _logits(subject, _only(X, names, others))
-        means = float(alone[place].mean()), float(beside[place].mean())
-        evidence.append(Driver(column, *means, _strongest(column, alone, subject.classes)))
+        strongest = _strongest(column, alone, subject.classes)
+        mean, more = float(alone[place].mean()), float(beside[place].mean())
+        evidence.append(Driver(column, mean, more, strongest))
     return sorted(evidence, key=lambda driver: -(driver.alone + driver.beside))
 
 

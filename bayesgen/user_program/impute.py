@@ -80,11 +80,11 @@ def draw_missing(
 
     # rows are filled up to a power of two: few shapes are compiled
     filled = np.minimum(np.arange(1 << (len(y) - 1).bit_length()), len(y) - 1)
-    parts = {k: v[filled] for k, v in values.items()}, {k: v[filled] for k, v in x.items()}
+    params, rows = ({k: v[filled] for k, v in table.items()} for table in (values, x))
     with jax.enable_x64(True):
         keys = jax.random.split(jax.random.key(seed), len(filled))
         try:
-            drawn, marked = jax.device_get(_imputer(program)(*parts, y[filled], keys))
+            drawn, marked = jax.device_get(_imputer(program)(params, rows, y[filled], keys))
         except InvalidProgram:
             raise
         # a program of the user's own may stop in any way

@@ -34,8 +34,9 @@ def pattern_power(
     if not pattern.any():
         return posterior
     codes = together(seen, member.classes_)[0][judged.rows]
-    parts = scores.parts, scores.log_classes, codes, judged.weight
-    pool, _ = learned_pool(*parts, **pattern_priors(pattern))
+    pool, _ = learned_pool(
+        scores.parts, scores.log_classes, codes, judged.weight, **pattern_priors(pattern)
+    )
     return PooledPosterior(posterior.reader, posterior.report, posterior, pool)
 
 

@@ -29,8 +29,7 @@ def pooled(posterior: Posterior, pool: Pool | None, share: float, seed: int) -> 
     """Return the posterior blended with a log-linear pool, if there is one."""
     if pool is None:
         return posterior
-    parts = posterior.reader, posterior.report, posterior, pool, share, seed
-    return PooledPosterior(*parts)
+    return PooledPosterior(posterior.reader, posterior.report, posterior, pool, share, seed)
 
 
 def mixture_of(

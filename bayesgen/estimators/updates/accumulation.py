@@ -45,8 +45,8 @@ def training_rows(
     marks = unlabelled_fit.checked_weight(clf.unlabelled) is not None
     stated = [] if reset else clf.classes_.tolist()
     stated += [] if classes is None else np.asarray(classes).tolist()
-    parts = clf._read(X, reset=reset), X, y, sample_weight
-    rows = validation.training_rows(*parts, classes=stated, marks=marks)
+    table = clf._read(X, reset=reset)
+    rows = validation.training_rows(table, X, y, sample_weight, classes=stated, marks=marks)
     return clf._own_rows(rows, reset=reset)
 
 

@@ -58,8 +58,8 @@ def remaining(state: TrainingState, rows: TrainingRows) -> TrainingState:
         InvalidData: fewer than two classes have rows left.
     """
     _require_levels(state.schema, rows.table)
-    parts = rows, state.schema, state.likelihoods, state.classes
-    whole, part = state.statistics, training.learn(*parts, unseen="error").statistics
+    learned = training.learn(rows, state.schema, state.likelihoods, state.classes, unseen="error")
+    whole, part = state.statistics, learned.statistics
     exact = is_whole(rows.weight) and is_whole(whole.count)
     count, foreign, error = subtracted(whole.count, part.count, exact=exact)
     for k in np.flatnonzero(foreign | (error > ERROR)):

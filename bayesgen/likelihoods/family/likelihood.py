@@ -291,9 +291,9 @@ def log_density(declaration: Declaration, params: Params) -> Callable[[Block], n
             rows = np.minimum(np.arange(begin, begin + n), len(x) - 1)
             stop = min(begin + n, len(x))
             with jax.enable_x64(True):
-                at = jnp.asarray(cells[rows]), jnp.asarray(seen[rows])
+                values, observed = jnp.asarray(cells[rows]), jnp.asarray(seen[rows])
                 for i, chunk in enumerate(chunks):
-                    found = np.asarray(run(*at, chunk))[: stop - begin]
+                    found = np.asarray(run(values, observed, chunk))[: stop - begin]
                     out[begin:stop, i * size : (i + 1) * size] = found
         out[outside.any(axis=1)] = -np.inf
         return out[:, :n_draws].reshape(len(x), *lead, n_classes)

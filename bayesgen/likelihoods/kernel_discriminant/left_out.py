@@ -120,10 +120,9 @@ def _sums(
         if not every:
             groups = [(here[rows.y[some] == k], [k]) for k in np.unique(rows.y[some]).tolist()]
         for at, classes in groups:
-            lost = own[at], rows.weight[at]
             found = kernels.squares(rows.x[at], precision[at], classes)
             for k, squares in zip(classes, found, strict=True):
-                out[at, k] = _without_own(kernels, k, squares, *lost, bandwidth)
+                out[at, k] = _without_own(kernels, k, squares, own[at], rows.weight[at], bandwidth)
     return out
 
 

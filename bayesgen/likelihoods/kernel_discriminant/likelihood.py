@@ -456,8 +456,8 @@ class KernelDiscriminant(Likelihood[Rows]):
         """Return densities under theta updated by each row's own class (see the base class)."""
         part = _pruned(self)
         score, base = part._log_densities(), part.base.predictive()
-        settings = (part.kernels, base, score, part.grid, float(self.base_rows))
-        return draws.updated_density_draws(*settings, rng, n)
+        rows = float(self.base_rows)
+        return draws.updated_density_draws(part.kernels, base, score, part.grid, rows, rng, n)
 
     def log_likelihood(self, params: Params, statistics: Rows) -> Traceable:
         """Return the sum over rows of weight times log density of their observed columns."""
@@ -507,8 +507,8 @@ class KernelDiscriminant(Likelihood[Rows]):
         """Return rows whose missing cells are drawn given one draw of the parameters."""
         bandwidth = np.full(len(x), float(params["bandwidth"]))
         with np.errstate(divide="ignore"):
-            logs = np.log(params["row_weight"]), np.log(params["base_weight"])
-        return self._filled(x, own, bandwidth, *logs, rng)
+            row, base = np.log(params["row_weight"]), np.log(params["base_weight"])
+        return self._filled(x, own, bandwidth, row, base, rng)
 
     def fill(self, x: Block, own: Labels, rng: np.random.Generator) -> Block:
         """Return rows whose missing cells are drawn: exactly, a bandwidth and component each."""

@@ -18,7 +18,7 @@ from scipy.linalg import get_blas_funcs
 from bayesgen.likelihoods.exponential_family import SufficientStatistics
 from bayesgen.likelihoods.multivariate_normal.elimination import by_gaps
 from bayesgen.likelihoods.normal_statistics import NormalStatistics
-from bayesgen.likelihoods.remainder import ROUNDING, UNIT, Remainder, weights_left
+from bayesgen.likelihoods.remainder import ROUNDING, UNIT, Remainder, class_weights_left
 from bayesgen.typing import Labels, Numbers, Traceable, Weights
 
 SCATTER_ROWS = 10_240
@@ -96,8 +96,7 @@ class MultivariateNormalStatistics(SufficientStatistics):
         Of every class the scatter that is left must be positive semidefinite.
         """
         left = self - part
-        totals = (one.class_weight()[:, None] for one in (self, part, left))
-        foreign, error = weights_left(*totals, exact=exact)
+        foreign, error = class_weights_left(self, part, left, exact=exact)
         whole, again = self.marginal(), left.marginal()
         columns = whole.without(part.marginal(), exact=exact)
         slack = ROUNDING * whole.scatter + UNIT * whole.count * whole.mean**2
@@ -266,8 +265,16 @@ def complete_rows(
 ) -> MultivariateNormalStatistics:
     """Return the statistics of complete rows alone."""
     p = mean.shape[1]
-    cells = (np.empty(0, dtype=int), np.empty((0, p), dtype=bool), np.empty(0), np.empty((0, p)))
-    return MultivariateNormalStatistics(count, mean, scatter, *cells, np.empty((0, p, p)))
+    return MultivariateNormalStatistics(
+        count,
+        mean,
+        scatter,
+        cell_class=np.empty(0, dtype=int),
+        cell_observed=np.empty((0, p), dtype=bool),
+        cell_count=np.empty(0),
+        cell_mean=np.empty((0, p)),
+        cell_scatter=np.empty((0, p, p)),
+    )
 
 
 def patterns(
@@ -449,8 +456,8 @@ def _cells_without(
     at = np.minimum(np.searchsorted(known, keys[len(label) :]), len(known) - 1)
     there = (known[at] == keys[len(label) :]) & (minus[0] > 0)
     place = place[at[there]]
-    pairs = tuple(m[place] for m in moments), tuple(m[there] for m in minus)
-    for array, rest in zip(moments, unmerged_moments(*pairs), strict=True):
+    own, other = tuple(m[place] for m in moments), tuple(m[there] for m in minus)
+    for array, rest in zip(moments, unmerged_moments(own, other), strict=True):
         array[place] = rest
     return label, observed, *moments
 
