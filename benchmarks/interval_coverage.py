@@ -82,9 +82,7 @@ def exact_coverage(
     """Return the coverage of closed forms over tables drawn from the prior."""
     shares = []
     for simulated in simulations({name: subject}, "exact", rng, n_rows, tables):
-        model, found = simulated.model, simulated.statistics
-        seed = int(rng.integers(2**31))
-        posterior = Exact().infer(model, found, simulated.reader, seed)
+        posterior = Exact().infer(simulated.problem, int(rng.integers(2**31)))
         shares.append(covered(simulated, name, posterior, rng, rows, ends))
     return _line(name, "exact", n_rows, rows, shares)
 

@@ -20,7 +20,8 @@ from tables import normal_rows
 
 import bayesgen as bg
 from bayesgen.classes import class_prior
-from bayesgen.model import complete_model, model_statistics
+from bayesgen.model import model_statistics
+from bayesgen.problem import Problem
 from bayesgen.program import program
 
 MODELS = (
@@ -86,8 +87,8 @@ def _story(likelihood: object, X: np.ndarray, y: np.ndarray) -> Callable:
         blocks, encoded, y, np.ones(len(y)), n_classes=N_CLASSES, n_levels={"normal": ()}
     )
     classes = class_prior(1.0, np.arange(N_CLASSES), rows.count, frequencies=False)
-    model, statistics, _ = complete_model(classes, blocks, rows)
-    return program(model, statistics)
+    problem = Problem.of(classes, blocks, rows)
+    return program(problem.model, problem.statistics)
 
 
 if __name__ == "__main__":

@@ -120,13 +120,12 @@ def exact_ranks(
     """Return ranks among draws of closed forms."""
     every = []
     for simulated in simulations(subjects, "exact", rng, N_ROWS, fits):
-        model, rows = simulated.model, simulated.statistics
-        posterior = Exact().infer(model, rows, simulated.reader, 0)
+        posterior = Exact().infer(simulated.problem, 0)
         drawn: dict[str, Mapping] = dict(posterior.parameters(rng, draws))
         for name, part in posterior.model.blocks.items():
             if isinstance(part, HyperparameterMixture):
                 member = rng.choice(len(part.members), draws, p=np.exp(part.log_weight))
-                prior = strengths_of(model.blocks[name])
+                prior = strengths_of(simulated.model.blocks[name])
                 drawn[f"{name}.prior strengths"] = {
                     n: values[member] for n, values in prior.items()
                 }
@@ -145,7 +144,7 @@ def importance_ranks(
     every = []
     for simulated in simulations(subjects, "exact", rng, N_ROWS, fits, missing):
         sampler, seed = ImportanceSampling(draws=250), int(rng.integers(2**31))
-        posterior = sampler.infer(simulated.model, simulated.statistics, simulated.reader, seed)
+        posterior = sampler.infer(simulated.problem, seed)
         every.append(_ranked(simulated, posterior.parameters(rng, draws), rng))
     return stacked(every)
 
@@ -192,21 +191,21 @@ def unlabelled_ranks(
         y, weight = simulated.y[:LABELLED], np.ones(N_ROWS)
         labelled = model_statistics(model.blocks, seen, y, weight[:LABELLED], **sizes)
         others = UnlabelledRows(hidden, weight[LABELLED:], **sizes)
-        parts, seed = (model, labelled, simulated.reader, others), int(rng.integers(2**31))
-        posterior, _ = sampled_labels(method, *parts, seed)
+        problem, seed = simulated.problem.given(labelled), int(rng.integers(2**31))
+        posterior, _ = sampled_labels(method, problem, others, seed)
         drawn = {
             owner: {name: value[0, THIN - 1 :: THIN] for name, value in values.items()}
             for owner, values in posterior.params.items()
         }
         ranks = _ranked(dataclasses.replace(simulated, statistics=labelled), drawn, rng)
-        both = (
+        truth, draws = (
             {
                 f"{first}: log likelihood without labels": _log_likelihood(simulated, hidden, of),
                 f"{first}: P(y) of a new row": _probability(simulated, new, of),
             }
             for of in (simulated.truth, drawn)
         )
-        every.append(ranks | ranked(*both, rng))
+        every.append(ranks | ranked(truth, draws, rng))
     return stacked(every)
 
 

@@ -16,6 +16,7 @@ from bayesgen.likelihoods import KernelDensity, Likelihood
 from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture, resolve_family
 from bayesgen.likelihoods.kernel_density import LearnedKernelDensity
 from bayesgen.model import Model, ModelStatistics, Reader
+from bayesgen.problem import Problem
 from bayesgen.program import sample_prior
 
 N_CLASSES = 2
@@ -55,9 +56,10 @@ class Simulated:
     y: np.ndarray
 
     @property
-    def reader(self) -> Reader:
-        """How rows reach the likelihoods: as they are."""
-        return Reader(self.model.blocks, dict.fromkeys(self.model.blocks))
+    def problem(self) -> Problem:
+        """The model and the rows, which reach the likelihoods as they are."""
+        reader = Reader(self.model.blocks, dict.fromkeys(self.model.blocks))
+        return Problem(self.model, self.statistics, reader)
 
     def more(self, rng: np.random.Generator, n: int, name: str) -> tuple[np.ndarray, np.ndarray]:
         """Return n further rows of one block, and P(y = k given row, true parameters)."""

@@ -416,9 +416,9 @@ class _Inference:
 
         added: expected statistics of the unlabeled rows.
         """
-        weight = together(self.seen, self.state.classes)[1].sum()
+        seen = together(self.seen, self.state.classes)[1].sum()
         fitted = self.problem.statistics.count.sum()
-        if not np.isclose(weight, fitted) or self._class_of_few() is not None:
+        if not np.isclose(seen, fitted) or self._class_of_few() is not None:
             return
         judges = self._judges()
         logs = [

@@ -19,6 +19,7 @@ from bayesgen.inference import DrawsPosterior, ExactPosterior, Report, closed_bl
 from bayesgen.inference.nuts import CompiledNUTS
 from bayesgen.likelihoods import Bernoulli, Normal
 from bayesgen.model import Model
+from bayesgen.problem import Problem
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayesgen.errors.NotConverged")
 NO_REPORT = Report("nuts", 0.0, converged=True, outcome=Words(""))
@@ -35,9 +36,9 @@ OPEN = OpenBernoulli(**{k: getattr(CASES["Bernoulli"].prior, k) for k in ("prob"
 MIXED = {"Bernoulli": OPEN, "Normal": CASES["Normal"].prior}
 
 
-def require_mean_densities(draws: DrawsPosterior, built: tuple, x: dict) -> None:
+def require_mean_densities(draws: DrawsPosterior, built: Problem, x: dict) -> None:
     """Compare the mean over draws of the joint densities of rows with the closed form."""
-    model, statistics, reader = built
+    model, statistics, reader = built.model, built.statistics, built.reader
     n = len(next(iter(x.values())))
     exact = ExactPosterior(reader, NO_REPORT, model.posterior(statistics), 0).log_joint(x, n)
     relative = np.exp(draws.each_log_joint(x, n) - exact[:, None])
@@ -45,9 +46,9 @@ def require_mean_densities(draws: DrawsPosterior, built: tuple, x: dict) -> None
     assert np.abs(z).max() <= 5, np.abs(z).max()
 
 
-def drawn(built: tuple) -> DrawsPosterior:
+def drawn(built: Problem) -> DrawsPosterior:
     """Return draws of a model from closed forms alone."""
-    model, statistics, reader = built
+    model, statistics, reader = built.model, built.statistics, built.reader
     closed, rng = closed_blocks.closed_blocks(model, statistics), np.random.default_rng(3)
     assert closed == set(model.blocks)
     exact = closed_blocks.closed_posterior(model, statistics, closed)
@@ -72,13 +73,13 @@ def test_draws_have_the_closed_form_as_their_mean(name):
 def test_augmentation_keeps_the_kernels_of_a_closed_form():
     """They are in the posterior of the block, not in its prior."""
     names = "KernelDiscriminant", "MultivariateNormal"
-    (model, statistics, reader), x, _ = build({n: CASES[n].prior for n in names}, 30, gaps=True)
-    fit = bg.Augmentation(draws=200, warmup=5).infer(model, statistics, reader, 0)
-    alone = model.only({"KernelDiscriminant"}), statistics, reader
+    problem, x, _ = build({n: CASES[n].prior for n in names}, 30, gaps=True)
+    fit = bg.Augmentation(draws=200, warmup=5).infer(problem, 0)
     some = {"KernelDiscriminant": fit.blocks["KernelDiscriminant"]}
-    reader = dataclasses.replace(reader, kept={"KernelDiscriminant": None})
+    reader = dataclasses.replace(problem.reader, kept={"KernelDiscriminant": None})
+    alone = Problem(problem.model.only(some), problem.statistics, reader)
     draws = dataclasses.replace(fit, blocks=some, reader=reader)
-    require_mean_densities(draws, (*alone[:2], reader), few({n: x[n] for n in some}))
+    require_mean_densities(draws, alone, few({n: x[n] for n in some}))
 
 
 def from_the_prior(right: Callable) -> Callable:
@@ -108,7 +109,7 @@ FAULTS = {
 @pytest.mark.parametrize("fault", [None, *FAULTS])
 def test_wrong_draws_are_noticed(fault, monkeypatch):
     built, x, _ = build({"Normal": CASES["Normal"].prior}, 30)
-    model, statistics, reader = built
+    model, statistics, reader = built.model, built.statistics, built.reader
     # two equal blocks, for draws that depend on each other are most alike there
     model = Model(
         model.classes, {"Normal": model.blocks["Normal"], "again": model.blocks["Normal"]}
@@ -117,7 +118,7 @@ def test_wrong_draws_are_noticed(fault, monkeypatch):
     statistics = dataclasses.replace(statistics, blocks=blocks)
     reader = dataclasses.replace(reader, full=model.blocks, kept=dict.fromkeys(blocks))
     x = few(x | {"again": x["Normal"]})
-    built = model, statistics, reader
+    built = Problem(model, statistics, reader)
     if fault is None:
         require_mean_densities(drawn(built), built, x)
         return
@@ -136,22 +137,22 @@ def test_wrong_draws_are_noticed(fault, monkeypatch):
 def mixed():
     """Return a fitted mixed model, what it was built of, and its rows."""
     built, x, _ = build(MIXED, 30)
-    return TINY.infer(*built, seed=0), built, x
+    return TINY.infer(built, seed=0), built, x
 
 
 def test_only_the_block_without_a_closed_form_is_sampled(mixed, monkeypatch):
     asked = []
     monkeypatch.setattr(nuts, "model_log_density", lambda model, _: asked.append(model))
     monkeypatch.setattr(bg.NUTS, "sample", lambda *_: pytest.fail("not reached"))
-    model, statistics, reader = mixed[1]
     with pytest.raises(pytest.fail.Exception):
-        TINY.infer(model, statistics, reader, seed=0)
+        TINY.infer(mixed[1], seed=0)
     assert list(asked[0].blocks) == ["Bernoulli"]
     assert asked[0].classes.is_fixed
 
 
 def test_shapes_and_the_verdict(mixed):
-    fit, (model, _, _), _ = mixed
+    fit, problem, _ = mixed
+    model = problem.model
     assert fit.shape == (2, 70)
     assert list(fit.params) == ["class", *model.blocks]
     assert fit.params["class"]["probs"].shape == (2, 70, 3)
@@ -163,7 +164,7 @@ def test_shapes_and_the_verdict(mixed):
 
 def test_the_seed_repeats_every_draw(mixed):
     fit, built, _ = mixed
-    again, other = (TINY.infer(*built, seed=seed) for seed in (0, 1))
+    again, other = (TINY.infer(built, seed=seed) for seed in (0, 1))
     for owner, values in fit.params.items():
         for name, value in values.items():
             np.testing.assert_array_equal(again.params[owner][name], value)
@@ -172,9 +173,9 @@ def test_the_seed_repeats_every_draw(mixed):
 
 def test_mixed_draws_agree_with_the_closed_form():
     built, x, _ = build(MIXED, 30)
-    fit = dataclasses.replace(TINY, draws=600).infer(*built, seed=2)
+    fit = dataclasses.replace(TINY, draws=600).infer(built, seed=2)
     require_mean_densities(fit, built, few(x))
-    exact = built[0].posterior(built[1])
+    exact = built.model.posterior(built.statistics)
     rng = np.random.default_rng(5)
     for name, part in {**exact.blocks, "class": exact.classes}.items():
         draws = {k: v.reshape(4, 5_000, *v.shape[1:]) for k, v in part.draw(rng, 20_000).items()}
@@ -182,28 +183,29 @@ def test_mixed_draws_agree_with_the_closed_form():
 
 
 def test_a_model_with_a_closed_form_is_sampled_as_a_whole():
-    fit = TINY.infer(*build({"Bernoulli": CASES["Bernoulli"].prior}, 30)[0], seed=0)
+    fit = TINY.infer(build({"Bernoulli": CASES["Bernoulli"].prior}, 30)[0], seed=0)
     assert fit.report.verdict.endswith("inference='exact' gives independent draws of the same.")
     assert "Sampled:" not in fit.report.verdict
 
 
 def test_joint_blocks_with_missing_cells_are_sampled():
     built = build({n: CASES[n].prior for n in ("MultivariateNormal", "Normal")}, 30, gaps=True)[0]
-    assert closed_blocks.closed_blocks(*built[:2]) == {"Normal"}
+    assert closed_blocks.closed_blocks(built.model, built.statistics) == {"Normal"}
 
 
 def test_a_reference_prior_is_no_obstacle_where_it_is_not_sampled():
     built = build({"Bernoulli": OPEN, "Normal": Normal(prior="reference")}, 30)[0]
-    fit = TINY.infer(*built, seed=0)
+    fit = TINY.infer(built, seed=0)
     assert np.isfinite(fit.params["Normal"]["mean"]).all()
 
 
 def test_a_checkpoint_repeats_all_draws_and_belongs_to_all_blocks(tmp_path, monkeypatch):
     method = dataclasses.replace(TINY, checkpoint=str(tmp_path / "run.bgm"))
-    model, statistics, reader = build(MIXED, 30)[0]
-    first = method.infer(model, statistics, reader, seed=0)
+    problem = build(MIXED, 30)[0]
+    statistics = problem.statistics
+    first = method.infer(problem, seed=0)
     monkeypatch.setattr(CompiledNUTS, "taken", lambda *_: pytest.fail("it samples again"))
-    again = method.infer(model, statistics, reader, seed=0)
+    again = method.infer(problem, seed=0)
     for owner, values in first.params.items():
         for name, value in values.items():
             np.testing.assert_array_equal(again.params[owner][name], value)
@@ -211,7 +213,7 @@ def test_a_checkpoint_repeats_all_draws_and_belongs_to_all_blocks(tmp_path, monk
     moved = other.with_arrays({name: array * 1.5 for name, array in other.arrays().items()})
     blocks = statistics.blocks | {"Normal": moved}
     with pytest.raises(InvalidFile, match="data"):
-        method.infer(model, dataclasses.replace(statistics, blocks=blocks), reader, seed=0)
+        method.infer(problem.given(dataclasses.replace(statistics, blocks=blocks)), seed=0)
 
 
 # --- slow -------------------------------------------------------------------------------------
@@ -221,9 +223,10 @@ def test_a_checkpoint_repeats_all_draws_and_belongs_to_all_blocks(tmp_path, monk
 def test_agrees_with_sampling_everything():
     """A block with an LKJ prior beside two conjugate ones and their class probabilities."""
     names = "MultivariateNormal lkj", "Normal", "Categorical"
-    model, statistics, reader = build({name: CASES[name].prior for name in names}, 80)[0]
+    problem = build({name: CASES[name].prior for name in names}, 80)[0]
+    model, statistics = problem.model, problem.statistics
     method = dataclasses.replace(METHOD, target_accept=0.9)
-    fit = method.infer(model, statistics, reader, seed=3)
+    fit = method.infer(problem, seed=3)
     assert "Sampled: block 'MultivariateNormal lkj'" in fit.report.verdict
     every, _, _ = method.sample_model(model, statistics, 4)
     for owner, values in every.items():

@@ -17,6 +17,7 @@ from bayesgen.inference import NUTS, nuts
 from bayesgen.inference import hyperparameter_sampling as learning
 from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture, averaged
 from bayesgen.model import Model, ModelStatistics, Reader
+from bayesgen.problem import Problem
 
 LEARNED = {
     "Normal": {"mean_rows": (0.03, 10.0), "variance_rows": (0.5, 32.0)},
@@ -79,7 +80,8 @@ SAMPLER = NUTS(draws=500, warmup=300, chains=4, progress=False)
 def sampled(part, statistics, sampler=SAMPLER):
     model = Model(ClassPrior(np.full(3, 1 / 3), np.inf), {"block": part})
     counts = ModelStatistics(np.ones(3), {"block": statistics})
-    return sampler.infer(model, counts, Reader({"block": part}, {"block": None}), 0)
+    problem = Problem(model, counts, Reader({"block": part}, {"block": None}))
+    return sampler.infer(problem, 0)
 
 
 def fine(name, settings):

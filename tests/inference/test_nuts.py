@@ -20,7 +20,8 @@ from bayesgen.errors import UnsupportedOperation
 from bayesgen.inference import NUTS, nuts
 from bayesgen.inference.nuts import CHUNK, STATS, compiled
 from bayesgen.likelihoods import MultivariateNormal, Normal
-from bayesgen.model import complete_model, model_statistics
+from bayesgen.model import model_statistics
+from bayesgen.problem import Problem
 
 CLASSES = ClassPrior(np.array([0.2, 0.3, 0.5]), 6.0)
 TINY = NUTS(draws=70, warmup=120, chains=2)
@@ -29,14 +30,14 @@ TINY = NUTS(draws=70, warmup=120, chains=2)
 def build(
     likelihoods: dict, n: int, *, gaps: bool = False, classes: ClassPrior = CLASSES, seed: int = 1
 ) -> tuple:
-    """Return model, statistics and reader of blocks named after their case, and the rows."""
+    """Return the problem of blocks named after their case, and the rows."""
     cases = {name: CASES[name] for name in likelihoods}
     rows = {n_: c.rows(np.random.default_rng(seed), n, gaps) for n_, c in cases.items()}
     y = next(iter(rows.values()))[1]
     x = {name: table for name, (table, _) in rows.items()}
     levels = {name: case.n_levels for name, case in cases.items()}
     found = model_statistics(likelihoods, x, y, np.ones(n), n_classes=N_CLASSES, n_levels=levels)
-    return complete_model(classes, likelihoods, found), x, y
+    return Problem.of(classes, likelihoods, found), x, y
 
 
 # --- fast -------------------------------------------------------------------------------------
@@ -53,9 +54,9 @@ def tiny():
     caller, x = jax.jit(lambda x: jnp.sin(x) * x.sum()), jnp.linspace(0, 3, 7)
     before = np.asarray(caller(x))
     case = CASES["Bernoulli"]
-    first = TINY.infer(*build({"Bernoulli": case.prior}, 30)[0], seed=0)
+    first = TINY.infer(build({"Bernoulli": case.prior}, 30)[0], seed=0)
     first_compiled = len(heard)
-    second = TINY.infer(*build({"Bernoulli": case.vague}, 500, seed=2)[0], seed=1)
+    second = TINY.infer(build({"Bernoulli": case.vague}, 500, seed=2)[0], seed=1)
     second_compiled = len(heard) - first_compiled
     after = np.asarray(caller(x))
     return first, second, (first_compiled, second_compiled), (before, after)
@@ -91,7 +92,7 @@ def test_the_caller_keeps_single_precision(tiny):
 
 
 def test_equal_seeds_give_equal_draws_and_silence(tiny, capfd):
-    again = TINY.infer(*build({"Bernoulli": CASES["Bernoulli"].prior}, 30)[0], seed=0)
+    again = TINY.infer(build({"Bernoulli": CASES["Bernoulli"].prior}, 30)[0], seed=0)
     same = tiny[0].params["Bernoulli"]["prob"]
     np.testing.assert_array_equal(again.params["Bernoulli"]["prob"], same)
     assert capfd.readouterr() == ("", "")  # stderr is no terminal here
@@ -99,7 +100,7 @@ def test_equal_seeds_give_equal_draws_and_silence(tiny, capfd):
 
 def test_progress_can_be_forced(tiny, capfd):
     method = NUTS(draws=70, warmup=120, chains=2, progress=True)
-    method.infer(*build({"Bernoulli": CASES["Bernoulli"].prior}, 30)[0], seed=0)
+    method.infer(build({"Bernoulli": CASES["Bernoulli"].prior}, 30)[0], seed=0)
     assert "/190" in capfd.readouterr().err
 
 
@@ -108,7 +109,7 @@ def test_options_of_numpyro_reach_its_kernel():
     """A tree of depth d has at most 2^d - 1 steps."""
     method = NUTS(draws=30, warmup=30, chains=2, max_tree_depth=2, dense_mass=True, step_size=0.01)
     method = dataclasses.replace(method, adapt_step_size=False, progress=False)
-    found = method.infer(*build({"Bernoulli": CASES["Bernoulli"].prior}, 30)[0], seed=0)
+    found = method.infer(build({"Bernoulli": CASES["Bernoulli"].prior}, 30)[0], seed=0)
     assert (found.sample_stats["n_steps"] == 3).all()
 
 
@@ -123,7 +124,7 @@ def test_chunks_meet_at_the_warm_up(warmup, total):
 
 def test_reference_prior_is_refused():
     with pytest.raises(UnsupportedOperation, match="improper"):
-        TINY.infer(*build({"Normal": Normal(prior="reference")}, 30)[0], seed=0)
+        TINY.infer(build({"Normal": Normal(prior="reference")}, 30)[0], seed=0)
 
 
 # --- slow: law 11 -----------------------------------------------------------------------------
@@ -162,12 +163,10 @@ def flat(params: dict) -> np.ndarray:
 @pytest.mark.nightly
 def test_agrees_with_exact_draws():
     """All families at once: posterior means and variances of every parameter."""
-    (model, statistics, reader), _, _ = build(
-        {n: c.prior for n, c in TOLD.items() if n in CLOSED}, 30
-    )
-    fit = METHOD.infer(model, statistics, reader, seed=3)
+    problem = build({n: c.prior for n, c in TOLD.items() if n in CLOSED}, 30)[0]
+    fit = METHOD.infer(problem, seed=3)
     assert fit.report.converged, fit.report
-    rng, exact = np.random.default_rng(4), model.posterior(statistics)
+    rng, exact = np.random.default_rng(4), problem.model.posterior(problem.statistics)
     for name, part in {**exact.blocks, "class": exact.classes}.items():
         if not fit.params[name]:  # a kernel density of known bandwidth
             continue
@@ -179,7 +178,7 @@ def test_agrees_with_exact_draws():
 def test_given_class_probabilities_stay():
     given = ClassPrior(np.array([0.2, 0.3, 0.5]), np.inf)
     built = build({"Bernoulli": CASES["Bernoulli"].prior}, 30, classes=given)[0]
-    fit = TINY.infer(*built, seed=0)
+    fit = TINY.infer(built, seed=0)
     assert (fit.params["class"]["probs"] == given.probs).all()
     assert fit.params["class"]["probs"].shape == (2, 70, N_CLASSES)
 
@@ -200,7 +199,7 @@ def test_lkj_agrees_with_the_direct_program(covariance, program):
     part = MultivariateNormal(covariance, prior="lkj", **guess)
     built, x, y = build({"MultivariateNormal lkj": part}, 80, gaps=True)
     # few rows in the smallest class leave its matrix almost singular: short steps
-    fit = NUTS(draws=800, warmup=600, target_accept=0.95).infer(*built, seed=5)
+    fit = NUTS(draws=800, warmup=600, target_accept=0.95).infer(built, seed=5)
     assert fit.report.converged, fit.report
     model = runpy.run_path(str(Path(__file__).parents[2] / "models" / f"{program}.py"))["model"]
     with jax.enable_x64(True):

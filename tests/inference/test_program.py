@@ -18,15 +18,16 @@ from bayesgen.classes import ClassPrior
 from bayesgen.inference.log_density import arrays, model_log_density
 from bayesgen.inference.missing import complete_statistics
 from bayesgen.likelihoods import Bernoulli, Categorical, Multinomial, MultivariateNormal, Normal
-from bayesgen.model import complete_model, model_statistics
+from bayesgen.model import model_statistics
+from bayesgen.problem import Problem
 from bayesgen.program import program
 
 N = 30
 DIRICHLET = ClassPrior(np.array([0.2, 0.3, 0.5]), 6.0)
 
 
-def build(blocks: dict, classes: ClassPrior = DIRICHLET, table: dict | None = None) -> tuple:
-    """Return model, statistics and reader of blocks over incomplete rows."""
+def build(blocks: dict, classes: ClassPrior = DIRICHLET, table: dict | None = None) -> Problem:
+    """Return the problem of blocks over incomplete rows."""
     rng = np.random.default_rng(1)
     cases = {name: CASES[name] for name in blocks}
     rows = {name: case.rows(np.random.default_rng(2), N, gaps=True) for name, case in cases.items()}
@@ -34,7 +35,7 @@ def build(blocks: dict, classes: ClassPrior = DIRICHLET, table: dict | None = No
     y, weight = next(iter(rows.values()))[1], rng.integers(1, 3, N).astype(float)
     levels = {name: case.n_levels for name, case in cases.items()}
     found = model_statistics(blocks, x, y, weight, n_classes=N_CLASSES, n_levels=levels)
-    return complete_model(classes, blocks, found)
+    return Problem.of(classes, blocks, found)
 
 
 def evaluate(model: object, statistics: object, seed: int = 3) -> tuple[dict, dict, dict]:
@@ -81,7 +82,8 @@ def free_entries(site: str, shape: tuple[int, ...]) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def everything():
-    model, statistics, _ = build({name: case.prior for name, case in TOLD.items()})
+    problem = build({name: case.prior for name, case in TOLD.items()})
+    model, statistics = problem.model, problem.statistics
     found, values, jacobians = evaluate(model, statistics)
     params = {name: {} for name in ("class", *model.blocks)}
     for site, value in values.items():
@@ -143,7 +145,8 @@ def test_coordinates_have_unit_scale():
 def test_a_class_without_rows_is_no_nan():
     """0 rows times log 0: an empirical class prior gives an absent class the probability 0."""
     classes = ClassPrior(np.array([0.4, 0.6, 0.0]), np.inf)
-    model, statistics, _ = build({"Bernoulli": Bernoulli()}, classes)
+    problem = build({"Bernoulli": Bernoulli()}, classes)
+    model, statistics = problem.model, problem.statistics
     none = statistics.count * np.array([1.0, 1.0, 0.0])
     statistics = type(statistics)(none, statistics.blocks)
     assert np.isfinite(list(evaluate(model, statistics)[0].values())).all()
@@ -153,7 +156,8 @@ def test_a_column_of_levels_never_observed():
     case = CASES["Categorical"]
     x = case.rows(np.random.default_rng(2), N)[0]
     x[:, 1] = -1
-    model, statistics, reader = build({"Categorical": Categorical()}, table={"Categorical": x})
+    problem = build({"Categorical": Categorical()}, table={"Categorical": x})
+    model, statistics, reader = problem.model, problem.statistics, problem.reader
     assert model.blocks["Categorical"].n_levels == (2, 0, 5)
     assert (reader.read({"Categorical": x})["Categorical"][:, 1] == -1).all()
     values = parameters_at_the_centre(model, statistics)
@@ -173,7 +177,8 @@ def parameters_at_the_centre(model: object, statistics: object) -> dict:
 
 def test_log_densities_of_equal_settings_are_equal():
     def key(**settings):
-        model, statistics, _ = build({"Normal": Normal(**settings)})
+        problem = build({"Normal": Normal(**settings)})
+        model, statistics = problem.model, problem.statistics
         return model_log_density(model, statistics)
 
     assert key(mean=0.0) == key(mean=1.0, variance=3.0, variance_rows=7)
@@ -183,7 +188,8 @@ def test_log_densities_of_equal_settings_are_equal():
 
 def test_program_simulates_from_the_prior():
     """Without rows the program is the prior: proportions average to the guess."""
-    model, statistics, _ = build({"Bernoulli": CASES["Bernoulli"].prior})
+    problem = build({"Bernoulli": CASES["Bernoulli"].prior})
+    model, statistics = problem.model, problem.statistics
     with jax.enable_x64(True):
         story = program(model, statistics)
         keys = jax.random.split(jax.random.key(1), 4000)

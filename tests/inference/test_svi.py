@@ -12,7 +12,8 @@ from bayesgen.classes import ClassPrior
 from bayesgen.errors import UnsupportedOperation
 from bayesgen.inference import MAP, MLE
 from bayesgen.inference.point_estimates import GRADIENT_TOLERANCE
-from bayesgen.model import complete_model, model_statistics
+from bayesgen.model import model_statistics
+from bayesgen.problem import Problem
 
 N = 300
 CLASSES = ClassPrior(np.array([0.2, 0.3, 0.5]), 6.0)
@@ -22,8 +23,8 @@ BOTH = [name for name in CLOSED if name in TOLD]
 """With a closed form, and a program to optimise."""
 
 
-def blocks_of(gaps: bool, names: list[str], vague: bool = False) -> tuple:
-    """Return model, statistics and reader of one block for each case."""
+def blocks_of(gaps: bool, names: list[str], vague: bool = False) -> Problem:
+    """Return the problem of one block for each case."""
     rows = {name: CASES[name].rows(np.random.default_rng(1), N, gaps) for name in names}
     likelihoods = {name: CASES[name].vague if vague else CASES[name].prior for name in names}
     found = model_statistics(
@@ -34,7 +35,7 @@ def blocks_of(gaps: bool, names: list[str], vague: bool = False) -> tuple:
         n_classes=N_CLASSES,
         n_levels={name: CASES[name].n_levels for name in names},
     )
-    return complete_model(CLASSES, likelihoods, found)
+    return Problem.of(CLASSES, likelihoods, found)
 
 
 def same_params(found: dict, expected: dict, rtol: float = 1e-4) -> None:
@@ -62,8 +63,8 @@ def everything():
 @pytest.mark.parametrize("method", [MAP, MLE])
 def test_svi_lands_on_the_closed_form(method, everything):
     """Joint normals are incomplete here: Newton's method stands in for their closed form."""
-    svi = method(solver="svi").infer(*everything, seed=0)
-    closed = method().infer(*everything, seed=0)
+    svi = method(solver="svi").infer(everything, seed=0)
+    closed = method().infer(everything, seed=0)
     assert svi.report.converged, svi.report
     assert svi.report.details["gradient_norm"] < GRADIENT_TOLERANCE
     # missing values leave the likelihood of some cells of a joint table nearly flat
@@ -79,9 +80,9 @@ def test_svi_lands_on_the_closed_form(method, everything):
 @pytest.mark.parametrize("method", [MAP, MLE])
 def test_svi_lands_on_the_closed_form_of_a_few(method):
     blocks = blocks_of(True, ["Normal", "Categorical"])
-    svi = method(solver="svi").infer(*blocks, seed=0)
+    svi = method(solver="svi").infer(blocks, seed=0)
     assert svi.report.converged
-    same_params(svi.params, method().infer(*blocks, seed=0).params)
+    same_params(svi.params, method().infer(blocks, seed=0).params)
 
 
 @pytest.mark.slow
@@ -89,8 +90,8 @@ def test_svi_lands_on_the_closed_form_of_a_few(method):
 def test_mode_under_lkj(gaps):
     """No closed form: nothing near the answer is higher, in steps of a thousandth of a width."""
     name = "MultivariateNormal lkj"
-    model, statistics, reader = blocks_of(gaps, [name, "Bernoulli"])
-    found = MAP().infer(model, statistics, reader, 0)
+    problem = blocks_of(gaps, [name, "Bernoulli"])
+    model, statistics, found = problem.model, problem.statistics, MAP().infer(problem, 0)
     assert found.report.converged and "gradient_norm" in found.report.details
     part, rows = model.blocks[name], statistics.blocks[name]
     best = {k: v[0, 0] for k, v in found.params[name].items()}
@@ -113,12 +114,12 @@ def test_mode_under_lkj(gaps):
 def test_guesses_do_not_change_the_maximum(everything):
     """Maximum likelihood ignores priors: other guesses, same answer."""
     other = blocks_of(True, BOTH, vague=True)
-    same_params(MLE().infer(*other, seed=0).params, MLE().infer(*everything, seed=0).params)
+    same_params(MLE().infer(other, seed=0).params, MLE().infer(everything, seed=0).params)
 
 
 def test_bias_correction_is_no_optimum():
     with pytest.raises(UnsupportedOperation, match="n - 1"):
-        MLE(bias_corrected=True, solver="svi").infer(*blocks_of(False, ["Normal"]), seed=0)
+        MLE(bias_corrected=True, solver="svi").infer(blocks_of(False, ["Normal"]), seed=0)
 
 
 def test_compiled_once_for_one_structure():
@@ -127,5 +128,5 @@ def test_compiled_once_for_one_structure():
     point_estimates._compiled.cache_clear()
     names = ["Normal"]
     for vague in (False, True):
-        MAP(solver="svi").infer(*blocks_of(False, names, vague), seed=0)
+        MAP(solver="svi").infer(blocks_of(False, names, vague), seed=0)
     assert point_estimates._compiled.cache_info().misses == 1

@@ -7,7 +7,6 @@ import pytest
 from unlabelled_cases import FEW, TABLE, harmless
 
 import bayesgen as bg
-from bayesgen.inference.unlabelled_rows import kept
 from bayesgen.model import model_statistics
 
 READ = {"a": bg.Normal(variance_rows=200), "b": bg.Categorical()}
@@ -27,14 +26,15 @@ def sampled():
 
 def enumerated(clf):
     """The same over all labelings, under the prior that the fit completed."""
-    model, labelled, reader = clf.state_.complete(clf.class_prior, frequencies=False)
+    problem = clf.state_.problem(clf.class_prior)
+    model, reader = problem.model, problem.reader
     (rows,) = clf._training
     encoded = rows.unlabelled.encode(clf.state_.schema, "missing")
     sizes = {"n_classes": 2, "n_levels": {"a": (), "b": (3,)}}
     logs, moments = [], []
     for y in itertools.product([0, 1], repeat=HIDDEN):
         own = model_statistics(reader.full, encoded, np.array(y), np.ones(HIDDEN), **sizes)
-        whole = labelled + kept(reader, own)
+        whole = problem.plus(own).statistics
         logs.append(model.log_evidence(whole))
         after = model.posterior(whole).blocks["a"]
         # of a Gamma law, of half as many rows

@@ -28,7 +28,8 @@ from bayesgen.errors import UnsupportedOperation
 from bayesgen.inference import MAP, MLE, unlabelled_density, unlabelled_draws, unlabelled_rows
 from bayesgen.inference.unlabelled_rows import UnlabelledRows, maximize
 from bayesgen.likelihoods import Normal
-from bayesgen.model import complete_model, model_statistics
+from bayesgen.model import model_statistics
+from bayesgen.problem import Problem
 
 
 def enumerated():
@@ -212,9 +213,12 @@ def test_faults_of_the_sampler_are_found(fault, monkeypatch):
 
 def law_every_chain_draws_its_own_labels():
     """Certain labels of one class in one chain, and of the other in the other, for 60 rows."""
-    model, nothing, reader, rows = mixture_parts(np.linspace(-1, 1, 60)[:, None])
-    chain = unlabelled_draws._Chain(model, nothing, reader, rows, np.random.default_rng(0))
-    start = {"class": model.classes.draw(chain.rng, 2), "x": model.blocks["x"].draw(chain.rng, 2)}
+    problem, rows = mixture_parts(np.linspace(-1, 1, 60)[:, None])
+    chain = unlabelled_draws._Chain(problem, rows, np.random.default_rng(0))
+    start = {
+        "class": problem.model.classes.draw(chain.rng, 2),
+        "x": problem.model.blocks["x"].draw(chain.rng, 2),
+    }
     certain = np.full((60, 2, 2), -np.inf)
     certain[:, [0, 1], [0, 1]] = 0.0
     probs = chain.swept(start, certain)[0]["class"]["probs"]
@@ -311,16 +315,15 @@ def mixture_parts(x, size=2):
     )
     prior = ClassPrior(np.full(size, 1 / size), float(size))
     whole = rows.statistics({"x": Normal()}, np.full((len(x), size), 1 / size))
-    model, _, reader = complete_model(prior, {"x": Normal()}, whole)
-    return model, nothing, reader, rows
+    return Problem.of(prior, {"x": Normal()}, whole).given(nothing), rows
 
 
 def test_em_without_labelled_rows_is_a_gaussian_mixture():
     rng = np.random.default_rng(1)
     x = np.concatenate([rng.normal(-2, 1, (80, 2)), rng.normal(1.5, [0.5, 2], (60, 2))])
     shares = rng.dirichlet([1, 1], len(x))
-    model, nothing, reader, rows = mixture_parts(x)
-    found = maximize(MLE(variance_floor=0.0), model, nothing, reader, rows, shares)
+    problem, rows = mixture_parts(x)
+    found = maximize(MLE(variance_floor=0.0), problem, rows, shares)
     assert found.converged
     resp = found.shares
     start = {
@@ -339,8 +342,8 @@ def test_the_observed_likelihood_never_falls():
     rng = np.random.default_rng(2)
     x = np.concatenate([rng.normal(-1, 1, (50, 2)), rng.normal(1.5, [0.5, 2], (40, 2))])
     x[rng.random(x.shape) < 0.1] = np.nan
-    model, nothing, reader, rows = mixture_parts(x, 3)
-    found = maximize(MLE(), model, nothing, reader, rows, rng.dirichlet([1, 1, 1], len(x)))
+    problem, rows = mixture_parts(x, 3)
+    found = maximize(MLE(), problem, rows, rng.dirichlet([1, 1, 1], len(x)))
     steps = np.diff(found.heights)
     assert len(steps) > 10
     assert (steps > -1e-9).all()
@@ -349,11 +352,11 @@ def test_the_observed_likelihood_never_falls():
 def test_the_observed_posterior_never_falls():
     rng = np.random.default_rng(3)
     x = np.concatenate([rng.normal(-1, 1, (50, 1)), rng.normal(1.5, 0.5, (40, 1))])
-    model, nothing, reader, rows = mixture_parts(x)
-    prior, heights = model.blocks["x"], []
+    problem, rows = mixture_parts(x)
+    prior, heights = problem.model.blocks["x"], []
     shares = rng.dirichlet([1, 1], len(x))
     for _ in range(30):
-        found = maximize(MAP(), model, nothing, reader, rows, shares, tolerance=2.0)
+        found = maximize(MAP(), problem, rows, shares, tolerance=2.0)
         mean, variance = (found.params["x"][name] for name in ("mean", "variance"))
         degrees = prior.variance_rows
         # log density of (mean, log variance)
@@ -405,8 +408,8 @@ def test_a_sampled_row_of_weight_2_counts_twice():
 
 
 def test_a_row_of_weight_2_is_drawn_two_labels(rng):
-    model, nothing, reader, rows = mixture_parts(np.array([[-1.0], [1.0]]))
-    chain = unlabelled_draws._Chain(model, nothing, reader, rows.times(2), rng)
+    problem, rows = mixture_parts(np.array([[-1.0], [1.0]]))
+    chain = unlabelled_draws._Chain(problem, rows.times(2), rng)
     counts = np.array([chain._labelled(np.zeros((2, 2))).count for _ in range(200)])
     assert (counts.sum(axis=1) == 4).all()
     # one label for both copies of a row leaves none odd

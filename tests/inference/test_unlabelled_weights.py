@@ -11,7 +11,7 @@ from unlabelled_cases import FEW, MODELS, TABLE, few_labels, fitted, harmless
 
 import bayesgen as bg
 from bayesgen.errors import BayesgenWarning, UnlabelledHurts, UnsupportedOperation
-from bayesgen.inference import unlabelled_rows, unlabelled_weights
+from bayesgen.inference import unlabelled_weights
 from bayesgen.likelihoods import Normal
 from bayesgen.model import model_statistics
 
@@ -23,13 +23,14 @@ def test_left_out_scores_are_those_of_statistics_without_the_row(name):
     X, marked, _ = few_labels()
     clf = MODELS[name]().fit(X, marked)
     state, prior = clf.state_, clf.class_prior
-    model, statistics, reader = state.complete(prior, frequencies=False)
+    problem = state.problem(prior)
+    model, reader = problem.model, problem.reader
     (rows,) = clf._training
     encoded = rows.labelled.encode(state.schema, "missing")
     y = rows.labelled.codes
-    part = unlabelled_rows.kept(reader, state.unlabelled.added[0])
+    part = state.unlabelled.added[0]
     judges = unlabelled_weights.LabelledRows(encoded, y, np.ones(12), np.ones(12))
-    found = unlabelled_weights.left_out(model, statistics + part, reader, judges)
+    found = unlabelled_weights.left_out(problem.plus(part), judges)
     for i in range(12):
         others = np.delete(np.arange(12), i)
         cells = {block: x[others] for block, x in encoded.items()}
@@ -37,7 +38,7 @@ def test_left_out_scores_are_those_of_statistics_without_the_row(name):
         rest = model_statistics(
             reader.full, cells, y[others], np.ones(11), n_classes=3, n_levels=n_levels
         )
-        after = model.posterior(unlabelled_rows.kept(reader, rest) + part)
+        after = model.posterior(reader.kept_of(rest + part))
         one = reader.read({block: x[i : i + 1] for block, x in encoded.items()})
         joint = after.classes.log_predictive() + sum(
             family.log_predictive(one[block])[0] for block, family in after.blocks.items()
@@ -158,9 +159,9 @@ def test_unlabelled_rows_do_not_judge(monkeypatch):
     sizes = []
     left_out = unlabelled_weights.left_out
 
-    def watched(model, statistics, reader, rows, centers=None):
+    def watched(problem, rows, centers=None):
         sizes.append(len(rows.y))
-        return left_out(model, statistics, reader, rows, centers)
+        return left_out(problem, rows, centers)
 
     monkeypatch.setattr(unlabelled_weights, "left_out", watched)
     bg.NaiveBayes().fit(X, marked)

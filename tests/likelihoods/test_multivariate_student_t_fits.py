@@ -14,7 +14,8 @@ import bayesgen as bg
 from bayesgen.classes import ClassPrior
 from bayesgen.inference import MAP, MLE, NUTS
 from bayesgen.likelihoods import MultivariateStudentT
-from bayesgen.model import complete_model, model_statistics
+from bayesgen.model import model_statistics
+from bayesgen.problem import Problem
 
 CLASSES = ClassPrior(np.array([0.2, 0.3, 0.5]), 6.0)
 PROGRAM = Path(__file__).parents[2] / "models" / "robust_student_t.py"
@@ -41,8 +42,8 @@ def maximum():
     tables = {"given": x, "shared": x, "learned": astray(np.random.default_rng(1), 120, 0.2)[0]}
     weight = rng.integers(1, 3, len(y)).astype(float)
     sizes = {"n_classes": N_CLASSES, "n_levels": dict.fromkeys(blocks, ())}
-    built = complete_model(CLASSES, blocks, model_statistics(blocks, tables, y, weight, **sizes))
-    fit = MLE().infer(*built, seed=0)
+    built = Problem.of(CLASSES, blocks, model_statistics(blocks, tables, y, weight, **sizes))
+    fit = MLE().infer(built, seed=0)
     params = {n: {k: v[0, 0] for k, v in fit.params[n].items()} for n in blocks}
     return fit, params, x, y, weight, built
 
@@ -128,8 +129,9 @@ def reported():
     out: dict = {name: [] for name in (*blocks, "normal", "degrees")}
     for table in (x, wild):
         rows = model_statistics(blocks, dict.fromkeys(blocks, table), labels, np.ones(150), **sizes)
-        model, statistics, reader = complete_model(CLASSES, blocks, rows)
-        fit = MAP().infer(model, statistics, reader, seed=0)
+        problem = Problem.of(CLASSES, blocks, rows)
+        model = problem.model
+        fit = MAP().infer(problem, seed=0)
         assert fit.report.converged
         for name, part in model.blocks.items():
             params = {k: v[0, 0] for k, v in fit.params[name].items()}
@@ -176,7 +178,7 @@ def test_nuts_agrees_with_the_direct_program():
     blocks = {"b": MultivariateStudentT(**guess, scale=4.0, covariance_rows=3.0)}
     sizes = {"n_classes": N_CLASSES, "n_levels": {"b": ()}}
     rows = model_statistics(blocks, {"b": x}, y, np.ones(60), **sizes)
-    fit = NUTS(draws=1000, warmup=600).infer(*complete_model(CLASSES, blocks, rows), seed=1)
+    fit = NUTS(draws=1000, warmup=600).infer(Problem.of(CLASSES, blocks, rows), seed=1)
     assert fit.report.converged, fit.report
     model = runpy.run_path(str(PROGRAM))["model"]
     settings = guess | {"variance": np.array([4.0]), "variance_rows": 3.0, "n_classes": 3}

@@ -11,7 +11,8 @@ from laws import story_density
 from bayesgen.classes import ClassPrior
 from bayesgen.inference import MLE, NUTS
 from bayesgen.likelihoods import MultivariateNormal, SharedCorrelationNormal
-from bayesgen.model import complete_model, model_statistics
+from bayesgen.model import model_statistics
+from bayesgen.problem import Problem
 
 CLASSES = ClassPrior(np.array([0.2, 0.3, 0.5]), 6.0)
 
@@ -35,8 +36,8 @@ def maximum():
     weight = np.random.default_rng(2).integers(1, 3, len(y)).astype(float)
     blocks = {name: SharedCorrelationNormal() for name in tables}
     sizes = {"n_classes": N_CLASSES, "n_levels": dict.fromkeys(tables, ())}
-    built = complete_model(CLASSES, blocks, model_statistics(blocks, tables, y, weight, **sizes))
-    fit = MLE().infer(*built, seed=0)
+    built = Problem.of(CLASSES, blocks, model_statistics(blocks, tables, y, weight, **sizes))
+    fit = MLE().infer(built, seed=0)
     params = {n: {k: v[0, 0] for k, v in fit.params[n].items()} for n in tables}
     return fit, params, tables, y, weight, built
 
@@ -170,8 +171,8 @@ def test_nuts_with_one_class_agrees_with_lkj():
         blocks, y = {"b": part}, np.zeros(60, int)
         sizes = {"n_classes": 1, "n_levels": {"b": ()}}
         rows = model_statistics(blocks, {"b": x}, y, np.ones(60), **sizes)
-        built = complete_model(ClassPrior(np.ones(1), np.inf), blocks, rows)
-        fit = NUTS(draws=1000, warmup=600, target_accept=0.9).infer(*built, seed=1)
+        built = Problem.of(ClassPrior(np.ones(1), np.inf), blocks, rows)
+        fit = NUTS(draws=1000, warmup=600, target_accept=0.9).infer(built, seed=1)
         assert fit.report.converged, fit.report
         params = fit.params["b"]
         factor = params.get("cholesky")

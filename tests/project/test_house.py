@@ -122,6 +122,39 @@ def _is_self(node: ast.AST) -> bool:
     return isinstance(node, ast.Name) and node.id in ("self", "cls")
 
 
+def packed(source: str) -> list[str]:
+    """Return the local tuples that are unpacked into the arguments of a call.
+
+    Arguments that travel together are a concept without a name, and nobody checks their order.
+    """
+    functions = [n for n in ast.walk(parsed(source)) if isinstance(n, ast.FunctionDef)]
+    return sorted({name for f in functions for name in _tuples(f) & _unpacked(f)})
+
+
+def _tuples(function: ast.FunctionDef) -> set[str]:
+    """Return the names that a function gives to tuples and to generators of arguments."""
+    pairs = []
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                several = isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple)
+                pairs += (
+                    list(zip(target.elts, node.value.elts, strict=True))
+                    if several
+                    else [(target, node.value)]
+                )
+    kinds = ast.Tuple | ast.GeneratorExp
+    return {t.id for t, value in pairs if isinstance(t, ast.Name) and isinstance(value, kinds)}
+
+
+def _unpacked(function: ast.FunctionDef) -> set[str]:
+    """Return the names that calls in a function unpack; a shape is one, and its order its own."""
+    calls = [node for node in ast.walk(function) if isinstance(node, ast.Call)]
+    calls = [call for call in calls if getattr(call.func, "attr", "") != "reshape"]
+    stars = [arg.value for call in calls for arg in call.args if isinstance(arg, ast.Starred)]
+    return {star.id for star in stars if isinstance(star, ast.Name)}
+
+
 def words(name: str) -> set[str]:
     """Return the words of a name, of either style."""
     return {part.lower() for part in re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])", name)}
@@ -175,6 +208,11 @@ def test_no_class_has_many_ancestors_of_ours():
 
 def test_no_folder_reaches_into_the_private_names_of_another():
     found = {m: reaches(m, path.read_text(encoding="utf-8")) for m, path in MODULES.items()}
+    assert {module: names for module, names in found.items() if names} == {}
+
+
+def test_arguments_are_not_packed_in_tuples():
+    found = {m: packed(p.read_text(encoding="utf-8")) for m, p in MODULES.items()}
     assert {module: names for module, names in found.items() if names} == {}
 
 
@@ -245,6 +283,19 @@ def test_planted_cycles_are_found(graph, found):
 )
 def test_planted_reaches_are_found(source, found):
     assert reaches("bayesgen.plots.style", source) == found
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ("parts = x, y\n    return g(*parts)", ["parts"]),
+        ("seed, parts = 1, (x, y)\n    return g(seed, *parts)", ["parts"]),
+        ("both = (h(a) for a in (x, y))\n    return g(*both)", ["both"]),
+        ("parts = h(x)\n    return g(*parts), x.reshape(*x.shape[:-1], 1)", []),
+    ],
+)
+def test_planted_packing_is_found(body, found):
+    assert packed(f"def f(x, y):\n    {body}") == found
 
 
 @pytest.mark.parametrize(

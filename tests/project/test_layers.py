@@ -21,7 +21,7 @@ ORDER = (
         "likelihoods",
         "persist",
     ),
-    *("classes", "model", "program", "inference", "user_program"),
+    *("classes", "model", "problem", "program", "inference", "user_program"),
     *("predict", "decide", "calibrate", "diagnose", "explain", "plots", "prevalence", "page"),
     *("compare", "report", "estimators", "datasets", "cli", "__init__"),
 )
