@@ -167,8 +167,8 @@ def _rows(X: object, y: object) -> ComparedRows:
     if target.n_rows != table.n_rows:
         raise wrong_length(target.n_rows, table.n_rows)
     there = np.ones(table.n_rows, dtype=bool) if target.there is None else target.there
-    parts = np.flatnonzero(there), np.flatnonzero(~there)
-    return ComparedRows(_declare_levels(X, table), table, labels, np.unique(labels), *parts)
+    at, rest = np.flatnonzero(there), np.flatnonzero(~there)
+    return ComparedRows(_declare_levels(X, table), table, labels, np.unique(labels), at, rest)
 
 
 def _suspicions(table: Table) -> tuple[Note, ...]:

@@ -48,8 +48,8 @@ class PrevalenceDisplay:
         """
         pyplot()  # refuse before anything is computed
         names, ends = [str(label) for label in found.classes.tolist()], found.interval(prob)
-        parts = found.mean.to_numpy(), ends.to_numpy(), found.trained.to_numpy(), prob
-        return cls(names, *parts).plot(ax=ax)
+        mean, trained = found.mean.to_numpy(), found.trained.to_numpy()
+        return cls(names, mean, ends.to_numpy(), trained, prob).plot(ax=ax)
 
     def plot(self, ax: Axes = None) -> "PrevalenceDisplay":
         """Draw; returns self."""

@@ -96,8 +96,9 @@ class DensityDisplay:
             heights = _heights(log_density)
             look = {"colors": color(k), "linestyles": [line(k)]}
             widths = [0.9, 1.5, 2.1][-len(heights) :]
-            plane = (self.across, self.up, log_density)
-            self.ax_.contour(*plane, levels=heights, linewidths=widths, **look)
+            self.ax_.contour(
+                self.across, self.up, log_density, levels=heights, linewidths=widths, **look
+            )
         title = "contours hold 10, 50 and 90 % of a class"
         _finish(self, title, own=ax is None, size="medium", legend={"frameon": False})
         return self
@@ -186,7 +187,8 @@ class RegionDisplay:
     def plot(self, ax: Axes = None) -> "RegionDisplay":
         """Draw; returns self."""
         self.figure_, (self.ax_,) = panels(ax, 1, size=(5.6, 4.6))
-        extent, plane = (*self.across[[0, -1]], *self.up[[0, -1]]), (self.across, self.up)
+        across, up = self.across, self.up
+        extent = (*across[[0, -1]], *up[[0, -1]])
         look = {"origin": "lower", "aspect": "auto", "interpolation": "bilinear", "zorder": 0}
         self.ax_.imshow(_shades(self.probability), extent=extent, **look)
         best = np.sort(self.probability, axis=0)
@@ -196,16 +198,16 @@ class RegionDisplay:
         for k in range(len(self.classes)):
             signed = np.where(decided == k, border, -border)
             if (decided == k).any() and (decided != k).any():
-                self.ax_.contour(*plane, signed, levels=[0.0], colors=INK, linewidths=1.2)
+                self.ax_.contour(across, up, signed, levels=[0.0], colors=INK, linewidths=1.2)
         if self.unsure is not None:
             title.append("hatched: the border may lie here")
             if self.unsure.any():
                 look = {"levels": [0.5, 1.5], "colors": "none", "hatches": ["////"]}
-                self.ax_.contourf(*plane, self.unsure.astype(float), **look)
+                self.ax_.contourf(across, up, self.unsure.astype(float), **look)
         if self.typical is not None:
             title.append(f"dotted: beyond, typicality < {self.novelty:g}")
             look = {"colors": INK, "linestyles": "dotted", "linewidths": 1.8}
-            self.ax_.contour(*plane, self.typical, levels=[self.novelty], **look)
+            self.ax_.contour(across, up, self.typical, levels=[self.novelty], **look)
         _finish(self, "\n".join(title), own=ax is None, size="small", legend={"framealpha": 0.8})
         return self
 
