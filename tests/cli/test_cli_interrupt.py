@@ -6,6 +6,7 @@ import sys
 import time
 
 import pytest
+from paces import fast_only
 
 from bayesgen.cli import data, main
 
@@ -65,9 +66,8 @@ def started(code, folder, *arguments):
     return subprocess.Popen(command, **pipes, cwd=folder, text=True)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS, ids=["compare", "fit"])
-@pytest.mark.parametrize("seconds", [0.05, 1.0, 2.0, 3.0, 5.0])
+@pytest.mark.parametrize("seconds", fast_only([], [0.05, 1.0, 2.0, 3.0, 5.0], slow=[0.05, 3.0]))
 def test_ctrl_c_always_ends(command, seconds, tmp_path):
     process = started(CODE, tmp_path, *command)
     assert process.stderr.readline() == "ready\n"

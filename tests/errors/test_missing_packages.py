@@ -78,6 +78,7 @@ def test_report_command_names_the_extra_before_it_reads(bare, capsys, tmp_path):
     assert not page.exists()
 
 
+@pytest.mark.slow
 def test_what_draws_nothing_needs_no_extra(bare):
     X, y = bg.datasets.load_iris()
     clf = bg.LDA().fit(X, y)

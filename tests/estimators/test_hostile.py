@@ -201,9 +201,11 @@ OF_STACKS = [
     *(name for name in MODELS if name.startswith("stack")),
 ]
 
+SLOW = ["naive columns", "naive pattern learned", "stack"]
+
 
 @pytest.mark.parametrize("table", [name for name in NAMED if name != "wide"])
-@pytest.mark.parametrize("name", fast_only(["kernel discriminant", "naive columns"], OF_STACKS))
+@pytest.mark.parametrize("name", fast_only(["kernel discriminant"], OF_STACKS, slow=SLOW))
 def test_named_tables(name: str, table: str) -> None:
     """Each answer is finite, or one sentence; a saved model says the same."""
     answers_of_named(name, table)

@@ -156,6 +156,7 @@ def test_loo_where_one_row_keeps_a_column_from_being_constant(make):
     np.testing.assert_allclose(found[0], again[0, 1], atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [bg.MAP, bg.MLE])
 def test_a_column_of_one_level_has_no_coordinates(method):
     """NumPyro divided by the number of them."""
@@ -164,6 +165,7 @@ def test_a_column_of_one_level_has_no_coordinates(method):
     np.testing.assert_allclose(by_svi.predict_proba(X), closed.predict_proba(X), rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_an_optimiser_that_ends_nowhere_says_so():
     """A level with 1e-6 of the weight: probabilities under e^-700 have no gradients."""
     X, weight = pd.DataFrame({"a": [False, True]}), [1.0, 1e6]

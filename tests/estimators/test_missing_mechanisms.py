@@ -12,9 +12,14 @@ ERRORS, CLOSE = 3, 0.005
 """Standard errors of a difference that counts; nats that "learn" may lose to the better setting."""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-@pytest.mark.parametrize(("make", "tables"), [(bg.NaiveBayes, 20), (bg.StackedClassifier, 4)])
+@pytest.mark.parametrize(
+    ("make", "tables"),
+    [
+        pytest.param(bg.NaiveBayes, 20, marks=pytest.mark.slow),
+        pytest.param(bg.StackedClassifier, 4, marks=pytest.mark.nightly),
+    ],
+)
 def test_each_setting_wins_where_it_should(make, tables, mechanism):
     found = log_losses(make, mechanism, 500, tables)
     gain = found[:, 0] - found[:, 1]

@@ -222,6 +222,7 @@ def test_other_containers(read):
     assert len(other.sample(3, random_state=0)[0]) == 3
 
 
+@pytest.mark.slow
 def test_a_column_may_bear_the_name():
     X, y = gaps()
     X["age missing"] = X["dose"]

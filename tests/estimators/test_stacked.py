@@ -171,6 +171,7 @@ def test_a_member_that_fails_is_named_and_left_out():
         bg.StackedClassifier([bg.LDA()]).fit(X, y)
 
 
+@pytest.mark.slow
 def test_members_suit_the_columns():
     X, y = iris()
     assert "linear_power" in bg.StackedClassifier().fit(X, y).members_
@@ -204,6 +205,7 @@ def test_what_is_refused():
         bg.StackedClassifier().fit(csr_array(X), y)
 
 
+@pytest.mark.slow
 def test_what_members_say_is_shown():
     X, y = iris(10)
     tree = bg.StackedClassifier([bg.LDA(), bg.QDA()]).fit(X, y).to_datatree(draws=20, replicates=2)

@@ -34,6 +34,7 @@ def test_rows_and_columns_may_stand_in_any_order(rng, few_judged):
     np.testing.assert_allclose(proba(X[["c", "a", "b"]], y, X), whole, rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_rows_and_columns_with_missing_cells_may_stand_in_any_order(rng):
     X, y = table(60, rng)
     X["u"], X["v"] = rng.choice([*"pq"], 60), rng.choice([*"klm"], 60)

@@ -88,7 +88,7 @@ def test_members_that_cannot_learn_a_weight_read_labelled_rows():
     assert stack.unlabelled_weight_ == 0.0
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore::bayesgen.errors.UnlabelledHurts")
 def test_members_of_sampled_labels_are_judged_by_folds_of_labelled_rows():
     members = {"sampled": bg.NaiveBayes(unlabelled=0.3), "learned": bg.NaiveBayes()}

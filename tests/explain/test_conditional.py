@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from cases import CASES
 from explained import FITS, WORDS, cells, fitted
+from paces import fast_only
 from scipy import stats
 
 import bayesgen as bg
@@ -13,6 +14,7 @@ from bayesgen.explain.conditional import mixture_moments
 
 ERRORS = 5.0
 ASKED = [(name, method) for name, method in FITS if name not in WORDS]
+COMPILED = [(name, method) for name, method in ASKED if method == "map"]
 
 
 def by_quadrature(clf, case, row, j):
@@ -28,9 +30,12 @@ def by_quadrature(clf, case, row, j):
 
 
 @pytest.mark.filterwarnings("ignore::bayesgen.errors.LowSampleSize")
-@pytest.mark.parametrize(("name", "method"), ASKED, ids=[f"{n}-{m}" for n, m in ASKED])
-def test_a_cell_has_the_distribution_of_the_joint_density(name, method):
+@pytest.mark.parametrize(
+    "fit", fast_only([fit for fit in ASKED if fit not in COMPILED], ASKED), ids="-".join
+)
+def test_a_cell_has_the_distribution_of_the_joint_density(fit):
     """By enumeration or quadrature; the ends of the interval by the distribution function."""
+    name, method = fit
     case, clf = CASES[name], fitted(name, method)
     row = cells(case, 40, seed=3)[0][0].copy()
     row[1] = np.nan
@@ -94,6 +99,7 @@ def test_one_normal_class_is_the_formula(rng):
     assert (found["error"] == 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make",
     [

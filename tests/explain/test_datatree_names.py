@@ -52,6 +52,7 @@ def taken():
     return sorted(names)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [bg.NaiveBayes, bg.GenerativeClassifier])
 def test_to_datatree_takes_columns_levels_and_classes_named_like_its_own(make, taken):
     tree = tree_of(make(), *table(taken))
@@ -64,6 +65,7 @@ def test_to_datatree_takes_columns_levels_and_classes_named_like_its_own(make, t
             base.extract(tree, group=group)
 
 
+@pytest.mark.slow
 def test_to_datatree_keeps_names_that_are_free():
     names = ["row", "row_", "class", "y", "normal.mean", "normal.feature", "a b"]
     observed = tree_of(bg.NaiveBayes(), *table(names))["observed_data"]
@@ -80,6 +82,7 @@ def test_to_datatree_takes_names_that_are_no_names_of_variables():
     assert sorted(observed.data_vars) == sorted(expected)
 
 
+@pytest.mark.slow
 def test_to_datatree_takes_blocks_named_like_its_own():
     """A block is named after its columns."""
     names = ["row", "chain", "class", "class.probs", "row.feature", "row.mean", "km/h", "km_h"]
@@ -93,6 +96,7 @@ def test_to_datatree_takes_blocks_named_like_its_own():
     }
 
 
+@pytest.mark.slow
 def test_to_datatree_of_a_stack_takes_members_of_any_name():
     X, y = table(["row", "chain"])
     X = X.iloc[:, :2]

@@ -3,6 +3,7 @@
 import arviz_stats as az
 import numpy as np
 import pytest
+from paces import fast_only
 from scipy import stats
 
 import bayesgen as bg
@@ -107,7 +108,7 @@ def test_rows_are_not_copied_along(titanic):
         assert set(other.to_datatree(X, y, draws=40, replicates=2).children) == EVERY
 
 
-@pytest.mark.parametrize("inference", ["mle", "map", "exact"])
+@pytest.mark.parametrize("inference", fast_only(["mle"], ["mle", "map", "exact"]))
 @pytest.mark.parametrize("family", [bg.LDA, bg.QDA])
 def test_covariances_stand_for_factors(family, inference):
     X, y = bg.datasets.load_iris()

@@ -1,10 +1,20 @@
-"""Which cases of a long list the fast suite runs; the slow suite runs the others."""
+"""Which cases of a long list the fast suite runs; the slow and the nightly suites run the others."""
 
 from collections.abc import Collection, Iterable
 
 import pytest
 
 
-def fast_only(fast: Collection, cases: Iterable) -> list:
-    """Return all cases, those that are not named in `fast` marked as slow."""
-    return [case if case in fast else pytest.param(case, marks=pytest.mark.slow) for case in cases]
+def fast_only(fast: Collection, cases: Iterable, slow: Collection | None = None) -> list:
+    """Return all cases, those that are not named in `fast` marked as slow.
+
+    slow: those that are not named here either are marked as nightly; None: none.
+    """
+    return [
+        case if case in fast else pytest.param(case, marks=_mark(slow is None or case in slow))
+        for case in cases
+    ]
+
+
+def _mark(slow: bool) -> pytest.MarkDecorator:
+    return pytest.mark.slow if slow else pytest.mark.nightly

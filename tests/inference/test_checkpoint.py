@@ -82,6 +82,7 @@ def stop_after(monkeypatch, steps):
 # --- stopped and taken up again -----------------------------------------------------------------
 
 
+@pytest.mark.slow
 # written always, or on Ctrl-C alone; 170 steps of warm-up are four pieces
 @pytest.mark.parametrize(("steps", "pause"), [(0, 0.0), (2, 1e9), (4, 0.0), (5, 1e9), (10, 0.0)])
 def test_ctrl_c_and_again_is_bitwise_the_whole(monkeypatch, path, whole, steps, pause):
@@ -157,6 +158,7 @@ OTHER = [
 ]
 
 
+@pytest.mark.slow
 def test_other_arguments_are_refused_by_name(kept):
     before = Path(kept).read_bytes()
     for changed, words in OTHER:
@@ -352,7 +354,7 @@ def test_sampling_goes_on_where_nothing_can_be_written(path, whole, monkeypatch,
         assert os.listdir(Path(path).parent) == []
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_file_that_can_grow_no_more(apart, tmp_path, whole):
     """Really, and not by a stand-in."""
     done = apart(tmp_path / "run.bgm", "full:40000")

@@ -182,6 +182,7 @@ def test_mixed_draws_agree_with_the_closed_form():
         agrees(flat(fit.params[name]), flat({k: draws[k] for k in fit.params[name]}))
 
 
+@pytest.mark.slow
 def test_a_model_with_a_closed_form_is_sampled_as_a_whole():
     fit = TINY.infer(build({"Bernoulli": CASES["Bernoulli"].prior}, 30)[0], seed=0)
     assert fit.report.verdict.endswith("inference='exact' gives independent draws of the same.")
@@ -219,7 +220,7 @@ def test_a_checkpoint_repeats_all_draws_and_belongs_to_all_blocks(tmp_path, monk
 # --- slow -------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_agrees_with_sampling_everything():
     """A block with an LKJ prior beside two conjugate ones and their class probabilities."""
     names = "MultivariateNormal lkj", "Normal", "Categorical"
@@ -233,7 +234,7 @@ def test_agrees_with_sampling_everything():
         agrees(flat({k: fit.params[owner][k] for k in values}), flat(values))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_estimators_with_a_mixed_model(tmp_path):
     rng = np.random.default_rng(0)
     y = rng.integers(2, size=60)

@@ -139,6 +139,7 @@ def no_lack(cells, params):
     return np.zeros((len(params["mean"]), len(cells.rows.count)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "fault", "weights"),
     [("_bartlett", no_wishart, "ones"), ("_lacking", no_lack, "small")],

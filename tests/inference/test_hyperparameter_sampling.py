@@ -57,6 +57,7 @@ def traced(part, statistics, values):
         return float(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LEARNED)
 def test_evidence_is_one_formula_for_numpy_and_jax(name):
     part, statistics, _ = built(name)

@@ -126,7 +126,7 @@ def test_unweighted_draws_are_found(rng, monkeypatch):
     assert monotone_deviate(rng, "shared") > LIMIT
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", DATA)
 def test_draws_agree_with_long_augmentation(rng, name):
     data = DATA[name](rng, share=0.1)

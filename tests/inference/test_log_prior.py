@@ -50,8 +50,8 @@ WISHART = {"mean": 0.5, "mean_rows": 2.0, "scale": 1.5, "covariance_rows": 4.0}
     ("clf", "expected", "stated"),
     [
         (bg.NaiveBayes(bg.Normal(**NORMAL)), normal, NORMAL),
-        (bg.QDA(**WISHART), multivariate, WISHART),
-        (bg.LDA(**WISHART), multivariate, WISHART),
+        pytest.param(bg.QDA(**WISHART), multivariate, WISHART, marks=pytest.mark.slow),
+        pytest.param(bg.LDA(**WISHART), multivariate, WISHART, marks=pytest.mark.slow),
     ],
 )
 def test_log_prior_of_normals_is_that_of_scipy(clf, expected, stated):
@@ -67,6 +67,7 @@ def test_log_prior_of_normals_is_that_of_scipy(clf, expected, stated):
     np.testing.assert_allclose(found["class"].values, classes, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_log_prior_of_levels_counts_and_bits_is_that_of_scipy():
     rng = np.random.default_rng(1)
     y = np.arange(30) % 2

@@ -288,6 +288,7 @@ def test_loo_of_an_unknown_kind():
         bg.LDA().fit(X, y).loo(kind="waic")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("power_transform", [False, True])
 def test_draws_of_nuts_are_reweighed(power_transform):
     """Of 2,000 draws, priors stated, where Pareto k is below .5.

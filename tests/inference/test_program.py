@@ -12,6 +12,7 @@ from cases import CASES, LEVELS, MEAN, N_CLASSES, PROB, SCALE, TOLD, VARIANCE, W
 from cases_words import URNS
 from laws import story_density
 from numpyro import handlers
+from paces import fast_only
 from scipy import stats
 
 from bayesgen.classes import ClassPrior
@@ -152,6 +153,7 @@ def test_a_class_without_rows_is_no_nan():
     assert np.isfinite(list(evaluate(model, statistics)[0].values())).all()
 
 
+@pytest.mark.slow
 def test_a_column_of_levels_never_observed():
     case = CASES["Categorical"]
     x = case.rows(np.random.default_rng(2), N)[0]
@@ -186,6 +188,7 @@ def test_log_densities_of_equal_settings_are_equal():
     assert key() != key(spread="shared")
 
 
+@pytest.mark.slow
 def test_program_simulates_from_the_prior():
     """Without rows the program is the prior: proportions average to the guess."""
     problem = build({"Bernoulli": CASES["Bernoulli"].prior})
@@ -250,7 +253,7 @@ STORIES = {
 }
 
 
-@pytest.mark.parametrize("story", STORIES)
+@pytest.mark.parametrize("story", fast_only(["qda_lkj"], STORIES))
 def test_direct_program_agrees(story):
     """Prior and rows of models/ minus those of the composed story: the Jacobian, nothing else."""
     name, likelihood, settings = STORIES[story]

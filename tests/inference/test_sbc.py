@@ -120,7 +120,7 @@ def test_ranks_of_ties_fall_at_random(rng):
 # -- the script ----------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("script", ["sbc.py", "interval_coverage.py"])
 def test_script_prints_a_table_and_keeps_its_figures(script, tmp_path):
     path = Path(sbc.__file__).with_name(script)
@@ -140,7 +140,7 @@ def test_script_prints_a_table_and_keeps_its_figures(script, tmp_path):
         assert (tmp_path / "Normal_exact.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("script", ["sbc.py", "interval_coverage.py"])
 def test_script_knows_its_likelihoods(script):
     command = [sys.executable, str(Path(sbc.__file__).with_name(script)), "Gauss"]

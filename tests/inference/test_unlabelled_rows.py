@@ -85,6 +85,7 @@ def test_sampled_labels_have_the_enumerated_posterior():
     np.testing.assert_allclose(joint, [[-3.008668, -4.134105]], atol=0.03)
 
 
+@pytest.mark.slow
 @harmless
 def test_sampled_labels_are_not_expected_ones():
     clf = fitted(unlabelled=1)
@@ -128,6 +129,7 @@ def test_nuts_sums_labels_out():
     assert len(clf.loo()) == 4
 
 
+@pytest.mark.slow
 @harmless
 def test_labels_are_averaged_over_every_draw_a_few_rows_at_once(monkeypatch):
     clf = fitted(unlabelled=1)
@@ -155,7 +157,7 @@ def test_labels_are_averaged_over_every_draw_a_few_rows_at_once(monkeypatch):
     np.testing.assert_allclose(labels, expected, rtol=0, atol=1e-12)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_nuts_samples_a_fractional_weight_as_augmentation_does():
     sampled = fitted(unlabelled=0.4, inference=bg.Augmentation(draws=4000))
     summed = fitted(unlabelled=0.4, inference=bg.NUTS(draws=2000))
@@ -180,6 +182,7 @@ def hard_labels(joint, rng):
     return joint.argmax(axis=1)
 
 
+@pytest.mark.slow
 @harmless
 @pytest.mark.filterwarnings("ignore::bayesgen.errors.LowSampleSize")
 @pytest.mark.filterwarnings("ignore::bayesgen.errors.NotConverged")
@@ -237,7 +240,7 @@ def test_every_chain_draws_its_own_labels(monkeypatch):
 
 
 @harmless
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_three_classes_with_missing_cells_in_a_block_of_one_column():
     x = np.array([0.1, 0.9, 2.1, 2.6, 4.2, 5.1, np.nan, 1.5, np.nan, 3.9])
     y = [0, 0, 1, 1, 2, 2, None, None, None, None]
@@ -396,7 +399,7 @@ def test_weight_2_counts_a_row_twice(method):
 
 
 @harmless
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_sampled_row_of_weight_2_counts_twice():
     options = {"unlabelled": 1, "inference": bg.Augmentation(draws=5000)}
     one = fitted(weight=[1.0] * 4 + [2.0] * 8, **options)
@@ -443,7 +446,7 @@ def bernoulli_by_quadrature(x, y, weight):
 
 
 @harmless
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("fault", [None, "without acceptance"])
 def test_a_fractional_weight_against_quadrature(fault, monkeypatch):
     x, y = [0, 1, 0, 1, 1, 1, 1, 0, 1, 1], [0, 1, *8 * [None]]
@@ -466,6 +469,7 @@ def test_a_fractional_weight_against_quadrature(fault, monkeypatch):
         assert 0.3 < clf.report_.details["acceptance"] < 1.0
 
 
+@pytest.mark.slow
 def test_fractional_weights_of_augmentation_are_exact_where_labels_are_certain():
     x = np.concatenate([np.zeros(6), np.full(6, 40.0)])[:, None] + np.linspace(0, 1, 12)[:, None]
     y = [0, 0, *4 * [None], 1, 1, *4 * [None]]

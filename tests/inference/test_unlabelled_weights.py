@@ -101,6 +101,7 @@ def test_labels_known_to_unlabelled_rows_earn_them_no_weight():
     assert bg.QDA().fit(X, marked).unlabelled_weight_ < 0.08
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_order_does_not_matter_where_folds_hold_several_rows(name):
     X, marked, _ = few_labels(10)
@@ -240,6 +241,7 @@ def test_a_level_of_unlabelled_rows_alone_is_known():
         clf.predict_proba(X)
 
 
+@pytest.mark.slow
 def test_missing_cells_texts_and_joint_tables():
     X, marked, y = few_labels(6)
     rng = np.random.default_rng(0)
@@ -296,6 +298,7 @@ def test_families_that_keep_rows_refuse_them(likelihood):
         bg.GenerativeClassifier(likelihood).fit(X, marked)
 
 
+@pytest.mark.slow
 @harmless
 def test_an_exact_fit_says_that_it_is_none():
     with pytest.warns(BayesgenWarning, match="labels were replaced by expected ones"):

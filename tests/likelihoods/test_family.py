@@ -36,6 +36,7 @@ def densities(part, found, x):
 # -- estimates -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", fast_only(["Gamma", "NegativeBinomial2"], COLUMNS))
 def test_newton_lands_on_the_fit_of_scipy(name):
     """Without any prior; the prior's own fit and that of the classes run the same program."""
@@ -67,6 +68,7 @@ def test_newton_lands_on_the_fit_of_scipy(name):
 UNITS = [("Gamma", 1e7, 0.0), ("LogNormal", 1e-6, 0.0), ("StudentT", -1e-5, 3.0)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "scale", "origin"), UNITS)
 def test_units_change_no_probability(name, scale, origin):
     x = COLUMNS[name].x
@@ -113,6 +115,7 @@ def test_map_is_that_of_the_conjugate_twin():
     np.testing.assert_allclose(found.predict_proba(X), expected.predict_proba(X), atol=1e-9)
 
 
+@pytest.mark.slow
 def test_maximum_likelihood_by_svi(gamma):
     """The estimator's own way, missing cells and weights included."""
     X, weight, clf = gamma
@@ -213,6 +216,7 @@ def test_a_saved_model_answers_alike(gamma, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_rows_are_simulated(gamma):
     X, _, clf = gamma
     sample, labels = clf.sample(200, random_state=0)

@@ -173,6 +173,7 @@ def test_rows_of_tiny_probability_keep_their_logs(rng):
 # --- the plain program --------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_program_on_the_board_tells_the_same_story(rng):
     """Log densities of rows and priors differ by one constant, whatever the parameters."""
     x, y, _ = table(rng)

@@ -128,6 +128,7 @@ def test_hostile_columns(bandwidth):
     assert np.isfinite(new.drop(columns=["flat", "nothing"])).all(axis=None)
 
 
+@pytest.mark.slow
 def test_the_mode_is_found_by_svi(iris):
     X, y = iris
     clf = bg.NaiveBayes(KernelDensity(bandwidth="posterior"), inference="map").fit(X, y)
@@ -163,7 +164,7 @@ def test_what_makes_no_kernel_density_is_refused():
 # -- slow ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_nuts_agrees_with_quadrature_and_mixes_with_others(iris):
     """Each bandwidth is alone in its posterior: a fine grid is exact; other blocks ride along."""
     X, y = iris

@@ -92,6 +92,7 @@ def test_ratio_of_gammas():
         np.testing.assert_allclose(halves, np.log(a), rtol=1e-14)
 
 
+@pytest.mark.slow
 def test_traced_likelihood_is_that_of_numpy(rng):
     """With missing values and a row 1e6 deviations out: value, and a finite gradient."""
     x, y = astray(rng, gaps=0.2)

@@ -165,7 +165,7 @@ def test_a_row_astray_is_a_reason_to_doubt(reported):
 # --- slow -------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_nuts_agrees_with_the_direct_program():
     """One column: rows against plates, whitened coordinates against plain ones."""
     from arviz_stats.base import array_stats

@@ -4,6 +4,7 @@ import laws
 import numpy as np
 import pytest
 from cases import CASES, CLOSED
+from paces import fast_only
 
 
 def check(score, x):
@@ -21,7 +22,7 @@ def rows_of(case, columns):
     return np.asfortranarray(x) if columns else np.ascontiguousarray(x), y
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", fast_only(CLOSED, CASES))
 @pytest.mark.parametrize("columns", [False, True], ids=["by row", "by column"])
 def test_densities_given_parameters_leave_rows_unchanged(name, columns):
     case = CASES[name]

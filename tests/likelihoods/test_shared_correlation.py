@@ -156,7 +156,7 @@ def test_simulated_rows_have_the_moments():
 # --- slow -------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_nuts_with_one_class_agrees_with_lkj():
     """The same posterior in other coordinates: means of covariances within 5 standard errors."""
     from arviz_stats.base import array_stats

@@ -66,6 +66,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_a_program_of_a_script_is_loaded_where_the_script_is_imported(tmp_path, monkeypatch):
     (tmp_path / "fits_crabs.py").write_text(SCRIPT)
     command = [sys.executable, tmp_path / "fits_crabs.py", tmp_path / "model.bgm"]

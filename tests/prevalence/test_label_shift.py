@@ -53,6 +53,7 @@ def law_size(runs):
     assert share_found(bg.NaiveBayes, lambda X: X, runs) <= 0.05 + 2.5 * np.sqrt(0.05 * 0.95 / runs)
 
 
+@pytest.mark.slow
 def test_size():
     law_size(8)
 
@@ -284,7 +285,7 @@ def test_columns_tested_together_have_the_p_values_of_each_alone(clf, monkeypatc
     assert len(together) == 3 and len(set(together)) == 3
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_an_estimate_cries_wolf_once_in_a_thousand_calls():
     """Of 400 estimates under label shift at most 3 reject it: chance exceeds that once in 1,200."""
     rejected = 0

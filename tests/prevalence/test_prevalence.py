@@ -496,6 +496,7 @@ def test_words(tmp_path):
     assert clf.check_label_shift(new).index.tolist() == ["(density)"]
 
 
+@pytest.mark.slow
 def test_a_program_estimates():
     import numpyro
     import numpyro.distributions as dist

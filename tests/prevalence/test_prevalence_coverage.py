@@ -7,11 +7,8 @@ from scipy import stats
 import bayesgen as bg
 from bayesgen.inference import ExactPosterior
 
-pytestmark = [
-    pytest.mark.slow,
-    # of a thousand populations whose prevalence alone differs, one is warned of
-    pytest.mark.filterwarnings("ignore::bayesgen.errors.LabelShiftRejected"),
-]
+# of a thousand populations whose prevalence alone differs, one is warned of
+pytestmark = pytest.mark.filterwarnings("ignore::bayesgen.errors.LabelShiftRejected")
 RUNS = 200
 PRIOR = bg.Normal(mean=0.0, mean_rows=1.0, variance=1.0, variance_rows=4.0)
 
@@ -40,14 +37,17 @@ def law_coverage():
     assert 0.85 < coverage("density", 40) < 0.95
 
 
+@pytest.mark.nightly
 def test_densities_cover():
     law_coverage()
 
 
+@pytest.mark.slow
 def test_left_out_rows_cover():
     assert 0.85 < coverage("left_out", 200) < 0.96
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("labels", "least"), [(15, 0.80), (40, 0.85)])
 def test_stacks_cover(labels, least):
     """Of 150 tables whose columns correlate; the standard error is .03, of the bound two."""
@@ -67,12 +67,14 @@ def test_stacks_cover(labels, least):
     assert least - 2 * 0.03 < np.mean(inside)
 
 
+@pytest.mark.slow
 def test_fault_predictive_density_in_place_of_draws(monkeypatch):
     monkeypatch.setattr(ExactPosterior, "point", True)
     with pytest.raises(AssertionError):
         law_coverage()
 
 
+@pytest.mark.nightly
 def test_p_values_of_prevalence_shift_alone_are_not_small():
     """Not more than .15 of 60 are below .05: one line is tested, so .05 are expected."""
     small = 0

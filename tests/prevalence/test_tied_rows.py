@@ -44,6 +44,7 @@ def _few_replicates(monkeypatch):
     monkeypatch.setattr(replicates, "COUNTS", 200_000)
 
 
+@pytest.mark.slow
 def test_size_where_rows_tie():
     law_size(10, tied=True)
 
@@ -56,7 +57,7 @@ def test_size_of_more_runs(tied):
     assert (size <= 0.08 + 2 * 0.013).all() and (size[: 2 if tied else 3] >= 0.03 - 2 * 0.013).all()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("tied", [True, False])
 def test_a_column_that_moved_is_found(tied):
     assert share_found(40, tied=tied, moved=1.0)[0] > 0.9
@@ -66,6 +67,7 @@ def edges_at_scores(scores, cells):
     return np.unique(np.quantile(scores, np.arange(1, cells) / cells, method="lower"))
 
 
+@pytest.mark.slow
 def test_fault_all_labeled_rows_left_out(monkeypatch):
     monkeypatch.setattr(label_shift, "are_tied", lambda scores: np.zeros(len(scores), dtype=bool))
     monkeypatch.setattr(label_shift, "edges_between", edges_at_scores)

@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as dist
+import pytest
 from numpyro.infer.util import log_density
 from pages import blocks, page
 
@@ -16,6 +17,7 @@ import bayesgen as bg
 ]
 
 
+@pytest.mark.slow
 def test_program_is_the_model_that_was_fitted():
     """Its log joint at exact draws differs from the library's evidence identity by a constant."""
     X, y = bg.datasets.load_titanic_passengers()

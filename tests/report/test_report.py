@@ -317,6 +317,7 @@ def test_program_is_shown_whole(html):
     assert 'numpyro.sample(f"{name}.mean"' in normal and "parameter_priors(self)" in normal
 
 
+@pytest.mark.slow
 def test_kernels_say_that_they_have_no_program(tmp_path):
     X, y = bg.datasets.load_iris()
     clf = bg.GenerativeClassifier(bg.likelihoods.KernelDiscriminant(centers=30)).fit(X, y)
@@ -348,6 +349,7 @@ def stack(titanic):
     return bg.StackedClassifier(random_state=0).fit(X, y)
 
 
+@pytest.mark.slow
 def test_page_of_a_stack_names_structures_and_weights(stack, titanic, tmp_path):
     _, X, y = titanic
     page = Page(written(stack, X, y, tmp_path, cv=2))

@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from case import N_CLASSES, Case
-from cases import CASES
+from cases import CASES, CLOSED
+from paces import fast_only
 from scipy.sparse import csr_array
 
 import bayesgen as bg
@@ -83,7 +84,7 @@ def asked_of_statistics(case: Case, prior: Likelihood, after: Likelihood, rows: 
 
 
 @pytest.mark.parametrize("width", [1, 3])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", fast_only(CLOSED, CASES))
 def test_a_likelihood_writes_into_nothing_that_it_is_given(name, width):
     case, rng = CASES[name], np.random.default_rng(7)
     prior, after, rows, x, y = updated(case, width)

@@ -62,6 +62,7 @@ def test_its_cures_run_when_typed(tmp_path, capsys):
     assert "Normal for sepal_length, sepal_width, petal_length" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("default")
 def test_the_command_line_names_the_cells_too(tmp_path, capsys):
     path = str(tmp_path / "rows.csv")

@@ -117,7 +117,8 @@ def is_double(value):
     return isinstance(value, np.ndarray) and value.dtype == np.float64
 
 
-@compiled_program
+@pytest.mark.slow
+@every_program
 def test_simulates_what_it_takes(name):
     """Without rows it makes them up, in the shape in which it takes them, in single precision."""
     x, settings, sizes = CASES[name]
@@ -130,7 +131,8 @@ def test_simulates_what_it_takes(name):
     assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(simulated))
 
 
-@compiled_program
+@pytest.mark.slow
+@every_program
 def test_gradient_is_finite_with_missing_values(name, x64):
     x, settings, _ = CASES[name]
     params = random_params(name)[1]
@@ -142,7 +144,7 @@ def test_gradient_is_finite_with_missing_values(name, x64):
     assert all(np.any(leaf != 0) for leaf in jax.tree.leaves(gradient))
 
 
-@every_program
+@compiled_program
 def test_rows_stand_alone(name, x64):
     """A row's density is the same in any company; an empty row says nothing but its class."""
     x, params = CASES[name][0], random_params(name)[0]

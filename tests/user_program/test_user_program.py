@@ -67,6 +67,7 @@ def test_mode_is_the_closed_form(by_map):
     assert by_map.n_features_in_ == 2
 
 
+@pytest.mark.slow
 def test_maximum_likelihood_ignores_priors():
     keep = np.arange(len(Y)) != 0
     clf = classifier(functools.partial(user_programs.bells, guess=5.0), "mle").fit(X[keep], Y[keep])
@@ -76,6 +77,7 @@ def test_maximum_likelihood_ignores_priors():
     np.testing.assert_allclose(values["probs"][0], [4 / 14, 5 / 14, 5 / 14], atol=1e-7)
 
 
+@pytest.mark.slow
 def test_weights_are_repetitions():
     # as many rows, so that one compiled program fits both
     times = np.array([3, 1, 0, 0, 1] * 3)
@@ -128,6 +130,7 @@ def test_copies_answer_alike(by_map):
 # --- draws ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::bayesgen.errors.LowSampleSize")  # of 120 draws
 def test_draws_answer_what_other_draws_do(by_nuts, capfd):
     posterior = by_nuts.posterior_
@@ -277,6 +280,7 @@ def test_loo_needs_draws(by_map):
 # --- missing cells ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["by_map", "by_nuts"])
 def test_impute_follows_the_conditional_distribution(name, request):
     """Moments of x_2 given x_1: a mixture of normals over draws and classes, in closed form."""
@@ -311,6 +315,7 @@ def test_impute_of_a_frame(by_map):
     np.testing.assert_array_equal(X, by_map.impute(X))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("framed", [False, True])
 def test_impute_of_codes(framed):
     """Levels are codes, -1 where missing: drawn as often as they are probable given the class."""
@@ -362,6 +367,7 @@ def test_whole_numbers_stay_whole():
 DICT = {"sizes": X, "kind": np.arange(15) % 2}
 
 
+@pytest.mark.slow
 def test_dict_of_arrays():
     clf = classifier(user_programs.two_kinds).fit(DICT, Y)
     assert clf.predict_proba(DICT).shape == (15, 3)

@@ -95,7 +95,8 @@ OURS: dict[str, Likelihood | dict] = {
 """The library's own estimators, one likelihood or one for each column."""
 
 
-@pytest.mark.parametrize("name", fast_only(FAST, OURS))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OURS)
 def test_same_mode_as_the_library(name):
     """Both end where the gradient is 1e-6 posterior widths or less; answers agree to that."""
     x, y = rows_of(name)
@@ -161,9 +162,8 @@ def test_mode_where_the_library_has_none(name):
     assert max(height(1e-3) for _ in range(40)) <= top + 1e-6
 
 
-@pytest.mark.parametrize(
-    "name", fast_only(FAST, ["lda", "categorical_naive_bayes", "mixed_naive_bayes"])
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["lda", "categorical_naive_bayes", "mixed_naive_bayes"])
 def test_sample_gives_rows_as_they_came(name):
     """An array of numbers, an array of codes, a dict of columns."""
     x = rows_of(name)[0]
@@ -179,7 +179,8 @@ def test_sample_gives_rows_as_they_came(name):
 MARKED = {n for n in CASES if "naive" in n} | {"bernoulli_bag_of_words", "robust_student_t"}
 
 
-@pytest.mark.parametrize("name", fast_only(["mixed_naive_bayes"], sorted(MARKED)))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(MARKED))
 def test_impute_fills_what_is_masked(name):
     """NaN, and codes of -1, are filled; other cells stay."""
     x = CASES[name][0]
@@ -208,7 +209,7 @@ def clouds(n: int = 60) -> tuple[np.ndarray, np.ndarray]:
     return random.normal(size=(n, 2)) + np.array([1.0, -0.5]) * y[:, None], y
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["gaussian_naive_bayes", "qda"])
 def test_draws_agree_with_the_closed_form(name):
     """Means and variances of every parameter, 5 Monte Carlo standard errors; some 60 numbers."""

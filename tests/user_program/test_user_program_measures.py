@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from numpyro.distributions import biject_to, constraints
 
 from bayesgen.likelihoods.supports import log_scale_free_jacobian
@@ -17,6 +18,7 @@ def lower(matrix: jax.Array) -> jax.Array:
     return matrix[jnp.tril_indices(matrix.shape[-1])]
 
 
+@pytest.mark.slow
 def test_measures_of_matrices_are_one_measure():
     """That of Sigma, of its factor, and of deviations and correlations: by numerical Jacobians."""
     p = 3

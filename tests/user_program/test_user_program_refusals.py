@@ -50,6 +50,7 @@ def test_broken_form(name):
         classifier(getattr(user_programs, name)).fit(X, Y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "x", "sentence"),
     [
@@ -63,6 +64,7 @@ def test_densities_that_are_no_numbers(name, x, sentence):
         classifier(getattr(user_programs, name)).fit(x, Y)
 
 
+@pytest.mark.slow
 def test_missing_cells_of_new_rows():
     """The program was fitted to whole rows and does not say what a missing cell means."""
     clf = classifier(user_programs.columns_all_there).fit(X, Y)
@@ -90,6 +92,7 @@ def test_options_that_do_not_go_together(options, error, sentence):
         classifier(**{"story": user_programs.bells, **options}).fit(X, Y)
 
 
+@pytest.mark.slow
 def test_what_a_story_cannot_be_asked(by_map):
     with pytest.raises(UnsupportedOperation, match="partial_fit needs additive statistics"):
         classifier().partial_fit(X, Y)
@@ -97,6 +100,7 @@ def test_what_a_story_cannot_be_asked(by_map):
         _ = by_map.log_evidence_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "error", "sentence"),
     [
@@ -127,6 +131,7 @@ def test_programs_that_cannot_simulate():
         clf.sample(2)
 
 
+@pytest.mark.slow
 def test_no_highest_point_warns():
     """Two rows of a class in one place: the density grows without bound as the spread shrinks."""
     x = np.where((Y == "ash")[:, None], 1.0, X)

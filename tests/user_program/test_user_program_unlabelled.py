@@ -27,6 +27,7 @@ def normals(x, y=None, *, n_classes):
         numpyro.sample("x", cells, obs=x)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weight", [1.0, 0.2])
 def test_maximum_likelihood_is_that_of_em(weight):
     theirs = bg.GenerativeClassifier(story=normals, inference="mle", unlabelled=weight)
@@ -38,6 +39,7 @@ def test_maximum_likelihood_is_that_of_em(weight):
     assert theirs.transduction_[0] == FEW[0]
 
 
+@pytest.mark.slow
 def test_weight_0_leaves_the_rows_out():
     none = bg.GenerativeClassifier(story=normals, inference="map", unlabelled=0).fit(PETALS, FEW)
     there = FEW != None  # noqa: E711
