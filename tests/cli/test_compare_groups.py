@@ -164,6 +164,7 @@ def test_warnings_of_blocks_are_merged_over_classes():
     assert printed[0].endswith("(and 1 more like it: 2 classes)")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("default")
 def test_the_command_line_merges_them_too(tmp_path, capsys):
     path = str(tmp_path / "rows.csv")

@@ -132,6 +132,7 @@ def test_missing_values_at_fit_are_met_by_draws_and_em(rng):
     assert rows.notna().all(axis=1).mean() < 0.55
 
 
+@pytest.mark.slow
 def test_mode_of_rows_with_missing_values_is_that_of_svi(rng):
     X, y, cells = titanic()
     rows, grid = holed(X, rng), cells[["Class", "Sex", "Age"]]
@@ -287,6 +288,7 @@ CHECKS = (
 )
 
 
+@pytest.mark.slow
 # the suite fits columns that look like identifiers, and incomplete rows
 @pytest.mark.filterwarnings("ignore::bayesgen.errors.SuspiciousColumn")
 @pytest.mark.filterwarnings("ignore::bayesgen.errors.CountsAsMissing")

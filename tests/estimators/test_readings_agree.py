@@ -102,14 +102,14 @@ MAKERS = {
         "Multinomial": functools.partial(bg.NaiveBayes, bg.Multinomial()),
     },
 }
-INFERENCES = {"exact": "exact", "mle": "mle", "map": "map", "draws": DRAWS}
+INFERENCES = {"exact": "exact", "mle": "mle", "draws": DRAWS}
 CASES = [
     (table, name, inference, temper, n_classes)
     for table, makers in MAKERS.items()
     for name in makers
     for inference in (["exact"] if name.startswith("Kernel") else INFERENCES)
-    for temper, n_classes in ((None, 2), (None, 3), (0.4, 2))
-    if temper is None or inference in ("exact", "mle")
+    for temper, n_classes in ((None, 3), (0.4, 2))
+    if temper is None or inference == "exact"
 ]
 
 

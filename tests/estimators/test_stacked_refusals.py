@@ -172,6 +172,7 @@ def test_of_many_columns_it_says_what_is_left_out_and_why():
     assert named.left_out_ == {}
 
 
+@pytest.mark.slow
 def test_levels_that_make_many_indicators():
     X = pd.DataFrame(RNG.integers(0, 3, (30, 120)).astype(str)).add_prefix("c")
     # two indicators for each column

@@ -31,6 +31,7 @@ def stack():
     return bg.StackedClassifier(random_state=0).fit(X.iloc[REST], FEW[REST])
 
 
+@pytest.mark.slow
 def test_members_learn_their_own_weights_and_those_that_keep_rows_none(stack):
     weights = {name: member.unlabelled_weight_ for name, member in stack.members_.items()}
     assert weights["kernels"] == weights["naive_kernels"] == 0.0

@@ -73,6 +73,7 @@ def test_to_datatree_keeps_names_that_are_free():
     assert list(observed.data_vars) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::bayesgen.errors.SuspiciousColumn")  # for the name ""
 @pytest.mark.filterwarnings("ignore::bayesgen.errors.CountsAsMissing")  # for the level ""
 def test_to_datatree_takes_names_that_are_no_names_of_variables():

@@ -131,6 +131,7 @@ def test_improper_prior_has_no_groups():
     assert set(tree["prior"].data_vars) == {"class.probs"}
 
 
+@pytest.mark.slow
 def test_augmentation_and_constant_columns():
     X, y = bg.datasets.load_iris()
     X = X.assign(flat=1.0).mask(np.random.default_rng(0).random((150, 5)) < 0.1)

@@ -64,9 +64,9 @@ def check_sum(clf, X, gaps, order):
 
 
 @every_fit
-@pytest.mark.parametrize("order", ["columns", "shapley"])
-def test_rows_sum_to_log_odds(name, method, order):
-    check_sum(fitted(name, method), *some_rows(name), order)
+def test_rows_sum_to_log_odds(name, method):
+    for order in ("columns", "shapley"):
+        check_sum(fitted(name, method), *some_rows(name), order)
 
 
 def test_two_classes_sum_to_the_decision_function(titanic):

@@ -1,4 +1,4 @@
-"""Which cases of a long list the fast suite runs; the slow and the nightly suites run the others."""
+"""Which cases of a long list the fast suite runs; slow and nightly suites run the others."""
 
 from collections.abc import Collection, Iterable
 

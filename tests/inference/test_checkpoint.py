@@ -100,6 +100,7 @@ def test_ctrl_c_and_again_is_bitwise_the_whole(monkeypatch, path, whole, steps, 
     assert len([n for n in calls if n]) == 11 - steps
 
 
+@pytest.mark.slow
 def test_a_finished_run_gives_its_draws_without_sampling(monkeypatch, path, whole):
     first = classifier(path).fit(*rows())
     monkeypatch.setattr(CompiledNUTS, "taken", lambda *_: pytest.fail("it samples again"))
@@ -167,6 +168,7 @@ def test_other_arguments_are_refused_by_name(kept):
     assert Path(kept).read_bytes() == before
 
 
+@pytest.mark.slow
 def test_another_seed_data_prior_or_model_is_refused(kept):
     clf = classifier(kept)
     other = X.copy()

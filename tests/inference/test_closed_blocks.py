@@ -140,6 +140,7 @@ def mixed():
     return TINY.infer(built, seed=0), built, x
 
 
+@pytest.mark.slow
 def test_only_the_block_without_a_closed_form_is_sampled(mixed, monkeypatch):
     asked = []
     monkeypatch.setattr(nuts, "model_log_density", lambda model, _: asked.append(model))

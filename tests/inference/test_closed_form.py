@@ -29,8 +29,12 @@ Y = np.arange(24) % 2
 X = pd.DataFrame(RNG.gamma(9.0, size=(24, 3)) + 2 * Y[:, None], columns=["a", "b", "c"])
 GAPS = X.mask(RNG.random(X.shape) < 0.15)
 
-every_family = pytest.mark.parametrize("family", WITHOUT)
 every_method = pytest.mark.parametrize("method", METHODS, ids=repr)
+every_pair = pytest.mark.parametrize(
+    ("family", "method"),
+    [(family, "exact") for family in WITHOUT] + [("Family", method) for method in METHODS[1:]],
+    ids=str,
+)
 
 
 def test_no_likelihood_is_forgotten():
@@ -44,8 +48,7 @@ def test_no_likelihood_is_forgotten():
 # -- methods that rest on a closed form ------------------------------------------------------------
 
 
-@every_method
-@every_family
+@every_pair
 def test_fit_without_a_closed_form_is_refused(family, method):
     clf = bg.GenerativeClassifier(WITHOUT[family](), inference=method)
     with pytest.raises(UnsupportedOperation, match=r"no closed form.*inference='map'") as error:
@@ -55,8 +58,7 @@ def test_fit_without_a_closed_form_is_refused(family, method):
     assert not hasattr(clf, "inference_")
 
 
-@every_method
-@every_family
+@every_pair
 def test_fit_of_a_block_without_a_closed_form_is_refused(family, method):
     blocks = {("a", "b", "c"): WITHOUT[family](), "d": bg.Normal()}
     clf = bg.GenerativeClassifier(blocks, inference=method)
@@ -65,15 +67,13 @@ def test_fit_of_a_block_without_a_closed_form_is_refused(family, method):
 
 
 @every_method
-@pytest.mark.parametrize("rows", [X, GAPS], ids=["complete", "missing"])
-@pytest.mark.parametrize("make", [bg.LDA, bg.QDA])
+@pytest.mark.parametrize(("make", "rows"), [(bg.LDA, X), (bg.QDA, GAPS)], ids=["LDA", "QDA, gaps"])
 def test_discriminant_under_lkj_is_refused(make, rows, method):
     with pytest.raises(UnsupportedOperation, match=r"MultivariateNormal\(prior='lkj'\), has no"):
         make(prior="lkj", inference=method).fit(rows, Y)
 
 
-@every_method
-@every_family
+@pytest.mark.parametrize(("family", "method"), [("Family", "exact"), ("KernelDensity", "expected")])
 def test_stack_leaves_out_a_member_without_a_closed_form(family, method):
     member = bg.GenerativeClassifier(WITHOUT[family](), inference=method)
     with pytest.warns(BayesgenWarning, match="has no closed form"):
@@ -125,8 +125,9 @@ REFERENCE = {
 }
 
 
-@pytest.mark.parametrize("method", ["exact", "mle", "map"])
-@pytest.mark.parametrize("name", REFERENCE)
+@pytest.mark.parametrize(
+    ("name", "method"), [*((name, "exact") for name in REFERENCE), ("LDA", "map")]
+)
 def test_improper_prior_has_no_evidence(name, method):
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -202,6 +202,7 @@ def test_saved_and_loaded(tmp_path):
     np.testing.assert_array_equal(again.predict_proba(X), clf.predict_proba(X))
 
 
+@pytest.mark.slow
 def test_what_is_refused():
     X, y = bg.datasets.load_iris()
     short = NUTS(draws=10, warmup=10, chains=1)

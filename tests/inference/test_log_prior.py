@@ -46,12 +46,13 @@ NORMAL = {"mean": 0.5, "mean_rows": 2.0, "variance": 1.5, "variance_rows": 4.0}
 WISHART = {"mean": 0.5, "mean_rows": 2.0, "scale": 1.5, "covariance_rows": 4.0}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("clf", "expected", "stated"),
     [
         (bg.NaiveBayes(bg.Normal(**NORMAL)), normal, NORMAL),
-        pytest.param(bg.QDA(**WISHART), multivariate, WISHART, marks=pytest.mark.slow),
-        pytest.param(bg.LDA(**WISHART), multivariate, WISHART, marks=pytest.mark.slow),
+        (bg.QDA(**WISHART), multivariate, WISHART),
+        (bg.LDA(**WISHART), multivariate, WISHART),
     ],
 )
 def test_log_prior_of_normals_is_that_of_scipy(clf, expected, stated):

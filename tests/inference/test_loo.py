@@ -145,6 +145,7 @@ def test_the_last_row_of_a_class_is_predicted_from_the_prior():
     np.testing.assert_allclose(found.iloc[3], expected, rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Estimated shape parameter")
 def test_loo_of_arviz_agrees():
     """Of 4,000 draws: within 5 Monte Carlo standard errors where importance sampling is good."""

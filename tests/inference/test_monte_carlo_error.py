@@ -106,6 +106,7 @@ def test_the_cure_of_naive_draws_is_the_closed_form():
         learned_rows(typed(text)).fit(X, y).predict_proba(rows)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::bayesgen.errors.NotConverged")
 def test_the_cure_where_joint_blocks_lack_cells_is_more_draws():
     X, y, rows = some_rows("iris", 40)

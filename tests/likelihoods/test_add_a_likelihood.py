@@ -159,6 +159,7 @@ def test_maximum_likelihood_is_one_over_the_mean():
     np.testing.assert_allclose(joint, np.nansum(density, axis=-1).ravel(), rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::bayesgen.errors.BayesgenWarning")
 def test_map_and_svi_land_on_the_mode():
     X, y = table()

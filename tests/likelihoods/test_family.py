@@ -92,6 +92,7 @@ def test_the_default_prior_is_strength_its_rows():
     assert set(found) == {"loc", "scale"}
 
 
+@pytest.mark.slow
 def test_what_rows_do_not_tell_is_capped():
     """A uniform column is no t with few degrees of freedom: 4 times e^2 either way is all."""
     part, found, _ = fitted(Family(dist.StudentT), np.linspace(-1.0, 1.0, N))
@@ -139,6 +140,7 @@ def gamma():
 # -- cells -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_new_cell_outside_the_support_is_impossible(gamma):
     clf = gamma[2]
     new = pd.DataFrame({"a": [0.0, -3.0, np.nan, 1e300 * 1e-150, 20.0]})

@@ -101,6 +101,7 @@ def test_a_row_that_no_kernel_reaches_gets_the_class_prior(iris):
     np.testing.assert_allclose(ends[0], 1 / 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bandwidth", ["nrd0", "posterior"])
 def test_hostile_columns(bandwidth):
     """A class without a value, one with a single one, ties, missing values, an empty column."""

@@ -11,9 +11,22 @@ from faults import FAULTS
 PAIRS = [(law, name) for law in laws.EVERYWHERE for name in CASES]
 PAIRS += [(law, name) for law in laws.CONJUGATE for name in CLOSED]
 PAIRS = [(law, name) for law, name in PAIRS if law.__name__ not in CASES[name].exempt]
+# programs are traced and compiled
+STORIES = [pair for pair in PAIRS if pair[0] is laws.law_story]
+FAST = [pair for pair in PAIRS if pair not in STORIES or pair[1] in ("Normal", "Categorical")]
 
 
-@pytest.mark.parametrize(("law", "name"), PAIRS, ids=lambda x: getattr(x, "__name__", x))
+@pytest.mark.parametrize(
+    ("law", "name"),
+    [
+        pytest.param(
+            *pair,
+            marks=[] if pair in FAST else pytest.mark.slow,
+            id=f"{pair[0].__name__}-{pair[1]}",
+        )
+        for pair in PAIRS
+    ],
+)
 def test_law(law: Callable, name: str) -> None:
     law(CASES[name], CASES[name].prior)
 

@@ -111,6 +111,7 @@ def test_traced_likelihood_is_that_of_numpy(rng):
     assert all(np.isfinite(leaf).all() for leaf in slope.values())
 
 
+@pytest.mark.slow
 def test_one_column_is_the_direct_program(rng):
     """models/robust_student_t.py is naive; in one column naive and joint are the same story."""
     x, y = astray(rng, 30, gaps=0.2)

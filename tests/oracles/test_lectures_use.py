@@ -160,6 +160,7 @@ def spam_halves():
     return halves
 
 
+@pytest.mark.slow
 def test_row_20_area_under_the_curve(spam_halves):
     """20 evaluation: spam over random halves, AUC .969 (logistic regression) and .950 (LDA)."""
     areas = np.array([[metrics.roc_auc_score(y, p) for p in ps] for y, *ps in spam_halves])
@@ -185,6 +186,7 @@ def test_row_20_confusion(spam_halves):
     assert standard_errors(at_half[:, 0] - at_half[:, 1]) > 2
 
 
+@pytest.mark.slow
 def test_row_21_rivals():
     """21 rivals: logistic regression and nearest neighbors of scikit-learn in bg.compare."""
     X, y = table("biopsy_complete")

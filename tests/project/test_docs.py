@@ -7,15 +7,18 @@ from pages import ROOT, blocks, check, page
 
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))
 SLOW = {
-    f"docs/how-to/{name}.md"
+    f"docs/{name}.md"
     for name in (
-        "categorical-and-text-columns",
-        "check-and-diagnose",
-        "deploy",
-        "simulation-based-calibration",
+        "evidence/lectures",
+        "how-to/categorical-and-text-columns",
+        "how-to/check-and-diagnose",
+        "how-to/choose-a-likelihood",
+        "how-to/deploy",
+        "how-to/prevalence",
+        "how-to/simulation-based-calibration",
     )
 }
-"""Pages that run samplers, many fits or a stack."""
+"""Pages that compile programs, run samplers, many fits or a stack."""
 LECTURES = page("docs/evidence/lectures.md")
 TESTS = {
     name

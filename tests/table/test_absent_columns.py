@@ -190,6 +190,7 @@ def test_a_table_without_any_column_that_is_read_has_the_class_prior():
     np.testing.assert_allclose(found, 1 / 3, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_story_of_ones_own_meets_absent_columns_as_missing_values():
     jnp = pytest.importorskip("jax.numpy")
     dist = pytest.importorskip("numpyro.distributions")

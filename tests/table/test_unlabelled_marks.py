@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from paces import fast_only
 
 import bayesgen as bg
 from bayesgen.cli import main
@@ -184,7 +185,7 @@ def test_pictures_of_rows_without_a_label():
     assert str(some.curves) == str(alone.curves)
 
 
-@pytest.mark.parametrize("command", ["compare", "fit", "report"])
+@pytest.mark.parametrize("command", fast_only(["fit"], ["compare", "fit", "report"]))
 def test_the_command_line_names_the_column(command, tmp_path, capsys):
     path = str(tmp_path / "rows.csv")
     X.assign(mood=np.where(Y == 2, -1, Y)).sort_values("mood", ascending=False).to_csv(

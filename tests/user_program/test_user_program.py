@@ -51,6 +51,7 @@ def normal(x: np.ndarray, mean: np.ndarray) -> np.ndarray:
 # --- point estimates --------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_mode_is_the_closed_form(by_map):
     """Normal(0, 2) times n cells of unit variance: mean sum / (n + 1/4); probs (1 + n_k) / ...."""
     values = by_map.posterior_.values
@@ -102,6 +103,7 @@ def test_class_probabilities_can_be_replaced(by_map):
     np.testing.assert_allclose(again.predict_proba(X), other.predict_proba(X))
 
 
+@pytest.mark.slow
 def test_columns_in_a_plate_of_their_own(by_map):
     """Plates to the left of the rows are summed: no .to_event(1) is needed."""
     clf = classifier(user_programs.columns_in_a_plate).fit(INCOMPLETE, Y)
@@ -153,6 +155,7 @@ def test_draws_answer_what_other_draws_do(by_nuts, capfd):
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::bayesgen.errors.LowSampleSize")  # of 120 draws
 def test_equal_seeds_and_no_second_compilation(by_nuts):
     """Tables of about one size share compiled code; the caller's configuration stays."""
@@ -303,6 +306,7 @@ def test_impute_follows_the_conditional_distribution(name, request):
     assert (one != two)[gaps].all() and not np.isnan(one).any()
 
 
+@pytest.mark.slow
 def test_impute_of_a_frame(by_map):
     frame = pd.DataFrame(INCOMPLETE, columns=["height", "girth"], index=list("abcdefghijklmno"))
     clf = classifier().fit(frame, Y)
@@ -349,6 +353,7 @@ def test_frame_of_numbers(by_map):
         classifier().fit(frame.assign(wood="hard"), Y)
 
 
+@pytest.mark.slow
 def test_whole_numbers_stay_whole():
     """Codes index into tables of parameters; a frame of them is an array of them."""
     codes = RANDOM.integers(0, 3, (15, 2))

@@ -125,6 +125,7 @@ def test_programs_that_cannot_impute(name, error, sentence):
         clf.impute(INCOMPLETE)
 
 
+@pytest.mark.slow
 def test_programs_that_cannot_simulate():
     clf = classifier(user_programs.labels_follow_x).fit(X, Y)
     with pytest.raises(InvalidProgram, match=r"cannot simulate rows: .*n_features"):
