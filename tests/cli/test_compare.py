@@ -20,6 +20,7 @@ import bayesgen as bg
 from bayesgen.cli import main
 from bayesgen.compare import compare
 from bayesgen.errors import BayesgenError, InvalidArgument
+from bayesgen.estimators.compared import default_sizes
 
 CONTAINERS = {"pandas": lambda X: X, "polars": pl.from_pandas, "pyarrow": pa.Table.from_pandas}
 
@@ -286,6 +287,14 @@ def test_rows_and_labels_alone_are_compared_as_by_the_command(tmp_path, capsys, 
     assert repr(comparison).startswith("3 folds over 100 rows, 24 rows drawn for each fit")
     assert comparison._repr_html_().count("<table") == 3
     assert bg.compare(X=X[::3], y=y[::3], cv=2, progress=False).few is None  # too few rows for both
+
+
+@pytest.mark.parametrize(
+    ("counts", "sizes"),
+    [([94, 2], (24, "all")), ([95, 1], ("all",)), ([50, 45], ("all",)), ([8] * 13, ("all",))],
+)
+def test_few_rows_are_fitted_where_every_class_has_two_and_folds_have_enough(counts, sizes):
+    assert default_sizes(counts) == sizes
 
 
 @pytest.mark.parametrize("given", [(), ([[1.0], [2.0]],), ({"LDA": bg.LDA()}, [[1.0], [2.0]])])

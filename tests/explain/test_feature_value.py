@@ -87,6 +87,15 @@ def test_large_counts_are_simulated():
     found, error = clf.feature_value(pd.DataFrame({"n": [np.nan]}), draws=2000, return_error=True)
     expected = by_enumeration(clf, X[:1], "n", np.arange(3000.0, 6500.0), entropy)
     assert 0 < error.loc[0, "n"] < 0.01
+    again = [
+        clf.feature_value(
+            pd.DataFrame({"n": [np.nan]}), draws=200, random_state=seed, return_error=True
+        )
+        for seed in range(60)
+    ]
+    # the spread of 60 values has a standard error of 9 %
+    spread = np.std([value.loc[0, "n"] for value, _ in again], ddof=1)
+    assert np.mean([stated.loc[0, "n"] for _, stated in again]) == pytest.approx(spread, rel=0.3)
     assert abs(found.loc[0, "n"] - expected) < 5 * error.loc[0, "n"]
 
 

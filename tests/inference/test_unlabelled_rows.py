@@ -306,6 +306,17 @@ def test_em_ends_where_a_quasi_newton_descent_does(weight):
     assert clf.unlabelled_weight_ == weight
 
 
+def test_a_class_of_one_labelled_row_counts_in_the_height():
+    x, y = normal_mixture()
+    y[:6] = [0, 0, 0, 0, 0, 1]
+    clf = bg.NaiveBayes(inference="mle", unlabelled=1.0).fit(x, y)
+    params = clf.posterior_.point_params()
+    mean, variance = (params["normal"][name][:, 0] for name in ("mean", "variance"))
+    odds = np.log(params["class"]["probs"][1] / params["class"]["probs"][0])
+    height = -objective(np.array([*mean, *np.log(variance) / 2, odds]), x, y, 1.0)
+    assert clf.report_.details["log_likelihood"] == pytest.approx(height, abs=1e-6)
+
+
 def mixture_parts(x, size=2):
     rows = UnlabelledRows({"x": x}, np.ones(len(x)), size, {"x": ()})
     nothing = model_statistics(

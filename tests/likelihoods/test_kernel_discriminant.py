@@ -114,6 +114,21 @@ def test_leaving_out_is_a_mixture_of_refits_at_every_bandwidth(lose):
     close(found, np.logaddexp.reduce(refits + own[:, None], axis=2), rtol=1e-9, atol=1e-9)
 
 
+def test_one_of_the_two_rows_of_a_class_is_left_out_as_by_a_refit():
+    x, y, weight = table(20)
+    y[:] = 0
+    y[[3, 7]], x[3, 0], x[9, 0] = 1, 0.0, 0.0
+    weight[:], signed = 1.0, x.copy()
+    signed[3, 0] = -0.0
+    prior = bg.KernelDiscriminant(0.5)
+    found = left_out(prior, x, y, weight, weight, classes=2)
+    for i in (3, 7):
+        kept = np.arange(20) != i
+        again = fitted(prior, x[kept], y[kept], weight[kept], classes=2)
+        close(found[i], again.log_predictive(x[i : i + 1])[0], rtol=1e-9)
+    close(left_out(prior, signed, y, weight, weight, classes=2), found, rtol=1e-12)
+
+
 def test_leaving_out_incomplete_rows_is_a_refit_with_the_same_expected_cells():
     x, y, weight = table(30)
     x[np.random.default_rng(1).random(x.shape) < 0.2] = np.nan

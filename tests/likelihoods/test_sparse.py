@@ -123,6 +123,12 @@ def test_a_stored_nan_is_missing(name):
         rtol=1e-9,
     )
     np.testing.assert_allclose(clf.predict_proba(sp.csr_array(fresh[:1])).sum(), 1.0)
+    at_the_mode = fit(name, x, y, "map")
+    np.testing.assert_allclose(
+        at_the_mode.predict_joint_log_proba(sp.csr_array(fresh)),
+        at_the_mode.predict_joint_log_proba(fresh),
+        rtol=1e-9,
+    )
 
 
 @pytest.mark.parametrize("name", ["Bernoulli", "Poisson"])

@@ -5,6 +5,7 @@ import dataclasses
 import io
 import json
 import os
+import sys
 import zipfile
 
 import joblib
@@ -327,8 +328,9 @@ def fitted(**parameters):
         ({"unseen": np.array(["2020"], dtype="M8[s]")}, r"is an array of datetime64\[s\]"),
         ({"unseen": {1, 2}}, r"parameters.unseen is of type builtins.set"),
         ({"unseen": StandardScaler()}, r"StandardScaler; numbers, text, arrays"),
+        ({"unseen": sys.version_info}, r"parameters.unseen is of type sys.version_info"),
     ],
-    ids=["function", "object", "complex", "date", "set", "stranger"],
+    ids=["function", "object", "complex", "date", "set", "stranger", "tuple of its own"],
 )
 def test_what_is_no_data_is_refused(parameters, sentence, tmp_path):
     with pytest.raises(errors.InvalidFile, match=sentence):
