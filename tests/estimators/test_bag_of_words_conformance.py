@@ -29,11 +29,7 @@ pytestmark = [
 EXACT = bg.Exact(draws=100)
 
 
-@parametrize_with_checks(
-    [
-        bg.BagOfWords(inference=EXACT),
-    ]
-)
+@parametrize_with_checks([bg.BagOfWords(inference=EXACT)])
 def test_conformance(estimator, check):
     conforms(estimator, check, excused(estimator))
 

@@ -14,8 +14,8 @@ ESTIMATORS = (bg.NaiveBayes, bg.LDA, bg.QDA, bg.GenerativeClassifier)
 # few draws: one check fits incomplete rows, which LDA and QDA meet by augmentation
 EXACT = bg.Exact(draws=100)
 # each estimator, and each method for columns alone and for columns together
-FAST = [bg.NaiveBayes(inference=EXACT), bg.LDA(inference="map")]
-OTHERS = [make(inference=EXACT) for make in ESTIMATORS[1:]]
+FAST = [bg.NaiveBayes(inference=EXACT)]
+OTHERS = [bg.LDA(inference="map"), *(make(inference=EXACT) for make in ESTIMATORS[1:])]
 OTHERS += [bg.NaiveBayes(inference="mle"), bg.QDA(inference="mle")]
 SHORT = bg.NUTS(draws=60, warmup=100, chains=1, progress=False)
 
