@@ -38,11 +38,10 @@ from bayesgen.inference import (
 )
 from bayesgen.inference import unlabelled_rows as unlabelled
 from bayesgen.inference import unlabelled_weights as weights
-from bayesgen.inference.unlabelled_density import mean_labels, sampled_by_nuts
 from bayesgen.inference.unlabelled_draws import sampled
 from bayesgen.inference.unlabelled_rows import ROWS, WEIGHT, ExpectedLabels, UnlabelledRows
 from bayesgen.inference.unlabelled_weights import LabelledRows
-from bayesgen.likelihoods.exponential_family import ExponentialFamily
+from bayesgen.likelihoods.remainder import is_whole
 from bayesgen.model import ModelStatistics
 from bayesgen.problem import Problem
 from bayesgen.typing import Joint
@@ -128,9 +127,8 @@ def infer(
             refuse(
                 f"{part.title} of block {name!r}", "its density rests on labeled rows themselves"
             )
-    method, rows = _method(inference, state, weight), _unlabelled_rows(state, seen, unseen)
-    if isinstance(method, Exact) and inference == "auto" and rows.n_rows > MOST_SAMPLED:
-        method = Expected(draws=method.draws)
+    rows = _unlabelled_rows(state, seen, unseen)
+    method = _method(inference, state, weight, rows)
     require_possible(prior, state.classes)
     try:
         found = _Inference.of(state, seen, prior, rows, seed, unseen).result(method, weight)
@@ -164,7 +162,7 @@ def _of_program(
     encoded = joined([rows.encode(state.schema, unseen) for rows in lacking])
     n_rows = sum(len(rows.codes) for rows in lacking)
     posterior.report.details.update({ROWS: float(n_rows), WEIGHT: weight})
-    return mean_labels(cast(DrawsPosterior, posterior), encoded, n_rows)
+    return unlabelled.mean_labels(cast(DrawsPosterior, posterior), encoded, n_rows)
 
 
 def distributions(seen: Sequence[TrainingRows], classes: np.ndarray, found: Joint | None) -> Joint:
@@ -199,46 +197,54 @@ def refuse(what: str, why: str, cure: str = "") -> NoReturn:
     raise unsupported(f"rows without a label, and {what}", why, cure)
 
 
-def _method(inference: str | Method, state: TrainingState, weight: Weight) -> Method:
-    """Return the method for an inference= argument."""
+def _method(
+    inference: str | Method, state: TrainingState, weight: Weight, rows: UnlabelledRows
+) -> Method:
+    """Return the method for an inference= argument.
+
+    Labels are drawn for whole rows; where a weight is a fraction, or learned, they are expected.
+    """
     automatic = isinstance(inference, str) and inference == "auto"
-    others = [part for part in state.likelihoods.values() if not part.conjugate]
-    method = (NUTS() if others else Exact()) if automatic else method_of(inference)
-    if others and not isinstance(method, NUTS):
-        cure = "Use inference='nuts', and unlabelled=1."
-        features = all(isinstance(part, ExponentialFamily) for part in others)
-        refuse(others[0].title, "it has no closed form", cure if features else "")
+    method = Exact() if automatic else method_of(inference)
+    for part in state.likelihoods.values():
+        if not part.conjugate:
+            refuse(part.title, "it has no closed form")
+    if isinstance(method, NUTS):
+        why = "it sums over their classes in programs of your own alone"
+        refuse("inference='nuts'", why, "Use inference='auto', which draws their labels.")
     if isinstance(method, MLE | MAP) and method.solver == "svi":
         refuse("inference='svi'", "gradients do not sum over their classes", "Use inference='map'.")
-    if weight == LEARN and isinstance(method, MLE | MAP | Augmentation | NUTS):
-        cure = "State it: unlabelled=1."
-        if not others:
-            cure = "State it: unlabelled=1, or use inference='expected'."
+    if weight == LEARN and isinstance(method, MLE | MAP | Augmentation):
+        cure = "State it: unlabelled=1, or use inference='expected'."
         why = "their weight is learned by leave-one-out, which needs a closed form"
         refuse(f"unlabelled='learn' with inference={inference!r}", why, cure)
+    if isinstance(weight, str) or not weight:
+        expected = bool(weight)
+    else:
+        expected = not is_whole(weight * rows.weight)
+        if expected and isinstance(method, Augmentation):
+            cure = "Use inference='expected', or unlabelled=1."
+            refuse(f"inference={inference!r}", "labels are drawn at whole weights alone", cure)
+        if isinstance(method, Exact) and automatic and rows.n_rows > MOST_SAMPLED:
+            expected = True
     if weight and isinstance(method, Exact) and not automatic:
-        learns = weight == LEARN
+        what = "the posterior was simulated by data augmentation"
+        if expected:
+            what = "their labels were replaced by expected ones"
+            what += ", at weights learned from the labeled rows" * (weight == LEARN)
         warn(
             BayesgenWarning(
-                "rows without a label have no closed form; their labels were replaced by expected "
-                "ones, at weights learned from the labeled rows{so}.",
+                "rows without a label have no closed form; {what}{so}.",
                 Cure(
                     "Pass inference='auto' to choose this without a warning.",
                     "Add --inference auto to choose this without a warning.",
                 ),
-                so=Words(" (inference_ says so)", ""),
-            )
-            if learns
-            else BayesgenWarning(
-                "rows without a label have no closed form; the posterior was simulated by data "
-                "augmentation{so}.",
-                Cure(
-                    "Pass inference='auto' to choose this without a warning.",
-                    "Add --inference auto to choose this without a warning.",
-                ),
+                what=what,
                 so=Words(" (inference_ says so)", ""),
             )
         )
+    if expected and isinstance(method, Exact) and weight != LEARN:
+        return Expected(draws=method.draws)
     return method
 
 
@@ -351,10 +357,6 @@ class _Inference:
         rows, start, problem = self.rows.times(weight), self._start(), self.problem
         if isinstance(method, MLE | MAP):
             posterior, labels = unlabelled.estimate(method, problem, rows, start)
-            posterior.report.details[WEIGHT] = weight
-            return UnlabelledFit(self._with_added(), posterior, labels)
-        if isinstance(method, NUTS):
-            posterior, labels = sampled_by_nuts(method, problem, rows, start, self.seed)
             posterior.report.details[WEIGHT] = weight
             return UnlabelledFit(self._with_added(), posterior, labels)
         found = unlabelled.maximize(MAP(), problem, rows, start)

@@ -1,17 +1,11 @@
 """Data augmentation of labels: Gibbs draws of the posterior given unlabeled rows.
 
 A sweep draws the label of each row given theta, y_i ~ a_ik / sum_k a_ik, and theta given all
-labels. A row of whole weight w stands for w rows, each with a label of its own. For the fraction f
-of a weight the label is drawn in proportion to a_ik^f and adds f s_i(y_i) to the statistics: these
-steps leave prod_i sum_k a_ik^f invariant in place of prod_i (sum_k a_ik)^f, and theta is accepted,
-as a whole, with probability min(1, exp(G(theta') - G(theta))),
-
-    G = sum_i f_i log sum_k a_ik - log sum_k a_ik^f_i.
-
-Missing cells of joint blocks are drawn between labels and theta.
+labels. A row of weight w, a whole number, stands for w rows, each with a label of its own. Missing
+cells of joint blocks are drawn between labels and theta.
 
 Source: Tanner and Wong (1987); Diebolt and Robert (1994), Journal of the Royal Statistical Society
-B 56, 363-375. The step for fractions is derived here (Metropolis and Hastings).
+B 56, 363-375.
 """
 
 import dataclasses
@@ -20,7 +14,7 @@ import time
 from collections.abc import Mapping
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
 from bayesgen.errors import Cure, Words
 from bayesgen.inference.chain_diagnostics import chain_diagnostics, disagreement, has_converged
@@ -34,8 +28,6 @@ from bayesgen.typing import Joint, Params, Traceable
 
 WATCHED = 100
 """Parameters whose chains are compared: 2 s of diagnostics for 4,000 draws."""
-FEWEST_ACCEPTED = 0.05
-"""Share of accepted steps below which fractional weights are sampled too slowly."""
 
 ByChain = Float[np.ndarray, "row chain class"]
 
@@ -51,7 +43,7 @@ def sampled(
     Args:
         method: numbers of draws and chains.
         problem: of the labeled rows.
-        rows: those without a label, whose weights are those of the density.
+        rows: those without a label; their weights are whole numbers.
         seed: of draws.
     """
     start, rng = time.perf_counter(), np.random.default_rng(seed)
@@ -59,15 +51,15 @@ def sampled(
     posterior = model.posterior(expected_statistics(model, statistics)[0])
     params: dict[str, Params] = {"class": posterior.classes.draw(rng, method.chains)}
     params |= {name: part.draw(rng, method.chains) for name, part in posterior.blocks.items()}
-    joint, accepted = chain.log_joint(params), 0.0
+    joint = chain.log_joint(params)
     draws: dict[str, Params] = {owner: {} for owner in params}
     labels = np.zeros((rows.n_rows, len(statistics.count)))
     for sweep in range(method.warmup + method.draws):
-        params, joint, moved = chain.swept(params, joint)
+        params = chain.swept(params, joint)
+        joint = chain.log_joint(params)
         draw = sweep - method.warmup
         if draw < 0:
             continue
-        accepted += moved / method.draws
         labels += _shares(joint).sum(axis=1)
         for owner, values in params.items():
             for name, value in values.items():
@@ -75,8 +67,7 @@ def sampled(
                     shape = (method.chains, method.draws, *value.shape[1:])
                     draws[owner][name] = np.empty(shape)
                 draws[owner][name][:, draw] = value
-    details = chain_diagnostics(_compared(draws)) | {"acceptance": accepted}
-    details |= {ROWS: float(rows.n_rows)}
+    details = chain_diagnostics(_compared(draws)) | {ROWS: float(rows.n_rows)}
     seconds = time.perf_counter() - start
     good = has_converged(details, method.chains)
     report = Report("augmentation", seconds, good, _verdict(method, details, good=good), details)
@@ -90,16 +81,6 @@ def _verdict(method: Augmentation, details: Mapping[str, float], *, good: bool) 
     verdict = Words(words)
     if good:
         return verdict
-    if details["acceptance"] < FEWEST_ACCEPTED:
-        accepted = f" Of steps at a fractional weight {details['acceptance']:.0%} were accepted: "
-        return (
-            verdict
-            + accepted
-            + Cure(
-                "use inference='expected', or unlabelled=1.",
-                "use --inference expected, or --unlabelled 1.",
-            )
-        )
     more = max(2 * method.draws, 1000), max(2 * method.warmup, 200)
     cure = Cure(
         f"ask for more, bg.Augmentation(draws={more[0]}, warmup={more[1]}).",
@@ -117,16 +98,6 @@ class _Chain:
     rng: np.random.Generator
 
     @functools.cached_property
-    def _whole(self) -> Int[np.ndarray, " row"]:
-        """The whole part of the weight of each row."""
-        return np.floor(self.rows.weight * (1 + 1e-12)).astype(int)
-
-    @functools.cached_property
-    def _part(self) -> Float[np.ndarray, " row"]:
-        """The fraction of the weight of each row."""
-        return np.maximum(self.rows.weight - self._whole, 0.0)
-
-    @functools.cached_property
     def _read(self) -> dict[str, Traceable]:
         """The rows as the model reads them."""
         return self.problem.reader.read(self.rows.encoded)
@@ -140,40 +111,13 @@ class _Chain:
             out = out + part.log_density_fn(params[name])(self._read[name])
         return out
 
-    def swept(
-        self, params: dict[str, Params], joint: ByChain
-    ) -> tuple[dict[str, Params], ByChain, float]:
-        """Return the parameters after a sweep, log a_ik there, and the share of accepted steps."""
-        n_chains = joint.shape[1]
-        each = [self._step(params, joint, c) for c in range(n_chains)]
-        proposed = {
+    def swept(self, params: dict[str, Params], joint: ByChain) -> dict[str, Params]:
+        """Return the parameters after a sweep; joint: log a_ik before it."""
+        each = [self._step(params, joint, c) for c in range(joint.shape[1])]
+        return {
             owner: {name: np.concatenate([one[owner][name] for one in each]) for name in values}
             for owner, values in params.items()
         }
-        there = self.log_joint(proposed)
-        if not self._part.any():
-            return proposed, there, 1.0
-        ratio = self._gain(there) - self._gain(joint)
-        yes = np.log(self.rng.random(n_chains)) < ratio
-        chosen = {
-            owner: {
-                name: np.where(
-                    yes.reshape(-1, *[1] * (value.ndim - 1)), proposed[owner][name], value
-                )
-                for name, value in values.items()
-            }
-            for owner, values in params.items()
-        }
-        return chosen, np.where(yes[:, None], there, joint), float(yes.mean())
-
-    def _gain(self, joint: ByChain) -> Float[np.ndarray, " chain"]:
-        """Return G of every chain."""
-        some = self._part > 0
-        part, logs = self._part[some], joint[some]
-        with np.errstate(invalid="ignore"):
-            powered = np.logaddexp.reduce(part[:, None, None] * logs, axis=2)
-            gain = part[:, None] * np.logaddexp.reduce(logs, axis=2) - powered
-        return np.where(np.isnan(gain), 0.0, gain).sum(axis=0)
 
     def _step(self, params: dict[str, Params], joint: ByChain, c: int) -> dict[str, Params]:
         """Return parameters of one chain, given labels that are drawn given those before."""
@@ -190,16 +134,12 @@ class _Chain:
 
     def _labelled(self, joint: Joint) -> ModelStatistics:
         """Return the statistics of the rows with labels drawn given log a_ik."""
-        size, likelihoods = joint.shape[1], self.problem.reader.full
-        if (self._whole <= 1).all() and not (self._part * self._whole).any():
+        likelihoods, weight = self.problem.reader.full, self.rows.weight
+        if (weight <= 1).all():
             # one label each
-            power = np.where(self._part > 0, self._part, 1.0)
-            y = _drawn(power[:, None] * joint, self.rng)
-            return self.rows.labelled(likelihoods, y)
-        count = self.rng.multinomial(self._whole, _shares(joint[:, None])[:, 0]).astype(float)
-        y = _drawn(self._part[:, None] * joint, self.rng)
-        count += self._part[:, None] * (y[:, None] == np.arange(size))
-        return self.rows.statistics(likelihoods, count / self.rows.weight[:, None])
+            return self.rows.labelled(likelihoods, _drawn(joint, self.rng))
+        count = self.rng.multinomial(weight.astype(int), _shares(joint[:, None])[:, 0])
+        return self.rows.statistics(likelihoods, count / weight[:, None])
 
 
 def _shares(joint: ByChain) -> ByChain:

@@ -39,6 +39,8 @@ from bayesgen.typing import Encoded, Joint, Labels, Params, Traceable, Weights
 
 CHUNK = 4096
 """Rows at once: repeated for three classes of 20 columns they are 2 MB, a second-level cache."""
+FLOATS = 1_000_000
+"""Log densities held at once: 8 MB."""
 ROWS, WEIGHT = "unlabelled.rows", "unlabelled.weight"
 """Names, in the details of a report, of the number of unlabeled rows and of their mean weight."""
 MOST_STEPS = 5000
@@ -338,3 +340,19 @@ def estimate(
     report = Report(method.name, seconds, found.converged, verdict, details, found.findings)
     blocks, reader = problem.model.blocks, problem.reader
     return point_estimate(found.params, blocks, reader, report), found.shares
+
+
+def mean_labels(posterior: DrawsPosterior, encoded: Encoded, n_rows: int) -> Joint:
+    """Return the mean over all draws of P(y = k given x_i, theta), shape (row, class).
+
+    Of all draws only as many rows are held at once as make FLOATS log densities.
+    """
+    log_classes = posterior.log_classes()
+    n_draws, n_classes = int(np.prod(posterior.shape)), len(log_classes)
+    out = np.empty((n_rows, n_classes))
+    for rows in row_chunks(n_rows, max(1, FLOATS // (n_draws * n_classes))):
+        size = len(range(n_rows)[rows])
+        joint = posterior.each_log_joint(take_rows(encoded, rows), size)
+        proba = class_probabilities(joint.reshape(-1, n_classes), log_classes)
+        out[rows] = proba.reshape(size, n_draws, n_classes).mean(axis=1)
+    return out

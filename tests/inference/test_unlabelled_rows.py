@@ -17,7 +17,6 @@ from unlabelled_cases import (
     NEW,
     READ,
     TABLE,
-    few_labels,
     fitted,
     harmless,
 )
@@ -25,7 +24,7 @@ from unlabelled_cases import (
 import bayesgen as bg
 from bayesgen.classes import ClassPrior
 from bayesgen.errors import UnsupportedOperation
-from bayesgen.inference import MAP, MLE, unlabelled_density, unlabelled_draws, unlabelled_rows
+from bayesgen.inference import MAP, MLE, unlabelled_draws, unlabelled_rows
 from bayesgen.inference.unlabelled_rows import UnlabelledRows, maximize
 from bayesgen.likelihoods import Normal
 from bayesgen.model import model_statistics
@@ -119,17 +118,6 @@ def test_rows_without_a_label_count_for_their_classes():
 
 
 @pytest.mark.slow
-def test_nuts_sums_labels_out():
-    # 8,000 effective draws
-    clf = fitted(unlabelled=1, inference=bg.NUTS(draws=2000))
-    np.testing.assert_allclose(clf.predict_proba(NEW)[:, 0], EXACT, atol=0.008)
-    np.testing.assert_allclose(clf.label_distributions_[4:, 1], LABELS, atol=0.02)
-    assert clf.inference_ == "nuts"
-    assert clf.unlabelled_weight_ == 1.0
-    assert len(clf.loo()) == 4
-
-
-@pytest.mark.slow
 @harmless
 def test_labels_are_averaged_over_every_draw_a_few_rows_at_once(monkeypatch):
     clf = fitted(unlabelled=1)
@@ -142,8 +130,8 @@ def test_labels_are_averaged_over_every_draw_a_few_rows_at_once(monkeypatch):
         return held[-1]
 
     monkeypatch.setattr(type(posterior), "each_log_joint", counted)
-    monkeypatch.setattr(unlabelled_density, "FLOATS", 3 * n_draws * 2)
-    labels = unlabelled_density.mean_labels(posterior, encoded, n_rows)
+    monkeypatch.setattr(unlabelled_rows, "FLOATS", 3 * n_draws * 2)
+    labels = unlabelled_rows.mean_labels(posterior, encoded, n_rows)
     assert [len(joint) for joint in held] == [3, 3, 2]
     # by the definition, of the draws themselves
     params = clf.posterior_.params
@@ -155,27 +143,6 @@ def test_labels_are_averaged_over_every_draw_a_few_rows_at_once(monkeypatch):
     density = density * np.moveaxis(b[:, :, levels], 1, 2)
     expected = (density / density.sum(axis=2, keepdims=True)).mean(axis=0)
     np.testing.assert_allclose(labels, expected, rtol=0, atol=1e-12)
-
-
-@pytest.mark.nightly
-def test_nuts_samples_a_fractional_weight_as_augmentation_does():
-    sampled = fitted(unlabelled=0.4, inference=bg.Augmentation(draws=4000))
-    summed = fitted(unlabelled=0.4, inference=bg.NUTS(draws=2000))
-    both = [clf.predict_proba(NEW)[:, 0] for clf in (sampled, summed)]
-    np.testing.assert_allclose(*both, atol=0.015)
-
-
-@pytest.mark.slow
-def test_a_prior_without_a_closed_form_is_sampled_at_weight_1():
-    X, marked, y = few_labels(5)
-    few = bg.NUTS(draws=200, warmup=200, chains=2)
-    clf = bg.LDA(prior="lkj", unlabelled=1, inference=few, random_state=0).fit(X, marked)
-    assert clf.inference_ == "nuts"
-    assert clf.score(X, y) > 0.9
-    with pytest.raises(UnsupportedOperation, match="State it: unlabelled=1"):
-        bg.LDA(prior="lkj").fit(X, marked)
-    with pytest.raises(UnsupportedOperation, match="complete dense rows"):
-        bg.QDA(inference=few, unlabelled=1).fit(X.mask(X > 6.5), marked)
 
 
 def hard_labels(joint, rng):
@@ -224,7 +191,7 @@ def law_every_chain_draws_its_own_labels():
     }
     certain = np.full((60, 2, 2), -np.inf)
     certain[:, [0, 1], [0, 1]] = 0.0
-    probs = chain.swept(start, certain)[0]["class"]["probs"]
+    probs = chain.swept(start, certain)["class"]["probs"]
     # of Beta(61, 1), of which less than .02 lies below .93
     assert (np.diagonal(probs) > 0.93).all()
 
@@ -443,52 +410,11 @@ def test_weight_0_completes_guesses_alone():
     assert none.unlabelled_weight_ == 0.0
 
 
-def bernoulli_by_quadrature(x, y, weight):
-    """P(class 1), P(x = 1 given each class), of a posterior with fractional weights."""
-    grid = (np.arange(60) + 0.5) / 60
-    p, a, b = np.meshgrid(grid, grid, grid, indexing="ij")
-    joint = np.zeros_like(p)
-    for cell, label in zip(x, y, strict=True):
-        each = [(1 - p) * np.where(cell, a, 1 - a), p * np.where(cell, b, 1 - b)]
-        joint += np.log(each[label]) if label is not None else weight * np.log(sum(each))
-    joint += np.log(a * (1 - a)) + np.log(b * (1 - b))  # Beta(2, 2)
-    mass = np.exp(joint - joint.max())
-    return [float((mass * value).sum() / mass.sum()) for value in (p, a, b)]
-
-
-@harmless
-@pytest.mark.nightly
-@pytest.mark.parametrize("fault", [None, "without acceptance"])
-def test_a_fractional_weight_against_quadrature(fault, monkeypatch):
-    x, y = [0, 1, 0, 1, 1, 1, 1, 0, 1, 1], [0, 1, *8 * [None]]
-    exact = bernoulli_by_quadrature(x, y, 0.3)
-    if fault:
-        monkeypatch.setattr(unlabelled_draws._Chain, "_gain", lambda self, joint: np.zeros(4))
-    clf = bg.GenerativeClassifier(
-        bg.Bernoulli(prob=0.5, rows=4),
-        unlabelled=0.3,
-        inference=bg.Augmentation(draws=6000),
-        random_state=0,
-    ).fit(np.array(x)[:, None], y)
-    params = clf._posterior.params
-    (probs,) = (value["prob"] for owner, value in params.items() if owner != "class")
-    found = [params["class"]["probs"][..., 1].mean(), *probs[..., 0].mean(axis=(0, 1))]
-    if fault:
-        assert np.abs(np.array(found) - exact).max() > 0.015
-    else:
-        np.testing.assert_allclose(found, exact, atol=0.008)
-        assert 0.3 < clf.report_.details["acceptance"] < 1.0
-
-
-@pytest.mark.slow
-def test_fractional_weights_of_augmentation_are_exact_where_labels_are_certain():
-    x = np.concatenate([np.zeros(6), np.full(6, 40.0)])[:, None] + np.linspace(0, 1, 12)[:, None]
-    y = [0, 0, *4 * [None], 1, 1, *4 * [None]]
-    weights = [1.0, 1.0, *4 * [0.5], 1.0, 1.0, *4 * [0.5]]
-    own = {"mean": 20, "variance": 1.0}
-    sampled = bg.NaiveBayes(
-        bg.Normal(**own), unlabelled=0.5, inference=bg.Augmentation(draws=2000), random_state=0
-    ).fit(x, y)
-    exact = bg.NaiveBayes(bg.Normal(**own)).fit(x, np.repeat([0, 1], 6), sample_weight=weights)
-    mean = sampled._posterior.params["normal"]["mean"].mean(axis=(0, 1))
-    np.testing.assert_allclose(mean, exact._posterior.families["normal"].mean, atol=0.1)
+def test_labels_are_expected_where_weights_are_fractions():
+    auto, expected = fitted(unlabelled=0.5), fitted(unlabelled=0.5, inference="expected")
+    assert auto.inference_ == "expected"
+    np.testing.assert_array_equal(auto.predict_proba(NEW), expected.predict_proba(NEW))
+    weighed = fitted(weight=[1.0] * 4 + [0.5] * 8, unlabelled=1)
+    np.testing.assert_allclose(weighed.predict_proba(NEW), auto.predict_proba(NEW), atol=1e-12)
+    with pytest.raises(UnsupportedOperation, match="Use inference='expected', or unlabelled=1"):
+        fitted(unlabelled=0.5, inference=bg.Augmentation())

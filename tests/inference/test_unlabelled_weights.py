@@ -282,7 +282,8 @@ def test_densities_do_not_change_rows():
         ({"inference": "map"}, "State it: unlabelled=1"),
         ({"inference": "mle"}, "State it: unlabelled=1"),
         ({"inference": bg.Augmentation()}, "State it: unlabelled=1"),
-        ({"inference": "nuts"}, "State it: unlabelled=1"),
+        ({"inference": "nuts"}, "Use inference='auto'"),
+        ({"inference": "nuts", "unlabelled": 1}, "Use inference='auto'"),
         ({"inference": "svi", "unlabelled": 1}, "Use inference='map'"),
     ],
 )
