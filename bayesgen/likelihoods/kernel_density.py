@@ -1,12 +1,9 @@
-"""Kernel density likelihood: a kernel at each training value, with fixed or learned bandwidth.
+"""Kernel density likelihood: a normal kernel at each training value, of fixed or learned bandwidth.
 
-Kernels are scaled so that the bandwidth is their standard deviation, as in R's `density`: one
-bandwidth smooths equally for every kernel. (Other libraries define the bandwidth of a kernel with
-compact support as its half-width, which is `reach` times ours.)
+The bandwidth is the standard deviation of the kernel.
 """
 
 import dataclasses
-import functools
 from collections.abc import Callable
 from typing import ClassVar
 
@@ -14,15 +11,13 @@ import numpy as np
 from jaxtyping import Float
 
 from bayesgen.errors.arguments import not_one_of
-from bayesgen.errors.operations import density_of_rows, unsupported
+from bayesgen.errors.operations import density_of_rows
 from bayesgen.likelihoods import kernel_bandwidth
 from bayesgen.likelihoods.base import (
     Guess,
     Likelihood,
     Repair,
     broadcast_guess,
-    require_one_of,
-    row_chunks,
 )
 from bayesgen.likelihoods.distinct_rows import ROUNDING, Values, distinct_values
 from bayesgen.typing import Block, Joint, Labels, LevelCounts, Params, Traceable, Weights
@@ -35,75 +30,20 @@ Cells = Float[np.ndarray, " value"]
 Centers = Float[np.ndarray, " center"]
 
 
-# -- kernels ---------------------------------------------------------------------------------------
-
-
-@dataclasses.dataclass(frozen=True)
-class Kernel:
-    """A symmetric density that ends `reach` bandwidths from its center.
-
-    height: z -> density at z, for |z| <= 1 where 1 is the end. noise: (rng, n) -> draws of z.
-    """
-
-    reach: float
-    height: Callable[[np.ndarray], np.ndarray]
-    noise: Callable[[np.random.Generator, int], np.ndarray]
-
-
-KERNELS = {
-    "gaussian": None,
-    "epanechnikov": Kernel(
-        5**0.5, lambda z: 0.75 * (1 - z**2), lambda rng, n: 2 * rng.beta(2, 2, n) - 1
-    ),
-    "triangular": Kernel(
-        6**0.5, lambda z: 1 - np.abs(z), lambda rng, n: rng.random(n) - rng.random(n)
-    ),
-    "uniform": Kernel(3**0.5, lambda z: np.full_like(z, 0.5), lambda rng, n: rng.uniform(-1, 1, n)),
-    "biweight": Kernel(
-        7**0.5, lambda z: 15 / 16 * (1 - z**2) ** 2, lambda rng, n: 2 * rng.beta(3, 3, n) - 1
-    ),
-}
-"""By name; the Gaussian, whose support is the line, is summed in logarithms."""
-
-
 def log_densities(
-    name: str, center: Centers, weight: Centers, bandwidth: Float[np.ndarray, " draw"]
+    center: Centers, weight: Centers, bandwidth: Float[np.ndarray, " draw"]
 ) -> Callable[[Cells], Float[np.ndarray, "value draw"]]:
     """Return x -> log of the weighted mean of kernels around the centers, for each bandwidth.
 
-    -inf where no kernel reaches. Equal values are scored once.
+    -inf where all centers are farther than numbers reach. Equal values are scored once.
     """
-    kernel = KERNELS[name]
-    score = (
-        kernel_bandwidth.log_densities(center, weight, bandwidth)
-        if kernel is None
-        else functools.partial(_ended, kernel, center, weight, bandwidth * kernel.reach)
-    )
+    score = kernel_bandwidth.log_densities(center, weight, bandwidth)
 
     def scores(x: Cells) -> np.ndarray:
         distinct, where = np.unique(x, return_inverse=True)
         return score(distinct)[where]
 
     return scores
-
-
-def _ended(
-    kernel: Kernel, center: Centers, weight: Centers, end: Float[np.ndarray, " draw"], x: Cells
-) -> Float[np.ndarray, "value draw"]:
-    """Return the same of a kernel that ends at the distances `end`."""
-    out = np.empty((len(x), len(end)))
-    for rows in row_chunks(len(x), max(1, kernel_bandwidth.PAIRS // len(center))):
-        for i, width in enumerate(end):
-            z = (x[rows, None] - center) / width
-            out[rows, i] = np.where(np.abs(z) <= 1, kernel.height(z), 0.0) @ weight
-    with np.errstate(divide="ignore"):
-        return np.log(out) - np.log(weight.sum() * end)
-
-
-def blur(name: str, rng: np.random.Generator, n: int) -> np.ndarray:
-    """Return n draws from a kernel of bandwidth 1 around 0."""
-    kernel = KERNELS[name]
-    return rng.standard_normal(n) if kernel is None else kernel.reach * kernel.noise(rng, n)
 
 
 # -- bandwidths ------------------------------------------------------------------------------------
@@ -223,7 +163,7 @@ class _FittedValues(Likelihood[Values]):
         places = [(k, j, rows.borrowed(k, j)) for k, j in np.ndindex(n_classes, n_features)]
         # a column that was never observed is uninformative
         scores = [
-            (k, j, log_densities(self.kernel, *centers, flat[:, k, j]))
+            (k, j, log_densities(*centers, flat[:, k, j]))
             for k, j, centers in places
             if len(centers[0])
         ]
@@ -246,23 +186,21 @@ class _FittedValues(Likelihood[Values]):
             if len(at):
                 center, weight = self.rows.borrowed(k, j)
                 picked = rng.choice(center, len(at), p=weight / weight.sum())
-                out[at, j] = picked + bandwidth[k, j] * blur(self.kernel, rng, len(at))
+                out[at, j] = picked + bandwidth[k, j] * rng.standard_normal(len(at))
         return out
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class KernelDensity(_FittedValues):
-    """x | class ~ the mean of kernels centered at the training values of that class and column.
+    """x | class ~ the mean of normals centered at the training values of that class and column.
 
-    The bandwidth is the standard deviation of the kernel for every kernel, as in R. A value of
-    weight w counts as w values, missing cells are ignored, and a class without values in a column
-    uses those of all classes.
+    The bandwidth is their standard deviation, as in R. A value of weight w counts as w values,
+    missing cells are ignored, and a class without values in a column uses those of all classes.
 
     With a rule or a number as bandwidth the density is a plug-in estimate: inference is "exact"
     because there are no parameters, intervals of class probabilities reflect only the class prior,
-    and there is no evidence. Leave-one-out densities of Gaussian kernels, including `loo()`, equal
-    those of refits. With bandwidth="posterior" each class and column has an unknown bandwidth h,
-    with
+    and there is no evidence. Leave-one-out densities, including `loo()`, equal those of refits.
+    With bandwidth="posterior" each class and column has an unknown bandwidth h, with
 
         h^2 ~ InverseGamma(bandwidth_rows / 2, bandwidth_rows * guess^2 / 2),
 
@@ -275,16 +213,13 @@ class KernelDensity(_FittedValues):
     Computational Statistics and Data Analysis 50 (2006) 3009-3031.
 
     Args:
-        kernel: "gaussian", "epanechnikov", "triangular", "uniform" or "biweight". All but the first
-            have compact support: a row beyond the reach of every kernel is impossible.
         bandwidth: "nrd0" (R's rule of thumb, class by class and column by column), "posterior", or
             a number > 0 in the unit of the column, one per column or (class, feature).
         bandwidth_rows: prior strength of the bandwidth guess in rows; "posterior" only.
         bandwidth_guess: guess of the bandwidth; "posterior" only. None: "nrd0".
 
     Raises:
-        InvalidArgument: an unknown kernel or rule; a bandwidth or a prior strength not above 0.
-        UnsupportedOperation: "posterior" with a kernel of compact support.
+        InvalidArgument: an unknown rule; a bandwidth or a prior strength not above 0.
 
     Examples:
         >>> import bayesgen as bg
@@ -294,7 +229,6 @@ class KernelDensity(_FittedValues):
         0.967
     """
 
-    kernel: str = "gaussian"
     bandwidth: Bandwidth = "nrd0"
     bandwidth_rows: Guess = 10.0
     bandwidth_guess: Guess = None
@@ -307,20 +241,11 @@ class KernelDensity(_FittedValues):
     words: ClassVar = {"bandwidth": ("nrd0", "posterior")}
 
     def __post_init__(self) -> None:
-        """Validate kernel and rule, and the ranges of bandwidths and prior strength."""
-        require_one_of(self, "kernel", tuple(KERNELS))
+        """Validate the rule, and the ranges of bandwidths and prior strength."""
         rules = self.words["bandwidth"]
         if isinstance(self.bandwidth, str) and self.bandwidth not in rules:
             raise not_one_of("bandwidth", self.bandwidth, [*rules, 0.5])
         super().__post_init__()
-        learned = isinstance(self.bandwidth, str) and self.bandwidth == "posterior"
-        if learned and self.kernel != "gaussian":
-            raise unsupported(
-                f"KernelDensity(kernel={self.kernel!r}, bandwidth='posterior')",
-                "a value that no other value's kernel reaches has probability 0, and the "
-                "bandwidth's density ends there without a slope",
-                "Use kernel='gaussian', or bandwidth='nrd0'.",
-            )
 
     def equivalent_family(self) -> Likelihood:
         """Return the family of unknown bandwidths if bandwidth="posterior"."""
@@ -351,10 +276,8 @@ class KernelDensity(_FittedValues):
     ) -> Joint | None:
         """Return log p(x_i given y = k, the rows without i), shape (row, class) (see base).
 
-        None for kernels of compact support. NaN where a class takes values or spread of all.
+        NaN where a class takes values or spread of all.
         """
-        if KERNELS[self.kernel] is not None:
-            return None
         out, seen = np.zeros((len(y), len(self.width))), ~np.isnan(x)
         rule = isinstance(self.bandwidth, str)
         for k, j in np.argwhere(~np.isnan(self.width)).tolist():
@@ -363,7 +286,7 @@ class KernelDensity(_FittedValues):
                 out[seen[:, j]] = np.nan
                 continue
             own, others = seen[:, j] & (y == k), seen[:, j] & (y != k)
-            score = log_densities(self.kernel, value, weight, np.array([width]))
+            score = log_densities(value, weight, np.array([width]))
             out[others, k] += score(x[others, j])[:, 0]
             pairs = np.stack([x[own, j], away[own]], axis=1)
             pairs, where = np.unique(pairs, axis=0, return_inverse=True)
@@ -459,7 +382,6 @@ class LearnedKernelDensity(_FittedValues):
     step: np.ndarray | None = dataclasses.field(default=None, init=False)
     table: np.ndarray | None = dataclasses.field(default=None, init=False)
 
-    kernel: ClassVar[str] = "gaussian"
     has_closed_form_mle: ClassVar[bool] = False
     axes: ClassVar = {
         **dict.fromkeys((*PRIOR, *FOUND), ("class", "feature")),

@@ -108,8 +108,8 @@ bg.Bernoulli(prob=10**400)
     probabilities above 0 and below 1
 bg.SphericalNormal(columns=0.5)
     SphericalNormal: columns is 0.5; whole numbers of at least 1
-bg.KernelDensity(kernel=np.array([1.0, 2.0]))
-    'gaussian'
+bg.Normal(spread=np.array([1.0, 2.0]))
+    'per_class'
 bg.Bernoulli(prob=1.5)
     Pass prob=None
     bg.Bernoulli(prob=None)
@@ -281,9 +281,6 @@ naive(missing="learn", temper="learn")
 naive(NUMBERS, likelihood=bg.MultivariateNormal())
     bg.QDA()
     bg.QDA().fit(NUMBERS, Y)
-bg.KernelDensity(kernel="uniform", bandwidth="posterior")
-    kernel='gaussian'
-    bg.KernelDensity(kernel="gaussian", bandwidth="posterior")
 general(bg.MultivariateNormal("spherical", prior="lkj"))
     Leave out prior='lkj'
     general(bg.MultivariateNormal("spherical"))

@@ -104,8 +104,8 @@ def test_set_params_names_columns_of_a_mapping():
         (3, "Poisson(rows=5)"),
     ]
     assert repr(blocks["a"]) == "Normal()" and clf.likelihood is not blocks
-    clf.set_params(likelihood__a=bg.KernelDensity(), likelihood__a__kernel="uniform")
-    assert repr(clf.likelihood["a"]) == "KernelDensity(kernel='uniform')"
+    clf.set_params(likelihood__a=bg.KernelDensity(), likelihood__a__bandwidth=0.5)
+    assert repr(clf.likelihood["a"]) == "KernelDensity(bandwidth=0.5)"
 
 
 def test_set_params_takes_names_of_columns_with_underscores():

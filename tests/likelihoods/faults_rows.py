@@ -72,8 +72,8 @@ def fills_missing_values_with_ones(right):
 
 
 def forgets_that_a_wide_kernel_is_low(right):
-    def wrong(name, center, weight, bandwidth):
-        score = right(name, center, weight, bandwidth)
+    def wrong(center, weight, bandwidth):
+        score = right(center, weight, bandwidth)
         return lambda x: score(x) + np.log(bandwidth)
 
     return wrong
