@@ -39,7 +39,6 @@ from bayesgen.likelihoods import MultivariateStudentT as MultivariateStudentT
 from bayesgen.likelihoods import Normal as Normal
 from bayesgen.likelihoods import Poisson as Poisson
 from bayesgen.likelihoods import SharedCorrelationNormal as SharedCorrelationNormal
-from bayesgen.likelihoods import SphericalNormal as SphericalNormal
 
 __version__ = _version("bayesgen")
 

@@ -35,7 +35,7 @@ WARDS = pd.DataFrame(
 CONSTANT = table(dose=[1.0, 1.0, 1.0, 4.0, 5.5, 6.5])
 UNOBSERVED = table(dose=[np.nan, np.nan, np.nan, 4.0, 5.5, 6.5])
 COPIES = pd.DataFrame({f"copy {i}": [1.0, 5.0, 2.0, 4.0, 3.0, 1.5] * 5 for i in range(20)})
-SPHERICAL = bg.SphericalNormal()
+SPHERICAL = bg.MultivariateNormal("spherical")
 Y_CODES = [0.0, 0.0, 0.0, 1.0, 1.0, 1.0]
 
 
@@ -106,8 +106,6 @@ bg.Poisson(rows=None)
     Poisson: rows is None; finite numbers above 0
 bg.Bernoulli(prob=10**400)
     probabilities above 0 and below 1
-bg.SphericalNormal(columns=0.5)
-    SphericalNormal: columns is 0.5; whole numbers of at least 1
 bg.Normal(spread=np.array([1.0, 2.0]))
     'per_class'
 bg.Bernoulli(prob=1.5)

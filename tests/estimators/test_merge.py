@@ -19,7 +19,7 @@ CLOSED = {
     "quadratic": bg.QDA,
     "quadratic map": partial(bg.QDA, inference="map"),
     "tempered": partial(bg.LDA, temper=0.5),
-    "spherical": partial(bg.NaiveBayes, bg.SphericalNormal()),
+    "spherical": partial(bg.GenerativeClassifier, bg.MultivariateNormal("spherical")),
     "kernels": partial(bg.NaiveBayes, bg.KernelDensity()),
 }
 FROM_ROWS = {

@@ -30,7 +30,6 @@ LIKELIHOODS = [
     bg.Normal(variance_rows="learn", mean=np.array([1.0, 2.0])),
     bg.Poisson(rate=2.0),
     bg.SharedCorrelationNormal(),
-    bg.SphericalNormal(variance_rows=2.0),
 ]
 MADE = (
     bg.NaiveBayes(bg.Normal(mean_rows=2)),

@@ -148,11 +148,12 @@ def test_through_the_estimator():
     """Exact with missing values at fit and at predict; only a change of all units is none."""
     X, y = penguins()
     assert X.isna().to_numpy().any()
-    clf = bg.GenerativeClassifier(bg.SphericalNormal(), random_state=0).fit(X, y)
+    clf = bg.GenerativeClassifier(bg.MultivariateNormal("spherical"), random_state=0).fit(X, y)
     assert clf.inference_ == "exact"
     probs = clf.predict_proba(X)
-    again = bg.NaiveBayes(bg.SphericalNormal()).fit(25.4 * X + 3, y).predict_proba(25.4 * X + 3)
-    np.testing.assert_allclose(again, probs, atol=1e-12)
+    moved = 25.4 * X + 3
+    again = bg.GenerativeClassifier(bg.MultivariateNormal("spherical")).fit(moved, y)
+    np.testing.assert_allclose(again.predict_proba(moved), probs, atol=1e-12)
     one = X * np.array([25.4] + [1.0] * (X.shape[1] - 1))
     assert np.abs(clf.fit(one, y).predict_proba(one) - probs).max() > 0.01
 
@@ -165,4 +166,4 @@ def test_the_warning_names_the_columns(rng):
         DegenerateEstimate,
         match="the columns 'length', 'width', 'depth' do not vary within class 'still'",
     ):
-        bg.GenerativeClassifier(bg.SphericalNormal(), inference="mle").fit(X, y)
+        bg.GenerativeClassifier(bg.MultivariateNormal("spherical"), inference="mle").fit(X, y)

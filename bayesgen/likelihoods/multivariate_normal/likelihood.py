@@ -69,8 +69,8 @@ class MultivariateNormal(density.NormalDensity):
     Args:
         covariance: "per_class" (quadratic boundaries) or "shared" (linear ones), both full; or a
             structure, which is another family: "diagonal" and "shared_diagonal" (`Normal`),
-            "spherical" and "shared_spherical" (`SphericalNormal`, one variance for all columns),
-            "shared_correlation" (`SharedCorrelationNormal`, own variances).
+            "spherical" and "shared_spherical" (one variance for all columns, which must have the
+            same unit), "shared_correlation" (`SharedCorrelationNormal`, own variances).
         mean: guess of the mean; a number, one per column, or (class, feature). None: overall means.
         mean_rows: prior strength of that guess in rows, > 0; a number or one per class.
         scale: guess of the covariance; a number (times the identity), one variance per column, or a
