@@ -8,7 +8,8 @@ from jaxtyping import Float
 from scipy.special import expit
 
 from bayesgen.errors.arguments import out_of_range
-from bayesgen.plots.style import FAINT, INK, Axes, Fitted, color, panels, pyplot, tidy
+from bayesgen.plots.display import Display
+from bayesgen.plots.style import FAINT, INK, Axes, Fitted, color, pyplot
 from bayesgen.table import Table, read_table
 
 MOST = 15
@@ -20,7 +21,7 @@ PASSES = 3
 
 
 @dataclasses.dataclass(eq=False)
-class EvidenceDisplay:
+class EvidenceDisplay(Display):
     """Waterfall of the log-odds of a class for one row: prior, weight of each cell, and sum.
 
     Each bar starts where the one above it ended. Evidence for the class points to the right, blue
@@ -51,8 +52,6 @@ class EvidenceDisplay:
     target: Hashable
     against: Hashable
     classes: int = 2
-    figure_: object = dataclasses.field(default=None, repr=False)
-    ax_: Axes = dataclasses.field(default=None, repr=False)
 
     @classmethod
     def from_estimator(
@@ -101,10 +100,9 @@ class EvidenceDisplay:
         """Return the log-odds of the row."""
         return self.prior + float(self.weights.sum())
 
-    def plot(self, ax: Axes = None) -> "EvidenceDisplay":
-        """Draw; returns self."""
+    def _draw(self, ax: Axes) -> None:
         tall = 0.36 * (len(self.names) + 2) + 1.3
-        self.figure_, (self.ax_,) = panels(ax, 1, size=(7.0, tall))
+        self._panels(ax, size=(7.0, tall))
         self.ax_.axvline(0, color=FAINT, linewidth=0.8, linestyle=":")
         start = np.concatenate([[0.0], self.prior + np.cumsum([0.0, *self.weights])[:-1]])
         steps = np.concatenate([[self.prior], self.weights])
@@ -118,8 +116,6 @@ class EvidenceDisplay:
         self._label(last, self.total, f" {self.total:+.2f}", right=True)
         self._intervals(start)
         self._words(last)
-        tidy(self.ax_)
-        return self
 
     def _bar(self, place: int, left: float, step: float, *, prior: bool) -> None:
         shade = FAINT if prior else color(0 if step >= 0 else 1)

@@ -7,17 +7,8 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 
 from bayesgen.plots import probing
-from bayesgen.plots.style import (
-    Axes,
-    Fitted,
-    color,
-    line,
-    names_beside,
-    panels,
-    pyplot,
-    say_shown,
-    tidy,
-)
+from bayesgen.plots.display import Display
+from bayesgen.plots.style import Axes, Fitted, color, line, pyplot, say_shown
 from bayesgen.table import Table, TableColumn
 
 POINTS, FIRST = 200, 12
@@ -44,7 +35,7 @@ class ColumnDensity:
 
 
 @dataclasses.dataclass(eq=False)
-class FeatureDisplay:
+class FeatureDisplay(Display):
     """Predictive density of each column in every class, drawn over the observed values.
 
     Numbers: curves over histograms of area one. Levels: bars of P(level given class), with the
@@ -62,8 +53,6 @@ class FeatureDisplay:
     columns: list[ColumnDensity]
     classes: list
     labels: np.ndarray = dataclasses.field(repr=False)
-    figure_: object = dataclasses.field(default=None, repr=False)
-    axes_: object = dataclasses.field(default=None, repr=False)
 
     @classmethod
     def from_estimator(
@@ -93,18 +82,14 @@ class FeatureDisplay:
             say_shown(display.figure_, len(found), len(table.names))
         return display
 
-    def plot(self, ax: Axes = None) -> "FeatureDisplay":
-        """Draw; returns self."""
-        self.figure_, self.axes_ = panels(ax, len(self.columns))
-        for axes, column in zip(self.axes_, self.columns, strict=True):
+    def _draw(self, ax: Axes) -> None:
+        panels = self._panels(ax, len(self.columns))
+        for axes, column in zip(panels, self.columns, strict=True):
             draw = self._levels if column.ticks else self._numbers
             draw(axes, column)
             axes.set_xlabel(str(column.name))
             axes.set_ylim(bottom=0)
-            tidy(axes)
-        look = {"frameon": False, "fontsize": "small"}
-        names_beside(self.axes_[0], self.figure_, own=ax is None, **look)
-        return self
+        self._legend(ax, frameon=False, fontsize="small")
 
     def _numbers(self, ax: Axes, column: ColumnDensity) -> None:
         seen = column.seen[~np.isnan(column.seen)]

@@ -7,7 +7,8 @@ import numpy as np
 from jaxtyping import Float, Shaped
 from numpy.typing import ArrayLike
 
-from bayesgen.plots.style import FAINT, INK, Axes, Fitted, color, marker, panels, pyplot, tidy
+from bayesgen.plots.display import Display
+from bayesgen.plots.style import FAINT, INK, Axes, Fitted, color, marker, pyplot
 
 MOST_ROWS = 80
 """Bars that can still be distinguished in one panel."""
@@ -16,7 +17,7 @@ _BLACK = 7
 
 
 @dataclasses.dataclass(eq=False)
-class IntervalDisplay:
+class IntervalDisplay(Display):
     """P(class) of each row with its interval, sorted by probability.
 
     Attributes:
@@ -45,8 +46,6 @@ class IntervalDisplay:
     name: Hashable
     prob: float
     looks: tuple[int, int] = dataclasses.field(default=(0, 1), repr=False)
-    figure_: object = dataclasses.field(default=None, repr=False)
-    ax_: object = dataclasses.field(default=None, repr=False)
 
     @classmethod
     def from_estimator(
@@ -82,9 +81,8 @@ class IntervalDisplay:
         looks = (k, 1 - k if len(classes) == 2 else _BLACK if k % 8 != _BLACK else 0)
         return cls(probability[order], interval, order, truth, name, prob, looks).plot(ax=ax)
 
-    def plot(self, ax: Axes = None) -> "IntervalDisplay":
-        """Draw; returns self."""
-        self.figure_, (self.ax_,) = panels(ax, 1, size=(7.5, 3.8))
+    def _draw(self, ax: Axes) -> None:
+        self._panels(ax, size=(7.5, 3.8))
         place = np.arange(len(self.probability))
         self.ax_.vlines(place, *self.interval.T, color=FAINT, linewidth=2.5, alpha=0.8)
         self.ax_.axhline(0.5, color=FAINT, linewidth=0.8, linestyle=":")
@@ -105,5 +103,3 @@ class IntervalDisplay:
             ylabel=f"P({self.name}) with {self.prob:.0%} intervals",
             xticks=[],
         )
-        tidy(self.ax_)
-        return self

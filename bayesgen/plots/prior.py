@@ -7,7 +7,8 @@ import numpy as np
 from jaxtyping import Float
 
 from bayesgen.plots import probing
-from bayesgen.plots.style import INK, Axes, color, names_beside, panels, pyplot, say_shown, tidy
+from bayesgen.plots.display import Display
+from bayesgen.plots.style import INK, Axes, color, pyplot, say_shown
 from bayesgen.table import TableColumn
 
 BINS, FIRST = 30, 12
@@ -16,7 +17,7 @@ SHOWN = (0.01, 0.99)
 
 
 @dataclasses.dataclass(eq=False)
-class PriorDisplay:
+class PriorDisplay(Display):
     """Histograms of rows simulated from the prior, and of the observed rows, column by column.
 
     If simulated values are impossible, or far wider or narrower than the observed ones, the prior
@@ -35,8 +36,6 @@ class PriorDisplay:
 
     prior: Any = dataclasses.field(repr=False)
     features: list
-    figure_: object = dataclasses.field(default=None, repr=False)
-    axes_: object = dataclasses.field(default=None, repr=False)
 
     @classmethod
     def from_prior(
@@ -58,19 +57,15 @@ class PriorDisplay:
             say_shown(display.figure_, len(names), len(table.names))
         return display
 
-    def plot(self, ax: Axes = None) -> "PriorDisplay":
-        """Draw; returns self."""
+    def _draw(self, ax: Axes) -> None:
         tables = [probing.read(X) for X in (self.prior.X, self.prior.observed[0])]
-        self.figure_, self.axes_ = panels(ax, len(self.features))
-        for axes, name in zip(self.axes_, self.features, strict=True):
+        panels = self._panels(ax, len(self.features))
+        for axes, name in zip(panels, self.features, strict=True):
             simulated, observed = (probing.named(table, name) for table in tables)
             draw = _levels if observed.kind == "level" else _numbers
             draw(axes, simulated, observed)
             axes.set_xlabel(str(name))
-            tidy(axes)
-        look = {"frameon": False, "fontsize": "small"}
-        names_beside(self.axes_[0], self.figure_, own=ax is None, **look)
-        return self
+        self._legend(ax, frameon=False, fontsize="small")
 
 
 def _numbers(ax: Any, simulated: TableColumn, observed: TableColumn) -> None:

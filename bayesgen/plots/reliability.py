@@ -7,7 +7,8 @@ from numpy.typing import ArrayLike
 
 from bayesgen import arguments
 from bayesgen.calibrate import TOP_LABEL, ReliabilityCurve, reliability
-from bayesgen.plots.style import FAINT, INK, Axes, Fitted, Option, color, panels, pyplot, tidy
+from bayesgen.plots.display import Display
+from bayesgen.plots.style import FAINT, INK, Axes, Fitted, Option, color, pyplot
 from bayesgen.table import read_marked_target
 
 COUNTS_SHARE = 0.18
@@ -15,7 +16,7 @@ COUNTS_SHARE = 0.18
 
 
 @dataclasses.dataclass(eq=False)
-class ReliabilityDisplay:
+class ReliabilityDisplay(Display):
     """CORP reliability curves with consistency bands: of each class, and of the predicted class.
 
     The curve is the isotonic regression of the event on its stated probability, ties pooled (no
@@ -39,8 +40,6 @@ class ReliabilityDisplay:
     """
 
     curves: tuple[ReliabilityCurve, ...]
-    figure_: object = dataclasses.field(default=None, repr=False)
-    axes_: object = dataclasses.field(default=None, repr=False)
 
     @classmethod
     def from_estimator(
@@ -98,12 +97,10 @@ class ReliabilityDisplay:
         )
         return cls(curves).plot(ax=ax)
 
-    def plot(self, ax: Axes = None) -> "ReliabilityDisplay":
-        """Draw every curve in a panel of its own; returns self."""
-        self.figure_, self.axes_ = panels(ax, len(self.curves))
-        for k, (axes, curve) in enumerate(zip(self.axes_, self.curves, strict=True)):
+    def _draw(self, ax: Axes) -> None:
+        panels = self._panels(ax, len(self.curves))
+        for k, (axes, curve) in enumerate(zip(panels, self.curves, strict=True)):
             _panel(axes, curve, color(k))
-        return self
 
 
 def _panel(ax: Axes, curve: ReliabilityCurve, shade: str) -> None:
@@ -145,4 +142,3 @@ def _panel(ax: Axes, curve: ReliabilityCurve, shade: str) -> None:
     )
     ax.title.set_fontsize("medium")
     ax.legend(loc="upper left", frameon=False, fontsize="x-small")
-    tidy(ax)

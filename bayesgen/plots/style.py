@@ -1,4 +1,4 @@
-"""Shared plot style: color-blind-safe colors, markers and lines that survive grayscale; panels."""
+"""Shared plot style: color-blind-safe colors, markers and lines that survive grayscale."""
 
 from typing import Any
 
@@ -59,30 +59,6 @@ def pyplot() -> Any:
             extra="plots",
         ) from None
     return plt
-
-
-def panels(ax: Axes, n: int, *, columns: int = 3, size: tuple[float, float] = (4.2, 3.6)) -> tuple:
-    """Return (figure, list of n axes): those given, or new ones in rows of `columns`."""
-    if ax is not None:
-        given = list(np.atleast_1d(ax).ravel())
-        if len(given) < n:
-            raise ValueError(f"ax holds {len(given)} axes; {n} panels need as many.")
-        return given[0].figure, given[:n]
-    wide = min(n, columns)
-    tall = -(-n // wide)
-    shape = (size[0] * wide, size[1] * tall)
-    figure, axes = pyplot().subplots(tall, wide, figsize=shape, squeeze=False, layout="constrained")
-    for unused in axes.ravel()[n:]:
-        unused.set_visible(False)
-    return figure, list(axes.ravel()[:n])
-
-
-def names_beside(ax: Axes, figure: Any, *, own: bool, **look: Option) -> None:
-    """Draw the legend of axes: beside all panels of a figure of our own, else within them."""
-    if own:
-        figure.legend(*ax.get_legend_handles_labels(), loc="outside right upper", frameon=False)
-    else:
-        ax.legend(**look)
 
 
 def say_shown(figure: Any, shown: int, whole: int) -> None:

@@ -12,29 +12,39 @@ from numpy.typing import ArrayLike
 
 from bayesgen.errors import InvalidData
 from bayesgen.plots import probing
-from bayesgen.plots.style import (
-    FAINT,
-    INK,
-    Axes,
-    Fitted,
-    color,
-    line,
-    marker,
-    names_beside,
-    panels,
-    pyplot,
-    rgb,
-    tidy,
-)
+from bayesgen.plots.display import Display
+from bayesgen.plots.style import FAINT, INK, Axes, Fitted, color, line, marker, pyplot, rgb
 from bayesgen.table import Name, Table
 
 LEVELS = (0.9, 0.5, 0.1)
 """Contours hold this share of a class."""
 
 
+class _TwoColumns(Display):
+    """A picture over two number columns: their names, and the rows of each class."""
+
+    names: tuple
+    classes: list
+    rows: Float[np.ndarray, "row 2"]
+    labels: np.ndarray
+
+    def _rows(self) -> None:
+        """Draw the rows of each class, gray ones without a label, and the names of the columns."""
+        unlabeled = ~np.any([self.labels == name for name in self.classes], axis=0)
+        if unlabeled.any():
+            look = {"marker": ".", "color": FAINT, "linestyle": "none", "label": "no label"}
+            self.ax_.plot(*self.rows[unlabeled].T, markersize=3, alpha=0.6, **look)
+        edge = {"markeredgewidth": 0.4, "markeredgecolor": "white"}
+        for k, name in enumerate(self.classes):
+            look = {"marker": marker(k), "color": color(k), "linestyle": "none", "label": str(name)}
+            points = self.rows[self.labels == name].T
+            self.ax_.plot(*points, markersize=4.5, alpha=0.85, **look, **edge)
+        self.ax_.set(xlabel=str(self.names[0]), ylabel=str(self.names[1]))
+
+
 @dataclasses.dataclass(eq=False)
-class DensityDisplay:
-    """Contours of p(two columns given class), around the rows.
+class DensityDisplay(_TwoColumns):
+    """Contours of p(two columns given class), around the rows: 10, 50 and 90 % of each class.
 
     Attributes:
         log_density: log p(x given y = k, data) on the grid, shape (class, up, across).
@@ -59,8 +69,6 @@ class DensityDisplay:
     classes: list
     rows: Float[np.ndarray, "row 2"] = dataclasses.field(repr=False)
     labels: np.ndarray = dataclasses.field(repr=False)
-    figure_: object = dataclasses.field(default=None, repr=False)
-    ax_: object = dataclasses.field(default=None, repr=False)
 
     @classmethod
     def from_estimator(
@@ -89,22 +97,21 @@ class DensityDisplay:
         density = probing.log_class_density(clf, table, values).T.reshape(-1, points, points)
         return cls(density, **plane).plot(ax=ax)
 
-    def plot(self, ax: Axes = None) -> "DensityDisplay":
-        """Draw contours that hold 10, 50 and 90 % of each class; returns self."""
-        self.figure_, (self.ax_,) = panels(ax, 1, size=(5.6, 4.6))
+    def _draw(self, ax: Axes) -> None:
+        self._panels(ax, size=(5.6, 4.6))
         for k, log_density in enumerate(self.log_density):
             heights = _heights(log_density)
             look = {"colors": color(k), "linestyles": [line(k)]}
             widths = [0.9, 1.5, 2.1][-len(heights) :]
             plane = (self.across, self.up, log_density)
             self.ax_.contour(*plane, levels=heights, linewidths=widths, **look)
-        title = "contours hold 10, 50 and 90 % of a class"
-        _finish(self, title, own=ax is None, size="medium", legend={"frameon": False})
-        return self
+        self.ax_.set_title("contours hold 10, 50 and 90 % of a class", fontsize="medium")
+        self._rows()
+        self._legend(ax, frameon=False)
 
 
 @dataclasses.dataclass(eq=False)
-class RegionDisplay:
+class RegionDisplay(_TwoColumns):
     """Decision regions of two columns, shaded by the probability of the decided class.
 
     A point has the color of its most probable class, paler as that probability approaches chance.
@@ -143,8 +150,6 @@ class RegionDisplay:
     rows: Float[np.ndarray, "row 2"] = dataclasses.field(repr=False)
     labels: np.ndarray = dataclasses.field(repr=False)
     novelty: float | None = None
-    figure_: object = dataclasses.field(default=None, repr=False)
-    ax_: object = dataclasses.field(default=None, repr=False)
 
     @classmethod
     def from_estimator(
@@ -183,9 +188,8 @@ class RegionDisplay:
         proba = proba.T.reshape(-1, *square)
         return cls(proba, unsure, typical, novelty=novelty, **plane).plot(ax=ax)
 
-    def plot(self, ax: Axes = None) -> "RegionDisplay":
-        """Draw; returns self."""
-        self.figure_, (self.ax_,) = panels(ax, 1, size=(5.6, 4.6))
+    def _draw(self, ax: Axes) -> None:
+        self._panels(ax, size=(5.6, 4.6))
         extent, plane = (*self.across[[0, -1]], *self.up[[0, -1]]), (self.across, self.up)
         look = {"origin": "lower", "aspect": "auto", "interpolation": "bilinear", "zorder": 0}
         self.ax_.imshow(_shades(self.probability), extent=extent, **look)
@@ -206,8 +210,9 @@ class RegionDisplay:
             title.append(f"dotted: beyond, typicality < {self.novelty:g}")
             look = {"colors": INK, "linestyles": "dotted", "linewidths": 1.8}
             self.ax_.contour(*plane, self.typical, levels=[self.novelty], **look)
-        _finish(self, "\n".join(title), own=ax is None, size="small", legend={"framealpha": 0.8})
-        return self
+        self.ax_.set_title("\n".join(title), fontsize="small")
+        self._rows()
+        self._legend(ax, framealpha=0.8)
 
 
 def _plane(
@@ -227,30 +232,6 @@ def _plane(
     rows, classes = np.column_stack([column.values for column in pair]), clf.classes_.tolist()
     plane = {"across": across, "up": up, "names": names, "classes": classes}
     return values, plane | {"rows": rows, "labels": np.asarray(y)}
-
-
-def _finish(
-    display: DensityDisplay | RegionDisplay,
-    title: str,
-    *,
-    own: bool,
-    size: str,
-    legend: dict[str, Any],
-) -> None:
-    """Draw the rows of each class, gray ones without a label, and names, title and legend."""
-    ax: Axes = display.ax_
-    other = ~np.any([display.labels == name for name in display.classes], axis=0)
-    if other.any():
-        look = {"marker": ".", "color": FAINT, "linestyle": "none", "label": "no label"}
-        ax.plot(*display.rows[other].T, markersize=3, alpha=0.6, **look)
-    for k, name in enumerate(display.classes):
-        look = {"marker": marker(k), "color": color(k), "linestyle": "none", "label": str(name)}
-        edge = {"markeredgewidth": 0.4, "markeredgecolor": "white"}
-        ax.plot(*display.rows[display.labels == name].T, markersize=4.5, alpha=0.85, **look, **edge)
-    ax.set(xlabel=str(display.names[0]), ylabel=str(display.names[1]), title=title)
-    ax.title.set_fontsize(size)
-    names_beside(ax, display.figure_, own=own, **legend)
-    tidy(ax)
 
 
 def _heights(log_density: np.ndarray) -> np.ndarray:

@@ -6,14 +6,15 @@ import textwrap
 import numpy as np
 from jaxtyping import Float
 
-from bayesgen.plots.style import INK, Axes, Fitted, color, panels, pyplot, tidy
+from bayesgen.plots.display import Display
+from bayesgen.plots.style import INK, Axes, Fitted, color, pyplot
 
 NEAR_ONE = 0.05
 """A temperature this near to 1 changes no probability that anyone would read."""
 
 
 @dataclasses.dataclass(eq=False)
-class WeightDisplay:
+class WeightDisplay(Display):
     """Weights of a stack's members or of columns, largest first, with the temperature.
 
     Attributes:
@@ -38,8 +39,6 @@ class WeightDisplay:
     out: list[str]
     columns: bool = False
     pool_share: float = 0.0
-    figure_: object = dataclasses.field(default=None, repr=False)
-    ax_: Axes = dataclasses.field(default=None, repr=False)
 
     @classmethod
     def from_estimator(cls, clf: Fitted, *, ax: Axes = None) -> "WeightDisplay":
@@ -72,9 +71,8 @@ class WeightDisplay:
             return f"log-odds are multiplied by {times:.2f}: the weighted mean was underconfident"
         return f"log-odds are divided by {self.temperature:.2f}: columns repeat each other"
 
-    def plot(self, ax: Axes = None) -> "WeightDisplay":
-        """Draw; returns self."""
-        self.figure_, (self.ax_,) = panels(ax, 1, size=(7.0, 0.36 * len(self.names) + 1.5))
+    def _draw(self, ax: Axes) -> None:
+        self._panels(ax, size=(7.0, 0.36 * len(self.names) + 1.5))
         place = np.arange(len(self.names))
         self.ax_.barh(place, self.weights, height=0.62, color=color(0))
         for i, weight in enumerate(self.weights):
@@ -96,5 +94,3 @@ class WeightDisplay:
             label += "\n" + textwrap.fill(f"left out: {'; '.join(self.out)}", 70)
         self.ax_.set_xlabel(label)
         self.ax_.set_title(textwrap.fill(self.words, 48), fontsize="medium", loc="left")
-        tidy(self.ax_)
-        return self
