@@ -7,7 +7,7 @@ from jaxtyping import Float
 
 from bayesgen.errors.data import unknown_columns
 from bayesgen.plots.style import Fitted
-from bayesgen.table import Name, Table, TableColumn, build_frame, read_table
+from bayesgen.table import Name, Table, TableColumn, build_frame
 from bayesgen.typing import Joint
 
 
@@ -55,8 +55,3 @@ def span(
     low, high = np.nanmin(values), np.nanmax(values)
     room = margin * (high - low) if high > low else 1.0
     return np.linspace(low - room, high + room, n)
-
-
-def read(X: object) -> Table:
-    """Return the table of X."""
-    return read_table(X)

@@ -61,14 +61,6 @@ def pyplot() -> Any:
     return plt
 
 
-def say_shown(figure: Any, shown: int, whole: int) -> None:
-    """Say above the panels of a figure of our own how many columns it shows, if not all."""
-    if shown < whole:
-        figure.suptitle(
-            f"{shown} of {whole:,} columns (features= chooses others)", fontsize="medium"
-        )
-
-
 def tidy(ax: Axes) -> None:
     """Remove the upper and right spines and lighten the others."""
     ax.spines[["top", "right"]].set_visible(False)

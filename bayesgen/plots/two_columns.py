@@ -14,7 +14,7 @@ from bayesgen.errors import InvalidData
 from bayesgen.plots import probing
 from bayesgen.plots.display import Display
 from bayesgen.plots.style import FAINT, INK, Axes, Fitted, color, line, marker, pyplot, rgb
-from bayesgen.table import Name, Table
+from bayesgen.table import Name, Table, read_table
 
 LEVELS = (0.9, 0.5, 0.1)
 """Contours hold this share of a class."""
@@ -92,7 +92,7 @@ class DensityDisplay(_TwoColumns):
             ax: axes to draw on; None makes them.
         """
         pyplot()  # refuse before anything is computed
-        table = probing.read(X)
+        table = read_table(X)
         values, plane = _plane(clf, table, y, features, points)
         density = probing.log_class_density(clf, table, values).T.reshape(-1, points, points)
         return cls(density, **plane).plot(ax=ax)
@@ -177,7 +177,7 @@ class RegionDisplay(_TwoColumns):
             ax: axes to draw on; None makes them.
         """
         pyplot()  # refuse before anything is computed
-        table, square = probing.read(X), (points, points)
+        table, square = read_table(X), (points, points)
         values, plane = _plane(clf, table, y, features, points)
         frame = probing.probe(table, values)
         proba = clf.predict_proba(frame)
