@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Num
 
 from bayesgen.plots.display import Display
 from bayesgen.plots.probing import named
@@ -27,7 +27,7 @@ def count_columns(display: Display, table: Table) -> None:
         display.figure_.suptitle(title, fontsize="medium")
 
 
-def observed(column: TableColumn) -> Float[np.ndarray, " _"]:
+def observed(column: TableColumn) -> Num[np.ndarray, " _"]:
     """Return the cells that are not missing: numbers, or positions of levels."""
     values = column.values
     return values[~np.isnan(values) if column.kind == "number" else values >= 0]

@@ -87,13 +87,9 @@ class ReliabilityDisplay(Display):
             probability = np.asarray(probability, float)[target.there]
         codes = np.searchsorted(labels, target.labels)
         rng = np.random.default_rng(arguments.seed(random_state))
+        stated = np.asarray(probability, float)
         curves = reliability(
-            codes,
-            np.asarray(probability, float),
-            labels.tolist(),
-            rng=rng,
-            prob=prob,
-            resamples=resamples,
+            codes, stated, labels.tolist(), rng=rng, prob=prob, resamples=resamples
         )
         return cls(curves).plot(ax=ax)
 
@@ -104,22 +100,23 @@ class ReliabilityDisplay(Display):
 
 
 def _panel(ax: Axes, curve: ReliabilityCurve, shade: str) -> None:
-    band, blocks = curve.band, curve.blocks
+    blocks, counts = curve.blocks, curve.histogram
     ax.plot([0, 1], [0, 1], color=FAINT, linewidth=1)
+    label = f"{curve.prob:.0%} band if right"
     ax.fill_between(
-        band["probability"],
-        band["lower"],
-        band["upper"],
+        "probability",
+        "lower",
+        "upper",
+        data=curve.band,
         color=FAINT,
         alpha=0.3,
         linewidth=0,
-        label=f"{curve.prob:.0%} band if right",
+        label=label,
     )
     ends = np.column_stack([blocks["lowest"], blocks["highest"]]).ravel()
     ax.plot(ends, np.repeat(blocks["frequency"], 2), color=shade, linewidth=2, label="came true")
     single = blocks[blocks["lowest"] == blocks["highest"]]
     ax.plot(single["lowest"], single["frequency"], "o", color=shade, markersize=3)
-    counts = curve.histogram
     most = max(counts["rows"].max(), 1)
     ax.bar(
         counts["above"],

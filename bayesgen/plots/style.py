@@ -2,9 +2,6 @@
 
 from typing import Any
 
-import numpy as np
-from jaxtyping import Float
-
 from bayesgen.errors import MissingPackage
 
 Axes = Any
@@ -35,12 +32,6 @@ def marker(k: int) -> str:
 def line(k: int) -> object:
     """Return the line style of class k."""
     return LINES[k % len(LINES)]
-
-
-def rgb(k: int) -> Float[np.ndarray, "3"]:
-    """Return the color of class k as red, green and blue between 0 and 1."""
-    text = color(k)
-    return np.array([int(text[i : i + 2], 16) for i in (1, 3, 5)]) / 255
 
 
 def pyplot() -> Any:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from bayesgen.errors import InvalidData
 from bayesgen.plots import probing
 from bayesgen.plots.display import Display
-from bayesgen.plots.style import FAINT, INK, Axes, Fitted, color, line, marker, pyplot, rgb
+from bayesgen.plots.style import FAINT, INK, Axes, Fitted, color, line, marker, pyplot
 from bayesgen.table import Name, Table, read_table
 
 LEVELS = (0.9, 0.5, 0.1)
@@ -251,7 +251,9 @@ def _overlap(interval: np.ndarray, probability: np.ndarray) -> np.ndarray:
 
 def _shades(probability: np.ndarray) -> Float[np.ndarray, "up across 3"]:
     """Return the color of the best class, fading to white as its probability falls to chance."""
+    from matplotlib.colors import to_rgba_array
+
     best, size = probability.max(axis=0), len(probability)
     strength = 0.06 + 0.5 * (best - 1 / size) / (1 - 1 / size)
-    colors = np.stack([rgb(k) for k in range(size)])[probability.argmax(axis=0)]
+    colors = to_rgba_array([color(k) for k in range(size)])[probability.argmax(axis=0), :3]
     return 1 - strength[..., None] * (1 - colors)

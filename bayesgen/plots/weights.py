@@ -54,9 +54,8 @@ class WeightDisplay(Display):
         columns = not hasattr(clf, "members_")
         out = [] if columns else list(clf.left_out_)
         share = getattr(clf, "pool_share_", 0.0)
-        return cls(list(map(str, names)), weights, clf.temperature_, out, columns, share).plot(
-            ax=ax
-        )
+        names = [str(name) for name in names]
+        return cls(names, weights, clf.temperature_, out, columns, share).plot(ax=ax)
 
     @property
     def words(self) -> str:
@@ -75,10 +74,9 @@ class WeightDisplay(Display):
         self._panels(ax, size=(7.0, 0.36 * len(self.names) + 1.5))
         place = np.arange(len(self.names))
         self.ax_.barh(place, self.weights, height=0.62, color=color(0))
+        beside = {"xytext": (5, 0), "textcoords": "offset points", "va": "center"}
         for i, weight in enumerate(self.weights):
-            small = 0 < weight < 0.005
-            text = "< 0.01" if small else f"{weight:.2f}"
-            beside = {"xytext": (5, 0), "textcoords": "offset points", "va": "center"}
+            text = "< 0.01" if 0 < weight < 0.005 else f"{weight:.2f}"
             self.ax_.annotate(text, (weight, i), color=INK, fontsize="small", **beside)
         self.ax_.set_yticks(place, self.names)
         self.ax_.invert_yaxis()
