@@ -10,7 +10,8 @@ from scipy.special import expit
 
 from bayesgen.errors.arguments import out_of_range
 from bayesgen.plots.display import Display
-from bayesgen.plots.style import FAINT, INK, Axes, Fitted, color, pyplot
+from bayesgen.plots.fitted import Generative
+from bayesgen.plots.style import FAINT, INK, Axes, color, pyplot
 from bayesgen.table import Table, read_table
 
 MOST = 15
@@ -63,7 +64,7 @@ class EvidenceDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        clf: Fitted,
+        clf: Generative,
         row: object,
         target: Hashable = None,
         against: Hashable = None,
@@ -151,7 +152,7 @@ class EvidenceDisplay(Display):
             self.ax_.set_xlim(min(low, ends), max(high, last))
 
 
-def _pair(clf: Fitted, row: object, target: Hashable, against: Hashable) -> tuple:
+def _pair(clf: Generative, row: object, target: Hashable, against: Hashable) -> tuple:
     """Return both classes: of two the second and the first, of more the most probable ones."""
     order = clf.classes_.tolist()[::-1]
     if len(order) > 2:

@@ -8,7 +8,8 @@ from jaxtyping import Float, Shaped
 from numpy.typing import ArrayLike
 
 from bayesgen.plots.display import Display
-from bayesgen.plots.style import FAINT, INK, Axes, Fitted, color, marker, pyplot
+from bayesgen.plots.fitted import Generative
+from bayesgen.plots.style import FAINT, INK, Axes, color, marker, pyplot
 
 MOST_ROWS = 80
 """Bars that can still be distinguished in one panel."""
@@ -50,7 +51,7 @@ class IntervalDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        clf: Fitted,
+        clf: Generative,
         X: object,
         y: ArrayLike | None = None,
         *,

@@ -8,7 +8,8 @@ from numpy.typing import ArrayLike
 from bayesgen import arguments
 from bayesgen.calibrate import TOP_LABEL, ReliabilityCurve, reliability
 from bayesgen.plots.display import Display
-from bayesgen.plots.style import FAINT, INK, Axes, Fitted, Option, color, pyplot
+from bayesgen.plots.fitted import Predicting
+from bayesgen.plots.style import FAINT, INK, Axes, Option, color, pyplot
 from bayesgen.table import read_marked_target
 
 COUNTS_SHARE = 0.18
@@ -43,7 +44,7 @@ class ReliabilityDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, clf: Fitted, X: object, y: ArrayLike, *, ax: Axes = None, **options: Option
+        cls, clf: Predicting, X: object, y: ArrayLike, *, ax: Axes = None, **options: Option
     ) -> "ReliabilityDisplay":
         """Draw the reliability of a fitted classifier on held-out rows.
 

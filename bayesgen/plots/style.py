@@ -6,8 +6,6 @@ from bayesgen.errors import MissingPackage
 
 Axes = Any
 """Axes of matplotlib, which is imported only when something is drawn."""
-Fitted = Any
-"""A fitted classifier."""
 Option = Any
 
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#000000")

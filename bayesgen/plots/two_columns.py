@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 from bayesgen.errors import InvalidData
 from bayesgen.plots import probing
 from bayesgen.plots.display import Display
-from bayesgen.plots.style import FAINT, INK, Axes, Fitted, color, line, marker, pyplot
+from bayesgen.plots.fitted import Generative
+from bayesgen.plots.style import FAINT, INK, Axes, color, line, marker, pyplot
 from bayesgen.table import Name, Table, read_table
 
 LEVELS = (0.9, 0.5, 0.1)
@@ -73,7 +74,7 @@ class DensityDisplay(_TwoColumns):
     @classmethod
     def from_estimator(
         cls,
-        clf: Fitted,
+        clf: Generative,
         X: object,
         y: ArrayLike,
         *,
@@ -154,7 +155,7 @@ class RegionDisplay(_TwoColumns):
     @classmethod
     def from_estimator(
         cls,
-        clf: Fitted,
+        clf: Generative,
         X: object,
         y: ArrayLike,
         *,
@@ -216,7 +217,7 @@ class RegionDisplay(_TwoColumns):
 
 
 def _plane(
-    clf: Fitted, table: Table, y: ArrayLike, features: tuple, points: int
+    clf: Generative, table: Table, y: ArrayLike, features: tuple, points: int
 ) -> tuple[dict[Name, np.ndarray], dict[str, Any]]:
     """Return the values of all grid points, and the attributes shared by both displays."""
     pair = [probing.named(table, feature) for feature in features]

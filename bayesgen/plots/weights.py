@@ -7,7 +7,8 @@ import numpy as np
 from jaxtyping import Float
 
 from bayesgen.plots.display import Display
-from bayesgen.plots.style import INK, Axes, Fitted, color, pyplot
+from bayesgen.plots.fitted import Stack, Weighted
+from bayesgen.plots.style import INK, Axes, color, pyplot
 
 NEAR_ONE = 0.05
 """A temperature this near to 1 changes no probability that anyone would read."""
@@ -41,7 +42,7 @@ class WeightDisplay(Display):
     pool_share: float = 0.0
 
     @classmethod
-    def from_estimator(cls, clf: Fitted, *, ax: Axes = None) -> "WeightDisplay":
+    def from_estimator(cls, clf: Weighted, *, ax: Axes = None) -> "WeightDisplay":
         """Draw the weights of a fitted stack.
 
         Args:
@@ -51,11 +52,11 @@ class WeightDisplay(Display):
         pyplot()  # refuse before anything is computed
         names = sorted(clf.weights_, key=lambda name: -clf.weights_[name])
         weights = np.array([clf.weights_[name] for name in names])
-        columns = not hasattr(clf, "members_")
-        out = [] if columns else list(clf.left_out_)
-        share = getattr(clf, "pool_share_", 0.0)
-        names = [str(name) for name in names]
-        return cls(names, weights, clf.temperature_, out, columns, share).plot(ax=ax)
+        texts = [str(name) for name in names]
+        if not isinstance(clf, Stack):
+            return cls(texts, weights, clf.temperature_, [], columns=True).plot(ax=ax)
+        left_out, share = list(clf.left_out_), clf.pool_share_
+        return cls(texts, weights, clf.temperature_, left_out, pool_share=share).plot(ax=ax)
 
     @property
     def words(self) -> str:
