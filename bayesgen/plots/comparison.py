@@ -113,10 +113,10 @@ class LearningCurveDisplay(Display):
         self._panels(ax, size=(5.6, 4.0))
         names = self.curves.index.get_level_values(0).unique()
         for k, name in enumerate(names):
-            part = self.curves.loc[name]
-            means = (part.index, part[self.score], part[f"{self.score}_se"])
+            curve = self.curves.loc[name]
+            mean, error = curve[self.score], curve[f"{self.score}_se"]
             look = {"color": color(k), "linestyle": line(k), "marker": marker(k), "markersize": 5}
-            self.ax_.errorbar(*means, capsize=2, label=str(name), **look)
+            self.ax_.errorbar(curve.index, mean, error, capsize=2, label=str(name), **look)
         label = SCORES.get(self.score, self.score)
         self.ax_.set(xscale="log", xlabel="training rows", ylabel=label)
         ticks = sorted(set(self.curves.index.get_level_values(1)))

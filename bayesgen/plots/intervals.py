@@ -90,13 +90,11 @@ class IntervalDisplay(Display):
         if self.truth is None:
             self.ax_.plot(place, self.probability, "o", color=INK, markersize=4)
         else:
-            words = ((f"is {self.name}", True), ("is not", False))
-            for i, (label, own) in zip(self.looks, words, strict=True):
-                these = (self.truth == self.name) == own
-                look = {"marker": marker(i), "color": color(i), "linestyle": "none"}
-                self.ax_.plot(
-                    place[these], self.probability[these], markersize=5, label=label, **look
-                )
+            is_class = self.truth == self.name
+            labels, masks = (f"is {self.name}", "is not"), (is_class, ~is_class)
+            for k, label, rows in zip(self.looks, labels, masks, strict=True):
+                look = {"marker": marker(k), "color": color(k), "linestyle": "none", "label": label}
+                self.ax_.plot(place[rows], self.probability[rows], markersize=5, **look)
             self.ax_.legend(loc="upper left", frameon=False)
         self.ax_.set(
             ylim=(-0.02, 1.02),

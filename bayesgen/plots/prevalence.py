@@ -47,8 +47,8 @@ class PrevalenceDisplay(Display):
         """
         pyplot()  # refuse before anything is computed
         names, ends = [str(label) for label in found.classes.tolist()], found.interval(prob)
-        parts = found.mean.to_numpy(), ends.to_numpy(), found.trained.to_numpy(), prob
-        return cls(names, *parts).plot(ax=ax)
+        mean, trained = found.mean.to_numpy(), found.trained.to_numpy()
+        return cls(names, mean, ends.to_numpy(), trained, prob).plot(ax=ax)
 
     def _draw(self, ax: Axes) -> None:
         self._panels(ax, size=(6.0, 0.42 * len(self.names) + 1.4))

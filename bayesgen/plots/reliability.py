@@ -104,39 +104,19 @@ def _panel(ax: Axes, curve: ReliabilityCurve, shade: str) -> None:
     blocks, counts = curve.blocks, curve.histogram
     ax.plot([0, 1], [0, 1], color=FAINT, linewidth=1)
     label = f"{curve.prob:.0%} band if right"
-    ax.fill_between(
-        "probability",
-        "lower",
-        "upper",
-        data=curve.band,
-        color=FAINT,
-        alpha=0.3,
-        linewidth=0,
-        label=label,
-    )
+    look = {"color": FAINT, "alpha": 0.3, "linewidth": 0, "label": label}
+    ax.fill_between("probability", "lower", "upper", data=curve.band, **look)
     ends = np.column_stack([blocks["lowest"], blocks["highest"]]).ravel()
     ax.plot(ends, np.repeat(blocks["frequency"], 2), color=shade, linewidth=2, label="came true")
     single = blocks[blocks["lowest"] == blocks["highest"]]
     ax.plot(single["lowest"], single["frequency"], "o", color=shade, markersize=3)
     most = max(counts["rows"].max(), 1)
-    ax.bar(
-        counts["above"],
-        counts["rows"] / most * COUNTS_SHARE,
-        width=counts["upto"] - counts["above"],
-        align="edge",
-        color=INK,
-        alpha=0.35,
-        label=f"rows, highest bar {most:,}",
-    )
-    parts = curve.decomposition
+    look = {"color": INK, "alpha": 0.35, "label": f"rows, highest bar {most:,}"}
+    height, width = counts["rows"] / most * COUNTS_SHARE, counts["upto"] - counts["above"]
+    ax.bar(counts["above"], height, width, align="edge", **look)
     name = "the predicted class" if curve.name == TOP_LABEL else curve.name
-    ax.set(
-        xlim=(0, 1),
-        ylim=(0, 1),
-        aspect="equal",
-        xlabel=f"stated probability of {name}",
-        ylabel="how often it came true",
-        title=f"{name}: {curve.rows:,} rows, miscalibration {parts.miscalibration:.3f}",
-    )
-    ax.title.set_fontsize("medium")
+    ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
+    ax.set(xlabel=f"stated probability of {name}", ylabel="how often it came true")
+    miscalibration = f"miscalibration {curve.decomposition.miscalibration:.3f}"
+    ax.set_title(f"{name}: {curve.rows:,} rows, {miscalibration}", fontsize="medium")
     ax.legend(loc="upper left", frameon=False, fontsize="x-small")

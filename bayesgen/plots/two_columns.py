@@ -102,10 +102,9 @@ class DensityDisplay(_TwoColumns):
         self._panels(ax, size=(5.6, 4.6))
         for k, log_density in enumerate(self.log_density):
             heights = _heights(log_density)
-            look = {"colors": color(k), "linestyles": [line(k)]}
+            look = {"colors": color(k), "linestyles": [line(k)], "levels": heights}
             widths = [0.9, 1.5, 2.1][-len(heights) :]
-            plane = (self.across, self.up, log_density)
-            self.ax_.contour(*plane, levels=heights, linewidths=widths, **look)
+            self.ax_.contour(self.across, self.up, log_density, linewidths=widths, **look)
         self.ax_.set_title("contours hold 10, 50 and 90 % of a class", fontsize="medium")
         self._rows()
         self._legend(ax, frameon=False)
@@ -186,31 +185,31 @@ class RegionDisplay(_TwoColumns):
         if not clf.posterior_.point:
             unsure = _overlap(clf.predict_interval(frame, prob), proba).reshape(square)
         typical = None if novelty is None else clf.typicality(frame).reshape(square)
-        proba = proba.T.reshape(-1, *square)
-        return cls(proba, unsure, typical, novelty=novelty, **plane).plot(ax=ax)
+        probability = proba.T.reshape(-1, points, points)
+        return cls(probability, unsure, typical, novelty=novelty, **plane).plot(ax=ax)
 
     def _draw(self, ax: Axes) -> None:
         self._panels(ax, size=(5.6, 4.6))
-        extent, plane = (*self.across[[0, -1]], *self.up[[0, -1]]), (self.across, self.up)
+        extent = (*self.across[[0, -1]], *self.up[[0, -1]])
         look = {"origin": "lower", "aspect": "auto", "interpolation": "bilinear", "zorder": 0}
         self.ax_.imshow(_shades(self.probability), extent=extent, **look)
-        best = np.sort(self.probability, axis=0)
-        border = best[-1] - best[-2]
-        decided = self.probability.argmax(axis=0)
+        ascending = np.sort(self.probability, axis=0)
+        lead, decided = ascending[-1] - ascending[-2], self.probability.argmax(axis=0)
         title = ["strong color: sure"]
         for k in range(len(self.classes)):
-            signed = np.where(decided == k, border, -border)
-            if (decided == k).any() and (decided != k).any():
-                self.ax_.contour(*plane, signed, levels=[0.0], colors=INK, linewidths=1.2)
+            if 0 < (decided == k).sum() < decided.size:
+                signed = np.where(decided == k, lead, -lead)
+                look = {"levels": [0.0], "colors": INK, "linewidths": 1.2}
+                self.ax_.contour(self.across, self.up, signed, **look)
         if self.unsure is not None:
             title.append("hatched: the border may lie here")
             if self.unsure.any():
                 look = {"levels": [0.5, 1.5], "colors": "none", "hatches": ["////"]}
-                self.ax_.contourf(*plane, self.unsure.astype(float), **look)
+                self.ax_.contourf(self.across, self.up, self.unsure.astype(float), **look)
         if self.typical is not None:
             title.append(f"dotted: beyond, typicality < {self.novelty:g}")
             look = {"colors": INK, "linestyles": "dotted", "linewidths": 1.8}
-            self.ax_.contour(*plane, self.typical, levels=[self.novelty], **look)
+            self.ax_.contour(self.across, self.up, self.typical, levels=[self.novelty], **look)
         self.ax_.set_title("\n".join(title), fontsize="small")
         self._rows()
         self._legend(ax, framealpha=0.8)
