@@ -9,6 +9,9 @@ import numpy as np
 from bayesgen.plots.style import Axes, Option, pyplot, tidy
 from bayesgen.typing import Self
 
+ROW = 3
+"""Panels side by side."""
+
 
 @dataclasses.dataclass(eq=False)
 class Display(abc.ABC):
@@ -44,17 +47,15 @@ class Display(abc.ABC):
     def _draw(self, ax: Axes) -> None:
         """Draw on the axes of `_panels`."""
 
-    def _panels(
-        self, ax: Axes, n: int = 1, *, columns: int = 3, size: tuple[float, float] = (4.2, 3.6)
-    ) -> list:
-        """Return n axes: those given, or new ones of this size in inches, in rows of `columns`."""
+    def _panels(self, ax: Axes, n: int = 1, *, size: tuple[float, float] = (4.2, 3.6)) -> list:
+        """Return n axes: those given, or new ones of this size in inches, in rows of three."""
         if ax is not None:
             given = list(np.atleast_1d(ax).ravel())
             if len(given) < n:
                 raise ValueError(f"ax holds {len(given)} axes; {n} panels need as many.")
             self.figure_, self.axes_ = given[0].figure, given[:n]
             return self.axes_
-        wide = min(n, columns)
+        wide = min(n, ROW)
         tall = -(-n // wide)
         shape = (size[0] * wide, size[1] * tall)
         self.figure_, grid = pyplot().subplots(
