@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from bayesgen.plots.style import FAINT, Axes, color, line, marker, panels, tidy
+from bayesgen.plots.display import Display
+from bayesgen.plots.style import FAINT, Axes, color, line, marker
 
 SCORES = {
     "log_loss": "log loss (nats, lower is better)",
@@ -18,7 +19,7 @@ SCORES = {
 
 
 @dataclasses.dataclass(eq=False)
-class RocDisplay:
+class RocDisplay(Display):
     """ROC curves: sensitivity against false positive rate, one curve per classifier.
 
     Args:
@@ -35,12 +36,9 @@ class RocDisplay:
 
     curves: Mapping[str, Any] = dataclasses.field(repr=False)
     event: object
-    figure_: object = dataclasses.field(default=None, repr=False)
-    ax_: object = dataclasses.field(default=None, repr=False)
 
-    def plot(self, ax: Axes = None) -> "RocDisplay":
-        """Draw; returns self."""
-        self.figure_, (self.ax_,) = panels(ax, 1, size=(4.6, 4.4))
+    def _draw(self, ax: Axes) -> None:
+        self._panels(ax, size=(4.6, 4.4))
         self.ax_.plot([0, 1], [0, 1], color=FAINT, linewidth=1)
         for k, (name, points) in enumerate(self.curves.items()):
             across, up = points["false_positive_rate"], points["true_positive_rate"]
@@ -53,12 +51,10 @@ class RocDisplay:
             aspect="equal",
         )
         self.ax_.legend(frameon=False, loc="lower right")
-        tidy(self.ax_)
-        return self
 
 
 @dataclasses.dataclass(eq=False)
-class ConfusionDisplay:
+class ConfusionDisplay(Display):
     """Confusion matrix: counts by true and decided class, shaded by the fraction of the true class.
 
     Args:
@@ -73,14 +69,12 @@ class ConfusionDisplay:
     """
 
     table: Any = dataclasses.field(repr=False)
-    figure_: object = dataclasses.field(default=None, repr=False)
-    ax_: object = dataclasses.field(default=None, repr=False)
+    _framed = True
 
-    def plot(self, ax: Axes = None) -> "ConfusionDisplay":
-        """Draw; returns self."""
+    def _draw(self, ax: Axes) -> None:
         names = [str(name) for name in self.table.index]
         size = max(3.4, 0.8 * len(names) + 1.4)
-        self.figure_, (self.ax_,) = panels(ax, 1, size=(size + 0.6, size))
+        self._panels(ax, size=(size + 0.6, size))
         count = self.table.to_numpy()
         share = count / np.maximum(count.sum(axis=1, keepdims=True), 1)
         self.ax_.imshow(share, cmap="Blues", vmin=0, vmax=1)
@@ -91,12 +85,13 @@ class ConfusionDisplay:
         self.ax_.set_xticks(range(len(names)), names, rotation=turn)
         self.ax_.set_yticks(range(len(names)), names)
         self.ax_.set(xlabel="decided", ylabel="true")
-        return self
 
 
 @dataclasses.dataclass(eq=False)
-class LearningCurveDisplay:
+class LearningCurveDisplay(Display):
     """Learning curves: a score against the number of training rows.
+
+    Marks are means over folds, with one standard error.
 
     Args:
         curves: `Comparison.curves`, a DataFrame of scores and standard errors indexed by
@@ -113,23 +108,18 @@ class LearningCurveDisplay:
 
     curves: Any = dataclasses.field(repr=False)
     score: str = "log_loss"
-    figure_: object = dataclasses.field(default=None, repr=False)
-    ax_: object = dataclasses.field(default=None, repr=False)
 
-    def plot(self, ax: Axes = None) -> "LearningCurveDisplay":
-        """Draw means over folds with one standard error; returns self."""
-        self.figure_, (self.ax_,) = panels(ax, 1, size=(5.6, 4.0))
+    def _draw(self, ax: Axes) -> None:
+        self._panels(ax, size=(5.6, 4.0))
         names = self.curves.index.get_level_values(0).unique()
         for k, name in enumerate(names):
-            part = self.curves.loc[name]
-            mean, error = part[self.score], part[f"{self.score}_se"]
+            curve = self.curves.loc[name]
+            mean, error = curve[self.score], curve[f"{self.score}_se"]
             look = {"color": color(k), "linestyle": line(k), "marker": marker(k), "markersize": 5}
-            self.ax_.errorbar(part.index, mean, error, capsize=2, label=str(name), **look)
+            self.ax_.errorbar(curve.index, mean, error, capsize=2, label=str(name), **look)
         label = SCORES.get(self.score, self.score)
         self.ax_.set(xscale="log", xlabel="training rows", ylabel=label)
         ticks = sorted(set(self.curves.index.get_level_values(1)))
         self.ax_.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
         self.ax_.minorticks_off()
         self.ax_.legend(frameon=False)
-        tidy(self.ax_)
-        return self

@@ -2,13 +2,16 @@
 
 import dataclasses
 from collections.abc import Hashable
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 from scipy.special import expit
 
 from bayesgen.errors.arguments import out_of_range
-from bayesgen.plots.style import FAINT, INK, Axes, Fitted, color, panels, pyplot, tidy
+from bayesgen.plots.display import Display
+from bayesgen.plots.fitted import Generative
+from bayesgen.plots.style import FAINT, INK, Axes, color, pyplot
 from bayesgen.table import Table, read_table
 
 MOST = 15
@@ -17,10 +20,16 @@ MARGIN = 4
 """Pixels between a number and the end of the axis."""
 PASSES = 3
 """Times that the axis is widened, as the layout and the scale change with it."""
+NUMBER: dict[str, Any] = {
+    "color": INK,
+    "fontsize": "small",
+    "bbox": {"facecolor": "white", "edgecolor": "none", "pad": 0.5, "alpha": 0.8},
+}
+"""Look of the number beside a bar."""
 
 
 @dataclasses.dataclass(eq=False)
-class EvidenceDisplay:
+class EvidenceDisplay(Display):
     """Waterfall of the log-odds of a class for one row: prior, weight of each cell, and sum.
 
     Each bar starts where the one above it ended. Evidence for the class points to the right, blue
@@ -51,13 +60,11 @@ class EvidenceDisplay:
     target: Hashable
     against: Hashable
     classes: int = 2
-    figure_: object = dataclasses.field(default=None, repr=False)
-    ax_: Axes = dataclasses.field(default=None, repr=False)
 
     @classmethod
     def from_estimator(
         cls,
-        clf: Fitted,
+        clf: Generative,
         row: object,
         target: Hashable = None,
         against: Hashable = None,
@@ -89,76 +96,49 @@ class EvidenceDisplay:
                 "row", f"a table of {table.n_rows} rows", "a table of one row", "Pass X[:1]."
             )
         target, against = _pair(clf, row, target, against)
-        found = clf.evidence(row, target, against, order=order, interval=interval)
-        parts = [part.iloc[0].to_numpy() for part in (found if interval else [found])]
-        shown = _shown(table, list(found[0].columns if interval else found.columns)[1:])
-        bars = _bars(shown, [part[1:] for part in parts], most)
-        drawn = cls(float(parts[0][0]), *bars, target, against, len(clf.classes_))
-        return drawn.plot(ax=ax)
+        answer = clf.evidence(row, target, against, order=order, interval=interval)
+        frames = answer if interval else (answer,)
+        shown = _shown(table, list(frames[0].columns)[1:])
+        values = np.stack([frame.iloc[0].to_numpy() for frame in frames], axis=1)
+        names, cells = _largest(shown, values[1:], most)
+        ends = cells[:, 1:] if interval else None
+        prior, classes = float(values[0, 0]), len(clf.classes_)
+        return cls(prior, names, cells[:, 0], ends, target, against, classes).plot(ax=ax)
 
     @property
     def total(self) -> float:
         """Return the log-odds of the row."""
         return self.prior + float(self.weights.sum())
 
-    def plot(self, ax: Axes = None) -> "EvidenceDisplay":
-        """Draw; returns self."""
-        tall = 0.36 * (len(self.names) + 2) + 1.3
-        self.figure_, (self.ax_,) = panels(ax, 1, size=(7.0, tall))
+    def _draw(self, ax: Axes) -> None:
+        steps = np.array([self.prior, *self.weights])
+        reached = np.cumsum(steps)
+        start, place = np.array([0.0, *reached[:-1]]), np.arange(len(steps) + 1)
+        self._panels(ax, size=(7.0, 0.36 * len(place) + 1.3))
         self.ax_.axvline(0, color=FAINT, linewidth=0.8, linestyle=":")
-        start = np.concatenate([[0.0], self.prior + np.cumsum([0.0, *self.weights])[:-1]])
-        steps = np.concatenate([[self.prior], self.weights])
-        for place, (left, step) in enumerate(zip(start, steps, strict=True)):
-            self._bar(place, left, step, prior=place == 0)
-        for place, end in enumerate(start[1:], start=1):
-            self.ax_.plot([end, end], [place - 1, place], color=FAINT, linewidth=0.8)
-        last = len(steps)
-        self.ax_.plot([self.total] * 2, [last - 1, last], color=FAINT, linewidth=0.8)
-        self.ax_.plot(self.total, last, "D", color=INK, markersize=7)
-        self._label(last, self.total, f" {self.total:+.2f}", right=True)
-        self._intervals(start)
-        self._words(last)
-        tidy(self.ax_)
-        return self
+        shades = [FAINT, *(color(0 if weight >= 0 else 1) for weight in self.weights)]
+        hatches = [None, *(None if weight >= 0 else "///" for weight in self.weights)]
+        look = {"color": shades, "hatch": hatches, "edgecolor": "white", "linewidth": 0}
+        bars = self.ax_.barh(place[:-1], steps, left=start, height=0.62, **look)
+        self.ax_.bar_label(bars, [f"{step:+.2f}" for step in steps], padding=6, **NUMBER)
+        self.ax_.plot([reached, reached], [place[:-1], place[1:]], color=FAINT, linewidth=0.8)
+        self.ax_.plot(self.total, place[-1], "D", color=INK, markersize=7)
+        beside = {"xytext": (6, 0), "textcoords": "offset points", "va": "center"}
+        self.ax_.annotate(f" {self.total:+.2f}", (self.total, place[-1]), **beside, **NUMBER)
+        if self.ends is not None:
+            finite = np.isfinite(self.ends).all(axis=1)
+            spans, below = (start[1:, None] + self.ends)[finite].T, place[1:-1][finite] + 0.38
+            self.ax_.plot(spans, [below, below], color=INK, linewidth=1.2, marker="|")
+        self._words(place)
 
-    def _bar(self, place: int, left: float, step: float, *, prior: bool) -> None:
-        shade = FAINT if prior else color(0 if step >= 0 else 1)
-        hatch = None if prior or step >= 0 else "///"
-        style = {"color": shade, "hatch": hatch, "edgecolor": "white", "linewidth": 0}
-        self.ax_.barh(place, step, left=left, height=0.62, **style)
-        self._label(place, left + step, f"{step:+.2f}", right=bool(step >= 0))
-
-    def _label(self, place: int, end: float, text: str, *, right: bool) -> None:
-        self.ax_.annotate(
-            text,
-            (end, place),
-            xytext=(6 if right else -6, 0),
-            textcoords="offset points",
-            ha="left" if right else "right",
-            va="center",
-            color=INK,
-            fontsize="small",
-            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5, "alpha": 0.8},
-        )
-
-    def _intervals(self, start: np.ndarray) -> None:
-        if self.ends is None:
-            return
-        for place, (low, high) in enumerate(self.ends, start=1):
-            if np.isfinite([low, high]).all():
-                span = [start[place] + low, start[place] + high]
-                self.ax_.plot(span, [place + 0.38] * 2, color=INK, linewidth=1.2, marker="|")
-
-    def _words(self, last: int) -> None:
-        every = ["prior", *self.names, "all"]
-        self.ax_.set_yticks(range(last + 1), every)
-        self.ax_.set_ylim(last + 0.6, -0.6)
+    def _words(self, place: np.ndarray) -> None:
+        self.ax_.set_yticks(place, ["prior", *self.names, "all"])
+        self.ax_.set_ylim(place[-1] + 0.6, -0.6)
         self._widen()
         self.ax_.set_xlabel(f"log-odds of {self.target} against {self.against} (nats)")
-        of = f"P({self.target}"
-        of += ")" if self.classes == 2 else f" if {self.target} or {self.against})"
-        share = expit(self.total)
-        self.ax_.set_title(f"{of} = {share:.3g}", fontsize="medium", loc="left")
+        pair = "" if self.classes == 2 else f" if {self.target} or {self.against}"
+        title = f"P({self.target}{pair}) = {expit(self.total):.3g}"
+        self.ax_.set_title(title, fontsize="medium", loc="left")
 
     def _widen(self) -> None:
         """Widen the axis until each number, whose width is fixed in points, lies within it."""
@@ -172,7 +152,7 @@ class EvidenceDisplay:
             self.ax_.set_xlim(min(low, ends), max(high, last))
 
 
-def _pair(clf: Fitted, row: object, target: Hashable, against: Hashable) -> tuple:
+def _pair(clf: Generative, row: object, target: Hashable, against: Hashable) -> tuple:
     """Return both classes: of two the second and the first, of more the most probable ones."""
     order = clf.classes_.tolist()[::-1]
     if len(order) > 2:
@@ -183,23 +163,22 @@ def _pair(clf: Fitted, row: object, target: Hashable, against: Hashable) -> tupl
     return target, next((k for k in order if k != target), None) if against is None else against
 
 
-def _bars(
-    shown: dict[int, str], parts: list[np.ndarray], most: int
-) -> tuple[list[str], np.ndarray, np.ndarray | None]:
-    """Return names, weights and ends of bars, the largest first, those beyond `most` in one.
+def _largest(
+    shown: dict[int, str], values: Float[np.ndarray, "feature value"], most: int
+) -> tuple[list[str], Float[np.ndarray, "bar value"]]:
+    """Return names and values of bars, the largest first, those beyond `most` in one.
 
-    parts: weights, and lower and upper ends if there are any, each (feature,).
+    values: the weight, and the ends of its interval if there is one.
     """
-    by_size = sorted(shown, key=lambda i: -abs(parts[0][i]))
+    by_size = sorted(shown, key=lambda i: -abs(values[i, 0]))
     first = by_size if len(by_size) <= most else by_size[: most - 1]
-    names, weights = [shown[i] for i in first], parts[0][first]
-    ends = np.stack([part[first] for part in parts[1:]], axis=1) if len(parts) > 1 else None
-    rest = by_size[len(first) :]
-    if rest:
-        names = [*names, f"{len(rest)} others"]
-        weights = np.append(weights, parts[0][rest].sum())
-        ends = None if ends is None else np.vstack([ends, [np.nan, np.nan]])
-    return names, weights, ends
+    others = by_size[len(first) :]
+    names, bars = [shown[i] for i in first], values[first]
+    if others:
+        names.append(f"{len(others)} others")
+        bars = np.vstack([bars, np.full(values.shape[1], np.nan)])
+        bars[-1, 0] = values[others, 0].sum()
+    return names, bars
 
 
 def _shown(table: Table, features: list) -> dict[int, str]:

@@ -7,21 +7,13 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 
 from bayesgen.plots import probing
-from bayesgen.plots.style import (
-    Axes,
-    Fitted,
-    color,
-    line,
-    names_beside,
-    panels,
-    pyplot,
-    say_shown,
-    tidy,
-)
-from bayesgen.table import Table, TableColumn
+from bayesgen.plots.columns import chosen, count_columns, draw_levels, level_shares, observed
+from bayesgen.plots.display import Display
+from bayesgen.plots.fitted import Generative
+from bayesgen.plots.style import Axes, color, line, pyplot
+from bayesgen.table import Table, TableColumn, read_table
 
-POINTS, FIRST = 200, 12
-BINS = 25
+POINTS, BINS = 200, 25
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -44,7 +36,7 @@ class ColumnDensity:
 
 
 @dataclasses.dataclass(eq=False)
-class FeatureDisplay:
+class FeatureDisplay(Display):
     """Predictive density of each column in every class, drawn over the observed values.
 
     Numbers: curves over histograms of area one. Levels: bars of P(level given class), with the
@@ -62,13 +54,11 @@ class FeatureDisplay:
     columns: list[ColumnDensity]
     classes: list
     labels: np.ndarray = dataclasses.field(repr=False)
-    figure_: object = dataclasses.field(default=None, repr=False)
-    axes_: object = dataclasses.field(default=None, repr=False)
 
     @classmethod
     def from_estimator(
         cls,
-        clf: Fitted,
+        clf: Generative,
         X: object,
         y: ArrayLike,
         *,
@@ -85,49 +75,38 @@ class FeatureDisplay:
             ax: axes to draw on, one for each column; None makes them.
         """
         pyplot()  # refuse before anything is computed
-        table = probing.read(X)
-        names = table.names[:FIRST] if features is None else features
-        found = [_density(clf, table, probing.named(table, name)) for name in names]
-        display = cls(found, clf.classes_.tolist(), np.asarray(y)).plot(ax=ax)
+        table = read_table(X)
+        densities = [_density(clf, table, column) for column in chosen(table, features)]
+        display = cls(densities, clf.classes_.tolist(), np.asarray(y)).plot(ax=ax)
         if ax is None and features is None:
-            say_shown(display.figure_, len(found), len(table.names))
+            count_columns(display, table)
         return display
 
-    def plot(self, ax: Axes = None) -> "FeatureDisplay":
-        """Draw; returns self."""
-        self.figure_, self.axes_ = panels(ax, len(self.columns))
-        for axes, column in zip(self.axes_, self.columns, strict=True):
+    def _draw(self, ax: Axes) -> None:
+        panels = self._panels(ax, len(self.columns))
+        for axes, column in zip(panels, self.columns, strict=True):
             draw = self._levels if column.ticks else self._numbers
             draw(axes, column)
             axes.set_xlabel(str(column.name))
             axes.set_ylim(bottom=0)
-            tidy(axes)
-        look = {"frameon": False, "fontsize": "small"}
-        names_beside(self.axes_[0], self.figure_, own=ax is None, **look)
-        return self
+        self._legend(ax, frameon=False, fontsize="small")
 
     def _numbers(self, ax: Axes, column: ColumnDensity) -> None:
         seen = column.seen[~np.isnan(column.seen)]
         bins = np.arange(seen.min(), seen.max() + 2) - 0.5 if _is_count(seen) else BINS
         edges = np.histogram_bin_edges(seen, bins)
         for k, name in enumerate(self.classes):
-            if len(own := self._seen(column, name)):
-                ax.hist(own, edges, density=True, color=color(k), alpha=0.25)
+            if len(cells := self._seen(column, name)):
+                ax.hist(cells, edges, density=True, color=color(k), alpha=0.25)
             look = {"color": color(k), "linestyle": line(k), "linewidth": 2, "label": str(name)}
             ax.plot(column.at, column.density[:, k], **look)
         ax.set_ylabel("density given class")
 
     def _levels(self, ax: Axes, column: ColumnDensity) -> None:
-        width = 0.8 / len(self.classes)
-        for k, name in enumerate(self.classes):
-            place = column.at + (k - (len(self.classes) - 1) / 2) * width
-            look = {"color": color(k), "alpha": 0.6, "label": str(name)}
-            ax.bar(place, column.density[:, k], 0.9 * width, **look)
-            own = self._seen(column, name)
-            share = np.bincount(own.astype(int), minlength=len(column.ticks)) / max(len(own), 1)
+        places = draw_levels(ax, column.ticks, self.classes, column.density.T)
+        for place, name in zip(places, self.classes, strict=True):
+            share = level_shares(self._seen(column, name), len(column.ticks))
             ax.plot(place, share, "_", color="black", markersize=9)
-        long = max(len(str(tick)) for tick in column.ticks) > 6 or len(column.ticks) > 5
-        ax.set_xticks(column.at, [str(t) for t in column.ticks], rotation=30 if long else 0)
         ax.set_ylabel("P(level given class), observed: black")
 
     def _seen(self, column: ColumnDensity, name: object) -> Float[np.ndarray, " _"]:
@@ -135,14 +114,14 @@ class FeatureDisplay:
         return column.seen[(self.labels == name) & ~np.isnan(column.seen)]
 
 
-def _density(clf: Fitted, table: Table, column: TableColumn) -> ColumnDensity:
-    seen, ticks = column.values, ()
+def _density(clf: Generative, table: Table, column: TableColumn) -> ColumnDensity:
+    seen, ticks, cells = column.values, (), observed(column)
     if column.kind == "level":
         ticks = column.levels
         codes = np.arange(len(ticks))
         at, seen = codes.astype(float), np.where(seen < 0, np.nan, seen)
-    elif _is_count(found := seen[~np.isnan(seen)]):
-        codes = at = np.arange(found.min(), found.max() + 1)
+    elif _is_count(cells):
+        codes = at = np.arange(cells.min(), cells.max() + 1)
     else:
         codes = at = probing.span(seen, POINTS)
     density = np.exp(probing.log_class_density(clf, table, {column.name: codes}))

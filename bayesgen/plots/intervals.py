@@ -7,7 +7,9 @@ import numpy as np
 from jaxtyping import Float, Shaped
 from numpy.typing import ArrayLike
 
-from bayesgen.plots.style import FAINT, INK, Axes, Fitted, color, marker, panels, pyplot, tidy
+from bayesgen.plots.display import Display
+from bayesgen.plots.fitted import Generative
+from bayesgen.plots.style import FAINT, INK, Axes, color, marker, pyplot
 
 MOST_ROWS = 80
 """Bars that can still be distinguished in one panel."""
@@ -16,7 +18,7 @@ _BLACK = 7
 
 
 @dataclasses.dataclass(eq=False)
-class IntervalDisplay:
+class IntervalDisplay(Display):
     """P(class) of each row with its interval, sorted by probability.
 
     Attributes:
@@ -45,13 +47,11 @@ class IntervalDisplay:
     name: Hashable
     prob: float
     looks: tuple[int, int] = dataclasses.field(default=(0, 1), repr=False)
-    figure_: object = dataclasses.field(default=None, repr=False)
-    ax_: object = dataclasses.field(default=None, repr=False)
 
     @classmethod
     def from_estimator(
         cls,
-        clf: Fitted,
+        clf: Generative,
         X: object,
         y: ArrayLike | None = None,
         *,
@@ -82,22 +82,19 @@ class IntervalDisplay:
         looks = (k, 1 - k if len(classes) == 2 else _BLACK if k % 8 != _BLACK else 0)
         return cls(probability[order], interval, order, truth, name, prob, looks).plot(ax=ax)
 
-    def plot(self, ax: Axes = None) -> "IntervalDisplay":
-        """Draw; returns self."""
-        self.figure_, (self.ax_,) = panels(ax, 1, size=(7.5, 3.8))
+    def _draw(self, ax: Axes) -> None:
+        self._panels(ax, size=(7.5, 3.8))
         place = np.arange(len(self.probability))
         self.ax_.vlines(place, *self.interval.T, color=FAINT, linewidth=2.5, alpha=0.8)
         self.ax_.axhline(0.5, color=FAINT, linewidth=0.8, linestyle=":")
         if self.truth is None:
             self.ax_.plot(place, self.probability, "o", color=INK, markersize=4)
         else:
-            words = ((f"is {self.name}", True), ("is not", False))
-            for i, (label, own) in zip(self.looks, words, strict=True):
-                these = (self.truth == self.name) == own
-                look = {"marker": marker(i), "color": color(i), "linestyle": "none"}
-                self.ax_.plot(
-                    place[these], self.probability[these], markersize=5, label=label, **look
-                )
+            is_class = self.truth == self.name
+            labels, masks = (f"is {self.name}", "is not"), (is_class, ~is_class)
+            for k, label, rows in zip(self.looks, labels, masks, strict=True):
+                look = {"marker": marker(k), "color": color(k), "linestyle": "none", "label": label}
+                self.ax_.plot(place[rows], self.probability[rows], markersize=5, **look)
             self.ax_.legend(loc="upper left", frameon=False)
         self.ax_.set(
             ylim=(-0.02, 1.02),
@@ -105,5 +102,3 @@ class IntervalDisplay:
             ylabel=f"P({self.name}) with {self.prob:.0%} intervals",
             xticks=[],
         )
-        tidy(self.ax_)
-        return self

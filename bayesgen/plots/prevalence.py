@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from bayesgen.plots.style import FAINT, INK, Axes, color, panels, pyplot, tidy
+from bayesgen.plots.display import Display
+from bayesgen.plots.style import FAINT, INK, Axes, color, pyplot
 
 
 @dataclasses.dataclass(eq=False)
-class PrevalenceDisplay:
+class PrevalenceDisplay(Display):
     """Means and intervals of class frequencies, and the class probabilities of the fit.
 
     Attributes:
@@ -32,8 +33,6 @@ class PrevalenceDisplay:
     interval: Float[np.ndarray, "class 2"] = dataclasses.field(repr=False)
     trained: Float[np.ndarray, " class"] = dataclasses.field(repr=False)
     prob: float
-    figure_: object = dataclasses.field(default=None, repr=False)
-    ax_: Axes = dataclasses.field(default=None, repr=False)
 
     @classmethod
     def from_prevalence(
@@ -51,9 +50,8 @@ class PrevalenceDisplay:
         mean, trained = found.mean.to_numpy(), found.trained.to_numpy()
         return cls(names, mean, ends.to_numpy(), trained, prob).plot(ax=ax)
 
-    def plot(self, ax: Axes = None) -> "PrevalenceDisplay":
-        """Draw; returns self."""
-        self.figure_, (self.ax_,) = panels(ax, 1, size=(6.0, 0.42 * len(self.names) + 1.4))
+    def _draw(self, ax: Axes) -> None:
+        self._panels(ax, size=(6.0, 0.42 * len(self.names) + 1.4))
         place = np.arange(len(self.names))
         level = f"new rows, {100 * self.prob:g} % interval"
         self.ax_.hlines(place, *self.interval.T, color=color(0), linewidth=3, alpha=0.55)
@@ -65,5 +63,3 @@ class PrevalenceDisplay:
         self.ax_.grid(axis="x", color=FAINT, alpha=0.3)
         self.ax_.set_xlabel("share of the population")
         self.ax_.legend(frameon=False, fontsize="small")
-        tidy(self.ax_)
-        return self

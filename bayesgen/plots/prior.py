@@ -4,19 +4,19 @@ import dataclasses
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
-from bayesgen.plots import probing
-from bayesgen.plots.style import INK, Axes, color, names_beside, panels, pyplot, say_shown, tidy
-from bayesgen.table import TableColumn
+from bayesgen.plots.columns import chosen, count_columns, draw_levels, level_shares, observed
+from bayesgen.plots.display import Display
+from bayesgen.plots.style import INK, Axes, color, pyplot
+from bayesgen.table import TableColumn, read_table
 
-BINS, FIRST = 30, 12
+BINS = 30
 SHOWN = (0.01, 0.99)
 """Quantiles of simulated values between which they are drawn: a wide prior has long tails."""
 
 
 @dataclasses.dataclass(eq=False)
-class PriorDisplay:
+class PriorDisplay(Display):
     """Histograms of rows simulated from the prior, and of the observed rows, column by column.
 
     If simulated values are impossible, or far wider or narrower than the observed ones, the prior
@@ -35,8 +35,6 @@ class PriorDisplay:
 
     prior: Any = dataclasses.field(repr=False)
     features: list
-    figure_: object = dataclasses.field(default=None, repr=False)
-    axes_: object = dataclasses.field(default=None, repr=False)
 
     @classmethod
     def from_prior(
@@ -50,56 +48,36 @@ class PriorDisplay:
             ax: axes to draw on, one for each column; None makes them.
         """
         pyplot()  # refuse before anything is computed
-        table = probing.read(prior.observed[0])
-        some = table.names[:FIRST] if features is None else features
-        names = [probing.named(table, name).name for name in some]
-        display = cls(prior, names).plot(ax=ax)
+        table = read_table(prior.observed[0])
+        display = cls(prior, [column.name for column in chosen(table, features)]).plot(ax=ax)
         if ax is None and features is None:
-            say_shown(display.figure_, len(names), len(table.names))
+            count_columns(display, table)
         return display
 
-    def plot(self, ax: Axes = None) -> "PriorDisplay":
-        """Draw; returns self."""
-        tables = [probing.read(X) for X in (self.prior.X, self.prior.observed[0])]
-        self.figure_, self.axes_ = panels(ax, len(self.features))
-        for axes, name in zip(self.axes_, self.features, strict=True):
-            simulated, observed = (probing.named(table, name) for table in tables)
-            draw = _levels if observed.kind == "level" else _numbers
-            draw(axes, simulated, observed)
-            axes.set_xlabel(str(name))
-            tidy(axes)
-        look = {"frameon": False, "fontsize": "small"}
-        names_beside(self.axes_[0], self.figure_, own=ax is None, **look)
-        return self
+    def _draw(self, ax: Axes) -> None:
+        panels = self._panels(ax, len(self.features))
+        simulated = chosen(read_table(self.prior.X), self.features)
+        seen = chosen(read_table(self.prior.observed[0]), self.features)
+        for axes, drawn, cells in zip(panels, simulated, seen, strict=True):
+            draw = _levels if cells.kind == "level" else _numbers
+            draw(axes, drawn, cells)
+            axes.set(xlabel=str(cells.name), ylabel="share of the rows")
+        self._legend(ax, frameon=False, fontsize="small")
 
 
-def _numbers(ax: Any, simulated: TableColumn, observed: TableColumn) -> None:
-    drawn, seen = (_there(column.values) for column in (simulated, observed))
-    ends = np.concatenate([np.quantile(drawn, SHOWN), [seen.min(), seen.max()]])
-    edges = np.linspace(ends.min(), ends.max(), BINS + 1)
-    for values, look in ((drawn, _look("prior", 0)), (seen, _look("observed", 1))):
-        weight = np.full(len(values), 1 / len(values))
-        ax.hist(values, edges, weights=weight, **look)
-    ax.set_ylabel("share of the rows")
+def _numbers(ax: Axes, simulated: TableColumn, seen: TableColumn) -> None:
+    groups = {"prior": observed(simulated), "observed": observed(seen)}
+    tails, cells = np.quantile(groups["prior"], SHOWN), groups["observed"]
+    edges = np.linspace(min(*tails, cells.min()), max(*tails, cells.max()), BINS + 1)
+    for k, (label, values) in enumerate(groups.items()):
+        look = {"color": color(k), "alpha": 0.5, "edgecolor": INK, "linewidth": 0.3, "label": label}
+        ax.hist(values, edges, weights=np.full(len(values), 1 / len(values)), **look)
 
 
-def _levels(ax: Any, simulated: TableColumn, observed: TableColumn) -> None:
-    names = list(dict.fromkeys([*observed.levels, *simulated.levels]))
-    place = np.arange(len(names))
-    for column, side, k, label in ((simulated, -0.2, 0, "prior"), (observed, 0.2, 1, "observed")):
-        own = column.values[column.values >= 0].astype(int)
-        count = np.bincount(own, minlength=len(column.levels)) / max(len(own), 1)
-        of = dict(zip(column.levels, count, strict=False))
-        share = [of.get(name, 0.0) for name in names]
-        ax.bar(place + side, share, 0.38, color=color(k), alpha=0.6, label=label)
-    long = max(len(str(name)) for name in names) > 6 or len(names) > 5
-    ax.set_xticks(place, [str(name) for name in names], rotation=30 if long else 0)
-    ax.set_ylabel("share of the rows")
-
-
-def _there(values: Float[np.ndarray, " row"]) -> Float[np.ndarray, " _"]:
-    return values[~np.isnan(values)]
-
-
-def _look(label: str, k: int) -> dict[str, Any]:
-    return {"color": color(k), "alpha": 0.5, "edgecolor": INK, "linewidth": 0.3, "label": label}
+def _levels(ax: Axes, simulated: TableColumn, seen: TableColumn) -> None:
+    levels = list(dict.fromkeys([*seen.levels, *simulated.levels]))
+    shares = []
+    for column in (simulated, seen):
+        position = np.array([levels.index(level) for level in column.levels], int)
+        shares.append(level_shares(position[observed(column)], len(levels)))
+    draw_levels(ax, levels, ("prior", "observed"), np.stack(shares))

@@ -6,8 +6,8 @@ import numpy as np
 from jaxtyping import Float
 
 from bayesgen.errors.data import unknown_columns
-from bayesgen.plots.style import Fitted
-from bayesgen.table import Name, Table, TableColumn, build_frame, read_table
+from bayesgen.plots.fitted import Generative
+from bayesgen.table import Name, Table, TableColumn, build_frame
 from bayesgen.typing import Joint
 
 
@@ -41,7 +41,7 @@ def probe(table: Table, values: Mapping[Name, np.ndarray]) -> object:
     return build_frame(columns, table.container, declared=declared)
 
 
-def log_class_density(clf: Fitted, table: Table, values: Mapping[Name, np.ndarray]) -> Joint:
+def log_class_density(clf: Generative, table: Table, values: Mapping[Name, np.ndarray]) -> Joint:
     """Return log p(the set columns given y = k, data), shape (row, class), the rest summed out."""
     # the score of a row without observed cells is log P(y = k given data)
     log_prior = clf.predict_joint_log_proba(probe(table, {}))
@@ -55,8 +55,3 @@ def span(
     low, high = np.nanmin(values), np.nanmax(values)
     room = margin * (high - low) if high > low else 1.0
     return np.linspace(low - room, high + room, n)
-
-
-def read(X: object) -> Table:
-    """Return the table of X."""
-    return read_table(X)

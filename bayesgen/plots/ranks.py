@@ -7,14 +7,15 @@ import numpy as np
 from jaxtyping import Float
 
 from bayesgen.calibrate.uniformity import bands
-from bayesgen.plots.style import FAINT, INK, Axes, color, line, panels, pyplot, tidy
+from bayesgen.plots.display import Display
+from bayesgen.plots.style import FAINT, INK, Axes, color, line, pyplot
 
 MOST_NAMED = 12
 """Curves that a legend names; of more, those that leave the band, the farthest first."""
 
 
 @dataclasses.dataclass(eq=False)
-class RankDisplay:
+class RankDisplay(Display):
     """ECDF of the ranks of each quantity minus the uniform law, and the band that holds all curves.
 
     Attributes:
@@ -33,8 +34,6 @@ class RankDisplay:
     ranks: Mapping[str, Float[np.ndarray, " fit"]] = dataclasses.field(repr=False)
     title: str
     false_alarm: float
-    figure_: object = dataclasses.field(default=None, repr=False)
-    ax_: Axes = dataclasses.field(default=None, repr=False)
 
     @classmethod
     def from_ranks(
@@ -56,9 +55,8 @@ class RankDisplay:
         pyplot()  # refuse before anything is computed
         return cls(ranks, title, false_alarm).plot(ax=ax)
 
-    def plot(self, ax: Axes = None) -> "RankDisplay":
-        """Draw; returns self."""
-        self.figure_, (self.ax_,) = panels(ax, 1, size=(7.5, 4.2))
+    def _draw(self, ax: Axes) -> None:
+        self._panels(ax, size=(7.5, 4.2))
         n = len(next(iter(self.ranks.values())))
         z, low, high = bands(n, self.false_alarm / len(self.ranks))
         label = "band of all curves"
@@ -86,5 +84,3 @@ class RankDisplay:
         self.ax_.set_title(f"{self.title}, {n} fits", fontsize="medium")
         place = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0)}
         self.ax_.legend(frameon=False, fontsize="x-small", **place)
-        tidy(self.ax_)
-        return self

@@ -7,7 +7,9 @@ from numpy.typing import ArrayLike
 
 from bayesgen import arguments
 from bayesgen.calibrate import TOP_LABEL, ReliabilityCurve, reliability
-from bayesgen.plots.style import FAINT, INK, Axes, Fitted, Option, color, panels, pyplot, tidy
+from bayesgen.plots.display import Display
+from bayesgen.plots.fitted import Predicting
+from bayesgen.plots.style import FAINT, INK, Axes, Option, color, pyplot
 from bayesgen.table import read_marked_target
 
 COUNTS_SHARE = 0.18
@@ -15,7 +17,7 @@ COUNTS_SHARE = 0.18
 
 
 @dataclasses.dataclass(eq=False)
-class ReliabilityDisplay:
+class ReliabilityDisplay(Display):
     """CORP reliability curves with consistency bands: of each class, and of the predicted class.
 
     The curve is the isotonic regression of the event on its stated probability, ties pooled (no
@@ -39,12 +41,10 @@ class ReliabilityDisplay:
     """
 
     curves: tuple[ReliabilityCurve, ...]
-    figure_: object = dataclasses.field(default=None, repr=False)
-    axes_: object = dataclasses.field(default=None, repr=False)
 
     @classmethod
     def from_estimator(
-        cls, clf: Fitted, X: object, y: ArrayLike, *, ax: Axes = None, **options: Option
+        cls, clf: Predicting, X: object, y: ArrayLike, *, ax: Axes = None, **options: Option
     ) -> "ReliabilityDisplay":
         """Draw the reliability of a fitted classifier on held-out rows.
 
@@ -88,61 +88,35 @@ class ReliabilityDisplay:
             probability = np.asarray(probability, float)[target.there]
         codes = np.searchsorted(labels, target.labels)
         rng = np.random.default_rng(arguments.seed(random_state))
+        stated = np.asarray(probability, float)
         curves = reliability(
-            codes,
-            np.asarray(probability, float),
-            labels.tolist(),
-            rng=rng,
-            prob=prob,
-            resamples=resamples,
+            codes, stated, labels.tolist(), rng=rng, prob=prob, resamples=resamples
         )
         return cls(curves).plot(ax=ax)
 
-    def plot(self, ax: Axes = None) -> "ReliabilityDisplay":
-        """Draw every curve in a panel of its own; returns self."""
-        self.figure_, self.axes_ = panels(ax, len(self.curves))
-        for k, (axes, curve) in enumerate(zip(self.axes_, self.curves, strict=True)):
+    def _draw(self, ax: Axes) -> None:
+        panels = self._panels(ax, len(self.curves))
+        for k, (axes, curve) in enumerate(zip(panels, self.curves, strict=True)):
             _panel(axes, curve, color(k))
-        return self
 
 
 def _panel(ax: Axes, curve: ReliabilityCurve, shade: str) -> None:
-    band, blocks = curve.band, curve.blocks
+    blocks, counts = curve.blocks, curve.histogram
     ax.plot([0, 1], [0, 1], color=FAINT, linewidth=1)
-    ax.fill_between(
-        band["probability"],
-        band["lower"],
-        band["upper"],
-        color=FAINT,
-        alpha=0.3,
-        linewidth=0,
-        label=f"{curve.prob:.0%} band if right",
-    )
+    label = f"{curve.prob:.0%} band if right"
+    look = {"color": FAINT, "alpha": 0.3, "linewidth": 0, "label": label}
+    ax.fill_between("probability", "lower", "upper", data=curve.band, **look)
     ends = np.column_stack([blocks["lowest"], blocks["highest"]]).ravel()
     ax.plot(ends, np.repeat(blocks["frequency"], 2), color=shade, linewidth=2, label="came true")
     single = blocks[blocks["lowest"] == blocks["highest"]]
     ax.plot(single["lowest"], single["frequency"], "o", color=shade, markersize=3)
-    counts = curve.histogram
     most = max(counts["rows"].max(), 1)
-    ax.bar(
-        counts["above"],
-        counts["rows"] / most * COUNTS_SHARE,
-        width=counts["upto"] - counts["above"],
-        align="edge",
-        color=INK,
-        alpha=0.35,
-        label=f"rows, highest bar {most:,}",
-    )
-    parts = curve.decomposition
+    look = {"color": INK, "alpha": 0.35, "label": f"rows, highest bar {most:,}"}
+    height, width = counts["rows"] / most * COUNTS_SHARE, counts["upto"] - counts["above"]
+    ax.bar(counts["above"], height, width, align="edge", **look)
     name = "the predicted class" if curve.name == TOP_LABEL else curve.name
-    ax.set(
-        xlim=(0, 1),
-        ylim=(0, 1),
-        aspect="equal",
-        xlabel=f"stated probability of {name}",
-        ylabel="how often it came true",
-        title=f"{name}: {curve.rows:,} rows, miscalibration {parts.miscalibration:.3f}",
-    )
-    ax.title.set_fontsize("medium")
+    ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
+    ax.set(xlabel=f"stated probability of {name}", ylabel="how often it came true")
+    miscalibration = f"miscalibration {curve.decomposition.miscalibration:.3f}"
+    ax.set_title(f"{name}: {curve.rows:,} rows, {miscalibration}", fontsize="medium")
     ax.legend(loc="upper left", frameon=False, fontsize="x-small")
-    tidy(ax)

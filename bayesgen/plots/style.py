@@ -1,16 +1,11 @@
-"""Shared plot style: color-blind-safe colors, markers and lines that survive grayscale; panels."""
+"""Shared plot style: color-blind-safe colors, markers and lines that survive grayscale."""
 
 from typing import Any
-
-import numpy as np
-from jaxtyping import Float
 
 from bayesgen.errors import MissingPackage
 
 Axes = Any
 """Axes of matplotlib, which is imported only when something is drawn."""
-Fitted = Any
-"""A fitted classifier."""
 Option = Any
 
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#000000")
@@ -37,12 +32,6 @@ def line(k: int) -> object:
     return LINES[k % len(LINES)]
 
 
-def rgb(k: int) -> Float[np.ndarray, "3"]:
-    """Return the color of class k as red, green and blue between 0 and 1."""
-    text = color(k)
-    return np.array([int(text[i : i + 2], 16) for i in (1, 3, 5)]) / 255
-
-
 def pyplot() -> Any:
     """Return matplotlib.pyplot; MissingPackage where matplotlib is not installed.
 
@@ -59,38 +48,6 @@ def pyplot() -> Any:
             extra="plots",
         ) from None
     return plt
-
-
-def panels(ax: Axes, n: int, *, columns: int = 3, size: tuple[float, float] = (4.2, 3.6)) -> tuple:
-    """Return (figure, list of n axes): those given, or new ones in rows of `columns`."""
-    if ax is not None:
-        given = list(np.atleast_1d(ax).ravel())
-        if len(given) < n:
-            raise ValueError(f"ax holds {len(given)} axes; {n} panels need as many.")
-        return given[0].figure, given[:n]
-    wide = min(n, columns)
-    tall = -(-n // wide)
-    shape = (size[0] * wide, size[1] * tall)
-    figure, axes = pyplot().subplots(tall, wide, figsize=shape, squeeze=False, layout="constrained")
-    for unused in axes.ravel()[n:]:
-        unused.set_visible(False)
-    return figure, list(axes.ravel()[:n])
-
-
-def names_beside(ax: Axes, figure: Any, *, own: bool, **look: Option) -> None:
-    """Draw the legend of axes: beside all panels of a figure of our own, else within them."""
-    if own:
-        figure.legend(*ax.get_legend_handles_labels(), loc="outside right upper", frameon=False)
-    else:
-        ax.legend(**look)
-
-
-def say_shown(figure: Any, shown: int, whole: int) -> None:
-    """Say above the panels of a figure of our own how many columns it shows, if not all."""
-    if shown < whole:
-        figure.suptitle(
-            f"{shown} of {whole:,} columns (features= chooses others)", fontsize="medium"
-        )
 
 
 def tidy(ax: Axes) -> None:

@@ -12,29 +12,40 @@ from numpy.typing import ArrayLike
 
 from bayesgen.errors import InvalidData
 from bayesgen.plots import probing
-from bayesgen.plots.style import (
-    FAINT,
-    INK,
-    Axes,
-    Fitted,
-    color,
-    line,
-    marker,
-    names_beside,
-    panels,
-    pyplot,
-    rgb,
-    tidy,
-)
-from bayesgen.table import Name, Table
+from bayesgen.plots.display import Display
+from bayesgen.plots.fitted import Generative
+from bayesgen.plots.style import FAINT, INK, Axes, color, line, marker, pyplot
+from bayesgen.table import Name, Table, read_table
 
 LEVELS = (0.9, 0.5, 0.1)
 """Contours hold this share of a class."""
 
 
+class _TwoColumns(Display):
+    """A picture over two number columns: their names, and the rows of each class."""
+
+    names: tuple
+    classes: list
+    rows: Float[np.ndarray, "row 2"]
+    labels: np.ndarray
+
+    def _rows(self) -> None:
+        """Draw the rows of each class, gray ones without a label, and the names of the columns."""
+        unlabeled = ~np.any([self.labels == name for name in self.classes], axis=0)
+        if unlabeled.any():
+            look = {"marker": ".", "color": FAINT, "linestyle": "none", "label": "no label"}
+            self.ax_.plot(*self.rows[unlabeled].T, markersize=3, alpha=0.6, **look)
+        edge = {"markeredgewidth": 0.4, "markeredgecolor": "white"}
+        for k, name in enumerate(self.classes):
+            look = {"marker": marker(k), "color": color(k), "linestyle": "none", "label": str(name)}
+            points = self.rows[self.labels == name].T
+            self.ax_.plot(*points, markersize=4.5, alpha=0.85, **look, **edge)
+        self.ax_.set(xlabel=str(self.names[0]), ylabel=str(self.names[1]))
+
+
 @dataclasses.dataclass(eq=False)
-class DensityDisplay:
-    """Contours of p(two columns given class), around the rows.
+class DensityDisplay(_TwoColumns):
+    """Contours of p(two columns given class), around the rows: 10, 50 and 90 % of each class.
 
     Attributes:
         log_density: log p(x given y = k, data) on the grid, shape (class, up, across).
@@ -59,13 +70,11 @@ class DensityDisplay:
     classes: list
     rows: Float[np.ndarray, "row 2"] = dataclasses.field(repr=False)
     labels: np.ndarray = dataclasses.field(repr=False)
-    figure_: object = dataclasses.field(default=None, repr=False)
-    ax_: object = dataclasses.field(default=None, repr=False)
 
     @classmethod
     def from_estimator(
         cls,
-        clf: Fitted,
+        clf: Generative,
         X: object,
         y: ArrayLike,
         *,
@@ -84,28 +93,25 @@ class DensityDisplay:
             ax: axes to draw on; None makes them.
         """
         pyplot()  # refuse before anything is computed
-        table = probing.read(X)
+        table = read_table(X)
         values, plane = _plane(clf, table, y, features, points)
         density = probing.log_class_density(clf, table, values).T.reshape(-1, points, points)
         return cls(density, **plane).plot(ax=ax)
 
-    def plot(self, ax: Axes = None) -> "DensityDisplay":
-        """Draw contours that hold 10, 50 and 90 % of each class; returns self."""
-        self.figure_, (self.ax_,) = panels(ax, 1, size=(5.6, 4.6))
+    def _draw(self, ax: Axes) -> None:
+        self._panels(ax, size=(5.6, 4.6))
         for k, log_density in enumerate(self.log_density):
             heights = _heights(log_density)
-            look = {"colors": color(k), "linestyles": [line(k)]}
+            look = {"colors": color(k), "linestyles": [line(k)], "levels": heights}
             widths = [0.9, 1.5, 2.1][-len(heights) :]
-            self.ax_.contour(
-                self.across, self.up, log_density, levels=heights, linewidths=widths, **look
-            )
-        title = "contours hold 10, 50 and 90 % of a class"
-        _finish(self, title, own=ax is None, size="medium", legend={"frameon": False})
-        return self
+            self.ax_.contour(self.across, self.up, log_density, linewidths=widths, **look)
+        self.ax_.set_title("contours hold 10, 50 and 90 % of a class", fontsize="medium")
+        self._rows()
+        self._legend(ax, frameon=False)
 
 
 @dataclasses.dataclass(eq=False)
-class RegionDisplay:
+class RegionDisplay(_TwoColumns):
     """Decision regions of two columns, shaded by the probability of the decided class.
 
     A point has the color of its most probable class, paler as that probability approaches chance.
@@ -144,13 +150,11 @@ class RegionDisplay:
     rows: Float[np.ndarray, "row 2"] = dataclasses.field(repr=False)
     labels: np.ndarray = dataclasses.field(repr=False)
     novelty: float | None = None
-    figure_: object = dataclasses.field(default=None, repr=False)
-    ax_: object = dataclasses.field(default=None, repr=False)
 
     @classmethod
     def from_estimator(
         cls,
-        clf: Fitted,
+        clf: Generative,
         X: object,
         y: ArrayLike,
         *,
@@ -173,7 +177,7 @@ class RegionDisplay:
             ax: axes to draw on; None makes them.
         """
         pyplot()  # refuse before anything is computed
-        table, square = probing.read(X), (points, points)
+        table, square = read_table(X), (points, points)
         values, plane = _plane(clf, table, y, features, points)
         frame = probing.probe(table, values)
         proba = clf.predict_proba(frame)
@@ -181,39 +185,38 @@ class RegionDisplay:
         if not clf.posterior_.point:
             unsure = _overlap(clf.predict_interval(frame, prob), proba).reshape(square)
         typical = None if novelty is None else clf.typicality(frame).reshape(square)
-        proba = proba.T.reshape(-1, *square)
-        return cls(proba, unsure, typical, novelty=novelty, **plane).plot(ax=ax)
+        probability = proba.T.reshape(-1, points, points)
+        return cls(probability, unsure, typical, novelty=novelty, **plane).plot(ax=ax)
 
-    def plot(self, ax: Axes = None) -> "RegionDisplay":
-        """Draw; returns self."""
-        self.figure_, (self.ax_,) = panels(ax, 1, size=(5.6, 4.6))
-        across, up = self.across, self.up
-        extent = (*across[[0, -1]], *up[[0, -1]])
+    def _draw(self, ax: Axes) -> None:
+        self._panels(ax, size=(5.6, 4.6))
+        extent = (*self.across[[0, -1]], *self.up[[0, -1]])
         look = {"origin": "lower", "aspect": "auto", "interpolation": "bilinear", "zorder": 0}
         self.ax_.imshow(_shades(self.probability), extent=extent, **look)
-        best = np.sort(self.probability, axis=0)
-        border = best[-1] - best[-2]
-        decided = self.probability.argmax(axis=0)
+        ascending = np.sort(self.probability, axis=0)
+        lead, decided = ascending[-1] - ascending[-2], self.probability.argmax(axis=0)
         title = ["strong color: sure"]
         for k in range(len(self.classes)):
-            signed = np.where(decided == k, border, -border)
-            if (decided == k).any() and (decided != k).any():
-                self.ax_.contour(across, up, signed, levels=[0.0], colors=INK, linewidths=1.2)
+            if 0 < (decided == k).sum() < decided.size:
+                signed = np.where(decided == k, lead, -lead)
+                look = {"levels": [0.0], "colors": INK, "linewidths": 1.2}
+                self.ax_.contour(self.across, self.up, signed, **look)
         if self.unsure is not None:
             title.append("hatched: the border may lie here")
             if self.unsure.any():
                 look = {"levels": [0.5, 1.5], "colors": "none", "hatches": ["////"]}
-                self.ax_.contourf(across, up, self.unsure.astype(float), **look)
+                self.ax_.contourf(self.across, self.up, self.unsure.astype(float), **look)
         if self.typical is not None:
             title.append(f"dotted: beyond, typicality < {self.novelty:g}")
             look = {"colors": INK, "linestyles": "dotted", "linewidths": 1.8}
-            self.ax_.contour(across, up, self.typical, levels=[self.novelty], **look)
-        _finish(self, "\n".join(title), own=ax is None, size="small", legend={"framealpha": 0.8})
-        return self
+            self.ax_.contour(self.across, self.up, self.typical, levels=[self.novelty], **look)
+        self.ax_.set_title("\n".join(title), fontsize="small")
+        self._rows()
+        self._legend(ax, framealpha=0.8)
 
 
 def _plane(
-    clf: Fitted, table: Table, y: ArrayLike, features: tuple, points: int
+    clf: Generative, table: Table, y: ArrayLike, features: tuple, points: int
 ) -> tuple[dict[Name, np.ndarray], dict[str, Any]]:
     """Return the values of all grid points, and the attributes shared by both displays."""
     pair = [probing.named(table, feature) for feature in features]
@@ -229,30 +232,6 @@ def _plane(
     rows, classes = np.column_stack([column.values for column in pair]), clf.classes_.tolist()
     plane = {"across": across, "up": up, "names": names, "classes": classes}
     return values, plane | {"rows": rows, "labels": np.asarray(y)}
-
-
-def _finish(
-    display: DensityDisplay | RegionDisplay,
-    title: str,
-    *,
-    own: bool,
-    size: str,
-    legend: dict[str, Any],
-) -> None:
-    """Draw the rows of each class, gray ones without a label, and names, title and legend."""
-    ax: Axes = display.ax_
-    other = ~np.any([display.labels == name for name in display.classes], axis=0)
-    if other.any():
-        look = {"marker": ".", "color": FAINT, "linestyle": "none", "label": "no label"}
-        ax.plot(*display.rows[other].T, markersize=3, alpha=0.6, **look)
-    for k, name in enumerate(display.classes):
-        look = {"marker": marker(k), "color": color(k), "linestyle": "none", "label": str(name)}
-        edge = {"markeredgewidth": 0.4, "markeredgecolor": "white"}
-        ax.plot(*display.rows[display.labels == name].T, markersize=4.5, alpha=0.85, **look, **edge)
-    ax.set(xlabel=str(display.names[0]), ylabel=str(display.names[1]), title=title)
-    ax.title.set_fontsize(size)
-    names_beside(ax, display.figure_, own=own, **legend)
-    tidy(ax)
 
 
 def _heights(log_density: np.ndarray) -> np.ndarray:
@@ -272,7 +251,9 @@ def _overlap(interval: np.ndarray, probability: np.ndarray) -> np.ndarray:
 
 def _shades(probability: np.ndarray) -> Float[np.ndarray, "up across 3"]:
     """Return the color of the best class, fading to white as its probability falls to chance."""
+    from matplotlib.colors import to_rgba_array
+
     best, size = probability.max(axis=0), len(probability)
     strength = 0.06 + 0.5 * (best - 1 / size) / (1 - 1 / size)
-    colors = np.stack([rgb(k) for k in range(size)])[probability.argmax(axis=0)]
+    colors = to_rgba_array([color(k) for k in range(size)])[probability.argmax(axis=0), :3]
     return 1 - strength[..., None] * (1 - colors)

@@ -6,14 +6,16 @@ import textwrap
 import numpy as np
 from jaxtyping import Float
 
-from bayesgen.plots.style import INK, Axes, Fitted, color, panels, pyplot, tidy
+from bayesgen.plots.display import Display
+from bayesgen.plots.fitted import Stack, Weighted
+from bayesgen.plots.style import INK, Axes, color, pyplot
 
 NEAR_ONE = 0.05
 """A temperature this near to 1 changes no probability that anyone would read."""
 
 
 @dataclasses.dataclass(eq=False)
-class WeightDisplay:
+class WeightDisplay(Display):
     """Weights of a stack's members or of columns, largest first, with the temperature.
 
     Attributes:
@@ -38,11 +40,9 @@ class WeightDisplay:
     out: list[str]
     columns: bool = False
     pool_share: float = 0.0
-    figure_: object = dataclasses.field(default=None, repr=False)
-    ax_: Axes = dataclasses.field(default=None, repr=False)
 
     @classmethod
-    def from_estimator(cls, clf: Fitted, *, ax: Axes = None) -> "WeightDisplay":
+    def from_estimator(cls, clf: Weighted, *, ax: Axes = None) -> "WeightDisplay":
         """Draw the weights of a fitted stack.
 
         Args:
@@ -52,12 +52,11 @@ class WeightDisplay:
         pyplot()  # refuse before anything is computed
         names = sorted(clf.weights_, key=lambda name: -clf.weights_[name])
         weights = np.array([clf.weights_[name] for name in names])
-        columns = not hasattr(clf, "members_")
-        out = [] if columns else list(clf.left_out_)
-        share = getattr(clf, "pool_share_", 0.0)
-        return cls(list(map(str, names)), weights, clf.temperature_, out, columns, share).plot(
-            ax=ax
-        )
+        texts = [str(name) for name in names]
+        if not isinstance(clf, Stack):
+            return cls(texts, weights, clf.temperature_, [], columns=True).plot(ax=ax)
+        left_out, share = list(clf.left_out_), clf.pool_share_
+        return cls(texts, weights, clf.temperature_, left_out, pool_share=share).plot(ax=ax)
 
     @property
     def words(self) -> str:
@@ -72,15 +71,13 @@ class WeightDisplay:
             return f"log-odds are multiplied by {times:.2f}: the weighted mean was underconfident"
         return f"log-odds are divided by {self.temperature:.2f}: columns repeat each other"
 
-    def plot(self, ax: Axes = None) -> "WeightDisplay":
-        """Draw; returns self."""
-        self.figure_, (self.ax_,) = panels(ax, 1, size=(7.0, 0.36 * len(self.names) + 1.5))
+    def _draw(self, ax: Axes) -> None:
+        self._panels(ax, size=(7.0, 0.36 * len(self.names) + 1.5))
         place = np.arange(len(self.names))
         self.ax_.barh(place, self.weights, height=0.62, color=color(0))
+        beside = {"xytext": (5, 0), "textcoords": "offset points", "va": "center"}
         for i, weight in enumerate(self.weights):
-            small = 0 < weight < 0.005
-            text = "< 0.01" if small else f"{weight:.2f}"
-            beside = {"xytext": (5, 0), "textcoords": "offset points", "va": "center"}
+            text = "< 0.01" if 0 < weight < 0.005 else f"{weight:.2f}"
             self.ax_.annotate(text, (weight, i), color=INK, fontsize="small", **beside)
         self.ax_.set_yticks(place, self.names)
         self.ax_.invert_yaxis()
@@ -96,5 +93,3 @@ class WeightDisplay:
             label += "\n" + textwrap.fill(f"left out: {'; '.join(self.out)}", 70)
         self.ax_.set_xlabel(label)
         self.ax_.set_title(textwrap.fill(self.words, 48), fontsize="medium", loc="left")
-        tidy(self.ax_)
-        return self
