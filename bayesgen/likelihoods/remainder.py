@@ -10,7 +10,7 @@ is about the rounding unit times S / S_left.
 """
 
 import dataclasses
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -86,6 +86,7 @@ def weights_left(
     return foreign | more, np.where(lost, np.inf, error)
 
 
+@runtime_checkable
 class Weighed(Protocol):
     """Statistics that know the weight of the rows of each class."""
 

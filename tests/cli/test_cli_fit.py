@@ -175,7 +175,7 @@ def test_fit_and_predict_of_every_model(model, tmp_path, rng, capsys):
     assert found["predicted"].dtype == np.int64
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_fit_by_sampling(tmp_path, capsys):
     out = tmp_path / "m.bgm"
     assert run("fit", "iris", "--model", "lda", "--inference", "nuts", "--out", out, "--json") == 0

@@ -56,7 +56,7 @@ def test_without_stacks_there_are_none():
     assert found.members.empty and "Members" not in repr(found)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_command_line_prints_them(capsys):
     arguments = ["compare", "iris", "--cv", "2", "--methods", "exact,stacked"]
     assert main(arguments) == 0

@@ -16,6 +16,7 @@ import numpyro.distributions as dist
 import pandas as pd
 import pytest
 import user_programs
+from paces import fast_only
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
@@ -161,9 +162,7 @@ def test_look_at_a_fit_whose_prior_was_set_to_nonsense():
     [
         pytest.param(
             *fit,
-            marks=pytest.mark.slow
-            if fit[0] in ("LDA, missing values", "BagOfWords")
-            else pytest.mark.nightly,
+            marks=pytest.mark.slow if fit[0] == "LDA, missing values" else pytest.mark.nightly,
         )
         for fit in SAMPLED
     ],
@@ -175,9 +174,8 @@ def test_look_at_a_compiled_fit(name, method):
     look(clf)
 
 
-@pytest.mark.slow
 @quiet
-@pytest.mark.parametrize("name", COMPILED)
+@pytest.mark.parametrize("name", fast_only([], COMPILED, slow=["Family"]))
 def test_look_at_a_fit_without_a_closed_form(name):
     likelihood, method = COMPILED[name]
     clf = look(bg.GenerativeClassifier(likelihood, inference=method, random_state=0))

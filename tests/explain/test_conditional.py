@@ -31,7 +31,9 @@ def by_quadrature(clf, case, row, j):
 
 @pytest.mark.filterwarnings("ignore::bayesgen.errors.LowSampleSize")
 @pytest.mark.parametrize(
-    "fit", fast_only([fit for fit in ASKED if fit not in COMPILED], ASKED), ids="-".join
+    "fit",
+    fast_only([fit for fit in ASKED if fit not in COMPILED], ASKED, slow=COMPILED[:3]),
+    ids="-".join,
 )
 def test_a_cell_has_the_distribution_of_the_joint_density(fit):
     """By enumeration or quadrature; the ends of the interval by the distribution function."""

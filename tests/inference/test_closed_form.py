@@ -6,6 +6,7 @@ import numpy as np
 import numpyro.distributions as dist
 import pandas as pd
 import pytest
+from paces import fast_only
 
 import bayesgen as bg
 from bayesgen.errors import BayesgenWarning, NoAttribute, UnsupportedOperation
@@ -100,10 +101,12 @@ def test_lkj_prior_has_no_closed_update(covariance):
             ask(statistics)
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::bayesgen.errors.NotConverged")
 @pytest.mark.parametrize("cure", ["map", bg.NUTS(draws=10, warmup=10, chains=1)], ids=repr)
-@pytest.mark.parametrize("family", [name for name in WITHOUT if "shared" not in name])
+@pytest.mark.parametrize(
+    "family",
+    fast_only([], [name for name in WITHOUT if "shared" not in name], slow=["MultivariateNormal"]),
+)
 def test_cures_without_a_closed_form_run(family, cure):
     clf = bg.GenerativeClassifier(WITHOUT[family](), inference=cure, random_state=0).fit(X, Y)
     assert clf.inference_ == ("map" if cure == "map" else "nuts")

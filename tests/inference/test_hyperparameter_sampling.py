@@ -8,6 +8,7 @@ import numpy as np
 import numpyro.distributions as dist
 import pytest
 from cases import CASES
+from paces import fast_only
 from scipy.special import logsumexp
 
 import bayesgen as bg
@@ -135,8 +136,9 @@ def test_meets_a_fine_grid():
     meets_the_grid("Normal")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in LEARNED if name != "Normal"])
+@pytest.mark.parametrize(
+    "name", fast_only([], [name for name in LEARNED if name != "Normal"], slow=["Categorical"])
+)
 def test_every_family_meets_a_fine_grid(name):
     meets_the_grid(name)
 

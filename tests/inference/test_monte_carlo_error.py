@@ -65,7 +65,7 @@ def test_rows_off_by_002_are_warned_of_and_rows_that_are_right_seldom():
     assert alarms < 0.2
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore::bayesgen.errors.NotConverged")
 def test_draws_of_nuts_are_warned_of_alike():
     nuts = bg.NUTS(draws=250, warmup=200, chains=2)

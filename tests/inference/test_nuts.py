@@ -187,7 +187,7 @@ def test_given_class_probabilities_stay():
     ("covariance", "program"),
     [
         pytest.param("per_class", "qda_lkj", marks=pytest.mark.nightly),
-        pytest.param("shared", "lda_lkj", marks=pytest.mark.slow),
+        pytest.param("shared", "lda_lkj", marks=pytest.mark.nightly),
     ],
 )
 def test_lkj_agrees_with_the_direct_program(covariance, program):

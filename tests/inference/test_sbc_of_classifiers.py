@@ -146,7 +146,7 @@ def program():
     return bg.GenerativeClassifier(story=lengths, inference=sampler, random_state=0)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_program_is_calibrated_and_sampled():
     X, y = iris()
     X = X[["petal_length"]].to_numpy()

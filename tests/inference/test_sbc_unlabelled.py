@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import sbc
+from paces import fast_only
 from subjects import SUBJECTS, UNLABELLED
 from test_sbc import least
 
@@ -38,8 +39,9 @@ def test_ranks_are_uniform():
     assert not least(found(LEVELS, FEW))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("fault", [hard_labels, labels_drawn_once])
+@pytest.mark.parametrize(
+    "fault", fast_only([], [hard_labels, labels_drawn_once], slow=[labels_drawn_once])
+)
 def test_planted_fault_is_caught(fault, monkeypatch):
     monkeypatch.setattr(unlabelled_draws, "_drawn", fault(unlabelled_draws._drawn))
     assert least(found(LEVELS, FEW))

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from cases import CASES, CLOSED, N_CLASSES, TOLD
 from laws import story_density
+from paces import fast_only
 
 from bayesgen.classes import ClassPrior
 from bayesgen.errors import UnsupportedOperation
@@ -85,8 +86,7 @@ def test_svi_lands_on_the_closed_form_of_a_few(method):
     same_params(svi.params, method().infer(blocks, seed=0).params)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize("gaps", fast_only([], [False, True], slow=[True]))
 def test_mode_under_lkj(gaps):
     """No closed form: nothing near the answer is higher, in steps of a thousandth of a width."""
     name = "MultivariateNormal lkj"

@@ -71,7 +71,7 @@ def single_precision():
     return np.array(sums)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore")
 def test_fits_side_by_side_answer_as_they_do_alone():
     # nothing is compiled yet, so that all programs are traced side by side

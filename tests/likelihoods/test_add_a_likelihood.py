@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 from case import Case, some_classes
 from cases_rows import positive_line
+from paces import fast_only
 from pages import blocks, page
 
 import bayesgen as bg
@@ -170,8 +171,7 @@ def test_map_and_svi_land_on_the_mode():
     np.testing.assert_allclose(proba[0], proba[1], atol=1e-6)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("rows", [1.0, "learn"])
+@pytest.mark.parametrize("rows", fast_only([], [1.0, "learn"], slow=[1.0]))
 def test_nuts_agrees_with_the_closed_form(rows):
     X, y = table()
     sampler = NUTS(draws=1000, warmup=500, chains=4, progress=False)

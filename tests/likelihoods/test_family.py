@@ -231,8 +231,7 @@ def test_rows_are_simulated(gamma):
 # -- slow ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", COLUMNS)
+@pytest.mark.parametrize("name", fast_only([], COLUMNS, slow=["ZeroInflatedPoisson", "VonMises"]))
 def test_every_distribution_by_svi(name):
     """MLE is scipy's fit."""
     column = COLUMNS[name]
@@ -252,9 +251,7 @@ def test_every_distribution_by_svi(name):
 SAMPLED = [
     pytest.param(
         name,
-        marks=pytest.mark.slow
-        if name in ("Gamma", "VonMises", "ZeroInflatedPoisson")
-        else pytest.mark.nightly,
+        marks=pytest.mark.slow if name == "Gamma" else pytest.mark.nightly,
     )
     for name in COLUMNS
 ]

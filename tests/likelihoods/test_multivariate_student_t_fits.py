@@ -83,7 +83,8 @@ def test_maximum_likelihood_meets_em(maximum, name):
 @pytest.mark.slow
 def test_nothing_near_the_maximum_is_higher(maximum):
     """Degrees learned, a fifth of the cells missing."""
-    _, params, _, _, _, (model, statistics, _) = maximum
+    _, params, _, _, _, problem = maximum
+    model, statistics = problem.model, problem.statistics
     rng, best = np.random.default_rng(2), params["learned"]
     near = {
         "mean": best["mean"] + UNITS * rng.normal(0, 1e-3, (60, 3, 3)),
@@ -98,7 +99,8 @@ def test_nothing_near_the_maximum_is_higher(maximum):
 
 @pytest.mark.slow
 def test_coordinates_sit_near_the_maximum(maximum):
-    _, params, _, _, _, (model, statistics, _) = maximum
+    _, params, _, _, _, problem = maximum
+    model, statistics = problem.model, problem.statistics
     for name in params:
         centre = model.blocks[name].whitening(statistics.blocks[name])
         mean, width = centre["mean"]
@@ -206,7 +208,7 @@ def test_nuts_agrees_with_the_direct_program():
     assert (np.abs(a - b) <= 5 * np.sqrt(error_a + error_b)).all()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_nuts_through_the_estimator():
     """Three incomplete columns and a wild row: chains agree, and the answers are the mode's."""
     X, y = bg.datasets.load_iris()

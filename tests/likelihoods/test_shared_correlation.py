@@ -86,7 +86,8 @@ def test_nothing_near_the_maximum_is_higher(maximum, name):
 @pytest.mark.slow
 def test_coordinates_sit_at_the_maximum(maximum):
     """The flip-flop of moments is the maximum of complete rows, and near that of others."""
-    _, params, _, _, _, (model, statistics, _) = maximum
+    _, params, _, _, _, problem = maximum
+    model, statistics = problem.model, problem.statistics
     for name, most in (("whole", 0.05), ("holed", 4.0)):
         centre, width = model.blocks[name].whitening(statistics.blocks[name])["deviation"]
         away = np.log(params[name]["deviation"]) - centre

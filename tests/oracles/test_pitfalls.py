@@ -254,10 +254,10 @@ def test_pitfall_24_mean_of_conditionals(rng):
 @pytest.mark.slow
 # which draws a chain takes depends on how a CPU rounds, and so does whether they are called few
 @pytest.mark.filterwarnings("ignore::bayesgen.errors.LowSampleSize")
-def test_pitfall_24_nuts_meets_the_closed_form(make):
+def test_pitfall_24_nuts_meets_the_closed_form():
     """The same through NUTS: predictions from draws are those of the closed form."""
     X, y = (part[50:][::5] for part in iris())
-    exact, draws = make().fit(X, y), make(inference=pit.LONG).fit(X, y)
+    exact, draws = bg.LDA().fit(X, y), bg.LDA(inference=pit.LONG).fit(X, y)
     # 4,000 draws whose weights leave hundreds effective: a standard error below .01 in each row
     close(draws.predict_proba(X), exact.predict_proba(X), atol=0.05)
     assert np.abs(draws.predict_interval(X) - exact.predict_interval(X)).mean() < 0.03

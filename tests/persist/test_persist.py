@@ -16,6 +16,7 @@ import pytest
 import skops.io
 from case import N_CLASSES
 from cases import CASES
+from paces import fast_only
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
@@ -153,10 +154,11 @@ def test_a_loaded_classifier_answers_with_the_same_bits_and_goes_on(name, method
     require_same(answers(found, X[:40]), answers(clf, X[:40]))
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The chains do not agree yet")
 @pytest.mark.filterwarnings("ignore::bayesgen.errors.LowSampleSize")
-@pytest.mark.parametrize("name", ["NaiveBayes", "QDA with missing values"])
+@pytest.mark.parametrize(
+    "name", fast_only([], ["NaiveBayes", "QDA with missing values"], slow=["NaiveBayes"])
+)
 def test_draws_of_nuts(name, tmp_path, rng):
     make, data = MODELS[name]
     X, y = data(rng)

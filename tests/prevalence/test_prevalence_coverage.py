@@ -42,7 +42,7 @@ def test_densities_cover():
     law_coverage()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_left_out_rows_cover():
     assert 0.85 < coverage("left_out", 200) < 0.96
 
@@ -67,7 +67,7 @@ def test_stacks_cover(labels, least):
     assert least - 2 * 0.03 < np.mean(inside)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_fault_predictive_density_in_place_of_draws(monkeypatch):
     monkeypatch.setattr(ExactPosterior, "point", True)
     with pytest.raises(AssertionError):

@@ -58,7 +58,7 @@ def test_every_benchmark_runs_and_reports_its_figures(tmp_path):
         assert all(line["work"] in done.stdout for line in lines)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_every_script_explains_itself(script):
     done = run(script, "--help")

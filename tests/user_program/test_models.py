@@ -24,6 +24,8 @@ from scipy import stats
 MODELS = Path(__file__).parents[2] / "models"
 every_program = pytest.mark.parametrize("name", CASES)
 FAST = ("mixed_naive_bayes",)
+FEW = ("lda_lkj", "hierarchical_naive_bayes", "robust_student_t")
+some_programs = pytest.mark.parametrize("name", fast_only([], CASES, slow=FEW))
 compiled_program = pytest.mark.parametrize("name", fast_only(FAST, CASES))
 PROGRAMS = {name: runpy.run_path(str(MODELS / f"{name}.py"))["model"] for name in CASES}
 
@@ -117,8 +119,7 @@ def is_double(value):
     return isinstance(value, np.ndarray) and value.dtype == np.float64
 
 
-@pytest.mark.slow
-@every_program
+@some_programs
 def test_simulates_what_it_takes(name):
     """Without rows it makes them up, in the shape in which it takes them, in single precision."""
     x, settings, sizes = CASES[name]
@@ -131,8 +132,7 @@ def test_simulates_what_it_takes(name):
     assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(simulated))
 
 
-@pytest.mark.slow
-@every_program
+@some_programs
 def test_gradient_is_finite_with_missing_values(name, x64):
     x, settings, _ = CASES[name]
     params = random_params(name)[1]

@@ -26,7 +26,8 @@ from bayesgen.likelihoods import Likelihood
 MODELS = Path(__file__).parents[2] / "models"
 PROGRAMS = {name: runpy.run_path(str(MODELS / f"{name}.py"))["model"] for name in CASES}
 FAST = ("mixed_naive_bayes",)
-every_program = pytest.mark.parametrize("name", fast_only(FAST, CASES))
+FEW = ("mixed_naive_bayes", "lda", "categorical_naive_bayes", "robust_student_t")
+every_program = pytest.mark.parametrize("name", fast_only(FAST, CASES, slow=FEW))
 
 
 def rows_of(name: str) -> tuple[object, np.ndarray]:
@@ -95,8 +96,7 @@ OURS: dict[str, Likelihood | dict] = {
 """The library's own estimators, one likelihood or one for each column."""
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", OURS)
+@pytest.mark.parametrize("name", fast_only([], OURS, slow=FEW))
 def test_same_mode_as_the_library(name):
     """Both end where the gradient is 1e-6 posterior widths or less; answers agree to that."""
     x, y = rows_of(name)
