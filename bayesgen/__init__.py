@@ -35,10 +35,8 @@ from bayesgen.likelihoods import KernelDensity as KernelDensity
 from bayesgen.likelihoods import KernelDiscriminant as KernelDiscriminant
 from bayesgen.likelihoods import Multinomial as Multinomial
 from bayesgen.likelihoods import MultivariateNormal as MultivariateNormal
-from bayesgen.likelihoods import MultivariateStudentT as MultivariateStudentT
 from bayesgen.likelihoods import Normal as Normal
 from bayesgen.likelihoods import Poisson as Poisson
-from bayesgen.likelihoods import SharedCorrelationNormal as SharedCorrelationNormal
 
 __version__ = _version("bayesgen")
 

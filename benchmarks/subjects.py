@@ -15,10 +15,8 @@ from bayesgen.likelihoods import (
     Likelihood,
     Multinomial,
     MultivariateNormal,
-    MultivariateStudentT,
     Normal,
     Poisson,
-    SharedCorrelationNormal,
     SphericalNormal,
 )
 from bayesgen.likelihoods.kernel_density import LearnedKernelDensity
@@ -77,7 +75,6 @@ def family(distribution: str, x: np.ndarray, **settings: object) -> Subject:
 SIZES = np.random.default_rng(5).gamma(3.0, size=(200, 2)) * np.array([1.0, 20.0])
 COUNTS = np.random.default_rng(6).poisson(2.0, size=(200, 2)) * 1.0
 ROUND = {"mean": MEAN, "mean_rows": STRENGTHS, "variance_rows": 3.0}
-HEAVY = {**JOINT, "scale": SCALES, "covariance_rows": np.array([6.0, 8.0])}
 
 SUBJECTS: dict[str, Subject] = {
     "Normal": line(Normal(**OWN)),
@@ -95,13 +92,6 @@ SUBJECTS: dict[str, Subject] = {
     ),
     "MultivariateNormal lkj shared": line(
         MultivariateNormal("shared", **JOINT, scale=SCALE, prior="lkj"), "nuts"
-    ),
-    "SharedCorrelationNormal": line(
-        SharedCorrelationNormal(**JOINT, variance=VARIANCE, concentration=2.0), "nuts"
-    ),
-    "MultivariateStudentT": line(MultivariateStudentT(**HEAVY), "nuts"),
-    "MultivariateStudentT shared": line(
-        MultivariateStudentT("shared", **JOINT, scale=SCALE, covariance_rows=5.0, degrees=5), "nuts"
     ),
     "Categorical": line(Categorical(probs=PROBS, rows=4 * STRENGTHS), n_levels=LEVELS),
     "Bernoulli": line(Bernoulli(prob=np.array([[0.3, 0.5], [0.6, 0.2]]), rows=4 * STRENGTHS)),

@@ -11,10 +11,6 @@ from bayesgen.likelihoods.kernel_density import KernelDensity as KernelDensity
 from bayesgen.likelihoods.kernel_discriminant import KernelDiscriminant as KernelDiscriminant
 from bayesgen.likelihoods.multinomial import Multinomial as Multinomial
 from bayesgen.likelihoods.multivariate_normal import MultivariateNormal as MultivariateNormal
-from bayesgen.likelihoods.multivariate_normal import (
-    SharedCorrelationNormal as SharedCorrelationNormal,
-)
-from bayesgen.likelihoods.multivariate_student_t import MultivariateStudentT as MultivariateStudentT
 from bayesgen.likelihoods.normal import Normal as Normal
 from bayesgen.likelihoods.poisson import Poisson as Poisson
 from bayesgen.likelihoods.spherical_normal import SphericalNormal as SphericalNormal

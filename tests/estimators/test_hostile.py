@@ -115,13 +115,6 @@ MODELS = {
     "qda lkj": Model(
         direct(bg.QDA, prior="lkj", inference=FEW_STEPS), "joint numbers", DRAWN, cost=2 * COMPILES
     ),
-    "student t": Model(
-        composed(bg.MultivariateStudentT(), inference="map"),
-        "joint numbers",
-        PARTS,
-        1e-4,
-        cost=2 * COMPILES,
-    ),
     "family of numbers": Model(
         composed(bg.Family("StudentT", fixed={"df": 4.0}), inference="map"),
         "numbers",

@@ -26,10 +26,8 @@ LIKELIHOODS = [
     bg.KernelDiscriminant(base_rows=2.0),
     bg.Multinomial.laplace(1),
     bg.MultivariateNormal(prior="lkj", concentration=2.0),
-    bg.MultivariateStudentT(degrees=4.0),
     bg.Normal(variance_rows="learn", mean=np.array([1.0, 2.0])),
     bg.Poisson(rate=2.0),
-    bg.SharedCorrelationNormal(),
 ]
 MADE = (
     bg.NaiveBayes(bg.Normal(mean_rows=2)),

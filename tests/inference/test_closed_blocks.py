@@ -240,7 +240,7 @@ def test_estimators_with_a_mixed_model(tmp_path):
     rng = np.random.default_rng(0)
     y = rng.integers(2, size=60)
     X = np.c_[rng.normal(y), rng.standard_t(4, 60) + y, rng.integers(3, size=60)]
-    parts = {0: bg.Normal(), 1: bg.MultivariateStudentT(), 2: bg.Categorical()}
+    parts = {0: bg.Normal(), 1: bg.MultivariateNormal(prior="lkj"), 2: bg.Categorical()}
     clf = bg.GenerativeClassifier(parts, random_state=0).fit(X, y)
     assert clf.inference_ == "nuts"
     assert "drawn from closed forms" in clf.report_.verdict

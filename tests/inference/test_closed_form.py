@@ -16,10 +16,6 @@ METHODS = ["exact", bg.Exact(), "expected", bg.Expected(), bg.Augmentation(draws
 WITHOUT = {
     "MultivariateNormal": lambda: bg.MultivariateNormal(prior="lkj"),
     "MultivariateNormal shared": lambda: bg.MultivariateNormal("shared", prior="lkj"),
-    "MultivariateNormal shared correlation": lambda: bg.MultivariateNormal("shared_correlation"),
-    "SharedCorrelationNormal": bg.SharedCorrelationNormal,
-    "MultivariateStudentT": bg.MultivariateStudentT,
-    "MultivariateStudentT shared": lambda: bg.MultivariateStudentT("shared"),
     "Family": lambda: bg.Family(dist.Gamma),
     "KernelDensity": lambda: bg.KernelDensity(bandwidth="posterior"),
 }

@@ -17,7 +17,6 @@ CHAINS = Chains(draws=49, thin=4, warmup=250, lanes=50)
 MODELS = (
     ("Normal shared", "MultivariateNormal", "Categorical", "Poisson"),
     ("MultivariateNormal lkj shared",),
-    ("MultivariateStudentT shared",),
     ("Family Gamma",),
     ("LearnedKernelDensity",),
 )

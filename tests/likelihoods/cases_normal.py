@@ -7,8 +7,6 @@ from case import N_CLASSES, Case, Table, some_classes
 
 from bayesgen.likelihoods import (
     Likelihood,
-    MultivariateStudentT,
-    SharedCorrelationNormal,
     SphericalNormal,
 )
 
@@ -52,23 +50,6 @@ def same_rows(x: np.ndarray, prior: Likelihood) -> tuple[np.ndarray, Likelihood]
     return x, prior
 
 
-def some_params(part: Likelihood, rng: np.random.Generator, n: int) -> dict:
-    """Return deviations, factors and degrees somewhere around the guess."""
-    n_classes, p = part.mean.shape
-    lower = np.tril(rng.normal(0, 0.4, (n, n_classes, p, p))) + np.eye(p)
-    diagonal = np.exp(rng.normal(0, 0.3, (n, n_classes, p, 1)))
-    factor = np.tril(lower, -1) + diagonal * np.eye(p)
-    mean = part.mean + rng.standard_normal((n, n_classes, p)) * UNITS
-    if isinstance(part, SharedCorrelationNormal):
-        unit = factor[:, 0] / np.sqrt((factor[:, 0] ** 2).sum(axis=-1, keepdims=True))
-        deviation = np.sqrt(part.variance) * diagonal[..., 0]
-        return {"mean": mean, "deviation": deviation, "correlation_cholesky": unit}
-    params = {"mean": mean, "cholesky": (np.linalg.cholesky(part.scale) @ factor)}
-    if part.shared:
-        params["cholesky"] = params["cholesky"][:, :1]
-    return params if part.degrees is not None else {**params, "degrees": rng.uniform(4, 9, n)}
-
-
 LENGTHS = (some_lengths, np.nan, number_line, other_lengths)
 ROWS = (some_rows, np.nan, number_line, same_rows)
 LENGTH = np.array([[0.1, 4.0, -40.5], [1.0, 5.0, -40.0], [-0.5, 6.0, -39.5]])
@@ -96,24 +77,6 @@ NORMALS = {
         ),
         SphericalNormal(spread="shared"),
         *LENGTHS,
-    ),
-    "SharedCorrelationNormal": Case(
-        SharedCorrelationNormal(**JOINT, variance=VARIANCE, concentration=2.0),
-        SharedCorrelationNormal(),
-        *ROWS,
-        params=some_params,
-    ),
-    "MultivariateStudentT": Case(
-        MultivariateStudentT(**JOINT, scale=SCALES, covariance_rows=np.array([3.0, 4.0, 6.0])),
-        MultivariateStudentT(),
-        *ROWS,
-        params=some_params,
-    ),
-    "MultivariateStudentT shared": Case(
-        MultivariateStudentT("shared", **JOINT, scale=SCALE, covariance_rows=3.0, degrees=5),
-        MultivariateStudentT("shared", degrees=5),
-        *ROWS,
-        params=some_params,
     ),
 }
 assert all(len(case.prior.mean) == N_CLASSES for case in NORMALS.values())

@@ -1,17 +1,13 @@
-"""Wrong programs about structured normals and the t: (law, case, owner, attribute, wrong)."""
+"""Wrong programs about structured normals: (law, case, owner, attribute, wrong)."""
 
 import laws
 import numpy as np
 
 from bayesgen.likelihoods import (
-    MultivariateStudentT,
-    SharedCorrelationNormal,
     SphericalNormal,
-    multivariate_student_t,
     spherical_normal,
 )
 from bayesgen.likelihoods.multivariate_normal import density
-from bayesgen.likelihoods.multivariate_student_t import PatternedRows
 from bayesgen.likelihoods.normal_densities import student_t
 
 
@@ -91,71 +87,11 @@ def guesses_a_variance_of_one(right):
     return wrong
 
 
-def scales_all_as_the_first(right):
-    def wrong(self, params, statistics):
-        first = np.broadcast_to(params["deviation"][..., :1, :], params["deviation"].shape)
-        return right(self, {**params, "deviation": first}, statistics)
-
-    return wrong
-
-
 def leaves_out_rows_with_missing_values(right):
     return lambda params, statistics: np.zeros(len(params["mean"]))
 
 
-def forgets_the_sizes_of_columns(right):
-    def wrong(self, params):
-        score = right(self, params)
-        logs = np.log(params["deviation"]).sum(axis=-1)
-        return lambda x: score(x) + logs
-
-    return wrong
-
-
-def imputes_the_mean(right):
-    def wrong(self, x, y, weight, **sizes):
-        filled = np.where(np.isnan(x), np.nansum(x, axis=0) / max(len(x), 1), x)
-        return right(self, filled, y, weight, **sizes)
-
-    return wrong
-
-
-def ignores_weights(right):
-    def wrong(self, x, y, weight, **sizes):
-        return right(self, x, y, np.ones_like(weight), **sizes)
-
-    return wrong
-
-
-def forgets_the_rows_of_the_other(right):
-    return lambda self, other: self if len(self.y) else right(self, other)
-
-
-def scores_each_distinct_row_once(right):
-    def wrong(self, params, rows):
-        return right(self, params, rows.with_arrays({"weight": np.ones_like(rows.weight)}))
-
-    return wrong
-
-
-def counts_missing_columns_as_degrees(right):
-    def wrong(degrees, n_features):
-        table = right(degrees, n_features)
-        return np.broadcast_to(table[..., -1:], table.shape)
-
-    return wrong
-
-
-def puts_the_mean_into_missing_values(right):
-    def wrong(self, params):
-        score = right(self, params)
-        return lambda x: score(np.where(np.isnan(x), params["mean"][..., 0, :], x))
-
-    return wrong
-
-
 ROUND, ONE = "SphericalNormal", "SphericalNormal shared"
-ALIKE, HEAVY = "SharedCorrelationNormal", "MultivariateStudentT"
 FAULTS = [
     (laws.law_sequence, ROUND, SphericalNormal, "posterior", forgets_how_many_rows_came_before),
     (laws.law_bayes, ONE, SphericalNormal, "posterior", counts_a_row_as_one_cell),
@@ -167,44 +103,11 @@ FAULTS = [
     (laws.law_total, ROUND, spherical_normal, "diagonal_t", fills_missing_values_with_the_mean),
     (laws.law_marginal, ONE, spherical_normal, "diagonal_t", fills_missing_values_with_the_mean),
     (laws.law_units, ROUND, SphericalNormal, "complete", guesses_a_variance_of_one),
-    (laws.law_weight, ALIKE, SharedCorrelationNormal, "statistics", imputes_the_mean),
-    (laws.law_story, ALIKE, SharedCorrelationNormal, "log_likelihood", scales_all_as_the_first),
     (
         laws.law_story,
-        ALIKE,
+        "MultivariateNormal lkj",
         density,
         "cells_log_likelihood",
         leaves_out_rows_with_missing_values,
-    ),
-    (
-        laws.law_total,
-        ALIKE,
-        SharedCorrelationNormal,
-        "log_density_fn",
-        forgets_the_sizes_of_columns,
-    ),
-    (
-        laws.law_marginal,
-        ALIKE,
-        SharedCorrelationNormal,
-        "log_density_fn",
-        puts_the_mean_into_missing_values,
-    ),
-    (laws.law_addition, HEAVY, PatternedRows, "__add__", forgets_the_rows_of_the_other),
-    (laws.law_weight, HEAVY, MultivariateStudentT, "statistics", ignores_weights),
-    (
-        laws.law_story,
-        HEAVY,
-        MultivariateStudentT,
-        "log_likelihood",
-        scores_each_distinct_row_once,
-    ),
-    (laws.law_total, HEAVY, multivariate_student_t, "constants", counts_missing_columns_as_degrees),
-    (
-        laws.law_marginal,
-        HEAVY,
-        MultivariateStudentT,
-        "log_density_fn",
-        puts_the_mean_into_missing_values,
     ),
 ]

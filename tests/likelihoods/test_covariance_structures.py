@@ -124,11 +124,6 @@ REFUSED = [
         "not a multiple of the identity",
     ),
     ({"covariance": "spherical", "prior": "lkj"}, UnsupportedOperation, "no correlations"),
-    (
-        {"covariance": "shared_correlation", "prior": "reference"},
-        UnsupportedOperation,
-        "no closed form. Leave out prior='reference'",
-    ),
 ]
 
 

@@ -124,25 +124,6 @@ def test_lkj_normal_given_its_parameters():
         np.testing.assert_allclose(found[:, k], expected, rtol=1e-9)
 
 
-def test_shared_correlation_normal_given_its_parameters():
-    params, x, found = given("SharedCorrelationNormal")
-    unit = params["correlation_cholesky"]
-    for k, (mean, sd) in enumerate(zip(params["mean"], params["deviation"], strict=True)):
-        factor = sd[:, None] * unit
-        expected = stats.multivariate_normal(mean, factor @ factor.T).logpdf(x)
-        np.testing.assert_allclose(found[:, k], expected, rtol=1e-9)
-
-
-@pytest.mark.parametrize("name", ["MultivariateStudentT", "MultivariateStudentT shared"])
-def test_multivariate_student_t_given_its_parameters(name):
-    params, x, found = given(name)
-    degrees = params.get("degrees", CASES[name].prior.degrees)
-    for k, mean in enumerate(params["mean"]):
-        factor = np.broadcast_to(params["cholesky"], (3, 3, 3))[k]
-        expected = stats.multivariate_t(mean, factor @ factor.T, degrees).logpdf(x)
-        np.testing.assert_allclose(found[:, k], expected, rtol=1e-9)
-
-
 def test_gamma_family_given_its_parameters():
     params, x, found = given("Family gamma")
     for k in range(3):

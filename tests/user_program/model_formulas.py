@@ -53,6 +53,8 @@ CASES = {
     "lda_lkj": (NUMBERS, LKJ, {"n_features": 3}),
     "qda_lkj": (NUMBERS, LKJ, {"n_features": 3}),
     "shrunken_qda": (NUMBERS, WISHART, {"n_features": 3}),
+    "multivariate_student_t": (NUMBERS, WISHART, {"n_features": 3}),
+    "shared_correlation": (NUMBERS, LKJ, {"n_features": 3}),
     "categorical_naive_bayes": (LEVELS, TABLE, {}),
     "joint_table": (LEVELS, TABLE, {}),
     "bernoulli_bag_of_words": (BINARY, {"prob": 0.3, "rows": 4.0}, {"n_features": 3}),
@@ -88,6 +90,14 @@ def multivariate_row(p, x, k):
         return 0.0
     mean, block = p["mean"][k, seen], covariance[np.ix_(seen, seen)]
     return stats.multivariate_normal.logpdf(x[seen], mean, block)
+
+
+def heavy_row(p, x, k):
+    seen = np.flatnonzero(~np.isnan(x))
+    if not seen.size:
+        return 0.0
+    block = p["covariance"][k][np.ix_(seen, seen)]
+    return stats.multivariate_t.logpdf(x[seen], p["mean"][k, seen], block, p["degrees"])
 
 
 def outer(deviation):
@@ -155,6 +165,8 @@ ROWS = {
     "lda_lkj": multivariate_row,
     "qda_lkj": multivariate_row,
     "shrunken_qda": multivariate_row,
+    "multivariate_student_t": heavy_row,
+    "shared_correlation": multivariate_row,
     "categorical_naive_bayes": level_row,
     "joint_table": joint_row,
     "bernoulli_bag_of_words": bernoulli_row,
@@ -218,6 +230,10 @@ PRIORS = {
     "qda": wishart_prior,
     "lda_lkj": lkj_prior,
     "qda_lkj": lkj_prior,
+    "shared_correlation": lkj_prior,
+    "multivariate_student_t": lambda p: (
+        wishart_prior(p) + stats.gamma.logpdf(p["degrees"], 2.0, scale=10.0)
+    ),
     "categorical_naive_bayes": lambda p: (
         dirichlet_prior(p["probs.0"], np.full(3, 4 / 3)) + dirichlet_prior(p["probs.1"], [2, 2])
     ),

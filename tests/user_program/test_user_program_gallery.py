@@ -6,6 +6,7 @@ estimator, whose modes are closed forms or EM, and formulas for one row in NumPy
 """
 
 import functools
+import importlib.util
 import runpy
 from pathlib import Path
 
@@ -26,14 +27,16 @@ from bayesgen.likelihoods import Likelihood
 MODELS = Path(__file__).parents[2] / "models"
 PROGRAMS = {name: runpy.run_path(str(MODELS / f"{name}.py"))["model"] for name in CASES}
 FAST = ("mixed_naive_bayes",)
-FEW = ("mixed_naive_bayes", "lda", "categorical_naive_bayes", "robust_student_t")
+JOINT = ("multivariate_student_t", "shared_correlation")
+"""Programs of correlated columns, which no family of the library has."""
+FEW = ("mixed_naive_bayes", "lda", "categorical_naive_bayes", "robust_student_t", *JOINT)
 every_program = pytest.mark.parametrize("name", fast_only(FAST, CASES, slow=FEW))
 
 
 def rows_of(name: str) -> tuple[object, np.ndarray]:
     """Return rows and labels; standard deviations of columns take more rows than those of CASES."""
     x = CASES[name][0]
-    if name.endswith("lkj"):
+    if name.endswith("lkj") or name == "shared_correlation":
         random = np.random.default_rng(5)
         x = random.normal(size=(45, 3))
         return np.where(random.random(x.shape) < 0.2, np.nan, x), np.tile(Y, 5)
@@ -117,6 +120,25 @@ def test_densities_follow_the_formula(name):
     expected = np.log(point["class_probs"]) + formula
     np.testing.assert_allclose(clf.predict_joint_log_proba(x), expected, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(np.exp(clf._posterior.log_classes()), point["class_probs"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", JOINT)
+def test_programs_of_correlated_columns_serve_tables_with_gaps(name, tmp_path):
+    """Rows of which nothing is seen tell nothing, and a file gives the same answers."""
+    spec = importlib.util.spec_from_file_location(name, MODELS / f"{name}.py")
+    program = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(program)
+    X, y = bg.datasets.load_iris()
+    X = ((X - X.mean()) / X.std()).mask(np.random.default_rng(0).random(X.shape) < 0.1)
+    clf = bg.GenerativeClassifier(story=program.model, inference="map").fit(X, y)
+    assert clf.score(X, y) > 0.94
+    nothing = clf.predict_proba(X[:1] * np.nan)
+    np.testing.assert_allclose(nothing[0], np.exp(clf._posterior.log_classes()), rtol=1e-9)
+    clf.save(tmp_path / "model.bgm")
+    again = bg.load(tmp_path / "model.bgm", story=program.model)
+    np.testing.assert_array_equal(again.predict_proba(X), clf.predict_proba(X))
+    assert {"mean[0, 3]", "class.probs[setosa]"} <= set(again.summary().index)
 
 
 def log_scale_free_jacobian(point: dict[str, np.ndarray]) -> float:

@@ -3,9 +3,6 @@
 from bayesgen.likelihoods.multivariate_normal.likelihood import (
     MultivariateNormal as MultivariateNormal,
 )
-from bayesgen.likelihoods.multivariate_normal.shared_correlation import (
-    SharedCorrelationNormal as SharedCorrelationNormal,
-)
 from bayesgen.likelihoods.multivariate_normal.statistics import (
     MultivariateNormalStatistics as MultivariateNormalStatistics,
 )

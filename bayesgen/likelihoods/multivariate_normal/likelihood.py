@@ -21,7 +21,6 @@ from bayesgen.likelihoods.base import (
 )
 from bayesgen.likelihoods.multivariate_normal import density, lkj_and_wishart
 from bayesgen.likelihoods.multivariate_normal.expected_moments import pooled_scatter
-from bayesgen.likelihoods.multivariate_normal.shared_correlation import SharedCorrelationNormal
 from bayesgen.likelihoods.multivariate_normal.statistics import MultivariateNormalStatistics
 from bayesgen.likelihoods.normal import Normal
 from bayesgen.likelihoods.normal_densities import spherical_t
@@ -41,7 +40,6 @@ Covariance = Literal[
     "shared_diagonal",
     "spherical",
     "shared_spherical",
-    "shared_correlation",
 ]
 
 
@@ -70,7 +68,7 @@ class MultivariateNormal(density.NormalDensity):
         covariance: "per_class" (quadratic boundaries) or "shared" (linear ones), both full; or a
             structure, which is another family: "diagonal" and "shared_diagonal" (`Normal`),
             "spherical" and "shared_spherical" (one variance for all columns, which must have the
-            same unit), "shared_correlation" (`SharedCorrelationNormal`, own variances).
+            same unit).
         mean: guess of the mean; a number, one per column, or (class, feature). None: overall means.
         mean_rows: prior strength of that guess in rows, > 0; a number or one per class.
         scale: guess of the covariance; a number (times the identity), one variance per column, or a
@@ -448,17 +446,12 @@ def repaired_factor(covariance: np.ndarray, floor: np.ndarray) -> tuple[np.ndarr
 def _structured(prior: MultivariateNormal) -> Likelihood:
     """Return the family of a covariance that is neither "per_class" nor "shared"."""
     structure = prior.covariance
-    refused = "reference" if structure == "shared_correlation" else "lkj"
-    if prior.prior == refused:
-        why = "has no closed form" if refused == "reference" else "has no correlations"
+    if prior.prior == "lkj":
         raise unsupported(
-            f"{FAMILY}({structure!r}, prior={refused!r})",
-            f"a covariance of this structure {why}",
-            f"Leave out prior={refused!r}.",
+            f"{FAMILY}({structure!r}, prior='lkj')",
+            "a covariance of this structure has no correlations",
+            "Leave out prior='lkj'.",
         )
-    if structure == "shared_correlation":
-        variance = _diagonal(prior.scale)
-        return SharedCorrelationNormal(prior.mean, prior.mean_rows, variance, prior.concentration)
     spread = "shared" if structure.startswith("shared") else "per_class"
     guesses = {"mean": prior.mean, "mean_rows": _by_class(prior.mean_rows)}
     variance = _diagonal(prior.scale, "diagonal")

@@ -4,7 +4,7 @@ Given Sigma of one class the mean is N(mean, Sigma / mean_rows). For p columns S
 inverse-Wishart(p - 1 + covariance_rows, covariance_rows * scale), which has closed forms; or
 Sigma = diag(s) R diag(s) with R ~ LKJ(concentration) and half-normal deviations s, which has none.
 
-Functions take a likelihood with the fields of `PRIOR_AXES`: a multivariate normal or Student's t.
+Functions take a likelihood with the fields of `PRIOR_AXES`: a multivariate normal.
 """
 
 import functools
