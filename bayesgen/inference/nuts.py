@@ -378,7 +378,11 @@ class NUTS(Settings):
         """
         import jax
 
-        keys, path = jax.random.split(jax.random.key(run.seed), self.chains), str(self.checkpoint)
+        # keys as their bits: a checkpoint holds arrays
+        keys, path = (
+            jax.random.split(jax.random.PRNGKey(run.seed), self.chains),
+            str(self.checkpoint),
+        )
         file = None if self.checkpoint is None else read_run(path)
         if file is None:
             return dataclasses.replace(run, state=sampler.start(keys, run.numbers))
