@@ -11,6 +11,7 @@ import contextlib
 import dataclasses
 import os
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -51,10 +52,11 @@ class Run:
         if not counted or bool(self.draws) != (self.steps > self.settings["warmup"]):
             raise ValueError(f"{self.steps!r} steps by seed {self.seed!r}")
 
-    def resumed(self, file: "Run", path: str, state: Tree, draws: Tree) -> "Run":
+    def resumed(self, file: "Run", path: str, shapes: Callable[[], tuple[Tree, Tree]]) -> "Run":
         """Return this run as far as the one in a file got, with the numbers in the file.
 
-        state, draws: those of that many steps, by their shapes.
+        shapes: returns those of the state and the draws of that many steps; traces the model, and
+        is not called for a file of other arguments or data.
 
         Raises:
             InvalidFile: the file belongs to another run; names the differences.
@@ -85,6 +87,7 @@ class Run:
         numbers = _like(self.numbers, file.numbers)
         if numbers is None or not _agree(self.numbers, numbers):
             raise other_run(path, "data or its prior guesses differ from those")
+        state, draws = shapes()
         reached = _like(state, file.state)
         pieces = tuple(_like(draws, piece) for piece in file.draws)
         if reached is None or None in pieces:
