@@ -113,13 +113,8 @@ def iris(rng):
     return bg.datasets.load_iris()
 
 
-def shared(**options):
-    return bg.NaiveBayes(bg.Normal(spread="shared"), **options)
-
-
 MODELS = {
     "NaiveBayes": (bg.NaiveBayes, lambda rng: passengers()),
-    "NaiveBayes shared": (shared, iris),
     "LDA": (bg.LDA, iris),
     "QDA": (bg.QDA, iris),
     "QDA with missing values": (bg.QDA, iris_with_missing),

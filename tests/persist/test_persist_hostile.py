@@ -186,21 +186,19 @@ def test_load_refuses_a_forged_text(change, sentence, whole, tmp_path):
     refused(forged(whole, change), tmp_path, sentence)
 
 
-@pytest.mark.parametrize("name", ["predict", "__class__", "posterior_", "a b", "_X"])
-def test_load_refuses_attributes_that_hide_methods(name, whole, tmp_path):
+ADDED = [("fitted", name) for name in ("predict", "__class__", "posterior_", "a b", "_X")]
+
+
+@pytest.mark.parametrize(("part", "name"), [*ADDED, ("parameters", "verbose")])
+def test_load_refuses_attributes_that_hide_methods_and_parameters_of_another_class(
+    part, name, whole, tmp_path
+):
     def change(text):
-        fields(text)["fitted"]["dict"].append([name, 1])
+        fields(text)[part]["dict"].append([name, 1])
         return text
 
-    refused(forged(whole, change), tmp_path, rf"NaiveBayes has no place for '{name}'")
-
-
-def test_load_refuses_parameters_of_another_class(whole, tmp_path):
-    def change(text):
-        fields(text)["parameters"]["dict"].append(["verbose", 1])
-        return text
-
-    refused(forged(whole, change), tmp_path, "NaiveBayes has no parameter 'verbose'")
+    missing = {"fitted": "place for", "parameters": "parameter"}[part]
+    refused(forged(whole, change), tmp_path, rf"NaiveBayes has no {missing} '{name}'")
 
 
 def test_load_bears_any_node_in_the_place_of_any_other(whole, tmp_path, rng):
