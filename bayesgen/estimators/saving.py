@@ -9,7 +9,7 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -96,19 +96,6 @@ def save(estimator: BaseEstimator, path: str | os.PathLike) -> None:
                 estimator=type(estimator).__name__,
                 reason=str(error.__cause__),
             ) from error
-
-
-def read(path: str | os.PathLike, classes: Iterable[type], story: Callable | None) -> object:
-    """Return the contents of a file; see `load`."""
-    file = ModelFile(path, Registry(ROOTS, set(classes)), story)
-    model = read_model(path, file.together)
-    if story is not None and not file.met:
-        raise InvalidFile(
-            "{path:path} holds a model that is not a program of your own.",
-            "Leave out story=.",
-            path=path,
-        )
-    return model
 
 
 @dataclasses.dataclass(eq=False)
