@@ -3,9 +3,11 @@
 import os
 from collections.abc import Callable, Iterable
 
+from bayesgen.errors import InvalidFile
 from bayesgen.errors.files import unusable_model
 from bayesgen.estimators.classifier import Classifier
-from bayesgen.estimators.saving import read
+from bayesgen.estimators.saving import ROOTS, ModelFile
+from bayesgen.persist import Registry, read_model
 
 
 def load(
@@ -38,7 +40,14 @@ def load(
         ...     bg.load(path)
         QDA()
     """
-    made = read(path, classes, story)
-    if not isinstance(made, Classifier) or not made.__sklearn_is_fitted__():
+    file = ModelFile(path, Registry(ROOTS, set(classes)), story)
+    model = read_model(path, file.together)
+    if story is not None and not file.met:
+        raise InvalidFile(
+            "{path:path} holds a model that is not a program of your own.",
+            "Leave out story=.",
+            path=path,
+        )
+    if not isinstance(model, Classifier) or not model.__sklearn_is_fitted__():
         raise unusable_model(path, "it holds no fitted classifier")
-    return made
+    return model

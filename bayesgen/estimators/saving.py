@@ -9,7 +9,7 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -62,7 +62,6 @@ ROUTING = "_metadata_request"
 PROGRAM = "program"
 """The type of a program of the user's own: its part is its import path, never its code."""
 
-
 DRAW = ("chain", "draw")
 """The first axes of draws."""
 
@@ -90,27 +89,13 @@ def save(estimator: BaseEstimator, path: str | os.PathLike) -> None:
         try:
             read_model(temporary, file.together)
         except InvalidFile as error:
-            name = type(estimator).__name__
             raise InvalidFile(
                 "this {estimator} cannot be saved: what was written could not be read back "
                 "({reason}).",
                 "Store the object with joblib.dump, for your own use only.",
-                estimator=name,
+                estimator=type(estimator).__name__,
                 reason=str(error.__cause__),
             ) from error
-
-
-def read(path: str | os.PathLike, classes: Iterable[type], story: Callable | None) -> object:
-    """Return the contents of a file; see `load`."""
-    file = ModelFile(path, Registry(ROOTS, set(classes)), story)
-    made = read_model(path, file.together)
-    if story is not None and not file.met:
-        raise InvalidFile(
-            "{path:path} holds a model that is not a program of your own.",
-            "Leave out story=.",
-            path=path,
-        )
-    return made
 
 
 @dataclasses.dataclass(eq=False)
@@ -171,8 +156,7 @@ class ModelFile:
         if not issubclass(cls, BaseEstimator):
             return self.registry.together(name, parts)
         parameters, fitted = (cast(dict, parts[n]) for n in ("parameters", "fitted"))
-        unknown = set(parameters) - set(inspect.signature(cls).parameters)
-        if unknown:
+        if unknown := set(parameters) - set(inspect.signature(cls).parameters):
             raise InvalidStructure(f"{cls.__name__} has no parameter {min(unknown)!r}")
         for attribute in fitted:
             # an attribute must not hide a method
@@ -180,11 +164,11 @@ class ModelFile:
             if (hides and attribute not in SETTLED) or not re.fullmatch(r"_?[a-z]\w*", attribute):
                 raise InvalidStructure(f"{cls.__name__} has no place for {attribute!r}")
         _require_consistent(fitted)
-        made = cls(**parameters)
-        vars(made).update(fitted)
-        return made
+        estimator = cls(**parameters)
+        vars(estimator).update(fitted)
+        return estimator
 
-    def _program(self, there: str) -> Callable:
+    def _program(self, recorded: str) -> Callable:
         if self.story is None:
             raise InvalidFile(
                 "{path:path} holds draws of the program {name!r}, and no code.",
@@ -193,15 +177,15 @@ class ModelFile:
                     "Such a model opens in Python alone.",
                 ),
                 path=self.path,
-                name=there,
+                name=recorded,
             )
-        if there != (here := import_path(self.story)):
+        if recorded != (passed := import_path(self.story)):
             raise InvalidFile(
-                "{path:path} holds draws of the program {there!r}, and story= is {here!r}.",
+                "{path:path} holds draws of the program {recorded!r}, and story= is {passed!r}.",
                 "Pass the program that was fitted, or fit this one.",
                 path=self.path,
-                there=there,
-                here=here,
+                recorded=recorded,
+                passed=passed,
             )
         self.met = True
         return self.story
@@ -296,8 +280,7 @@ def _require_stack(fitted: Mapping[str, Any]) -> None:
     members, weights, classes = (fitted[n] for n in ("members_", "weights_", "classes_"))
     pool, left_out = fitted.get("_pool"), fitted.get("_left_out")
     _require_equal("members", list(members), list(weights))
-    each = [member.classes_.tolist() for member in members.values()]
-    _require_equal("classes", classes.tolist(), *each)
+    _require_equal("classes", classes.tolist(), *(m.classes_.tolist() for m in members.values()))
     shares = [np.array(list(weights.values())), *([] if pool is None else [pool.share])]
     if any((share <= 0).any() or abs(share.sum() - 1) > 1e-6 for share in shares):
         raise InvalidStructure("its weights are not positive, or do not sum to 1")

@@ -11,6 +11,7 @@ import contextlib
 import dataclasses
 import os
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,6 @@ import numpy as np
 from bayesgen.errors import BayesgenWarning, InvalidFile, warn
 from bayesgen.errors.files import damaged_checkpoint, other_run
 from bayesgen.persist import Registry, leftovers, read_model, replacing, write_model
-from bayesgen.typing import Traceable
 
 PAUSE, SHARE = 1.0, 0.05
 """Seconds at least from one writing to the next, and share of the time that writing may take."""
@@ -52,10 +52,11 @@ class Run:
         if not counted or bool(self.draws) != (self.steps > self.settings["warmup"]):
             raise ValueError(f"{self.steps!r} steps by seed {self.seed!r}")
 
-    def resumed(self, file: "Run", path: str, state: Tree, draws: Tree) -> "Run":
+    def resumed(self, file: "Run", path: str, shapes: Callable[[], tuple[Tree, Tree]]) -> "Run":
         """Return this run as far as the one in a file got, with the numbers in the file.
 
-        state, draws: those of that many steps, by their shapes.
+        shapes: returns those of the state and the draws of that many steps; traces the model, and
+        is not called for a file of other arguments or data.
 
         Raises:
             InvalidFile: the file belongs to another run; names the differences.
@@ -86,12 +87,12 @@ class Run:
         numbers = _like(self.numbers, file.numbers)
         if numbers is None or not _agree(self.numbers, numbers):
             raise other_run(path, "data or its prior guesses differ from those")
-        reached, drawn = _like(state, file.state), [_like(draws, piece) for piece in file.draws]
-        if reached is None or any(piece is None for piece in drawn):
+        state, draws = shapes()
+        reached = _like(state, file.state)
+        pieces = tuple(_like(draws, piece) for piece in file.draws)
+        if reached is None or None in pieces:
             raise other_run(path, "model differs from that")
-        return Run(
-            self.settings, self.seed, numbers, file.steps, reached, tuple(drawn), file.seconds
-        )
+        return dataclasses.replace(file, numbers=numbers, state=reached, draws=pieces)
 
 
 TYPES = Registry({"run": (Run,)})
@@ -137,18 +138,15 @@ class RunFile:
         if self._written == run.steps:
             return True
         began = time.perf_counter()
-        pieces = zip(*map(jax.tree.leaves, run.draws), strict=True)
-        draws = jax.tree.unflatten(jax.tree.structure(run.draws[:1]), map(np.concatenate, pieces))
-        trees = {"numbers": run.numbers, "state": run.state}
-        arrays = jax.device_get({name: _named(tree) for name, tree in trees.items()})
-        arrays["draws"] = tuple(map(_named, draws))
+        # the draws so far as one piece; none during the warm-up
+        draws = run.draws and (jax.tree.map(lambda *pieces: np.concatenate(pieces), *run.draws),)
+        numbers, state = jax.device_get((_named(run.numbers), _named(run.state)))
+        named = {"numbers": numbers, "state": state, "draws": tuple(map(_named, draws))}
         try:
             with replacing(self.path) as temporary:
-                write_model(temporary, dataclasses.replace(run, **arrays), TYPES.apart)
+                write_model(temporary, dataclasses.replace(run, **named), TYPES.apart)
             self._written = run.steps
         except InvalidFile as error:
-            if not isinstance(error.__cause__, OSError):
-                raise
             if not self._warned:
                 warn(
                     BayesgenWarning(
@@ -156,7 +154,7 @@ class RunFile:
                         "Sampling continues, but if it is stopped it must start again. Free some "
                         "space, or choose another path.",
                         path=self.path,
-                        reason=str(error.__cause__),
+                        reason=str(error.__cause__ or error),
                     )
                 )
             self._warned = True
@@ -169,12 +167,11 @@ class RunFile:
 
 
 def _named(tree: Tree) -> dict:
-    """Return the arrays of a tree by their paths, keys of random numbers as their bits."""
+    """Return the arrays of a tree, or their shapes, by their paths."""
     import jax
 
     return {
-        jax.tree_util.keystr(path): jax.random.key_data(leaf) if _is_key(leaf) else leaf
-        for path, leaf in jax.tree_util.tree_leaves_with_path(tree)
+        jax.tree_util.keystr(path): leaf for path, leaf in jax.tree_util.tree_leaves_with_path(tree)
     }
 
 
@@ -183,20 +180,11 @@ def _like(template: Tree, arrays: dict) -> Tree | None:
     import jax
     import jax.numpy as jnp
 
-    shapes = {n: (a.shape, a.dtype) for n, a in jax.eval_shape(_named, template).items()}
-    if shapes != {n: (np.shape(a), np.asarray(a).dtype) for n, a in arrays.items()}:
+    shapes = {name: (leaf.shape, leaf.dtype) for name, leaf in _named(template).items()}
+    if shapes != {name: (np.shape(a), np.asarray(a).dtype) for name, a in arrays.items()}:
         return None
-    leaves, form = jax.tree_util.tree_flatten_with_path(template)
-    found = [jnp.asarray(arrays[jax.tree_util.keystr(path)]) for path, _ in leaves]
-    pairs = zip(leaves, found, strict=True)
-    keyed = [jax.random.wrap_key_data(a) if _is_key(leaf) else a for (_, leaf), a in pairs]
-    return jax.tree.unflatten(form, keyed)
-
-
-def _is_key(leaf: Traceable) -> bool:
-    import jax
-
-    return jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+    leaves = [jnp.asarray(arrays[name]) for name in shapes]
+    return jax.tree.unflatten(jax.tree.structure(template), leaves)
 
 
 def _agree(numbers: Tree, others: Tree) -> bool:

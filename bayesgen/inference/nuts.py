@@ -377,12 +377,15 @@ class NUTS(Settings):
         """
         import jax
 
-        keys, path = jax.random.split(jax.random.key(run.seed), self.chains), str(self.checkpoint)
+        path = str(self.checkpoint)
+        # keys as their bits: a checkpoint holds arrays
+        keys = jax.random.split(jax.random.PRNGKey(run.seed), self.chains)
         file = None if self.checkpoint is None else read_run(path)
         if file is None:
             return dataclasses.replace(run, state=sampler.start(keys, run.numbers))
         first = functools.partial(sampler.first, n_draws=max(file.steps - self.warmup, 0))
-        run = run.resumed(file, path, *jax.eval_shape(first, keys, run.numbers))
+        shapes = functools.partial(jax.eval_shape, first, keys, run.numbers)
+        run = run.resumed(file, path, shapes)
         now, then = map(np.asarray, sampler.potential_energy(run.state, run.numbers))
         if not np.allclose(now, then, DENSITY_ROUNDING, DENSITY_ROUNDING):
             raise other_run(path, "model differs from that")

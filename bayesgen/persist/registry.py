@@ -75,9 +75,9 @@ class Registry:
                 if not field.init
                 or (field.name in cls.axes and field.default is not dataclasses.MISSING)
             }
-        made = cls(**{name: part for name, part in parts.items() if name not in later})
+        value = cls(**{name: part for name, part in parts.items() if name not in later})
         arrays = {name: part for name, part in parts.items() if name in later}
-        return made.with_arrays(arrays) if arrays else made
+        return value.with_arrays(arrays) if arrays else value
 
 
 def family(root: type) -> Iterator[type]:

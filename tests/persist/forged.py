@@ -63,14 +63,6 @@ def fields(text):
     return text["model"]["object"]["parts"]
 
 
-def found(node, key):
-    """Return the first value of a key below a node."""
-    if isinstance(node, dict) and key in node:
-        return node[key]
-    below = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
-    return next((hit for part in below if (hit := found(part, key)) is not None), None)
-
-
 def with_value(key, value):
     """Return a change that sets the value of a pair of a dictionary, wherever it stands first."""
 

@@ -58,15 +58,15 @@ def test_load_takes_a_file_that_was_zipped_again(whole, tmp_path):
 
 
 def test_load_refuses_a_file_cut_off_anywhere(whole, tmp_path):
-    ends = range(len(whole) - 99, len(whole))
-    for size in {*range(1, 200, 7), *range(200, len(whole), 101), *ends}:
+    ends = range(len(whole) - 30, len(whole))
+    for size in {*range(1, 200, 13), *range(200, len(whole), 211), *ends}:
         refused(whole[:size], tmp_path, "is damaged|is no zip|is a text")
 
 
 def test_load_refuses_a_flipped_bit_or_it_changes_nothing(whole, tmp_path, rng):
     """Dates and attributes of members, which are not read, are all that no checksum covers."""
     expected, survived = proba(whole, tmp_path), 0
-    for _ in range(100):
+    for _ in range(50):
         content = bytearray(whole)
         content[rng.integers(len(content))] ^= 1 << int(rng.integers(8))
         try:
@@ -76,7 +76,7 @@ def test_load_refuses_a_flipped_bit_or_it_changes_nothing(whole, tmp_path, rng):
         else:
             np.testing.assert_array_equal(found, expected)
             survived += 1
-    assert survived < 33
+    assert survived < 20
 
 
 def test_load_refuses_every_flipped_bit_of_a_member(whole, tmp_path, rng):
@@ -116,7 +116,6 @@ def test_load_reads_no_pickle(whole, tmp_path):
     [
         (b"", "is an empty file"),
         (b"a,b\n1,2\n", "is a text file"),
-        ("größe,klasse\n".encode(), "is a text file"),
         (("x" + 3000 * "ß").encode(), "is a text file"),
         (b"\x89HDF\r\n\x1a\n....", "is an HDF5 file, as those of netCDF-4 are"),
         (b"PAR1....", "is a Parquet file"),
@@ -153,10 +152,8 @@ def made(kind, **parts):
     [
         (with_value("format", 2), r"has the format 2; .* reads formats up to 1. Upgrade: pip"),
         (with_value("format", "1"), r"it has no format that bayesgen knows"),
-        (with_value("type", "Popen"), r"refers to 'Popen', which this version"),
         (with_value("type", "value.Schema"), r"Schema.__init__.. got an unexpected keyword"),
         (with_value("type", "program"), r"its text lacks 'path'"),
-        (with_value("type", ["estimator.LDA"]), r"unhashable"),
         (rewritten("value.Schema", "subprocess.Popen"), r"refers to 'subprocess.Popen'"),
         (rewritten("value.Schema", "likelihood.Likelihood"), r"refers to 'likelihood.Likelihood'"),
         (
@@ -164,7 +161,6 @@ def made(kind, **parts):
             r"argument:? '(blocks|method)'",
         ),
         (with_value("state_", None), r"'NoneType' object has no attribute 'classes'"),
-        (with_value("_posterior", 3), r"'int' object has no attribute 'reader'"),
         (with_value("classes_", made("objects", shape=NONE, items=EMPTY)), "lists of classes"),
         (with_value("fitted", {"dict": []}), "it holds no fitted classifier"),
         (with_value("reader", None), r"'NoneType' object has no attribute|Type-check error"),
@@ -174,9 +170,7 @@ def made(kind, **parts):
         (rewritten('"name": "x0"', '"name": "x7"'), r"blocks have other columns than its table"),
         (with_value("mean_rows", -1.0), r"positive"),
         (with_value("unseen", made("scalar", dtype="<U999999999", value="a")), r"lacks '<U999999"),
-        (with_value("unseen", made("scalar", dtype="|V9", value=1)), r"its text lacks '.V9'"),
         (with_value("unseen", made("type", name="|O")), r"its text lacks '.O'"),
-        (with_value("unseen", made("load", path="x")), r"refers to 'numpy.load'"),
         (with_value("unseen", made("objects", shape={"list": [10**15]}, items=EMPTY)), "reshape"),
         (with_value("unseen", {"eval": "1"}), r"its text lacks 'eval'"),
         (with_value("unseen", [1]), r"a list stands where a value belongs"),
@@ -185,36 +179,32 @@ def made(kind, **parts):
         (lambda text: {"format": 1}, r"its text lacks 'model'"),
         (lambda text: {"format": 1, "model": 7}, r"it holds no fitted classifier"),
         (lambda text: b"[" * 100_000, r"RecursionError"),
-        (lambda text: b'{"format": 1, "model": ' + b'{"list": [' * 50_000, r"RecursionError|JSON"),
         (lambda text: b'"\xff\xff', r"can't decode byte 0xff"),
-        (lambda text: b"", r"Expecting value"),
     ],
 )
 def test_load_refuses_a_forged_text(change, sentence, whole, tmp_path):
     refused(forged(whole, change), tmp_path, sentence)
 
 
-@pytest.mark.parametrize("name", ["predict", "__class__", "fit", "posterior_", "a b", "save", "_X"])
-def test_load_refuses_attributes_that_hide_methods(name, whole, tmp_path):
+ADDED = [("fitted", name) for name in ("predict", "__class__", "posterior_", "a b", "_X")]
+
+
+@pytest.mark.parametrize(("part", "name"), [*ADDED, ("parameters", "verbose")])
+def test_load_refuses_attributes_that_hide_methods_and_parameters_of_another_class(
+    part, name, whole, tmp_path
+):
     def change(text):
-        fields(text)["fitted"]["dict"].append([name, 1])
+        fields(text)[part]["dict"].append([name, 1])
         return text
 
-    refused(forged(whole, change), tmp_path, rf"NaiveBayes has no place for '{name}'")
-
-
-def test_load_refuses_parameters_of_another_class(whole, tmp_path):
-    def change(text):
-        fields(text)["parameters"]["dict"].append(["verbose", 1])
-        return text
-
-    refused(forged(whole, change), tmp_path, "NaiveBayes has no parameter 'verbose'")
+    missing = {"fitted": "place for", "parameters": "parameter"}[part]
+    refused(forged(whole, change), tmp_path, rf"NaiveBayes has no {missing} '{name}'")
 
 
 def test_load_bears_any_node_in_the_place_of_any_other(whole, tmp_path, rng):
     path, text = tmp_path / "forged.bgm", json.loads(members(whole)[TEXT])
     spots, loaded = list(spots_of(text)), 0
-    for _ in range(120):
+    for _ in range(60):
         holder, key = spots[rng.integers(len(spots))]
         before, holder[key] = holder[key], NODES[rng.integers(len(NODES))]
         path.write_bytes(forged(whole, lambda _: text))
@@ -225,7 +215,7 @@ def test_load_bears_any_node_in_the_place_of_any_other(whole, tmp_path, rng):
             assert "\n" not in str(error)
         else:
             loaded += 1  # another name of a column, another number of seconds
-    assert loaded < 60
+    assert loaded < 30
 
 
 # -- forged arrays ---------------------------------------------------------------------------------
@@ -233,16 +223,13 @@ def test_load_bears_any_node_in_the_place_of_any_other(whole, tmp_path, rng):
 HUGE = 10**15
 MEAN = "posterior/params/normal/mean.npy"
 SHAPED = [
-    (MEAN, npy(np.zeros((1, 1, 3, 1)), shape=(1, 1, 3, HUGE)), "not as large as its shape"),
     (MEAN, npy(np.zeros((1, 1, 3, 1)), shape=(HUGE,) * 9), "not as large as its shape"),
     (MEAN, npy(np.zeros((1, 1, 3, 1)), shape=(-1, -1, 3, 1)), "ValueError|negative"),
     (MEAN, npy(np.zeros((2, 2), order="F")), "not an array as clf.save"),
     (MEAN, npy(np.zeros(3, "M8[s]")), "is an array of datetime64"),
-    (MEAN, b"\x93NUMPY\x01\x00", "EOF|expected"),
     (MEAN, b"", "EOF|expected"),
     (MEAN, npy(np.zeros((1, 1, 3))), "shape .* where .chain, draw, class, feature. belongs"),
     (MEAN, npy(np.zeros((1, 1, 2, 1))), "2 along its class axis where 3"),
-    (MEAN, npy(np.zeros((1, 1, 3, 0))), "0 along its feature axis"),
     (MEAN, npy(np.zeros((3, 1, 1, 1))), "3 along its chain axis"),
     (MEAN, npy(np.full((1, 1, 3, 1), "a")), "not an array of numbers"),
     (MEAN, npy(np.full((1, 1, 3, 1), np.nan)), "holds NaN"),
@@ -306,7 +293,7 @@ def test_load_refuses_members_that_are_not_there(whole, tmp_path):
 def bombs(whole):
     """Yield files that would take far more memory than their bytes, and what is said of each."""
     parts = list(members(whole).items())
-    zeros = npy(np.zeros(5_000_000))
+    zeros = npy(np.zeros(2_000_000))
     packed = [*parts, ("bomb.npy", zeros)]
     yield zipped(packed, compression=zipfile.ZIP_DEFLATED), "compressed, which clf.save"
     yield zipped([*parts, parts[1]]), "two of its members have the same name"
@@ -333,5 +320,5 @@ def test_load_takes_no_more_memory_than_the_file(whole, tmp_path):
             highest = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
-        # a tenth of the smallest bomb: JSON takes several times its text
+        # a quarter of the smallest bomb: JSON takes several times its text
         assert highest < 4e6, sentence

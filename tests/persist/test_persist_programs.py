@@ -1,8 +1,7 @@
 """A program of the user's own in a file: its draws and its import path, not its code."""
 
-import importlib
-import subprocess
 import sys
+import types
 import zipfile
 
 import numpy as np
@@ -13,6 +12,7 @@ from user_programs import X, Y
 
 import bayesgen as bg
 from bayesgen import errors
+from bayesgen.estimators.saving import import_path
 
 
 def flowers(**parameters):
@@ -52,28 +52,20 @@ def test_draws_of_a_program_are_kept_and_its_import_path(program, container, tmp
         bg.load(path, story=user_programs.no_label)
 
 
-SCRIPT = """
-import sys
-import numpy as np
-import bayesgen as bg
-
-def program(x, y=None, *, n_classes):
-    raise NotImplementedError
-
-if __name__ == "__main__":
-    clf = bg.GenerativeClassifier(story=program)
-    bg.NaiveBayes().fit(np.eye(4), [0, 0, 1, 1]).set_params(unseen=clf).save(sys.argv[1])
-"""
+SCRIPT = {"__spec__": None, "__file__": "/there/fits_crabs.py"}
+MODULE = {"__spec__": types.SimpleNamespace(name="crabs.fit"), "__file__": "/there/crabs/fit.py"}
 
 
-@pytest.mark.slow
-def test_a_program_of_a_script_is_loaded_where_the_script_is_imported(tmp_path, monkeypatch):
-    (tmp_path / "fits_crabs.py").write_text(SCRIPT)
-    command = [sys.executable, tmp_path / "fits_crabs.py", tmp_path / "model.bgm"]
-    subprocess.run(command, check=True)
-    monkeypatch.syspath_prepend(tmp_path)
-    program = importlib.import_module("fits_crabs").program
-    assert bg.load(tmp_path / "model.bgm", story=program).unseen.story is program
+@pytest.mark.parametrize(
+    ("main", "module"), [(SCRIPT, "fits_crabs"), (MODULE, "crabs.fit"), ({}, "__main__")]
+)
+def test_a_program_of_a_script_is_named_as_one_imports_it(main, module, monkeypatch):
+    def program(x, y=None, *, n_classes):
+        raise NotImplementedError
+
+    program.__module__, program.__qualname__ = "__main__", "program"
+    monkeypatch.setitem(sys.modules, "__main__", types.SimpleNamespace(**main))
+    assert import_path(program) == f"{module}:program"
 
 
 def test_a_program_without_an_import_path_is_not_saved(tmp_path):
