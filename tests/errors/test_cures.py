@@ -68,7 +68,9 @@ ELSEWHERE = {
     "diagnose.py": "tests/user_program/test_user_program.py",
     "schema/suspects.py": "tests/table/test_suspicious_columns.py",
     "plots/": "tests/explain/test_plots.py",
-    **dict.fromkeys(("persist/", "estimators/saving.py", "estimators/loading.py"), "tests/persist/"),
+    **dict.fromkeys(
+        ("persist/", "estimators/saving.py", "estimators/loading.py"), "tests/persist/"
+    ),
     "inference/checkpoint.py": "tests/inference/test_checkpoint.py",
     **dict.fromkeys(("user_program/", "estimators/program_classifier.py"), PROGRAM),
     "estimators/generative.py: {method} needs additive statistics": PROGRAM,
