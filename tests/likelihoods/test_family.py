@@ -36,7 +36,8 @@ def densities(part, found, x):
 # -- estimates -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", fast_only(["Gamma"], COLUMNS))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COLUMNS)
 def test_newton_lands_on_the_fit_of_scipy(name):
     """Without any prior; the prior's own fit and that of the classes run the same program."""
     column = COLUMNS[name]
@@ -67,8 +68,10 @@ def test_newton_lands_on_the_fit_of_scipy(name):
 UNITS = [("Gamma", 1e7, 0.0), ("LogNormal", 1e-6, 0.0), ("StudentT", -1e-5, 3.0)]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "scale", "origin"), UNITS)
+@pytest.mark.parametrize(
+    ("name", "scale", "origin"),
+    [pytest.param(*unit, marks=[pytest.mark.slow] * (unit[0] != "LogNormal")) for unit in UNITS],
+)
 def test_units_change_no_probability(name, scale, origin):
     x = COLUMNS[name].x
     family = Family(COLUMNS[name].distribution)
