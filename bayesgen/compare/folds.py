@@ -71,8 +71,11 @@ def _groups(groups: object, n_rows: int) -> Int[np.ndarray, " row"]:
     missing = int(pd.isna(array).sum())
     if missing:
         raise InvalidArgument(
-            f"groups is missing in {missing:,} of {n_rows:,} rows; every row needs one. Leave "
-            "these rows out, or give each a group of its own."
+            "{groups} is missing in {missing:,} of {n_rows:rows}; every row needs one.",
+            "Leave these rows out, or give each a group of its own.",
+            groups=Words("groups", "the column of --groups"),
+            missing=missing,
+            n_rows=n_rows,
         )
     return pd.factorize(array)[0]
 

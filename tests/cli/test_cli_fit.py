@@ -375,7 +375,7 @@ def test_predict_reads_levels_for_a_model_of_indicators(rows, tmp_path, capsys):
 def test_report_of_a_saved_stack(rows, fitted, capsys):
     page = fitted.parent / "page.html"
     arguments = ("report", rows, "--target", "survived", "--html", page)
-    assert run(*arguments, "--fitted", fitted) == 0
+    assert run(*arguments, "--fitted", fitted, "--cv", 2) == 0
     text = page.read_text(encoding="utf-8")
     assert "<h2>Verdict</h2>" in text and "A point estimate" not in text
     assert all(name in text for name in bg.load(fitted).members_)
