@@ -71,11 +71,9 @@ def _groups(groups: object, n_rows: int) -> Int[np.ndarray, " row"]:
     missing = int(pd.isna(array).sum())
     if missing:
         raise InvalidArgument(
-            "{groups} is missing in {missing:,} of {n_rows:rows}; every row needs one.",
+            f"{{groups}} is missing in {missing:,} of {n_rows:,} rows; every row needs one.",
             "Leave these rows out, or give each a group of its own.",
             groups=Words("groups", "the column of --groups"),
-            missing=missing,
-            n_rows=n_rows,
         )
     return pd.factorize(array)[0]
 
