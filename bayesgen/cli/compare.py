@@ -2,7 +2,7 @@
 
 import contextlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -11,7 +11,6 @@ import numpy as np
 from bayesgen.calibrate import BINS
 from bayesgen.cli import options, printing
 from bayesgen.cli.data import LabelledData
-from bayesgen.cli.fit import require_numbers
 from bayesgen.compare import Comparison, compare
 from bayesgen.compare.as_text import with_error
 from bayesgen.errors import Words
@@ -92,8 +91,8 @@ def compare_methods(
     (map) and by maximum likelihood (mle), beside classifiers of scikit-learn, on the same folds.
     Prints log loss, the difference to the first with its interval, Brier score, calibration error,
     AUC and accuracy: once for fits to few rows, where methods differ most, and once for all rows.
-    Rows without a class are in no fold, and every fit of bayesgen takes them beside its own; mle,
-    map and nuts leave them out unless --unlabelled states a weight.
+    Rows without a class are in no fold, and every fit of bayesgen takes them beside its own, but
+    for nuts, and for mle and map unless --unlabelled states a weight.
 
     Args:
         methods: Which of stacked, exact, map, mle, nuts, separated by commas; stacked is a stack of
@@ -114,7 +113,6 @@ def compare_methods(
         rows.require_classes(options.NOT_NONE)
     X, y, group_of_row = rows.rows()
     table, kind = read_table(X), options.MODELS[model][0]
-    require_numbers(model, table)
     methods = methods or default_methods(kind, table)
     nuts = sampling.method(
         samples="nuts" in methods,
@@ -125,8 +123,6 @@ def compare_methods(
     ours = classifiers_by_method(kind, methods, table, seed, unlabelled=weight, nuts=nuts)
     classifiers = ours | new_rivals([name for name in RIVALS if name in rivals], seed)
     sizes = train_rows or default_sizes(list(rows.counts.values()))
-    if groups is None:
-        _require_rows(sizes, list(rows.counts.values()))
     runs = {
         size: compare(
             classifiers,
@@ -137,10 +133,10 @@ def compare_methods(
             train_size=None if size == "all" else size,
             random_state=seed,
         )
-        for size in sizes
+        for size in sorted(sizes, key=lambda size: math.inf if size == "all" else size)
     }
-    # the tables end with the one of most rows, which the pages and notes are about
-    comparison = runs.get("all") or runs[max(runs)]
+    # the last one, of most rows, is what the pages and notes are about
+    *_, comparison = runs.values()
     if html is not None:
         comparison.to_html(html, title=f"{data}: {rows.target}")
     facts: dict[str, Any] = rows.facts(table) | {
@@ -151,7 +147,7 @@ def compare_methods(
         "seed": seed,
     }
     labelled = [] if weight is None else [n for n, c in ours.items() if c.unlabelled is None]
-    notes: list[Words | str] = [*rows.notes(), *_notes_of_labelled(labelled)]
+    notes: list[Words | str] = list(_notes_of_labelled(labelled))
     fewer = {size: run for size, run in runs.items() if run is not comparison}
     if json:
         print(printing.to_json(facts | _facts(comparison, fewer, notes)))
@@ -165,22 +161,6 @@ def compare_methods(
     notes += merged(note for run in reversed(runs.values()) for note in run.noted)
     notes += merged_by_name(comparison.warned)
     printing.print_notes([*notes, *(_note_of_few(run) for run in fewer.values() if run.warnings)])
-
-
-def _require_rows(sizes: Iterable[Size], counts: Sequence[int]) -> None:
-    """Reject more rows than the smallest fold fits, or fewer than two of each class.
-
-    Raises:
-        options.UnusableOptions: with the numbers that can be fitted.
-    """
-    n_rows, fewest = sum(counts), 2 * len(counts)
-    most = n_rows - -(-n_rows // max(min(DRAWS, *counts), 2))
-    for size in sizes:
-        if size != "all" and not fewest <= size <= most:
-            raise options.UnusableOptions(
-                f"--train-rows {size}: of {n_rows:,} rows in {len(counts)} classes, {fewest:,} to "
-                f"{most:,} can be fitted. Choose --train-rows {most},all, or all alone."
-            )
 
 
 # -- Answers ---------------------------------------------------------------------------------------
@@ -268,9 +248,11 @@ def _notes_of_labelled(names: Sequence[str]) -> list[str]:
     if not names:
         return []
     fitted = "is fitted" if len(names) == 1 else "are fitted"
+    able = [name for name in names if name != METHODS["nuts"]]
+    cure = f" For {' and '.join(able)} state one: --unlabelled 0.1." if able else ""
     return [
         f"{' and '.join(names)} {fitted} without the rows that have no class, of which no weight "
-        "can be learned there. State one: --unlabelled 0.1."
+        f"can be learned there.{cure}"
     ]
 
 

@@ -183,16 +183,6 @@ class LabelledData:
             "rows_without_class": self.without_class,
         }
 
-    def notes(self) -> list[str]:
-        """Return a sentence about rows of -1, which might have been meant as a class."""
-        if not self.marked:
-            return []
-        return [
-            f"column {self.target!r} holds -1 in {self.marked:,} rows, beside "
-            f"{listed(self.counts)}: these rows are taken as rows without a class. If -1 is a "
-            "class, write it as a word; if not, leave these cells empty."
-        ]
-
     def first_features(self) -> Table:
         """Return the features of the first rows.
 
@@ -205,7 +195,7 @@ class LabelledData:
         return read_table(part.without(self.target).frame)
 
     def rows(self, step: int = 1) -> tuple[pa.Table, Shaped[np.ndarray, " row"], list | None]:
-        """Return features, labels (None: no class) and groups of every `step`-th row.
+        """Return features, labels (missing or -1: no class) and groups of every `step`-th row.
 
         Raises:
             InvalidData: there are no rows.
@@ -220,9 +210,6 @@ class LabelledData:
         table = pa.concat_tables(tables)
         labels = table.column(self.target).to_pylist()
         y = np.array(labels, dtype=object if self.without_class else None)
-        if self.without_class:
-            marks = (None, -1) if self.marked else (None,)
-            y[[_is_missing(label) or label in marks for label in labels]] = None
         if self.groups is None:
             return table.drop_columns(self.target), y, None
         X = table.drop_columns([self.target, self.groups])

@@ -1,6 +1,5 @@
 """`bayesgen fit` and `bayesgen merge`: they write a model."""
 
-import shlex
 from typing import Any
 
 import numpy as np
@@ -8,15 +7,12 @@ import numpy as np
 from bayesgen.cli import options, printing
 from bayesgen.cli.data import LabelledData
 from bayesgen.errors import BayesgenError
-from bayesgen.errors.wording import named
 from bayesgen.estimators import StackedClassifier, load
 from bayesgen.estimators.classifier import Classifier
-from bayesgen.estimators.compared import NO_LEARNED_WEIGHT
 from bayesgen.estimators.judged_rows import ROWS_JUDGED
 from bayesgen.sources import PART_ROWS
 from bayesgen.table import Table, read_table
 
-NUMERIC = ("lda", "qda", "bag-of-words")
 MOST_LEFT_OUT = 20_000
 """Rows that are left out, each in turn: of more, every second, third, ... one."""
 
@@ -51,16 +47,10 @@ def fit_model(
     """
     rows = LabelledData.read(data, target, features, csv, part_rows=batch)
     table = rows.first_features()
-    require_numbers(model, table)
     classifier = options.new_classifier(model, inference, seed, unlabelled, sampling)
     if unlabelled is None:
         rows.require_classes(options.NOT_NONE)
     if rows.without_class:
-        if unlabelled == "learn" and inference in NO_LEARNED_WEIGHT:
-            raise options.UnusableOptions(
-                f"some rows have no class, and --inference {inference} cannot learn how much they "
-                "count. State it, such as --unlabelled 0.1, or leave --inference out."
-            )
         X, y, _ = rows.rows()
         classifier.fit(X, y)
     else:
@@ -74,22 +64,6 @@ def fit_model(
     printing.print_answer(facts, lines, json=json)
     if isinstance(classifier, StackedClassifier) and not json:
         printing.print_members(classifier.members_table())
-    printing.print_notes(rows.notes())
-
-
-def require_numbers(model: str, table: Table) -> None:
-    """Reject levels where a model needs numbers.
-
-    Raises:
-        options.UnusableOptions: naming the columns.
-    """
-    levels = [str(column.name) for column in table.columns if column.kind == "level"]
-    if model in NUMERIC and levels:
-        hold = f"{named('column', levels)} {'hold' if len(levels) > 1 else 'holds'}"
-        raise options.UnusableOptions(
-            f"{options.MODELS[model][1]} needs numbers, and {hold} categories. Use --model "
-            f"naive-bayes, or leave them out: --drop {shlex.quote(','.join(levels))}."
-        )
 
 
 def _described(

@@ -23,8 +23,6 @@ from bayesgen.estimators.sources.predict import SourceColumns
 from bayesgen.progress_bar import progress_bar
 from bayesgen.sources import PART_ROWS, Source
 
-MOST_LABELS = 1000
-"""Values of a column that may be that of the classes."""
 LONG = 1.0
 """Seconds after which a bar is shown."""
 
@@ -211,14 +209,9 @@ def column_of_classes(
     first = next(source.parts(dict.fromkeys(candidates, "text")), None) if candidates else None
     if first is None:
         return None
-    columns = []
-    for name in candidates:
-        values = pa.table(first.frame).column(name).unique().drop_null()
-        if (
-            0 < len(values) <= MOST_LABELS
-            and {_key(value) for value in values.to_pylist()} <= known
-        ):
-            columns.append(name)
+    cells = {name: pa.table(first.frame).column(name).unique().drop_null() for name in candidates}
+    labels = {name: {_key(label) for label in cells[name].to_pylist()} for name in cells}
+    columns = [name for name in candidates if labels[name] and labels[name] <= known]
     return columns[0] if len(columns) == 1 and columns[0] not in answers.columns else None
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 from jaxtyping import Int, Shaped
 
 from bayesgen import arguments
-from bayesgen.errors import InvalidArgument, InvalidData
+from bayesgen.errors import Cure, InvalidArgument, InvalidData, Words
 from bayesgen.errors.arguments import out_of_range
 from bayesgen.errors.data import too_few_classes
 from bayesgen.errors.notes import Note
@@ -71,8 +71,9 @@ def _groups(groups: object, n_rows: int) -> Int[np.ndarray, " row"]:
     missing = int(pd.isna(array).sum())
     if missing:
         raise InvalidArgument(
-            f"groups is missing in {missing:,} of {n_rows:,} rows; every row needs one. Leave "
-            "these rows out, or give each a group of its own."
+            f"{{groups}} is missing in {missing:,} of {n_rows:,} rows; every row needs one.",
+            "Leave these rows out, or give each a group of its own.",
+            groups=Words("groups", "the column of --groups"),
         )
     return pd.factorize(array)[0]
 
@@ -185,10 +186,10 @@ def _invalid_size(argument: str, size: object, folds: list[Fold], y: Labels) -> 
     fewest, most = _allowed(folds, y)
     value = f"({fewest}, {most})" if argument == "train_sizes" else str(most)
     return out_of_range(
-        argument,
+        Words(argument, "--train-rows"),
         size,
-        f"{fewest} to {most} rows, or such a share of {most} rows",
-        f"Pass {argument}={value}.",
+        Words(f"{fewest} to {most} rows, or such a share of {most} rows", f"{fewest} to {most}"),
+        Cure(f"Pass {argument}={value}.", f"Choose --train-rows {most},all, or all alone."),
     )
 
 

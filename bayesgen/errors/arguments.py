@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Sequence
 
 from bayesgen.errors.kinds import InvalidArgument
-from bayesgen.errors.wording import listed
+from bayesgen.errors.wording import Words, listed
 
 
 def not_one_of(name: str, value: object, allowed: Sequence) -> InvalidArgument:
@@ -18,7 +18,9 @@ def not_one_of(name: str, value: object, allowed: Sequence) -> InvalidArgument:
     )
 
 
-def out_of_range(name: str, value: object, allowed: str, cure: str) -> InvalidArgument:
+def out_of_range(
+    name: str | Words, value: object, allowed: str | Words, cure: str | Words
+) -> InvalidArgument:
     """An argument is outside the values that `allowed` describes."""
     return InvalidArgument(
         "{name} is {value!r}; allowed: {allowed}.",

@@ -13,7 +13,7 @@ UNSEEN = (
     "{existing:listed 10}."
 )
 """A level is absent from the training rows."""
-OTHER_MODEL = "Use --model naive-bayes, or leave the column out by --drop."
+OTHER_MODEL = "Use --model naive-bayes, or leave the column out: --drop {column:option}."
 SIMILAR_IN_FILE = (
     "If they mean the same, write them alike in the file; if not, give them names that differ by "
     "more."

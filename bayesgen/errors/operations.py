@@ -9,7 +9,7 @@ COMPARE = "compare models on held-out rows: bg.compare({'one': ..., 'other': ...
 ALL_ROWS = Cure("Call fit with all rows.", "Fit all rows together by `bayesgen fit`.")
 
 
-def unsupported(what: str, reason: str, cure: str | Cure) -> UnsupportedOperation:
+def unsupported(what: str | Words, reason: str, cure: str | Cure) -> UnsupportedOperation:
     """Something is not possible, for a reason."""
     return UnsupportedOperation("{what}: {reason}.", cure, what=what, reason=reason)
 

@@ -21,8 +21,8 @@ from bayesgen.table import Table, read_marked_target, read_table
 MethodName = Literal["mle", "map", "exact", "nuts", "stacked"]
 Size = int | Literal["all"]
 METHODS = {"stacked": "stack", "exact": "exact Bayes", "map": "MAP", "mle": "MLE", "nuts": "NUTS"}
-NO_LEARNED_WEIGHT = ("mle", "map", "nuts")
-"""Methods that take a stated weight of rows without a class, and learn none."""
+NO_LEARNED_WEIGHT = ("mle", "map")
+"""Methods that take a stated weight of rows without a class, and learn none; nuts takes none."""
 RIVALS = ("frequencies", "logistic")
 FEW = 24
 """Training rows at which, by default, classifiers are compared too."""
@@ -159,8 +159,8 @@ def classifiers_by_method(
         methods: how to fit it; "stacked" is a stack of structures whatever the model.
         table: the table to fit.
         seed: of everything random.
-        unlabelled: weight of rows without a class, None if there are none; where it is learned,
-            methods that cannot are fitted to the other rows.
+        unlabelled: weight of rows without a class, None if there are none; nuts, and where it is
+            learned methods that cannot, are fitted to the other rows.
         nuts: settings of the sampler.
     """
     inference: dict = {**{name: name for name in METHODS}, "nuts": nuts or NUTS()}
@@ -173,7 +173,7 @@ def classifiers_by_method(
         inference, names = {**inference, "exact": "expected"}, {**METHODS, "exact": "Bayes"}
     found: dict[str, Classifier] = {}
     for method in sorted(methods, key=list(METHODS).index):
-        alone = unlabelled == "learn" and method in NO_LEARNED_WEIGHT
+        alone = method == "nuts" or (unlabelled == "learn" and method in NO_LEARNED_WEIGHT)
         options: dict = {"random_state": seed, "unlabelled": None if alone else unlabelled}
         found[names[method]] = (
             StackedClassifier(**options)

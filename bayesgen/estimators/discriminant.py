@@ -10,7 +10,6 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from bayesgen.classes import Spec as ClassPriorSpec
 from bayesgen.errors import Cure, InvalidData
 from bayesgen.errors.arguments import not_one_of
-from bayesgen.errors.data import OTHER_MODEL
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.column_blocks import Blocks
 from bayesgen.estimators.linear import discriminant_axes
@@ -103,20 +102,20 @@ class Discriminant(Classifier):
 
     def _require_numbers(self, table: Table) -> None:
         """Refuse columns of levels, but for numbers that are written as text."""
-        for column in table.columns:
-            if column.kind == "level" and not column.is_missing and are_words(column):
-                raise InvalidData(
-                    "column {column!r} holds the levels {levels:listed}, and {estimator} needs "
-                    "numbers.",
-                    Cure(
-                        "Pass bg.{estimator}(levels='indicators'), which encodes levels as 0 and "
-                        "1, or leave it out: X.drop(columns={column!r}).",
-                        OTHER_MODEL,
-                    ),
-                    column=column.name,
-                    levels=column.levels,
-                    estimator=type(self).__name__,
-                )
+        levels = [column for column in table.columns if column.kind == "level"]
+        names = [c.name for c in levels if not c.is_missing and are_words(c)]
+        if names:
+            raise InvalidData(
+                "{estimator} needs numbers, and {names:named column} {hold} categories.",
+                Cure(
+                    "Pass bg.{estimator}(levels='indicators'), which encodes levels as 0 and 1, or "
+                    "leave them out: X.drop(columns={names}).",
+                    "Use --model naive-bayes, or leave them out: --drop {names:option}.",
+                ),
+                names=names,
+                hold="hold" if len(names) > 1 else "holds",
+                estimator=type(self).__name__,
+            )
 
     def _derived_columns(self) -> dict[Name, Column]:
         if self.levels != "indicators":

@@ -50,6 +50,11 @@ LEARN = "learn"
 Weight = str | float | int | None
 """The argument unlabelled=: "learn", the weight of an unlabeled row, or None: refuse such rows."""
 
+WITHOUT_THEM = Cure(
+    "Leave these rows out: keep = pandas.notna(y); fit(X[keep], y[keep]).",
+    "Leave these rows out of the file.",
+)
+
 MOST_SAMPLED = 20_000
 """Unlabeled rows up to which inference="auto" samples labels: 4 x 1,200 sweeps of 10,000 rows of 10
 columns take half a minute (measured)."""
@@ -191,10 +196,11 @@ def distributions(seen: Sequence[TrainingRows], classes: np.ndarray, found: Join
     return out
 
 
-def refuse(what: str, why: str, cure: str = "") -> NoReturn:
+def refuse(what: str | Words, why: str, cure: str | Cure = WITHOUT_THEM) -> NoReturn:
     """Refuse rows without a label."""
-    cure = cure or "Leave these rows out: keep = pandas.notna(y); fit(X[keep], y[keep])."
-    raise unsupported(f"rows without a label, and {what}", why, cure)
+    raise unsupported(
+        Words("rows without a label, and ", "rows without a class, and ") + what, why, cure
+    )
 
 
 def _method(
@@ -211,13 +217,21 @@ def _method(
             refuse(part.title, "it has no closed form")
     if isinstance(method, NUTS):
         why = "it sums over their classes in programs of your own alone"
-        refuse("inference='nuts'", why, "Use inference='auto', which draws their labels.")
+        cure = Cure(
+            "Use inference='auto', which draws their labels.",
+            "Use --inference auto, which draws their labels.",
+        )
+        refuse(Words("inference='nuts'", "--inference nuts"), why, cure)
     if isinstance(method, MLE | MAP) and method.solver == "svi":
         refuse("inference='svi'", "gradients do not sum over their classes", "Use inference='map'.")
     if weight == LEARN and isinstance(method, MLE | MAP | Augmentation):
-        cure = "State it: unlabelled=1, or use inference='expected'."
+        cure = Cure(
+            "State it: unlabelled=1, or use inference='expected'.",
+            "State it, such as --unlabelled 0.1, or leave --inference out.",
+        )
         why = "their weight is learned by leave-one-out, which needs a closed form"
-        refuse(f"unlabelled='learn' with inference={inference!r}", why, cure)
+        python = f"unlabelled='learn' with inference={inference!r}"
+        refuse(Words(python, f"--unlabelled learn with --inference {inference}"), why, cure)
     if isinstance(weight, str) or not weight:
         expected = bool(weight)
     else:

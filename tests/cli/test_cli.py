@@ -5,7 +5,6 @@ import re
 
 import pyarrow as pa
 import pytest
-from pyarrow import parquet
 
 from bayesgen import LDA, QDA, NaiveBayes, datasets
 from bayesgen.cli import main
@@ -162,12 +161,6 @@ def test_help_has_examples(capsys):
     assert "--target" in text
 
 
-def test_numbers_beyond_all_bounds_are_refused_by_name(csv, capsys):
-    path = csv("x,y", "1,a", "1,b", "1e200,a", "2,b")
-    assert main(["compare", path, "--target", "y", *FAST]) == 1
-    assert "column 'x' holds 1e+200" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -239,27 +232,6 @@ def test_numbers_are_read_to_the_last_digit(csv, rng):
     numbers = rng.normal(size=1000) * 10.0 ** rng.integers(-20, 20, 1000)
     X, _ = read(csv("x,y", *(f"{number!r},a" for number in numbers.tolist())), "y")
     assert X["x"].to_pylist() == numbers.tolist()
-
-
-@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
-def test_cells_may_be_separated_in_any_usual_way(separator, csv):
-    lines = ['"a;b,|",y', "1.5,a", "2,b"]
-    X, y = read(csv(*(separator.join(line.rsplit(",", 1)) for line in lines)), "y")
-    assert (X["a;b,|"].to_pylist(), y.tolist()) == ([1.5, 2.0], ["a", "b"])
-
-
-def test_parquet_files_and_folders_are_read(tmp_path):
-    path = tmp_path / "rows.parquet"
-    parquet.write_table(pa.table({"x": [1, None], "y": [True, False]}), path)
-    X, y = read(str(path), "y")
-    assert X["x"].to_pylist() == [1, None]
-    assert y.tolist() == [True, False]
-    folder = tmp_path / "parts.parquet"
-    folder.mkdir()
-    for part, level in enumerate("ab"):
-        levels = pa.array([level, "c"]).dictionary_encode()
-        parquet.write_table(pa.table({"x": levels, "y": [0, 1]}), folder / f"{part}.parquet")
-    assert read(str(folder), "y")[0]["x"].to_pylist() == ["a", "c", "b", "c"]
 
 
 def test_a_file_goes_before_a_bundled_name(csv, tmp_path, monkeypatch):

@@ -184,35 +184,6 @@ def test_fit_by_sampling(tmp_path, capsys):
 
 
 @pytest.mark.filterwarnings("default")
-def test_predict_takes_absent_columns_as_missing_and_ignores_others(iris, tmp_path, capsys):
-    X, _ = bg.datasets.load_iris()
-    X.drop(columns="petal_width").assign(extra="x").to_csv(tmp_path / "rows.csv", index=False)
-    capsys.readouterr()
-    assert run("predict", iris, tmp_path / "rows.csv", "--out", tmp_path / "p.parquet") == 0
-    output = capsys.readouterr()
-    printed = [line for line in output.err.splitlines() if line.startswith("note: the file lacks")]
-    assert len(printed) == 1 and "the column 'petal_width'; it counts as missing" in printed[0]
-    found = parquet.read_table(tmp_path / "p.parquet").to_pandas()
-    expected = bg.load(iris).predict_proba(X.assign(petal_width=np.nan))
-    np.testing.assert_array_equal(found.filter(like="probability_"), expected)
-
-
-@pytest.mark.parametrize("container", ["array", "frame of numbers"])
-def test_predict_matches_columns_without_text_names_by_position(container, tmp_path, rng, capsys):
-    X = rng.normal(size=(40, 3))
-    frame = X if container == "array" else pd.DataFrame(X)
-    clf = bg.NaiveBayes().fit(frame, np.arange(40) % 2)
-    clf.save(tmp_path / "m.bgm")
-    names = ["p", "q", "r"] if container == "array" else ["0", "1", "2"]
-    pd.DataFrame(X, columns=names).to_csv(tmp_path / "rows.csv", index=False)
-    assert (
-        run("predict", tmp_path / "m.bgm", tmp_path / "rows.csv", "--out", tmp_path / "p.csv") == 0
-    )
-    found = csv.read_csv(tmp_path / "p.csv").to_pandas()
-    np.testing.assert_allclose(found["probability_1"], clf.predict_proba(frame)[:, 1], rtol=1e-12)
-
-
-@pytest.mark.filterwarnings("default")
 def test_predict_notes_new_levels_once(tmp_path, rng, capsys):
     frame = passengers(rng).drop(columns="key")
     frame.to_csv(tmp_path / "rows.csv", index=False)
@@ -259,20 +230,6 @@ def test_predict_writes_draws_as_lists(tmp_path, capsys):
     np.testing.assert_allclose(np.stack(found["draws_virginica"].to_numpy()), expected, atol=1e-12)
 
 
-def test_fit_reads_a_folder_and_names_a_truncated_file(tmp_path, capsys):
-    table = pa.Table.from_pandas(pd.concat(bg.datasets.load_iris(), axis=1), preserve_index=False)
-    for i in range(3):
-        parquet.write_table(table.slice(50 * i, 50), tmp_path / f"{i}.parquet")
-    out = tmp_path / "m.bgm"
-    assert run("fit", tmp_path / "*.parquet", "--target", "species", *NAIVE, "--out", out) == 0
-    assert "150 rows" in capsys.readouterr().out
-    whole = (tmp_path / "1.parquet").read_bytes()
-    (tmp_path / "1.parquet").write_bytes(whole[:-9])
-    arguments = ("fit", tmp_path / "*.parquet", "--target", "species", "--out", tmp_path / "n.bgm")
-    assert "1.parquet' as a table: " in refused(capsys, *arguments)
-    assert not (tmp_path / "n.bgm").exists()
-
-
 def refused(capsys, *arguments, code=1):
     capsys.readouterr()
     assert run(*arguments) == code
@@ -297,13 +254,6 @@ def test_fit_and_predict_wrong_usage_exits_with_2(iris, tmp_path, capsys):
         assert f"bayesgen {command} " in capsys.readouterr().out.split("Examples:")[1]
 
 
-def test_predict_refuses_files_that_hold_no_model(tmp_path, capsys):
-    (tmp_path / "rows.csv").write_text("a,b\n1,2\n")
-    printed = refused(capsys, "predict", tmp_path / "rows.csv", "iris")
-    assert "is a text file, not a model saved by bayesgen; nothing in it was run" in printed
-    assert "there is no such file" in refused(capsys, "predict", tmp_path / "no.bgm", "iris")
-
-
 def test_predict_refuses_data_that_the_model_cannot_read(iris, tmp_path, capsys):
     path = tmp_path / "rows.csv"
     path.write_text("sepal_length,sepal_width,petal_length,petal_width\n5.1,3.5,long,0.2\n")
@@ -324,16 +274,11 @@ def test_predict_refuses_data_that_the_model_cannot_read(iris, tmp_path, capsys)
 def test_fit_refuses_rows_in_one_sentence(tmp_path, capsys):
     out, path = tmp_path / "m.bgm", tmp_path / "rows.csv"
     for text, arguments, sentence in (
-        ("a,y\n1,u\n2,v\n", (), "which column of .* holds the classes? Add --target"),
-        ("a,y\n1,u\n2,v\n", ("--target", "z"), "has no column 'z'"),
         ("a,y\n1,u\n2,u\n", ("--target", "y"), "the column of classes has 1 class, 'u'"),
         ("a,y\n1,u\n2,\n", ("--target", "y"), "the column of classes has 1 class, 'u'"),
         ("a,y\n1,\n2,\n", ("--target", "y"), "the column of classes has 0 classes"),
         ("a,y\n", ("--target", "y"), "has column names but no rows"),
-        ("", ("--target", "y"), "cannot read .* as a table: CSV parse error: Empty CSV file"),
         ("a,a,y\n1,2,u\n", ("--target", "y"), "columns named"),
-        ("a,y\nx,u\nz,v\n", ("--target", "y", "--model", "qda"), "QDA needs numbers"),
-        ("a,y\n1.5,u\n2,v\n", ("--target", "y", "--model", "joint-table"), "column 'a'"),
     ):
         path.write_text(text)
         printed = refused(capsys, "fit", path, "--out", out, *arguments)
@@ -426,21 +371,11 @@ def test_predict_reads_levels_for_a_model_of_indicators(rows, tmp_path, capsys):
     np.testing.assert_allclose(found, clf.predict_proba(X)[:, 1], atol=1e-12)
 
 
-def test_compare_includes_a_stack(rows, capsys):
-    arguments = ("compare", rows, "--target", "survived", "--columns", "age", "--cv", 3, "--json")
-    arguments = (*arguments, "--methods", "stacked,exact", "--rivals", "none")
-    assert run(*arguments, "--train-rows", "all") == 0
-    found = json.loads(capsys.readouterr().out)
-    assert [c["classifier"] for c in found["classifiers"]] == ["stack", "exact Bayes"]
-    assert found["model"].startswith("naive Bayes: ")
-    assert 0 < found["classifiers"][0]["log_loss"] < 0.7
-
-
 @pytest.mark.slow
 def test_report_of_a_saved_stack(rows, fitted, capsys):
     page = fitted.parent / "page.html"
     arguments = ("report", rows, "--target", "survived", "--html", page)
-    assert run(*arguments, "--fitted", fitted) == 0
+    assert run(*arguments, "--fitted", fitted, "--cv", 2) == 0
     text = page.read_text(encoding="utf-8")
     assert "<h2>Verdict</h2>" in text and "A point estimate" not in text
     assert all(name in text for name in bg.load(fitted).members_)

@@ -18,10 +18,11 @@ from bayesgen.cli import run
 print("ready", file=sys.stderr, flush=True)
 run()
 """
-COMMANDS = (
-    ("compare", "titanic_passengers", "--methods", "stacked,nuts", "--draws", "9999"),
-    ("fit", "iris", "--model", "lda", "--inference", "nuts", "--draws", "99999", "--out", "m.bgm"),
-)
+COMMANDS = {
+    "compare": "compare titanic_passengers --methods stacked,nuts --draws 9999",
+    "fit": "fit iris --model lda --inference nuts --draws 99999 --out m.bgm",
+}
+MOMENTS = [f"{name} {seconds}" for name in COMMANDS for seconds in (0.05, 1, 2, 3, 5)]
 LOST = """
 import gc, signal, sys, time
 from bayesgen import cli
@@ -66,12 +67,12 @@ def started(code, folder, *arguments):
     return subprocess.Popen(command, **pipes, cwd=folder, text=True)
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=["compare", "fit"])
-@pytest.mark.parametrize("seconds", fast_only([], [0.05, 1.0, 2.0, 3.0, 5.0], slow=[0.05, 3.0]))
-def test_ctrl_c_always_ends(command, seconds, tmp_path):
-    process = started(CODE, tmp_path, *command)
+@pytest.mark.parametrize("moment", fast_only([], MOMENTS, slow=["fit 0.05", "compare 3"]))
+def test_ctrl_c_always_ends(moment, tmp_path):
+    name, seconds = moment.split()
+    process = started(CODE, tmp_path, *COMMANDS[name].split())
     assert process.stderr.readline() == "ready\n"
-    time.sleep(seconds)
+    time.sleep(float(seconds))
     process.send_signal(signal.SIGINT)
     assert ended(process) == ""
     assert not list(tmp_path.iterdir())

@@ -1,7 +1,5 @@
 """How the command line reads files: dialects of CSV, columns to leave out, and other formats."""
 
-import zipfile
-
 import pytest
 
 from bayesgen import load
@@ -96,11 +94,3 @@ def test_files_that_are_no_csv_are_refused_with_a_cure(content, words, tmp_path,
     error = capsys.readouterr().err
     assert words in error and error.count("\n") == 1
     assert "iconv -f utf-16 -t utf-8" in error or "Save its sheet as CSV" in error
-
-
-def test_a_zipped_workbook_is_recognized_by_its_first_bytes(tmp_path, capsys):
-    path = tmp_path / "rows.xlsx"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("xl/workbook.xml", "<workbook/>")
-    assert main(["fit", str(path), "--target", "y", "--out", str(tmp_path / "m.bgm")]) == 1
-    assert "is an Excel workbook" in capsys.readouterr().err

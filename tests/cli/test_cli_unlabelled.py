@@ -44,13 +44,14 @@ def test_fit_is_that_of_the_library(write, weight, batch, capsys):
     assert sum(facts["classes"].values()) == 10
 
 
+@pytest.mark.filterwarnings("default")
 def test_facts_and_notes_say_how_many_there_are(write, capsys):
     path, out = write(np.where(BLANK, -1, CODES))
     # beside two classes of the file, though not of every batch
     assert main(["fit", path, *LDA, *out, "--batch", "10"]) == 0
     printed = capsys.readouterr()
     assert "no class  40 rows, mean weight 0." in printed.out
-    assert "column 'species' holds -1 in 40 rows, beside 0, 1, 2" in printed.err
+    assert "the column of classes holds -1 in 40 of 50 rows, beside 0, 1, 2" in printed.err
     assert bg.load(out[1]).classes_.tolist() == [0, 1, 2]
 
 
@@ -77,6 +78,8 @@ def test_a_method_that_learns_no_weight_needs_one(write, capsys):
     assert main(["fit", path, *LDA, *out, "--inference", "mle"]) == 1
     assert "State it, such as --unlabelled 0.1" in capsys.readouterr().err
     assert main(["fit", path, *LDA, *out, "--inference", "mle", "--unlabelled", "0.1"]) == 0
+    assert main(["fit", path, *LDA, *out, "--inference", "nuts", "--unlabelled", "0.1"]) == 1
+    assert "Use --inference auto" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("weight", ["-1", "nan", "inf", "much"])

@@ -46,9 +46,3 @@ def test_more_columns_than_rows_under_a_proper_prior(rng):
     for make in (bg.NaiveBayes, bg.LDA, bg.QDA):
         accuracy = make().fit(X, y).score(new, np.arange(200) % 2)
         assert accuracy > 0.8
-
-
-def test_names_of_two_columns_alike():
-    X = pd.DataFrame(np.ones((6, 2)), columns=["a", "a"])
-    with pytest.raises(errors.InvalidData, match="more than one column named 'a'"):
-        bg.NaiveBayes().fit(X, Y)
