@@ -77,7 +77,7 @@ def _lanes(density: LogDensity, trees: list[dict], chains: Chains, seed: int) ->
     trees = [trees[i % used] for i in range(chains.lanes)]
     with jax.enable_x64(True):
         start, advance, values = side_by_side(
-            compiled(density, chains.warmup, chains.target_accept)
+            compiled(density, chains.warmup, (("target_accept_prob", chains.target_accept),))
         )
         whole = jax.tree.map(lambda *leaves: np.stack([np.asarray(v) for v in leaves]), *trees)
         keys = jax.random.split(jax.random.key(seed), (chains.lanes, 1))
