@@ -503,9 +503,9 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         a row that is impossible under every class gets the class prior, with a warning.
 
         For sources that are read part by part (see `fit`) the result is a pyarrow RecordBatchReader
-        with the columns probability_K, or a LazyFrame for a LazyFrame; columns that the classifier
-        does not use are ignored. Intervals have the columns lower_K and upper_K; draws are the list
-        columns draws_K and weight.
+        with the columns probability_K; columns that the classifier does not use are ignored.
+        Intervals have the columns lower_K and upper_K; draws are the list columns draws_K and
+        weight.
         """
         return class_probabilities(*predict.joint_and_prior(*self._encode_rows(X)))
 
