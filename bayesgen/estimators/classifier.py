@@ -416,7 +416,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
                 seed,
                 unseen=self.unseen,
             )
-            state, posterior, self._shares = found.state, found.posterior, found.labels
+            state, posterior, self._shares = found.state, Posterior(found.components), found.labels
             if self.temper is not None or self.missing == "learn":
                 posterior = state.tempered(
                     posterior, self.temper, self.class_prior, seen, unseen=self.unseen
@@ -1233,7 +1233,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         It is 1 without tempering. At 2 the evidence is halved because features are redundant; the
         untempered probabilities would be overconfident.
         """
-        return 1 / self._fitted_posterior().power
+        return 1 / self._fitted_posterior().readout.power
 
     @property
     def unlabelled_weight_(self) -> float:

@@ -14,7 +14,7 @@ from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.judged_rows import JudgedRows
 from bayesgen.estimators.training_rows import TrainingRows, joined, one_each, together
 from bayesgen.inference import Posterior, class_probabilities
-from bayesgen.inference.posterior import take_rows
+from bayesgen.inference.components import take_rows
 from bayesgen.inference.scores import Scores, likelihood_of
 from bayesgen.typing import Joint, Labels
 
@@ -78,7 +78,7 @@ def held_out(
     posterior = fitted_posterior(member)
     labelled = [rows.labelled for rows in own]
     encoded = joined([rows.encode(member.state_.schema, member.unseen) for rows in labelled])
-    able = posterior.is_marginal(take_rows(encoded, judged), len(judged))
+    able = posterior.components.is_marginal(take_rows(encoded, judged), len(judged))
     if member.inference_ in ("exact", "expected"):
         codes, weight = together(own, member.classes_)
         scores = member.state_.leave_one_out(
