@@ -1,7 +1,7 @@
 """Diagnostics of a fitted classifier: simulated rows, arviz export, leave-one-out scores."""
 
 import dataclasses
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -159,9 +159,9 @@ class Fitted:
 
     def left_out(self, encoded: Encoded, y: Labels, weight: Weights) -> diagnose.LeaveOneOut:
         """Return the log densities of the rows of the fit, each given the others."""
-        draws = self.posterior.components
-        if isinstance(draws, Draws) and draws.reweighable:
-            return diagnose.left_out_by_importance(draws, encoded, y, weight)
+        components = self.posterior.components
+        if components.reweighable:
+            return diagnose.left_out_by_importance(cast(Draws, components), encoded, y, weight)
         scores = self.state.leave_one_out(
             self.class_prior, self.posterior.reader, encoded, y, weight, weight
         )

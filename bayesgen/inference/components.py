@@ -134,6 +134,11 @@ class Components(abc.ABC):
     def shifted(self, origin: dict[str, np.ndarray]) -> "Components":
         """Return the posterior for rows shifted by the origin, in the user's units."""
 
+    @property
+    def reweighable(self) -> bool:
+        """Whether importance sampling can reweight draws to leave a row out."""
+        return False
+
     def require_leave_one_out(self, what: str, otherwise: str | None = None) -> None:
         """Raise unless rows can be left out exactly, which requires a closed form.
 
@@ -164,7 +169,8 @@ class Components(abc.ABC):
 
     def require_loo(self) -> None:
         """Raise unless rows can be left out, exactly or by reweighting draws."""
-        self.require_leave_one_out("loo()")
+        if not self.reweighable:
+            self.require_leave_one_out("loo()")
 
     # -- draws -----------------------------------------------------------------------------------
 

@@ -67,16 +67,8 @@ class Draws(Components):
 
     @property
     def reweighable(self) -> bool:
-        """Whether importance sampling can leave a row out: draws of NUTS.
-
-        Where joint blocks miss cells `Expected` is used instead.
-        """
+        """Whether these are draws of NUTS; where joint blocks miss cells `Expected` is used."""
         return self.report.method == "nuts"
-
-    def require_loo(self) -> None:
-        """Raise unless the draws can be reweighted."""
-        if not self.reweighable:
-            super().require_loo()
 
     def point_params(self) -> dict[str, Params] | None:
         """Return the one draw by owner; None of several."""

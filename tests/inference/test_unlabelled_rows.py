@@ -122,16 +122,16 @@ def test_rows_without_a_label_count_for_their_classes():
 def test_labels_are_averaged_over_every_draw_a_few_rows_at_once(monkeypatch):
     clf = fitted(unlabelled=1)
     posterior, encoded, n_rows = clf._encode_rows(TABLE[4:])
-    n_draws, held = int(np.prod(posterior.components.shape)), []
-    each_log_joint = type(posterior.components).each_log_joint
+    draws, held = posterior.components, []
+    n_draws, each_log_joint = int(np.prod(draws.shape)), type(draws).each_log_joint
 
     def counted(self, encoded, n_rows):
         held.append(each_log_joint(self, encoded, n_rows))
         return held[-1]
 
-    monkeypatch.setattr(type(posterior.components), "each_log_joint", counted)
+    monkeypatch.setattr(type(draws), "each_log_joint", counted)
     monkeypatch.setattr(unlabelled_rows, "FLOATS", 3 * n_draws * 2)
-    labels = unlabelled_rows.mean_labels(posterior, encoded, n_rows)
+    labels = unlabelled_rows.mean_labels(draws, encoded, n_rows)
     assert [len(joint) for joint in held] == [3, 3, 2]
     # by the definition, of the draws themselves
     params = clf.posterior_.components.params

@@ -274,7 +274,11 @@ def with_large_share(text):
             {},
             "several lists of classes",
         ),
-        (None, {"fitted/readout/pool/share.npy": npy(np.ones(2))}, "do not sum|along its prior axis"),
+        (
+            None,
+            {"fitted/readout/pool/share.npy": npy(np.ones(2))},
+            "do not sum|along its prior axis",
+        ),
         (
             None,
             {"fitted/left_out/log_proba.npy": npy(np.zeros((150, 2)))},

@@ -135,11 +135,11 @@ def test_copies_answer_alike(by_map):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::bayesgen.errors.LowSampleSize")  # of 120 draws
 def test_draws_answer_what_other_draws_do(by_nuts, capfd):
-    posterior = by_nuts.posterior_
-    assert posterior.shape == (2, 60) and by_nuts.inference_ == "nuts"
-    assert posterior.params["program"]["mean"].shape == (2, 60, 3, 2)
-    assert posterior.params["program"]["mean"].dtype == np.float64
-    assert set(posterior.sample_stats) == set(STATS)
+    draws = by_nuts.posterior_.components
+    assert draws.shape == (2, 60) and by_nuts.inference_ == "nuts"
+    assert draws.params["program"]["mean"].shape == (2, 60, 3, 2)
+    assert draws.params["program"]["mean"].dtype == np.float64
+    assert set(draws.sample_stats) == set(STATS)
     proba = by_nuts.predict_proba(X)
     interval = by_nuts.predict_interval(X, 0.8)
     assert (interval[..., 0] < interval[..., 1]).all()
@@ -147,7 +147,7 @@ def test_draws_answer_what_other_draws_do(by_nuts, capfd):
     np.testing.assert_allclose(drawn["weight"].sum("draw"), 1)
     mean = (drawn * drawn["weight"]).sum("draw")
     np.testing.assert_allclose(mean, proba, atol=1e-12)
-    values = posterior.values
+    values = draws.values
     densities = np.stack([[normal(X, m) for m in means] for means in values["mean"]])
     joint = densities + np.log(values["probs"])[:, :, None]
     expected = np.logaddexp.reduce(joint, axis=0).T - np.log(120)
