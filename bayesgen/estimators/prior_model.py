@@ -69,7 +69,7 @@ class PriorSample:
     classes: np.ndarray
     observed: tuple[object, object]
     model: "PriorModel"
-    draws: Draws
+    draws: ParameterDraws
 
     def __repr__(self) -> str:
         """Name the parameters."""
