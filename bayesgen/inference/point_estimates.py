@@ -18,7 +18,6 @@ from bayesgen.classes import ClassPrior
 from bayesgen.errors import Cure, Words
 from bayesgen.errors.operations import unsupported
 from bayesgen.inference.draws import Draws, point_estimate
-from bayesgen.inference.laplace import Flat, lowest
 from bayesgen.inference.log_density import (
     MAP_TERMS,
     MLE_TERMS,
@@ -28,11 +27,17 @@ from bayesgen.inference.log_density import (
     nested,
     total,
 )
-from bayesgen.inference.missing import complete_statistics, em, missing_cells
-from bayesgen.inference.newton import STOPPED, OptimumReport
+from bayesgen.inference.missing import (
+    STOPPED,
+    OptimumReport,
+    complete_statistics,
+    em,
+    missing_cells,
+)
 from bayesgen.inference.report import Report
 from bayesgen.likelihoods import Likelihood, Repair, Statistics
 from bayesgen.model import Model, ModelStatistics
+from bayesgen.optimize import Flat, lbfgs
 from bayesgen.problem import Problem
 from bayesgen.program import ONE_PROGRAM
 from bayesgen.typing import Params, Traceable
@@ -263,7 +268,7 @@ def _polished(look: Callable, tree: dict, start: Traceable) -> tuple[dict[str, n
         (height, _), slope = look(u, tree)
         return -float(height), -np.asarray(slope)
 
-    end = lowest(neg_log_density, np.asarray(start), REACH)
+    end = lbfgs(neg_log_density, np.asarray(start), REACH)
     (_, values), slope = jax.device_get(look(end, tree))
     return values, float(np.linalg.norm(slope))
 
