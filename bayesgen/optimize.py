@@ -6,6 +6,7 @@ alone. `mixture_weights` are the proportions of a mixture of known densities.
 """
 
 import abc
+import contextlib
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -213,8 +214,8 @@ def newton_cg(point: Point) -> tuple[Point, bool, int]:
         if gain >= least / 4:
             return best, True, steps
         best, least = point, gain
-        moved = _moved(point, direction)
-        if moved is None or not moved.value >= point.value - noise:
+        moved = _higher(point, direction, -noise)
+        if moved is None:
             return point, True, steps
         if np.abs(direction).max() <= LAST:
             return moved, True, steps
@@ -243,26 +244,17 @@ def _direction(point: Point, tolerance: float) -> Flat:
     return direction
 
 
-def _higher(point: Point, direction: Flat, noise: float) -> Point | None:
-    """Return a point along the direction that is higher by more than rounding, or None."""
-    share = min(1.0, LONGEST / np.abs(direction).max())
+def _higher(point: Point, direction: Flat, rise: float) -> Point | None:
+    """Return a point along the direction that is higher by more than a rise, or None."""
+    share = LONGEST / max(np.abs(direction).max(), LONGEST)
     while share > SHORTEST:
-        moved = _moved(point, share * direction)
-        if moved is not None and moved.value > point.value + noise:
-            return moved
+        with contextlib.suppress(np.linalg.LinAlgError), np.errstate(all="ignore"):
+            moved = point.moved(share * direction)
+            # infinite values come from matrices that are singular to rounding
+            if np.isfinite(moved.value) and moved.value > point.value + rise:
+                return moved
         share /= 4
     return None
-
-
-def _moved(point: Point, direction: Flat) -> Point | None:
-    """Return the point in that direction, or None if its covariance is singular to rounding."""
-    try:
-        with np.errstate(all="ignore"):
-            moved = point.moved(direction)
-    except np.linalg.LinAlgError:
-        return None
-    # infinite values come from matrices that are singular to rounding
-    return moved if np.isfinite(moved.value) else None
 
 
 # -- gradients alone -------------------------------------------------------------------------------

@@ -249,7 +249,14 @@ def optimize(
     with jax.enable_x64(True):
         centres = complete_statistics(model, statistics)
         tree = jax.tree.map(jnp.asarray, arrays(model, statistics, centres))
-        values, gradient = _polished(look, tree, run(tree))
+
+        def neg_log_density(u: Flat) -> tuple[float, Flat]:
+            (height, _), slope = look(u, tree)
+            return -float(height), -np.asarray(slope)
+
+        end = lbfgs(neg_log_density, np.asarray(run(tree)), REACH)
+        (_, values), slope = jax.device_get(look(end, tree))
+        gradient = float(np.linalg.norm(slope))
     if not np.isfinite(gradient):
         raise unsupported(
             "Optimization by gradients",
@@ -258,19 +265,6 @@ def optimize(
             "Use solver='auto' where it has a closed form, or state a stronger prior.",
         )
     return nested(values, model), gradient
-
-
-def _polished(look: Callable, tree: dict, start: Traceable) -> tuple[dict[str, np.ndarray], float]:
-    """Return the parameters where a descent from a start ends, and the gradient's norm there."""
-    import jax
-
-    def neg_log_density(u: Flat) -> tuple[float, Flat]:
-        (height, _), slope = look(u, tree)
-        return -float(height), -np.asarray(slope)
-
-    end = lbfgs(neg_log_density, np.asarray(start), REACH)
-    (_, values), slope = jax.device_get(look(end, tree))
-    return values, float(np.linalg.norm(slope))
 
 
 @functools.lru_cache(maxsize=32)
