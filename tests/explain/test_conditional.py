@@ -9,7 +9,7 @@ from paces import fast_only
 from scipy import stats
 
 import bayesgen as bg
-from bayesgen.errors import InvalidArgument, UnsupportedOperation
+from bayesgen.errors import UnsupportedOperation
 from bayesgen.explain.conditional import mixture_moments
 
 ERRORS = 5.0
@@ -167,10 +167,3 @@ def test_bins_are_refused():
     clf = bg.NaiveBayes(bg.Categorical(), bins="auto").fit(X, y)
     with pytest.raises(UnsupportedOperation, match="bins"):
         clf.conditional(X.assign(sepal_width=np.nan))
-
-
-@pytest.mark.parametrize(("argument", "value"), [("prob", 1.5), ("draws", 1)])
-def test_arguments_are_validated(argument, value):
-    X, y = bg.datasets.load_iris()
-    with pytest.raises(InvalidArgument, match=f"^{argument} is "):
-        bg.LDA().fit(X, y).conditional(X, **{argument: value})

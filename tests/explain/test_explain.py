@@ -275,7 +275,6 @@ def test_equal_weights_of_subsets_break_the_sum(monkeypatch):
         ({"against": "setosa"}, "target is None; allowed: 'versicolor', 'virginica'"),
         ({"target": "setosa", "against": "setosa"}, "target is 'setosa'"),
         ({"order": "rows"}, "order is 'rows'"),
-        ({"interval": 1.5}, "interval is 1.5"),
         ({"interval": "orders"}, "order='shapley'"),
     ],
 )
