@@ -155,7 +155,7 @@ def test_predict_ends_quietly_when_its_reader_stops(iris, tmp_path):
     assert process.wait() == 0
 
 
-@pytest.mark.parametrize("model", ["lda", "qda", "joint-table", "bag-of-words"])
+@pytest.mark.parametrize("model", ["qda", "joint-table", "bag-of-words"])
 def test_fit_and_predict_of_every_model(model, tmp_path, rng, capsys):
     data, out = tmp_path / "rows.csv", tmp_path / "m.bgm"
     X = pd.DataFrame(rng.poisson(1.5, (60, 3)), columns=list("abc")).clip(1, 3)
@@ -164,7 +164,6 @@ def test_fit_and_predict_of_every_model(model, tmp_path, rng, capsys):
     assert run("fit", data, "--target", "y", "--model", model, "--out", out) == 0
     assert run("predict", out, data, "--out", tmp_path / "p.parquet") == 0
     kinds = {
-        "lda": bg.LDA,
         "qda": bg.QDA,
         "joint-table": bg.JointTable,
         "bag-of-words": bg.BagOfWords,

@@ -12,7 +12,6 @@ from unlabelled_cases import FEW, MODELS, TABLE, few_labels, fitted, harmless
 import bayesgen as bg
 from bayesgen.errors import BayesgenWarning, UnlabelledHurts, UnsupportedOperation
 from bayesgen.inference import unlabelled_weights
-from bayesgen.likelihoods import Normal
 from bayesgen.model import model_statistics
 
 # -- learned weights -------------------------------------------------------------------------------
@@ -261,16 +260,6 @@ def test_missing_cells_texts_and_joint_tables():
     levels = T[["sex", "passengerClass"]].iloc[:300]
     table = bg.JointTable().fit(levels, np.where(np.arange(300) < 60, t[:300], None))
     assert table.label_distributions_.shape == (300, 2)
-
-
-def test_densities_do_not_change_rows():
-    x = np.array([[0.5], [np.nan], [2.0]])
-    before = x.copy()
-    for family in (Normal(mean=0.0, variance=1.0), bg.MultivariateNormal(mean=0.0, scale=1.0)):
-        statistics = family.statistics(x[:1], np.zeros(1, int), np.ones(1), n_classes=1)
-        score = family.complete(statistics).posterior(statistics).predictive()
-        np.testing.assert_array_equal(score(x), score(x))
-        np.testing.assert_array_equal(x, before)
 
 
 # -- what is refused -------------------------------------------------------------------------------

@@ -414,8 +414,6 @@ def test_weights_are_repeated_rows(fitted, population):
         ({"prior": np.nan}, InvalidArgument),
         ({"prior": True}, InvalidArgument),
         ({"method": "emq"}, InvalidArgument),
-        ({"draws": 0}, InvalidArgument),
-        ({"random_state": "x"}, InvalidArgument),
         ({"sample_weight": np.full(90, 0.5)}, InvalidData),
         ({"sample_weight": np.zeros(90)}, InvalidData),
         ({"sample_weight": np.ones(3)}, InvalidData),
