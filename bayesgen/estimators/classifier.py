@@ -1207,8 +1207,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
                 "Pass them: {what}(X, y).",
                 what=what,
             )
-        (rows,) = self._training
-        return rows.X, rows.y, rows.sample_weight
+        return self._training[0].passed()
 
     @property
     def posterior_(self) -> Posterior:

@@ -11,9 +11,7 @@ from sklearn.utils import _safe_indexing
 from bayesgen.errors import BayesgenError
 from bayesgen.errors.data import too_few_classes
 from bayesgen.schema import Column, Schema
-from bayesgen.table import (
-    Table,
-)
+from bayesgen.table import Table, as_frame
 from bayesgen.typing import Encoded, Labels, Traceable, Weights
 
 UNLABELLED = -1
@@ -68,12 +66,12 @@ class TableEncoder:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class TrainingRows:
-    """Training rows of one call of fit or partial_fit.
+    """Training rows of one call of fit or partial_fit, or of several together.
 
-    X, y, sample_weight: as they were passed. table, codes, weight: as they were read, rows of
-    weight 0 left out. classes: the distinct labels, sorted, which the codes are positions in;
-    a row without a label has the code UNLABELLED. kept: positions in X of the rows that were not
-    left out; None: all.
+    X, y, sample_weight: as they were passed in one call; X is None of several. table, codes,
+    weight: as they were read, rows of weight 0 left out. classes: the distinct labels, sorted,
+    which the codes are positions in; a row without a label has the code UNLABELLED. kept: positions
+    in X of the rows that were not left out; None: all.
     """
 
     X: object
@@ -144,6 +142,21 @@ class TrainingRows:
         """Return the rows without cached encodings, and without cells unless requested."""
         return dataclasses.replace(self, table=self.table if table else NO_CELLS)
 
+    def as_data(self) -> "TrainingRows":
+        """Return the rows as a file holds them: what was read, not what was passed."""
+        table = dataclasses.replace(self.table, columns=tuple(self.table.columns), matrix=None)
+        return TrainingRows(None, None, None, table, self.codes, self.weight, self.classes)
+
+    def require_consistent(self) -> None:
+        """Raise ValueError unless cells, labels and weights are those of the same rows."""
+        sizes = {self.table.n_rows, *(len(column.values) for column in self.table.columns)}
+        if sizes | {len(self.codes), len(self.weight)} != {self.table.n_rows}:
+            raise ValueError("its rows have cells, labels or weights of other rows")
+        columns = [column for column in self.table.columns if column.kind == "level"]
+        codes = [(self.codes, self.classes), *((c.values, c.levels) for c in columns)]
+        if any(((code < -1) | (code >= len(names))).any() for code, names in codes):
+            raise ValueError("its rows have levels or classes that are not named")
+
     def only(self, where: np.ndarray) -> "TrainingRows":
         """Return some of the rows, as if they alone had been read."""
         kept = where if self.kept is None else self.kept[where]
@@ -154,16 +167,23 @@ class TrainingRows:
         return dataclasses.replace(self, table=self.table.only(where), kept=kept, **parts)
 
     def codes_among(self, classes: np.ndarray) -> Labels:
-        """Return the position of each label among classes, sorted, that hold those of the rows.
-
-        Every row must have a label (see `labelled`).
-        """
+        """Return the position of each label among classes, sorted, that hold those of the rows."""
         index = np.searchsorted(classes, self.classes)
-        return self.codes if len(index) == len(classes) else index[self.codes]
+        same = len(index) == len(classes)
+        return self.codes if same else np.append(index, UNLABELLED)[self.codes]
 
     def raw(self) -> object:
         """Return X without the rows that were left out."""
+        if self.X is None:
+            return as_frame(self.table)
         return self.X if self.kept is None else _safe_indexing(self.X, self.kept)
+
+    def passed(self) -> tuple[object, object, object]:
+        """Return rows, labels and weights as they were passed, or could have been in one call."""
+        if self.X is not None:
+            return self.X, self.y, self.sample_weight
+        labels = np.array([*self.classes.tolist(), None], dtype=object)
+        return self.raw(), labels[self.codes], self.weight
 
 
 def together(seen: Sequence[TrainingRows], classes: np.ndarray) -> tuple[Labels, Weights]:

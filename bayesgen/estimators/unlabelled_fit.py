@@ -184,12 +184,7 @@ def distributions(seen: Sequence[TrainingRows], classes: np.ndarray, found: Join
             "classifier that was fitted in parts, copied or loaded keeps none.",
             "Call fit with all rows.",
         )
-    parts = []
-    for rows in seen:
-        codes, there = rows.codes.copy(), rows.codes != UNLABELLED
-        codes[there] = rows.labelled.codes_among(classes)
-        parts.append(codes)
-    every = np.concatenate(parts)
+    every = np.concatenate([rows.codes_among(classes) for rows in seen])
     out = (every[:, None] == np.arange(len(classes))).astype(float)
     if found is not None:
         out[every == UNLABELLED] = found

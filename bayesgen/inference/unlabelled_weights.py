@@ -75,6 +75,8 @@ CELL_STEPS = 2
 """Steps of EM over missing cells in each of these steps: six in all, where `missing` takes five."""
 BATCH_FLOATS = 500_000
 """Numbers in the statistics of all rows of a batch: 4 MB, which a third-level cache holds."""
+DIGITS = 9
+"""Decimals of scores above which they differ by more than rounding."""
 FEWEST_DRAWS = 50
 """Draws of each weight at least."""
 
@@ -233,10 +235,13 @@ def _logs_without(
 def _folds(scores: Scores, rows: LabelledRows, number: int) -> list[Int[np.ndarray, " fold"]]:
     """Return positions of the rows of each fold, which does not depend on the order of the rows.
 
-    scores: of the rows, by whose log p(x_i, y_i) they are dealt to the folds in turn. number: of
-    folds at most.
+    scores: of the rows, by whose log p(x_i, y_i) they are dealt to the folds in turn; where it is
+        equal up to rounding, by the scores of all classes, and of the parts, in any order of these.
+    number: of folds at most.
     """
-    order = np.argsort(scores.joint[np.arange(len(rows.y)), rows.y], kind="stable")
+    own = scores.joint[np.arange(len(rows.y)), rows.y]
+    parts = np.square(scores.parts).sum(axis=1)
+    order = np.lexsort(np.round([*parts.T, *scores.joint.T, own], DIGITS))
     return [order[start::number] for start in range(min(number, len(order)))]
 
 

@@ -149,7 +149,6 @@ def test_more_rows_of_a_level_than_there_were():
     [
         (partial(bg.NaiveBayes, power_transform=True), "power_transform=True is learned"),
         (partial(bg.NaiveBayes, temper="learn"), "temper='learn' is learned"),
-        (partial(bg.StackedClassifier, [bg.LDA()], progress=False), "the weights of a stack"),
     ],
 )
 def test_what_rests_on_single_rows_does_not_forget(make, sentence, iris):

@@ -1,7 +1,6 @@
 """Rows passed in several calls: the training state after each call, and the rows that are kept."""
 
 import dataclasses
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -76,20 +75,6 @@ def accumulated(
     name = type(clf).__name__
     state = training.accumulated(clf.state_, seen, every, estimator=name, **clf._reading())
     return state, clf._seed, seen if asks else ()
-
-
-def accumulated_calls(
-    clf: Fitted, seen: Sequence[TrainingRows], classes: np.ndarray
-) -> tuple[TrainingState, int, tuple[TrainingRows, ...]]:
-    """Return what `accumulated` does after the rows of several calls, for one not fitted yet.
-
-    seen: the rows of each call, in their order. classes: of all.
-    """
-    state, name = clf._new_state(seen[0], classes), type(clf).__name__
-    for n in range(2, len(seen) + 1):
-        state = training.accumulated(state, seen[:n], classes, estimator=name, **clf._reading())
-    asks = learned_from_rows(clf, seen)
-    return state, training.drawn_seed(clf.random_state, clf.inference), (*seen,) if asks else ()
 
 
 def _with_cells(clf: Fitted, rows: TrainingRows) -> TrainingRows:

@@ -20,25 +20,17 @@ FREE = {"likelihood", "random_state", "progress"}
 
 
 def merge(one: Fitted, other: Fitted) -> Fitted:
-    """Return a classifier fitted to the rows of both; see `Classifier.merge`."""
-    _require_same_model(one, other)
+    """Return a classifier fitted to the rows of both; see `Classifier.merge`.
+
+    Raises:
+        UnsupportedOperation: something is learned from all rows, and one of them kept none.
+    """
+    require_same_model(one, other)
     asks = learned_from_rows(one, (*one._training, *other._training))
     if not asks and not (_had_unlabelled(one) or _had_unlabelled(other)):
         return copy.copy(one)._finish_fit(merged(one.state_, other.state_), one._seed)
-    what = "{}={!r}".format(*next(iter(asks.items()), ("unlabelled", one.unlabelled)))
-    return refitted(one, other, what)
-
-
-def refitted(one: Fitted, other: Fitted, what: str) -> Fitted:
-    """Return a classifier fitted to the rows that both kept, the second's added to the first's.
-
-    what: is learned from all rows together.
-
-    Raises:
-        UnsupportedOperation: one of them kept none.
-    """
-    _require_same_model(one, other)
     if not (one._training and other._training):
+        what = "{}={!r}".format(*next(iter(asks.items()), ("unlabelled", one.unlabelled)))
         raise UnsupportedOperation(
             "{what} is learned from the rows of both classifiers, and one that was loaded, "
             "copied or merged keeps none of them.",
@@ -56,7 +48,7 @@ def _had_unlabelled(clf: Fitted) -> bool:
     return clf._posterior is not None and ROWS in clf._posterior.report.details
 
 
-def _require_same_model(one: Fitted, other: Fitted) -> None:
+def require_same_model(one: Fitted, other: Fitted) -> None:
     """Reject classifiers of two types, or with different arguments.
 
     Raises:
