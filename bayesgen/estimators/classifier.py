@@ -1207,7 +1207,8 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
                 "Pass them: {what}(X, y).",
                 what=what,
             )
-        return self._training[0].passed()
+        (rows,) = self._training
+        return rows.X, rows.y, rows.sample_weight
 
     @property
     def posterior_(self) -> Posterior:

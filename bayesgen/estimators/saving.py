@@ -50,7 +50,7 @@ ROOTS: Mapping[str, tuple[type, ...]] = {
     "value": (
         *(TrainingState, Schema, PowerTransform, PowerTransforms, Column, NumericColumns),
         *(PositionNames, ClassPrior, Repair, Model, ModelStatistics, Reader, Report, Words, Pool),
-        *(UserProgram, ExpectedLabels, LeftOutRows, TrainingRows, Table, TableColumn),
+        *(UserProgram, ExpectedLabels, LeftOutRows, Table, TableColumn),
     ),
 }
 """Types that files may hold, with their descendants in this library: a new family, posterior or
@@ -155,7 +155,7 @@ class ModelFile:
         state, skipped = cast(dict, value.__getstate__()), {*parameters, ROUTING}
         fitted = {key: part for key, part in state.items() if key not in skipped}
         if self.rows and value is self.root:
-            fitted[ROWS] = tuple(rows.as_data() for rows in self.rows)
+            fitted[ROWS] = [rows.as_data() for rows in self.rows]
         return self.registry.names[cls], {"parameters": parameters, "fitted": fitted}
 
     def together(self, name: str, parts: Parts) -> object:
@@ -179,6 +179,8 @@ class ModelFile:
             hides = hasattr(type(inspect.getattr_static(cls, attribute, None)), "__get__")
             if (hides and attribute not in SETTLED) or not re.fullmatch(r"_?[a-z]\w*", attribute):
                 raise InvalidStructure(f"{cls.__name__} has no place for {attribute!r}")
+        if ROWS in fitted:
+            fitted[ROWS] = tuple(TrainingRows.of_table(**rows) for rows in fitted[ROWS])
         _require_consistent(fitted)
         estimator = cls(**parameters)
         vars(estimator).update(fitted)
@@ -301,10 +303,6 @@ def _require_stack(fitted: Mapping[str, Any]) -> None:
     shares = [np.array(list(weights.values())), *([] if pool is None else [pool.share])]
     if any((share <= 0).any() or abs(share.sum() - 1) > 1e-6 for share in shares):
         raise InvalidStructure("its weights are not positive, or do not sum to 1")
-    for rows in fitted.get(ROWS, ()):
-        rows.require_consistent()
-        if not set(rows.classes.tolist()) <= set(classes.tolist()):
-            raise InvalidStructure("its rows have other classes")
     if isinstance(readout, Pooled) and not 0 <= readout.share <= 1:
         raise InvalidStructure("the share of its pool is not between 0 and 1")
     for name, part in {"pool": pool, "left_out": left_out}.items():

@@ -324,7 +324,7 @@ class StackedClassifier(Classifier):
         """
         if not self._training:
             raise no_rows_of_a_stack()
-        return self._training
+        return tuple(rows.as_passed() for rows in self._training)
 
     def _fit_source(self, source: LabelledSource) -> Self:
         return fit_stack(self, source)
@@ -342,6 +342,7 @@ class StackedClassifier(Classifier):
 
     def _fit_stack(self, rows: TrainingRows, classes: np.ndarray) -> Self:
         """Fit every member to rows; classes: sorted, including those of the rows."""
+        rows = rows.by_content()
         members, wide = self._new_members(rows)
         fitted = self._attempted(members, rows, classes)
         return self._finish_stack(fitted, rows, classes, wide)
@@ -390,10 +391,12 @@ class StackedClassifier(Classifier):
     ) -> Attempt:
         """Return the members that could be fitted, with their leave-one-out predictions."""
         judged = judged_rows((rows,), classes, _width(rows.table))
+        positions = rows.positions().tolist()
 
         def attempt(member: Classifier) -> HeldOut:
-            read = self._fit_member(member, rows, classes)
-            return self._judge(member, rows, read, classes, judged)
+            with deduplicate_warnings(rows=positions):
+                read = self._fit_member(member, rows, classes)
+                return self._judge(member, rows, read, classes, judged)
 
         held, failed = self._tried(members, attempt)
         return Attempt({name: members[name] for name in held}, held, judged, failed)

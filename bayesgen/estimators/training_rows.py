@@ -5,13 +5,14 @@ import functools
 from collections.abc import Sequence
 
 import numpy as np
+from jaxtyping import Int
 from scipy.sparse import issparse, vstack
 from sklearn.utils import _safe_indexing
 
 from bayesgen.errors import BayesgenError
 from bayesgen.errors.data import too_few_classes
 from bayesgen.schema import Column, Schema
-from bayesgen.table import Table, as_frame
+from bayesgen.table import Table, as_frame, row_keys
 from bayesgen.typing import Encoded, Labels, Traceable, Weights
 
 UNLABELLED = -1
@@ -66,12 +67,12 @@ class TableEncoder:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class TrainingRows:
-    """Training rows of one call of fit or partial_fit, or of several together.
+    """Training rows of one call of fit or partial_fit.
 
-    X, y, sample_weight: as they were passed in one call; X is None of several. table, codes,
-    weight: as they were read, rows of weight 0 left out. classes: the distinct labels, sorted,
-    which the codes are positions in; a row without a label has the code UNLABELLED. kept: positions
-    in X of the rows that were not left out; None: all.
+    X, y, sample_weight: as they were passed. table, codes, weight: as they were read, rows of
+    weight 0 left out. classes: the distinct labels, sorted, which the codes are positions in;
+    a row without a label has the code UNLABELLED. kept: positions in X of the rows that were not
+    left out, in their order here; None: all.
     """
 
     X: object
@@ -142,20 +143,41 @@ class TrainingRows:
         """Return the rows without cached encodings, and without cells unless requested."""
         return dataclasses.replace(self, table=self.table if table else NO_CELLS)
 
-    def as_data(self) -> "TrainingRows":
-        """Return the rows as a file holds them: what was read, not what was passed."""
-        table = dataclasses.replace(self.table, columns=tuple(self.table.columns), matrix=None)
-        return TrainingRows(None, None, None, table, self.codes, self.weight, self.classes)
+    @classmethod
+    def of_table(
+        cls, table: Table, codes: Labels, weight: Weights, classes: np.ndarray
+    ) -> "TrainingRows":
+        """Return the rows of a table as if they had been passed in one call.
 
-    def require_consistent(self) -> None:
-        """Raise ValueError unless cells, labels and weights are those of the same rows."""
-        sizes = {self.table.n_rows, *(len(column.values) for column in self.table.columns)}
-        if sizes | {len(self.codes), len(self.weight)} != {self.table.n_rows}:
-            raise ValueError("its rows have cells, labels or weights of other rows")
-        columns = [column for column in self.table.columns if column.kind == "level"]
-        codes = [(self.codes, self.classes), *((c.values, c.levels) for c in columns)]
-        if any(((code < -1) | (code >= len(names))).any() for code, names in codes):
-            raise ValueError("its rows have levels or classes that are not named")
+        Raises:
+            ValueError: there are codes of no class, or of other rows.
+        """
+        if not len(codes) == len(weight) == table.n_rows:
+            raise ValueError("its rows have labels or weights of other rows")
+        if ((codes < UNLABELLED) | (codes >= len(classes))).any():
+            raise ValueError("its rows have labels of no class")
+        y = np.array([*classes.tolist(), None], dtype=object)[codes]
+        return cls(as_frame(table), y, weight, table, codes, weight, classes)
+
+    def as_data(self) -> dict[str, object]:
+        """Return the arguments of `of_table`."""
+        table = dataclasses.replace(self.table, columns=tuple(self.table.columns), matrix=None)
+        names = ("codes", "weight", "classes")
+        return {"table": table} | {name: getattr(self, name) for name in names}
+
+    def by_content(self) -> "TrainingRows":
+        """Return the rows in an order that their content, labels and weights alone determine."""
+        order = np.lexsort((self.weight, self.codes, *row_keys(self.table)[::-1]))
+        return self._part(order, self.codes[order])
+
+    def as_passed(self) -> "TrainingRows":
+        """Return the rows in the order in which they were passed."""
+        order = np.argsort(self.positions())
+        return self._part(order, self.codes[order])
+
+    def positions(self) -> Int[np.ndarray, " row"]:
+        """Return where each row stands in X."""
+        return np.arange(len(self.codes)) if self.kept is None else self.kept
 
     def only(self, where: np.ndarray) -> "TrainingRows":
         """Return some of the rows, as if they alone had been read."""
@@ -174,16 +196,7 @@ class TrainingRows:
 
     def raw(self) -> object:
         """Return X without the rows that were left out."""
-        if self.X is None:
-            return as_frame(self.table)
         return self.X if self.kept is None else _safe_indexing(self.X, self.kept)
-
-    def passed(self) -> tuple[object, object, object]:
-        """Return rows, labels and weights as they were passed, or could have been in one call."""
-        if self.X is not None:
-            return self.X, self.y, self.sample_weight
-        labels = np.array([*self.classes.tolist(), None], dtype=object)
-        return self.raw(), labels[self.codes], self.weight
 
 
 def together(seen: Sequence[TrainingRows], classes: np.ndarray) -> tuple[Labels, Weights]:

@@ -188,7 +188,9 @@ def distributions(seen: Sequence[TrainingRows], classes: np.ndarray, found: Join
     out = (every[:, None] == np.arange(len(classes))).astype(float)
     if found is not None:
         out[every == UNLABELLED] = found
-    return out
+    # a stack fits rows in another order
+    call = np.repeat(np.arange(len(seen)), [len(rows.codes) for rows in seen])
+    return out[np.lexsort((np.concatenate([rows.positions() for rows in seen]), call))]
 
 
 def refuse(what: str | Words, why: str, cure: str | Cure = WITHOUT_THEM) -> NoReturn:

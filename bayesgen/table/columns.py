@@ -69,7 +69,7 @@ class TableColumn:
         for booleans), otherwise those found, sorted.
     declared: whether the dtype itself names the levels (boolean, pandas Categorical, polars Enum,
         Arrow dictionary).
-    whole: whether the dtype of a column of a frame is one of integers.
+    counts: whether it was read as integers that rise from every row to the next.
     blank: whether some cells, read as missing, are text of blanks alone.
     """
 
@@ -78,7 +78,7 @@ class TableColumn:
     values: Num[np.ndarray, " row"]
     levels: tuple = ()
     declared: bool = False
-    whole: bool = False
+    counts: bool = False
     blank: bool = False
 
     @property
@@ -222,7 +222,8 @@ def _below(parts: Sequence[TableColumn | None], sizes: Sequence[int], name: Name
             elif not part.is_missing:
                 numbers = np.unique(observed[0].values[~observed[0].missing]).tolist()
                 raise levels_changed(name, numbers, part.levels)
-        return TableColumn(name, kind, values, whole=all(part.whole for part in present))
+        counts = all(part.counts for part in present) and bool((np.diff(values) > 0).all())
+        return TableColumn(name, kind, values, counts=counts)
     parts = [None if part is None else _as_levels(part) for part in parts]
     levels: dict = {}
     for part in filter(None, parts):

@@ -12,7 +12,7 @@ import pytest
 from stacked_tables import holed, iris, passengers
 
 import bayesgen as bg
-from bayesgen.errors import InvalidData, UnsupportedOperation
+from bayesgen.errors import BayesgenWarning, InvalidData, UnsupportedOperation
 from bayesgen.estimators import held_out, judged_rows, stacked
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.table import as_frame, read_table
@@ -142,13 +142,13 @@ def test_law(law, name, tmp_path, monkeypatch):
     law(name, tmp_path)
 
 
-def judged_by_position(seen, classes, cells=1):
-    every = judged_rows.judged_rows(seen, classes, cells)
-    return every.only(np.arange(len(every.rows)) % 2 == 0)
+def most_by_position(rows):
+    return rows.only(np.arange(len(rows.codes)) > 5)
 
 
-def members_of_the_first_column(table, **options):
-    return AUTOMATIC(dataclasses.replace(table, columns=table.columns[:1], matrix=None), **options)
+def members_by_position(table, **options):
+    members = AUTOMATIC(table, **options)
+    return members if table.names[0] == "sex" else {"naive": members["naive"]}
 
 
 AUTOMATIC = stacked.automatic
@@ -167,7 +167,7 @@ def without_as_many(rows, others):
 
 
 def as_data_without_weights(rows):
-    return dataclasses.replace(AS_DATA(rows), weight=np.ones(len(rows.codes)))
+    return AS_DATA(rows) | {"weight": np.ones(len(rows.codes))}
 
 
 AS_DATA = TrainingRows.as_data
@@ -176,8 +176,8 @@ AS_DATA = TrainingRows.as_data
 @pytest.mark.parametrize(
     ("law", "owner", "attribute", "fault"),
     [
-        (law_rows, stacked, "judged_rows", judged_by_position),
-        (law_columns, stacked, "automatic", members_of_the_first_column),
+        (law_rows, TrainingRows, "by_content", most_by_position),
+        (law_columns, stacked, "automatic", members_by_position),
         (law_calls, stacked, "rows_together", without_the_first),
         (law_merge, stacked, "rows_together", without_the_first),
         (law_forget, stacked, "rows_without", without_as_many),
@@ -185,10 +185,11 @@ AS_DATA = TrainingRows.as_data
     ],
 )
 def test_fault_is_caught(law, owner, attribute, fault, tmp_path, monkeypatch):
-    proba_of(FEW[0])
+    proba_of.cache_clear()
     monkeypatch.setattr(owner, attribute, fault)
     with pytest.raises(AssertionError):
         law(FEW[0], tmp_path)
+    proba_of.cache_clear()
 
 
 # --- what later rows bring ------------------------------------------------------------------------
@@ -262,6 +263,22 @@ def test_types_that_change_between_calls_are_refused():
     np.testing.assert_array_equal(stack.predict_proba(X), before)
 
 
+def test_warnings_name_rows_as_they_were_passed():
+    X, y = iris()
+    X = X.assign(key=range(50), size=[str(value) for value in X["petal_width"]])
+    X.loc[37, "size"] = "1,5"
+    members = [bg.NaiveBayes(), bg.NaiveBayes(bg.Normal())]
+    with pytest.warns(BayesgenWarning) as caught:
+        bg.StackedClassifier(members).fit(X, y)
+    text = " ".join(str(warning.message) for warning in caught)
+    for sentence in (
+        "column 'key' holds integers that rise from every row to the next",
+        "1 of its 50 cells is not a number: '1,5' in row 37",
+        "'naivebayes-2' is left out of the stack: column 'size' holds '1,5' in row 37;",
+    ):
+        assert sentence in text, text
+
+
 # --- rows to forget -------------------------------------------------------------------------------
 
 
@@ -272,7 +289,7 @@ def few():
 
 def forgotten(stack, X, y, weight=None):
     stack.forget(X, y, weight)
-    (rows,) = stack._training
+    (rows,) = stack._kept()
     return rows.weight.tolist(), rows.codes.tolist()
 
 
@@ -315,7 +332,7 @@ def test_nothing_of_a_forgotten_row_stays():
     X, y = few()
     stack = few_stack().forget(X[2:3], y[2:3])
     (rows,) = stack._training
-    assert rows.X is None and 2.0 not in rows.raw()["a"].tolist()
+    assert 2.0 not in rows.X["a"].tolist() and 2.0 not in rows.raw()["a"].tolist()
 
 
 # --- files with rows ------------------------------------------------------------------------------

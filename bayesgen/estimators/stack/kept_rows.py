@@ -1,6 +1,5 @@
 """The rows that a stack keeps: those of several calls as of one, and without rows to forget."""
 
-import dataclasses
 import functools
 from collections.abc import Sequence
 
@@ -27,7 +26,7 @@ def rows_together(seen: Sequence[TrainingRows]) -> TrainingRows:
     classes = functools.reduce(united_classes, [rows.classes for rows in seen])
     codes = np.concatenate([rows.codes_among(classes) for rows in seen])
     weight = np.concatenate([rows.weight for rows in seen])
-    return TrainingRows(None, None, None, table, codes, weight, classes)
+    return TrainingRows.of_table(table, codes, weight, classes)
 
 
 def rows_without(rows: TrainingRows, others: TrainingRows) -> TrainingRows:
@@ -51,7 +50,8 @@ def rows_without(rows: TrainingRows, others: TrainingRows) -> TrainingRows:
         if left > ROUNDING * others.weight[i]:
             raise _not_fitted(others, i)
     there = np.flatnonzero(weight > ROUNDING * rows.weight)
-    return dataclasses.replace(rows.only(there).as_data(), weight=weight[there])
+    left = rows.only(there)
+    return TrainingRows.of_table(left.table, left.codes, weight[there], left.classes)
 
 
 def _identities(rows: TrainingRows) -> list[tuple]:
