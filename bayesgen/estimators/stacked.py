@@ -129,6 +129,9 @@ class StackedClassifier(Classifier):
     indicators, other columns or words are excluded, and their weight is shared among the others.
     `loo` keeps the weights and powers learned from all rows.
 
+    The stack keeps its rows, in an order that their content determines: neither the order of rows
+    nor their split into calls, merges and files saved with rows changes the fit (to 1e-9).
+
     Pooling sacrifices coherence: the probabilities are no longer those of a single generative
     model. A power below 1 indicates that the model counts evidence more than once (`temperature_`).
 

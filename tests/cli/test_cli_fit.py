@@ -419,6 +419,21 @@ def test_merge_joins_files(tmp_path, capsys):
     assert "100: setosa 34, versicolor 33, virginica 33" in capsys.readouterr().out
 
 
+def test_merge_joins_stacks_that_were_saved_with_rows(tmp_path, capsys):
+    X, y = bg.datasets.load_iris()
+    paths = [tmp_path / f"{i}.bgm" for i in range(2)]
+    members, out = [bg.LDA(), bg.NaiveBayes()], tmp_path / "all.bgm"
+    for i, path in enumerate(paths):
+        bg.StackedClassifier(members).fit(X[i::2], y[i::2]).save(path, rows=True)
+    assert run("merge", *paths, "-o", out, "--json") == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["classes"] == {"setosa": 50, "versicolor": 50, "virginica": 50}
+    expected = bg.StackedClassifier(members).fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(bg.load(out).predict_proba(X), expected, rtol=0, atol=1e-9)
+    assert run("merge", out, paths[0], "-o", tmp_path / "none.bgm") == 1
+    assert "keeps none" in capsys.readouterr().err
+
+
 def test_merge_names_the_files_that_differ(tmp_path, iris, capsys):
     X, y = bg.datasets.load_iris()
     other, out = tmp_path / "lda.bgm", tmp_path / "none.bgm"
