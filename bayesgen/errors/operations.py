@@ -38,28 +38,6 @@ def incomplete_rows(family: str) -> UnsupportedOperation:
     )
 
 
-def learned_from_all_rows(what: str) -> UnsupportedOperation:
-    """Something is learned from all rows, and the classifier keeps none."""
-    return UnsupportedOperation(
-        "{what} is learned from all rows, and a classifier that was copied or loaded keeps none "
-        "of them.",
-        ALL_ROWS,
-        what=what,
-    )
-
-
-def no_rows_of_a_stack() -> UnsupportedOperation:
-    """A stack is to be changed by rows, and keeps none of its fit."""
-    return UnsupportedOperation(
-        "a stack is fitted anew to all rows, and one that was copied, loaded from a file without "
-        "rows, or fitted to a source keeps none.",
-        Cure(
-            "Call fit with all rows, or save the rows with it: clf.save(path, rows=True).",
-            "Fit all rows together by `bayesgen fit`.",
-        ),
-    )
-
-
 def columns_of_one(only: Sequence) -> UnsupportedOperation:
     """One of two classifiers to merge has a column that the other lacks."""
     return UnsupportedOperation(

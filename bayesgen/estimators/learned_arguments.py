@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bayesgen.errors import UnsupportedOperation
-from bayesgen.errors.operations import learned_from_all_rows
+from bayesgen.errors.operations import ALL_ROWS
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.estimators.unlabelled_fit import LEARN
 from bayesgen.inference import Posterior
@@ -43,10 +43,15 @@ def require_no_rows(asks: Mapping[str, object], before: Posterior | None) -> Non
     Raises:
         UnsupportedOperation: with the argument.
     """
-    if before is not None and ROWS in before.report.details:
-        raise learned_from_all_rows("a posterior given rows without a label")
-    if asks and list(asks) != ["unlabelled"]:
-        raise learned_from_all_rows("{}={!r}".format(*next(iter(asks.items()))))
+    learned = "{}={!r}".format(*next(iter(asks.items()), ("", "")))
+    unlabelled = before is not None and ROWS in before.report.details
+    if unlabelled or (asks and list(asks) != ["unlabelled"]):
+        raise UnsupportedOperation(
+            "{what} is learned from all rows, and a classifier that was copied or loaded keeps "
+            "none of them.",
+            ALL_ROWS,
+            what="a posterior given rows without a label" if unlabelled else learned,
+        )
     if asks.get("unlabelled") == LEARN:
         raise UnsupportedOperation(
             "unlabelled='learn' weighs unlabeled rows by how well all labeled rows are "

@@ -21,6 +21,7 @@ from bayesgen.errors import (
     Cure,
     InvalidArgument,
     NoAttribute,
+    UnsupportedOperation,
     Words,
     deduplicate_warnings,
     warn,
@@ -28,7 +29,7 @@ from bayesgen.errors import (
 )
 from bayesgen.errors.arguments import not_an_instance, not_one_of
 from bayesgen.errors.data import sparse_for
-from bayesgen.errors.operations import no_rows_of_a_stack, unsupported
+from bayesgen.errors.operations import unsupported
 from bayesgen.errors.wording import Code
 from bayesgen.estimators import parameters, validation
 from bayesgen.estimators.classifier import Classifier
@@ -326,7 +327,14 @@ class StackedClassifier(Classifier):
             UnsupportedOperation: none was kept.
         """
         if not self._training:
-            raise no_rows_of_a_stack()
+            raise UnsupportedOperation(
+                "a stack is fitted anew to all rows, and one that was copied, loaded from a file "
+                "without rows, or fitted to a source keeps none.",
+                Cure(
+                    "Call fit with all rows, or save the rows with it: clf.save(path, rows=True).",
+                    "Fit all rows together by `bayesgen fit`.",
+                ),
+            )
         return tuple(rows.as_passed() for rows in self._training)
 
     def _fit_source(self, source: LabelledSource) -> Self:
