@@ -9,7 +9,6 @@ from bayesgen.estimators import training
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.held_out import Attempt, HeldOut
 from bayesgen.estimators.judged_rows import judged_rows
-from bayesgen.estimators.learned_arguments import learned_from_rows
 from bayesgen.estimators.sources.fit import LabelledSource
 from bayesgen.estimators.stack.reservoir import drawn
 from bayesgen.estimators.training import TrainingState
@@ -69,7 +68,7 @@ def fit_stack(stack: Any, labelled: LabelledSource) -> Any:
 
 def takes_all_rows(member: Classifier) -> bool:
     """Return whether a fitted member is its statistics: a closed form, without rows kept."""
-    learned = {*learned_from_rows(member, ())} - {"power_transform", "bins"}
+    learned = {*member._learned_from(())} - {"power_transform", "bins"}
     keeps = any(likelihood.keeps_rows for likelihood in member.state_.likelihoods.values())
     return member.inference_ in ("exact", "expected") and not learned and not keeps
 
