@@ -98,10 +98,10 @@ def look(clf):
     for name in object.__dir__(clf):
         hasattr(clf, name)
     for other in (copy.copy(clf), copy.deepcopy(clf), pickle.loads(pickle.dumps(clf))):
-        assert repr(other) == repr(clf)
-        # copies have no rows of the fit
+        # copies have no rows of the fit, which a stack says
+        assert repr(other) == repr(clf).partition("  # holds")[0]
         assert public(other) == public(clf) - {"label_distributions_", "transduction_"}
-    assert repr(clone(clf)) == repr(clf)
+    assert repr(clone(clf)) == repr(clf).partition("  # holds")[0]
     return clf
 
 
