@@ -15,9 +15,9 @@ from jaxtyping import Float
 from bayesgen import arguments
 from bayesgen.errors import LowSampleSize, UnsupportedOperation, warn
 from bayesgen.errors.operations import unsupported
-from bayesgen.inference import DrawsPosterior, Posterior
+from bayesgen.inference import Draws, Posterior
 from bayesgen.inference.chain_diagnostics import reliable_k
-from bayesgen.inference.posterior import chained, flat
+from bayesgen.inference.draws import as_draws, chained, flat
 from bayesgen.likelihoods import Likelihood
 from bayesgen.model import Model
 from bayesgen.program import log_priors as log_priors_of
@@ -100,19 +100,17 @@ def _named(owner: str, axes: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(out)
 
 
-def draws_of(posterior: Posterior, rng: np.random.Generator, n: int) -> DrawsPosterior:
+def draws_of(posterior: Posterior, rng: np.random.Generator, n: int) -> Draws:
     """Return a posterior as draws: its own, or n of a closed form.
 
     Raises:
         InvalidArgument: n, the user's argument draws=, is not a count.
     """
     arguments.count("draws", n, default=1000)
-    return posterior.as_draws(rng, n)
+    return as_draws(posterior.components, rng, n)
 
 
-def log_likelihoods(
-    draws: DrawsPosterior, encoded: Encoded, y: Labels
-) -> tuple[np.ndarray, np.ndarray]:
+def log_likelihoods(draws: Draws, encoded: Encoded, y: Labels) -> tuple[np.ndarray, np.ndarray]:
     """Return log p(y given x, theta) and log p(x, y given theta), each (chain, draw, row)."""
     n = len(y)
     conditional, joint = np.empty((2, n, int(np.prod(draws.shape))))
@@ -240,7 +238,7 @@ LEAST_DRAWS = 25
 
 
 def left_out_by_importance(
-    draws: DrawsPosterior, encoded: Encoded, y: Labels, weight: np.ndarray
+    draws: Draws, encoded: Encoded, y: Labels, weight: np.ndarray
 ) -> LeaveOneOut:
     r"""Return log densities of rows given the others, by Pareto smoothed importance sampling.
 

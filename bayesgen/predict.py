@@ -41,7 +41,7 @@ def log_joint(
         return joint
     low = error.sample_size < LOW_SAMPLE_SIZE if densities else error.probability > UNCERTAIN
     if low.any():
-        cure = posterior.more_draws()
+        cure = posterior.components.more_draws()
         count = int(low.sum())
         if densities:
             smallest = float(np.nanmin(error.sample_size))
@@ -148,7 +148,7 @@ def simulate(
     width = max(1, sum(np.size(value) for value in arrays))
     sizes = [part.stop - part.start for part in row_chunks(n, max(1, SIMULATED_FLOATS // width))]
     parts = [
-        simulated_rows(posterior.families, posterior.parameters(rng, size), rng, own)
+        simulated_rows(posterior.families, posterior.components.parameters(rng, size), rng, own)
         for size in sizes
     ]
     rows = {name: [part[name] for part, _ in parts] for name in parts[0][0]}

@@ -22,7 +22,7 @@ from results import Result
 from tables import normal_rows
 
 import bayesgen as bg
-from bayesgen.inference.posterior import DENSITY_FLOATS
+from bayesgen.inference.components import DENSITY_FLOATS
 
 N_CLASSES, N_FEATURES = 5, 20
 GOALS = {"QDA": ">= .8", "naive Bayes": ">= .6"}
@@ -76,7 +76,7 @@ def predicting(name: str, model: type, options: Options) -> list[Result]:
     for n_theirs, goal in ((200, ">= 20"), (10, None)):
         work = f"{title}: times as fast as vmap over log_prob, {n_theirs} rows"
         some = rows[:n_theirs]
-        theirs = naive(ours.posterior_.params, some)
+        theirs = naive(ours.posterior_.components.params, some)
         assert_close(ours.predict_proba(some), theirs(), 1e-8, work)
         pairs = in_turn(call, theirs, min(options.repeats, 3))
         found = ratio(pairs / (n, n_theirs), faster=True)
@@ -113,7 +113,7 @@ def gemm(
     summed: whether densities are added up over the draws: the least that any mean needs.
     """
     family = fitted.posterior_.families["normal"]
-    weights = family.natural(fitted.posterior_.params["normal"])
+    weights = family.natural(fitted.posterior_.components.params["normal"])
     # draws side by side, as in predictions
     weights = np.moveaxis(weights.reshape(-1, *weights.shape[-2:]), 0, 1)
     weights = np.ascontiguousarray(weights.reshape(-1, weights.shape[-1]).T)

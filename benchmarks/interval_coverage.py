@@ -22,9 +22,10 @@ from subjects import GROUPS, SUBJECTS
 
 from bayesgen import predict
 from bayesgen.errors import Words
-from bayesgen.inference import DrawsPosterior, Exact
+from bayesgen.inference import Draws, Exact
 from bayesgen.inference.log_density import nested
-from bayesgen.inference.posterior import Posterior, Report
+from bayesgen.inference.posterior import Posterior
+from bayesgen.inference.report import Report
 from bayesgen.model import Reader
 
 SIZES = (10, 100, 1000)
@@ -107,9 +108,7 @@ def nuts_coverage(
         for name, part in simulated.model.blocks.items():
             own = {owner: params[owner] for owner in ("class", name)}
             report = Report("nuts", 0.0, converged=True, outcome=Words(""))
-            posterior = DrawsPosterior(
-                Reader({name: part}, {name: None}), report, own, {name: part}
-            )
+            posterior = Draws(Reader({name: part}, {name: None}), report, own, {name: part})
             shares[name].append(covered(simulated, name, posterior, rng, rows, ends))
     return [_line(name, "nuts", n_rows, rows, own) for name, own in shares.items()]
 

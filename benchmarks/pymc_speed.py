@@ -75,7 +75,7 @@ def our_fit(p: int, draws: int, options: Options) -> Fit:
 
     def fit(X: np.ndarray, y: np.ndarray) -> tuple[float, float]:
         took = seconds(partial(classifier.fit, X, y))
-        params = classifier.posterior_.params["normal"]
+        params = classifier.posterior_.components.params["normal"]
         factor = params.get("cholesky")
         variance = params["variance"] if factor is None else (factor**2).sum(axis=-1)
         return took, worst(params["mean"], variance)

@@ -23,8 +23,8 @@ from subjects import GROUPS, SUBJECTS, UNLABELLED
 
 from bayesgen.calibrate.sbc import FALSE_ALARM, rank, ranked, spaced, stacked, threshold, uniformity
 from bayesgen.inference import Augmentation, Exact
+from bayesgen.inference.components import take_rows
 from bayesgen.inference.importance_sampling import ImportanceSampling
-from bayesgen.inference.posterior import take_rows
 from bayesgen.inference.unlabelled_draws import sampled as sampled_labels
 from bayesgen.inference.unlabelled_rows import UnlabelledRows
 from bayesgen.likelihoods.hyperparameter_mixture import HyperparameterMixture

@@ -51,10 +51,10 @@ def whitened(name: str, X: np.ndarray, y: np.ndarray, options: Options) -> Resul
     draws = options.size(300, 30)
     sampler = bg.NUTS(draws=draws, warmup=options.size(500, 60), progress=False)
     ours = bg.QDA(prior="lkj", inference=sampler, random_state=0).fit(X, y)
-    posterior = ours.posterior_
+    posterior = ours.posterior_.components
     normal = posterior.params["normal"]
     mine = effective(normal["mean"], normal["cholesky"]), posterior.sample_stats["n_steps"].sum()
-    theirs = unwhitened(ours.posterior_.blocks["normal"], X, y, sampler)
+    theirs = unwhitened(ours.posterior_.components.blocks["normal"], X, y, sampler)
     rates = [draws_had / steps for draws_had, steps in (mine, theirs)]
     worst = max(np.linalg.cond(np.corrcoef(X[y == k].T)) for k in np.unique(y))
     note = (

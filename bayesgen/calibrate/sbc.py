@@ -18,7 +18,7 @@ from jaxtyping import Float
 from bayesgen import arguments
 from bayesgen.calibrate.uniformity import chi_square, ecdf
 from bayesgen.errors.operations import no_uncertainty
-from bayesgen.inference.posterior import flat
+from bayesgen.inference.draws import as_draws, flat
 from bayesgen.progress_bar import Progress, progress_bar
 
 FALSE_ALARM = 0.01
@@ -168,7 +168,7 @@ def sbc(
             if posterior.point:
                 raise no_uncertainty("sbc()", method)
             bad += not posterior.report.converged
-            params = posterior.as_draws(rng, draws).thinned(draws).params
+            params = as_draws(posterior.components, rng, draws).thinned(draws).params
             drawn = {owner: {k: flat(v) for k, v in own.items()} for owner, own in params.items()}
             true = _quantities(model, truth, encoded, codes)
             found.append(ranked(true, _quantities(model, drawn, encoded, codes), rng))

@@ -416,7 +416,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
                 seed,
                 unseen=self.unseen,
             )
-            state, posterior, self._shares = found.state, found.posterior, found.labels
+            state, posterior, self._shares = found.state, Posterior(found.components), found.labels
             if self.temper is not None or self.missing == "learn":
                 posterior = state.tempered(
                     posterior, self.temper, self.class_prior, seen, unseen=self.unseen
@@ -503,9 +503,9 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         a row that is impossible under every class gets the class prior, with a warning.
 
         For sources that are read part by part (see `fit`) the result is a pyarrow RecordBatchReader
-        with the columns probability_K, or a LazyFrame for a LazyFrame; columns that the classifier
-        does not use are ignored. Intervals have the columns lower_K and upper_K; draws are the list
-        columns draws_K and weight.
+        with the columns probability_K; columns that the classifier does not use are ignored.
+        Intervals have the columns lower_K and upper_K; draws are the list columns draws_K and
+        weight.
         """
         return class_probabilities(*predict.joint_and_prior(*self._encode_rows(X)))
 
@@ -1233,7 +1233,7 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         It is 1 without tempering. At 2 the evidence is halved because features are redundant; the
         untempered probabilities would be overconfident.
         """
-        return 1 / self._fitted_posterior().power
+        return 1 / self._fitted_posterior().readout.power
 
     @property
     def unlabelled_weight_(self) -> float:

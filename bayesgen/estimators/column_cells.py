@@ -29,7 +29,7 @@ def cells_by_column(
     for name in state.schema.names:
         if name in places:
             cells[name] = (places[name],)
-        if name in pattern and posterior.reads(*pattern[name][1]):
+        if name in pattern and posterior.components.reads(*pattern[name][1]):
             cells[pattern[name][0].name] = (pattern[name][1],)
     if not cells:
         raise unsupported(

@@ -1,7 +1,7 @@
 """Diagnostics of a fitted classifier: simulated rows, arviz export, leave-one-out scores."""
 
 import dataclasses
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -12,8 +12,8 @@ from bayesgen.errors.arguments import not_one_of
 from bayesgen.estimators import validation
 from bayesgen.estimators.training import TrainingState, check_rows_of_fit
 from bayesgen.estimators.training_rows import UNLABELLED, one_each
-from bayesgen.inference import DrawsPosterior, Posterior, log_class_probabilities
-from bayesgen.inference.posterior import take_rows
+from bayesgen.inference import Draws, Posterior, log_class_probabilities
+from bayesgen.inference.components import take_rows
 from bayesgen.inference.scores import normalized
 from bayesgen.prevalence import LeftOutRows
 from bayesgen.table import Name
@@ -80,9 +80,7 @@ class Fitted:
         model = self.state.problem(self.class_prior).model
         return diagnose.prior_draws(model, rng, draws)
 
-    def log_priors(
-        self, draws: DrawsPosterior, encoded: Encoded, y: Labels
-    ) -> dict[str, np.ndarray]:
+    def log_priors(self, draws: Draws, encoded: Encoded, y: Labels) -> dict[str, np.ndarray]:
         """Return the log prior density of each part at the draws; empty for maximum likelihood."""
         if self.posterior.report.method == "mle":
             return {}
@@ -161,9 +159,9 @@ class Fitted:
 
     def left_out(self, encoded: Encoded, y: Labels, weight: Weights) -> diagnose.LeaveOneOut:
         """Return the log densities of the rows of the fit, each given the others."""
-        draws = self.posterior.reweighable
-        if draws is not None:
-            return diagnose.left_out_by_importance(draws, encoded, y, weight)
+        components = self.posterior.components
+        if components.reweighable:
+            return diagnose.left_out_by_importance(cast(Draws, components), encoded, y, weight)
         scores = self.state.leave_one_out(
             self.class_prior, self.posterior.reader, encoded, y, weight, weight
         )
@@ -212,7 +210,7 @@ def loo(clf: Any, X: object, y: object, sample_weight: object, kind: str) -> Dat
     if kind not in ("rows", "elpd"):
         raise not_one_of("kind", kind, ["rows", "elpd"])
     fitted = clf._fitted()
-    fitted.posterior.require_loo()
+    fitted.posterior.components.require_loo()
     if X is None or y is None:
         X, y, sample_weight = clf._rows_of_fit("loo")
     else:

@@ -212,7 +212,7 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Discriminant):
         return self._axes()[0].shape[1] if BLOCK in self._fitted_posterior().families else 0
 
     def _axes(self) -> tuple[np.ndarray, np.ndarray]:
-        centre = self._fitted_posterior().normal_centre(BLOCK)
+        centre = self._fitted_posterior().components.normal_centre(BLOCK)
         weight = self.state_.statistics.count / self.state_.statistics.count.sum()
         axes = discriminant_axes(centre["mean"], centre["covariance"], weight)
         return axes, weight @ centre["mean"]

@@ -21,7 +21,6 @@ from bayesgen.estimators.unlabelled_fit import stated_weight
 from bayesgen.inference import Method
 from bayesgen.table import Table
 from bayesgen.typing import Self, unchecked
-from bayesgen.user_program import ProgramPosterior
 
 
 class GenerativeClassifier(Classifier):
@@ -127,7 +126,7 @@ class GenerativeClassifier(Classifier):
         fitted, state = super()._fitted(), self._program_state()
         if state is None:
             return fitted
-        return FittedProgram(state, cast(ProgramPosterior, fitted.posterior), self.class_prior)
+        return FittedProgram(state, fitted.posterior, self.class_prior)
 
     def _read(self, X: object, *, reset: bool) -> Table:
         state = None if reset else self._program_state()

@@ -12,7 +12,7 @@ from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.judged_rows import JudgedRows
 from bayesgen.estimators.training_rows import TrainingRows, one_each, together
 from bayesgen.inference import Posterior, class_probabilities
-from bayesgen.inference.posterior import take_rows
+from bayesgen.inference.components import take_rows
 from bayesgen.inference.scores import Scores, likelihood_of
 from bayesgen.typing import Joint, Labels
 
@@ -72,7 +72,7 @@ def held_out(
     """
     posterior = fitted_posterior(member)
     encoded = read.labelled.encode(member.state_.schema, member.unseen)
-    able = posterior.is_marginal(take_rows(encoded, judged), len(judged))
+    able = posterior.components.is_marginal(take_rows(encoded, judged), len(judged))
     codes, weight = together((read,), member.classes_)
     if member.inference_ in ("exact", "expected"):
         scores = member.state_.leave_one_out(

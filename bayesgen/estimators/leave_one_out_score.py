@@ -9,7 +9,7 @@ from bayesgen.estimators.judged_rows import ROWS_JUDGED, judged_rows
 from bayesgen.estimators.training import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows, one_each
 from bayesgen.inference import Posterior, log_class_probabilities
-from bayesgen.inference.posterior import take_rows
+from bayesgen.inference.components import take_rows
 from bayesgen.likelihoods.normal_statistics import class_moments
 from bayesgen.table import SparseTable, few_by_content
 from bayesgen.typing import Encoded, Labels

@@ -24,7 +24,7 @@ def linear_discriminant(posterior: Posterior) -> tuple[np.ndarray, np.ndarray]:
     Raises:
         NoAttribute: log-odds are not linear.
     """
-    params = posterior.point_params()
+    params = posterior.components.point_params()
     if params is None or len(posterior.families) != 1 or posterior.reader.power_transforms:
         raise not_linear()
     ((name, family),) = posterior.families.items()

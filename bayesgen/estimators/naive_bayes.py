@@ -12,7 +12,7 @@ from bayesgen.estimators.sources.fit import labels_in_column
 from bayesgen.estimators.training import Temper
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.estimators.unlabelled_fit import Weight as Unlabelled
-from bayesgen.inference import Method, PooledPosterior
+from bayesgen.inference import Method, Pooled
 from bayesgen.plots import WeightDisplay
 from bayesgen.plots.style import Axes
 from bayesgen.table import Name, Table
@@ -125,7 +125,7 @@ class NaiveBayes(Classifier):
             return
         details = posterior.report.details | found
         self.report_ = dataclasses.replace(posterior.report, details=details)
-        self._posterior = dataclasses.replace(posterior, report=self.report_)
+        self._posterior = posterior.with_report(self.report_)
         leave_one_out_score.warn_of(type(self).__name__, found)
 
     def _reads_sparse(self) -> bool:
@@ -151,10 +151,10 @@ class NaiveBayes(Classifier):
         that cannot discriminate between classes are omitted.
         """
         posterior = self._fitted_posterior()
-        if not isinstance(posterior, PooledPosterior) or self.temper != "columns":
+        if not isinstance(posterior.readout, Pooled) or self.temper != "columns":
             raise AttributeError(NO_WEIGHTS)
         names = [self.state_.schema.blocks[block][0].name for block in posterior.families]
-        return dict(zip(names, posterior.pool.mean_weights.tolist(), strict=True))
+        return dict(zip(names, posterior.readout.pool.mean_weights.tolist(), strict=True))
 
     def plot_weights(self, ax: Axes = None) -> WeightDisplay:
         """Draw the weight of each column; temper="columns" only."""

@@ -79,7 +79,7 @@ def left_out_rows(clf: Fitted) -> LeftOutRows:
     if clf._left_out is not None:
         return clf._left_out
     fitted = clf._fitted()
-    fitted.posterior.require_leave_one_out("method='left_out'", "Pass method='density'")
+    fitted.posterior.components.require_leave_one_out("method='left_out'", "Pass method='density'")
     if len(clf._training) != 1:
         raise UnsupportedOperation(
             "method='left_out' predicts each row of the fit from the others, and a classifier "
@@ -95,7 +95,7 @@ def left_out_rows(clf: Fitted) -> LeftOutRows:
 def _leaves_rows_out(posterior: Posterior) -> bool:
     """Return whether rows can be left out, exactly or by reweighting draws."""
     try:
-        posterior.require_loo()
+        posterior.components.require_loo()
     except UnsupportedOperation:
         return False
     return True

@@ -16,8 +16,8 @@ from bayesgen.estimators.diagnostics import Fitted
 from bayesgen.estimators.program_classifier import FittedProgram, ProgramState
 from bayesgen.estimators.training import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
-from bayesgen.inference import DrawsPosterior, Method, Posterior, Report, choose
-from bayesgen.inference.posterior import chained, flat
+from bayesgen.inference import Draws, Method, Posterior, Report, choose
+from bayesgen.inference.draws import chained, flat
 from bayesgen.likelihoods.base import is_missing
 from bayesgen.model import Reader, model_statistics
 from bayesgen.plots import RankDisplay
@@ -25,14 +25,14 @@ from bayesgen.problem import Problem
 from bayesgen.typing import Encoded, Labels, Params
 from bayesgen.user_program import (
     OWNER,
-    ProgramPosterior,
+    ProgramDraws,
     ProgramRows,
     infer,
     parameter_draws,
     simulate,
 )
 
-Draws = Mapping[str, Params]
+ParameterDraws = Mapping[str, Params]
 """Parameters by owner, "class" or a block, each of shape (draw, ...)."""
 STATED = "Pass prior='conjugate', or state the guesses of the likelihood."
 
@@ -69,7 +69,7 @@ class PriorSample:
     classes: np.ndarray
     observed: tuple[object, object]
     model: "PriorModel"
-    draws: Draws
+    draws: ParameterDraws
 
     def __repr__(self) -> str:
         """Name the parameters."""
@@ -92,11 +92,11 @@ class PriorModel(abc.ABC):
     n_rows: int
 
     @abc.abstractmethod
-    def draw(self, rng: np.random.Generator, n: int) -> Draws:
+    def draw(self, rng: np.random.Generator, n: int) -> ParameterDraws:
         """Return n draws of all parameters."""
 
     @abc.abstractmethod
-    def simulate(self, params: Draws, rng: np.random.Generator) -> tuple[Encoded, Labels]:
+    def simulate(self, params: ParameterDraws, rng: np.random.Generator) -> tuple[Encoded, Labels]:
         """Return one encoded row for each draw, and its class code."""
 
     @abc.abstractmethod
@@ -104,7 +104,7 @@ class PriorModel(abc.ABC):
         """Return the posterior of encoded rows under this prior."""
 
     @abc.abstractmethod
-    def as_fitted(self, params: Draws) -> Fitted:
+    def as_fitted(self, params: ParameterDraws) -> Fitted:
         """Return parameters as a fitted model."""
 
     def like_template(self, encoded: Encoded, n_rows: int) -> Encoded:
@@ -116,12 +116,14 @@ class PriorModel(abc.ABC):
         """The plot of ranks among posterior draws."""
         return RankDisplay.from_ranks
 
-    def named(self, params: Draws) -> tuple[dict[str, np.ndarray], dict[str, tuple[tuple, ...]]]:
+    def named(
+        self, params: ParameterDraws
+    ) -> tuple[dict[str, np.ndarray], dict[str, tuple[tuple, ...]]]:
         """Return parameters by name, (draw, ...), and the labels of the axes of each."""
         fitted = self.as_fitted(params)
         labels = fitted.axis_labels()
-        posterior = cast(DrawsPosterior, fitted.posterior)
-        group, coords = fitted.named(posterior.params, labels), labels.coords()
+        draws = cast(Draws, fitted.posterior.components)
+        group, coords = fitted.named(draws.params, labels), labels.coords()
         arrays = {str(name): flat(value) for name, value in group.arrays.items()}
         axes = {str(name): [coords.get(a) for a in group.axes(name)] for name in group.arrays}
         return arrays, {
@@ -132,10 +134,10 @@ class PriorModel(abc.ABC):
             for name, some in axes.items()
         }
 
-    def log_likelihood(self, params: Draws, encoded: Encoded, y: Labels) -> np.ndarray:
+    def log_likelihood(self, params: ParameterDraws, encoded: Encoded, y: Labels) -> np.ndarray:
         """Return log p(rows, labels given theta) of each draw, shape (draw,)."""
-        posterior = cast(DrawsPosterior, self.as_fitted(params).posterior)
-        each = posterior.each_log_joint(encoded, len(y))
+        draws = cast(Draws, self.as_fitted(params).posterior.components)
+        each = draws.each_log_joint(encoded, len(y))
         return each[np.arange(len(y)), :, y].sum(axis=0)
 
 
@@ -145,7 +147,7 @@ class LikelihoodPrior(PriorModel):
 
     problem: Problem
 
-    def draw(self, rng: np.random.Generator, n: int) -> Draws:
+    def draw(self, rng: np.random.Generator, n: int) -> ParameterDraws:
         """Return n draws of all parameters."""
         for name, part in self.problem.model.blocks.items():
             if part.improper:
@@ -160,7 +162,7 @@ class LikelihoodPrior(PriorModel):
         drawn = diagnose.prior_draws(self.problem.model, rng, n)
         return {o: {k: flat(v) for k, v in own.items()} for o, own in drawn.items()}
 
-    def simulate(self, params: Draws, rng: np.random.Generator) -> tuple[Encoded, Labels]:
+    def simulate(self, params: ParameterDraws, rng: np.random.Generator) -> tuple[Encoded, Labels]:
         """Return one encoded row for each draw, and its class code."""
         rows, y = predict.simulated_rows(self.problem.model.blocks, params, rng)
         return self.state.restored(self.as_fitted(params).posterior, rows, len(y)), y
@@ -185,15 +187,15 @@ class LikelihoodPrior(PriorModel):
         rows = {name: encoded[name] for name in self.problem.reader.full}
         every = model_statistics(self.problem.reader.full, rows, y, np.ones(len(y)), **sizes)
         problem = self.problem.given(self.problem.reader.kept_of(every))
-        return choose(self.inference, problem).infer(problem, seed)
+        return Posterior(choose(self.inference, problem).infer(problem, seed))
 
-    def as_fitted(self, params: Draws) -> Fitted:
+    def as_fitted(self, params: ParameterDraws) -> Fitted:
         """Return parameters as a fitted model."""
         n = len(params["class"]["probs"])
         report = Report("prior", 0.0, converged=True, outcome=Words("Draws from the prior."))
         problem, draws = self.problem, chained(params, n)
-        posterior = DrawsPosterior(problem.reader, report, draws, problem.model.blocks)
-        return Fitted(self.state, posterior, self.prior)
+        components = Draws(problem.reader, report, draws, problem.model.blocks)
+        return Fitted(self.state, Posterior(components), self.prior)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -202,7 +204,7 @@ class ProgramPrior(PriorModel):
 
     state: ProgramState
 
-    def draw(self, rng: np.random.Generator, n: int) -> Draws:
+    def draw(self, rng: np.random.Generator, n: int) -> ParameterDraws:
         """Return n draws of all parameters."""
         return parameter_draws(self.state.program, *self._some(), rng, n)
 
@@ -210,7 +212,7 @@ class ProgramPrior(PriorModel):
         rows = cast(ProgramRows, self.state.rows)
         return rows.x, rows.y
 
-    def simulate(self, params: Draws, rng: np.random.Generator) -> tuple[Encoded, Labels]:
+    def simulate(self, params: ParameterDraws, rng: np.random.Generator) -> tuple[Encoded, Labels]:
         """Return one encoded row for each draw, and its class code."""
         program, seed = self.state.program, int(rng.integers(2**31))
         sizes = self.state.schema.sizes(program)
@@ -220,12 +222,12 @@ class ProgramPrior(PriorModel):
     def infer(self, encoded: Encoded, y: Labels, seed: int) -> Posterior:
         """Return the posterior of encoded rows under this prior."""
         rows = ProgramRows(encoded, y, np.ones(len(y)))
-        return infer(self.state.program, rows, self.inference, seed)
+        return Posterior(infer(self.state.program, rows, self.inference, seed))
 
-    def as_fitted(self, params: Draws) -> Fitted:
+    def as_fitted(self, params: ParameterDraws) -> Fitted:
         """Return parameters as a fitted model."""
         n = len(params["class"]["probs"])
-        posterior = ProgramPosterior(
+        draws = ProgramDraws(
             reader=Reader({}, {}),
             report=Report("prior", 0.0, converged=True, outcome=Words("Draws from the prior.")),
             params=chained(params, n),
@@ -233,7 +235,7 @@ class ProgramPrior(PriorModel):
             program=self.state.program,
             labels_alike=True,
         )
-        return FittedProgram(self.state, posterior, self.prior)
+        return FittedProgram(self.state, Posterior(draws), self.prior)
 
 
 def prior_of(clf: Any, X: object, y: object) -> PriorModel:

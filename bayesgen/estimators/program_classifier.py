@@ -17,7 +17,7 @@ from bayesgen.errors.wording import to_type
 from bayesgen.estimators.diagnostics import ROW, Fitted
 from bayesgen.estimators.training import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
-from bayesgen.inference import DrawsPosterior, Method
+from bayesgen.inference import Draws, Method
 from bayesgen.model import ModelStatistics
 from bayesgen.schema import BlockSpec, Schema, check_columns
 from bayesgen.table import (
@@ -32,7 +32,7 @@ from bayesgen.typing import Encoded, Labels, Traceable
 from bayesgen.user_program import (
     OWNER,
     SINGLE,
-    ProgramPosterior,
+    ProgramDraws,
     ProgramRows,
     UserProgram,
     size_keywords,
@@ -175,8 +175,8 @@ class ProgramState(TrainingState):
         """Return the state without the rows."""
         return dataclasses.replace(self, rows=None)
 
-    def infer(self, inference: str | Method, prior: Spec, seed: int) -> ProgramPosterior:
-        """Return the posterior of a program, warning where it has not converged.
+    def infer(self, inference: str | Method, prior: Spec, seed: int) -> ProgramDraws:
+        """Return draws of the parameters of a program, warning where it has not converged.
 
         Raises:
             InvalidProgram: the program violates the required form, or the prior is a number.
@@ -190,14 +190,14 @@ class ProgramState(TrainingState):
                 'probabilities, class_prior="uniform".',
                 value=prior,
             )
-        posterior = infer_program(self.program, cast(ProgramRows, self.rows), inference, seed)
-        if not posterior.report.converged:
-            warn(NotConverged("{outcome}", outcome=posterior.report.outcome))
+        draws = infer_program(self.program, cast(ProgramRows, self.rows), inference, seed)
+        if not draws.report.converged:
+            warn(NotConverged("{outcome}", outcome=draws.report.outcome))
         if number:
-            return posterior
+            return draws
         require_possible(prior, self.classes)
         known = class_prior(prior, self.classes, self.statistics.count, frequencies=False)
-        return posterior.with_classes(known)
+        return draws.with_classes(known)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -205,7 +205,11 @@ class FittedProgram(Fitted):
     """A fitted program: the schema of its rows, and its posterior."""
 
     state: ProgramState
-    posterior: ProgramPosterior
+
+    @property
+    def draws(self) -> ProgramDraws:
+        """The draws of its parameters."""
+        return cast(ProgramDraws, self.posterior.components)
 
     def simulate(
         self, n: int, rng: np.random.Generator, own: int | None = None
@@ -216,7 +220,7 @@ class FittedProgram(Fitted):
             InvalidProgram: the simulated rows do not match the form of its input.
         """
         sizes = self.state.schema.sizes(self.state.program)
-        rows, y = self.posterior.simulate(n, rng, sizes, own)
+        rows, y = self.draws.simulate(n, rng, sizes, own)
         return self.state.schema.checked(rows), y
 
     def impute(self, X: T, table: ProgramTable, draws: int, rng: np.random.Generator) -> list[T]:
@@ -227,7 +231,7 @@ class FittedProgram(Fitted):
             InvalidProgram: the program does not return its input rows.
         """
         encoded = self.state.schema.encode(table)
-        filled = (self.posterior.impute(encoded, table.n_rows, rng) for _ in range(draws))
+        filled = (self.draws.impute(encoded, table.n_rows, rng) for _ in range(draws))
         return [self._put(X, table, encoded, rows) for rows in filled]
 
     def _put(self, X: T, table: ProgramTable, encoded: Encoded, filled: Encoded) -> T:
@@ -258,14 +262,12 @@ class FittedProgram(Fitted):
         self, rng: np.random.Generator, draws: int, encoded: Encoded, y: Labels
     ) -> diagnose.Params:
         """Return draws of every parameter from its prior, by owner, (chain, draw, ...)."""
-        return diagnose.chained(self.posterior.sample_prior(draws, rng, encoded, y), draws)
+        return diagnose.chained(self.draws.sample_prior(draws, rng, encoded, y), draws)
 
-    def log_priors(
-        self, draws: DrawsPosterior, encoded: Encoded, y: Labels
-    ) -> dict[str, np.ndarray]:
+    def log_priors(self, draws: Draws, encoded: Encoded, y: Labels) -> dict[str, np.ndarray]:
         """Return the log prior density of each parameter at the draws; empty for an MLE."""
         is_mle = self.posterior.report.method == "mle"
-        return {} if is_mle else self.posterior.log_priors(encoded, y)
+        return {} if is_mle else self.draws.log_priors(encoded, y)
 
     def observed(self, encoded: Encoded) -> diagnose.Group:
         """Return the group of observed rows, in the form the program takes."""

@@ -21,7 +21,7 @@ from bayesgen.errors import Cure, InvalidFile, Words
 from bayesgen.estimators.training import TrainingState
 from bayesgen.estimators.training_rows import TrainingRows
 from bayesgen.estimators.updates.settled_later import SETTLED
-from bayesgen.inference import Method, Pool, Posterior, Report
+from bayesgen.inference import Components, Method, Pool, Pooled, Posterior, Readout, Report
 from bayesgen.inference.unlabelled_rows import ExpectedLabels
 from bayesgen.likelihoods import Likelihood, Repair, Statistics
 from bayesgen.likelihoods.base import require_axes
@@ -44,6 +44,8 @@ ROOTS: Mapping[str, tuple[type, ...]] = {
     "likelihood": (Likelihood,),
     "statistics": (Statistics,),
     "posterior": (Posterior,),
+    "components": (Components,),
+    "readout": (Readout,),
     "method": get_args(Method),
     "value": (
         *(TrainingState, Schema, PowerTransform, PowerTransforms, Column, NumericColumns),
@@ -272,7 +274,7 @@ def _require_posterior(
     reader, families = posterior.reader, posterior.families
     _require_equal("blocks", families.keys(), reader.kept.keys(), reader.full.keys())
     require_axes("the class prior", posterior.log_classes(), ("class",), {"class": n_classes})
-    params = getattr(getattr(posterior, "base", posterior), "params", None)
+    params = getattr(posterior.components, "params", None)
     draws = {"class": n_classes}
     if params is not None:
         require_axes("class.probs", params["class"]["probs"], (*DRAW, "class"), draws)
@@ -294,13 +296,14 @@ def _require_posterior(
 
 def _require_stack(fitted: Mapping[str, Any]) -> None:
     members, weights, classes = (fitted[n] for n in ("members_", "weights_", "classes_"))
-    pool, left_out = fitted.get("_pool"), fitted.get("_left_out")
+    readout, left_out = fitted["_readout"], fitted.get("_left_out")
+    pool = readout.pool if isinstance(readout, Pooled) else None
     _require_equal("members", list(members), list(weights))
     _require_equal("classes", classes.tolist(), *(m.classes_.tolist() for m in members.values()))
     shares = [np.array(list(weights.values())), *([] if pool is None else [pool.share])]
     if any((share <= 0).any() or abs(share.sum() - 1) > 1e-6 for share in shares):
         raise InvalidStructure("its weights are not positive, or do not sum to 1")
-    if not 0 <= fitted.get("pool_share_", 0.0) <= 1:
+    if isinstance(readout, Pooled) and not 0 <= readout.share <= 1:
         raise InvalidStructure("the share of its pool is not between 0 and 1")
     for name, part in {"pool": pool, "left_out": left_out}.items():
         if part is not None:

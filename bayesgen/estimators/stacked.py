@@ -7,7 +7,6 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
-from jaxtyping import Float
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import check_random_state
@@ -47,7 +46,7 @@ from bayesgen.estimators.stack.kept_rows import rows_together, rows_without
 from bayesgen.estimators.stack.left_out import left_out_rows
 from bayesgen.estimators.stack.members import automatic, reads_unlabelled, too_wide
 from bayesgen.estimators.stack.missing_pattern_members import pattern_cells, pattern_power
-from bayesgen.estimators.stack.posterior import mixture_of, pooled, tempered
+from bayesgen.estimators.stack.posterior import mixture_of
 from bayesgen.estimators.stack.rows import StackEncoder, StackRows
 from bayesgen.estimators.stack.source import fit_stack
 from bayesgen.estimators.training import Temper
@@ -57,14 +56,17 @@ from bayesgen.estimators.updates.accumulation import discounted, with_its_rows
 from bayesgen.estimators.updates.merged_state import united_classes
 from bayesgen.estimators.updates.merging import require_same_model
 from bayesgen.inference import (
-    MixturePosterior,
-    Pool,
+    BAYES,
+    Mixture,
+    Pooled,
     Posterior,
+    Readout,
     Report,
+    Tempered,
     pooling,
     stacking,
 )
-from bayesgen.inference.power_posterior import learned_powers, stated_powers
+from bayesgen.inference.powers import learned_powers, stated_powers
 from bayesgen.inference.scores import Scores
 from bayesgen.plots import WeightDisplay
 from bayesgen.plots.style import Axes
@@ -494,12 +496,9 @@ class StackedClassifier(Classifier):
         scores = mixture.scores_from(
             {name: one.scores for name, one in fitted.held_out.items()}, log_proba, able
         )
-        self._powers = self._chosen_powers(scores, codes, weight)
-        posterior = tempered(mixture, self._powers)
-        self._pool, self.pool_share_ = self._chosen_pool(mixture, posterior, scores, codes, weight)
-        self._seed = arguments.drawn_seed(self.random_state)
-        posterior = pooled(posterior, self._pool, self.pool_share_, self._seed)
-        self._left_out = left_out_rows(members, mixture, posterior, fitted.held_out, codes, weight)
+        self._readout = self._chosen_readout(scores, codes, weight, len(members))
+        posterior = Posterior(mixture, self._readout)
+        self._left_out = left_out_rows(members, posterior, fitted.held_out, codes, weight)
         self.members_, self.classes_ = members, classes
         self._training = (rows.to_keep(table=True),)
         self.weights_ = dict(zip(members, share.tolist(), strict=True))
@@ -530,48 +529,41 @@ class StackedClassifier(Classifier):
         proba = [self.predict_proba(rows.raw()) for rows in found]
         return np.concatenate(proba) if proba else None
 
-    def _chosen_powers(
-        self, scores: Scores, codes: Labels, weight: Weights
-    ) -> Float[np.ndarray, "2 power"] | None:
-        """Return powers and their weights; None without tempering."""
-        if self.temper is None:
-            return None
-        if self.temper != "learn":
-            return np.stack(stated_powers(self.temper))
-        return np.stack(learned_powers(scores.log_classes, scores.joint, codes, weight))
-
-    def _chosen_pool(
-        self,
-        mixture: MixturePosterior,
-        mean: Posterior,
-        scores: Scores,
-        codes: Labels,
-        weight: Weights,
-    ) -> tuple[Pool | None, float]:
-        """Return a log-linear pool of the members' scores and its weight beside their mean."""
+    def _chosen_readout(
+        self, scores: Scores, codes: Labels, weight: Weights, n_members: int
+    ) -> Readout:
+        """Return how the mean of the members becomes class probabilities: tempered and pooled."""
+        readout = self._chosen_powers(scores, codes, weight)
         if self.pool is None:
-            return None, 0.0
+            return readout
         if self.pool != "learn":
             raise not_one_of("pool", self.pool, ["learn", None])
         own = np.arange(len(codes)), codes
-        priors = pooling.stack_priors(len(mixture.members), scores.parts.shape[1])
+        priors = pooling.stack_priors(n_members, scores.parts.shape[1])
         pool, left_out = pooling.learned_pool(
             scores.parts, scores.log_classes, codes, weight, **priors
         )
-        both = np.stack([mean.log_proba(scores)[own], left_out[own]])
+        both = np.stack([readout.log_proba(scores)[own], left_out[own]])
         share = stacking.weights_of(both, weight, prior_rows=pooling.BLEND_ROWS)
-        return pool, float(share[1])
+        return Pooled(pool, float(share[1]), arguments.drawn_seed(self.random_state), readout)
+
+    def _chosen_powers(self, scores: Scores, codes: Labels, weight: Weights) -> Readout:
+        """Return the readout under learned or stated powers, or none."""
+        if self.temper is None:
+            return BAYES
+        if self.temper != "learn":
+            return Tempered(*stated_powers(self.temper))
+        return Tempered(*learned_powers(scores.log_classes, scores.joint, codes, weight))
 
     # -- the posterior, and rows as its members read them ------------------------------------------
 
-    def _mixture(self) -> MixturePosterior:
+    def _mixture(self) -> Mixture:
         """Return the weighted mean of the members, before tempering and pooling."""
         check_is_fitted(self)
         return mixture_of(self.members_, np.array(list(self.weights_.values())), self.report_)
 
     def _fitted_posterior(self) -> Posterior:
-        posterior = tempered(self._mixture(), self._powers)
-        return pooled(posterior, self._pool, self.pool_share_, self._seed)
+        return Posterior(self._mixture(), self._readout)
 
     def _read(self, X: object, *, reset: bool) -> Table:
         table = validation.read(self, X, reset=reset)
@@ -600,9 +592,8 @@ class StackedClassifier(Classifier):
         return next(iter(self.members_.values()))._schema()
 
     def _fitted(self) -> Fitted:
-        posterior, mixture = self._fitted_posterior(), self._mixture()
         state = next(iter(self.members_.values())).state_
-        return FittedStack(state, posterior, self.class_prior, self.members_, mixture)
+        return FittedStack(state, self._fitted_posterior(), self.class_prior, self.members_)
 
     def _every_cell(self) -> dict[Name, explain.Cell]:
         """Return the encoded positions of each column, in every member that reads it."""
@@ -757,14 +748,21 @@ class StackedClassifier(Classifier):
             {'lda': 0.07, 'naivebayes': 0.13}
         """
         check_is_fitted(self)
-        pool, size = self._pool, len(self.members_)
+        size, log_linear = len(self.members_), np.full(len(self.members_), np.nan)
+        if isinstance(self._readout, Pooled):
+            log_linear = self._readout.pool.mean_weights[:size]
         loss = {n: self.report_.details[f"leave-one-out log loss of {n}"] for n in self.members_}
         evidence = {
             name: np.nan if member._derived_columns() else getattr(member, "log_evidence_", np.nan)
             for name, member in self.members_.items()
         }
-        log_linear = np.full(size, np.nan) if pool is None else pool.mean_weights[:size]
         return diagnose.table_of_members(loss, evidence, self.weights_, log_linear)
+
+    @property
+    def pool_share_(self) -> float:
+        """The share of the log-linear pool."""
+        check_is_fitted(self)
+        return self._readout.share if isinstance(self._readout, Pooled) else 0.0
 
     @property
     def log_evidence_(self) -> float:

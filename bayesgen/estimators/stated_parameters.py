@@ -11,8 +11,8 @@ from bayesgen.errors import InvalidArgument, Words
 from bayesgen.errors.arguments import out_of_range
 from bayesgen.errors.operations import unsupported
 from bayesgen.estimators.diagnostics import Fitted
-from bayesgen.inference import Report
-from bayesgen.inference.posterior import point_estimate
+from bayesgen.inference import Posterior, Report
+from bayesgen.inference.draws import point_estimate
 from bayesgen.likelihoods import Likelihood
 from bayesgen.typing import Params
 
@@ -36,7 +36,7 @@ def with_parameters(clf: Classifier, stated: Mapping[str, Any]) -> Classifier:
     """Return a copy with stated parameters; see `Classifier.with_parameters`."""
     fitted = clf._fitted()
     families = fitted.posterior.families
-    shapes = fitted.posterior.parameters(np.random.default_rng(0), 1)
+    shapes = fitted.posterior.components.parameters(np.random.default_rng(0), 1)
     if not families or "class" not in shapes:
         raise unsupported(
             "with_parameters() of this classifier",
@@ -67,7 +67,8 @@ def with_parameters(clf: Classifier, stated: Mapping[str, Any]) -> Classifier:
     every = {name: moved.get(name, {}) for name in families}
     report = Report("stated", 0.0, converged=True, outcome=Words(VERDICT))
     params = {"class": found["class"], **every}
-    other._posterior = point_estimate(params, families, fitted.posterior.reader, report)
+    draw = point_estimate(params, families, fitted.posterior.reader, report)
+    other._posterior = Posterior(draw)
     other.report_, other.inference_ = report, report.method
     return other
 

@@ -38,17 +38,18 @@ from bayesgen.estimators.training_rows import (
 from bayesgen.inference import (
     MLE,
     NUTS,
+    Components,
     Method,
-    PooledPosterior,
+    Pooled,
     Posterior,
-    PowerPosterior,
+    Tempered,
     any_missing,
     choose,
 )
 from bayesgen.inference import leave_one_out as loo
+from bayesgen.inference.components import take_rows
 from bayesgen.inference.pooling import column_priors, learned_pool, pattern_priors
-from bayesgen.inference.posterior import take_rows
-from bayesgen.inference.power_posterior import learned_powers, stated_powers
+from bayesgen.inference.powers import learned_powers, stated_powers
 from bayesgen.inference.scores import Scores
 from bayesgen.inference.unlabelled_rows import ExpectedLabels
 from bayesgen.inference.unlabelled_weights import LabelledRows, left_out_of_all
@@ -301,8 +302,8 @@ class TrainingState:
             out[which == pair] = classes.posterior(count).log_predictive()
         return out
 
-    def infer(self, inference: str | Method, prior: Spec, seed: int) -> Posterior:
-        """Return the posterior, with warnings about doubtful results.
+    def infer(self, inference: str | Method, prior: Spec, seed: int) -> Components:
+        """Return the components of the posterior, with warnings about doubtful results.
 
         Args:
             inference: the inference= argument.
@@ -314,21 +315,21 @@ class TrainingState:
         require_possible(prior, self.classes)
         method = choose(inference, problem)
         try:
-            posterior = method.infer(problem, seed)
+            components = method.infer(problem, seed)
         except np.linalg.LinAlgError as error:
             joint = [name for name, part in problem.model.blocks.items() if part.joint]
             columns = [name for block in joint for name in self.columns(problem.reader, block)]
             raise_singular(error, columns)
-        self.warn_of(posterior)
-        return posterior
+        self.warn_of(components)
+        return components
 
-    def warn_of(self, posterior: Posterior) -> None:
+    def warn_of(self, components: Components) -> None:
         """Warn about doubtful results."""
-        for warning in self._warnings(posterior):
+        for warning in self._warnings(components):
             warn(warning)
 
-    def _warnings(self, posterior: Posterior) -> Iterator[BayesgenWarning]:
-        for names in self.uninformative_columns(posterior.reader):
+    def _warnings(self, components: Components) -> Iterator[BayesgenWarning]:
+        for names in self.uninformative_columns(components.reader):
             if len(names) > MANY_COLUMNS:
                 yield SuspiciousColumn(
                     "{columns:len} columns ({columns:listed}) are constant or never observed, "
@@ -350,10 +351,10 @@ class TrainingState:
                         ),
                         column=name,
                     )
-        for name, finding in posterior.report.findings:
-            yield _warning(finding, self.columns(posterior.reader, name), self.classes)
-        if not posterior.report.converged:
-            yield NotConverged("{outcome}", outcome=posterior.report.outcome)
+        for name, finding in components.report.findings:
+            yield _warning(finding, self.columns(components.reader, name), self.classes)
+        if not components.report.converged:
+            yield NotConverged("{outcome}", outcome=components.report.outcome)
 
     def log_evidence(self, prior: Spec, inference: str) -> float:
         """Return log p(rows, labels), parameters integrated out.
@@ -406,17 +407,17 @@ class TrainingState:
             InvalidArgument: neither None, "learn", "columns" nor a number above 0.
             UnsupportedOperation: a power is learned where the posterior is not a closed form.
         """
-        reader, report = posterior.reader, posterior.report
+        reader, components = posterior.reader, posterior.components
         if not isinstance(temper, str | None):
-            return PowerPosterior(reader, report, posterior, *stated_powers(temper))
+            return Posterior(components, Tempered(*stated_powers(temper)))
         if temper not in ("learn", "columns", None):
             raise not_one_of("temper", temper, ["learn", "columns", None, 0.5])
         if temper is None and reader.kept.keys().isdisjoint(self.pattern_blocks()):
             return posterior
         if temper is None:
-            posterior.require_leave_one_out("missing='learn'", "Pass missing='informative'")
+            components.require_leave_one_out("missing='learn'", "Pass missing='informative'")
         else:
-            posterior.require_leave_one_out(f"temper={temper!r}", "State a power: temper=0.5")
+            components.require_leave_one_out(f"temper={temper!r}", "State a power: temper=0.5")
         encoded = joined([rows.labelled.encode(self.schema, unseen) for rows in seen])
         codes, weight = together(seen, self.classes)
         width = len(self.schema.used())
@@ -424,20 +425,20 @@ class TrainingState:
         if temper is None:
             chosen = judged_rows(seen, self.classes, width)
         judged = chosen.rows
-        details = report.details | {ROWS_JUDGED: float(len(judged))}
-        report = dataclasses.replace(report, details=details)
+        details = posterior.report.details | {ROWS_JUDGED: float(len(judged))}
+        posterior = posterior.with_report(dataclasses.replace(posterior.report, details=details))
         scores = self.leave_one_out(
             prior, reader, encoded, codes, weight, one_each(weight), judged=judged
         )
         if temper == "learn":
             powers, share = learned_powers(scores.log_classes, scores.joint, codes, weight)
-            return PowerPosterior(reader, report, posterior, powers, share)
+            return dataclasses.replace(posterior, readout=Tempered(powers, share))
         pattern = np.isin(list(reader.full), self.pattern_blocks())
         priors = pattern_priors(pattern) if temper is None else column_priors(scores.parts)
         pool, _ = learned_pool(
             scores.parts, scores.log_classes, codes[judged], chosen.weight, **priors
         )
-        return PooledPosterior(reader, report, posterior, pool)
+        return dataclasses.replace(posterior, readout=Pooled(pool))
 
 
 def new_state(

@@ -28,11 +28,11 @@ from bayesgen.inference import (
     MLE,
     NUTS,
     Augmentation,
-    DrawsPosterior,
+    Components,
+    Draws,
     Exact,
     Expected,
     Method,
-    Posterior,
     choose,
     method_of,
 )
@@ -73,12 +73,12 @@ HARM = 1.0
 class UnlabelledFit:
     """The result of inference from labeled and unlabeled rows.
 
-    state: with what was made of the unlabeled rows. posterior: of all. labels: P(y = k given x_i)
-    of the unlabeled rows, given all rows; None: every row has a label.
+    state: with what was made of the unlabeled rows. components: of the posterior. labels: P(y = k
+    given x_i) of the unlabeled rows, given all rows; None: every row has a label.
     """
 
     state: TrainingState
-    posterior: Posterior
+    components: Components
     labels: Joint | None = None
 
 
@@ -119,14 +119,14 @@ def infer(
     """
     lacking = [rows.unlabelled for rows in seen if rows.unlabelled is not None]
     if lacking and not state.likelihoods:
-        posterior = state.infer(inference, prior, seed)
-        found = _of_program(posterior, lacking, state, float(cast(float, weight)), unseen)
-        return UnlabelledFit(state, posterior, found)
+        components = state.infer(inference, prior, seed)
+        found = _of_program(components, lacking, state, float(cast(float, weight)), unseen)
+        return UnlabelledFit(state, components, found)
     if not lacking:
-        posterior = state.infer(inference, prior, seed)
+        components = state.infer(inference, prior, seed)
         if seen:
-            missing_pattern_warning.warn_of(state, prior, posterior.reader, seen[-1])
-        return UnlabelledFit(state, posterior)
+            missing_pattern_warning.warn_of(state, prior, components.reader, seen[-1])
+        return UnlabelledFit(state, components)
     for name, part in state.likelihoods.items():
         if part.keeps_rows:
             refuse(
@@ -140,7 +140,7 @@ def infer(
     except np.linalg.LinAlgError as error:
         joint = [name for name, part in state.likelihoods.items() if part.joint]
         raise_singular(error, [c.name for name in joint for c in state.schema.blocks[name]])
-    state.warn_of(found.posterior)
+    state.warn_of(found.components)
     return found
 
 
@@ -157,7 +157,7 @@ def stated_weight(weight: Weight) -> float:
 
 
 def _of_program(
-    posterior: Posterior,
+    components: Components,
     lacking: Sequence[TrainingRows],
     state: TrainingState,
     weight: float,
@@ -166,8 +166,8 @@ def _of_program(
     """Return P(y = k given x_i, theta) of unlabeled rows, averaged over the draws of a program."""
     encoded = joined([rows.encode(state.schema, unseen) for rows in lacking])
     n_rows = sum(len(rows.codes) for rows in lacking)
-    posterior.report.details.update({ROWS: float(n_rows), WEIGHT: weight})
-    return unlabelled.mean_labels(cast(DrawsPosterior, posterior), encoded, n_rows)
+    components.report.details.update({ROWS: float(n_rows), WEIGHT: weight})
+    return unlabelled.mean_labels(cast(Draws, components), encoded, n_rows)
 
 
 def distributions(seen: Sequence[TrainingRows], classes: np.ndarray, found: Joint | None) -> Joint:
@@ -359,7 +359,7 @@ class _Inference:
         judges = self._judges()
         found = weights.learned(own, best.problem, best.guesses, judges, self.rows, self.seed)
         state = dataclasses.replace(self.state, unlabelled=found.expected)
-        return UnlabelledFit(state, found.posterior, found.labels)
+        return UnlabelledFit(state, found.components, found.labels)
 
     def _stated(self, method: Method, weight: float) -> UnlabelledFit:
         """Return the fit at a stated weight."""
@@ -367,30 +367,30 @@ class _Inference:
             return self._without(method)
         rows, start, problem = self.rows.times(weight), self._start(), self.problem
         if isinstance(method, MLE | MAP):
-            posterior, labels = unlabelled.estimate(method, problem, rows, start)
-            posterior.report.details[WEIGHT] = weight
-            return UnlabelledFit(self._with_added(), posterior, labels)
+            draws, labels = unlabelled.estimate(method, problem, rows, start)
+            draws.report.details[WEIGHT] = weight
+            return UnlabelledFit(self._with_added(), draws, labels)
         found = unlabelled.maximize(MAP(), problem, rows, start)
         added = rows.statistics(problem.reader.full, found.shares)
         self._warn_of_harm(added, weight)
         if not isinstance(method, Expected):
             own = method if isinstance(method, Augmentation) else Augmentation(draws=method.draws)
-            posterior, labels = sampled(own, problem, rows, self.seed)
-            posterior.report.details[WEIGHT] = weight
-            return UnlabelledFit(self._with_added(added), posterior, labels)
-        posterior = method.infer(problem.plus(added), self.seed)
-        report = unlabelled.reported(posterior, self.rows.n_rows, found)
+            draws, labels = sampled(own, problem, rows, self.seed)
+            draws.report.details[WEIGHT] = weight
+            return UnlabelledFit(self._with_added(added), draws, labels)
+        closed = method.infer(problem.plus(added), self.seed)
+        report = unlabelled.reported(closed, self.rows.n_rows, found)
         report.details[WEIGHT] = weight
-        posterior = dataclasses.replace(posterior, report=report)
-        return UnlabelledFit(self._with_added(added), posterior, found.shares)
+        closed = dataclasses.replace(closed, report=report)
+        return UnlabelledFit(self._with_added(added), closed, found.shares)
 
     def _without(self, method: Method) -> UnlabelledFit:
         """Return the fit at weight 0: unlabeled rows complete guesses alone."""
         start = self._start()
-        posterior = choose(method, self.problem).infer(self.problem, self.seed)
-        posterior.report.details.update({ROWS: float(self.rows.n_rows), WEIGHT: 0.0})
+        components = choose(method, self.problem).infer(self.problem, self.seed)
+        components.report.details.update({ROWS: float(self.rows.n_rows), WEIGHT: 0.0})
         none = self.rows.times(0.0).statistics(self.problem.reader.full, start)
-        return UnlabelledFit(self._with_added(none), posterior, start)
+        return UnlabelledFit(self._with_added(none), components, start)
 
     def _start(self) -> Joint:
         """Return P(y = k given x_i, labeled rows) of the unlabeled rows."""

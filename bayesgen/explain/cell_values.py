@@ -3,7 +3,7 @@
 import numpy as np
 
 from bayesgen.explain.cells import Rows
-from bayesgen.inference.posterior import take_rows
+from bayesgen.inference.components import take_rows
 from bayesgen.table import Name
 
 LEFT_OUT = 1e-9
@@ -19,7 +19,7 @@ def kept_codes(rows: Rows, name: Name) -> np.ndarray:
     if column.kind != "levels":
         return every
     width = rows.encoded[block].shape[1]
-    return every[rows.posterior.kept_levels(block, j, len(every), width)]
+    return every[rows.components.kept_levels(block, j, len(every), width)]
 
 
 def log_joints(rows: Rows, asked: np.ndarray, name: Name, values: np.ndarray) -> np.ndarray:

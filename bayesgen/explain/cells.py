@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 import numpy as np
 from jaxtyping import Bool
 
-from bayesgen.inference import Posterior
-from bayesgen.inference.posterior import take_rows
+from bayesgen.inference import Components, Posterior
+from bayesgen.inference.components import take_rows
 from bayesgen.likelihoods import base
 from bayesgen.schema import Column, Schema
 from bayesgen.schema.blocks import decoded_cells
@@ -41,6 +41,11 @@ class Rows:
     table: Table
     schema: Schema
     cells: Mapping[Name, Cell]
+
+    @property
+    def components(self) -> Components:
+        """The components of the posterior, which fill cells."""
+        return self.posterior.components
 
     def places(self, name: Name) -> list[tuple[Place, Column]]:
         """Return the positions of a column whose cells can be imputed, and its `Column` at each."""

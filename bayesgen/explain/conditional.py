@@ -15,7 +15,7 @@ from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from bayesgen.explain.cell_values import kept_codes, log_joints, log_joints_of_counts
 from bayesgen.explain.cells import Rows
-from bayesgen.inference.posterior import take_rows
+from bayesgen.inference.components import take_rows
 from bayesgen.likelihoods.base import row_chunks
 from bayesgen.schema.blocks import decoded_cells
 from bayesgen.table import Name
@@ -104,16 +104,16 @@ def _conditional(
 ) -> Numbers | Levels:
     """Return the distribution of the cells of one column in the rows that miss it."""
     ((block, j), column), *_ = rows.places(name)
-    rows.posterior.require_imputable(block)
+    rows.components.require_imputable(block)
     kind = rows.kind(name)
     if kind in ("levels", "binary"):
-        codes = kept_codes(rows, name) if rows.posterior.reads(block, j) else np.arange(0)
+        codes = kept_codes(rows, name) if rows.components.reads(block, j) else np.arange(0)
         values = decoded_cells(column, codes if column.levels else codes.astype(float)).tolist()
         width = max(1, len(codes)) * len(rows.posterior.log_classes())
         parts = row_chunks(len(asked), max(1, FLOATS // width))
         found = [_shares(log_joints(rows, asked[part], name, codes)) for part in parts]
         return Levels(values, np.concatenate(found))
-    if not rows.posterior.reads(block, j):
+    if not rows.components.reads(block, j):
         nothing = np.full(len(asked), np.nan)
         return Numbers(nothing, np.stack([nothing, nothing], axis=1), np.zeros(len(asked)))
     parts = row_chunks(len(asked), max(1, FLOATS // (question.draws * _width(rows))))
@@ -166,10 +166,10 @@ def _mixture(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None:
     """Return weight, location, scale and degrees of freedom of each class, (row, class)."""
     some, n_rows = take_rows(rows.encoded, asked), len(asked)
-    weight = rows.posterior.class_weights(some, n_rows)
+    weight = rows.components.class_weights(some, n_rows)
     parts = []
     for k in range(weight.shape[1]):
-        found = rows.posterior.conditional(block, some, np.full(n_rows, k))
+        found = rows.components.conditional(block, some, np.full(n_rows, k))
         if found is None:
             return None
         parts.append(np.stack([part[:, j] for part in found]))
@@ -214,7 +214,7 @@ def _drawn(
 ) -> Numbers:
     """Return mean and quantiles of imputations, as many of each stratum."""
     some = take_rows(rows.encoded, asked)
-    filled, weight = rows.posterior.stratified_imputations(some, len(asked), question.draws, rng)
+    filled, weight = rows.components.stratified_imputations(some, len(asked), question.draws, rng)
     cells = rows.decoded_column(filled, name).astype(float)
     cells = cells.reshape(len(weight), -1, len(asked))
     draws = cells.shape[1]

@@ -38,7 +38,7 @@ from bayesgen.arguments import is_number
 from bayesgen.errors.arguments import not_one_of, out_of_range
 from bayesgen.explain.cells import Cell, Rows, Score, blank, is_missing, show
 from bayesgen.inference import Posterior
-from bayesgen.inference.posterior import take_rows
+from bayesgen.inference.components import take_rows
 from bayesgen.likelihoods.base import row_chunks
 from bayesgen.predict import log_joint, require_posterior
 from bayesgen.table import Name
@@ -324,7 +324,7 @@ def _groups(posterior: Posterior, cells: Mapping[Name, Cell], *, shapley: bool) 
         return [list(cells.values())]
     groups: dict = {}
     for cell in cells.values():
-        key = posterior.dependent_cells(cell[0][0])
+        key = posterior.components.dependent_cells(cell[0][0])
         groups.setdefault(cell if key is None else key, []).append(cell)
     return list(groups.values())
 

@@ -20,7 +20,7 @@ def imputed(X: T, rows: Rows, draws: int, rng: np.random.Generator) -> T | list[
         draws: number of tables; 1 returns the table itself, not a list.
         rng: random numbers.
     """
-    filled = (rows.posterior.impute(rows.encoded, rows.n_rows, rng) for _ in range(draws))
+    filled = (rows.components.impute(rows.encoded, rows.n_rows, rng) for _ in range(draws))
     tables = [_filled_in(X, rows, rows.decoded(encoded)) for encoded in filled]
     return tables[0] if draws == 1 else tables
 

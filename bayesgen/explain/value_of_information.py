@@ -21,7 +21,7 @@ from bayesgen import decide
 from bayesgen.explain.cell_values import COUNTS, kept_codes, log_joints, log_joints_of_counts
 from bayesgen.explain.cells import Rows
 from bayesgen.inference import class_probabilities
-from bayesgen.inference.posterior import take_rows
+from bayesgen.inference.components import take_rows
 from bayesgen.likelihoods.base import row_chunks
 from bayesgen.table import Name
 
@@ -95,11 +95,11 @@ def expected_gains(
 def expected_gain(rows: Rows, query: Query, rng: np.random.Generator) -> Gain:
     """Return the expected gain of the cell of one column in each row that lacks it; else NaN."""
     ((block, j), _), *_ = rows.places(query.name)
-    rows.posterior.require_imputable(block)
+    rows.components.require_imputable(block)
     asked = np.flatnonzero(rows.missing()[query.name][1])
     value, error = np.full((2, rows.n_rows), np.nan)
     value[asked] = error[asked] = 0.0
-    if not rows.posterior.reads(block, j):
+    if not rows.components.reads(block, j):
         return Gain(value, error)
     n_classes = len(rows.posterior.log_classes())
     values = max(query.draws * n_classes, len(rows.listed(query.name)), COUNTS)
@@ -151,7 +151,7 @@ def _simulated(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the expected gain over simulated cells, as many of each stratum, and its error."""
     posterior, some = rows.posterior, take_rows(rows.encoded, asked)
-    filled, weight = posterior.stratified_imputations(some, len(asked), query.draws, rng)
+    filled, weight = posterior.components.stratified_imputations(some, len(asked), query.draws, rng)
     cells = rows.values(filled, query.name)
     many = np.tile(asked, len(cells) // len(asked))
     joint = posterior.log_joint(rows.with_values(many, query.name, cells), len(many))

@@ -3,27 +3,30 @@
 from bayesgen.errors import BayesgenWarning, Cure, Words, warn
 from bayesgen.errors.arguments import not_an_instance, not_one_of
 from bayesgen.errors.operations import no_closed_form
+from bayesgen.inference.closed_form import ClosedForm as ClosedForm
+from bayesgen.inference.components import Components as Components
 from bayesgen.inference.data_augmentation import Augmentation as Augmentation
+from bayesgen.inference.draws import Draws as Draws
 from bayesgen.inference.exact import Exact as Exact
 from bayesgen.inference.exact import Expected as Expected
-from bayesgen.inference.exact_posterior import ExactPosterior as ExactPosterior
 from bayesgen.inference.importance_sampling import ImportanceSampling
 from bayesgen.inference.incomplete_normal import IncompleteNormal as IncompleteNormal
 from bayesgen.inference.incomplete_table import IncompleteTable as IncompleteTable
 from bayesgen.inference.missing import any_missing as any_missing
+from bayesgen.inference.mixture import Mixture as Mixture
 from bayesgen.inference.nuts import NUTS as NUTS
 from bayesgen.inference.point_estimates import MAP as MAP
 from bayesgen.inference.point_estimates import MLE as MLE
 from bayesgen.inference.pooling import Pool as Pool
-from bayesgen.inference.pooling import PooledPosterior as PooledPosterior
-from bayesgen.inference.posterior import DrawsPosterior as DrawsPosterior
 from bayesgen.inference.posterior import Posterior as Posterior
-from bayesgen.inference.posterior import Report as Report
-from bayesgen.inference.power_posterior import PowerPosterior as PowerPosterior
+from bayesgen.inference.readouts import BAYES as BAYES
+from bayesgen.inference.readouts import Pooled as Pooled
+from bayesgen.inference.readouts import Readout as Readout
+from bayesgen.inference.readouts import Tempered as Tempered
+from bayesgen.inference.report import Report as Report
 from bayesgen.inference.scores import class_probabilities as class_probabilities
 from bayesgen.inference.scores import log_class_probabilities as log_class_probabilities
 from bayesgen.inference.scores import log_odds as log_odds
-from bayesgen.inference.stacking import MixturePosterior as MixturePosterior
 from bayesgen.problem import Problem
 
 Method = Exact | Expected | MLE | MAP | NUTS | Augmentation

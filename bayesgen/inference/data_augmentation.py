@@ -9,8 +9,9 @@ import numpy as np
 from bayesgen import arguments
 from bayesgen.errors import Cure, Words
 from bayesgen.inference.chain_diagnostics import chain_diagnostics, disagreement, has_converged
+from bayesgen.inference.draws import Draws
 from bayesgen.inference.missing import IncompleteData, missing_cells
-from bayesgen.inference.posterior import DrawsPosterior, Report
+from bayesgen.inference.report import Report
 from bayesgen.problem import Problem
 from bayesgen.typing import Params
 
@@ -46,7 +47,7 @@ class Augmentation:
         arguments.count("warmup", self.warmup, least=0, default=200)
         arguments.count("chains", self.chains, default=4)
 
-    def infer(self, problem: Problem, seed: int) -> DrawsPosterior:
+    def infer(self, problem: Problem, seed: int) -> Draws:
         """Return draws of every parameter and a report on their convergence."""
         rng = np.random.default_rng(seed)
         shape = (self.chains, self.draws)
@@ -84,7 +85,7 @@ class Augmentation:
                 "leave out columns with few observed cells, or use --inference map.",
             )
         report = Report("augmentation", seconds, good, verdict, details)
-        return DrawsPosterior(problem.reader, report, params, families)
+        return Draws(problem.reader, report, params, families)
 
 
 def augment(

@@ -5,10 +5,10 @@ import time
 
 from bayesgen import arguments
 from bayesgen.errors import Words
-from bayesgen.inference.exact_posterior import ExactPosterior
+from bayesgen.inference.closed_form import ClosedForm
 from bayesgen.inference.missing import expected_statistics
 from bayesgen.inference.newton import STOPPED
-from bayesgen.inference.posterior import Report
+from bayesgen.inference.report import Report
 from bayesgen.problem import Problem
 
 VERDICT = "Closed form: nothing approximated."
@@ -40,13 +40,13 @@ class Exact:
         """Validate `draws`."""
         arguments.count("draws", self.draws, default=1000)
 
-    def infer(self, problem: Problem, seed: int) -> ExactPosterior:
+    def infer(self, problem: Problem, seed: int) -> ClosedForm:
         """Return the updated model; UnsupportedOperation where a block has no closed form."""
         start = time.perf_counter()
         posterior = problem.model.posterior(problem.statistics)
         seconds = time.perf_counter() - start
         report = Report("exact", seconds, converged=True, outcome=Words(VERDICT))
-        answer = ExactPosterior(problem.reader, report, posterior, seed, self.draws)
+        answer = ClosedForm(problem.reader, report, posterior, seed, self.draws)
         if answer.caveat:
             report = dataclasses.replace(report, outcome=Words(f"Closed form. {answer.caveat}"))
             answer = dataclasses.replace(answer, report=report)
@@ -82,7 +82,7 @@ class Expected:
         """Validate the number of draws."""
         arguments.count("draws", self.draws, default=1000)
 
-    def infer(self, problem: Problem, seed: int) -> ExactPosterior:
+    def infer(self, problem: Problem, seed: int) -> ClosedForm:
         """Return the model updated by expected statistics."""
         filled, accounts = expected_statistics(problem.model, problem.statistics)
         posterior = Exact(self.draws).infer(problem.given(filled), seed)

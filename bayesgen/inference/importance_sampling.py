@@ -10,8 +10,9 @@ from jaxtyping import Float, Int
 from bayesgen.errors import Words
 from bayesgen.inference.chain_diagnostics import reliable_k, smoothed_weights
 from bayesgen.inference.data_augmentation import Augmentation
+from bayesgen.inference.draws import CHAINS, Draws, chained
 from bayesgen.inference.missing import IncompleteData, em, missing_cells
-from bayesgen.inference.posterior import CHAINS, DrawsPosterior, Report, chained
+from bayesgen.inference.report import Report
 from bayesgen.likelihoods.base import row_chunks
 from bayesgen.problem import Problem
 from bayesgen.typing import Params
@@ -53,7 +54,7 @@ class ImportanceSampling:
 
     draws: int = 1000
 
-    def infer(self, problem: Problem, seed: int) -> DrawsPosterior:
+    def infer(self, problem: Problem, seed: int) -> Draws:
         """Return draws of every parameter; of `Augmentation` if weights vary too much."""
         rng, start = np.random.default_rng(seed), time.perf_counter()
         model, statistics = problem.model, problem.statistics
@@ -81,7 +82,7 @@ class ImportanceSampling:
         report = Report(
             "importance", seconds, converged=True, outcome=Words(verdict), details=details
         )
-        return DrawsPosterior(problem.reader, report, chained(params, n), families)
+        return Draws(problem.reader, report, chained(params, n), families)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

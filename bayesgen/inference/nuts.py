@@ -32,7 +32,8 @@ from bayesgen.inference.closed_blocks import (
     numbers,
     without_closed,
 )
-from bayesgen.inference.exact_posterior import ExactPosterior
+from bayesgen.inference.closed_form import ClosedForm
+from bayesgen.inference.draws import Draws
 from bayesgen.inference.log_density import (
     NUTS_TERMS,
     LogDensity,
@@ -42,7 +43,7 @@ from bayesgen.inference.log_density import (
     total,
 )
 from bayesgen.inference.missing import complete_statistics
-from bayesgen.inference.posterior import DrawsPosterior, Report
+from bayesgen.inference.report import Report
 from bayesgen.model import Model, ModelStatistics
 from bayesgen.problem import Problem
 from bayesgen.progress_bar import progress_bar, status_line
@@ -290,7 +291,7 @@ class NUTS(Settings):
         file = None if self.checkpoint is None else read_run(str(self.checkpoint))
         return None if file is None else file.seed
 
-    def infer(self, problem: Problem, seed: int) -> DrawsPosterior | ExactPosterior:
+    def infer(self, problem: Problem, seed: int) -> Draws | ClosedForm:
         """Return draws of every parameter, with the diagnostics of those that were sampled.
 
         Where some block has no closed form, the others are drawn from theirs (see
@@ -305,7 +306,7 @@ class NUTS(Settings):
         if len(closed) == len(model.blocks):
             params, stats, report = self.sample_model(model, statistics, seed)
             report = dataclasses.replace(report, outcome=report.outcome + " " + ALL_CLOSED)
-            return DrawsPosterior(reader, report, params, model.blocks, stats)
+            return Draws(reader, report, params, model.blocks, stats)
         others, kept = without_closed(model, statistics, closed), numbers(model, statistics, closed)
         rest = statistics.only(others.blocks)
         params, stats, report = self.sample_model(others, rest, seed, kept)
@@ -315,7 +316,7 @@ class NUTS(Settings):
         outcome = report.outcome + f" {_account(model, closed)}"
         report = dataclasses.replace(report, outcome=outcome)
         params = {owner: params[owner] for owner in ("class", *model.blocks)}
-        return DrawsPosterior(reader, report, params, model.blocks | exact.blocks, stats)
+        return Draws(reader, report, params, model.blocks | exact.blocks, stats)
 
     def sample_model(
         self, model: Model, statistics: ModelStatistics, seed: int, kept: Mapping | None = None
@@ -340,14 +341,14 @@ class NUTS(Settings):
             params["class"]["probs"] = np.broadcast_to(probs, (self.chains, self.draws, len(probs)))
         return params, stats, report
 
-    def _strengths(self, problem: Problem, seed: int) -> ExactPosterior:
+    def _strengths(self, problem: Problem, seed: int) -> ClosedForm:
         """Return closed forms averaged over draws of their strengths."""
         model, statistics = problem.model, problem.statistics
         density, tree = hyperparameter_sampling.target(model, statistics)
         values, _, report = self.sample(density, tree, seed)
         sampled = hyperparameter_sampling.mixture(model, statistics, values)
         report.details.update({n: float(np.exp(np.log(v).mean())) for n, v in values.items()})
-        return ExactPosterior(problem.reader, report, sampled, seed)
+        return ClosedForm(problem.reader, report, sampled, seed)
 
     def sample(self, density: LogDensity, tree: dict, seed: int) -> tuple[Values, Values, Report]:
         """Return parameters (chain, draw, ...) by site, statistics of the draws, and the report."""

@@ -17,6 +17,7 @@ from bayesgen import arguments
 from bayesgen.classes import ClassPrior
 from bayesgen.errors import Cure, Words
 from bayesgen.errors.operations import unsupported
+from bayesgen.inference.draws import Draws, point_estimate
 from bayesgen.inference.laplace import Flat, lowest
 from bayesgen.inference.log_density import (
     MAP_TERMS,
@@ -29,7 +30,7 @@ from bayesgen.inference.log_density import (
 )
 from bayesgen.inference.missing import complete_statistics, em, missing_cells
 from bayesgen.inference.newton import STOPPED, OptimumReport
-from bayesgen.inference.posterior import DrawsPosterior, Report, point_estimate
+from bayesgen.inference.report import Report
 from bayesgen.likelihoods import Likelihood, Repair, Statistics
 from bayesgen.model import Model, ModelStatistics
 from bayesgen.problem import Problem
@@ -93,7 +94,7 @@ class MLE:
                 "Leave out one of the two: MLE(bias_corrected=True), or MLE(solver='svi').",
             )
 
-    def infer(self, problem: Problem, seed: int) -> DrawsPosterior:
+    def infer(self, problem: Problem, seed: int) -> Draws:
         """Return the maximum-likelihood estimate as a posterior of one draw."""
         return _infer(self, problem)
 
@@ -152,7 +153,7 @@ class MAP:
         """Validate the solver."""
         arguments.one_of("solver", self.solver, SOLVERS)
 
-    def infer(self, problem: Problem, seed: int) -> DrawsPosterior:
+    def infer(self, problem: Problem, seed: int) -> Draws:
         """Return the posterior mode as a posterior of one draw."""
         return _infer(self, problem)
 
@@ -183,7 +184,7 @@ class MAP:
         return params, [], account
 
 
-def _infer(method: MLE | MAP, problem: Problem) -> DrawsPosterior:
+def _infer(method: MLE | MAP, problem: Problem) -> Draws:
     """Return an estimate by closed forms, and by optimization of the blocks without one."""
     start, model, statistics = time.perf_counter(), problem.model, problem.statistics
     found: dict[str, Params] = {}

@@ -15,22 +15,17 @@ Maleki (2020), Journal of the Royal Statistical Society B 82, 965-996.
 """
 
 import dataclasses
-import functools
 import itertools
-from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Bool, Float
 
-from bayesgen.inference.calibrated_posterior import CalibratedPosterior
-from bayesgen.inference.class_draws import ClassDraws, PartWeights, cached_rows, softmax
-from bayesgen.inference.posterior import LogJointDraws
-from bayesgen.inference.scores import LogClasses, Scores, contrasts, normalized
+from bayesgen.inference.scores import LogClasses, contrasts, normalized
 from bayesgen.likelihoods.base import Arrays, row_chunks
 from bayesgen.likelihoods.multivariate_normal.density import SMALL_PRODUCT
 from bayesgen.likelihoods.special_functions import log_sum_exp
-from bayesgen.typing import Encoded, Joint, Labels, Parts, Weights
+from bayesgen.typing import Joint, Labels, Parts, Weights
 
 NEWTON_STEPS, CONVERGED = 50, 1e-8
 """Newton steps at most, and the decrease of the objective, in nats, that ends them."""
@@ -286,104 +281,7 @@ class _Problem:
         return proba - (self.y[:, None] == np.arange(proba.shape[1]))
 
 
-# -- the posterior ---------------------------------------------------------------------------------
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class PooledPosterior(CalibratedPosterior):
-    """A posterior whose class probabilities are partly those of a log-linear pool of its parts.
-
-    P(y = k given x) = share P_pool(k) + (1 - share) P_base(k); p(x), and so every density, is that
-    of the base posterior.
-
-    base: the posterior. pool: weights of its parts. share: weight of the pool. seed: of the draws
-    of weights.
-    """
-
-    pool: Pool
-    share: float = 1.0
-    seed: int = 0
-
-    @property
-    def power(self) -> float:
-        """The power of the base posterior; of a pool alone, the mean weight of its parts."""
-        if self.share < 1:
-            return self.base.power
-        return float(self.pool.mean_weights.mean()) if self.pool.weights.size else 1.0
-
-    def log_proba(self, scores: Scores) -> Joint:
-        """Return the log of the mean of pooled class probabilities and those of the base."""
-        pooled = self.pool.log_proba(scores.log_classes, scores.parts)
-        if self.share == 1:
-            return pooled
-        base = self.base.log_proba(scores)
-        return np.logaddexp(np.log(self.share) + pooled, np.log1p(-self.share) + base)
-
-    def class_draws(
-        self, encoded: Encoded, n_rows: int, *, weights: PartWeights | None = None
-    ) -> Iterator[ClassDraws]:
-        """Yield draws of the mean of pool and base, both from the same draw of the parts.
-
-        A draw of the pool is one of the weights (Laplace's normal) and one of every part. Its share
-        is part of the prediction, so each draw of P is such a mean.
-        """
-        log_classes = self.log_classes()[:, None]
-
-        @functools.cache
-        def own(n: int) -> Float[np.ndarray, "draw part"]:
-            return self.pool.draw(np.random.default_rng(self.seed), n)
-
-        # the sums of a pool around this one are of the same draws, which come a second time
-        wanted = (
-            None if weights is None else self.base.class_draws(encoded, n_rows, weights=weights)
-        )
-        for found in self.base.class_draws(encoded, n_rows, weights=own):
-            logits = found.logits[:0] if wanted is None else next(wanted).logits
-            pooled = np.add(np.moveaxis(found.logits, 0, -1), log_classes, order="C")
-            softmax(pooled)
-            if self.share == 1:
-                # pairs are draws of even weight
-                even = np.full((pooled.shape[-1], len(found.rows)), 1 / pooled.shape[-1])
-                weight = found.weight if found.pairs is None else even
-                yield ClassDraws(found.rows, np.moveaxis(pooled, -1, 0), weight, logits)
-                continue
-            each = np.moveaxis(found.probs, 0, -1)
-            out = np.empty(each.shape)
-            for rows in cached_rows(each):
-                some = pooled[rows] if found.pairs is None else pooled[rows].take(found.pairs, -1)
-                np.multiply(some, self.share, out=out[rows])
-                out[rows] += (1 - self.share) * each[rows]
-            yield dataclasses.replace(found, probs=np.moveaxis(out, -1, 0), logits=logits)
-
-    def part_powers(self, rng: np.random.Generator, n: int) -> Float[np.ndarray, "n part"] | None:
-        """Return draws of the weights of the pool."""
-        return None if self.base.part_powers(rng, 1) is None else self.pool.draw(rng, n)
-
-    def log_joint_draws(
-        self, rng: np.random.Generator, n: int, *, exactly: bool = False
-    ) -> LogJointDraws:
-        """Return the log joint given draws of the pool, and of the base in proportion."""
-        size = n if self.share == 1 else min(max(1, round(n * self.share)), n - 1)
-        parts = self.base.log_joint_draws(rng, size, exactly=True)
-        weights = self.pool.draw(rng, parts.n_draws)
-        log_classes = self.log_classes()
-        base = None if size == n else self.base.log_joint_draws(rng, n - size, exactly=True)
-
-        def score(encoded: Encoded, n_rows: int) -> np.ndarray:
-            each = np.swapaxes(parts.parts(encoded, n_rows), 0, 1)
-            pooled = np.swapaxes(normalized(log_classes + _weighted(each, weights)), 0, 1)
-            density = np.logaddexp.reduce(parts.score(encoded, n_rows), axis=-1, keepdims=True)
-            if base is None:
-                return density + pooled
-            return np.concatenate([density + pooled, base.score(encoded, n_rows)], axis=1)
-
-        powers = np.ones(parts.n_draws)
-        if base is not None:
-            powers = np.concatenate([powers, np.broadcast_to(base.powers, base.n_draws)])
-        return LogJointDraws(score, len(powers), parts.parts, powers)
-
-
-def _weighted(
+def weighted_contrasts(
     parts: Float[np.ndarray, "draw row part class"], weights: Float[np.ndarray, "draw part"]
 ) -> Float[np.ndarray, "draw row class"]:
     """Return the weighted sum of the parts' contrasts, part by part: all at once fill no cache."""

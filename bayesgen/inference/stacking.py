@@ -1,455 +1,20 @@
-"""Stacking: weighted means of class probabilities over several posteriors, and their weights.
+"""Stacking: weights of class probabilities of several posteriors, and weighted means of these.
 
 Source: Wolpert (1992), Neural Networks 5, 241-259; Yao, Vehtari, Simpson and Gelman (2018),
 Bayesian Analysis 13, 917-1007.
 """
 
-import dataclasses
-import functools
-import math
-from collections.abc import Iterator, Mapping
-
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from bayesgen.classes import ClassPrior
-from bayesgen.inference.class_draws import (
-    CACHED_FLOATS,
-    ClassDraws,
-    PartWeights,
-    joined,
-    no_logits,
-)
-from bayesgen.inference.posterior import Imputed, LogJointDraws, Posterior, picked, take_rows
-from bayesgen.inference.scores import Scores, add_weighed, class_probabilities, likelihood_of
-from bayesgen.inference.weighted_quantiles import evenly, taken
-from bayesgen.likelihoods import Likelihood
-from bayesgen.likelihoods.base import row_chunks
 from bayesgen.likelihoods.special_functions import log_sum_exp
-from bayesgen.typing import Encoded, Joint, Labels, Params, Traceable, Weights
+from bayesgen.typing import Joint, Weights
 
-DRAWS, FEWEST_DRAWS = 1000, 50
-"""Draws of all members together, and of a member at least, however small its weight."""
-PART_DRAWS = 100
-"""Draws of every member in addition to a log-linear pool: the ends of an interval of 90 % then have
-a standard error of .02 in probability."""
-SMALL, FEW_DRAWS = 0.05, 20
-"""Weight of a member below which it has so many draws instead: in the mean, if its weight there is
-below, and at all, if that in the pool is too. On seven tables the mean width of intervals changes
-by -2 to .4 %, ends by .002 to .014 (root mean square); other draws move them by .007 to .03."""
-NEGLIGIBLE = 0.02
-"""Weight of a member, both in the mean and in the pool, below which its prediction alone serves."""
-DRAWN_FLOATS = 3_000_000
-"""Log densities of draws held at once: 24 MB."""
 PRIOR_ROWS = 2.0
 """Strength of the prior of even weights, in rows. With 1 to 4 the mean log loss of 14 tables is
 flat at any size; 2 is best with 24 rows, where single weights come from little."""
 EM_STEPS = 1000
 TOLERANCE = 1e-9
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class MixturePosterior(Posterior):
-    """A weighted mean of the class probabilities of several posteriors.
-
-    P(y = k given x) = sum over members of weight times P_member(y = k given x); p(x) is the mean of
-    those members whose densities are over the same columns (`densities`). A row with missing values
-    is predicted by the members that integrate over them, or by all if none does.
-
-    Rows come encoded for each member, under "member/block".
-
-    members: by name. weights: of the members. densities: whether each has a density over the same
-    columns. imputers: whether each of these can draw missing cells. split: the members whose blocks
-    are parts of their own in a log-linear pool, in addition to all members.
-    """
-
-    members: dict[str, Posterior]
-    weights: Float[np.ndarray, " member"]
-    densities: tuple[bool, ...]
-    imputers: tuple[bool, ...] = ()
-    split: tuple[str, ...] = ()
-
-    @property
-    def point(self) -> bool:
-        """Whether every member is a point estimate."""
-        return all(member.point for member in self.members.values())
-
-    @property
-    def families(self) -> dict[str, Likelihood]:
-        """The likelihood of each block of each member."""
-        return {
-            f"{name}/{block}": family
-            for name, member in self.members.items()
-            for block, family in member.families.items()
-        }
-
-    @property
-    def coherent(self) -> bool:
-        """Whether class probabilities are the expectation of those given one more cell: no."""
-        return False
-
-    def log_joint(self, encoded: Encoded, n_rows: int) -> Joint:
-        """Return log p(x given data) + log of the mean class probabilities."""
-        return self.scores(encoded, n_rows).joint
-
-    def scores(self, encoded: Encoded, n_rows: int) -> Scores:
-        """Return the log joint; its parts are the members, and the blocks of those that are split.
-
-        A member that does not integrate over a row's missing values takes the mean log density of
-        the others.
-        """
-        rows = self.by_member(encoded)
-        found = {name: one.scores(rows[name], n_rows) for name, one in self.members.items()}
-        log_proba = np.stack([self.members[name].log_proba(one) for name, one in found.items()])
-        return self.scores_from(found, log_proba, self.able(encoded, n_rows))
-
-    def scores_from(
-        self,
-        found: Mapping[str, Scores],
-        log_proba: Float[np.ndarray, "member row class"],
-        able: Bool[np.ndarray, "row member"],
-    ) -> Scores:
-        """Return the scores from those of the members, by name.
-
-        log_proba: their class probabilities. able: which members integrate over the missing values
-        of each row.
-        """
-        shape = log_proba.shape[1:]
-        log_classes = np.stack([np.broadcast_to(o.log_classes, shape) for o in found.values()])
-        density = np.stack([log_sum_exp(one.joint) for one in found.values()])
-        # a member that rules out every class of a row says nothing of it
-        impossible = np.isneginf(density)[..., None]
-        log_proba = np.where(impossible, log_classes, log_proba)
-        whole = np.stack([likelihood_of(*p) for p in zip(log_proba, log_classes, strict=True)])
-        parts = _from_able(np.swapaxes(whole, 0, 1), able)
-        even = np.broadcast_to(self.weights, able.shape)
-        return Scores(
-            self.combined(density, log_proba, able),
-            stacked(log_classes, even),
-            np.concatenate([parts, *(found[name].parts for name in self.split)], axis=1),
-        )
-
-    def combined(
-        self,
-        density: Float[np.ndarray, "member row"],
-        log_proba: Float[np.ndarray, "member row class"],
-        able: Bool[np.ndarray, "row member"],
-    ) -> Joint:
-        """Return the log joint from densities and class probabilities of the members.
-
-        able: which members integrate over the missing values of each row.
-        """
-        same = np.array(self.densities)
-        proba = stacked(log_proba, shares(self.weights, able))
-        share = shares(self.weights[same], able[:, same])
-        return stacked(density[same][..., None], share) + proba
-
-    def able(self, encoded: Encoded, n_rows: int) -> Bool[np.ndarray, "row member"]:
-        """Return which members integrate over the missing values of each row."""
-        rows = self.by_member(encoded)
-        each = [m.is_marginal(rows[name], n_rows) for name, m in self.members.items()]
-        return np.stack(each, axis=1)
-
-    def by_member(self, encoded: Encoded) -> dict[str, dict[str, Traceable]]:
-        """Return the rows of each member from rows encoded for all of them."""
-        starts = {name: f"{name}/" for name in self.members}
-        return {
-            name: {k[len(start) :]: v for k, v in encoded.items() if k.startswith(start)}
-            for name, start in starts.items()
-        }
-
-    def log_classes(self) -> Float[np.ndarray, " class"]:
-        """Return the log of the mean of P(y = k given data), shape (class,)."""
-        logs = np.log(self.weights)[:, None] + self._members_log_classes
-        return np.logaddexp.reduce(logs, axis=0)
-
-    @functools.cached_property
-    def _members_log_classes(self) -> Float[np.ndarray, "member class"]:
-        return np.stack([member.log_classes() for member in self.members.values()])
-
-    def density_shares(self, code: int | None) -> Float[np.ndarray, " member"]:
-        """Return the probability that a simulated row, of class `code` if stated, is a member's."""
-        share = self.weights * np.array(self.densities)
-        if code is not None:
-            of_class = share * np.exp(self._members_log_classes[:, code])
-            share = of_class if of_class.sum() else share
-        return share / share.sum()
-
-    def with_classes(self, classes: ClassPrior) -> "MixturePosterior":
-        """Return the same members under another class prior."""
-        members = {name: member.with_classes(classes) for name, member in self.members.items()}
-        return dataclasses.replace(self, members=members)
-
-    def class_draws(
-        self, encoded: Encoded, n_rows: int, *, weights: PartWeights | None = None
-    ) -> Iterator[ClassDraws]:
-        """Yield the draws of all members, each with its member's weight.
-
-        With weights of the parts, of every member as many, paired by rank (`_paired_draws`).
-        """
-        if weights is None:
-            draws, groups = DRAWS + FEWEST_DRAWS * len(self.members), [np.arange(n_rows)]
-        else:
-            whole = self.able(encoded, n_rows).all(axis=1)
-            draws, groups = PART_DRAWS * len(self.members), [*map(np.flatnonzero, (whole, ~whole))]
-        size = max(1, DRAWN_FLOATS // (draws * len(self.log_classes())))
-        for group in groups:
-            for part in row_chunks(len(group), size):
-                rows = group[part]
-                some = encoded if len(rows) == n_rows else take_rows(encoded, rows)
-                if weights is None:
-                    yield self._unpaired_draws(some, rows)
-                else:
-                    yield self._paired_draws(some, rows, weights(PART_DRAWS))
-
-    def _unpaired_draws(self, encoded: Encoded, rows: Int[np.ndarray, " row"]) -> ClassDraws:
-        """Return draws of all members, in proportion to their weights."""
-        n, probs, weights = len(rows), [], []
-        own, share = self.by_member(encoded), shares(self.weights, self.able(encoded, n))
-        for i, (name, member) in enumerate(self.members.items()):
-            some = member.with_draws(max(FEWEST_DRAWS, math.ceil(self.weights[i] * DRAWS)))
-            found = joined(some.class_draws(own[name], n))
-            probs.append(found.probs)
-            weights.append(share[:, i] * found.weight)
-        whole = np.concatenate(probs)
-        return ClassDraws(rows, whole, np.concatenate(weights), no_logits(*whole.shape[1:]))
-
-    def _paired_draws(
-        self,
-        encoded: Encoded,
-        rows: Int[np.ndarray, " row"],
-        weights: Float[np.ndarray, "draw part"],
-    ) -> ClassDraws:
-        """Return PART_DRAWS draws of each member, and the sums of weighted parts.
-
-        Members describe the same rows, so their errors are alike, and independent draws would
-        average them out: draws of all members go together by the rank of P(most probable class).
-        Fitted to a Bayesian bootstrap of 200 rows of 4 columns, the log odds of two members
-        correlate by .50 to .99, .74 on average, alike where the truth is naive, linear or
-        quadratic; equal ranks take them as one, which is wider rather than narrower.
-
-        A draw of the weights goes with one of the blocks of the member that is split, whose
-        weighted sum then serves every row, and with the draws of the others that this one meets.
-        """
-        n, size = len(rows), len(self.members)
-        share = shares(self.weights, able := self.able(encoded, n))
-        found = self._drawn(encoded, n, weights, lean=bool(able.all()))
-        means = [np.einsum("drk,dr->rk", one.probs, one.weight) for one in found]
-        top = np.einsum("rm,mrk->rk", share, means).argmax(axis=1)
-        places = [evenly(one.probs[:, np.arange(n), top], one.weight, PART_DRAWS) for one in found]
-        log_classes = np.stack([member.log_classes() for member in self.members.values()])
-        prior = np.where(np.isfinite(log_classes), log_classes, 0.0)[..., None]
-        kept, counts = self._kept_pairs
-        probs = np.empty((n, log_classes.shape[1], len(kept)))
-        logits = np.zeros((n, log_classes.shape[1], PART_DRAWS))
-        for part in row_chunks(n, max(1, CACHED_FLOATS // (log_classes.size * PART_DRAWS))):
-            order = np.arange(PART_DRAWS)
-            each = np.empty((*logits[part].shape[:2], size, PART_DRAWS))
-            for i, (one, place) in enumerate(zip(found, places, strict=True)):
-                at = place[part, None]
-                each[:, :, i] = taken(np.moveaxis(one.probs[:, part], 0, -1), at)
-                if len(one.logits):
-                    order = at % PART_DRAWS
-                    logits[part] += taken(np.moveaxis(one.logits[:, part], 0, -1), at)
-            np.take(each.reshape(*each.shape[:2], -1), kept, axis=-1, out=probs[part], mode="clip")
-            with np.errstate(divide="ignore"):
-                logs = np.log(np.swapaxes(each, 1, 2), order="C")
-            logs -= prior
-            if not able[part].all():
-                logs = np.moveaxis(_from_able(np.moveaxis(logs, -1, 0), able[part]), 0, -1)
-            for i in range(size):
-                add_weighed(logits[part], logs[:, i], weights[:, i][order])
-        return ClassDraws(
-            rows,
-            np.moveaxis(probs, -1, 0),
-            np.repeat(share / counts, counts, axis=1).T,
-            np.moveaxis(logits, -1, 0),
-            kept % PART_DRAWS,
-        )
-
-    def _drawn(
-        self, encoded: Encoded, n: int, weights: Float[np.ndarray, "draw part"], *, lean: bool
-    ) -> list[ClassDraws]:
-        """Return draws of each member, with the weighted sum of the blocks of one that is split.
-
-        lean: whether those of little weight have few draws or their prediction alone. (In a row
-        that some members cannot predict, others stand for them.)
-        """
-        own, start, out = self.by_member(encoded), len(self.members), []
-        mean = np.abs(weights[:, :start].mean(axis=0))
-        for (name, member), weight in zip(
-            self.members.items(), np.maximum(self.weights, mean), strict=True
-        ):
-            some, of_blocks = member.with_draws(PART_DRAWS), None
-            if name in self.split:
-                stop = start + len(member.families)
-                of_blocks, start = _repeated(weights[:, start:stop]), stop
-            elif lean and weight < NEGLIGIBLE:
-                out.append(_predicted(member, own[name], n))
-                continue
-            elif lean and weight < SMALL:
-                some = member.with_draws(FEW_DRAWS)
-            out.append(joined(some.class_draws(own[name], n, weights=of_blocks)))
-        return out
-
-    @functools.cached_property
-    def _kept_pairs(self) -> tuple[Int[np.ndarray, " draw"], Int[np.ndarray, " member"]]:
-        """Return which draws of the members stand in their mean, and how many of each member."""
-        always = np.array([not member.caveat for member in self.members.values()])
-        # the largest share in any row: members that always predict are left if others are not
-        most = self.weights / (self.weights[always].sum() + np.where(always, 0.0, self.weights))
-        counts = np.where(most < SMALL, FEW_DRAWS, PART_DRAWS)
-        # evenly spaced, from the middle of as many strata
-        each = [
-            i * PART_DRAWS + (2 * np.arange(c) + 1) * PART_DRAWS // (2 * c)
-            for i, c in enumerate(counts)
-        ]
-        return np.concatenate(each), counts
-
-    def shifted(self, origin: dict[str, np.ndarray]) -> "MixturePosterior":
-        """Return the members in the user's own units; origin by "member/block"."""
-        own = self.by_member(origin)
-        members = {name: member.shifted(own[name]) for name, member in self.members.items()}
-        return dataclasses.replace(self, members=members)
-
-    def parameters(self, rng: np.random.Generator, n: int) -> dict[str, Params]:
-        """Return n draws of all members' parameters, by "member/owner"."""
-        return {
-            f"{name}/{owner}": params
-            for name, member in self.members.items()
-            for owner, params in member.parameters(rng, n).items()
-        }
-
-    def part_powers(self, rng: np.random.Generator, n: int) -> None:
-        """Return None: the densities of members have no common draws."""
-
-    def require_leave_one_out(self, what: str, otherwise: str | None = None) -> None:
-        """Raise if a member does."""
-        for member in self.members.values():
-            member.require_leave_one_out(what, otherwise)
-
-    def log_joint_draws(
-        self, rng: np.random.Generator, n: int, *, exactly: bool = True
-    ) -> LogJointDraws:
-        """Return the log joint given n draws of "which member, and its parameters".
-
-        Each member has draws in proportion to its weight.
-        """
-        counts = dealt(self.weights, n).tolist()
-        # of every member n draws, for the parts; of these, for the mean, as many as its weight says
-        found = {
-            name: member.log_joint_draws(rng, n, exactly=True)
-            for name, member in self.members.items()
-        }
-
-        def score(encoded: Encoded, n_rows: int) -> np.ndarray:
-            rows = self.by_member(encoded)
-            parts = [
-                one.score(rows[name], n_rows)[:, :count]
-                for (name, one), count in zip(found.items(), counts, strict=True)
-                if count
-            ]
-            return np.concatenate(parts, axis=1)
-
-        def parts(encoded: Encoded, n_rows: int) -> np.ndarray:
-            rows, able = self.by_member(encoded), self.able(encoded, n_rows)
-            whole, blocks = [], []
-            for name, one in found.items():
-                if name in self.split:
-                    blocks.append(one.parts(rows[name], n_rows))
-                joint = one.score(rows[name], n_rows)
-                whole.append(likelihood_of(joint, self.members[name].log_classes()))
-            stacked = np.swapaxes(np.stack(whole, axis=2), 0, 1)
-            stacked = np.swapaxes(_from_able(stacked, able), 0, 1)
-            return np.concatenate([stacked, *blocks], axis=2)
-
-        powers = [
-            np.broadcast_to(one.powers, n)[:count]
-            for one, count in zip(found.values(), counts, strict=True)
-        ]
-        return LogJointDraws(score, n, parts, np.concatenate(powers))
-
-    # -- missing cells ---------------------------------------------------------------------------
-
-    def reads(self, block: str, j: int) -> bool:
-        """Return whether the fit of a member kept anything of a column."""
-        member, own = self._owner(block)
-        return member.reads(own, j)
-
-    def kept_levels(self, block: str, j: int, n_levels: int, n_columns: int) -> np.ndarray:
-        """Return which levels of a column the fit of a member kept."""
-        member, own = self._owner(block)
-        return member.kept_levels(own, j, n_levels, n_columns)
-
-    def dependent_cells(self, block: str) -> object | None:
-        """Return one key: in a mixture every cell depends on all others."""
-        return "mixture"
-
-    def impute(
-        self, encoded: Encoded, n_rows: int, rng: np.random.Generator, own: Labels | None = None
-    ) -> Imputed:
-        """Impute every row by one member.
-
-        A member is drawn with probability proportional to its weight times p(observed cells given
-        data) under it. The rows of the other members stay as they are.
-        """
-        likely = self._likely_imputers(encoded, n_rows)
-        return self._imputed(encoded, picked(likely, rng.random((n_rows, 1))), rng)
-
-    def stratified_imputations(
-        self, encoded: Encoded, n_rows: int, draws: int, rng: np.random.Generator
-    ) -> tuple[Imputed, np.ndarray]:
-        """Return imputations of each row in one stratum, members taking turns by how likely."""
-        n = draws * len(self.log_classes())
-        likely = self._likely_imputers(encoded, n_rows)
-        # evenly spread: fewer members too many, or too few, than by independent picks
-        place = (np.arange(n)[:, None] + rng.random((n, n_rows))) / n
-        member = picked(np.tile(likely, (n, 1)), place.reshape(-1, 1))
-        many = take_rows(encoded, np.tile(np.arange(n_rows), n))
-        return self._imputed(many, member, rng), np.ones((1, n_rows))
-
-    def _likely_imputers(self, encoded: Encoded, n_rows: int) -> Float[np.ndarray, "row member"]:
-        """Return the probability of each imputer given the observed cells of a row."""
-        some, rows = np.array(self.imputers), self.by_member(encoded)
-        share = shares(self.weights[some], self.able(encoded, n_rows)[:, some])
-        density = np.stack(
-            [
-                np.logaddexp.reduce(self.members[name].log_joint(rows[name], n_rows), axis=1)
-                for name in self._imputer_names()
-            ],
-            axis=1,
-        )
-        with np.errstate(divide="ignore"):
-            share = np.log(share)
-        joint = density + share
-        never = np.isneginf(joint).all(axis=1, keepdims=True)
-        return class_probabilities(np.where(never, share, joint), np.log(self.weights[some]))
-
-    def _imputed(
-        self, encoded: Encoded, member: Int[np.ndarray, " row"], rng: np.random.Generator
-    ) -> Imputed:
-        """Return rows, each filled in by one of the imputers."""
-        out, rows = dict(encoded), self.by_member(encoded)
-        for i, name in enumerate(self._imputer_names()):
-            at = np.flatnonzero(member == i)
-            if not len(at):
-                continue
-            filled = self.members[name].impute(take_rows(rows[name], at), len(at), rng)
-            for block, x in filled.items():
-                whole = rows[name][block].copy()
-                whole[at] = x
-                out[f"{name}/{block}"] = whole
-        return out
-
-    def _imputer_names(self) -> list[str]:
-        return [name for name, able in zip(self.members, self.imputers, strict=True) if able]
-
-    def _owner(self, block: str) -> tuple[Posterior, str]:
-        """Return the member that reads "member/block", and the name of its block."""
-        for name, member in self.members.items():
-            if block.startswith(f"{name}/"):
-                return member, block[len(name) + 1 :]
-        raise KeyError(block)
 
 
 def weights_of(
@@ -473,7 +38,7 @@ def weights_of(
     """
     size = len(log_proba)
     prior = np.full(size, PRIOR_ROWS / size) if prior_rows is None else prior_rows
-    heard = np.ones(log_proba.shape, dtype=bool) if able is None else _heard(able).T
+    heard = np.ones(log_proba.shape, dtype=bool) if able is None else heard_members(able).T
     scores = np.where(heard, log_proba, -np.inf)
     with np.errstate(invalid="ignore"):
         odds = np.exp(scores - scores.max(axis=0))
@@ -493,11 +58,12 @@ def shares(
     weights: Float[np.ndarray, " member"], able: Bool[np.ndarray, "row member"]
 ) -> Float[np.ndarray, "row member"]:
     """Return normalized weights of the members that can predict each row, of all if none can."""
-    out = _heard(able) * weights
+    out = heard_members(able) * weights
     return out / out.sum(axis=1, keepdims=True)
 
 
-def _heard(able: Bool[np.ndarray, "row member"]) -> Bool[np.ndarray, "row member"]:
+def heard_members(able: Bool[np.ndarray, "row member"]) -> Bool[np.ndarray, "row member"]:
+    """Return which members predict each row: those that can, or all if none can."""
     return able | ~able.any(axis=1, keepdims=True)
 
 
@@ -522,24 +88,12 @@ def dealt(weights: Float[np.ndarray, " member"], n: int) -> Int[np.ndarray, " me
     return counts
 
 
-def _predicted(member: Posterior, encoded: Encoded, n_rows: int) -> ClassDraws:
-    """Return the predictive probabilities as a single draw."""
-    probs = np.exp(member.log_proba(member.scores(encoded, n_rows)))
-    none = no_logits(*probs.shape)
-    return ClassDraws(np.arange(n_rows), probs[None], np.ones((1, n_rows)), none)
-
-
-def _repeated(weights: Float[np.ndarray, "draw part"]) -> PartWeights:
-    """Return n -> the draws of weights, as often as n draws need."""
-    return lambda n: weights[np.arange(n) % len(weights)]
-
-
-def _from_able(
+def from_able(
     parts: Float[np.ndarray, "*draw row member class"], able: Bool[np.ndarray, "row member"]
 ) -> Float[np.ndarray, "*draw row member class"]:
     """Return parts with the mean of the able members in place of those of the others."""
     if able.all():
         return parts
-    heard = _heard(able)[..., None]
+    heard = heard_members(able)[..., None]
     mean = np.where(heard, parts, 0.0).sum(axis=-2, keepdims=True)
     return np.where(heard, parts, mean / heard.sum(axis=-2, keepdims=True))

@@ -19,8 +19,9 @@ from jaxtyping import Float
 from bayesgen.errors import Cure, Words
 from bayesgen.inference.chain_diagnostics import chain_diagnostics, disagreement, has_converged
 from bayesgen.inference.data_augmentation import Augmentation
+from bayesgen.inference.draws import Draws
 from bayesgen.inference.missing import expected_statistics, missing_cells
-from bayesgen.inference.posterior import DrawsPosterior, Report
+from bayesgen.inference.report import Report
 from bayesgen.inference.unlabelled_rows import ROWS, UnlabelledRows
 from bayesgen.model import ModelStatistics
 from bayesgen.problem import Problem
@@ -37,7 +38,7 @@ def sampled(
     problem: Problem,
     rows: UnlabelledRows,
     seed: int,
-) -> tuple[DrawsPosterior, Joint]:
+) -> tuple[Draws, Joint]:
     """Return draws of every parameter, and the mean over draws of P(y = k given x_i, theta).
 
     Args:
@@ -72,7 +73,7 @@ def sampled(
     good = has_converged(details, method.chains)
     report = Report("augmentation", seconds, good, _verdict(method, details, good=good), details)
     labels /= labels.sum(axis=1, keepdims=True)
-    return DrawsPosterior(problem.reader, report, draws, model.blocks), labels
+    return Draws(problem.reader, report, draws, model.blocks), labels
 
 
 def _verdict(method: Augmentation, details: Mapping[str, float], *, good: bool) -> Words:

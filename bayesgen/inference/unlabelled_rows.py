@@ -26,10 +26,12 @@ from scipy.sparse import issparse, vstack
 from bayesgen.classes import ClassPrior
 from bayesgen.errors import Cure, Words
 from bayesgen.errors.operations import no_closed_form
-from bayesgen.inference.exact_posterior import ExactPosterior
+from bayesgen.inference.closed_form import ClosedForm
+from bayesgen.inference.components import take_rows
+from bayesgen.inference.draws import Draws, point_estimate
 from bayesgen.inference.missing import expected_statistics
 from bayesgen.inference.point_estimates import MAP, MLE
-from bayesgen.inference.posterior import DrawsPosterior, Report, point_estimate, take_rows
+from bayesgen.inference.report import Report
 from bayesgen.inference.scores import class_probabilities
 from bayesgen.likelihoods import Likelihood, Repair
 from bayesgen.likelihoods.base import row_chunks
@@ -301,7 +303,7 @@ EM_STOPPED = Words("EM over the labels stopped before it converged: ") + Cure(
 )
 
 
-def reported(posterior: ExactPosterior, n_rows: int, found: Maximum) -> Report:
+def reported(posterior: ClosedForm, n_rows: int, found: Maximum) -> Report:
     """Return the report of an expected posterior; n_rows: without a label."""
     own = posterior.report
     converged = own.converged and found.converged
@@ -326,7 +328,7 @@ def reported(posterior: ExactPosterior, n_rows: int, found: Maximum) -> Report:
 
 def estimate(
     method: MLE | MAP, problem: Problem, rows: UnlabelledRows, shares: Joint
-) -> tuple[DrawsPosterior, Joint]:
+) -> tuple[Draws, Joint]:
     """Return maximum likelihood or mode given all rows, and P(y = k given x_i) at it."""
     start = time.perf_counter()
     found = maximize(method, problem, rows, shares)
@@ -342,7 +344,7 @@ def estimate(
     return point_estimate(found.params, blocks, reader, report), found.shares
 
 
-def mean_labels(posterior: DrawsPosterior, encoded: Encoded, n_rows: int) -> Joint:
+def mean_labels(posterior: Draws, encoded: Encoded, n_rows: int) -> Joint:
     """Return the mean over all draws of P(y = k given x_i, theta), shape (row, class).
 
     Of all draws only as many rows are held at once as make FLOATS log densities.

@@ -23,7 +23,8 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.sparse import issparse
 
-from bayesgen.inference.averaged_posterior import AveragedPosterior, averaged_scores
+from bayesgen.inference.average import Average, averaged_scores
+from bayesgen.inference.components import take_rows
 from bayesgen.inference.exact import Expected
 from bayesgen.inference.missing import FOLDS as FOLDS_OF_INCOMPLETE
 from bayesgen.inference.missing import (
@@ -34,7 +35,6 @@ from bayesgen.inference.missing import (
     scored_without,
 )
 from bayesgen.inference.point_estimates import MAP
-from bayesgen.inference.posterior import take_rows
 from bayesgen.inference.scores import Scores, log_class_probabilities
 from bayesgen.inference.stacking import weights_of
 from bayesgen.inference.unlabelled_rows import (
@@ -104,11 +104,11 @@ class LabelledRows:
 class Learned:
     """A posterior averaged over weights of unlabeled rows.
 
-    posterior: the average. expected: what was made of the unlabeled rows. labels: P(y = k given
+    components: the average. expected: what was made of the unlabeled rows. labels: P(y = k given
     x_i, all rows) of these.
     """
 
-    posterior: AveragedPosterior
+    components: Average
     expected: ExpectedLabels
     labels: Joint
 
@@ -184,11 +184,11 @@ def learned(
             "unlabelled.loo_with": float(with_all @ labelled.weight) / total,
         }
     )
-    posterior = AveragedPosterior(reader, report, tuple(members), share)
+    average = Average(reader, report, tuple(members), share)
     labels = np.tensordot(share, np.stack([found[i].shares for i in large.tolist()]), 1)
     labels /= labels.sum(axis=1, keepdims=True)
     expected = ExpectedLabels(guesses, tuple(added[i] for i in large.tolist()), share)
-    return Learned(posterior, expected, labels)
+    return Learned(average, expected, labels)
 
 
 def _stacked(

@@ -14,7 +14,8 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from bayesgen.inference import Posterior
-from bayesgen.inference.posterior import take_rows
+from bayesgen.inference.components import take_rows
+from bayesgen.inference.draws import some_draws
 from bayesgen.inference.scores import add_weighed
 from bayesgen.likelihoods.base import row_chunks
 from bayesgen.prevalence import proportions
@@ -124,7 +125,8 @@ def log_densities(
     width = sum(np.size(a) for part in posterior.families.values() for a in part.arrays().values())
     some = min(some, max(1, PARAMETER_FLOATS // max(width, 1)))
     for part in row_chunks(len(powers), some):
-        draws, power = posterior.draws_part(rng, len(powers), part), powers[part]
+        draws = some_draws(posterior.components, rng, len(powers), part)
+        power = powers[part]
         if power.shape[1] == 1:
             logs = np.moveaxis(draws.each_log_joint(encoded, n_rows) * power, 1, 2)
         else:

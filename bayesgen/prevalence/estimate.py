@@ -14,7 +14,7 @@ from bayesgen.errors import InvalidData, UnsupportedOperation, Words, warn
 from bayesgen.errors.arguments import unusable_prevalence_prior
 from bayesgen.errors.operations import label_shift_rejected
 from bayesgen.inference import Posterior, Report, log_class_probabilities
-from bayesgen.inference.posterior import take_rows
+from bayesgen.inference.components import take_rows
 from bayesgen.prevalence.cut_posterior import averages_models, cut_draws
 from bayesgen.prevalence.label_shift import Populations, columns_rejected
 from bayesgen.prevalence.left_out import LeftOutRows, left_out_draws

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 import numpy as np
 from jaxtyping import Float
 
-from bayesgen.inference import DrawsPosterior
+from bayesgen.inference import Draws
 from bayesgen.inference.chain_diagnostics import agreement
+from bayesgen.inference.draws import as_draws
 from bayesgen.likelihoods.description import Marginals, marginals
 from bayesgen.page import Cell, Grid
 from bayesgen.report.fitted import Model
@@ -57,10 +58,10 @@ def parameters(subject: Subject) -> dict[str, Values]:
 def _parameters(model: Model) -> Values:
     """Return the parameters of a model, those that differ most between classes first."""
     posterior, classes = model.posterior_, [str(label) for label in model.classes_.tolist()]
-    single = posterior.parameters(np.random.default_rng(0), 1)
+    single = posterior.components.parameters(np.random.default_rng(0), 1)
     width = sum(np.size(value) for params in single.values() for value in params.values())
     n_draws = int(np.clip(MOST_FLOATS // width, FEWEST, DRAWS))
-    draws = posterior.as_draws(np.random.default_rng(0), n_draws)
+    draws = as_draws(posterior.components, np.random.default_rng(0), n_draws)
     sampled = "r_hat" in model.report_.details and not posterior.point
     summaries = [_summary(m, sampled=sampled) for m in _marginals(model, draws)]
     first, *others = summaries
@@ -84,7 +85,7 @@ def _parameters(model: Model) -> Values:
     }
 
 
-def _marginals(model: Model, draws: DrawsPosterior) -> Iterator[Marginals]:
+def _marginals(model: Model, draws: Draws) -> Iterator[Marginals]:
     """Yield the class probabilities, then the parameters of each block."""
     yield marginals("class probability", draws.params["class"]["probs"], ("class",), {})
     for owner, params in draws.params.items():

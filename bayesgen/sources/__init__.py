@@ -1,12 +1,10 @@
 """Sources of rows that are read part by part: files, queries, streams, frames, and clusters."""
 
 from bayesgen.sources.answers import ANSWERS as ANSWERS
-from bayesgen.sources.answers import answer_lazy_frame as answer_lazy_frame
 from bayesgen.sources.answers import answer_schema as answer_schema
 from bayesgen.sources.answers import answer_stream as answer_stream
 from bayesgen.sources.answers import answer_table as answer_table
 from bayesgen.sources.cluster import Cluster as Cluster
-from bayesgen.sources.engines import is_lazy_frame as is_lazy_frame
 from bayesgen.sources.engines import source_of as source_of
 from bayesgen.sources.part import PART_ROWS as PART_ROWS
 from bayesgen.sources.part import Part as Part

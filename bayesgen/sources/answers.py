@@ -2,7 +2,6 @@
 
 import dataclasses
 import itertools
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -135,23 +134,3 @@ def answer_stream(
             yield from table.cast(schema).combine_chunks().to_batches()
 
     return pa.RecordBatchReader.from_batches(schema, batches())
-
-
-def answer_lazy_frame(frame: Any, schema: pa.Schema, answer: Answer) -> Any:
-    """Return the answers to the rows of a polars LazyFrame, as another.
-
-    `collect(engine="streaming")` and the sinks of polars compute them in batches.
-    """
-    import polars as pl
-
-    types = dict(pl.DataFrame(schema.empty_table()).schema)
-    # polars may call from several threads, and warnings are recorded for the whole process
-    one_at_a_time = threading.Lock()
-
-    def answered(batch: pl.DataFrame) -> pl.DataFrame:
-        if not len(batch):
-            return pl.DataFrame(schema=types)
-        with one_at_a_time:
-            return pl.DataFrame(answer(Part("a batch of the LazyFrame", 0, batch)), schema=types)
-
-    return frame.map_batches(answered, schema=types, streamable=True)

@@ -4,7 +4,7 @@ Engines are recognized by the module of a type, so that none is imported that th
 """
 
 import contextlib
-import dataclasses
+import itertools
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Any
@@ -20,7 +20,7 @@ from bayesgen.sources.dask_frame import DaskFrame
 from bayesgen.sources.part import NO_READAHEAD, PART_ROWS, Part
 from bayesgen.sources.source import Kinds, Source
 from bayesgen.sources.spark_frame import SparkFrame
-from bayesgen.table import Name, is_frame
+from bayesgen.table import is_frame
 
 
 def source_of(X: Any) -> Source | None:
@@ -52,13 +52,16 @@ def source_of(X: Any) -> Source | None:
         from bayesgen.sources.files import file_source
 
         return file_source(X)
-    for (module, name), engine in ENGINES.items():
-        if any(_is(base, module, name) for base in type(X).__mro__):
-            return engine.source(X)
+    for kind in type(X).__mro__:
+        key = kind.__module__.split(".")[0].lstrip("_"), kind.__name__
+        if key in ENGINES:
+            name, source = ENGINES[key]
+            with _refusals(name):
+                return source(name, X)
     if hasattr(X, "__arrow_c_stream__"):
-        # a table in memory has a number of rows
-        stream = Engine(f"the {type(X).__name__}", pa.RecordBatchReader.from_stream)
-        return None if is_frame(X) or hasattr(X, "__len__") else stream.source(X)
+        if is_frame(X) or hasattr(X, "__len__"):  # a table in memory has a number of rows
+            return None
+        return _batches(f"the {type(X).__name__}", lambda: pa.RecordBatchReader.from_stream(X))
     if isinstance(X, list | tuple):
         return _frames("the list of frames", X.__iter__) if X and is_frame(X[0]) else None
     if callable(X) and not hasattr(X, "columns"):
@@ -66,125 +69,42 @@ def source_of(X: Any) -> Source | None:
     return _frames("the iterator", X.__iter__, once=True) if hasattr(X, "__next__") else None
 
 
-def _is(kind: type, module: str, name: str) -> bool:
-    return kind.__name__ == name and kind.__module__.split(".")[0].lstrip("_") == module
+# -- frames, and batches of engines ----------------------------------------------------------------
 
 
-def is_lazy_frame(X: object) -> bool:
-    """Return whether X is a polars LazyFrame."""
-    return _is(type(X), "polars", "LazyFrame")
+def _frames(name: str, frames: Callable[[], Iterable], *, once: bool = False) -> Source:
+    """Return the source of frames, each of which is a part, in which rows are counted from 0."""
+
+    def read(_: Kinds | None) -> Iterator[Part]:
+        return (_part(i, 0, frame) for i, frame in enumerate(frames()))
+
+    return Source(Code(name), read, once=once)
 
 
-# -- engines: each yields batches of rows ----------------------------------------------------------
+def _batches(name: str, batches: Callable[[], Iterable], **about: Any) -> Source:
+    """Return the source of the batches of an engine, whose rows are numbered through.
 
-
-@dataclasses.dataclass(frozen=True)
-class Engine:
-    """How the rows of a type are read.
-
-    name: in sentences. batches: of rows, in their order, from the beginning. names: of the columns;
-    None: known once the first batch is. n_rows: None: unknown. once: whether rows can be read only
-    once. cluster: on whose workers the rows lie; None: on none.
-    """
-
-    name: str
-    batches: Callable[[Any], Iterable]
-    names: Callable[[Any], Iterable[Name]] | None = None
-    n_rows: Callable[[Any], int] | None = None
-    once: bool = False
-    cluster: Callable[[Any], Cluster] | None = None
-
-    def source(self, X: Any) -> Source:
-        """Return the source of the rows of X, which are numbered through.
-
-        Raises:
-            InvalidData: the engine cannot read them.
-        """
-
-        def frames() -> Iterator[Any]:
-            with _refusals(self.name):
-                stream, n_rows = iter(self.batches(X)), 0
-            while True:
-                # engines read ahead, so that the rows that fail may be later ones
-                with _refusals(f"{self.name} after {rows(n_rows)}" if n_rows else self.name):
-                    batch = next(stream, None)
-                if batch is None:
-                    return
-                yield batch
-                n_rows += len(batch)
-
-        with _refusals(self.name):
-            names = None if self.names is None else tuple(self.names(X))
-            n_rows = None if self.n_rows is None else self.n_rows(X)
-        return _frames(
-            self.name,
-            frames,
-            numbered_through=True,
-            names=names,
-            n_rows=n_rows,
-            once=self.once,
-            cluster=None if self.cluster is None else self.cluster(X),
-        )
-
-
-def _columns(X: Any) -> Iterable[Name]:
-    return X.columns
-
-
-def _schema_names(X: Any) -> Iterable[Name]:
-    return X.schema.names
-
-
-def _relation(X: Any) -> Iterable[object]:
-    """Return the batches of a query of its own, since a relation hands out one result."""
-    query = X.select("*")
-    read = getattr(query, "to_arrow_reader", None) or query.fetch_record_batch
-    return read(PART_ROWS)
-
-
-ENGINES = {
-    ("pyarrow", "RecordBatchReader"): Engine(
-        "the RecordBatchReader", lambda X: X, _schema_names, once=True
-    ),
-    ("pyarrow", "Dataset"): Engine(
-        "the Dataset",
-        lambda X: X.to_batches(batch_size=PART_ROWS, **NO_READAHEAD),
-        _schema_names,
-        n_rows=lambda X: X.count_rows(),
-    ),
-    ("polars", "LazyFrame"): Engine(
-        "the LazyFrame",
-        lambda X: X.collect_batches(chunk_size=PART_ROWS, maintain_order=True),
-        lambda X: X.collect_schema().names(),
-    ),
-    ("duckdb", "DuckDBPyRelation"): Engine("the relation", _relation, _columns),
-    ("dask", "DataFrame"): Engine(
-        "the Dask DataFrame", lambda X: DaskFrame(X).frames(), _columns, cluster=DaskFrame
-    ),
-    ("pyspark", "DataFrame"): Engine(
-        "the Spark DataFrame", lambda X: SparkFrame(X).frames(), _columns, cluster=SparkFrame
-    ),
-}
-"""Package and name of a type -> how its rows are read."""
-
-
-def _frames(
-    name: str, frames: Callable[[], Iterable], *, numbered_through: bool = False, **about: Any
-) -> Source:
-    """Return the source of frames, each of which is a part.
-
-    numbered_through: whether rows are counted from the first frame; else in each.
+    about: other fields of the source.
     """
 
     def read(_: Kinds | None) -> Iterator[Part]:
-        start = 0
-        for i, frame in enumerate(frames()):
-            batch = isinstance(frame, pa.RecordBatch)
-            part = Part(f"part {i}", start, pa.table(frame) if batch else frame)
-            yield part
-            start += len(part) if numbered_through else 0
+        with _refusals(name):
+            stream, start = iter(batches()), 0
+        for i in itertools.count():
+            # engines read ahead, so that the rows that fail may be later ones
+            with _refusals(f"{name} after {rows(start)}" if start else name):
+                batch = next(stream, None)
+            if batch is None:
+                return
+            yield _part(i, start, batch)
+            start += len(batch)
 
     return Source(Code(name), read, **about)
+
+
+def _part(number: int, start: int, frame: Any) -> Part:
+    batch = isinstance(frame, pa.RecordBatch)
+    return Part(f"part {number}", start, pa.table(frame) if batch else frame)
 
 
 @contextlib.contextmanager
@@ -202,3 +122,52 @@ def _refusals(what: str) -> Generator[None]:
             source=Code(what),
             reason=reason(error),
         ) from error
+
+
+# -- engines ---------------------------------------------------------------------------------------
+
+
+def _reader(name: str, X: pa.RecordBatchReader) -> Source:
+    return _batches(name, lambda: X, names=tuple(X.schema.names), once=True)
+
+
+def _dataset(name: str, X: Any) -> Source:
+    def batches() -> Iterable[pa.RecordBatch]:
+        return X.to_batches(batch_size=PART_ROWS, **NO_READAHEAD)
+
+    return _batches(name, batches, names=tuple(X.schema.names), n_rows=X.count_rows())
+
+
+def _lazy_frame(name: str, X: Any) -> Source:
+    def batches() -> Iterable[object]:
+        return X.collect_batches(chunk_size=PART_ROWS, maintain_order=True)
+
+    return _batches(name, batches, names=tuple(X.collect_schema().names()))
+
+
+def _relation(name: str, X: Any) -> Source:
+    def batches() -> Iterable[pa.RecordBatch]:
+        query = X.select("*")  # of its own, since a relation hands out one result
+        read = getattr(query, "to_arrow_reader", None) or query.fetch_record_batch
+        return read(PART_ROWS)
+
+    return _batches(name, batches, names=tuple(X.columns))
+
+
+def _on_cluster(kind: Callable[[Any], Cluster]) -> Callable[[str, Any], Source]:
+    def source(name: str, X: Any) -> Source:
+        cluster = kind(X)
+        return _batches(name, cluster.frames, names=tuple(X.columns), cluster=cluster)
+
+    return source
+
+
+ENGINES: dict[tuple[str, str], tuple[str, Callable[[str, Any], Source]]] = {
+    ("pyarrow", "RecordBatchReader"): ("the RecordBatchReader", _reader),
+    ("pyarrow", "Dataset"): ("the Dataset", _dataset),
+    ("polars", "LazyFrame"): ("the LazyFrame", _lazy_frame),
+    ("duckdb", "DuckDBPyRelation"): ("the relation", _relation),
+    ("dask", "DataFrame"): ("the Dask DataFrame", _on_cluster(DaskFrame)),
+    ("pyspark", "DataFrame"): ("the Spark DataFrame", _on_cluster(SparkFrame)),
+}
+"""Package and name of a type -> how sentences name it, and the source of the rows of one."""

@@ -1,5 +1,6 @@
 """`Part`: consecutive rows of a source, as an eager frame of any kind."""
 
+import bisect
 import dataclasses
 import functools
 from collections.abc import Callable, Iterator, Sequence
@@ -113,13 +114,11 @@ class Part:
                 return other.problem == error.problem
             return False
 
-        low, high = 0, len(self)
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if fails(0, middle) else (middle, high)
-        if not fails(low, high):
+        n_rows = len(self)
+        row = bisect.bisect_left(range(n_rows), 1, key=lambda last: fails(0, last + 1))
+        if row == n_rows or not fails(row, row + 1):
             return None
-        return low if low or not fails(len(self) - 1, len(self)) else None
+        return row if row or not fails(n_rows - 1, n_rows) else None
 
 
 def joined(frames: Sequence[Any]) -> object:

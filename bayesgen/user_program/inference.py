@@ -12,12 +12,12 @@ from bayesgen.inference.laplace import LaplaceFit, fit_laplace
 from bayesgen.inference.log_density import MAP_TERMS, MLE_TERMS, NUTS_TERMS
 from bayesgen.inference.nuts import NUTS
 from bayesgen.inference.point_estimates import GRADIENT_TOLERANCE, MAP, MLE
-from bayesgen.inference.posterior import Report
+from bayesgen.inference.report import Report
 from bayesgen.model import Reader
 from bayesgen.typing import Labels, Weights
-from bayesgen.user_program.posterior import (
+from bayesgen.user_program.draws import (
     OWNER,
-    ProgramPosterior,
+    ProgramDraws,
     class_probs,
     not_finite,
     sample_prior,
@@ -45,9 +45,7 @@ class ProgramRows:
     other: tuple[Arrays, Weights] | None = None
 
 
-def infer(
-    program: UserProgram, rows: ProgramRows, inference: object, seed: int
-) -> ProgramPosterior:
+def infer(program: UserProgram, rows: ProgramRows, inference: object, seed: int) -> ProgramDraws:
     """Return the posterior of a program's parameters given rows.
 
     Raises:
@@ -132,7 +130,7 @@ def _draws(
     values: dict,
     stats: dict,
     report: Report,
-) -> ProgramPosterior:
+) -> ProgramDraws:
     shape = next(iter(values.values())).shape[:2]
     flat = {site: value.reshape(-1, *value.shape[2:]) for site, value in values.items()}
     if facts.labels_alike:
@@ -140,7 +138,7 @@ def _draws(
     else:
         count = np.bincount(rows.y, rows.weight, minlength=program.n_classes)
         probs = np.broadcast_to(count / count.sum(), (*shape, program.n_classes))
-    return ProgramPosterior(
+    return ProgramDraws(
         reader=Reader({}, {}),
         report=report,
         params={"class": {"probs": probs}, OWNER: values},

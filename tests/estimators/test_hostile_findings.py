@@ -101,7 +101,7 @@ def test_leaps_of_em_stay_above_the_floors(make, rng):
     twice[rng.random(twice.shape) < 0.3] = np.nan
     clf = make(inference="mle").fit(twice, np.arange(40) % 2)
     floor = 1e-9 * clf.state_.statistics.blocks["normal"].marginal().pooled()[1]
-    for factor in clf.posterior_.params["normal"]["cholesky"][0, 0]:
+    for factor in clf.posterior_.components.params["normal"]["cholesky"][0, 0]:
         assert is_above(factor, floor)
     assert np.isfinite(clf.predict_proba(twice)).all()
 
@@ -209,7 +209,7 @@ def test_a_step_that_lands_infinitely_high_is_not_taken(monkeypatch):
         warnings.simplefilter("ignore", errors.NotConverged)
         clf = bg.LDA(inference="map").fit(X, list("zzyxz"), sample_weight=weight)
     assert (clf.predict(X) == list("zzyxz")).all()
-    assert np.isfinite(clf.posterior_.params["normal"]["cholesky"]).all()
+    assert np.isfinite(clf.posterior_.components.params["normal"]["cholesky"]).all()
 
 
 @pytest.mark.parametrize("make", [bg.JointTable, bg.QDA])

@@ -343,7 +343,7 @@ def test_draws_of_a_stack_read_the_pattern_as_its_probabilities_do():
     mixture, encoded = stack._mixture(), stack._read_encoded(X[:5])[1]
     name, *_ = mixture.split
     own, member = list(mixture.members).index(name), mixture.members[name]
-    weights = member.pool.mean_weights
+    weights = member.readout.pool.mean_weights
     assert 0 < weights[-1] < 0.75
     alone = np.arange(len(mixture.members) + len(member.families)) == own
     (found,) = mixture.class_draws(encoded, 5, weights=lambda n: np.tile(alone * 1.0, (n, 1)))

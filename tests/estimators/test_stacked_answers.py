@@ -124,7 +124,7 @@ def test_densities_over_other_columns_are_no_part_of_p_of_x():
         "age": bg.GenerativeClassifier({"age": bg.Normal()}, remainder="drop"),
     }
     stack = bg.StackedClassifier(members, pool=None, random_state=0).fit(X, y)
-    assert stack.posterior_.base.densities == (True, False, False)
+    assert stack.posterior_.components.densities == (True, False, False)
     expected = stack.members_["all"].score_samples(X)
     np.testing.assert_allclose(stack.score_samples(X), expected, rtol=1e-9)
     parts = stack.evidence(X, order="shapley")
@@ -170,7 +170,7 @@ def test_a_story_of_your_own_is_named():
     for ask in (stack.evidence, stack.feature_value):
         with pytest.raises(UnsupportedOperation, match=r"the member 'told'.*of your own"):
             ask(X)
-    assert stack.posterior_.base.densities == (False, True)
+    assert stack.posterior_.components.densities == (False, True)
 
 
 def test_what_is_refused(mixed):

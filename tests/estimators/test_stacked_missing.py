@@ -10,7 +10,7 @@ from scipy.special import xlogy
 from stacked_tables import flower_stack, holed, iris, mixed_stack, passengers
 
 import bayesgen as bg
-from bayesgen.inference import stacking
+from bayesgen.inference import mixture
 
 ERRORS = 5.0
 
@@ -94,7 +94,7 @@ def test_filled_cells_follow_the_density_of_the_stack(flowers):
 
 def test_a_fault_in_the_picks_is_found(flowers, monkeypatch):
     """Members picked by the place alone, whatever the row shows."""
-    monkeypatch.setattr(stacking, "picked", lambda probs, place: np.zeros(len(place), dtype=int))
+    monkeypatch.setattr(mixture, "picked", lambda probs, place: np.zeros(len(place), dtype=int))
     with pytest.raises(AssertionError):
         test_filled_cells_follow_the_density_of_the_stack(flowers)
 
@@ -165,7 +165,7 @@ def test_members_of_little_weight_need_few_draws(all_members, monkeypatch):
     stack, X, y = all_members
     few, size = stack.predict_interval(X), len(stack.predict_draws(X[:2]))
     for name in ("SMALL", "NEGLIGIBLE"):
-        monkeypatch.setattr(stacking, name, 0.0)
+        monkeypatch.setattr(mixture, name, 0.0)
     every = copy.deepcopy(stack)
     assert len(every.predict_draws(X[:2])) > size
     ends, others = every.predict_interval(X), stack.set_params(random_state=1).fit(X, y)

@@ -11,6 +11,7 @@ from cases import CASES
 import bayesgen as bg
 from bayesgen import diagnose
 from bayesgen.errors import BayesgenWarning
+from bayesgen.inference import Posterior
 
 WORDS = [name for name in CASES if name.startswith("Multinomial")]
 """Counts of words share their total: no cell can be filled in by itself."""
@@ -36,7 +37,7 @@ def fitted(name: str, method: str) -> bg.GenerativeClassifier:
     if method == "draws":
         clf = copy.copy(clf)
         drawn = diagnose.draws_of(clf._posterior, np.random.default_rng(0), 40)
-        clf._posterior = drawn
+        clf._posterior = Posterior(drawn)
     return clf
 
 

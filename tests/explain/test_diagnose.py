@@ -45,7 +45,7 @@ def test_parameters_are_in_the_users_unit(titanic, tree):
     clf, X, y = titanic
     mean = tree["posterior"]["normal.mean"].mean(("chain", "draw")).values[:, 0]
     error = tree["posterior"]["normal.mean"].std(("chain", "draw")).values[:, 0] / 20
-    exact = clf.posterior_.model.blocks["normal"].mean[:, 0]
+    exact = clf.posterior_.components.model.blocks["normal"].mean[:, 0]
     assert (np.abs(mean - exact) < 5 * error).all()
     assert (np.abs(mean - X.age.groupby(y).mean().values) < 2).all()
 
@@ -147,7 +147,7 @@ def test_augmentation_and_constant_columns():
 def test_summary(titanic):
     clf = titanic[0]
     table = clf.summary()
-    exact = clf.posterior_.model.blocks["normal"].mean
+    exact = clf.posterior_.components.model.blocks["normal"].mean
     assert float(table.loc["normal.mean[no, age]", "mean"]) == pytest.approx(exact[0, 0], abs=0.2)
     assert (table["r_hat"].astype(float) < 1.05).all()
 

@@ -8,7 +8,7 @@ from scipy.special import xlogy
 
 import bayesgen as bg
 from bayesgen.errors import CountsAsMissing, InvalidArgument, UnsupportedOperation
-from bayesgen.inference import ExactPosterior
+from bayesgen.inference import ClosedForm
 
 LOSS = np.array([[0.0, 1.2], [1.0, 0.0]])
 
@@ -147,7 +147,7 @@ def test_a_fault_in_the_fill_is_found(monkeypatch, two_numbers):
     """Cells drawn without a look at what the row shows."""
     X, y = two_numbers
     clf = bg.QDA(random_state=0).fit(X, y)
-    right = ExactPosterior.impute
+    right = ClosedForm.impute
 
     def blind(posterior, encoded, n_rows, rng, own=None):
         nothing = {name: np.full_like(x, np.nan) for name, x in encoded.items()}
@@ -155,7 +155,7 @@ def test_a_fault_in_the_fill_is_found(monkeypatch, two_numbers):
 
     row = pd.DataFrame({"a": [0.3], "b": [np.nan]})
     check_numbers(clf, row, X["b"], "b")
-    monkeypatch.setattr(ExactPosterior, "impute", blind)
+    monkeypatch.setattr(ClosedForm, "impute", blind)
     with pytest.raises(AssertionError):
         check_numbers(clf, row, X["b"], "b")
 

@@ -112,7 +112,7 @@ def test_moments_of_a_conditional_normal():
     rng = np.random.default_rng(2)
     X = rng.multivariate_normal([0, 1], [[1.0, 1.6], [1.6, 4.0]], 300)
     clf = bg.QDA(inference="mle").fit(X, np.arange(300) % 2)
-    params = {k: v[0, 0] for k, v in clf.posterior_.params["normal"].items()}
+    params = {k: v[0, 0] for k, v in clf.posterior_.components.params["normal"].items()}
     row = np.array([0.7, np.nan])
     p = clf.predict_proba(row[None])[0]
     cov = params["cholesky"] @ np.swapaxes(params["cholesky"], 1, 2)

@@ -112,7 +112,7 @@ def test_features_are_predictive_densities(titanic):
     levels = by_name["passengerClass"]
     np.testing.assert_allclose(levels.density.sum(axis=0), 1.0)
     assert levels.ticks == ("1st", "2nd", "3rd")
-    probs = clf.posterior_.model.blocks["categorical"].probs
+    probs = clf.posterior_.components.model.blocks["categorical"].probs
     np.testing.assert_allclose(by_name["sex"].density.T, probs[:, :2], rtol=1e-9)
     age = by_name["age"]
     area = np.trapezoid(age.density, age.at, axis=0)

@@ -37,7 +37,7 @@ def classifier(path=None, **changed):
 
 def draws(fitted):
     """Return every number that a fit by sampling leaves behind, by name."""
-    posterior = fitted.posterior_
+    posterior = fitted.posterior_.components
     own = {f"{o}.{n}": v for o, parts in posterior.params.items() for n, v in parts.items()}
     return own | posterior.sample_stats
 

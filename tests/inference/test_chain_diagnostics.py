@@ -92,7 +92,7 @@ def test_a_few_draws_do_not_agree(size):
 def test_augmentation_by_one_chain_has_an_r_hat():
     method = bg.Augmentation(draws=600, warmup=50, chains=1)
     clf = bg.QDA(inference=method, random_state=0).fit(MISSING, Y)
-    drawn = clf.posterior_.params["normal"]
+    drawn = clf.posterior_.components.params["normal"]
     factors = drawn["cholesky"][0][..., *np.tril_indices(2)].reshape(600, -1)
     values = np.concatenate([drawn["mean"][0].reshape(600, -1), factors], axis=1)
     expected = max(by_hand(chain) for chain in values.T)

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 import bayesgen as bg
-from bayesgen.inference import exact_posterior
+from bayesgen.inference import closed_form
 from bayesgen.inference.class_draws import joined, no_logits, weighed
-from bayesgen.inference.exact_posterior import FEWEST
+from bayesgen.inference.closed_form import FEWEST
 from bayesgen.inference.scores import contrasts
 from bayesgen.inference.weighted_quantiles import quantiles
 
@@ -67,8 +67,8 @@ def misfits(shared, updated, weight):
 @pytest.mark.parametrize("name", MODELS)
 def test_weighed_and_updated_draws_have_one_distribution(name):
     posterior, encoded, n = fitted(name)
-    shared = joined(posterior._shared.class_draws(encoded, n))
-    updated = joined(posterior._updated_draws(encoded, n)).probs
+    shared = joined(posterior.components._shared.class_draws(encoded, n))
+    updated = joined(posterior.components._updated_draws(encoded, n)).probs
     enough = shared.effective > FEWEST * DRAWS
     assert enough.mean() > 0.8
     some, weight = shared.probs[:, enough], shared.weight[:, enough]
@@ -83,7 +83,7 @@ def test_rows_unlike_all_others_have_draws_of_their_own():
     far = {name: x + 12.0 * (np.arange(n) == 7)[:, None] for name, x in encoded.items()}
     found, near = (joined(posterior.class_draws(rows, n)) for rows in (far, encoded))
     alone = {name: x[7:8] for name, x in far.items()}
-    (updated,) = posterior._updated_draws(alone, 1)
+    (updated,) = posterior.components._updated_draws(alone, 1)
     np.testing.assert_array_equal(found.probs[:, 7:8], updated.probs)
     assert (found.weight[:, 7] == 1 / DRAWS).all()
     others = np.arange(n) != 7
@@ -91,9 +91,9 @@ def test_rows_unlike_all_others_have_draws_of_their_own():
 
 
 def test_draws_too_large_to_share_are_updated(monkeypatch):
-    monkeypatch.setattr(exact_posterior, "SHARED_FLOATS", 1000)
+    monkeypatch.setattr(closed_form, "SHARED_FLOATS", 1000)
     posterior, encoded, n = fitted("linear", class_prior="uniform")
-    assert posterior._shared is None
+    assert posterior.components._shared is None
     found = joined(posterior.class_draws(encoded, n, weights=even))
     assert (found.weight == 1 / DRAWS).all()
     np.testing.assert_allclose(classified(posterior.log_classes(), found), found.probs, rtol=1e-9)
@@ -112,7 +112,7 @@ def classified(log_classes, found):
 @pytest.mark.parametrize("name", ["naive", "levels", "linear"])
 def test_logits_are_weighted_sums_of_contrasts_of_the_parts(name):
     posterior, encoded, n = fitted(name)
-    shared = dataclasses.replace(posterior, draws=200)._shared
+    shared = dataclasses.replace(posterior.components, draws=200)._shared
     weight = np.random.default_rng(5).normal(0.5, 0.5, (200, len(shared.families)))
     whole = joined(shared.class_draws(encoded, n))
     found = joined(shared.class_draws(encoded, n, weights=lambda size: weight[:size]))

@@ -15,7 +15,7 @@ from test_nuts import METHOD, TINY, agrees, build, flat
 import bayesgen as bg
 from bayesgen.classes import ClassPrior
 from bayesgen.errors import InvalidFile, Words
-from bayesgen.inference import DrawsPosterior, ExactPosterior, Report, closed_blocks, nuts
+from bayesgen.inference import ClosedForm, Draws, Report, closed_blocks, nuts
 from bayesgen.inference.nuts import CompiledNUTS
 from bayesgen.likelihoods import Bernoulli, Normal
 from bayesgen.model import Model
@@ -36,24 +36,24 @@ OPEN = OpenBernoulli(**{k: getattr(CASES["Bernoulli"].prior, k) for k in ("prob"
 MIXED = {"Bernoulli": OPEN, "Normal": CASES["Normal"].prior}
 
 
-def require_mean_densities(draws: DrawsPosterior, built: Problem, x: dict) -> None:
+def require_mean_densities(draws: Draws, built: Problem, x: dict) -> None:
     """Compare the mean over draws of the joint densities of rows with the closed form."""
     model, statistics, reader = built.model, built.statistics, built.reader
     n = len(next(iter(x.values())))
-    exact = ExactPosterior(reader, NO_REPORT, model.posterior(statistics), 0).log_joint(x, n)
+    exact = ClosedForm(reader, NO_REPORT, model.posterior(statistics), 0).log_joint(x, n)
     relative = np.exp(draws.each_log_joint(x, n) - exact[:, None])
     z = (relative.mean(axis=1) - 1) / (relative.std(axis=1) / np.sqrt(relative.shape[1]))
     assert np.abs(z).max() <= 5, np.abs(z).max()
 
 
-def drawn(built: Problem) -> DrawsPosterior:
+def drawn(built: Problem) -> Draws:
     """Return draws of a model from closed forms alone."""
     model, statistics, reader = built.model, built.statistics, built.reader
     closed, rng = closed_blocks.closed_blocks(model, statistics), np.random.default_rng(3)
     assert closed == set(model.blocks)
     exact = closed_blocks.closed_posterior(model, statistics, closed)
     params = closed_blocks.chains_of_draws(exact, rng, SHAPE)
-    return DrawsPosterior(reader, NO_REPORT, params, exact.blocks)
+    return Draws(reader, NO_REPORT, params, exact.blocks)
 
 
 def few(x: dict) -> dict:

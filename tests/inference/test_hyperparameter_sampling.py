@@ -177,7 +177,7 @@ def test_a_whole_table():
     clf = bg.GenerativeClassifier(likelihood, inference=short, random_state=0).fit(X, y)
     exact = bg.GenerativeClassifier(likelihood, random_state=0).fit(X, y)
     assert clf.inference_ == "nuts"
-    assert isinstance(clf.posterior_.model.blocks["age"], HyperparameterMixture)
+    assert isinstance(clf.posterior_.components.model.blocks["age"], HyperparameterMixture)
     proba = clf.predict_proba(X)
     np.testing.assert_allclose(proba, exact.predict_proba(X), atol=0.03)
     interval = clf.predict_interval(X[:9])

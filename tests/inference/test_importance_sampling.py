@@ -311,7 +311,7 @@ def test_a_fit_answers_like_any_other_is_reproduced_and_saved(rng, tmp_path):
     np.testing.assert_array_equal(back.predict_proba(X), proba)
     low, high = np.moveaxis(clf.predict_interval(X[:3]), -1, 0)
     assert (low <= proba[:3]).all() and (proba[:3] <= high).all()
-    assert next(iter(clf.posterior_.params["class"].values())).shape[:2] == (4, 1000)
+    assert next(iter(clf.posterior_.components.params["class"].values())).shape[:2] == (4, 1000)
     assert np.isfinite(clf.with_class_prior([0.5, 0.5]).predict_proba(X)).all()
     assert np.isfinite(clf.evidence(X[:2]).to_numpy()).all()
     assert np.isfinite(clf.impute(X[:9], random_state=0)).all()

@@ -11,7 +11,7 @@ from side_by_side import Chains
 from subjects import SUBJECTS
 
 from bayesgen import predict
-from bayesgen.inference.posterior import point_estimate
+from bayesgen.inference.draws import point_estimate
 
 N_ROWS = 20
 FEW = ("MultivariateNormal shared", "Categorical", "Bernoulli")
@@ -53,8 +53,8 @@ def narrow(posterior, rows, n):
 
 def plugged_in(posterior, rows, n):
     """Return the point of an estimate as an interval a little wider than nothing."""
-    params = {name: part.mode() for name, part in posterior.model.blocks.items()}
-    params["class"] = posterior.model.classes.mode()
+    params = {name: part.mode() for name, part in posterior.components.model.blocks.items()}
+    params["class"] = posterior.components.model.classes.mode()
     point = point_estimate(params, posterior.families, posterior.reader, posterior.report)
     joint = point.log_joint(rows, n)
     probs = np.exp(joint - np.logaddexp.reduce(joint, axis=1, keepdims=True))

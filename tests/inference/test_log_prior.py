@@ -140,13 +140,13 @@ def test_power_scaling_agrees_with_refits(tree, group):
     (X, y), name = counts(), {"prior": "log_prior", "likelihood": "log_likelihood"}[group]
     log = sum(v.sum([d for d in v.dims if d not in ("chain", "draw")]) for v in tree[name].values())
     log, rate = log.values.ravel(), tree["posterior"]["poisson.rate"].values.reshape(8000, 2)
-    exact = {1.0: poisson().fit(X, y).posterior_.model.blocks["poisson"].rate[:, 0]}
+    exact = {1.0: poisson().fit(X, y).posterior_.components.model.blocks["poisson"].rate[:, 0]}
     for alpha in (0.75, 1.25):
         if group == "prior":
             refit = poisson(alpha).fit(X, y)
         else:
             refit = poisson().fit(X, y, sample_weight=np.full(len(y), alpha))
-        exact[alpha] = refit.posterior_.model.blocks["poisson"].rate[:, 0]
+        exact[alpha] = refit.posterior_.components.model.blocks["poisson"].rate[:, 0]
         weight = np.exp((alpha - 1) * (log - log.max()))
         weight /= weight.sum()
         error = np.sqrt((weight[:, None] ** 2 * (rate - weight @ rate) ** 2).sum(axis=0))

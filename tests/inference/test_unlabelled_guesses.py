@@ -20,7 +20,7 @@ def sampled():
     n = 4 + HIDDEN
     clf = bg.GenerativeClassifier(READ, unlabelled=1, inference=FEWER, random_state=0)
     clf.fit(TABLE[:n], FEW[:n])
-    variance = clf.posterior_.params["a"]["variance"][..., 0]
+    variance = clf.posterior_.components.params["a"]["variance"][..., 0]
     return clf, (1 / variance).std(axis=(0, 1))
 
 

@@ -96,7 +96,7 @@ def test_sampled_labels_are_not_expected_ones():
     assert (clf.label_distributions_[:4, 1] == [0, 0, 1, 1]).all()
     # the mean over draws, and not the prediction, which would count the rows again
     _, encoded, n = clf._encode_rows(TABLE[4:])
-    joint = clf._posterior.each_log_joint(encoded, n)
+    joint = clf._posterior.components.each_log_joint(encoded, n)
     each = np.exp(joint - np.logaddexp.reduce(joint, axis=-1)[..., None])
     np.testing.assert_allclose(
         each.reshape(n, -1, 2).mean(axis=1), clf.label_distributions_[4:], atol=1e-9
@@ -112,7 +112,7 @@ def test_rows_without_a_label_count_for_their_classes():
     clf = bg.NaiveBayes(
         bg.Normal(mean=20, variance=1.0), unlabelled=1, inference=few, random_state=0
     ).fit(x, [0, 1, *6 * [None]])
-    probs = clf.posterior_.params["class"]["probs"][..., 1]
+    probs = clf.posterior_.components.params["class"]["probs"][..., 1]
     # labels are certain, so 200 draws of Beta(1 + 7, 1 + 1)
     assert abs(probs.mean() - 0.8) < 4 * np.sqrt(0.8 * 0.2 / 11 / 200)
 
@@ -122,19 +122,19 @@ def test_rows_without_a_label_count_for_their_classes():
 def test_labels_are_averaged_over_every_draw_a_few_rows_at_once(monkeypatch):
     clf = fitted(unlabelled=1)
     posterior, encoded, n_rows = clf._encode_rows(TABLE[4:])
-    n_draws, held = int(np.prod(posterior.shape)), []
-    each_log_joint = type(posterior).each_log_joint
+    draws, held = posterior.components, []
+    n_draws, each_log_joint = int(np.prod(draws.shape)), type(draws).each_log_joint
 
     def counted(self, encoded, n_rows):
         held.append(each_log_joint(self, encoded, n_rows))
         return held[-1]
 
-    monkeypatch.setattr(type(posterior), "each_log_joint", counted)
+    monkeypatch.setattr(type(draws), "each_log_joint", counted)
     monkeypatch.setattr(unlabelled_rows, "FLOATS", 3 * n_draws * 2)
-    labels = unlabelled_rows.mean_labels(posterior, encoded, n_rows)
+    labels = unlabelled_rows.mean_labels(draws, encoded, n_rows)
     assert [len(joint) for joint in held] == [3, 3, 2]
     # by the definition, of the draws themselves
-    params = clf.posterior_.params
+    params = clf.posterior_.components.params
     density = params["class"]["probs"].reshape(n_draws, 2)[:, None, :].copy()
     a, b = params["a"], params["b"]["probs"].reshape(n_draws, 2, 3)
     mean, variance = (a[name].reshape(n_draws, 1, 2) for name in ("mean", "variance"))
@@ -177,7 +177,8 @@ def test_faults_of_the_sampler_are_found(fault, monkeypatch):
     far = np.abs(clf.predict_proba(NEW)[:, 0] - EXACT).max()
     spread = np.exp(clf._posterior.log_classes()) - [0.509914, 0.490086]
     assert max(far, np.abs(clf.label_distributions_[4:, 1] - LABELS).max()) > 0.04 or (
-        np.abs(spread).max() > 0.04 or clf._posterior.params["class"]["probs"][..., 0].std() > 0.18
+        np.abs(spread).max() > 0.04
+        or clf._posterior.components.params["class"]["probs"][..., 0].std() > 0.18
     )
 
 
@@ -262,7 +263,7 @@ def test_em_ends_where_a_quasi_newton_descent_does(weight):
     x, y = normal_mixture()
     assert len(set(y[:6])) == 2
     clf = bg.NaiveBayes(inference="mle", unlabelled=weight).fit(x, y)
-    params = clf.posterior_.point_params()
+    params = clf.posterior_.components.point_params()
     own = [*params["normal"]["mean"][:, 0], *np.log(params["normal"]["variance"][:, 0]) / 2]
     start = np.array([*own, np.log(params["class"]["probs"][1] / params["class"]["probs"][0])])
     # the class prior of maximum likelihood is the frequency of all rows, by weight
@@ -277,7 +278,7 @@ def test_a_class_of_one_labelled_row_counts_in_the_height():
     x, y = normal_mixture()
     y[:6] = [0, 0, 0, 0, 0, 1]
     clf = bg.NaiveBayes(inference="mle", unlabelled=1.0).fit(x, y)
-    params = clf.posterior_.point_params()
+    params = clf.posterior_.components.point_params()
     mean, variance = (params["normal"][name][:, 0] for name in ("mean", "variance"))
     odds = np.log(params["class"]["probs"][1] / params["class"]["probs"][0])
     height = -objective(np.array([*mean, *np.log(variance) / 2, odds]), x, y, 1.0)

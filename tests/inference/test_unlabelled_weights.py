@@ -49,7 +49,7 @@ def test_left_out_scores_are_those_of_statistics_without_the_row(name):
 def test_answers_are_averaged_over_weights():
     X, marked, _ = few_labels()
     clf = bg.NaiveBayes().fit(X, marked)
-    found = clf._posterior
+    found = clf._posterior.components
     assert clf.inference_ == "expected"
     assert found.weights.sum() == pytest.approx(1.0)
     _, encoded, n = clf._encode_rows(X)
@@ -207,7 +207,7 @@ def test_intervals_have_the_spread_of_both_weights_and_parameters():
     mean = (draws * draws["weight"]).sum("draw")
     # 1,000 draws, fewer of small weights
     np.testing.assert_allclose(mean, clf.predict_proba(X[::10]), atol=0.05)
-    few = clf._posterior.with_draws(100)
+    few = clf._posterior.components.with_draws(100)
     assert sum(member.draws for member in few.members) <= 100 + len(few.members)
 
 

@@ -113,8 +113,10 @@ def test_map_is_that_of_the_conjugate_twin():
         for likelihood in (twin, bg.Poisson(rate=2.0, rows=2.0))
     )
     assert found.report_.converged
-    rate = found.posterior_.params["family"]["rate"]
-    np.testing.assert_allclose(rate, expected.posterior_.params["poisson"]["rate"], rtol=1e-9)
+    rate = found.posterior_.components.params["family"]["rate"]
+    np.testing.assert_allclose(
+        rate, expected.posterior_.components.params["poisson"]["rate"], rtol=1e-9
+    )
     np.testing.assert_allclose(found.predict_proba(X), expected.predict_proba(X), atol=1e-9)
 
 
@@ -122,7 +124,7 @@ def test_map_is_that_of_the_conjugate_twin():
 def test_maximum_likelihood_by_svi(gamma):
     """The estimator's own way, missing cells and weights included."""
     X, weight, clf = gamma
-    params = clf.posterior_.params["family"]
+    params = clf.posterior_.components.params["family"]
     for k in range(3):
         x = X["a"].to_numpy()[(k == Y) & ~np.isnan(X["a"])]
         w = weight[(k == Y) & ~np.isnan(X["a"])].astype(int)
@@ -242,7 +244,7 @@ def test_every_distribution_by_svi(name):
     assert clf.report_.converged
     for k in range(3):
         for parameter, value in column.fit(column.x[k == Y]).items():
-            found = clf.posterior_.params["family"][parameter][0, 0, k, 0]
+            found = clf.posterior_.components.params["family"][parameter][0, 0, k, 0]
             if (name, parameter) == ("VonMises", "loc"):
                 # an angle is one and the same after a full turn
                 found = value + np.angle(np.exp(1j * (found - value)))

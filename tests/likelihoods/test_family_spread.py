@@ -126,7 +126,7 @@ def test_maximum_likelihood_is_that_of_scipy(name):
     assert clf.report_.converged
     # in posterior deviations, of which there are sqrt(N / 2) to a logarithm: below 1e-4 of that
     assert clf.report_.details["gradient_norm"] < 1e-4
-    found = clf.posterior_.params["family"]
+    found = clf.posterior_.components.params["family"]
     for j, column in enumerate(X):
         for k in (0, 1):
             expected = fit(X[column].to_numpy()[k == Y])
@@ -161,7 +161,7 @@ def test_mode_is_that_of_scipy():
     for j, column in enumerate(X):
         for k in (0, 1):
             for parameter, value in fit(X[column].to_numpy()[k == Y]).items():
-                found = clf.posterior_.params["family"][parameter][0, 0, k, j]
+                found = clf.posterior_.components.params["family"][parameter][0, 0, k, j]
                 np.testing.assert_allclose(found, value, rtol=1e-4, err_msg=f"{column} {parameter}")
 
 
@@ -171,13 +171,13 @@ def test_alcohol_of_wine_is_sampled():
     X, y = load_wine(return_X_y=True, as_frame=True)
     X = X[["alcohol"]]
     family = bg.Family(dist.Gamma)
-    best = bg.NaiveBayes(family, inference="mle").fit(X, y).posterior_.params["family"]
+    best = bg.NaiveBayes(family, inference="mle").fit(X, y).posterior_.components.params["family"]
     clf = bg.NaiveBayes(family, inference=bg.NUTS(), random_state=0).fit(X, y)
     assert clf.report_.converged and clf.report_.details["divergences"] == 0
     summary = clf.summary()
     assert (summary["ess_bulk"].astype(float) >= 400).all()
     assert (summary["r_hat"].astype(float) <= 1.01).all()
-    params = clf.posterior_.params["family"]
+    params = clf.posterior_.components.params["family"]
     for k in range(3):
         x = X["alcohol"].to_numpy()[y == k]
         for parameter, value in gamma(x).items():

@@ -120,7 +120,7 @@ def test_the_mode_is_found_by_svi(iris):
     clf = bg.NaiveBayes(KernelDensity(bandwidth="posterior"), inference="map").fit(X, y)
     assert clf.report_.converged
     part = clf.posterior_.families["kernel_density"]
-    found = clf.posterior_.params["kernel_density"]["bandwidth"][0, 0]
+    found = clf.posterior_.components.params["kernel_density"]["bandwidth"][0, 0]
     np.testing.assert_allclose(found, np.exp(part.log_mode), rtol=1e-6)
     assert (clf.predict(X) == y).mean() > 0.95
     assert repr(part).startswith("LearnedKernelDensity(bandwidth_guess=")
@@ -153,7 +153,7 @@ def test_nuts_agrees_with_quadrature_and_mixes_with_others(iris):
     clf = bg.GenerativeClassifier(blocks, inference="nuts", random_state=0).fit(X, y)
     assert clf.report_.converged, clf.report_
     name = "sepal_length_sepal_width"
-    draws = clf.posterior_.params[name]["bandwidth"].reshape(-1, 3, 2)
+    draws = clf.posterior_.components.params[name]["bandwidth"].reshape(-1, 3, 2)
     part = clf.posterior_.families[name]
     for k, j in np.ndindex(3, 2):
         t = kernel_bandwidth.knots(part.log_mode[k, j] + 8 * part.width[k, j], 400, 64)

@@ -184,7 +184,7 @@ def test_maximum_likelihood_of_a_class_without_words_warns_and_pools():
         errors.DegenerateEstimate, match="'x0', 'x1' are never observed in class 'c'"
     ):
         clf = bg.NaiveBayes(bg.Multinomial(), inference="mle").fit(x, y)
-    params = clf.posterior_.params["multinomial"]["probs"][0, 0]
+    params = clf.posterior_.components.params["multinomial"]["probs"][0, 0]
     np.testing.assert_allclose(params, [[2 / 3, 1 / 3], [0, 1], [1 / 3, 2 / 3]])
 
 

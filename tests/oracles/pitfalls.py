@@ -122,8 +122,8 @@ def assert_inside(proba, margin=0.0):
 
 
 def assert_same_parameters(one, other, rtol):
-    for name, value in other.posterior_.params["normal"].items():
-        found = one.posterior_.params["normal"][name]
+    for name, value in other.posterior_.components.params["normal"].items():
+        found = one.posterior_.components.params["normal"][name]
         np.testing.assert_allclose(found, value, rtol=rtol, atol=rtol * np.abs(value).max())
 
 
@@ -201,7 +201,7 @@ def far_from_both_classes(rng):
     """
     X = np.array([0.0, 0.2, -0.2, 5.0, 6.0, 4.0, 7.0, 3.0, 5.0])[:, None]
     clf = bg.QDA(mean_rows=0.1, covariance_rows=1.0, random_state=0).fit(X, [0] * 3 + [1] * 6)
-    params = clf.posterior_.parameters(rng, 20_000)
+    params = clf.posterior_.components.parameters(rng, 20_000)
     density = clf.posterior_.families["normal"].log_density_fn(params["normal"])(FAR)[0]
     joint = np.exp(np.log(params["class"]["probs"]) + density)
     weight = joint.sum(axis=1)

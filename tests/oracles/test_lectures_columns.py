@@ -134,7 +134,7 @@ def test_row_12_posterior_bandwidth(flowers):
     X, y, codes = flowers
     kernels = bg.KernelDensity(bandwidth="posterior")
     clf = bg.NaiveBayes(kernels, class_prior="empirical", inference="map").fit(X, y)
-    found = clf.posterior_.params["kernel_density"]["bandwidth"][0, 0]
+    found = clf.posterior_.components.params["kernel_density"]["bandwidth"][0, 0]
     assert ((found > 0.02) & (found < 0.4)).all()
     left = kernel_joint(X, codes, found, leave_out=True)
     assert np.mean(left.argmax(axis=1) == codes) == pytest.approx(0.96, abs=5e-4)

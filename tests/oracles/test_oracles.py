@@ -30,7 +30,7 @@ def test_iris_two_sepal_columns():
     X, y = bg.datasets.load_iris()
     X = X[["sepal_length", "sepal_width"]]
     moments = bg.NaiveBayes(inference=bg.MLE(bias_corrected=True)).fit(X, y)
-    params = {k: v[0, 0] for k, v in moments.posterior_.params["normal"].items()}
+    params = {k: v[0, 0] for k, v in moments.posterior_.components.params["normal"].items()}
     # means and standard deviations (divisor n - 1) as every table of this data prints them
     printed_mean = [[5.006, 3.428], [5.936, 2.770], [6.588, 2.974]]
     printed_sd = [[0.3524897, 0.3790644], [0.5161711, 0.3137983], [0.6358796, 0.3224966]]

@@ -113,7 +113,7 @@ def test_titanic_confusion_and_tables():
     assert clf.score(X, y) == pytest.approx(answers["accuracy"], abs=1e-15)
     fractions = np.exp(clf.posterior_.log_classes())
     np.testing.assert_allclose(fractions, list(answers["apriori"].values()), atol=1e-15)
-    probs = clf.posterior_.params["categorical"]["probs"][0, 0]
+    probs = clf.posterior_.components.params["categorical"]["probs"][0, 0]
     expected = [
         [answers["tables"][column][c][level] for column in X for level in sorted(set(X[column]))]
         for c in clf.classes_

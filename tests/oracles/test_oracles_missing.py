@@ -22,7 +22,7 @@ def test_house_votes_from_observed_cells():
     X, y = table("housevotes84")
     clf = bg.NaiveBayes(inference="mle").fit(X, y)
     votes = X["V1"][y == "democrat"].value_counts()
-    found = clf.posterior_.params["categorical"]["probs"][0, 0, 0, :2]
+    found = clf.posterior_.components.params["categorical"]["probs"][0, 0, 0, :2]
     np.testing.assert_allclose(found, [102 / 258, 156 / 258], rtol=1e-12)
     assert (votes["n"], votes["y"], (y == "democrat").sum()) == (102, 156, 267)
 
@@ -106,7 +106,7 @@ def test_joint_normal_with_missing_cells_at_fit(rng):
     X, y, _ = standardised_crabs()
     X = X[["FL", "RW"]].mask(rng.random((len(X), 2)) < 0.25)
     clf = bg.QDA(inference="mle").fit(X, y)
-    params = {k: v[0, 0] for k, v in clf.posterior_.params["normal"].items()}
+    params = {k: v[0, 0] for k, v in clf.posterior_.components.params["normal"].items()}
     rows = X[y == clf.classes_[0]].to_numpy()
 
     def loss(theta):

@@ -145,7 +145,7 @@ def test_pitfall_13_missing_values_in_a_full_covariance(joint, inference, rng):
     rows, y = pit.contradicting_pairs(rng), np.arange(90) % 2
     assert np.linalg.eigvalsh(pd.DataFrame(rows).cov().to_numpy())[0] < 0
     clf = joint(inference=inference, random_state=0).fit(rows, y)
-    pit.assert_positive_definite(clf.posterior_.params["normal"]["cholesky"])
+    pit.assert_positive_definite(clf.posterior_.components.params["normal"]["cholesky"])
     pit.assert_sums_to_one(clf.predict_proba(rows))
 
 

@@ -156,7 +156,7 @@ def test_draws_of_nuts(tmp_path, rng):
     method = bg.NUTS(draws=50, warmup=50, chains=2, progress=False)
     clf = bg.QDA(inference=method, random_state=1).fit(X, y)
     found = saved_and_loaded(clf, tmp_path)
-    assert found.posterior_.shape == (2, 50)
+    assert found.posterior_.components.shape == (2, 50)
     require_same(answers(found, X[:20]), answers(clf, X[:20]))
 
 

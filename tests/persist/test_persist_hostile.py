@@ -221,7 +221,7 @@ def test_load_bears_any_node_in_the_place_of_any_other(whole, tmp_path, rng):
 # -- forged arrays ---------------------------------------------------------------------------------
 
 HUGE = 10**15
-MEAN = "posterior/params/normal/mean.npy"
+MEAN = "posterior/components/params/normal/mean.npy"
 SHAPED = [
     (MEAN, npy(np.zeros((1, 1, 3, 1)), shape=(HUGE,) * 9), "not as large as its shape"),
     (MEAN, npy(np.zeros((1, 1, 3, 1)), shape=(-1, -1, 3, 1)), "ValueError|negative"),
@@ -255,10 +255,14 @@ def stack(tmp_path_factory):
     return path.read_bytes()
 
 
+def with_large_share(text):
+    return json.loads(re.sub(r'"share": 0\.\d+', '"share": 2.0', json.dumps(text)))
+
+
 @pytest.mark.parametrize(
     ("change", "arrays", "sentence"),
     [
-        (with_value("pool_share_", 2.0), {}, "the share of its pool is not between 0 and 1"),
+        (with_large_share, {}, "the share of its pool is not between 0 and 1"),
         (with_value("weights_", {"dict": [["lda", 1.0]]}), {}, "several lists of members"),
         (
             with_value("weights_", {"dict": [["lda", 1.5], ["naive", -0.5]]}),
@@ -270,7 +274,11 @@ def stack(tmp_path_factory):
             {},
             "several lists of classes",
         ),
-        (None, {"fitted/pool/share.npy": npy(np.ones(2))}, "do not sum|along its prior axis"),
+        (
+            None,
+            {"fitted/readout/pool/share.npy": npy(np.ones(2))},
+            "do not sum|along its prior axis",
+        ),
         (
             None,
             {"fitted/left_out/log_proba.npy": npy(np.zeros((150, 2)))},

@@ -19,7 +19,8 @@ from bayesgen.errors import (
     UnsupportedOperation,
 )
 from bayesgen.estimators.new_population import left_out_rows
-from bayesgen.inference import ExactPosterior, MixturePosterior, PowerPosterior
+from bayesgen.inference import ClosedForm, Mixture, Tempered
+from bayesgen.inference.draws import as_draws
 from bayesgen.inference.scores import normalized
 from bayesgen.prevalence import cut_posterior, estimate, proportions
 
@@ -166,7 +167,7 @@ def test_fault_classes_learned_from_new_rows():
 
 
 def test_fault_predictive_density_in_place_of_draws(monkeypatch):
-    monkeypatch.setattr(ExactPosterior, "point", True)
+    monkeypatch.setattr(ClosedForm, "point", True)
     with pytest.raises(AssertionError):
         law_quadrature()
 
@@ -194,7 +195,7 @@ def test_fault_power_applied_to_the_prevalence(monkeypatch):
         flat = scores.joint - scores.joint.max(axis=1, keepdims=True)
         return normalized(self.powers[0] * flat)
 
-    monkeypatch.setattr(PowerPosterior, "log_proba", wrong)
+    monkeypatch.setattr(Tempered, "log_proba", wrong)
     with pytest.raises(AssertionError):
         law_answers_shift_log_odds_by_those_of_prevalence()
 
@@ -234,7 +235,7 @@ def test_a_stack_of_one_is_its_member(monkeypatch):
 
 
 def test_fault_one_set_of_densities_of_a_stack(monkeypatch):
-    monkeypatch.setattr(MixturePosterior, "point", True)
+    monkeypatch.setattr(Mixture, "point", True)
     with pytest.raises(AssertionError):
         law_a_stack_of_one_is_its_member(monkeypatch)
 
@@ -249,7 +250,7 @@ def test_one_row_updates_the_prior_by_its_mean_probability():
     )
     # given theta, the label of the row has the prior probabilities alpha / sum
     even = clf.with_class_prior([0.4, 0.6])
-    draws = even._fitted_posterior().as_draws(np.random.default_rng(0), 20_000)
+    draws = as_draws(even._fitted_posterior().components, np.random.default_rng(0), 20_000)
     joint = draws.each_log_joint(even._encode_rows(row)[1], 1)[0]
     share = np.exp(normalized(joint)).mean(axis=0)
     error = 4 * found.draws.std(axis=0) / np.sqrt(20_000)

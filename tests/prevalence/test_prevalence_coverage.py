@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import bayesgen as bg
-from bayesgen.inference import ExactPosterior
+from bayesgen.inference import ClosedForm
 
 # of a thousand populations whose prevalence alone differs, one is warned of
 pytestmark = pytest.mark.filterwarnings("ignore::bayesgen.errors.LabelShiftRejected")
@@ -69,7 +69,7 @@ def test_stacks_cover(labels, least):
 
 @pytest.mark.nightly
 def test_fault_predictive_density_in_place_of_draws(monkeypatch):
-    monkeypatch.setattr(ExactPosterior, "point", True)
+    monkeypatch.setattr(ClosedForm, "point", True)
     with pytest.raises(AssertionError):
         law_coverage()
 

@@ -22,7 +22,9 @@ def test_program_is_the_model_that_was_fitted():
     """Its log joint at exact draws differs from the library's evidence identity by a constant."""
     X, y = bg.datasets.load_titanic_passengers()
     clf = bg.NaiveBayes(random_state=0).fit(X, y)
-    numbers, levels = (clf.posterior_.model.blocks[name] for name in ("normal", "categorical"))
+    numbers, levels = (
+        clf.posterior_.components.model.blocks[name] for name in ("normal", "categorical")
+    )
     scope = {}
     exec(PROGRAM, scope)
     with jax.enable_x64(True):
@@ -38,7 +40,7 @@ def test_program_is_the_model_that_was_fitted():
         args = (jnp.asarray(X.age.to_numpy()), *(jnp.asarray(c) for c in codes))
         gaps = []
         for seed in range(3):
-            draw = clf.posterior_.parameters(np.random.default_rng(seed), 1)
+            draw = clf.posterior_.components.parameters(np.random.default_rng(seed), 1)
             probs = draw["categorical"]["probs"][0]
             sites = {
                 "probs": draw["class"]["probs"][0],
@@ -54,7 +56,7 @@ def test_program_is_the_model_that_was_fitted():
 
 def _log_posterior(clf, numbers, levels, sites):
     """Return the log density of the exact posterior at the sites, by numpyro's distributions."""
-    classes = clf.posterior_.model.classes
+    classes = clf.posterior_.components.model.classes
     rows = numbers.variance_rows[:, 0]
     concentration = levels.concentration()
     parts = [

@@ -5,24 +5,12 @@ import dataclasses
 import duckdb
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from pyarrow import csv, parquet
-from sources_of_rows import SHAPES, arrow, as_columns, in_parts, one_file, small
+from sources_of_rows import arrow, as_columns, in_parts, small
 
 import bayesgen as bg
 from bayesgen import errors
-
-
-def test_lazy_frame_is_answered_by_a_lazy_frame(rng, tmp_path):
-    frame, clf = SHAPES["missing patterns"](rng)
-    X = frame.drop(columns="y")
-    clf.fit(X, frame["y"])
-    found = clf.predict_proba(pl.scan_parquet(one_file(frame, tmp_path)))
-    assert isinstance(found, pl.LazyFrame)
-    found.sink_parquet(tmp_path / "answers.parquet")
-    written = pl.read_parquet(tmp_path / "answers.parquet")
-    np.testing.assert_allclose(written.to_numpy(), clf.predict_proba(X), atol=1e-12)
 
 
 def test_streams_of_intervals_and_draws(rng):
@@ -33,14 +21,11 @@ def test_streams_of_intervals_and_draws(rng):
     expected = as_columns(clf.predict_interval(X, 0.5))
     np.testing.assert_allclose(found, expected, atol=1e-12)
     draws = clf.predict_draws(X)
-    for rows in (
-        clf.predict_draws(arrow(frame).to_reader()).read_all(),
-        clf.predict_draws(pl.from_pandas(frame).lazy()).collect().to_arrow(),
-    ):
-        assert rows.column_names == ["draws_no", "draws_yes", "weight"]
-        yes, weight = (np.stack(rows[c].to_numpy()) for c in ("draws_yes", "weight"))
-        np.testing.assert_allclose(yes, draws.sel({"class": "yes"}).values.T, atol=1e-12)
-        np.testing.assert_allclose(weight, draws["weight"].values.T, atol=1e-12)
+    rows = clf.predict_draws(arrow(frame).to_reader()).read_all()
+    assert rows.column_names == ["draws_no", "draws_yes", "weight"]
+    yes, weight = (np.stack(rows[c].to_numpy()) for c in ("draws_yes", "weight"))
+    np.testing.assert_allclose(yes, draws.sel({"class": "yes"}).values.T, atol=1e-12)
+    np.testing.assert_allclose(weight, draws["weight"].values.T, atol=1e-12)
 
 
 def test_parts_are_read_when_the_stream_is(rng):
@@ -86,8 +71,6 @@ def test_errors_within_a_stream_reach_its_reader(rng, tmp_path):
     with pytest.raises(duckdb.Error, match="column 'a' holds infinity"):
         duckdb.connect().from_arrow(clf.predict_proba([frame, bad])).write_parquet(str(out))
     assert not out.exists()
-    with pytest.raises(errors.InvalidData, match="column 'a' holds infinity"):
-        clf.predict_proba(pl.from_pandas(pd.concat([frame, bad])).lazy()).collect()
 
 
 def test_point_estimates_and_unfitted_classifiers_refuse_before_reading():
@@ -119,8 +102,6 @@ def test_other_columns_are_ignored_and_absent_ones_missing(rng):
         expected = clf.predict_proba(X)
     found = clf.predict_proba([X.assign(key="k")]).read_all().to_pandas()
     np.testing.assert_allclose(found, expected, atol=1e-12)
-    lazy = clf.predict_proba(pl.from_pandas(X).lazy()).collect()
-    np.testing.assert_allclose(lazy.to_numpy(), expected, atol=1e-12)
 
 
 def test_labels_that_are_written_as_numbers_match_levels_of_text(tmp_path):
@@ -134,6 +115,5 @@ def test_labels_that_are_written_as_numbers_match_levels_of_text(tmp_path):
 def test_source_without_rows_has_an_empty_answer(rng):
     frame, clf = small(rng)
     assert clf.predict_proba([frame[:0]]).read_all().num_rows == 0
-    assert clf.predict_proba(pl.from_pandas(frame[:0]).lazy()).collect().shape == (0, 2)
     parts = dataclasses.replace(in_parts([frame]), part_rows=7)
     assert clf.predict_proba(parts).read_all().num_rows == 40

@@ -54,7 +54,7 @@ def normal(x: np.ndarray, mean: np.ndarray) -> np.ndarray:
 @pytest.mark.slow
 def test_mode_is_the_closed_form(by_map):
     """Normal(0, 2) times n cells of unit variance: mean sum / (n + 1/4); probs (1 + n_k) / ...."""
-    values = by_map.posterior_.values
+    values = by_map.posterior_.components.values
     rows = [INCOMPLETE[cls == Y] for cls in by_map.classes_]
     means = [np.nansum(x, axis=0) / ((~np.isnan(x)).sum(axis=0) + 1 / 4) for x in rows]
     np.testing.assert_allclose(values["mean"][0], means, atol=1e-8)
@@ -72,7 +72,7 @@ def test_mode_is_the_closed_form(by_map):
 def test_maximum_likelihood_ignores_priors():
     keep = np.arange(len(Y)) != 0
     clf = classifier(functools.partial(user_programs.bells, guess=5.0), "mle").fit(X[keep], Y[keep])
-    values = clf.posterior_.values
+    values = clf.posterior_.components.values
     means = [X[keep][Y[keep] == cls].mean(axis=0) for cls in clf.classes_]
     np.testing.assert_allclose(values["mean"][0], means, atol=1e-7)
     np.testing.assert_allclose(values["probs"][0], [4 / 14, 5 / 14, 5 / 14], atol=1e-7)
@@ -113,7 +113,7 @@ def test_columns_in_a_plate_of_their_own(by_map):
 
 def test_labels_may_follow_the_row():
     clf = classifier(user_programs.labels_follow_x).fit(X, Y)
-    point = {site: value[0] for site, value in clf.posterior_.values.items()}
+    point = {site: value[0] for site, value in clf.posterior_.components.values.items()}
     logits = X[:, :1] * point["slope"]
     log_probs = logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)
     expected = np.stack([normal(X, mean) for mean in point["mean"]], axis=1) + log_probs
@@ -135,11 +135,11 @@ def test_copies_answer_alike(by_map):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::bayesgen.errors.LowSampleSize")  # of 120 draws
 def test_draws_answer_what_other_draws_do(by_nuts, capfd):
-    posterior = by_nuts.posterior_
-    assert posterior.shape == (2, 60) and by_nuts.inference_ == "nuts"
-    assert posterior.params["program"]["mean"].shape == (2, 60, 3, 2)
-    assert posterior.params["program"]["mean"].dtype == np.float64
-    assert set(posterior.sample_stats) == set(STATS)
+    draws = by_nuts.posterior_.components
+    assert draws.shape == (2, 60) and by_nuts.inference_ == "nuts"
+    assert draws.params["program"]["mean"].shape == (2, 60, 3, 2)
+    assert draws.params["program"]["mean"].dtype == np.float64
+    assert set(draws.sample_stats) == set(STATS)
     proba = by_nuts.predict_proba(X)
     interval = by_nuts.predict_interval(X, 0.8)
     assert (interval[..., 0] < interval[..., 1]).all()
@@ -147,7 +147,7 @@ def test_draws_answer_what_other_draws_do(by_nuts, capfd):
     np.testing.assert_allclose(drawn["weight"].sum("draw"), 1)
     mean = (drawn * drawn["weight"]).sum("draw")
     np.testing.assert_allclose(mean, proba, atol=1e-12)
-    values = posterior.values
+    values = draws.values
     densities = np.stack([[normal(X, m) for m in means] for means in values["mean"]])
     joint = densities + np.log(values["probs"])[:, :, None]
     expected = np.logaddexp.reduce(joint, axis=0).T - np.log(120)
@@ -179,7 +179,7 @@ def test_sample_draws_parameters_anew(by_nuts):
     assert set(labels) == set(Y)
     again, _ = by_nuts.sample(400, random_state=1)
     np.testing.assert_array_equal(again, simulated)
-    values = by_nuts.posterior_.values
+    values = by_nuts.posterior_.components.values
     oak = simulated[labels == "oak"]
     spread = np.sqrt(1 + values["mean"][:, 2].var(axis=0))
     error = spread / np.sqrt(len(oak))
@@ -218,7 +218,7 @@ def without(i: int) -> np.ndarray:
 
 def errors(clf: bg.GenerativeClassifier) -> np.ndarray:
     """Return the Monte Carlo error of each row's log p(x_i, y = k) without it, (row, class)."""
-    values = clf.posterior_.values
+    values = clf.posterior_.components.values
     densities = np.stack([[normal(ROWS, m) for m in means] for means in values["mean"]])
     joint = np.exp(densities + np.log(values["probs"])[:, :, None]).transpose(2, 0, 1)
     own = joint[np.arange(60), :, CLASS] ** -WEIGHT[:, None]
@@ -291,7 +291,7 @@ def test_impute_follows_the_conditional_distribution(name, request):
     rows = np.tile([1.5, np.nan], (n, 1))
     found = clf.impute(rows, random_state=0)
     assert (found[:, 0] == 1.5).all() and np.isnan(rows[:, 1]).all()
-    values = clf.posterior_.values
+    values = clf.posterior_.components.values
     weight = values["probs"] * np.exp(-0.5 * (1.5 - values["mean"][:, :, 0]) ** 2)
     weight, mean = weight / weight.sum(), values["mean"][:, :, 1]
     moments = [(weight * part).sum() for part in (mean, mean**2 + 1)]
@@ -329,7 +329,7 @@ def test_impute_of_codes(framed):
     as_table = functools.partial(pd.DataFrame, columns=["a", "b"]) if framed else np.asarray
     clf = classifier(program).fit(as_table(codes), Y)
     found = np.asarray(clf.impute(as_table(np.tile([1, -1], (n, 1))), random_state=0))
-    values = clf.posterior_.values
+    values = clf.posterior_.components.values
     weight = values["probs"][0] * values["levels"][0, :, 0, 1]
     expected = weight @ values["levels"][0, :, 1] / weight.sum()
     share = np.bincount(found[:, 1], minlength=3) / n

@@ -114,7 +114,7 @@ def test_densities_follow_the_formula(name):
     x, y = rows_of(name)
     clf = fitted(name)
     assert clf.report_.converged and clf.inference_ == "map"
-    point = {site: value[0] for site, value in clf.posterior_.values.items()}
+    point = {site: value[0] for site, value in clf.posterior_.components.values.items()}
     x = as_new(x)
     formula = [[ROWS[name](point, take(x, i), k) for k in range(3)] for i in range(len(y))]
     expected = np.log(point["class_probs"]) + formula
@@ -158,7 +158,7 @@ def test_mode_where_the_library_has_none(name):
     """By numpyro's own density: in steps of about a thousandth of a width nothing is higher."""
     x, y = rows_of(name)
     clf, random = fitted(name), np.random.default_rng(0)
-    best = {site: value[0] for site, value in clf.posterior_.values.items()}
+    best = {site: value[0] for site, value in clf.posterior_.components.values.items()}
     settings = CASES[name][1] | {"n_classes": 3}
 
     @jax.jit
@@ -242,14 +242,14 @@ def test_draws_agree_with_the_closed_form(name):
     clf = bg.GenerativeClassifier(story=story, inference=METHOD, random_state=1).fit(x, y)
     assert clf.report_.converged, clf.report_
     exact = bg.GenerativeClassifier(ours).fit(x, y)
-    drawn = exact.posterior_.parameters(np.random.default_rng(4), 40_000)
+    drawn = exact.posterior_.components.parameters(np.random.default_rng(4), 40_000)
     (block,) = drawn.keys() - {"class"}
     expected = dict(drawn[block])
     if "cholesky" in expected:
         factor = expected.pop("cholesky")
         expected["covariance"] = factor @ np.swapaxes(factor, -1, -2)
     expected["class_probs"] = drawn["class"]["probs"]
-    found = clf.posterior_.params["program"]
+    found = clf.posterior_.components.params["program"]
     assert found.keys() == expected.keys()
     for site, value in expected.items():
         agrees(found[site].reshape(4, 1500, -1), value.reshape(4, 10_000, -1))
@@ -278,7 +278,7 @@ def test_draws_agree_with_direct_numpyro():
         mcmc = MCMC(kernel, num_warmup=500, num_samples=400, **options)
         mcmc.run(jax.random.key(6), rows, y, n_classes=3, **settings)
         direct = jax.device_get(mcmc.get_samples(group_by_chain=True))
-    found = clf.posterior_.params["program"]
+    found = clf.posterior_.components.params["program"]
     assert found.keys() == direct.keys()
     for site, value in direct.items():
         # prior strengths and variances have heavy tails: their logarithms have variances to compare

@@ -3,7 +3,6 @@
 import dataclasses
 import functools
 import inspect
-import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
@@ -15,11 +14,9 @@ from bayesgen.sources import (
     Kinds,
     Part,
     Source,
-    answer_lazy_frame,
     answer_schema,
     answer_stream,
     answer_table,
-    is_lazy_frame,
     source_of,
 )
 from bayesgen.table import Name
@@ -41,7 +38,7 @@ def answers_sources(method: M) -> M:
             return method(self, X, *args, **options)
         stated = dict(signature.bind(self, X, *args, **options).arguments)
         own = {name: value for name, value in stated.items() if name not in ("self", "X")}
-        return Answers(self, {verb: own}).to(source, X)
+        return Answers(self, {verb: own}).to(source)
 
     return cast(M, either)
 
@@ -108,18 +105,12 @@ class Answers:
 
         return answer_table(self.asked, returned, self.classifier.classes_)
 
-    def to(self, source: Source, X: object = None) -> Any:
-        """Return the answers to a source, as a pyarrow RecordBatchReader.
-
-        X: what the source was made of; a polars LazyFrame is answered by a LazyFrame, a dataframe
-        on a cluster by one there.
-        """
-        if not (is_lazy_frame(X) or source.cluster):
+    def to(self, source: Source) -> Any:
+        """Return the answers to a source: a RecordBatchReader, or a dataframe on its cluster."""
+        if source.cluster is None:
             return self.reader(source)
         SourceColumns.match(self.classifier, source.name, source.names or ())
-        if source.cluster:
-            return source.cluster.answered(self, self.schema)
-        return answer_lazy_frame(X, self.schema, self)
+        return source.cluster.answered(self, self.schema)
 
     def reader(self, source: Source, keep: Sequence[str] = ()) -> Any:
         """Return the answers to a source, as a pyarrow RecordBatchReader.
@@ -140,54 +131,52 @@ class Answers:
 class SourceColumns:
     """The columns of a source that a fitted classifier reads.
 
-    reads: the kind of each, by its name in the source. names: those that the classifier has for
-    them; None: they have an order alone.
+    reads: the kind of each, by its name in the source. fitted: the name that the classifier has for
+    it, by its name in the source.
     """
 
     reads: Kinds
-    names: list | None
+    fitted: Mapping[Name, Name]
 
     @classmethod
     def match(cls, classifier: Any, source: str, names: Sequence[Name]) -> "SourceColumns":
         """Match the columns of a source with those of a classifier.
 
         Columns match by name, and others are not read; those of a classifier that was fitted to an
-        array match by position, unless the source names them x0, x1, ... as the classifier does.
+        array are all read, and match by position.
 
         Raises:
             InvalidData: the source has none of the columns.
         """
         members = list(getattr(classifier, "members_", {"": classifier}).values())
+        if members[0].state_.schema.container not in ("pandas", "polars", "pyarrow"):
+            return cls(dict.fromkeys(names, "any"), {name: name for name in names})
         kinds = {name: kind for member in members for name, kind in _kinds(member).items()}
-        fitted = members[0]._column_names()
-        used = [name for name in fitted if name in kinds] or list(fitted)
-        kinds = dict.fromkeys(used, "number") | kinds
+        columns = members[0]._column_names()
+        columns = [name for name in columns if name in kinds] or columns  # a program reads all
         present = {str(name): name for name in names} | {name: name for name in names}
-        keys = {name: name if name in present else str(name) for name in used}
-        shared = {name: present[key] for name, key in keys.items() if key in present}
-        if members[0].state_.schema.container in ("pandas", "polars", "pyarrow"):
-            if not shared:
-                raise InvalidData(
-                    "{source!r} has none of the columns that the model reads, {names:listed 20}; "
-                    "its columns are {existing:listed 20}.",
-                    "Name them as they were named when the model was fitted.",
-                    source=source,
-                    names=list(map(str, used)),
-                    existing=list(names),
-                )
-            return cls({shared[name]: kinds[name] for name in shared}, list(shared))
-        if len(shared) == len(used):
-            return cls({shared[name]: kinds[name] for name in used}, None)
-        by_position = itertools.zip_longest(names, used[: len(names)])
-        return cls({name: kinds.get(fit, "number") for name, fit in by_position}, None)
+        fitted = {
+            present[key]: name
+            for name in columns
+            for key in [name if name in present else str(name)]
+            if key in present
+        }
+        if not fitted:
+            raise InvalidData(
+                "{source!r} has none of the columns that the model reads, {names:listed 20}; its "
+                "columns are {existing:listed 20}.",
+                "Name them as they were named when the model was fitted.",
+                source=source,
+                names=list(map(str, columns)),
+                existing=list(names),
+            )
+        return cls({key: kinds.get(name, "number") for key, name in fitted.items()}, fitted)
 
     def as_fitted(self, part: Part) -> object:
-        """Return rows in the container, and by the names, that the classifier was fitted to."""
+        """Return the rows by the names that the classifier was fitted to."""
         reads: list[Any] = [name for name in self.reads if name in part.names]
+        names = [self.fitted[name] for name in reads]
         rows = part.table if part.names == reads else part.table.select(*reads)
-        if self.names is None:
-            return rows.to_pandas().to_numpy()
-        names = [name for name, read in zip(self.names, self.reads, strict=True) if read in reads]
         return rows.to_native() if names == reads else rows.to_pandas().set_axis(names, axis=1)
 
 

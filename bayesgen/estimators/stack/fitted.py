@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping
+from typing import cast
 
 import numpy as np
 
@@ -9,7 +10,7 @@ from bayesgen import diagnose
 from bayesgen.errors import BayesgenWarning, warn
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.diagnostics import Fitted
-from bayesgen.inference import MixturePosterior
+from bayesgen.inference import Mixture
 from bayesgen.typing import DataFrame, ELPDData, Encoded, Labels, Weights
 
 EXCESS = 0.9
@@ -19,10 +20,9 @@ with 30 rows."""
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class FittedStack(Fitted):
-    """Fitted members and their untempered mixture; state: of the first member."""
+    """Fitted members; state: of the first one."""
 
     members: Mapping[str, Classifier]
-    mixture: MixturePosterior
 
     def loo(self, encoded: Encoded, y: Labels, weight: Weights, kind: str) -> DataFrame | ELPDData:
         """Return leave-one-out log densities, with a warning where they are to be compared."""
@@ -45,7 +45,7 @@ class FittedStack(Fitted):
 
         Weights and powers stay.
         """
-        mixture, found, log_proba = self.mixture, {}, []
+        mixture, found, log_proba = cast(Mixture, self.posterior.components), {}, []
         for name, rows in mixture.by_member(encoded).items():
             member, posterior = self.members[name], mixture.members[name]
             found[name] = member.state_.leave_one_out(

@@ -2,12 +2,13 @@
 
 import dataclasses
 from collections.abc import Mapping
+from typing import cast
 
 import numpy as np
 
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.held_out import HeldOut, fitted_posterior
-from bayesgen.inference import MixturePosterior, Posterior
+from bayesgen.inference import Mixture, Posterior
 from bayesgen.inference.scores import Scores, likelihood_of, normalized
 from bayesgen.prevalence import LeftOutRows
 from bayesgen.typing import Labels, Weights
@@ -15,7 +16,6 @@ from bayesgen.typing import Labels, Weights
 
 def left_out_rows(
     members: Mapping[str, Classifier],
-    mixture: MixturePosterior,
     posterior: Posterior,
     held_out: Mapping[str, HeldOut],
     codes: Labels,
@@ -27,8 +27,7 @@ def left_out_rows(
 
     Args:
         members: fitted.
-        mixture: of the members.
-        posterior: the same, tempered and pooled.
+        posterior: of the stack.
         held_out: what each member predicts of the rows.
         codes: classes of the rows.
         weight: of the rows.
@@ -36,7 +35,7 @@ def left_out_rows(
     scores = {name: _even(one.scores) for name, one in held_out.items()}
     log_proba = [fitted_posterior(members[name]).log_proba(one) for name, one in scores.items()]
     able = np.stack([one.able for one in held_out.values()], axis=1)
-    found = mixture.scores_from(scores, np.stack(log_proba), able)
+    found = cast(Mixture, posterior.components).scores_from(scores, np.stack(log_proba), able)
     return LeftOutRows(normalized(posterior.log_proba(found)), codes, weight)
 
 

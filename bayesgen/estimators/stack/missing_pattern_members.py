@@ -1,5 +1,6 @@
 """The missing pattern in the members of a stack: how much it counts, and where its cells are."""
 
+import dataclasses
 from collections.abc import Mapping
 from typing import cast
 
@@ -9,7 +10,7 @@ from bayesgen import explain
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.judged_rows import JudgedRows
 from bayesgen.estimators.training_rows import TrainingRows, together
-from bayesgen.inference import PooledPosterior, Posterior
+from bayesgen.inference import Pooled, Posterior
 from bayesgen.inference.pooling import learned_pool, pattern_priors
 from bayesgen.inference.scores import Scores
 from bayesgen.table import Name
@@ -37,7 +38,7 @@ def pattern_power(
     pool, _ = learned_pool(
         scores.parts, scores.log_classes, codes, judged.weight, **pattern_priors(pattern)
     )
-    return PooledPosterior(posterior.reader, posterior.report, posterior, pool)
+    return dataclasses.replace(posterior, readout=Pooled(pool))
 
 
 def pattern_cells(members: Mapping[str, Classifier]) -> dict[Name, dict[Name, explain.Cell]]:
@@ -45,6 +46,6 @@ def pattern_cells(members: Mapping[str, Classifier]) -> dict[Name, dict[Name, ex
     found: dict[Name, tuple[Name, list[explain.Place]]] = {}
     for name, member in members.items():
         for source, (column, (block, j)) in member.state_.pattern_positions().items():
-            if cast(Posterior, member._posterior).reads(block, j):
+            if cast(Posterior, member._posterior).components.reads(block, j):
                 found.setdefault(source, (column.name, []))[1].append((f"{name}/{block}", j))
     return {source: {own: tuple(places)} for source, (own, places) in found.items()}

@@ -1,4 +1,4 @@
-"""The posterior of a stack: the weighted mean of its members, tempered and pooled."""
+"""The weighted mean of the members of a stack."""
 
 from collections.abc import Mapping
 
@@ -8,33 +8,13 @@ from bayesgen.errors import UnsupportedOperation
 from bayesgen.estimators.classifier import Classifier
 from bayesgen.estimators.held_out import fitted_posterior
 from bayesgen.inference import (
-    MixturePosterior,
-    Pool,
-    PooledPosterior,
-    Posterior,
-    PowerPosterior,
+    Mixture,
     Report,
 )
 from bayesgen.model import Reader
 
 
-def tempered(mixture: MixturePosterior, powers: np.ndarray | None) -> Posterior:
-    """Return the weighted mean under powers, shape (2, power); None: as it is."""
-    if powers is None:
-        return mixture
-    return PowerPosterior(mixture.reader, mixture.report, mixture, *powers)
-
-
-def pooled(posterior: Posterior, pool: Pool | None, share: float, seed: int) -> Posterior:
-    """Return the posterior blended with a log-linear pool, if there is one."""
-    if pool is None:
-        return posterior
-    return PooledPosterior(posterior.reader, posterior.report, posterior, pool, share, seed)
-
-
-def mixture_of(
-    members: Mapping[str, Classifier], weights: np.ndarray, report: Report
-) -> MixturePosterior:
+def mixture_of(members: Mapping[str, Classifier], weights: np.ndarray, report: Report) -> Mixture:
     """Return the posterior of fitted members under their weights."""
     densities = with_density(members, dict(zip(members, weights.tolist(), strict=True)))
     parts = {name: fitted_posterior(member) for name, member in members.items()}
@@ -44,7 +24,7 @@ def mixture_of(
     )
     most = max(parts, key=lambda name: len(parts[name].families))
     split = (most,) if len(parts[most].families) > 1 else ()
-    return MixturePosterior(Reader({}, {}), report, parts, weights, densities, imputers, split)
+    return Mixture(Reader({}, {}), report, parts, weights, densities, imputers, split)
 
 
 def with_density(
@@ -81,7 +61,7 @@ def _imputes(member: Classifier) -> bool:
     posterior = fitted_posterior(member)
     try:
         for block in posterior.families:
-            posterior.require_imputable(block)
+            posterior.components.require_imputable(block)
     except UnsupportedOperation:
         return False
     return True

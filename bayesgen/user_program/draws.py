@@ -12,7 +12,8 @@ from jaxtyping import Bool
 from bayesgen.classes import ClassPrior
 from bayesgen.errors import InvalidProgram, UnsupportedOperation
 from bayesgen.errors.wording import to_type
-from bayesgen.inference.posterior import DENSITY_FLOATS, DrawsPosterior
+from bayesgen.inference.components import DENSITY_FLOATS
+from bayesgen.inference.draws import Draws
 from bayesgen.likelihoods.base import row_chunks
 from bayesgen.typing import Encoded, Labels, Traceable
 from bayesgen.user_program.impute import draw_missing, is_missing, require_masks
@@ -28,7 +29,7 @@ OWNER = "program"
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
-class ProgramPosterior(DrawsPosterior):
+class ProgramDraws(Draws):
     """Parameters of a program with leading (chain, draw) axes; a point estimate is one draw.
 
     params: {"class": {"probs": ...}, "program": {site: ...}}; where the class probabilities differ
@@ -154,7 +155,7 @@ class ProgramPosterior(DrawsPosterior):
                 method=self.report.method,
             )
 
-    def with_classes(self, classes: ClassPrior) -> "ProgramPosterior":
+    def with_classes(self, classes: ClassPrior) -> "ProgramDraws":
         """Return the same posterior under other class probabilities, drawn if they are unknown."""
         if not self.labels_alike:
             raise InvalidProgram(
@@ -162,9 +163,9 @@ class ProgramPosterior(DrawsPosterior):
                 "single set of class probabilities to replace.",
                 "Change the program instead.",
             )
-        return cast("ProgramPosterior", super().with_classes(classes))
+        return cast("ProgramDraws", super().with_classes(classes))
 
-    def shifted(self, origin: dict[str, np.ndarray]) -> "ProgramPosterior":
+    def shifted(self, origin: dict[str, np.ndarray]) -> "ProgramDraws":
         """Return itself: a program reads columns in the user's own units."""
         return self
 

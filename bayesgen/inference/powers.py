@@ -1,4 +1,4 @@
-"""Power (tempered) posteriors: a likelihood raised to a power, for redundant features.
+"""Powers of a likelihood, learned by leave-one-out, for redundant features.
 
 A row of p dependent features carries less information than one of p independent features, and a
 model that treats them as independent counts the same evidence several times. Raising p(x given y)
@@ -7,20 +7,13 @@ likelihood of Miller and Dunson 2019, Journal of the American Statistical Associ
 1113-1125, by class).
 """
 
-import dataclasses
-from collections.abc import Iterator
-
 import numpy as np
 from jaxtyping import Float
 
 from bayesgen.arguments import is_number
 from bayesgen.errors.arguments import out_of_range
-from bayesgen.inference.calibrated_posterior import CalibratedPosterior
-from bayesgen.inference.class_draws import ClassDraws, PartWeights, cached_rows, softmax
-from bayesgen.inference.posterior import LogJointDraws
-from bayesgen.inference.scores import LogClasses, Scores, normalized
-from bayesgen.likelihoods.special_functions import log_sum_exp
-from bayesgen.typing import Encoded, Joint, Labels, Weights
+from bayesgen.inference.scores import LogClasses, normalized
+from bayesgen.typing import Joint, Labels, Weights
 
 POWERS = np.concatenate([np.geomspace(0.1, 1.0, 24), np.geomspace(1.0, 2.0, 8)[1:]])
 """The powers that are averaged over by default: evenly spaced logarithms."""
@@ -99,68 +92,3 @@ def power_log_proba(log_classes: LogClasses, log_joint: Joint, power: float) -> 
     out = np.where(possible, log_classes + power * ratio, -np.inf)
     out = np.where(possible.any(axis=1, keepdims=True), out, log_classes)
     return normalized(out)
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class PowerPosterior(CalibratedPosterior):
-    """A posterior with its likelihood raised to a power, averaged over powers.
-
-    P(y = k given x) is the weighted mean over powers eta of P(k) p(x given k)^eta, normalized.
-    p(x), and so every density, is that of the base posterior.
-
-    base: the posterior. powers, weights: shape (power,), weights summing to one.
-    """
-
-    powers: Powers
-    weights: Powers
-
-    @property
-    def power(self) -> float:
-        """The geometric mean of the powers."""
-        return float(np.exp(self.weights @ np.log(self.powers)))
-
-    def log_proba(self, scores: Scores) -> Joint:
-        """Return the log of the mean over powers of tempered class probabilities."""
-        with np.errstate(divide="ignore"):
-            parts = [
-                np.log(weight) + power_log_proba(scores.log_classes, scores.joint, power)
-                for power, weight in zip(self.powers, self.weights, strict=True)
-            ]
-        return log_sum_exp(np.stack(parts), axis=0)
-
-    def class_draws(
-        self, encoded: Encoded, n_rows: int, *, weights: PartWeights | None = None
-    ) -> Iterator[ClassDraws]:
-        """Yield the draws of the base posterior, with powers dealt in proportion to weight."""
-        prior = self.log_classes()
-        # of an impossible class the probabilities of all draws are 0
-        prior = np.where(np.isfinite(prior), prior, 0.0)[:, None]
-        for found in self.base.class_draws(encoded, n_rows, weights=weights):
-            power = self._dealt_powers(len(found.probs))
-            each = np.moveaxis(found.probs, 0, -1)
-            out = np.empty(each.shape)
-            for rows in cached_rows(each):
-                logs = out[rows]
-                with np.errstate(divide="ignore"):
-                    np.log(each[rows], out=logs)
-                logs *= power
-                logs += (1 - power) * prior
-                softmax(logs)
-            yield dataclasses.replace(found, probs=np.moveaxis(out, -1, 0))
-
-    def part_powers(self, rng: np.random.Generator, n: int) -> Float[np.ndarray, "n part"] | None:
-        """Return the powers of the base, times powers drawn by their weight."""
-        found = self.base.part_powers(rng, n)
-        return None if found is None else found * rng.choice(self.powers, (n, 1), p=self.weights)
-
-    def _dealt_powers(self, n: int) -> Float[np.ndarray, " draw"]:
-        """Return a power for each of n draws, by their weight."""
-        place = (np.arange(n) * 0.6180339887498949) % 1  # evenly spread, in no order
-        return self.powers[np.searchsorted(self.weights.cumsum()[:-1], place)]
-
-    def log_joint_draws(
-        self, rng: np.random.Generator, n: int, *, exactly: bool = False
-    ) -> LogJointDraws:
-        """Return the log joint given every draw, each with a power of its own."""
-        found = self.base.log_joint_draws(rng, n, exactly=exactly)
-        return dataclasses.replace(found, powers=found.powers * self._dealt_powers(found.n_draws))

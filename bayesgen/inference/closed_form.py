@@ -1,4 +1,4 @@
-"""The posterior in closed form."""
+"""Closed forms: a model updated by the statistics of rows."""
 
 import dataclasses
 import functools
@@ -13,14 +13,15 @@ from bayesgen.inference.class_draws import (
     PartWeights,
     no_logits,
 )
-from bayesgen.inference.posterior import (
+from bayesgen.inference.components import (
     DENSITY_FLOATS,
-    DrawsPosterior,
+    Components,
     Imputed,
-    Posterior,
+    LogJointDraws,
     picked,
     take_rows,
 )
+from bayesgen.inference.draws import Draws, as_draws
 from bayesgen.inference.restored_columns import restored, restored_cells
 from bayesgen.inference.scores import (
     Scores,
@@ -40,8 +41,8 @@ an interval of 90 % by 250 effective draws has a standard error of .014 in proba
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class ExactPosterior(Posterior):
-    """A closed-form posterior: the model itself, updated."""
+class ClosedForm(Components):
+    """A posterior in closed form: the model itself, updated."""
 
     model: Model
     seed: int
@@ -98,8 +99,8 @@ class ExactPosterior(Posterior):
         """Return log P(y = k given data)."""
         return self.model.classes.log_predictive()
 
-    def with_classes(self, classes: ClassPrior) -> "ExactPosterior":
-        """Return the same posterior under another class prior."""
+    def with_classes(self, classes: ClassPrior) -> "ClosedForm":
+        """Return the same under another class prior."""
         return dataclasses.replace(self, model=Model(classes, self.model.blocks))
 
     def class_draws(
@@ -172,24 +173,24 @@ class ExactPosterior(Posterior):
         rows = self.reader.read(encoded)[block]
         return restored_cells(self.reader, block, self.families[block].conditional(rows, own))
 
-    def with_draws(self, n: int) -> "ExactPosterior":
+    def with_draws(self, n: int) -> "ClosedForm":
         """Return the same with at most n draws, which are kept for other calls."""
         if n >= self.draws:
             return self
         return self._fewer_draws.setdefault(n, dataclasses.replace(self, draws=n))
 
     @functools.cached_property
-    def _fewer_draws(self) -> "dict[int, ExactPosterior]":
+    def _fewer_draws(self) -> "dict[int, ClosedForm]":
         return {}
 
     @functools.cached_property
-    def _shared(self) -> "DrawsPosterior | None":
+    def _shared(self) -> "Draws | None":
         """Draws of theta given the data, that serve every row; None if they are too large."""
         one = self.parameters(np.random.default_rng(0), 1)
         width = sum(np.size(value) for params in one.values() for value in params.values())
         if width * self.draws > SHARED_FLOATS:
             return None
-        return self.as_draws(np.random.default_rng(self.seed), self.draws)
+        return as_draws(self, np.random.default_rng(self.seed), self.draws)
 
     @functools.cached_property
     def _updated(self) -> tuple[np.ndarray, Callable, dict[str, Callable]]:
@@ -203,8 +204,8 @@ class ExactPosterior(Posterior):
             {n: part.log_density_draws_given_row(rng, self.draws) for n, part in blocks},
         )
 
-    def shifted(self, origin: dict[str, np.ndarray]) -> "ExactPosterior":
-        """Return the posterior in the user's own units."""
+    def shifted(self, origin: dict[str, np.ndarray]) -> "ClosedForm":
+        """Return the same in the user's own units."""
         parts = {n: part.shifted(origin[n]) for n, part in self.model.blocks.items()}
         return dataclasses.replace(self, model=Model(self.model.classes, parts))
 
@@ -212,3 +213,9 @@ class ExactPosterior(Posterior):
         """Return n independent draws of all parameters."""
         parts = {name: part.draw(rng, n) for name, part in self.model.blocks.items()}
         return {"class": self.model.classes.draw(rng, n), **parts}
+
+    def log_joint_draws(
+        self, rng: np.random.Generator, n: int, *, exactly: bool = False
+    ) -> LogJointDraws:
+        """Return the log joint given each of n draws."""
+        return as_draws(self, rng, n).log_joint_draws(rng, n, exactly=exactly)

@@ -9,8 +9,16 @@ from jaxtyping import Bool, Float
 
 from bayesgen.classes import ClassPrior
 from bayesgen.inference.class_draws import ClassDraws, PartWeights, joined
-from bayesgen.inference.exact_posterior import ExactPosterior
-from bayesgen.inference.posterior import DENSITY_FLOATS, Imputed, Posterior, picked, take_rows
+from bayesgen.inference.closed_form import ClosedForm
+from bayesgen.inference.components import (
+    DENSITY_FLOATS,
+    Components,
+    Imputed,
+    LogJointDraws,
+    picked,
+    take_rows,
+)
+from bayesgen.inference.draws import as_draws
 from bayesgen.inference.scores import Scores, class_probabilities, log_class_probabilities
 from bayesgen.inference.stacking import dealt, stacked
 from bayesgen.likelihoods import Likelihood
@@ -34,13 +42,13 @@ def averaged_scores(each: Sequence[Scores], weights: Float[np.ndarray, " member"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class AveragedPosterior(Posterior):
+class Average(Components):
     """A weighted mean of the class probabilities, and of the densities, of several closed forms.
 
     members: posteriors of one model over the same columns. weights: of the members.
     """
 
-    members: tuple[ExactPosterior, ...]
+    members: tuple[ClosedForm, ...]
     weights: Float[np.ndarray, " member"]
 
     @property
@@ -49,7 +57,7 @@ class AveragedPosterior(Posterior):
         return False
 
     @property
-    def heaviest(self) -> ExactPosterior:
+    def heaviest(self) -> ClosedForm:
         """The member of largest weight."""
         return self.members[int(np.argmax(self.weights))]
 
@@ -86,12 +94,12 @@ class AveragedPosterior(Posterior):
         each = np.stack([member.log_classes() for member in self.members])
         return np.logaddexp.reduce(np.log(self.weights)[:, None] + each, axis=0)
 
-    def with_classes(self, classes: ClassPrior) -> "AveragedPosterior":
+    def with_classes(self, classes: ClassPrior) -> "Average":
         """Return the same members under another class prior."""
         members = tuple(member.with_classes(classes) for member in self.members)
         return dataclasses.replace(self, members=members)
 
-    def shifted(self, origin: dict[str, np.ndarray]) -> "AveragedPosterior":
+    def shifted(self, origin: dict[str, np.ndarray]) -> "Average":
         """Return the members in the user's own units."""
         members = tuple(member.shifted(origin) for member in self.members)
         return dataclasses.replace(self, members=members)
@@ -103,7 +111,7 @@ class AveragedPosterior(Posterior):
 
     # -- draws -------------------------------------------------------------------------------------
 
-    def with_draws(self, n: int) -> "AveragedPosterior":
+    def with_draws(self, n: int) -> "Average":
         """Return the same with at most about n draws, dealt to the members by weight."""
         pairs = zip(self.members, self.weights.tolist(), strict=True)
         members = tuple(member.with_draws(math.ceil(n * share)) for member, share in pairs)
@@ -144,6 +152,12 @@ class AveragedPosterior(Posterior):
             }
             for owner, params in each[0].items()
         }
+
+    def log_joint_draws(
+        self, rng: np.random.Generator, n: int, *, exactly: bool = False
+    ) -> LogJointDraws:
+        """Return the log joint given each of n draws."""
+        return as_draws(self, rng, n).log_joint_draws(rng, n, exactly=exactly)
 
     # -- missing cells -----------------------------------------------------------------------------
 

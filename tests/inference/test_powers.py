@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 import bayesgen as bg
 from bayesgen.errors import InvalidArgument, UnsupportedOperation
-from bayesgen.inference import power_posterior
+from bayesgen.inference import powers, readouts
 
 
 def softmax(logs):
@@ -40,24 +40,24 @@ def test_learned_powers_weigh_by_rows_left_out():
     """Against fits without each row, the score of every power summed by hand."""
     X, y = few(8)
     clf = bg.NaiveBayes(temper="learn").fit(X, y)
-    scores = np.zeros(len(power_posterior.POWERS))
+    scores = np.zeros(len(powers.POWERS))
     for i in range(len(y)):
         rest = np.arange(len(y)) != i
         other = bg.NaiveBayes().fit(X[rest], y[rest])
         joint = other.predict_joint_log_proba(X[i : i + 1])[0]
         prior = other._fitted_posterior().log_classes()
         k = list(other.classes_).index(y[i])
-        for g, power in enumerate(power_posterior.POWERS):
+        for g, power in enumerate(powers.POWERS):
             logs = prior + power * (joint - prior)
             scores[g] += logs[k] - np.logaddexp.reduce(logs)
-    scores += np.where(power_posterior.POWERS <= 1, 1, -4) * np.log(power_posterior.POWERS)
+    scores += np.where(powers.POWERS <= 1, 1, -4) * np.log(powers.POWERS)
     weights = np.exp(scores - np.logaddexp.reduce(scores))
-    np.testing.assert_allclose(clf._posterior.weights, weights, rtol=1e-7)
+    np.testing.assert_allclose(clf._posterior.readout.weights, weights, rtol=1e-7)
     direct = bg.NaiveBayes().fit(X, y)
     joint, prior = direct.predict_joint_log_proba(X), direct._fitted_posterior().log_classes()
     parts = [
         w * softmax(prior + power * (joint - prior))
-        for power, w in zip(power_posterior.POWERS, weights, strict=True)
+        for power, w in zip(powers.POWERS, weights, strict=True)
     ]
     np.testing.assert_allclose(clf.predict_proba(X), sum(parts), rtol=1e-7)
 
@@ -66,7 +66,7 @@ def test_a_tempered_class_prior_is_caught(monkeypatch):
     def wrong(classes, joint, power):
         return power * joint - np.logaddexp.reduce(power * joint, axis=1, keepdims=True)
 
-    monkeypatch.setattr(power_posterior, "power_log_proba", wrong)
+    monkeypatch.setattr(readouts, "power_log_proba", wrong)
     with pytest.raises(AssertionError):
         test_a_stated_power_raises_the_likelihood_alone(0.2, "exact")
 
