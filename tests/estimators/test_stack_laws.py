@@ -194,10 +194,13 @@ def test_fault_is_caught(law, owner, attribute, fault, tmp_path, monkeypatch):
 
 # --- what later rows bring ------------------------------------------------------------------------
 
-LACKING = ("a gap", "a column of numbers", "a column of levels", "a level", "a class")
+LACKING = ("a column of numbers", "a column of levels", "a class")
 
 
-@pytest.mark.parametrize("what", LACKING)
+@pytest.mark.parametrize(
+    "what",
+    ["a gap", "a level", *(pytest.param(what, marks=pytest.mark.slow) for what in LACKING)],
+)
 def test_what_the_first_rows_lack(what):
     rng = np.random.default_rng(4)
     X = pd.DataFrame(np.exp(0.7 * rng.normal(size=(60, 2))), columns=[*"ab"])
