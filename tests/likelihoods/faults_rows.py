@@ -147,8 +147,8 @@ def counts_rows_once(right):
 
 def scales_kernels_by_one(right):
     def wrong(rows):
-        prior, mean, x = right(rows)
-        return prior.with_arrays({"scale": 0 * prior.scale + np.eye(len(mean.T))}), mean, x
+        prior, mean = right(rows)
+        return prior.with_arrays({"scale": 0 * prior.scale + np.eye(len(mean.T))}), mean
 
     return wrong
 
@@ -175,14 +175,6 @@ FAULTS = [
         draws,
         "updated_density_draws",
         updates_another_component,
-    ),
-    (
-        laws.law_sequence,
-        "KernelDiscriminant learned",
-        KernelDiscriminant,
-        "_weighed",
-        # earlier rows, which are among these, are counted again
-        lambda right: lambda self, logs, weight: right(self, logs + self.log_weight, weight),
     ),
     (laws.law_units, "KernelDiscriminant", guesses, "completed", scales_kernels_by_one),
     (laws.law_story, "KernelDiscriminant", KernelDiscriminant, "log_likelihood", counts_rows_once),

@@ -8,13 +8,10 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from bayesgen import arguments
-from bayesgen.errors import UnsupportedOperation
 from bayesgen.errors.arguments import not_one_of
-from bayesgen.errors.operations import density_of_rows, unsupported
 from bayesgen.likelihoods.base import (
     LEARN,
     Likelihood,
-    Repair,
     is_learned,
     sample_positions,
 )
@@ -125,6 +122,10 @@ class KernelDiscriminant(Likelihood[Rows]):
         "Its kernels are the rows of the fit; their weights have a posterior in closed form, and "
         "no program."
     )
+    only_exact: ClassVar[str] = (
+        "its kernels are the training rows themselves, whose weights have only a posterior in "
+        "closed form"
+    )
     distribution_words: ClassVar[str] = "kernel discriminant (classes of similar rows, weighted)"
     keeps_rows: ClassVar[bool] = True
     joint: ClassVar[bool] = True
@@ -167,27 +168,30 @@ class KernelDiscriminant(Likelihood[Rows]):
         return gather(x, y, weight, n_classes)
 
     def complete(self, statistics: Rows) -> "KernelDiscriminant":
-        """Fill in the guess of the covariance, and store the rows, as centers without weight."""
-        prior, class_mean, x = guesses.completed(statistics)
+        """Fill in the guess of the covariance; the rows come in by `posterior`."""
+        prior, class_mean = guesses.completed(statistics)
         grid = GRID if is_learned(self.bandwidth) else np.full(1, float(self.bandwidth))
-        completed = self.with_arrays(
+        return self.with_arrays(
             {
                 **prior.arrays(),
                 "covariance": prior.scale[0],
                 "class_mean": class_mean,
-                "x": x,
-                "y": statistics.y,
-                "weight": np.zeros(len(x)),
+                **{name: array[:0] for name, array in statistics.arrays().items()},
+                "center": np.empty(0, dtype=bool),
                 "incomplete": np.zeros(()),
                 "grid": grid,
                 "log_weight": np.full(len(grid), -np.log(len(grid))),
             }
         )
-        return completed._with_centers()
 
     def uninformative(self) -> np.ndarray:
         """Return which columns have no unit: constant or never observed."""
-        return np.isnan(np.diagonal(self.covariance))
+        return np.isnan(self.unit)
+
+    @property
+    def unit(self) -> np.ndarray:
+        """The standard deviations of the columns within classes."""
+        return np.sqrt(np.diagonal(self.covariance))
 
     @property
     def base(self) -> MultivariateNormal:
@@ -205,37 +209,32 @@ class KernelDiscriminant(Likelihood[Rows]):
         """The positions of the rows that are centers."""
         return np.flatnonzero(self.center)
 
-    def _with_centers(self) -> "KernelDiscriminant":
-        """Return the likelihood with its centers chosen from all its rows.
+    def _spaced(self) -> np.ndarray:
+        """Return which rows are centers, evenly spaced within classes, as booleans (entry,).
 
-        They are stored, so that the density of some columns has the centers of all of them.
+        They are stored, so that the density of some columns has the centers of all of them. Rows
+        are in order of value, whatever the units and the order of the columns: these are compared
+        in the order of their skewness, each in the direction of its own.
         """
-        center = np.ones(len(self.y), dtype=bool)
-        if len(self.y) > self.centers:
+        n, center = len(self.y), np.ones(len(self.y), dtype=bool)
+        if n > self.centers:
+            skewness = (((self.x - self.x.mean(axis=0)) / self.unit) ** 3).mean(axis=0)
+            signed = self.x * np.where(skewness < 0, -1.0, 1.0)
+            columns = np.argsort(-np.abs(skewness), kind="stable")
+            order = np.lexsort((*signed.T[columns[::-1]], self.y))
             sizes = np.bincount(self.y, minlength=len(self.mean))
-            most = np.minimum(np.maximum(self.centers * sizes // len(self.y), 1), sizes)
+            most = np.clip(self.centers * sizes // n, 1, sizes)
             starts = np.cumsum(sizes) - sizes
-            parts = zip(starts, sizes, most, strict=True)
-            places = [a + (2 * np.arange(m) + 1) * n // (2 * m) for a, n, m in parts if m]
+            groups = zip(starts, sizes, most, strict=True)
+            places = [a + (2 * np.arange(m) + 1) * size // (2 * m) for a, size, m in groups if m]
             center[:] = False
-            center[self._order[np.concatenate(places)]] = True
-        return self.with_arrays({"center": center})
+            center[order[np.concatenate(places)]] = True
+        return center
 
-    @property
-    def _order(self) -> np.ndarray:
-        """The order of rows within each class, whatever the units and the order of the columns.
-
-        Columns are compared in the order of their skewness, each in the direction of its own.
-        """
-        kept = np.flatnonzero(~self.uninformative())
-        x = (self.x[:, kept] - self.x[:, kept].mean(axis=0)) / np.sqrt(
-            np.diagonal(self.covariance)[kept]
-        )
-        skewness = (x**3).mean(axis=0)
-        columns = kept[np.argsort(-np.abs(skewness), kind="stable")]
-        place = np.searchsorted(kept, columns)
-        signed = self.x[:, columns] * np.where(skewness < 0, -1.0, 1.0)[place]
-        return np.lexsort((*signed.T[::-1], self.y))
+    @functools.cached_property
+    def center_at(self) -> np.ndarray:
+        """The position of each row among the centers, -1 of one that is none."""
+        return np.where(self.center, np.cumsum(self.center) - 1, -1)
 
     @functools.cached_property
     def kernels(self) -> Kernels:
@@ -265,72 +264,43 @@ class KernelDiscriminant(Likelihood[Rows]):
 
     def posterior(self, statistics: Rows) -> "KernelDiscriminant":
         """Return the likelihood with the rows as centers, and updated weights of bandwidths."""
-        after, moments, rows, entry = self._with_rows(statistics)
-        if len(self.grid) == 1 or not len(rows.x):
+        after, moments = self._with_rows(statistics)
+        if len(self.grid) == 1 or not len(statistics.x):
             return after
-        some, logs = after._scores(moments, rows, entry)
-        return after._weighed(logs, _once(rows, some, after.kernels))
-
-    def _scores(
-        self, moments: MultivariateNormalStatistics, rows: Rows, entry: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows that weigh bandwidths, and log p_h of each given class and other rows.
-
-        They are the centers, which stand for all rows. A row loses its whole weight: a copy of it
-        would call for a bandwidth of 0.
-        """
-        own = self._centers_of(entry)
-        some = np.flatnonzero(own >= 0)
-        part = Rows(rows.x[some], rows.y[some], rows.weight[some], rows.n_classes)
-        return some, self._left_out(moments, part, own[some], every=False)[1]
+        return after._weighed(*after._scores(moments, statistics))
 
     def _with_rows(
         self, statistics: Rows
-    ) -> tuple["KernelDiscriminant", MultivariateNormalStatistics, Rows, np.ndarray]:
-        """Return the likelihood with rows before bandwidths are weighed.
+    ) -> tuple["KernelDiscriminant", MultivariateNormalStatistics]:
+        """Return the likelihood with rows before bandwidths are weighed, and their moments."""
+        x, y, weight = statistics.x, statistics.y, statistics.weight
+        arrays = {
+            "x": guesses.filled_rows(x, y, self.class_mean, self.covariance),
+            "y": y,
+            "weight": weight,
+            "incomplete": np.asarray(weight[np.isnan(x).any(axis=1)].sum()),
+        }
+        moments = guesses.moments(statistics, self.class_mean, self.covariance)
+        after = self.with_arrays(arrays | self.base.posterior(moments).arrays())
+        return after.with_arrays({"center": after._spaced()}), moments
 
-        Also returns the moments of all its rows, these rows, and which entry each of them is.
+    def _scores(
+        self, moments: MultivariateNormalStatistics, rows: Rows
+    ) -> tuple[np.ndarray, Weights]:
+        """Return log p_h of each center given its class and the other rows, and its weight.
+
+        The centers stand for all rows. A row loses its whole weight, and counts at most once: a
+        copy of it would call for a bandwidth of 0.
         """
-        rows = statistics
-        x = guesses.filled_rows(rows.x, rows.y, self.class_mean, self.covariance)
-        grown = self
-        if np.array_equal(self.x, rows.x) and np.array_equal(self.y, rows.y):
-            entry = np.arange(len(x))  # complete and distinct: the rows that completed it
-        else:
-            entry = _positions(self.x, self.y, x, rows.y)
-        new = np.flatnonzero(entry < 0)
-        if len(new):
-            parts = zip((self.x, self.y, self.weight), (x, rows.y, 0 * rows.weight), strict=True)
-            arrays = [np.concatenate([old, more[new]]) for old, more in parts]
-            order = np.argsort(arrays[1], kind="stable")
-            names = ("x", "y", "weight")
-            grown = self.with_arrays(
-                {name: array[order] for name, array in zip(names, arrays, strict=True)}
-            )._with_centers()
-            entry = _positions(grown.x, grown.y, x, rows.y)
-        moments = guesses.moments(rows, self.class_mean, self.covariance)
-        weight = grown.weight + np.bincount(entry, rows.weight, minlength=len(grown.x))
-        incomplete = self.incomplete + rows.weight[np.isnan(rows.x).any(axis=1)].sum()
-        arrays = self.base.posterior(moments).arrays()
-        arrays |= {"weight": weight, "incomplete": np.asarray(incomplete)}
-        after = grown.with_arrays(arrays)
-        if self.weight.any():
-            entry = np.flatnonzero(weight > 0)
-            rows = Rows(after.x[entry], after.y[entry], weight[entry], rows.n_classes)
-            moments = guesses.moments(rows, self.class_mean, self.covariance)
-        return after, moments, rows, entry
-
-    def _centers_of(self, entry: np.ndarray) -> np.ndarray:
-        """Return the positions of entries among the centers, -1 of those that are none."""
-        place = np.full(len(self.x), -1)
-        place[self.chosen] = np.arange(len(self.chosen))
-        return place[entry]
+        centers = rows.with_arrays({n: array[self.chosen] for n, array in rows.arrays().items()})
+        own = np.arange(len(self.chosen))
+        once = np.minimum(centers.weight, 1.0) * self.kernels.share[centers.y]
+        return self._left_out(moments, centers, own, every=False)[1], once
 
     def _weighed(self, logs: np.ndarray, weight: Weights) -> "KernelDiscriminant":
         """Return the likelihood with bandwidths weighed by log densities (row, bandwidth)."""
         log_weight = weight @ logs
-        log_weight = log_weight - np.logaddexp.reduce(log_weight)
-        return self.with_arrays({"log_weight": log_weight})
+        return self.with_arrays({"log_weight": log_weight - np.logaddexp.reduce(log_weight)})
 
     def _left_out(
         self,
@@ -344,10 +314,10 @@ class KernelDiscriminant(Likelihood[Rows]):
 
         The latter has shape (row, bandwidth).
         """
-        found = left_out(self.kernels, moments, self.class_mean, rows, own, self.grid, every=every)
-        mine = np.arange(len(rows.y)), rows.y
-        normal, count = found.normal[mine][:, None], found.count[mine][:, None]
-        return found, self._mixed(found.sums[mine], normal, count)
+        rest = left_out(self.kernels, moments, self.class_mean, rows, own, self.grid, every=every)
+        cell = np.arange(len(rows.y)), rows.y
+        normal, count = rest.normal[cell][:, None], rest.count[cell][:, None]
+        return rest, self._mixed(rest.sums[cell], normal, count)
 
     def _mixed(self, sums: np.ndarray, normal: np.ndarray, count: np.ndarray) -> np.ndarray:
         """Return log densities from the logs of sums of kernels and of the Student t.
@@ -355,49 +325,40 @@ class KernelDiscriminant(Likelihood[Rows]):
         Those of one bandwidth, or sums that are averaged over bandwidths, on which t does not
         depend.
         """
-        whole = np.logaddexp(sums, np.log(self.base_rows) + normal)
-        return whole - np.log(count + self.base_rows)
+        total = np.logaddexp(sums, np.log(self.base_rows) + normal)
+        return total - np.log(count + self.base_rows)
 
     def leave_one_out(
         self, statistics: Rows, x: Block, y: Labels, weight: Weights, away: Weights
     ) -> Joint:
         """Return log p(x_i given y = k, the rows without i), shape (row, class) (see base)."""
         kept = np.flatnonzero(~self.uninformative())
-        prior = self
         if len(kept) < x.shape[1]:
-            prior, statistics, x = self.take("feature", kept), statistics.take("", kept), x[:, kept]
-        after, moments, whole, entry = prior._with_rows(statistics)
-        out, some = np.zeros((len(y), len(self.mean))), np.flatnonzero(~np.isnan(x).all(axis=1))
-        rows = Rows(x[some], y[some], away[some], whole.n_classes)
-        place = entry[_positions(whole.x, whole.y, rows.x, rows.y)]
-        own = after._centers_of(place)
-        found, score = after._left_out(moments, rows, own)
+            prior, statistics = self.take("feature", kept), statistics.take("", kept)
+            return prior.leave_one_out(statistics, x[:, kept], y, weight, away)
+        after, moments = self._with_rows(statistics)
+        seen = np.flatnonzero(~np.isnan(x).all(axis=1))
+        rows = Rows(x[seen], y[seen], away[seen], statistics.n_classes)
+        place = _positions(statistics, rows)
+        own, total = after.center_at[place], after.weight[place]
+        rest, score = after._left_out(moments, rows, own)
         if len(self.grid) > 1:
-            if (own >= 0).all() and (rows.weight >= (1 - 1e-9) * after.weight[place]).all():
+            lost = bool((own >= 0).all() and (rows.weight >= (1 - 1e-9) * total).all())
+            if lost and len(own) == len(after.chosen):
                 after = after._weighed(score, np.minimum(rows.weight, 1.0))
             else:
-                centers, logs = after._scores(moments, whole, entry)
-                after = after._weighed(logs, _once(whole, centers, after.kernels))
+                logs, once = after._scores(moments, statistics)
+                after = after._weighed(logs, once)
                 # of equal rows all are scored alike
-                known = np.full((len(after.x), len(self.grid)), np.nan)
-                known[entry[centers]] = logs
-                score = np.where(np.isnan(known[place]), score, known[place])
-        total = after.weight[place]
+                score = np.where(own[:, None] >= 0, logs[own], score)
         less = np.minimum(total, 1.0) - np.clip(total - rows.weight, 0.0, 1.0)
         log_weight = after.log_weight - less[:, None] * score
         log_weight -= log_sum_exp(log_weight)[:, None]
-        sums = log_sum_exp(found.sums + log_weight[:, None])
-        out[some] = self._mixed(sums, found.normal, found.count)
-        out[some[found.needed]] = np.nan
+        out = np.zeros((len(y), len(self.mean)))
+        sums = log_sum_exp(rest.sums + log_weight[:, None])
+        out[seen] = self._mixed(sums, rest.normal, rest.count)
+        out[seen[rest.needed]] = np.nan
         return out
-
-    def require_evidence(self) -> None:
-        """Raise: the density depends on the rows themselves."""
-        raise density_of_rows(FAMILY)
-
-    def log_evidence(self, statistics: Rows) -> float:
-        """Raise, as `require_evidence` does."""
-        raise density_of_rows(FAMILY)
 
     # -- rows, parameters integrated out --------------------------------------------------------
 
@@ -467,36 +428,6 @@ class KernelDiscriminant(Likelihood[Rows]):
         own = np.moveaxis(logs, -1, 1)[np.arange(len(logs)), statistics.y]
         return statistics.weight @ own
 
-    def _only_exact(self) -> UnsupportedOperation:
-        return unsupported(
-            FAMILY,
-            "its kernels are the training rows themselves, whose weights have only a posterior in "
-            "closed form",
-            "Use inference='exact'.",
-        )
-
-    def mode(self) -> Params:
-        """Raise: the parameters have a posterior, and no estimate."""
-        raise self._only_exact()
-
-    def maximum_likelihood(
-        self, statistics: Rows, *, bias_corrected: bool = False, variance_floor: float = 0.0
-    ) -> tuple[Params, list[Repair]]:
-        """Raise, as `mode` does."""
-        raise self._only_exact()
-
-    def initial_params(self, statistics: Rows) -> Params:
-        """Raise, as `mode` does."""
-        raise self._only_exact()
-
-    def story(self, name: str) -> Params:
-        """Raise, as `mode` does."""
-        raise self._only_exact()
-
-    def whitening(self, statistics: Rows) -> dict[str, tuple[np.ndarray, ...]]:
-        """Raise, as `mode` does."""
-        raise self._only_exact()
-
     # -- rows drawn -----------------------------------------------------------------------------
 
     def simulate(self, params: Params, y: Labels, rng: np.random.Generator) -> Block:
@@ -559,25 +490,16 @@ class KernelDiscriminant(Likelihood[Rows]):
         return out
 
 
-def _once(rows: Rows, some: np.ndarray, kernels: Kernels) -> Weights:
-    """Return the weight of distinct rows in the choice of bandwidths, at most 1 for each."""
-    return np.minimum(rows.weight[some], 1.0) * kernels.share[rows.y[some]]
+def _positions(rows: Rows, others: Rows) -> np.ndarray:
+    """Return the place of each of other rows among distinct rows, which contain it."""
 
-
-def _positions(x: np.ndarray, y: np.ndarray, rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return the place of rows of some classes among rows x of classes y, -1 where there is none.
-
-    Of equal rows x the last counts.
-    """
-
-    def keys(x: np.ndarray, y: np.ndarray) -> list[tuple[int, bytes]]:
+    def keys(part: Rows) -> list[tuple[int, bytes]]:
         # one zero, and one NaN
-        same = np.ascontiguousarray(np.where(np.isnan(x), np.nan, x + 0.0))
-        whole = same.view(np.dtype((np.void, x.itemsize * x.shape[1])))
-        return list(zip(y.tolist(), whole[:, 0].tolist(), strict=True))
+        cells = np.where(np.isnan(part.x), np.nan, part.x + 0.0)
+        return [(k, row.tobytes()) for k, row in zip(part.y.tolist(), cells, strict=True)]
 
-    place = {key: i for i, key in enumerate(keys(x, y))}
-    return np.array([place.get(key, -1) for key in keys(rows, labels)], dtype=int)
+    place = {key: i for i, key in enumerate(keys(rows))}
+    return np.array([place[key] for key in keys(others)], dtype=int)
 
 
 def _pruned(prior: KernelDiscriminant) -> KernelDiscriminant:
