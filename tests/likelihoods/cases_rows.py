@@ -12,7 +12,7 @@ import numpyro.distributions as dist
 from case import Case, Table, some_classes
 
 from bayesgen.likelihoods import Family, KernelDensity, KernelDiscriminant, Likelihood
-from bayesgen.likelihoods.kernel_density import LearnedKernelDensity
+from bayesgen.likelihoods.kernels.density import LearnedKernelDensity
 
 UNITS = np.array([1.0, 20.0, 0.3])
 

@@ -3,11 +3,11 @@
 import laws
 import numpy as np
 
-from bayesgen.likelihoods import Family, KernelDensity, KernelDiscriminant, kernel_density
+from bayesgen.likelihoods import Family, KernelDensity, KernelDiscriminant
 from bayesgen.likelihoods.distinct_rows import Values
 from bayesgen.likelihoods.family import likelihood as family
-from bayesgen.likelihoods.kernel_density import LearnedKernelDensity
-from bayesgen.likelihoods.kernel_discriminant import draws, guesses, kernels
+from bayesgen.likelihoods.kernels import density, draws, guesses, joint
+from bayesgen.likelihoods.kernels.density import LearnedKernelDensity
 
 
 def adds_the_first_column_only(right):
@@ -157,18 +157,18 @@ FAULTS = [
     (
         laws.law_total,
         "KernelDiscriminant",
-        kernels,
+        joint,
         "log_sums",
         forgets_the_bandwidth,
     ),
     (
         laws.law_total,
         "KernelDiscriminant learned",
-        kernels,
+        joint,
         "log_sums",
         measures_by_the_first_bandwidth,
     ),
-    (laws.law_marginal, "KernelDiscriminant", kernels, "precisions", keeps_missing_columns),
+    (laws.law_marginal, "KernelDiscriminant", joint, "precisions", keeps_missing_columns),
     (
         laws.law_average,
         "KernelDiscriminant learned",
@@ -188,17 +188,17 @@ FAULTS = [
     (
         laws.law_total,
         "KernelDensity",
-        kernel_density,
+        density,
         "log_densities",
         forgets_that_a_wide_kernel_is_low,
     ),
-    (laws.law_units, "KernelDensity", kernel_density, "rule_of_thumb", guesses_a_bandwidth_of_one),
+    (laws.law_units, "KernelDensity", density, "rule_of_thumb", guesses_a_bandwidth_of_one),
     (laws.law_marginal, "KernelDensity", KernelDensity, "predictive", looks_at_missing_values),
     (laws.law_marginal, "KernelDensity", Values, "take", keeps_the_first_columns),
     (
         laws.law_total,
         "LearnedKernelDensity",
-        kernel_density,
+        density,
         "log_densities",
         forgets_that_a_wide_kernel_is_low,
     ),

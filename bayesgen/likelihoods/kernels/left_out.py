@@ -12,17 +12,13 @@ from jaxtyping import Bool, Float, Int
 
 from bayesgen.likelihoods.base import Arrays, row_chunks
 from bayesgen.likelihoods.distinct_rows import ROUNDING, Rows
-from bayesgen.likelihoods.kernel_discriminant.guesses import expected_cells, guessed, precisions
-from bayesgen.likelihoods.kernel_discriminant.kernels import (
-    PAIRS,
-    Bandwidths,
-    Kernels,
-    log_sums_without,
-)
+from bayesgen.likelihoods.kernels.guesses import expected_cells, guessed, precisions
+from bayesgen.likelihoods.kernels.joint import PAIRS, Kernels
+from bayesgen.likelihoods.kernels.sums import Bandwidths, log_sums_without
 from bayesgen.likelihoods.multivariate_normal import MultivariateNormalStatistics
 from bayesgen.likelihoods.multivariate_normal.density import LOG_2PI
 from bayesgen.likelihoods.multivariate_normal.statistics import complete_rows
-from bayesgen.typing import Joint, Labels, Numbers
+from bayesgen.typing import Joint, Labels
 
 BATCH_FLOATS = 500_000
 """Numbers in the covariances of all rows of a batch: 4 MB, which a third-level cache holds (for
@@ -68,62 +64,43 @@ def left_out(
         bandwidth: of the kernels.
         every: whether all classes are wanted; if not, those of a row's own alone are computed.
     """
-    n, (n_classes, p), y = len(rows.x), mean.shape, rows.y
+    n, (n_classes, p) = len(rows.x), mean.shape
     normal, needed = np.full((n, n_classes), -np.inf), np.zeros(n, dtype=bool)
     sums = np.full((len(bandwidth), n_classes, n), -np.inf).transpose(2, 1, 0)
-    for part in row_chunks(n, max(1, BATCH_FLOATS // (n_classes * p**2))):
-        x, own_class, at = rows.x[part], y[part], np.arange(n)[part]
+    longest = max(1, *(part.stop - part.start for part in kernels.parts))
+    for part in row_chunks(n, max(1, min(BATCH_FLOATS // (n_classes * p**2), PAIRS // longest))):
+        x, y, away, at = rows.x[part], rows.y[part], rows.weight[part], np.arange(n)[part]
         seen = ~np.isnan(x)
         filled, spread = x, np.zeros((len(x), p, p))
         if not seen.all():
-            filled, spread = expected_cells(x, mean[own_class], kernels.covariance)
-        away = rows.weight[part]
-        alone = complete_rows(away, filled, away[:, None, None] * spread)
-        rest = statistics.without_each(alone, own_class)
+            filled, spread = expected_cells(x, mean[y], kernels.covariance)
+        rest = statistics.without_each(complete_rows(away, filled, away[:, None, None] * spread), y)
         prior = guessed(rest)
         needed[part] = np.isnan(np.diagonal(prior.scale[:, 0], axis1=1, axis2=2)).any(axis=1)
         if needed[part].any():
-            all_rows = np.broadcast_to(kernels.covariance, prior.scale.shape)
-            scale = np.where(needed[part, None, None, None], all_rows, prior.scale)
+            scale = np.where(needed[part, None, None, None], kernels.covariance, prior.scale)
             prior = prior.with_arrays({"scale": scale})
-        if every:
-            normal[part] = prior.log_predictive_updated(rest, x)
-        else:
-            prior, rest = _of_own(prior, own_class), _of_own(rest, own_class)
-            normal[at, own_class] = prior.log_predictive_updated(rest, x)[:, 0]
         precision, log_det = precisions(prior.scale[:, 0], seen)
         size = seen.sum(axis=1)[:, None]
         height = -0.5 * (log_det + size[:, 0] * LOG_2PI)[:, None] - size * np.log(bandwidth)
-        some = Rows(x, own_class, away, n_classes)
-        found = _sums(kernels, some, own[part], precision, bandwidth, every=every)
-        sums[part] = found + height[:, None]
+        if every:
+            normal[part] = prior.log_predictive_updated(rest, x)
+            groups = [(np.arange(len(x)), range(n_classes))]
+        else:
+            prior, rest = _of_own(prior, y), _of_own(rest, y)
+            normal[at, y] = prior.log_predictive_updated(rest, x)[:, 0]
+            groups = [(np.flatnonzero(y == k), [k]) for k in np.unique(y).tolist()]
+        for some, classes in groups:
+            distances = kernels.squares(x[some], precision[some], classes)
+            for k, squares in zip(classes, distances, strict=True):
+                centers = kernels.parts[k]
+                place = np.where(y[some] == k, np.maximum(own[at[some]] - centers.start, -1), -1)
+                lost = away[some] * kernels.share[k]
+                logs = log_sums_without(squares, kernels.weight[centers], place, lost, bandwidth)
+                sums[at[some], k] = logs + height[some]
     count, change = _counts(kernels, rows, own)
-    sums[np.arange(n), y] += np.log(change)[:, None]
+    sums[np.arange(n), rows.y] += np.log(change)[:, None]
     return LeftOut(sums, normal, count, needed)
-
-
-def _sums(
-    kernels: Kernels,
-    rows: Rows,
-    own: Int[np.ndarray, " row"],
-    precision: Float[np.ndarray, "row feature feature"],
-    bandwidth: Bandwidths,
-    *,
-    every: bool,
-) -> Float[np.ndarray, "row class bandwidth"]:
-    """Return the logs of sums of kernels at rows, each by a precision of its own (see above)."""
-    out = np.full((len(bandwidth), kernels.n_classes, len(rows.x)), -np.inf).transpose(2, 1, 0)
-    longest = max(1, *(part.stop - part.start for part in kernels.parts))
-    for some in row_chunks(len(rows.x), max(1, PAIRS // longest)):
-        here = np.arange(len(rows.x))[some]
-        groups = [(here, list(range(kernels.n_classes)))]
-        if not every:
-            groups = [(here[rows.y[some] == k], [k]) for k in np.unique(rows.y[some]).tolist()]
-        for at, classes in groups:
-            found = kernels.squares(rows.x[at], precision[at], classes)
-            for k, squares in zip(classes, found, strict=True):
-                out[at, k] = _without_own(kernels, k, squares, own[at], rows.weight[at], bandwidth)
-    return out
 
 
 def _of_own(stacked: A, y: Labels) -> A:
@@ -141,25 +118,10 @@ def _counts(
     The other centers of its class stand for all rows that are left.
     """
     at, away = np.arange(len(rows.y)), rows.weight
-    count = np.tile([kernels.weight[part].sum() for part in kernels.parts], (len(at), 1))
-    mine = count[at, rows.y]
-    left = np.where(mine - away > ROUNDING * away, mine - away, 0.0)
-    rest = mine - np.where(own >= 0, away * kernels.share[rows.y], 0.0)
+    count = np.tile(kernels.count, (len(at), 1))
+    total = count[at, rows.y]
+    left = np.where(total - away > ROUNDING * away, total - away, 0.0)
+    rest = total - np.where(own >= 0, away * kernels.share[rows.y], 0.0)
     change = np.divide(left, rest, out=np.ones_like(left), where=(left > 0) & (rest > 0))
     count[at, rows.y] = left
     return count, change
-
-
-def _without_own(
-    kernels: Kernels,
-    cls: int,
-    squares: Numbers,
-    own: Int[np.ndarray, " row"],
-    away: Float[np.ndarray, " row"],
-    bandwidth: Bandwidths,
-) -> Float[np.ndarray, "row bandwidth"]:
-    """Return the logs of a class's sums of kernels, each row's own center without its weight."""
-    part = kernels.parts[cls]
-    place = np.where((own >= part.start) & (own < part.stop), own - part.start, -1)
-    lost = away * kernels.share[cls]
-    return log_sums_without(squares, kernels.weight[part], place, lost, bandwidth)

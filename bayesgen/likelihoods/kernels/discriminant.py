@@ -16,10 +16,10 @@ from bayesgen.likelihoods.base import (
     sample_positions,
 )
 from bayesgen.likelihoods.distinct_rows import Rows, gather
-from bayesgen.likelihoods.kernel_discriminant import draws, guesses
-from bayesgen.likelihoods.kernel_discriminant.interpolation import interpolated
-from bayesgen.likelihoods.kernel_discriminant.kernels import Kernels
-from bayesgen.likelihoods.kernel_discriminant.left_out import LeftOut, left_out
+from bayesgen.likelihoods.kernels import draws, guesses
+from bayesgen.likelihoods.kernels.interpolation import interpolated
+from bayesgen.likelihoods.kernels.joint import Kernels
+from bayesgen.likelihoods.kernels.left_out import LeftOut, left_out
 from bayesgen.likelihoods.multivariate_normal import (
     MultivariateNormal,
     MultivariateNormalStatistics,
@@ -200,11 +200,6 @@ class KernelDiscriminant(Likelihood[Rows]):
         return MultivariateNormal().with_arrays(arrays)
 
     @functools.cached_property
-    def count(self) -> np.ndarray:
-        """The weight of the rows of each class."""
-        return np.bincount(self.y, self.weight, minlength=len(self.mean)).astype(float)
-
-    @functools.cached_property
     def chosen(self) -> np.ndarray:
         """The positions of the rows that are centers."""
         return np.flatnonzero(self.center)
@@ -240,8 +235,11 @@ class KernelDiscriminant(Likelihood[Rows]):
     def kernels(self) -> Kernels:
         """The kernels; those of a class have the weight of all its rows."""
         y, weight = self.y[self.chosen], self.weight[self.chosen]
-        taken = np.bincount(y, weight, minlength=len(self.mean))
-        share = np.divide(self.count, taken, out=np.ones(len(taken)), where=taken > 0)
+        total, taken = (
+            np.bincount(labels, weights, minlength=len(self.mean)).astype(float)
+            for labels, weights in ((self.y, self.weight), (y, weight))
+        )
+        share = np.divide(total, taken, out=np.ones(len(taken)), where=taken > 0)
         return Kernels(self.x[self.chosen], y, weight * share[y], share, self.covariance)
 
     @property
@@ -367,7 +365,9 @@ class KernelDiscriminant(Likelihood[Rows]):
         kernels, base, grid = self.kernels, self.base.predictive(), self.grid
 
         def log_densities(x: Block) -> np.ndarray:
-            whole = self._mixed(kernels.log_sums(x, grid), base(x)[..., None], self.count[:, None])
+            whole = self._mixed(
+                kernels.log_sums(x, grid), base(x)[..., None], kernels.count[:, None]
+            )
             return whole + self.log_weight
 
         return log_densities
@@ -379,7 +379,7 @@ class KernelDiscriminant(Likelihood[Rows]):
 
         def log_predictive(x: Block) -> np.ndarray:
             sums = log_sum_exp(kernels.log_sums(x, grid) + part.log_weight)
-            return self._mixed(sums, base(x), self.count)
+            return self._mixed(sums, base(x), kernels.count)
 
         if len(kernels.unit) > 1 or not len(kernels.x):
             return log_predictive
@@ -396,14 +396,12 @@ class KernelDiscriminant(Likelihood[Rows]):
 
     def draw(self, rng: np.random.Generator, n: int) -> Params:
         """Return n draws: the weight of every center and of t within its class, and h."""
-        kernels = self.kernels
-        rows = rng.gamma(kernels.weight, size=(n, len(kernels.weight)))
-        base = rng.gamma(self.base_rows, size=(n, len(self.mean)))
-        total = base + np.stack([rows[:, part].sum(axis=1) for part in kernels.parts], axis=1)
+        gammas = draws.gammas(self.kernels, float(self.base_rows), rng, n)
         which = rng.choice(len(self.grid), n, p=np.exp(self.log_weight))
+        weights = [gamma / gamma.sum(axis=1, keepdims=True) for gamma in gammas]
         return {
-            "row_weight": rows / total[:, kernels.y],
-            "base_weight": base / total,
+            "row_weight": np.concatenate([weight[:, :-1] for weight in weights], axis=1),
+            "base_weight": np.stack([weight[:, -1] for weight in weights], axis=1),
             "bandwidth": self.grid[which],
         }
 
