@@ -27,7 +27,7 @@ from bayesgen.likelihoods.multivariate_normal import (
 )
 from bayesgen.likelihoods.multivariate_normal.density import filled
 from bayesgen.likelihoods.special_functions import log_sum_exp
-from bayesgen.typing import Block, Joint, Labels, Params, Traceable, Weights
+from bayesgen.typing import Block, Joint, Labels, LevelCounts, Params, Traceable, Weights
 
 FAMILY = "KernelDiscriminant"
 GRID = 2.0 ** (-np.arange(8) / 2)
@@ -156,13 +156,7 @@ class KernelDiscriminant(Likelihood[Rows]):
     # -- rows ---------------------------------------------------------------------------------
 
     def statistics(
-        self,
-        x: Block,
-        y: Labels,
-        weight: Weights,
-        *,
-        n_classes: int,
-        n_levels: tuple[int, ...] = (),
+        self, x: Block, y: Labels, weight: Weights, *, n_classes: int, n_levels: LevelCounts = ()
     ) -> Rows:
         """Return the distinct rows."""
         return gather(x, y, weight, n_classes)
@@ -199,11 +193,6 @@ class KernelDiscriminant(Likelihood[Rows]):
         arrays = {name: getattr(self, name) for name in lkj_and_wishart.PRIOR_AXES}
         return MultivariateNormal().with_arrays(arrays)
 
-    @functools.cached_property
-    def chosen(self) -> np.ndarray:
-        """The positions of the rows that are centers."""
-        return np.flatnonzero(self.center)
-
     def _spaced(self) -> np.ndarray:
         """Return which rows are centers, evenly spaced within classes, as booleans (entry,).
 
@@ -227,29 +216,24 @@ class KernelDiscriminant(Likelihood[Rows]):
         return center
 
     @functools.cached_property
-    def center_at(self) -> np.ndarray:
-        """The position of each row among the centers, -1 of one that is none."""
-        return np.where(self.center, np.cumsum(self.center) - 1, -1)
-
-    @functools.cached_property
     def kernels(self) -> Kernels:
         """The kernels; those of a class have the weight of all its rows."""
-        y, weight = self.y[self.chosen], self.weight[self.chosen]
         total, taken = (
-            np.bincount(labels, weights, minlength=len(self.mean)).astype(float)
-            for labels, weights in ((self.y, self.weight), (y, weight))
+            np.bincount(self.y, weight, minlength=len(self.mean))
+            for weight in (self.weight, self.weight * self.center)
         )
         share = np.divide(total, taken, out=np.ones(len(taken)), where=taken > 0)
-        return Kernels(self.x[self.chosen], y, weight * share[y], share, self.covariance)
+        y, weight = self.y[self.center], self.weight[self.center]
+        return Kernels(self.x[self.center], y, weight * share[y], share, self.covariance)
 
     @property
     def caveat(self) -> str:
         """Which rows are not centers, and which cells were filled."""
         sentences = []
-        if self.x is not None and len(self.chosen) < len(self.x):
+        if self.center is not None and not self.center.all():
             sentences.append(
-                f"{len(self.chosen)} of {len(self.x)} distinct rows, evenly spaced within classes, "
-                f"are centers of the kernels (centers={self.centers})."
+                f"{self.center.sum()} of {len(self.x)} distinct rows, evenly spaced within "
+                f"classes, are centers of the kernels (centers={self.centers})."
             )
         if self.incomplete is not None and self.incomplete > 0:
             sentences.append(
@@ -290,8 +274,8 @@ class KernelDiscriminant(Likelihood[Rows]):
         The centers stand for all rows. A row loses its whole weight, and counts at most once: a
         copy of it would call for a bandwidth of 0.
         """
-        centers = rows.with_arrays({n: array[self.chosen] for n, array in rows.arrays().items()})
-        own = np.arange(len(self.chosen))
+        centers = rows.with_arrays({n: array[self.center] for n, array in rows.arrays().items()})
+        own = np.arange(len(centers.y))
         once = np.minimum(centers.weight, 1.0) * self.kernels.share[centers.y]
         return self._left_out(moments, centers, own, every=False)[1], once
 
@@ -338,11 +322,12 @@ class KernelDiscriminant(Likelihood[Rows]):
         seen = np.flatnonzero(~np.isnan(x).all(axis=1))
         rows = Rows(x[seen], y[seen], away[seen], statistics.n_classes)
         place = _positions(statistics, rows)
-        own, total = after.center_at[place], after.weight[place]
+        own = np.where(after.center, after.center.cumsum() - 1, -1)[place]
+        total = after.weight[place]
         rest, score = after._left_out(moments, rows, own)
         if len(self.grid) > 1:
             lost = bool((own >= 0).all() and (rows.weight >= (1 - 1e-9) * total).all())
-            if lost and len(own) == len(after.chosen):
+            if lost and len(own) == after.center.sum():
                 after = after._weighed(score, np.minimum(rows.weight, 1.0))
             else:
                 logs, once = after._scores(moments, statistics)
@@ -458,10 +443,9 @@ class KernelDiscriminant(Likelihood[Rows]):
         """Draw a component for each row by weight and observed cells, then its missing cells."""
         kernels, normal = self.kernels, self.base.log_predictive(x)
         # of a row without an observed cell every component has density 1
-        center = np.empty(len(x), dtype=int)
-        seen = ~np.isnan(x)
+        center, seen = np.empty(len(x), dtype=int), ~np.isnan(x)
         empty = np.flatnonzero(~seen.any(axis=1))
-        zeros = [np.zeros((len(empty), len(kernels.x[part]))) for part in kernels.parts]
+        zeros = [np.zeros((len(empty), size)) for size in kernels.sizes]
         located = [(empty, zeros, np.zeros(len(empty)))] if len(empty) else []
         for rows, squares, height in (*located, *kernels.located(x)):
             for k in np.unique(own[rows]):

@@ -37,9 +37,8 @@ def _components(
     # as distances lie in memory, the rows of a center side by side
     out = np.empty((squares.shape[1] + 1, len(squares))).T
     np.multiply(squares, -0.5 / h**2, out=out[:, :-1])
-    out[:, :-1] += height[:, None]
-    out[:, -1] = base
-    out -= level[:, None]
+    out[:, :-1] += (height - level)[:, None]
+    out[:, -1] = base - level
     return np.exp(out, out=out), level
 
 

@@ -62,6 +62,11 @@ class Kernels:
         ends = np.searchsorted(self.y, np.arange(self.n_classes + 1)).tolist()
         return [slice(*pair) for pair in itertools.pairwise(ends)]
 
+    @property
+    def sizes(self) -> list[int]:
+        """The number of centers of each class."""
+        return [part.stop - part.start for part in self.parts]
+
     @functools.cached_property
     def count(self) -> Float[np.ndarray, " class"]:
         """The weight of the rows of each class."""

@@ -67,7 +67,7 @@ def left_out(
     n, (n_classes, p) = len(rows.x), mean.shape
     normal, needed = np.full((n, n_classes), -np.inf), np.zeros(n, dtype=bool)
     sums = np.full((len(bandwidth), n_classes, n), -np.inf).transpose(2, 1, 0)
-    longest = max(1, *(part.stop - part.start for part in kernels.parts))
+    longest = max(1, *kernels.sizes)
     for part in row_chunks(n, max(1, min(BATCH_FLOATS // (n_classes * p**2), PAIRS // longest))):
         x, y, away, at = rows.x[part], rows.y[part], rows.weight[part], np.arange(n)[part]
         seen = ~np.isnan(x)
