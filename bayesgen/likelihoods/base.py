@@ -514,7 +514,7 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
 
     def draw(self, rng: np.random.Generator, n: int) -> Params:
         """Return n independent draws of the parameters, each of shape (draw, *param_axes)."""
-        raise no_closed_form(type(self).__name__)
+        return self._no_parameter()
 
     def log_density_draws_given_row(
         self, rng: np.random.Generator, n: int
@@ -528,7 +528,7 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
 
     def mode(self) -> Params:
         """Return the mode against the scale-free measure (see `log_scale_free_jacobian`)."""
-        raise self._no_estimate()
+        return self._no_parameter()
 
     def log_scale_free_jacobian(self, params: Params) -> Traceable:
         """Return log(d params / d scale-free coordinates), summed over the block.
@@ -542,13 +542,20 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
         self, statistics: S, *, bias_corrected: bool = False, variance_floor: float = 0.0
     ) -> tuple[Params, list[Repair]]:
         """Return the maximum likelihood estimate and the repairs it needed."""
-        raise self._no_estimate()
+        return self._no_parameter(), []
 
     def initial_params(self, statistics: S) -> Params:
         """Return parameters from pooled moments, to initialize an optimizer or a sampler."""
-        raise self._no_estimate()
+        return self._no_parameter()
 
-    def _no_estimate(self) -> UnsupportedOperation:
+    def _no_parameter(self) -> dict:
+        """Return no parameter if the family has none; raise if it has some, but no estimate."""
+        if self.param_axes:
+            raise self.no_estimate()
+        return {}
+
+    def no_estimate(self) -> UnsupportedOperation:
+        """Return the error of a family whose parameters have neither estimate nor program."""
         if self.only_exact:
             return unsupported(self.title, self.only_exact, "Use inference='exact'.")
         return no_closed_form(type(self).__name__)
@@ -639,11 +646,11 @@ class Likelihood(Arrays, abc.ABC, Generic[S]):
 
     def story(self, name: str) -> Params:
         """Sample the parameters of every class by numpyro.sample and return them (traced)."""
-        raise self._no_estimate()
+        return self._no_parameter()
 
     def whitening(self, statistics: S) -> dict[str, tuple[np.ndarray, ...]]:
         """Return the arrays of `bijector` by parameter: center and width of the posterior."""
-        raise self._no_estimate()
+        return self._no_parameter()
 
     def sheared(self, u: Params, arrays: Mapping[str, tuple]) -> Params:
         """Return the coordinates that `bijector` takes, from whitened coordinates u.

@@ -6,7 +6,7 @@ import numpy as np
 from bayesgen.likelihoods import Family, KernelDensity, KernelDiscriminant
 from bayesgen.likelihoods.distinct_rows import Values
 from bayesgen.likelihoods.family import likelihood as family
-from bayesgen.likelihoods.kernels import density, draws, guesses, joint
+from bayesgen.likelihoods.kernels import density, guesses, joint
 from bayesgen.likelihoods.kernels.density import LearnedKernelDensity
 
 
@@ -128,11 +128,11 @@ def keeps_missing_columns(right):
 
 
 def updates_another_component(right):
-    def wrong(kernels, base, log_densities, bandwidth, base_rows, rng, n):
-        def turned(x):
-            return np.roll(log_densities(x), 1, axis=1) - 0.5 * np.arange(len(bandwidth))
+    """The row weighs bandwidths by its density in another class."""
 
-        return right(kernels, base, turned, bandwidth, 9 * base_rows, rng, n)
+    def wrong(self):
+        score = right(self)
+        return lambda x: np.roll(score(x), 1, axis=1) - 0.5 * np.arange(len(self.grid))
 
     return wrong
 
@@ -172,8 +172,8 @@ FAULTS = [
     (
         laws.law_average,
         "KernelDiscriminant learned",
-        draws,
-        "updated_density_draws",
+        KernelDiscriminant,
+        "_log_densities",
         updates_another_component,
     ),
     (laws.law_units, "KernelDiscriminant", guesses, "completed", scales_kernels_by_one),

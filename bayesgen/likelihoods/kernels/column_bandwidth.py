@@ -17,7 +17,7 @@ from bayesgen.likelihoods.kernels.sums import (
     Centers,
     Logs,
     knots,
-    left_out,
+    log_densities_without,
     spline,
 )
 from bayesgen.typing import Labels, Traceable, Weights
@@ -119,7 +119,7 @@ def leave_one_out(
     """
     own, lost = np.searchsorted(center, value), np.minimum(weight, 1.0)
     bandwidth = np.full(len(value), np.exp(t[0]))
-    logs = left_out(own, lost, center, center_weight, bandwidth, t - t[0], series)
+    logs = log_densities_without(own, lost, center, center_weight, bandwidth, t - t[0], series)
     return weight @ np.where(np.isnan(logs), 0.0, logs)
 
 

@@ -10,11 +10,11 @@ from typing import ClassVar
 import numpy as np
 
 from bayesgen.errors.arguments import not_one_of
-from bayesgen.likelihoods.base import Guess, Likelihood, Repair, broadcast_guess
+from bayesgen.likelihoods.base import Guess, Likelihood, broadcast_guess
 from bayesgen.likelihoods.distinct_rows import Values, distinct_values
 from bayesgen.likelihoods.kernels import column_bandwidth
 from bayesgen.likelihoods.kernels.column_bandwidth import nrd0, nrd0_without, rule_of_thumb
-from bayesgen.likelihoods.kernels.sums import left_out, log_densities
+from bayesgen.likelihoods.kernels.sums import log_densities, log_densities_without
 from bayesgen.typing import Block, Joint, Labels, LevelCounts, Params, Traceable, Weights
 
 FAMILY = "KernelDensity"
@@ -199,7 +199,7 @@ class KernelDensity(_KernelsAtValues):
             pairs, which = np.unique([x[own, j], away[own]], axis=1, return_inverse=True)
             at, lost = np.searchsorted(center, pairs[0]), pairs[1]
             widths = nrd0_without(center, weight, at, lost) if rule else np.full(len(at), width)
-            out[own, k] += left_out(at, lost, center, weight, widths)[which, 0]
+            out[own, k] += log_densities_without(at, lost, center, weight, widths)[which, 0]
         return out
 
     def predictive(self) -> Callable[[Block], np.ndarray]:
@@ -213,24 +213,6 @@ class KernelDensity(_KernelsAtValues):
         score = self.predictive()
         return lambda x, own: np.broadcast_to(score(x), (*own.shape, len(self.width)))
 
-    def draw(self, rng: np.random.Generator, n: int) -> Params:
-        """Return no parameter."""
-        return {}
-
-    def mode(self) -> Params:
-        """Return no parameter."""
-        return {}
-
-    def maximum_likelihood(
-        self, statistics: Values, *, bias_corrected: bool = False, variance_floor: float = 0.0
-    ) -> tuple[Params, list[Repair]]:
-        """Return no parameter."""
-        return {}, []
-
-    def initial_params(self, statistics: Values) -> Params:
-        """Return no parameter."""
-        return {}
-
     def log_likelihood(self, params: Params, statistics: Values) -> Traceable:
         """Return 0: there is no parameter."""
         return np.zeros(())
@@ -241,10 +223,6 @@ class KernelDensity(_KernelsAtValues):
 
     def story(self, name: str) -> Params:
         """Sample nothing."""
-        return {}
-
-    def whitening(self, statistics: Values) -> dict[str, tuple[np.ndarray, ...]]:
-        """Return nothing."""
         return {}
 
 

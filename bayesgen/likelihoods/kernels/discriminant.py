@@ -16,10 +16,11 @@ from bayesgen.likelihoods.base import (
     sample_positions,
 )
 from bayesgen.likelihoods.distinct_rows import Rows, gather
-from bayesgen.likelihoods.kernels import draws, guesses
+from bayesgen.likelihoods.kernels import guesses
 from bayesgen.likelihoods.kernels.interpolation import interpolated
 from bayesgen.likelihoods.kernels.joint import Kernels
 from bayesgen.likelihoods.kernels.left_out import LeftOut, left_out
+from bayesgen.likelihoods.kernels.sums import Squares
 from bayesgen.likelihoods.multivariate_normal import (
     MultivariateNormal,
     MultivariateNormalStatistics,
@@ -379,9 +380,20 @@ class KernelDiscriminant(Likelihood[Rows]):
 
     # -- parameters -------------------------------------------------------------------------------
 
+    def _gammas(self, rng: np.random.Generator, n: int) -> list[np.ndarray]:
+        """Return n draws of a Gamma variable for each component, by class (draw, component).
+
+        Divided by their sum they are Dirichlet weights. The components of a class are its kernels
+        and, last, t.
+        """
+        weight, parts = self.kernels.weight, self.kernels.parts
+        rows = rng.gamma(weight, size=(n, len(weight)))
+        base = rng.gamma(float(self.base_rows), size=(n, len(parts)))
+        return [np.column_stack([rows[:, part], base[:, k]]) for k, part in enumerate(parts)]
+
     def draw(self, rng: np.random.Generator, n: int) -> Params:
         """Return n draws: the weight of every center and of t within its class, and h."""
-        gammas = draws.gammas(self.kernels, float(self.base_rows), rng, n)
+        gammas = self._gammas(rng, n)
         which = rng.choice(len(self.grid), n, p=np.exp(self.log_weight))
         weights = [gamma / gamma.sum(axis=1, keepdims=True) for gamma in gammas]
         return {
@@ -391,17 +403,75 @@ class KernelDiscriminant(Likelihood[Rows]):
         }
 
     def log_density_fn(self, params: Params) -> Callable[[Block], np.ndarray]:
-        """Return x -> log p(observed part of x given y = k, params), (row, *draws, class)."""
-        return draws.density_given(self.kernels, self.base.predictive(), params)
+        """Return x -> log p(observed part of x given y = k, params), (row, *draws, class).
+
+        Draws of one bandwidth share its kernels, which are one matrix product with their weights.
+        """
+        kernels, base = self.kernels, self.base.predictive()
+        lead, bandwidth = params["bandwidth"].shape, params["bandwidth"].reshape(-1)
+        n = len(bandwidth)
+        rows, bases = (params[name].reshape(n, -1) for name in ("row_weight", "base_weight"))
+        weights = [
+            np.column_stack([rows[:, a], bases[:, k]]).T for k, a in enumerate(kernels.parts)
+        ]
+        groups = [(float(h), np.flatnonzero(bandwidth == h)) for h in np.unique(bandwidth)]
+        groups = [(h, draws, [weight[:, draws] for weight in weights]) for h, draws in groups]
+
+        def log_density(x: Block) -> np.ndarray:
+            out = np.zeros((kernels.n_classes, n, len(x)))
+            broad, size = base(x), (~np.isnan(x)).sum(axis=1)
+            for rows, squares, height in kernels.located(x):
+                for h, draws, weights in groups:
+                    top = height - size[rows] * np.log(h)
+                    for k, weight in enumerate(weights):
+                        density, level = _components(squares[k], top, broad[rows, k], h)
+                        total = (density @ weight).T
+                        out[k, draws[:, None], rows] = np.log(total, out=total) + level
+            return out.T.reshape(len(x), *lead, kernels.n_classes)
+
+        return log_density
 
     def log_density_draws_given_row(
         self, rng: np.random.Generator, n: int
     ) -> Callable[[Block, np.ndarray], np.ndarray]:
-        """Return densities under theta updated by each row's own class (see the base class)."""
+        """Return (x, own) -> log p(x given y = k, theta), shape (draw, row, class) (see base).
+
+        Of class own[draw, row], the row's density weighs the bandwidths; a component is picked by
+        its share of the density, and the Gamma variable of its weight gains one of shape 1.
+        """
         part = _pruned(self)
-        score, base = part._log_densities(), part.base.predictive()
-        rows = float(self.base_rows)
-        return draws.updated_density_draws(part.kernels, base, score, part.grid, rows, rng, n)
+        kernels, base, log_densities = part.kernels, part.base.predictive(), part._log_densities()
+        gammas, more = part._gammas(rng, n), rng.exponential(size=n)
+        which_bandwidth, which_component = rng.random(n), rng.random(n)
+        weights = [np.append(kernels.weight[centers], self.base_rows) for centers in kernels.parts]
+        totals = [gamma.sum(axis=1) for gamma in gammas]
+
+        def log_density(x: Block, own: np.ndarray) -> np.ndarray:
+            out = np.zeros((*own.shape, kernels.n_classes))
+            broad, size, logs = base(x), (~np.isnan(x)).sum(axis=1), log_densities(x)
+            steps = np.exp(logs - log_sum_exp(logs)[..., None]).cumsum(axis=2)[:, :, :-1]
+            picked = (which_bandwidth[:, None, None] >= steps[np.arange(len(x)), own]).sum(axis=2)
+            for rows, squares, height in kernels.located(x):
+                for j in np.unique(picked[:, rows]):
+                    here, h = picked[:, rows] == j, float(part.grid[j])
+                    top = height - size[rows] * np.log(h)
+                    for k, weight in enumerate(weights):
+                        density, level = _components(squares[k], top, broad[rows, k], h)
+                        value = gammas[k] @ density.T
+                        norm = np.tile(totals[k][:, None], len(rows))
+                        update = here & (own[:, rows] == k)
+                        for r in np.flatnonzero(update.any(axis=0)):
+                            draws = np.flatnonzero(update[:, r])
+                            ends = (weight * density[r]).cumsum()
+                            share = which_component[draws] * ends[-1]
+                            pick = np.searchsorted(ends[:-1], share, "right")
+                            value[draws, r] += more[draws] * density[r, pick]
+                            norm[draws, r] += more[draws]
+                        logs = level + np.log(value) - np.log(norm)
+                        out[:, rows, k] = np.where(here, logs, out[:, rows, k])
+            return out
+
+        return log_density
 
     def log_likelihood(self, params: Params, statistics: Rows) -> Traceable:
         """Return the sum over rows of weight times log density of their observed columns."""
@@ -409,7 +479,7 @@ class KernelDiscriminant(Likelihood[Rows]):
             return np.zeros(np.shape(params["bandwidth"]))
         logs = self.log_density_fn(params)(statistics.x)
         own = np.moveaxis(logs, -1, 1)[np.arange(len(logs)), statistics.y]
-        return statistics.weight @ own
+        return np.tensordot(statistics.weight, own, axes=1)
 
     # -- rows drawn -----------------------------------------------------------------------------
 
@@ -470,6 +540,23 @@ class KernelDiscriminant(Likelihood[Rows]):
         )
         out[at] = np.where(seen[at], x[at], origin + h * noise)
         return out
+
+
+def _components(
+    squares: Squares, height: np.ndarray, base: np.ndarray, h: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return densities of the components of a class, relative to the largest, and its log.
+
+    Shapes: (row, component), (row,). height, base: logs of the kernels' height and of t, (row,).
+    """
+    nearest = squares.min(axis=1, initial=np.inf)
+    level = np.maximum(height - nearest / (2 * h**2), base)
+    # as distances lie in memory, the rows of a center side by side
+    out = np.empty((squares.shape[1] + 1, len(squares))).T
+    np.multiply(squares, -0.5 / h**2, out=out[:, :-1])
+    out[:, :-1] += (height - level)[:, None]
+    out[:, -1] = base - level
+    return np.exp(out, out=out), level
 
 
 def _positions(rows: Rows, others: Rows) -> np.ndarray:

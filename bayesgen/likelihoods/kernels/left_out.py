@@ -98,8 +98,15 @@ def left_out(
                 lost = away[some] * kernels.share[k]
                 logs = log_sums_without(squares, kernels.weight[centers], place, lost, bandwidth)
                 sums[at[some], k] = logs + height[some]
-    count, change = _counts(kernels, rows, own)
-    sums[np.arange(n), rows.y] += np.log(change)[:, None]
+    # the other centers of a row's class stand for all rows that are left
+    cell, away = (np.arange(n), rows.y), rows.weight
+    total = kernels.count[rows.y]
+    left = np.where(total - away > ROUNDING * away, total - away, 0.0)
+    others = total - np.where(own >= 0, away * kernels.share[rows.y], 0.0)
+    change = np.divide(left, others, out=np.ones(n), where=(left > 0) & (others > 0))
+    sums[cell] += np.log(change)[:, None]
+    count = np.tile(kernels.count, (n, 1))
+    count[cell] = left
     return LeftOut(sums, normal, count, needed)
 
 
@@ -108,20 +115,3 @@ def _of_own(stacked: A, y: Labels) -> A:
     names = [name for name, axes in stacked.axes.items() if axes[:1] == ("class",)]
     at = np.arange(len(y))
     return stacked.with_arrays({name: getattr(stacked, name)[at, y][:, None] for name in names})
-
-
-def _counts(
-    kernels: Kernels, rows: Rows, own: Int[np.ndarray, " row"]
-) -> tuple[Float[np.ndarray, "row class"], Float[np.ndarray, " row"]]:
-    """Return the weight left of each class, and the factor of the kernels of a row's own.
-
-    The other centers of its class stand for all rows that are left.
-    """
-    at, away = np.arange(len(rows.y)), rows.weight
-    count = np.tile(kernels.count, (len(at), 1))
-    total = count[at, rows.y]
-    left = np.where(total - away > ROUNDING * away, total - away, 0.0)
-    rest = total - np.where(own >= 0, away * kernels.share[rows.y], 0.0)
-    change = np.divide(left, rest, out=np.ones_like(left), where=(left > 0) & (rest > 0))
-    count[at, rows.y] = left
-    return count, change

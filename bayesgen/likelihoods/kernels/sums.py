@@ -159,7 +159,7 @@ def log_densities(
     return log_density
 
 
-def left_out(
+def log_densities_without(
     own: Int[np.ndarray, " value"],
     lost: Cells,
     center: Centers,
