@@ -8,9 +8,9 @@ from scipy import stats
 import bayesgen as bg
 from bayesgen.errors import InvalidArgument, NoAttribute, UnsupportedOperation
 from bayesgen.inference import leave_one_out
-from bayesgen.likelihoods.kernel_discriminant import guesses
-from bayesgen.likelihoods.kernel_discriminant.interpolation import ERROR, interpolated
-from bayesgen.likelihoods.kernel_discriminant.likelihood import GRID
+from bayesgen.likelihoods.kernels import guesses
+from bayesgen.likelihoods.kernels.discriminant import GRID
+from bayesgen.likelihoods.kernels.interpolation import ERROR, interpolated
 
 close = np.testing.assert_allclose
 
@@ -224,7 +224,7 @@ def test_far_away_the_student_t_carries_the_density(far):
     x, y, weight = table(30)
     part = fitted(bg.KernelDiscriminant(), x, y, weight)
     rows = np.full((1, 3), far) * 10.0 ** np.arange(3)
-    expected = part.base.log_predictive(rows) - np.log(part.count + 1.0)
+    expected = part.base.log_predictive(rows) - np.log(part.kernels.count + 1.0)
     close(part.log_predictive(rows), expected, rtol=1e-9)
     out = part.log_density_draws_given_row(np.random.default_rng(0), 5)(rows, np.zeros((5, 1), int))
     assert np.isfinite(out).all()

@@ -1,4 +1,4 @@
-"""Sums of normal kernels around centers, for many bandwidths, at complete and incomplete rows.
+"""Normal kernels of all columns together, around centers, at complete and incomplete rows.
 
 The squared distance of row x from center c by the precision P is a product of two vectors, one of
 the row and one of the center, so all distances are one matrix product; coordinates are relative to
@@ -16,25 +16,20 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bayesgen.likelihoods.base import row_chunks
-from bayesgen.likelihoods.distinct_rows import ROUNDING
-from bayesgen.likelihoods.kernel_discriminant.guesses import precisions
+from bayesgen.likelihoods.kernels.guesses import precisions
+from bayesgen.likelihoods.kernels.sums import Bandwidths, Squares, Weight, log_sums
 from bayesgen.likelihoods.multivariate_normal.density import LOG_2PI, by_pattern
 from bayesgen.typing import Numbers
 
 PAIRS = 1 << 19
 """Pairs of a row and a center of one product: 4 MB, so that centers are seldom read again."""
-CACHED = 1 << 17
-"""Pairs whose kernels are summed at once: 1 MB, which stay in a second-level cache."""
 WIDE = 64
 """Columns above which distances by precisions of their own are computed row by row: the products of
 two columns of 2,000 centers would take 80 MB at 100 columns, and grow with their square."""
 SHARED = 8
 """Rows of one pattern of missing cells from which they share one product."""
 
-Squares = Float[np.ndarray, "row center"]
 Centers = Float[np.ndarray, "center feature"]
-Weight = Float[np.ndarray, " center"]
-Bandwidths = Float[np.ndarray, " bandwidth"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -66,6 +61,16 @@ class Kernels:
         """The positions of the centers of each class."""
         ends = np.searchsorted(self.y, np.arange(self.n_classes + 1)).tolist()
         return [slice(*pair) for pair in itertools.pairwise(ends)]
+
+    @property
+    def sizes(self) -> list[int]:
+        """The number of centers of each class."""
+        return [part.stop - part.start for part in self.parts]
+
+    @functools.cached_property
+    def count(self) -> Float[np.ndarray, " class"]:
+        """The weight of the rows of each class."""
+        return np.array([self.weight[part].sum() for part in self.parts])
 
     @functools.cached_property
     def relative(self) -> list[tuple[np.ndarray, Centers]]:
@@ -146,20 +151,17 @@ class Kernels:
         for masks, groups in by_pattern(x):
             precision, log_det = precisions(self.covariance[None], masks)
             height = -0.5 * (log_det + masks.sum(axis=1) * LOG_2PI)
-            batches, few = [], [np.empty(0, dtype=int)]
-            for g, rows in enumerate(groups):
-                if len(rows) < SHARED:
-                    few.append(np.full(len(rows), g))
-                else:
-                    batches.append((rows, np.full(len(rows), g), precision[g][None]))
-            which = np.concatenate(few)
-            alone = [rows for rows in groups if len(rows) < SHARED]
+            batches = [(rows, np.full(len(rows), g)) for g, rows in enumerate(groups)]
+            alone = [batch for batch in batches if len(batch[0]) < SHARED]
             if alone:
-                batches.append((np.concatenate(alone), which, precision[which]))
-            for rows, which, own in batches:
+                batches = [batch for batch in batches if len(batch[0]) >= SHARED]
+                batches.append(tuple(map(np.concatenate, zip(*alone, strict=True))))
+            for rows, pattern in batches:
                 for part in row_chunks(len(rows), size):
-                    some, matrix = x[rows[part]], own if len(own) == 1 else own[part]
-                    yield rows[part], self.squares(some, matrix), height[which[part]]
+                    which = pattern[part]
+                    one = (which == which[0]).all()
+                    matrices = precision[which[:1] if one else which]
+                    yield rows[part], self.squares(x[rows[part]], matrices), height[which]
 
     def log_sums(
         self, x: Numbers, bandwidth: Bandwidths
@@ -172,64 +174,9 @@ class Kernels:
         # bandwidths lie far apart in memory, so that each has its rows in one line
         out = np.empty((len(bandwidth), self.n_classes, len(x))).transpose(2, 1, 0)
         with np.errstate(divide="ignore"):
-            out[:] = np.log([[self.weight[part].sum()] for part in self.parts])
+            out[:] = np.log(self.count)[:, None]
         for rows, squares, height in self.located(x):
             level = height[:, None] - size[rows] * np.log(bandwidth)
             for k, part in enumerate(self.parts):
                 out[rows, k] = log_sums(squares[k], self.weight[part], bandwidth) + level
         return out
-
-
-def log_sums(
-    squares: Squares, weight: Weight, bandwidth: Bandwidths
-) -> Float[np.ndarray, "row bandwidth"]:
-    """Return log sum_c w_c exp(-squares_c / 2 h^2) by row and bandwidth; -inf without centers.
-
-    Relative to the nearest center, so that nothing underflows far away. squares is overwritten;
-    infinite ones stand for centers that are left out.
-
-    bandwidth: each the one before divided by the square root of 2, so that the kernels of one are
-    the squares of those before.
-    """
-    out = np.full((len(bandwidth), len(squares)), -np.inf)
-    if not weight.all():
-        squares, weight = squares[:, weight > 0], weight[weight > 0]
-    if not squares.size:
-        return out.T
-    nearest = squares.min(axis=1)
-    finite = np.isfinite(nearest)
-    near, total = np.where(finite, nearest, 0.0), np.zeros_like(out)
-    for some in row_chunks(len(weight), max(1, CACHED // len(squares))):
-        part = squares[:, some].T
-        part -= near
-        part *= -0.5 / bandwidth[0] ** 2
-        np.exp(part, out=part)
-        for j in range(len(bandwidth)):
-            if j:
-                part *= part
-            total[j] += weight[some] @ part
-    scale = 2 * bandwidth[:, None] ** 2
-    out[:, finite] = np.log(total[:, finite]) - near[finite] / scale
-    return out.T
-
-
-def log_sums_without(
-    squares: Squares,
-    weight: Weight,
-    own: Int[np.ndarray, " row"],
-    lost: Float[np.ndarray, " row"],
-    bandwidth: Bandwidths,
-) -> Float[np.ndarray, "row bandwidth"]:
-    """Return `log_sums` where each row's own center lacks the weight lost.
-
-    own: the position of each row among the centers, -1 of a row that is none.
-    """
-    here = np.flatnonzero(own >= 0)
-    at, away = own[here], lost[here]
-    gone = weight[at] - away <= ROUNDING * weight[at]
-    squares[here, at] = np.where(gone, np.inf, 0.0)
-    out = log_sums(squares, weight, bandwidth)
-    # of a center of weight above 1 the rest stays, at distance 0
-    some = here[~gone]
-    out[some] += np.log1p(-away[~gone, None] * np.exp(-out[some]))
-    return out
