@@ -321,7 +321,8 @@ def _block_left_out(
     width = sum(np.size(getattr(whole, name)) for name in whole.axes)
     for some in row_chunks(len(y), max(1, BATCH_FLOATS // max(width, 1))):
         if incomplete is not None:
-            out[some] = scored_without(part, whole, x[some], y[some], away[some])
+            at = incomplete.center if center is None else center
+            out[some] = scored_without(part, whole, x[some], y[some], away[some], at)
             continue
         alone = part.statistics_per_row(x[some], away[some], n_levels)
         rest = whole.without_each(alone, y[some])
